@@ -1,7 +1,8 @@
 """Reads captures of Ethernet: pcap with time stamps in micro- or nanoseconds, and pcapng.
 
-pcap: IETF draft-ietf-opsawg-pcap. pcapng: draft-ietf-opsawg-pcapng; of its blocks sections, interfaces, enhanced
-packets and their predecessor (10.1) are read, and simple packets, which have no time, are refused.
+pcap: IETF draft-ietf-opsawg-pcap. pcapng: draft-ietf-opsawg-pcapng; of its blocks sections,
+interfaces, enhanced packets and their predecessor (10.1) are read, and simple packets, which have
+no time, are refused.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ from typing import BinaryIO, Final, NamedTuple
 
 _ETHERNET: Final = 1
 _MOST: Final = 2**20  # bytes of a record or block: what a file of others may make us read at once
-_PCAP: Final = {0xA1B2C3D4: 10**6, 0xA1B23C4D: 10**9}  # by magic number: units of a time stamp's fraction a second
+# by magic number: units of a time stamp's fraction a second
+_PCAP: Final = {
+    0xA1B2C3D4: 10**6,
+    0xA1B23C4D: 10**9,
+}
 _SECTION, _INTERFACE, _OLD_PACKET, _SIMPLE, _PACKET = 0x0A0D0D0A, 1, 2, 3, 6
 _BYTE_ORDER: Final = 0x1A2B3C4D
 _END, _RESOLUTION, _OFFSET = 0, 9, 14  # options of an interface
@@ -50,8 +55,9 @@ def is_capture(head: bytes) -> bool:
 def frames(file: BinaryIO, *, whole: bool = False) -> Iterator[Frame]:
     """Yields the frames of a capture in the file's order.
 
-    A last frame that isn't whole in the file, as a capture has that was ended, is left out. With `whole` it is refused,
-    and so is a frame of which less than its length was captured. Raises CaptureError, OSError.
+    A last frame that isn't whole in the file, as a capture has that was ended, is left out. With
+    `whole` it is refused, and so is a frame of which less than its length was captured. Raises
+    CaptureError, OSError.
     """
     head = file.read(4)
     records = _pcapng(file) if int.from_bytes(head, "little") == _SECTION else _pcap(head, file)
@@ -62,7 +68,8 @@ def frames(file: BinaryIO, *, whole: bool = False) -> Iterator[Frame]:
             return
         if whole and len(frame.data) != frame.length:
             raise CaptureError(
-                f"of frame {number}, {len(frame.data)} of {frame.length} bytes were captured: capture it whole"
+                f"of frame {number}, {len(frame.data)} of {frame.length} bytes were captured: "
+                "capture it whole"
             )
         yield frame
 
@@ -96,7 +103,8 @@ def _part(file: BinaryIO, length: int) -> bytes:
 
 
 def _pcapng(file: BinaryIO) -> Iterator[Frame | None]:
-    """Yields from behind the first four bytes, which begin a section; None for a block that is cut off."""
+    """Yields from behind the first four bytes, which begin a section; None for a block that is cut
+    off."""
     kind, order = _SECTION, "<"
     interfaces: list[_Interface] = []
     while True:

@@ -1,5 +1,5 @@
-"""Captures as Wireshark reads them: pcapng (IETF draft-ietf-opsawg-pcapng), one interface, time stamps in nanoseconds,
-and of each frame whether it came in or went out."""
+"""Captures as Wireshark reads them: pcapng (IETF draft-ietf-opsawg-pcapng), one interface, time
+stamps in nanoseconds, and of each frame whether it came in or went out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class PcapngWriter:
             _INTERFACE,
             struct.pack("<HHI", _ETHERNET, 0, _MAX_FRAME)
             + _options(
-                (_IF_NAME, interface.encode()), (_IF_DESCRIPTION, description.encode()), (_IF_RESOLUTION, b"\x09")
+                (_IF_NAME, interface.encode()),
+                (_IF_DESCRIPTION, description.encode()),
+                (_IF_RESOLUTION, b"\x09"),
             ),
         )
 
@@ -46,7 +48,10 @@ def _padded(data: bytes) -> bytes:
 
 
 def _options(*options: tuple[int, bytes]) -> bytes:
-    return b"".join(struct.pack("<HH", code, len(value)) + _padded(value) for code, value in (*options, (_END, b"")))
+    return b"".join(
+        struct.pack("<HH", code, len(value)) + _padded(value)
+        for code, value in (*options, (_END, b""))
+    )
 
 
 def keep_whole(path: Path) -> int:

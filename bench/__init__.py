@@ -1,1 +1,2 @@
-"""Measurements: how fast the embedded switch and virtual time are, and how much memory they take."""
+"""Measurements: how fast the embedded switch and virtual time are, and how much memory they
+take."""

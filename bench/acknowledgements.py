@@ -1,9 +1,11 @@
-"""What an acknowledgement of each packet costs in virtual time: CPU time of a data packet, in turn. Not a test.
+"""What an acknowledgement of each packet costs in virtual time: CPU time of a data packet, in turn.
+Not a test.
 
     .venv/bin/python bench/acknowledgements.py [REPETITIONS]
 
-16 flows cross a k = 4 fat-tree of 40 Gb/s and 1 us a link, each to the host half the network and one away: of 9 Gb/s
-each, so that no queue decides, and at line rate, where paths collide. Prints medians, and ratios to a rate alone.
+16 flows cross a k = 4 fat-tree of 40 Gb/s and 1 us a link, each to the host half the network and
+one away: of 9 Gb/s each, so that no queue decides, and at line rate, where paths collide. Prints
+medians, and ratios to a rate alone.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Whether networks keep pace as `pcn up` starts them: `python -m bench.catalog [TOPOLOGY ...]`.
 
-Brings each topology of the catalog up without options; all hosts send at line rate for 2 ms (nominal) to a neighbour,
-then to one host. Meanwhile commands run one after the other, as a user's. Prints for each pattern the packets, those
-that waited in the network when the bench ended it (one link drains what 511 hosts sent), those lost (data, PAUSE,
-RESUME and CNP), the nodes that were late, and the longest that each command took. Needs root and
-an idle machine. Not a test.
+Brings each topology of the catalog up without options; all hosts send at line rate for 2 ms
+(nominal) to a neighbour, then to one host. Meanwhile commands run one after the other, as a user's.
+Prints for each pattern the packets, those that waited in the network when the bench ended it (one
+link drains what 511 hosts sent), those lost (data, PAUSE, RESUME and CNP), the nodes that were
+late, and the longest that each command took. Needs root and an idle machine. Not a test.
 """
 
 from __future__ import annotations
@@ -28,8 +28,16 @@ from pcn.topologies.catalog import TOPOLOGIES
 PCN = (sys.executable, "-c", "from pcn.cli import main; main()")
 PATTERNS = ("to a neighbour", "to one")
 DURATION_S = 2e-3  # nominal
-HEAD_START_S, COMMAND_S = 0.5, 2e-3  # real: from the commands to the flows' start, and more for each flow
-STILL_S, DRAIN_S = 30.0, 60.0  # real: nothing arrives any more, and never will; arrivals after the flows' end
+# real: from the commands to the flows' start, and more for each flow
+HEAD_START_S, COMMAND_S = (
+    0.5,
+    2e-3,
+)
+# real: nothing arrives any more, and never will; arrivals after the flows' end
+STILL_S, DRAIN_S = (
+    30.0,
+    60.0,
+)
 
 
 def pcn(*words: str) -> float:
@@ -54,7 +62,8 @@ def up(topology: str, *options: str) -> Iterator[tuple[str, float]]:
 
 
 def start(lab: Attached, pattern: str, first: int) -> float:
-    """Starts a flow of each host, numbers from `first`. Returns when they end, by the monotonic clock."""
+    """Starts a flow of each host, numbers from `first`. Returns when they end, by the monotonic
+    clock."""
     hosts = lab.topology.hosts
     begin = time.monotonic() + HEAD_START_S + COMMAND_S * len(hosts)
     for number, host in enumerate(hosts):
@@ -63,21 +72,28 @@ def start(lab: Attached, pattern: str, first: int) -> float:
             continue
         lab.agents[host.name].start(first + number, to.ip, to.mac, duration_s=DURATION_S, at=begin)
     if time.monotonic() > begin:
-        sys.exit(f"{len(hosts)} flows took longer to start than expected: they didn't start together")
+        sys.exit(
+            f"{len(hosts)} flows took longer to start than expected: they didn't start together"
+        )
     return begin + DURATION_S * lab.record.dilation
 
 
 def drained(lab: Attached) -> tuple[int, int, int]:
-    """Waits until all has arrived that was sent, or nothing does any more, or for DRAIN_S. Returns packets sent, still
-    on their way, and lost: while some are on their way, those that nodes count as dropped, for a PAUSE lets packets
-    overtake others (docs/bmv2.md)."""
+    """Waits until all has arrived that was sent, or nothing does any more, or for DRAIN_S. Returns
+    packets sent, still on their way, and lost: while some are on their way, those that nodes count
+    as dropped, for a PAUSE lets packets overtake others (docs/bmv2.md)."""
     began = moved = time.monotonic()
     arrived = -1
     while True:
         stats = flows.ask(lab.agents)
         sent = sum(flow.packets for stat in stats.values() for flow in stat.sent)
-        sends = any(flow.state in ("waiting", "sending") for stat in stats.values() for flow in stat.sent)
-        before, arrived = arrived, sum(flow.packets for stat in stats.values() for flow in stat.received)
+        sends = any(
+            flow.state in ("waiting", "sending") for stat in stats.values() for flow in stat.sent
+        )
+        before, arrived = (
+            arrived,
+            sum(flow.packets for stat in stats.values() for flow in stat.received),
+        )
         now = time.monotonic()
         if arrived > before:
             moved = now
@@ -95,7 +111,9 @@ def discarded(lab: Attached) -> int:
     for switch in lab.switches.values():
         ports = interface_counters.read(switch) or {}
         found += sum(port.in_discards + port.out_discards for port in ports.values())
-        found += sum(cell.packets for cell in switch.read_cells(["dropped"], ())[0]["dropped"].values())
+        found += sum(
+            cell.packets for cell in switch.read_cells(["dropped"], ())[0]["dropped"].values()
+        )
     return found
 
 
@@ -118,12 +136,17 @@ def measure(name: str, pattern: str, first: int) -> tuple[str, ...]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("topologies", nargs="*", choices=[[], *TOPOLOGIES], metavar="TOPOLOGY")
     parser.add_argument("--processes", action="store_true", help="a process for each switch")
     arguments = parser.parse_args()
     options = ("--processes",) if arguments.processes else ()
-    print("| topology | k | all hosts | packets | waiting | lost | late nodes | status / flow list / counters, s |")
+    print(
+        "| topology | k | all hosts | packets | waiting | lost | late nodes | status / flow list / "
+        "counters, s |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for topology in arguments.topologies or TOPOLOGIES:
         with signals.raising(), up(topology, *options) as (name, took):

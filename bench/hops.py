@@ -1,9 +1,10 @@
-"""What a packet's way through live switches costs: `python -m bench.hops [--processes] [--fat-tree]`.
+"""What a packet's way through live switches costs: `python -m bench.hops [--processes]
+[--fat-tree]`.
 
-One flow of some 3,000 packets a second (real) from one end of the network to the other: through two switches of the
-dumbbell at k = 400, or five of the fat-tree at k = 1,575. Prints CPU (user, system, and what the kernel does meanwhile)
-and voluntary sleeps a packet, of all switches, of the sending agent and of the receiving one, from /proc. Needs root
-and an idle machine. Not a test.
+One flow of some 3,000 packets a second (real) from one end of the network to the other: through two
+switches of the dumbbell at k = 400, or five of the fat-tree at k = 1,575. Prints CPU (user, system,
+and what the kernel does meanwhile) and voluntary sleeps a packet, of all switches, of the sending
+agent and of the receiving one, from /proc. Needs root and an idle machine. Not a test.
 """
 
 from __future__ import annotations
@@ -29,13 +30,19 @@ def spent(pids: Iterable[int]) -> tuple[float, int]:
     for pid in pids:
         for task in Path(f"/proc/{pid}/task").iterdir():
             us += int((task / "schedstat").read_text().split()[0]) / 1e3
-            line = next(line for line in (task / "status").read_text().splitlines() if line.startswith("voluntary"))
+            line = next(
+                line
+                for line in (task / "status").read_text().splitlines()
+                if line.startswith("voluntary")
+            )
             sleeps += int(line.split()[1])
     return us, sleeps
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--processes", action="store_true", help="a process for each switch")
     parser.add_argument("--fat-tree", action="store_true", help="five switches on the way, of 20")
     arguments = parser.parse_args()
@@ -45,7 +52,13 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as logs,
         Lab(
-            topology, log_dir=Path(logs), name=f"hops-{os.getpid()}", dilation=k, scheme="pfc", role="up", **more
+            topology,
+            log_dir=Path(logs),
+            name=f"hops-{os.getpid()}",
+            dilation=k,
+            scheme="pfc",
+            role="up",
+            **more,
         ) as lab,
     ):
         running = lab.network
@@ -60,7 +73,11 @@ def main() -> None:
         def arrived() -> int:
             return sum(flow.packets for flow in lab.agents[dst].stats().received)
 
-        before, packets, began = {name: spent(pids) for name, pids in parts.items()}, arrived(), time.monotonic()
+        before, packets, began = (
+            {name: spent(pids) for name, pids in parts.items()},
+            arrived(),
+            time.monotonic(),
+        )
         time.sleep(SECONDS)
         after, packets = {name: spent(pids) for name, pids in parts.items()}, arrived() - packets
         print(f"{topology.name}, {packets / (time.monotonic() - began):,.0f} packets/s", end="")

@@ -1,14 +1,16 @@
 """How fast virtual time is: `make bench-virtual`.
 
-One run, repeated, each time in a new process: packets of data through a switch's program (traversals) a second of the
-run's CPU time, on one core; smallest, median, largest, and the machine's load beside it, which has to be small for the
-figures to mean much. Each repetition runs without prefetching, too: "prefetching x" is the median of their ratios.
-CPU time is given, too, of what comes before a run: making the network, and adding a flow.
+One run, repeated, each time in a new process: packets of data through a switch's program
+(traversals) a second of the run's CPU time, on one core; smallest, median, largest, and the
+machine's load beside it, which has to be small for the figures to mean much. Each repetition runs
+without prefetching, too: "prefetching x" is the median of their ratios. CPU time is given, too, of
+what comes before a run: making the network, and adding a flow.
 
     incast   15 hosts send to one, k=4 fat-tree, 40 Gb/s, PCN with T = 50 us, 1000 B
-    clos     512 hosts, the paper's Clos at a load of 0.6: 51,200 flows, each host's one after the other to hosts at
-             random, sizes Pareto with a mean of 50 KB
-    few      the same network and load in 512 flows, one a host, each to the host half the network away
+    clos     512 hosts, the paper's Clos at a load of 0.6: 51,200 flows, each host's one after the
+             other to hosts at random, sizes Pareto with a mean of 50 KB
+    few      the same network and load in 512 flows, one a host, each to the host half the network
+             away
     short    clos, but one host's link has a delay of 1 ns instead of 5 us
     tenth    clos, but every tenth host's link has
     shorter  clos, but all hosts' links have
@@ -67,23 +69,33 @@ def spread(topology: Topology, seed: int, each: int) -> tuple[Topology, Flows]:
             size = min(1_000_000, int(10_000 * random_.paretovariate(1.25)))
             target = random_.randrange(len(names) - 1)
             target += target >= number
-            flows.append(FlowSpec(len(flows) + 1, source, names[target], start_s=start_s, size_bytes=size))
+            flows.append(
+                FlowSpec(len(flows) + 1, source, names[target], start_s=start_s, size_bytes=size)
+            )
             start_s += size * 8 / (LOAD * HOST_BPS)
     return topology, flows
 
 
-def with_short_links(traffic: tuple[Topology, Flows], hosts: int, step: int = 1) -> tuple[Topology, Flows]:
-    """Returns the same with a delay of 1 ns at `hosts` hosts, of which each is `step` after the one before."""
+def with_short_links(
+    traffic: tuple[Topology, Flows], hosts: int, step: int = 1
+) -> tuple[Topology, Flows]:
+    """Returns the same with a delay of 1 ns at `hosts` hosts, of which each is `step` after the one
+    before."""
     topology, flows = traffic
     near = {host.name for host in topology.hosts[: hosts * step : step]}
-    links = [replace(link, delay_s=1e-9) if {link.a.node, link.b.node} & near else link for link in topology.links]
+    links = [
+        replace(link, delay_s=1e-9) if {link.a.node, link.b.node} & near else link
+        for link in topology.links
+    ]
     return replace(topology, links=tuple(links)), flows
 
 
 def with_delay(traffic: tuple[Topology, Flows], delay_s: float) -> tuple[Topology, Flows]:
     """Returns the same with this delay of all links."""
     topology, flows = traffic
-    return replace(topology, links=tuple(replace(link, delay_s=delay_s) for link in topology.links)), flows
+    return replace(
+        topology, links=tuple(replace(link, delay_s=delay_s) for link in topology.links)
+    ), flows
 
 
 def few(seed: int) -> tuple[Topology, Flows]:
@@ -92,7 +104,8 @@ def few(seed: int) -> tuple[Topology, Flows]:
     names = [host.name for host in topology.hosts]
     half = len(names) // 2
     return topology, [
-        FlowSpec(i + 1, name, names[(i + half) % len(names)], rate_bps=LOAD * HOST_BPS) for i, name in enumerate(names)
+        FlowSpec(i + 1, name, names[(i + half) % len(names)], rate_bps=LOAD * HOST_BPS)
+        for i, name in enumerate(names)
     ]
 
 
@@ -115,7 +128,9 @@ SCENARIOS = {
     "near": Scenario(lambda seed: with_delay(spread(clos(), seed, 100), 1e-6), 2e-3),
     "pods": Scenario(lambda seed: spread(clos(pods=64), seed, 50), 1e-3, repetitions=1),
     "wide": Scenario(lambda seed: spread(clos(pods=128), seed, 50), 1e-3, repetitions=1),
-    "large": Scenario(lambda seed: spread(fat_tree(32, rate_bps=HOST_BPS), seed, 50), 1e-3, repetitions=1),
+    "large": Scenario(
+        lambda seed: spread(fat_tree(32, rate_bps=HOST_BPS), seed, 50), 1e-3, repetitions=1
+    ),
 }
 
 
@@ -135,16 +150,20 @@ static void floor_ingress(struct sw_instance *s, struct sw_inplace_packet *in_pl
 }
 static void floor_egress(struct sw_instance *s, struct sw_inplace_packet *in_place) { (void)s; (void)in_place; }
 static const struct sw_inplace inplace = {floor_ingress, floor_egress};
-"""
+"""  # noqa: E501
 
 
 def floor() -> LoadedProgram:
-    """PCN's program with pipelines that only look up the route: the remaining cost is the engine's."""
+    """PCN's program with pipelines that only look up the route: the remaining cost is the
+    engine's."""
     program = Program.compiled("pcn_native")
     json_text = program.json.read_text(encoding="utf-8")
     model = load_program(json_text)
     text = generate(model, inplace=True)
-    tables, actions = ([thing.name.rpartition(".")[2] for thing in things] for things in (model.tables, model.actions))
+    tables, actions = (
+        [thing.name.rpartition(".")[2] for thing in things]
+        for things in (model.tables, model.actions)
+    )
     numbers = {
         "routes": tables.index("ipv4_lpm"),
         "groups": tables.index("next_hop_group"),
@@ -158,9 +177,10 @@ def floor() -> LoadedProgram:
 
 @dataclass(frozen=True)
 class Result:
-    """Of one repetition. `start_s`: CPU time until there is a network, without flows; `flow_us`: to add one; `rate`:
-    traversals of data packets a CPU second of the run, `cpu_s`; `wall_s`: that run by the wall's clock; `threads`:
-    where that went; `most`: frames at once; `memory_mb`: the largest that the whole process was."""
+    """Of one repetition. `start_s`: CPU time until there is a network, without flows; `flow_us`: to
+    add one; `rate`: traversals of data packets a CPU second of the run, `cpu_s`; `wall_s`: that run
+    by the wall's clock; `threads`: where that went; `most`: frames at once; `memory_mb`: the
+    largest that the whole process was."""
 
     start_s: float
     flow_us: float
@@ -184,10 +204,14 @@ def measure(
 ) -> Result:
     """Returns one repetition; `empty` with the floor's program."""
     topology, flows = SCENARIOS[name].make(seed)
-    scheme = find_scheme(scheme_name).configure({"period_s": 50e-6, "w_min": 1 / 128} if scheme_name == "pcn" else {})
+    scheme = find_scheme(scheme_name).configure(
+        {"period_s": 50e-6, "w_min": 1 / 128} if scheme_name == "pcn" else {}
+    )
     program = floor() if empty else None
     clock = [time.process_time()]
-    with VirtualNetwork(topology, scheme, seed=seed, program=program, prefetch=prefetch, threads=threads) as network:
+    with VirtualNetwork(
+        topology, scheme, seed=seed, program=program, prefetch=prefetch, threads=threads
+    ) as network:
         clock.append(time.process_time())
         for flow in flows:
             network.add_flow(flow)
@@ -200,7 +224,8 @@ def measure(
     start_s, adding_s, took = (later - sooner for sooner, later in pairwise(clock))
     memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Result(
-        start_s, adding_s / len(flows) * 1e6, totals.data_traversals / took, took, wall_s, account, totals.events,
+        start_s, adding_s / len(flows) * 1e6, totals.data_traversals / took, took, wall_s, account,
+        totals.events,
         totals.packets_most, memory_mb,
     )  # fmt: skip
 
@@ -214,31 +239,47 @@ def measure_alone(
     return Result(**json.loads(done.stdout))
 
 
-def compare_threads(name: str, duration_s: float, repetitions: int, threads: int, scheme: str) -> None:
+def compare_threads(
+    name: str, duration_s: float, repetitions: int, threads: int, scheme: str
+) -> None:
     """Prints the wall's time of one thread over that of several, in turn."""
     ratios, last = [], ""
     for i in range(repetitions):
-        pair = {n: measure_alone(name, duration_s, False, True, n, scheme) for n in ((1, threads), (threads, 1))[i % 2]}
+        pair = {
+            n: measure_alone(name, duration_s, False, True, n, scheme)
+            for n in ((1, threads), (threads, 1))[i % 2]
+        }
         ratios.append(pair[1].wall_s / pair[threads].wall_s)
         last = pair[threads].threads
     print(
-        f"{name}, {scheme}: {threads} threads x {min(ratios):.2f} / {statistics.median(ratios):.2f} / "
+        f"{name}, {scheme}: {threads} threads x {min(ratios):.2f} / "
+        f"{statistics.median(ratios):.2f} / "
         f"{max(ratios):.2f} (smallest, median, largest of {len(ratios)}); {last}",
         flush=True,
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("scenarios", nargs="*", help=f"of {', '.join(SCENARIOS)} (default: all)")
     parser.add_argument(
-        "--repetitions", type=int, help="runs whose median counts (default: 5; 1 of pods, wide and large)"
+        "--repetitions",
+        type=int,
+        help="runs whose median counts (default: 5; 1 of pods, wide and large)",
     )
     parser.add_argument("--duration", type=float, help="simulated seconds")
-    parser.add_argument("--floor", action="store_true", help="with an empty pipeline that has only the routes")
-    parser.add_argument("--threads", type=int, help="number of threads to compare with one; prints nothing else")
+    parser.add_argument(
+        "--floor", action="store_true", help="with an empty pipeline that has only the routes"
+    )
+    parser.add_argument(
+        "--threads", type=int, help="number of threads to compare with one; prints nothing else"
+    )
     parser.add_argument("--scheme", default="pcn", help="of --threads")
-    parser.add_argument("--alone", metavar="JSON", help="the arguments of one repetition; its result, as JSON")
+    parser.add_argument(
+        "--alone", metavar="JSON", help="the arguments of one repetition; its result, as JSON"
+    )
     arguments = parser.parse_args()
     if arguments.alone:
         print(json.dumps(asdict(measure(*json.loads(arguments.alone)))))
@@ -248,7 +289,8 @@ def main() -> None:
         duration_s = arguments.duration or SCENARIOS[name].duration_s
         if arguments.threads:
             compare_threads(
-                name, duration_s, arguments.repetitions or SCENARIOS[name].repetitions, arguments.threads,
+                name, duration_s, arguments.repetitions or SCENARIOS[name].repetitions,
+                arguments.threads,
                 arguments.scheme,
             )  # fmt: skip
             continue
@@ -256,7 +298,8 @@ def main() -> None:
         seen, ratios = [], []
         for _ in range(arguments.repetitions or SCENARIOS[name].repetitions):
             with_it, without = (
-                measure_alone(name, duration_s, arguments.floor, prefetch) for prefetch in (True, False)
+                measure_alone(name, duration_s, arguments.floor, prefetch)
+                for prefetch in (True, False)
             )
             seen.append(with_it)
             ratios.append(with_it.rate / without.rate)
@@ -265,11 +308,14 @@ def main() -> None:
         print(
             f"{name}: start {statistics.median(result.start_s for result in seen):.2f} s, a flow "
             f"{statistics.median(result.flow_us for result in seen):.1f} us; "
-            f"{min(rates):.2f} / {statistics.median(rates):.2f} / {max(rates):.2f} million traversals "
-            f"a second (smallest, median, largest of {len(rates)}); {duration_s * 1e3:g} ms simulated in "
+            f"{min(rates):.2f} / {statistics.median(rates):.2f} / {max(rates):.2f} million "
+            "traversals "
+            f"a second (smallest, median, largest of {len(rates)}); {duration_s * 1e3:g} ms "
+            "simulated in "
             f"{last.cpu_s:.2f} s, {last.events:,} events, {last.most:,} frames at once; "
             f"{max(result.memory_mb for result in seen):.0f} MB; "
-            f"prefetching x {statistics.median(ratios):.2f}; load {load:.1f} on {os.cpu_count()} cores",
+            f"prefetching x {statistics.median(ratios):.2f}; load {load:.1f} on {os.cpu_count()} "
+            "cores",
             flush=True,
         )
 

@@ -1,8 +1,10 @@
-"""Whether a live network gives the same with a process for each switch as with one for all: `python -m bench.ways`.
+"""Whether a live network gives the same with a process for each switch as with one for all: `python
+-m bench.ways`.
 
-Runs a scenario both ways in turn, and in virtual time, and prints for each what PCN's results depend on: PAUSE frames,
-and of the steady state utilisation, Jain's index, the mean queue and the share of packets marked; of the victim
-scenario also the share of F0's packets marked in the bursts. Needs root and an idle machine. Not a test.
+Runs a scenario both ways in turn, and in virtual time, and prints for each what PCN's results
+depend on: PAUSE frames, and of the steady state utilisation, Jain's index, the mean queue and the
+share of packets marked; of the victim scenario also the share of F0's packets marked in the bursts.
+Needs root and an idle machine. Not a test.
 
     .venv/bin/python -m bench.ways victim -k 1000 --runs 5
     .venv/bin/python -m bench.ways dumbbell -k 200 --runs 5
@@ -20,7 +22,11 @@ from typing import Any
 
 RUN = "from pcn.cli import main; main()"
 EACH = f"import pcn.lab.network; pcn.lab.network.share_process = lambda *_: False; {RUN}"
-WAYS = {"one process": (RUN, "live"), "a process each": (EACH, "live"), "virtual time": (RUN, "virtual")}
+WAYS = {
+    "one process": (RUN, "live"),
+    "a process each": (EACH, "live"),
+    "virtual time": (RUN, "virtual"),
+}
 
 
 def numbers(scenario: str, way: str, k: float, settings: list[str]) -> dict[str, float]:
@@ -30,7 +36,11 @@ def numbers(scenario: str, way: str, k: float, settings: list[str]) -> dict[str,
         options = ["--scheme", "pcn", "--clock", clock, "-q", "--out", folder]
         options += ["-k", f"{k:g}"] if clock == "live" else []
         options += [word for setting in settings for word in ("--set", setting)]
-        subprocess.run([sys.executable, "-c", code, "run", scenario, *options], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "-c", code, "run", scenario, *options],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         (file,) = Path(folder).rglob("summary.json")
         summary: dict[str, Any] = json.loads(file.read_text())
     ports, steady = summary["ports"].values(), summary["steady"]
@@ -39,7 +49,8 @@ def numbers(scenario: str, way: str, k: float, settings: list[str]) -> dict[str,
         "utilisation": steady["utilisation"],
         "Jain": steady["jain"],
         "queue, KB": steady["queue_bytes_mean"] / 1e3,
-        "marked": sum(port["marked"] for port in ports) / sum(port["transmitted"] for port in ports),
+        "marked": sum(port["marked"] for port in ports)
+        / sum(port["transmitted"] for port in ports),
     }
     if scenario == "victim":
         found["F0 marked"] = summary["measures"]["f0_marked_burst"]
@@ -47,7 +58,9 @@ def numbers(scenario: str, way: str, k: float, settings: list[str]) -> dict[str,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("scenario", choices=("victim", "dumbbell"))
     parser.add_argument("-k", type=float, required=True)
     parser.add_argument("--runs", type=int, default=5)
@@ -58,7 +71,10 @@ def main() -> None:
         for way in list(WAYS)[: 2 if run else 3]:  # virtual time has no second result
             found = numbers(arguments.scenario, way, arguments.k, arguments.settings)
             if first:
-                print(f"{arguments.scenario}, k = {arguments.k:g}".ljust(24), *(f"{name:>11}" for name in found))
+                print(
+                    f"{arguments.scenario}, k = {arguments.k:g}".ljust(24),
+                    *(f"{name:>11}" for name in found),
+                )
             first = False
             print(way.ljust(24), *(f"{value:11.4g}" for value in found.values()), flush=True)
 

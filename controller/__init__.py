@@ -1,1 +1,2 @@
-"""The control plane: the P4Runtime client, and what is programmed into each switch (routes, PFC, marking points)."""
+"""The control plane: the P4Runtime client, and what is programmed into each switch (routes, PFC,
+marking points)."""

@@ -1,7 +1,9 @@
-"""Mastership of a switch: the stream channel that a primary controller keeps open (P4Runtime, section 5).
+"""Mastership of a switch: the stream channel that a primary controller keeps open (P4Runtime,
+section 5).
 
-A switch remembers the highest election id that it ever received, even after that client has disconnected: then no
-client is primary until one connects with that id or a higher one. BMv2 forgets ids with their controllers."""
+A switch remembers the highest election id that it ever received, even after that client has
+disconnected: then no client is primary until one connects with that id or a higher one. BMv2
+forgets ids with their controllers."""
 
 from __future__ import annotations
 
@@ -28,17 +30,24 @@ _OK, _NOT_FOUND = grpc.StatusCode.OK.value[0], grpc.StatusCode.NOT_FOUND.value[0
 
 
 class Arbitration:
-    """Holds the stream open until `close`. Other messages of it wait in `inbox`. `election_id` is the one that we
-    claimed last."""
+    """Holds the stream open until `close`. Other messages of it wait in `inbox`. `election_id` is
+    the one that we claimed last."""
 
     def __init__(
-        self, name: str, stub: p4r_grpc.P4RuntimeStub, device_id: int, election_id: int, limit_s: float
+        self,
+        name: str,
+        stub: p4r_grpc.P4RuntimeStub,
+        device_id: int,
+        election_id: int,
+        limit_s: float,
     ) -> None:
         self._name = name
         self._device_id = device_id
         self.inbox = Inbox(name)
         self._requests: queue.SimpleQueue[p4r.StreamMessageRequest | None] = queue.SimpleQueue()
-        self._answers: queue.SimpleQueue[p4r.MasterArbitrationUpdate | grpc.RpcError] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[p4r.MasterArbitrationUpdate | grpc.RpcError] = (
+            queue.SimpleQueue()
+        )
         self._stream = stub.StreamChannel(self._outgoing())
         self._thread = threading.Thread(target=self._receive, name=f"p4runtime {name}", daemon=True)
         self._thread.start()
@@ -50,8 +59,8 @@ class Arbitration:
             raise
 
     def settle(self, limit_s: float) -> None:
-        """Waits until we are primary. Where the last primary has gone, that takes the next election id, and is logged.
-        Raises PrimaryError if another one is it, SwitchError."""
+        """Waits until we are primary. Where the last primary has gone, that takes the next election
+        id, and is logged. Raises PrimaryError if another one is it, SwitchError."""
         last = end = time.monotonic() + limit_s
         other: int | None = None
         claims = 0
@@ -65,7 +74,9 @@ class Arbitration:
                         f"(ours is {self.election_id})",
                         other + 1,
                     ) from None
-                raise SwitchError(f"{self._name}: no answer to arbitration within {limit_s:g} s") from None
+                raise SwitchError(
+                    f"{self._name}: no answer to arbitration within {limit_s:g} s"
+                ) from None
             if isinstance(answer, grpc.RpcError):
                 self._refused(answer)
             if answer.status.code == _OK:
@@ -75,7 +86,10 @@ class Arbitration:
                 other = highest
                 end = min(end, time.monotonic() + _LEAVING_S)
             elif highest == MAX_ELECTION_ID:
-                raise SwitchError(f"{self._name}: the last controller had the highest election id: none can follow it")
+                raise SwitchError(
+                    f"{self._name}: the last controller had the highest election id: none can "
+                    "follow it"
+                )
             elif highest >= self.election_id:
                 claims += 1
                 if claims > _MOST_CLAIMS:
@@ -92,8 +106,8 @@ class Arbitration:
         self._requests.put(request)
 
     def close(self) -> None:
-        """Afterwards the election id is free: the server ends the stream when it has forgotten us. After a cancelled
-        stream it may do so later."""
+        """Afterwards the election id is free: the server ends the stream when it has forgotten us.
+        After a cancelled stream it may do so later."""
         self._requests.put(None)
         self._thread.join(timeout=_END_LIMIT_S)
         self._stream.cancel()
@@ -103,20 +117,23 @@ class Arbitration:
         self.election_id = election_id
         self.send(
             p4r.StreamMessageRequest(
-                arbitration=p4r.MasterArbitrationUpdate(device_id=self._device_id, election_id=uint128(election_id))
+                arbitration=p4r.MasterArbitrationUpdate(
+                    device_id=self._device_id, election_id=uint128(election_id)
+                )
             )
         )
 
     def _said(self, answer: p4r.MasterArbitrationUpdate | grpc.RpcError) -> None:
-        """Replaces the previous answer: a client that only keeps a network up reads none, but gets one for each
-        controller that connects or leaves."""
+        """Replaces the previous answer: a client that only keeps a network up reads none, but gets
+        one for each controller that connects or leaves."""
         with contextlib.suppress(queue.Empty):
             self._answers.get_nowait()
         self._answers.put(answer)
 
     def _refused(self, error: grpc.RpcError) -> None:
         text = f"{self._name}: arbitration failed: {error.code().name}: {error.details()}"
-        if error.code() == grpc.StatusCode.INVALID_ARGUMENT:  # another controller has this election id
+        # another controller has this election id
+        if error.code() == grpc.StatusCode.INVALID_ARGUMENT:
             raise PrimaryError(text, self.election_id + 1)
         raise SwitchError(text)
 

@@ -1,9 +1,10 @@
-"""What each switch of a topology is programmed with: routes, PFC by port, the entries of the scheme's marking points,
-and the clone sessions that these need.
+"""What each switch of a topology is programmed with: routes, PFC by port, the entries of the
+scheme's marking points, and the clone sessions that these need.
 
-The data plane's clock is real time. So everything that is a time here is dilated: at k times slower links, a pause
-quantum, 512 bit times, lasts k times longer. Tables have times in its ticks. Their fields are named for BMv2's, of 1
-us; where a switch's clock ticks n times a us, they have n times as many.
+The data plane's clock is real time. So everything that is a time here is dilated: at k times slower
+links, a pause quantum, 512 bit times, lasts k times longer. Tables have times in its ticks. Their
+fields are named for BMv2's, of 1 us; where a switch's clock ticks n times a us, they have n times
+as many.
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ from pcn.controller.control_plane import CloneSession, ControlPlane, TableEntry
 from pcn.controller.marking_contract import GeneratorTable, PacketGenerator, PortEntries, PortTable
 from pcn.controller.pfc import PFC_CLONE_SESSION, PfcPort
 from pcn.controller.programs import Program, ProgramError
-from pcn.controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
+from pcn.controller.routes import (
+    MultipathRoute,
+    PortGroup,
+    Route,
+    group_entry,
+    host_ways,
+    join,
+    route_entry,
+)
 from pcn.softswitch.tick import TICK_NS
 from pcn.topologies.lossless import PFC
 from pcn.topologies.model import Topology, TopologyError
@@ -50,7 +59,8 @@ class Configured(Protocol):
 
 @dataclass(frozen=True)
 class SwitchPlan:
-    """Everything that one switch is programmed with. `marking`: of each port, at each marking point."""
+    """Everything that one switch is programmed with. `marking`: of each port, at each marking
+    point."""
 
     switch: str
     routes: tuple[Route | MultipathRoute, ...]
@@ -61,17 +71,25 @@ class SwitchPlan:
 
 
 def plan(
-    topology: Topology, switch: str, dilation: float, scheme: Configured | None = None, tick_ns: int = TICK_NS
+    topology: Topology,
+    switch: str,
+    dilation: float,
+    scheme: Configured | None = None,
+    tick_ns: int = TICK_NS,
 ) -> SwitchPlan:
-    """Returns a switch's program from the topology and the scheme. `tick_ns`: of its clock, real time. Raises LabError:
-    TopologyError for what can't work."""
+    """Returns a switch's program from the topology and the scheme. `tick_ns`: of its clock, real
+    time. Raises LabError: TopologyError for what can't work."""
     topology.switch(switch)
     ports = topology.ports(switch)
     ways, groups = host_ways(topology, switch)
     points = [marking.find(name) for name in scheme.scheme.marking] if scheme else []
 
     def configured(table: PortTable, port: int) -> Any:
-        parameters = scheme.at(topology.link_at(switch, port).rate_bps) if scheme and table is not pfc else None
+        parameters = (
+            scheme.at(topology.link_at(switch, port).rate_bps)
+            if scheme and table is not pfc
+            else None
+        )
         try:
             return table.configure(topology, switch, port, dilation * TICK_NS / tick_ns, parameters)
         except ValueError as error:
@@ -80,7 +98,8 @@ def plan(
             if scheme is None or error.obj is not parameters:
                 raise
             raise TopologyError(
-                f"{scheme.scheme.name}: table {table.TABLE} is set from a parameter {error.name}, which "
+                f"{scheme.scheme.name}: table {table.TABLE} is set from a parameter {error.name}, "
+                "which "
                 f"{type(parameters).__name__} doesn't have"
             ) from None
 
@@ -91,14 +110,22 @@ def plan(
         groups=tuple(groups),
         marking=tuple(configured(point, port) for point in points for port in ports),
         clone_sessions=tuple(
-            dict.fromkeys((*pfc.CLONE_SESSIONS, *(session for point in points for session in point.CLONE_SESSIONS)))
+            dict.fromkeys(
+                (
+                    *pfc.CLONE_SESSIONS,
+                    *(session for point in points for session in point.CLONE_SESSIONS),
+                )
+            )
         ),
     )
 
 
-def packet_generator(topology: Topology, switch: str, dilation: float, scheme: Configured) -> PacketGenerator | None:
-    """Returns what the switch's packet generator makes for the scheme's marking points; None: nothing. It is the
-    target's, and isn't set over P4Runtime. `plan` has found that all can work. Raises TopologyError."""
+def packet_generator(
+    topology: Topology, switch: str, dilation: float, scheme: Configured
+) -> PacketGenerator | None:
+    """Returns what the switch's packet generator makes for the scheme's marking points; None:
+    nothing. It is the target's, and isn't set over P4Runtime. `plan` has found that all can work.
+    Raises TopologyError."""
     points = map(marking.find, scheme.scheme.marking)
     asked = [
         point.packet_generator(topology, switch, dilation, scheme.parameters)
@@ -108,13 +135,15 @@ def packet_generator(topology: Topology, switch: str, dilation: float, scheme: C
     found = [generator for generator in asked if generator is not None]
     if len(found) > 1:
         raise TopologyError(
-            f"{switch}: {len(found)} marking points of {scheme.scheme.name} need a packet generator, and it has one"
+            f"{switch}: {len(found)} marking points of {scheme.scheme.name} need a packet "
+            "generator, and it has one"
         )
     return found[0] if found else None
 
 
 def clone_sessions(plan: SwitchPlan) -> list[CloneSession]:
-    """Copies go to the recirculation port, whose egress makes of them what the program sends itself."""
+    """Copies go to the recirculation port, whose egress makes of them what the program sends
+    itself."""
     return [CloneSession(session, replicas=[RECIRCULATION_PORT]) for session in plan.clone_sessions]
 
 
@@ -125,7 +154,10 @@ def require_tables(program: Program, scheme: Scheme) -> None:
         table = marking.find(name).TABLE
         if table not in there:
             point = Path(name).stem
-            raise ProgramError(f"program {program.name} has no table {table}, which {scheme.name} sets (as {point})")
+            raise ProgramError(
+                f"program {program.name} has no table {table}, which {scheme.name} sets (as "
+                f"{point})"
+            )
 
 
 def entries(plan: SwitchPlan) -> list[TableEntry]:
@@ -138,7 +170,7 @@ def entries(plan: SwitchPlan) -> list[TableEntry]:
 
 
 def program_switch(switch: ControlPlane, plan: SwitchPlan) -> None:
-    """Writes a plan into a switch whose pipeline is set and whose tables are empty. The clone sessions come first: PFC
-    works from the first packet on."""
+    """Writes a plan into a switch whose pipeline is set and whose tables are empty. The clone
+    sessions come first: PFC works from the first packet on."""
     switch.insert(clone_sessions(plan))
     switch.insert(entries(plan))

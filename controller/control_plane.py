@@ -1,10 +1,12 @@
 """One switch's control plane by the names of its program, wherever the switch runs.
 
 `ControlPlane` has two kinds: `pcn.controller.switch.SwitchClient` over P4Runtime,
-`pcn.controller.in_process.InProcessSwitch`. Plans are written through it, and what a switch holds is read through it,
-so that neither depends on the kind. finsy's schema, entities and messages translate between names and protobuf.
+`pcn.controller.in_process.InProcessSwitch`. Plans are written through it, and what a switch holds
+is read through it, so that neither depends on the kind. finsy's schema, entities and messages
+translate between names and protobuf.
 
-    switch.insert([TableEntry("ipv4_lpm", match=TableMatch(dst_addr="10.0.0.1/32"), action=TableAction(...))])
+    match, action = TableMatch(dst_addr="10.0.0.1/32"), TableAction(...)
+    switch.insert([TableEntry("ipv4_lpm", match=match, action=action)])
     switch.read_register("waiting_bytes", 35)
     switch.packet_out(frame, egress_port=3)
 """
@@ -97,7 +99,13 @@ __all__ = [
 ]
 
 Entry: TypeAlias = (
-    TableEntry | CloneSession | MulticastGroup | DigestEntry | ProfileMember | ProfileGroup | RegisterEntry
+    TableEntry
+    | CloneSession
+    | MulticastGroup
+    | DigestEntry
+    | ProfileMember
+    | ProfileGroup
+    | RegisterEntry
 )
 _Cell = TypeVar("_Cell")
 _Plane = TypeVar("_Plane", bound="ControlPlane")
@@ -105,17 +113,19 @@ _Plane = TypeVar("_Plane", bound="ControlPlane")
 
 @dataclass(frozen=True)
 class Counter:
-    """A cell. `bytes` is None where the program counts packets alone, whatever the target counts beside them."""
+    """A cell. `bytes` is None where the program counts packets alone, whatever the target counts
+    beside them."""
 
     packets: int
     bytes: int | None
 
 
 class ControlPlane(ABC):
-    """What a switch is programmed and read by. A name is the program's, or its last part where no other ends so.
+    """What a switch is programmed and read by. A name is the program's, or its last part where no
+    other ends so.
 
-    Every call raises SwitchError, which names the switch and what it refused (WriteError with the entries), or
-    UnknownNameError. A context manager, which closes it.
+    Every call raises SwitchError, which names the switch and what it refused (WriteError with the
+    entries), or UnknownNameError. A context manager, which closes it.
     """
 
     def __init__(self, name: str) -> None:
@@ -125,7 +135,10 @@ class ControlPlane(ABC):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -144,8 +157,8 @@ class ControlPlane(ABC):
 
     @abstractmethod
     def _write(self, updates: Sequence[p4r.Update], what: str) -> Mapping[int, str]:
-        """Carries out updates. Returns why the switch refused some, by number; these don't keep it from the others.
-        `what`: for other errors."""
+        """Carries out updates. Returns why the switch refused some, by number; these don't keep it
+        from the others. `what`: for other errors."""
 
     @abstractmethod
     def _read(self, queries: Sequence[p4r.Entity]) -> Iterable[p4r.Entity]:
@@ -157,8 +170,8 @@ class ControlPlane(ABC):
 
     @abstractmethod
     def _take(self, kind: str, wait_s: float) -> list[p4r.StreamMessageResponse]:
-        """Returns the messages of a kind ("packet", "digest", "idle_timeout_notification") that have come since the
-        last call, each once."""
+        """Returns the messages of a kind ("packet", "digest", "idle_timeout_notification") that
+        have come since the last call, each once."""
 
     # ---- entries ----
 
@@ -191,7 +204,11 @@ class ControlPlane(ABC):
         """Returns a table's entries, its default entry last."""
         _find("table", self.schema.tables, name, self.tables)
         asked = (TableEntry(name), TableEntry(name, is_default_action=True))
-        return [self._decode(entity) for one in asked for entity in self._read([one.encode(self.schema)])]
+        return [
+            self._decode(entity)
+            for one in asked
+            for entity in self._read([one.encode(self.schema)])
+        ]
 
     # ---- counters, registers, meters ----
 
@@ -206,21 +223,45 @@ class ControlPlane(ABC):
     def read_counters(self, name: str, indices: Sequence[int] | None = None) -> dict[int, Counter]:
         """Returns cells by index: these, or all. One call."""
         self.counter_name(name)
-        cells = [CounterEntry(name, index=index) for index in indices] if indices is not None else [CounterEntry(name)]
+        cells = (
+            [CounterEntry(name, index=index) for index in indices]
+            if indices is not None
+            else [CounterEntry(name)]
+        )
         return self._counts(name, self._read([cell.encode(self.schema) for cell in cells]))
 
     def read_cells(
-        self, counters: Sequence[str], registers: Sequence[str], indices: Sequence[int] | None = None
+        self,
+        counters: Sequence[str],
+        registers: Sequence[str],
+        indices: Sequence[int] | None = None,
     ) -> tuple[dict[str, dict[int, Counter]], dict[str, dict[int, int]]]:
-        """Returns the same cells of several counters and registers, or all, by name and index. One call."""
-        counter_ids = {name: _find("counter", self.schema.counters, name, self.counters).id for name in counters}
-        register_ids = {name: _find("register", self.schema.registers, name, self.registers).id for name in registers}
+        """Returns the same cells of several counters and registers, or all, by name and index. One
+        call."""
+        counter_ids = {
+            name: _find("counter", self.schema.counters, name, self.counters).id
+            for name in counters
+        }
+        register_ids = {
+            name: _find("register", self.schema.registers, name, self.registers).id
+            for name in registers
+        }
         wanted: Sequence[int | None] = [None] if indices is None else indices
-        queries = [CounterEntry(name, index=index).encode(self.schema) for name in counters for index in wanted]
-        queries += [RegisterEntry(name, index=index).encode(self.schema) for name in registers for index in wanted]
+        queries = [
+            CounterEntry(name, index=index).encode(self.schema)
+            for name in counters
+            for index in wanted
+        ]
+        queries += [
+            RegisterEntry(name, index=index).encode(self.schema)
+            for name in registers
+            for index in wanted
+        ]
         found: dict[int, list[p4r.Entity]] = defaultdict(list)  # by the id of what has the cell
         for entity in self._read(queries) if queries else ():
-            found[entity.counter_entry.counter_id or entity.register_entry.register_id].append(entity)
+            found[entity.counter_entry.counter_id or entity.register_entry.register_id].append(
+                entity
+            )
         return (
             {name: self._counts(name, found[number]) for name, number in counter_ids.items()},
             {name: _values(found[number]) for name, number in register_ids.items()},
@@ -229,7 +270,9 @@ class ControlPlane(ABC):
     def _counts(self, name: str, found: Iterable[p4r.Entity]) -> dict[int, Counter]:
         of_packets = self.counter_unit(name) is P4CounterUnit.PACKETS
         return {
-            one.index.index: Counter(one.data.packet_count, None if of_packets else one.data.byte_count)
+            one.index.index: Counter(
+                one.data.packet_count, None if of_packets else one.data.byte_count
+            )
             for one in (entity.counter_entry for entity in found)
         }
 
@@ -254,7 +297,11 @@ class ControlPlane(ABC):
     def read_registers(self, name: str, indices: Sequence[int] | None = None) -> dict[int, int]:
         """Returns cells by index: these, or all. One call."""
         self.register_name(name)
-        cells = [RegisterEntry(name, index=i) for i in indices] if indices is not None else [RegisterEntry(name)]
+        cells = (
+            [RegisterEntry(name, index=i) for i in indices]
+            if indices is not None
+            else [RegisterEntry(name)]
+        )
         return _values(self._read([cell.encode(self.schema) for cell in cells]))
 
     def register_name(self, name: str) -> str:
@@ -269,7 +316,9 @@ class ControlPlane(ABC):
     def read_meters(self, name: str) -> dict[int, MeterConfig | None]:
         """Returns the configuration of all cells by index; None: every packet is green."""
         _find("meter", self.schema.meters, name, self.meters)
-        found = [self._decode(entity) for entity in self._read([MeterEntry(name).encode(self.schema)])]
+        found = [
+            self._decode(entity) for entity in self._read([MeterEntry(name).encode(self.schema)])
+        ]
         return {entry.index: entry.config for entry in found}
 
     def write_meter(self, name: str, index: int, config: MeterConfig | None) -> None:
@@ -280,32 +329,40 @@ class ControlPlane(ABC):
     # ---- packets and digests ----
 
     def packet_out(self, payload: bytes, **metadata: int) -> None:
-        """Sends a packet into the program, with the fields of its packet_out header. Only the primary controller may.
-        Over P4Runtime a refusal comes late: packets_in or digests raises it, where there is nothing to return."""
+        """Sends a packet into the program, with the fields of its packet_out header. Only the
+        primary controller may. Over P4Runtime a refusal comes late: packets_in or digests raises
+        it, where there is nothing to return."""
         header = self.schema.controller_packet_metadata.get("packet_out")
         fields = header.metadata if header else ()
-        padding = {field.name: 0 for field in fields if any(note.name == "padding" for note in field.annotations)}
+        padding = {
+            field.name: 0
+            for field in fields
+            if any(note.name == "padding" for note in field.annotations)
+        }
         try:
             if header is None and metadata:
                 raise ValueError(f"the program has no header for {', '.join(metadata)}")
             encoded = header.encode(padding | metadata) if header else []
         except ValueError as error:
             raise SwitchError(f"{self.name}: packet-out: {error}") from None
-        self._send(p4r.StreamMessageRequest(packet=p4r.PacketOut(payload=payload, metadata=encoded)))
+        self._send(
+            p4r.StreamMessageRequest(packet=p4r.PacketOut(payload=payload, metadata=encoded))
+        )
 
     def packets_in(self, wait_s: float = 0.0) -> list[PacketIn]:
-        """Returns the packets that came from the program since the last call; where there is none, waits for the first
-        at most `wait_s` (in process nothing comes meanwhile). Only the primary controller gets any."""
+        """Returns the packets that came from the program since the last call; where there is none,
+        waits for the first at most `wait_s` (in process nothing comes meanwhile). Only the primary
+        controller gets any."""
         return [PacketIn.decode(message, self.schema) for message in self._take("packet", wait_s)]
 
     def digests(self, wait_s: float = 0.0) -> list[DigestList]:
-        """Returns the digest lists that came since the last call, as `packets_in` does packets. A digest is sent once a
-        DigestEntry is inserted for it."""
+        """Returns the digest lists that came since the last call, as `packets_in` does packets. A
+        digest is sent once a DigestEntry is inserted for it."""
         return [DigestList.decode(message, self.schema) for message in self._take("digest", wait_s)]
 
     def idle_timeouts(self, wait_s: float = 0.0) -> list[IdleTimeouts]:
-        """Returns the notifications of entries that no packet has hit for as long as their `idle_timeout_ns`, since the
-        last call, as `packets_in` does packets."""
+        """Returns the notifications of entries that no packet has hit for as long as their
+        `idle_timeout_ns`, since the last call, as `packets_in` does packets."""
         taken = self._take("idle_timeout_notification", wait_s)
         return [IdleTimeouts.decode(message, self.schema) for message in taken]
 
@@ -321,7 +378,9 @@ class ControlPlane(ABC):
 
     # ---- entities and protobuf ----
 
-    def _update(self, kind: p4r.Update.Type.ValueType, entries: Iterable[Entry | MeterEntry]) -> None:
+    def _update(
+        self, kind: p4r.Update.Type.ValueType, entries: Iterable[Entry | MeterEntry]
+    ) -> None:
         written, updates = list(entries), []
         for entry in written:
             if isinstance(entry, TableEntry):

@@ -17,7 +17,8 @@ class SwitchError(LabError):
 
 
 class WriteError(SwitchError):
-    """A switch refused some of a call's entries; the others hold. `refused`: each entry, and the reason."""
+    """A switch refused some of a call's entries; the others hold. `refused`: each entry, and the
+    reason."""
 
     def __init__(self, message: str, refused: Sequence[tuple[object, str]]) -> None:
         super().__init__(message)
@@ -25,7 +26,8 @@ class WriteError(SwitchError):
 
 
 class PrimaryError(SwitchError):
-    """Another controller is the switch's primary: `who` it is, and the election id that would take over from it."""
+    """Another controller is the switch's primary: `who` it is, and the election id that would take
+    over from it."""
 
     def __init__(self, who: str, next_id: int) -> None:
         super().__init__(f"{who}: end it, or take over with --election-id {next_id}")
@@ -48,12 +50,14 @@ def grpc_errors(switch: str, what: str) -> Iterator[None]:
     try:
         yield
     except grpc.RpcError as error:
-        raise SwitchError(f"{switch}: {what} failed: {_reason(error.code().name, error.details())}") from None
+        raise SwitchError(
+            f"{switch}: {what} failed: {_reason(error.code().name, error.details())}"
+        ) from None
 
 
 def update_errors(error: grpc.RpcError) -> dict[int, str]:
-    """Returns the reasons that a failed Write or Read carries, by the number of the update or entity (P4Runtime
-    specification, section 12.3)."""
+    """Returns the reasons that a failed Write or Read carries, by the number of the update or
+    entity (P4Runtime specification, section 12.3)."""
     from finsy.proto import p4r, rpc_status
     from google.protobuf.message import DecodeError
 
@@ -71,7 +75,10 @@ def refusal_text(code: int, message: str) -> str:
     """Returns a reason that a switch gives: the name of its canonical code, and its message."""
     import grpc
 
-    return _reason(next((status.name for status in grpc.StatusCode if status.value[0] == code), str(code)), message)
+    return _reason(
+        next((status.name for status in grpc.StatusCode if status.value[0] == code), str(code)),
+        message,
+    )
 
 
 def _reason(code: str, message: str | None) -> str:

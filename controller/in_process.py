@@ -1,4 +1,5 @@
-"""One switch of this process: what a server would do with a controller's messages, without gRPC in between."""
+"""One switch of this process: what a server would do with a controller's messages, without gRPC in
+between."""
 
 from __future__ import annotations
 
@@ -70,14 +71,20 @@ class InProcessSwitch(ControlPlane):
             return super().read_counters(name, indices)  # which refuses as every switch does
         return {
             index: Counter(cell.packets, None if of_packets else cell.bytes)
-            for index, cell in _cells(array, indices, lambda at, n: self.native.counters(array.index, at, n))
+            for index, cell in _cells(
+                array, indices, lambda at, n: self.native.counters(array.index, at, n)
+            )
         }
 
     def read_registers(self, name: str, indices: Sequence[int] | None = None) -> dict[int, int]:
         array = self.register(name)
         if not _has(array, indices):
             return super().read_registers(name, indices)
-        return dict(_cells(array, indices, lambda at, n: self.native.registers(array.index, array.width, at, n)))
+        return dict(
+            _cells(
+                array, indices, lambda at, n: self.native.registers(array.index, array.width, at, n)
+            )
+        )
 
     def nonzero_cells(self, name: str) -> dict[int, int]:
         """Returns the cells of a register that aren't 0, by index."""
@@ -117,7 +124,9 @@ class InProcessSwitch(ControlPlane):
         try:
             yield
         except RpcError as error:
-            raise SwitchError(f"{self.name}: {what} failed: {refusal_text(error.code, error.message)}") from None
+            raise SwitchError(
+                f"{self.name}: {what} failed: {refusal_text(error.code, error.message)}"
+            ) from None
         except NativeError as error:
             raise SwitchError(f"{self.name}: {what} failed: {error}") from None
 

@@ -56,16 +56,22 @@ class Inbox:
             self._changed.notify_all()
 
     def take(self, kind: str, wait_s: float = 0.0) -> list[p4r.StreamMessageResponse]:
-        """Removes and returns the messages of a kind; where there is none, waits for the first one. Where none comes,
-        raises SwitchError for the oldest refusal, each once, and after the end."""
+        """Removes and returns the messages of a kind; where there is none, waits for the first one.
+        Where none comes, raises SwitchError for the oldest refusal, each once, and after the
+        end."""
         with self._changed:
             refused = self._kept["error"]
-            self._changed.wait_for(lambda: self._kept[kind].messages or refused.messages or self._ended, wait_s)
+            self._changed.wait_for(
+                lambda: self._kept[kind].messages or refused.messages or self._ended, wait_s
+            )
             found = self._kept.pop(kind).messages
             if not found and refused.messages:
                 error = refused.first().error
                 what = _REFUSED.get(error.WhichOneof("details") or "", "a message")
-                raise SwitchError(f"{self._name}: {what} failed: {refusal_text(error.canonical_code, error.message)}")
+                raise SwitchError(
+                    f"{self._name}: {what} failed: "
+                    f"{refusal_text(error.canonical_code, error.message)}"
+                )
             if not found and self._ended:
                 raise SwitchError(f"{self._name}: the stream of messages has ended: {self._ended}")
             return list(found)

@@ -1,6 +1,7 @@
 """finsy's P4Schema, read as wide as P4Runtime has p4infos; `schema.schema_of` makes it.
 
-finsy's classes describe the leaves. Its maps of names, and its types of data, are replaced: they are what refuses.
+finsy's classes describe the leaves. Its maps of names, and its types of data, are replaced: they
+are what refuses.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ T = TypeVar("T", bound=Named)
 
 
 class Names(Generic[T]):
-    """Entities of one kind, by id, by whole name, by alias, and by the last parts of a name that no other ends in."""
+    """Entities of one kind, by id, by whole name, by alias, and by the last parts of a name that no
+    other ends in."""
 
     def __init__(self, kind: str, entities: Iterable[T]) -> None:
         self._kind = kind
@@ -76,7 +78,8 @@ class Names(Generic[T]):
                     self._by_name.setdefault(end, entity)
 
     def get(self, key: str | int) -> T | None:
-        """Returns the entity with a name or an id; None: there is none, or a last part is that of several."""
+        """Returns the entity with a name or an id; None: there is none, or a last part is that of
+        several."""
         return self._by_id.get(key) if isinstance(key, int) else self._by_name.get(key)
 
     def __getitem__(self, key: str | int) -> T:
@@ -102,7 +105,8 @@ class Names(Generic[T]):
 
 
 class Schema(P4Schema):
-    """The names of a p4info. Raises ValueError, or what finsy raises, where its parts don't fit each other."""
+    """The names of a p4info. Raises ValueError, or what finsy raises, where its parts don't fit
+    each other."""
 
     def __init__(self, info: p4i.P4Info, data: Path | bytes | None = None) -> None:
         super().__init__(None, data)
@@ -116,17 +120,25 @@ class Schema(P4Schema):
         self._counters = Names("counter", map(P4Counter, info.counters))
         self._meters = Names("meter", map(P4Meter, info.meters))
         self._direct_meters = Names("direct meter", map(P4DirectMeter, info.direct_meters))
-        self._registers = Names("register", (Register(register, self._types) for register in info.registers))
+        self._registers = Names(
+            "register", (Register(register, self._types) for register in info.registers)
+        )
         self._digests = Names("digest", (Digest(digest, self._types) for digest in info.digests))
         self._value_sets = Names("value set", (ValueSet(one, defs) for one in info.value_sets))
-        self._headers = Names("header", map(P4ControllerPacketMetadata, info.controller_packet_metadata))
+        self._headers = Names(
+            "header", map(P4ControllerPacketMetadata, info.controller_packet_metadata)
+        )
         tables = {table.preamble.id: table.preamble for table in info.tables}
         self._direct_counters = Names(
             "direct counter", (DirectCounter(counter, tables) for counter in info.direct_counters)
         )
-        self._profiles = Names("action profile", (ActionProfile(profile, tables) for profile in info.action_profiles))
+        self._profiles = Names(
+            "action profile", (ActionProfile(profile, tables) for profile in info.action_profiles)
+        )
         self._tables = Names("table", (Table(table, self, defs) for table in info.tables))
-        self._cookie = P4SchemaCache.compute_cookie(info.SerializeToString(deterministic=True), self.p4blob)
+        self._cookie = P4SchemaCache.compute_cookie(
+            info.SerializeToString(deterministic=True), self.p4blob
+        )
 
     exists = property(lambda self: True)
     is_authoritative = property(lambda self: self._p4blob is not None)
@@ -167,7 +179,10 @@ class MatchField(P4MatchField):
 
 def _match_fields(fields: Sequence[p4i.MatchField], defs: Any) -> Names[Any]:
     shown = aliases([field.name for field in fields])
-    return Names("match field", (MatchField(field, alias, defs) for field, alias in zip(fields, shown, strict=True)))
+    return Names(
+        "match field",
+        (MatchField(field, alias, defs) for field, alias in zip(fields, shown, strict=True)),
+    )
 
 
 class Table(P4Table):
@@ -178,10 +193,15 @@ class Table(P4Table):
         self.pbuf = pbuf
         self._fields = _match_fields(pbuf.match_fields, defs)
         self._refs = Names("action", (P4ActionRef(ref, defs) for ref in pbuf.action_refs))
-        self._constant = self._refs[pbuf.const_default_action_id] if pbuf.const_default_action_id else None
-        self._profile = schema.action_profiles[pbuf.implementation_id] if pbuf.implementation_id else None
+        self._constant = (
+            self._refs[pbuf.const_default_action_id] if pbuf.const_default_action_id else None
+        )
+        self._profile = (
+            schema.action_profiles[pbuf.implementation_id] if pbuf.implementation_id else None
+        )
         direct = [
-            schema.direct_counters.get(number) or schema.direct_meters[number] for number in pbuf.direct_resource_ids
+            schema.direct_counters.get(number) or schema.direct_meters[number]
+            for number in pbuf.direct_resource_ids
         ]
         self._counter = next((one for one in direct if isinstance(one, P4DirectCounter)), None)
         self._meter = next((one for one in direct if isinstance(one, P4DirectMeter)), None)
@@ -268,7 +288,8 @@ class Types:
         self._structs: dict[str, Struct | None] = {}  # None: it is being read
 
     def read(self, spec: p4t.P4DataTypeSpec) -> Any:
-        """Returns the type of a spec, with finsy's encode_data and decode_data. Raises ValueError."""
+        """Returns the type of a spec, with finsy's encode_data and decode_data. Raises
+        ValueError."""
         kind = spec.WhichOneof("type_spec")
         if kind == "bitstring":
             return P4BitsType(spec.bitstring)
@@ -326,7 +347,9 @@ class Choice:
     def decode_data(self, data: p4d.P4Data) -> str:
         """Returns the name. Raises ValueError."""
         if data.WhichOneof("data") != self.type_name:
-            raise ValueError(f"a value of type {self.type_name} has the form {data.WhichOneof('data')}")
+            raise ValueError(
+                f"a value of type {self.type_name} has the form {data.WhichOneof('data')}"
+            )
         name: str = getattr(data, self.type_name)
         return name
 
@@ -340,7 +363,9 @@ class Struct:
     def encode_data(self, value: Mapping[str, Any]) -> p4d.P4Data:
         """Returns P4Runtime's form of a value for each member. Raises ValueError."""
         if set(value) != set(self.members):
-            raise ValueError(f"a struct has the members {', '.join(self.members)}, not {', '.join(value)}")
+            raise ValueError(
+                f"a struct has the members {', '.join(self.members)}, not {', '.join(value)}"
+            )
         parts = [part.encode_data(value[name]) for name, part in self.members.items()]
         return p4d.P4Data(struct=p4d.P4StructLike(members=parts))
 
@@ -363,4 +388,7 @@ class Tuple:
 
     def decode_data(self, data: p4d.P4Data) -> tuple[Any, ...]:
         """Returns the values. Raises ValueError."""
-        return tuple(part.decode_data(one) for part, one in zip(self.members, data.tuple.members, strict=True))
+        return tuple(
+            part.decode_data(one)
+            for part, one in zip(self.members, data.tuple.members, strict=True)
+        )

@@ -1,4 +1,5 @@
-"""Priority-based flow control (IEEE 802.1Qbb) by port: the table of p4src/v1model/pfc.p4, which every program has."""
+"""Priority-based flow control (IEEE 802.1Qbb) by port: the table of p4src/v1model/pfc.p4, which
+every program has."""
 
 from __future__ import annotations
 
@@ -19,7 +20,13 @@ LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3: of a port that isn't confi
 CLONE_SESSIONS = (PFC_CLONE_SESSION,)
 QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
 SETTINGS = (
-    Setting("xoff", "size", "bytes of an ingress port inside the switch above which it sends PAUSE", 0, 2**32 - 1),
+    Setting(
+        "xoff",
+        "size",
+        "bytes of an ingress port inside the switch above which it sends PAUSE",
+        0,
+        2**32 - 1,
+    ),
     Setting("xon", "size", "below which it sends RESUME (default: follows xoff)", 0, 2**32 - 1),
     Setting("quanta", "count", "of its PAUSE frames, 512 bit times each", 2, MAX_QUANTA),
 )
@@ -41,7 +48,10 @@ class PfcPort:
 
     def __post_init__(self) -> None:
         if not 0 <= self.xon_bytes <= self.xoff_bytes < 2**32:
-            raise ValueError(f"XON {self.xon_bytes}, XOFF {self.xoff_bytes} bytes: 0 <= XON <= XOFF < 2^32 must hold")
+            raise ValueError(
+                f"XON {self.xon_bytes}, XOFF {self.xoff_bytes} bytes: 0 <= XON <= XOFF < 2^32 must "
+                "hold"
+            )
         if not 2 <= self.quanta <= MAX_QUANTA:
             raise ValueError(f"PAUSE of {self.quanta} quanta: 2 to {MAX_QUANTA} are possible")
 
@@ -69,8 +79,8 @@ class PfcPort:
 
 
 def quantum_q16_us(rate_bps: float, dilation: float) -> int:
-    """Returns a pause quantum at a port of this nominal rate, in real us * 65536, rounded. Fits bit<32>,
-    or raises ValueError."""
+    """Returns a pause quantum at a port of this nominal rate, in real us * 65536, rounded. Fits
+    bit<32>, or raises ValueError."""
     value = round(QUANTUM_BITS * dilation / rate_bps * 1e6 * 65536)
     if not 1 <= value < 2**32:
         raise ValueError(
@@ -80,10 +90,12 @@ def quantum_q16_us(rate_bps: float, dilation: float) -> int:
     return value
 
 
-def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any = None) -> PfcPort:
-    """Builds a port's entry from the topology's parameters; it doesn't depend on the scheme. Raises ValueError, also
-    for a PAUSE that expires before it can be sent again, which takes up to the time of the longest frame and eight PFC
-    frames."""
+def configure(
+    topology: Topology, switch: str, port: int, dilation: float, parameters: Any = None
+) -> PfcPort:
+    """Builds a port's entry from the topology's parameters; it doesn't depend on the scheme. Raises
+    ValueError, also for a PAUSE that expires before it can be sent again, which takes up to the
+    time of the longest frame and eight PFC frames."""
     pfc_port = PfcPort(
         port,
         xoff_bytes=round(topology.number("xoff_bytes")),
@@ -97,8 +109,10 @@ def configure(topology: Topology, switch: str, port: int, dilation: float, param
     least = math.ceil(max(2 * wait_us, 1 + wait_us) / quantum_us)
     if pfc_port.quanta < least:
         raise ValueError(
-            f"a PAUSE of {pfc_port.quanta} quanta lasts {pfc_port.pause_s * 1e6:.3g} us there, and is over before it "
-            f"can be sent again, behind a frame of {topology.number('mtu_bytes'):g} bytes: pause_quanta {least} or more"
+            f"a PAUSE of {pfc_port.quanta} quanta lasts {pfc_port.pause_s * 1e6:.3g} us there, and "
+            "is over before it "
+            f"can be sent again, behind a frame of {topology.number('mtu_bytes'):g} bytes: "
+            f"pause_quanta {least} or more"
         )
     return pfc_port
 
@@ -109,7 +123,11 @@ def lossless(topology: Topology) -> int:
 
 
 def show(arguments: Mapping[str, int]) -> dict[str, float]:
-    return {"xoff": arguments["xoff_bytes"], "xon": arguments["xon_bytes"], "quanta": arguments["quanta"]}
+    return {
+        "xoff": arguments["xoff_bytes"],
+        "xon": arguments["xon_bytes"],
+        "quanta": arguments["quanta"],
+    }
 
 
 def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> PfcPort:
@@ -117,11 +135,14 @@ def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float])
     distance = arguments["xoff_bytes"] - arguments["xon_bytes"]
     if "xon" not in values and values.get("xoff", distance) < distance:
         raise ValueError(
-            f"XON follows XOFF at {distance} bytes below, and can't at an XOFF of {values['xoff']:g} bytes: "
+            f"XON follows XOFF at {distance} bytes below, and can't at an XOFF of "
+            f"{values['xoff']:g} bytes: "
             f"take {distance} or more, or set xon=... too"
         )
     fields = ("xoff_bytes", "xon_bytes", "quanta", "quantum_q16_us", "lossless")
     old = PfcPort(port, **{name: arguments[name] for name in fields})
     xoff = round(values.get("xoff", old.xoff_bytes))
     xon = round(values.get("xon", xoff - distance))
-    return replace(old, xoff_bytes=xoff, xon_bytes=xon, quanta=round(values.get("quanta", old.quanta)))
+    return replace(
+        old, xoff_bytes=xoff, xon_bytes=xon, quanta=round(values.get("quanta", old.quanta))
+    )

@@ -31,7 +31,8 @@ class ProgramError(LabError):
 
 @lru_cache(maxsize=16)
 def _p4info(text: str) -> P4Info:
-    """Parses a p4info, which takes longer than all else that a run does before its switches are there."""
+    """Parses a p4info, which takes longer than all else that a run does before its switches are
+    there."""
     from finsy.proto import p4i
     from google.protobuf import text_format
 
@@ -55,15 +56,17 @@ class Program:
         """Returns one of p4src/compiled. Raises UnknownNameError with the names there are."""
         program = Program(name, COMPILED / f"{name}.json", COMPILED / f"{name}.p4info.txtpb")
         if not (program.json.is_file() and program.p4info is not None and program.p4info.is_file()):
-            known = sorted(path.name.removesuffix(".p4info.txtpb") for path in COMPILED.glob("*.p4info.txtpb"))
+            known = sorted(
+                path.name.removesuffix(".p4info.txtpb") for path in COMPILED.glob("*.p4info.txtpb")
+            )
             raise UnknownNameError("program", name, known)
         return program
 
     @staticmethod
     def find(program: str, *, native: bool = False) -> Program:
-        """Returns one of p4src/compiled by name, a .p4 file (p4c compiles it), or the .json that p4c made of one, with
-        its p4info, if it lies beside it. `native`: for a target that pauses queues by itself; of x.json that is
-        x_native.json.
+        """Returns one of p4src/compiled by name, a .p4 file (p4c compiles it), or the .json that
+        p4c made of one, with its p4info, if it lies beside it. `native`: for a target that pauses
+        queues by itself; of x.json that is x_native.json.
 
         Raises LabError: UnknownNameError, ProgramError.
         """
@@ -74,7 +77,9 @@ class Program:
             raise ProgramError(f"there is no program {path}")
         if path.suffix == ".p4":
             try:
-                return Program(path.stem + suffix, *p4c.compiled(path, NATIVE_FLAGS if native else (), _PARTS))
+                return Program(
+                    path.stem + suffix, *p4c.compiled(path, NATIVE_FLAGS if native else (), _PARTS)
+                )
             except p4c.P4Error as error:
                 raise ProgramError(str(error)) from None
         stem = path.name.removesuffix(".json") + suffix
@@ -92,9 +97,12 @@ class Program:
 
     @cached_property
     def schema(self) -> P4Schema:
-        """What its p4info describes. Raises ProgramError where that is none, or describes what can't be."""
+        """What its p4info describes. Raises ProgramError where that is none, or describes what
+        can't be."""
         try:
-            return schema_of(self._p4info() if self.p4info is None else _read_p4info(self.p4info), self.json)
+            return schema_of(
+                self._p4info() if self.p4info is None else _read_p4info(self.p4info), self.json
+            )
         except ValueError as error:
             raise ProgramError(f"{self.p4info or self.json}: {error}") from None
 
@@ -114,7 +122,11 @@ def _read_p4info(path: Path) -> P4Info:
 
     try:
         return _p4info(inputs.read_text(path))
-    except (text_format.ParseError, ValueError, RecursionError) as error:  # a number too large, no UTF-8
+    except (
+        text_format.ParseError,
+        ValueError,
+        RecursionError,
+    ) as error:  # a number too large, no UTF-8
         raise ProgramError(f"{path}: no p4info: {error}") from None
     except OSError as error:
         raise ProgramError(f"{path}: {error.strerror}") from None

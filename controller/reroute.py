@@ -7,7 +7,15 @@ from ipaddress import IPv4Address
 from itertools import count
 
 from pcn.controller.control_plane import ControlPlane, TableAction, TableActions
-from pcn.controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
+from pcn.controller.routes import (
+    MultipathRoute,
+    PortGroup,
+    Route,
+    group_entry,
+    host_ways,
+    join,
+    route_entry,
+)
 from pcn.topologies.model import Topology
 from pcn.topologies.routing import Routing
 
@@ -20,8 +28,11 @@ class SwitchRoutes:
     groups: tuple[PortGroup, ...]
 
 
-def routes_of(topology: Topology, switch: str, routing: Routing, before: SwitchRoutes) -> SwitchRoutes:
-    """Returns the routes of a switch by this routing; groups that were there before keep their numbers."""
+def routes_of(
+    topology: Topology, switch: str, routing: Routing, before: SwitchRoutes
+) -> SwitchRoutes:
+    """Returns the routes of a switch by this routing; groups that were there before keep their
+    numbers."""
     ways, groups = host_ways(topology, switch, routing)
     there = {group.ports: group.number for group in before.groups}
     taken = {there[group.ports] for group in groups if group.ports in there}
@@ -31,7 +42,9 @@ def routes_of(topology: Topology, switch: str, routing: Routing, before: SwitchR
         replace(route, group=numbers[route.group]) if isinstance(route, MultipathRoute) else route
         for route in join(ways)
     )
-    return SwitchRoutes(routes, tuple(replace(group, number=numbers[group.number]) for group in groups))
+    return SwitchRoutes(
+        routes, tuple(replace(group, number=numbers[group.number]) for group in groups)
+    )
 
 
 def read_routes(switch: ControlPlane) -> SwitchRoutes:
@@ -46,9 +59,14 @@ def read_routes(switch: ControlPlane) -> SwitchRoutes:
         if entry.action.name == "ipv4_forward":
             routes.append(Route(address, mac, args["port"], prefix))
         else:
-            routes.append(MultipathRoute(address, mac, args["group_id"], args["hash_shift"], prefix))
+            routes.append(
+                MultipathRoute(address, mac, args["group_id"], args["hash_shift"], prefix)
+            )
     groups = [
-        PortGroup(entry.match["group"], tuple(action.args["port"] for _, action in entry.action.action_set or ()))
+        PortGroup(
+            entry.match["group"],
+            tuple(action.args["port"] for _, action in entry.action.action_set or ()),
+        )
         for entry in switch.read_table("next_hop_group")
         if entry.match and isinstance(entry.action, TableActions)
     ]
@@ -61,9 +79,17 @@ def change(switch: ControlPlane, before: SwitchRoutes, after: SwitchRoutes) -> N
     new = {(route.address, route.prefix): route for route in after.routes}
     groups = {group.number: group for group in before.groups}
     wanted = {group.number: group for group in after.groups}
-    switch.modify([group_entry(group) for number, group in wanted.items() if groups.get(number, group) != group])
+    switch.modify(
+        [
+            group_entry(group)
+            for number, group in wanted.items()
+            if groups.get(number, group) != group
+        ]
+    )
     switch.insert([group_entry(group) for number, group in wanted.items() if number not in groups])
     switch.insert([route_entry(route) for key, route in new.items() if key not in old])
-    switch.modify([route_entry(route) for key, route in new.items() if key in old and old[key] != route])
+    switch.modify(
+        [route_entry(route) for key, route in new.items() if key in old and old[key] != route]
+    )
     switch.delete([route_entry(route) for key, route in old.items() if key not in new])
     switch.delete([group_entry(group) for number, group in groups.items() if number not in wanted])

@@ -1,4 +1,5 @@
-"""The ways of packets: by which ports, and by which entries, each switch reaches the hosts of a topology."""
+"""The ways of packets: by which ports, and by which entries, each switch reaches the hosts of a
+topology."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from pcn.topologies import ecmp
 from pcn.topologies.model import POLARISED, Topology
 from pcn.topologies.routing import Routing
 
-# Where packets go that have a switch before them: the virtual router of RFC 9568 (VRRP) with number 1. The last switch
-# writes the host's own address; nothing reads this one.
+# Where packets go that have a switch before them: the virtual router of RFC 9568 (VRRP) with number
+# 1. The last switch writes the host's own address; nothing reads this one.
 ROUTER_MAC = "00:00:5e:00:01:01"
 _HASH_BITS, _HASH_PARTS = 8, 4  # a flow's hash has 32 bits
 _ADDRESS_BITS = 32
@@ -23,8 +24,8 @@ _ADDRESS_BITS = 32
 
 @dataclass(frozen=True)
 class Route:
-    """Packets for `address`, or for all that share its first `prefix` bits, leave by `port`, with `mac` as their
-    destination."""
+    """Packets for `address`, or for all that share its first `prefix` bits, leave by `port`, with
+    `mac` as their destination."""
 
     address: str
     mac: str
@@ -34,8 +35,9 @@ class Route:
 
 @dataclass(frozen=True)
 class MultipathRoute:
-    """Packets for `address`, or for all that share its first `prefix` bits, leave by a port of `group`, with `mac` as
-    their destination. Which one, the flow's hash decides: its bits from `hash_shift` on."""
+    """Packets for `address`, or for all that share its first `prefix` bits, leave by a port of
+    `group`, with `mac` as their destination. Which one, the flow's hash decides: its bits from
+    `hash_shift` on."""
 
     address: str
     mac: str
@@ -53,22 +55,25 @@ class PortGroup:
 
 
 class Way(NamedTuple):
-    """A route to the hosts whose addresses begin with the first `prefix` bits of `network`; the switch's address and
-    prefix don't matter."""
+    """A route to the hosts whose addresses begin with the first `prefix` bits of `network`; the
+    switch's address and prefix don't matter."""
 
     network: int
     prefix: int
     route: Route | MultipathRoute
 
 
-def host_ways(topology: Topology, switch: str, routing: Routing | None = None) -> tuple[list[Way], list[PortGroup]]:
-    """Returns the ways to all hosts, by all shortest paths, in order of address, and the groups of ports that these
-    need, numbered from 1. Hosts of the switch's own have one each, those of others one a block. `routing`: of
-    the topology without some links, where hosts that the switch can't reach have no way; None: of all of it, where each
-    has one.
+def host_ways(
+    topology: Topology, switch: str, routing: Routing | None = None
+) -> tuple[list[Way], list[PortGroup]]:
+    """Returns the ways to all hosts, by all shortest paths, in order of address, and the groups of
+    ports that these need, numbered from 1. Hosts of the switch's own have one each, those of others
+    one a block. `routing`: of the topology without some links, where hosts that the switch can't
+    reach have no way; None: of all of it, where each has one.
 
-    The hash's bits differ by the distance that is left: so no two of up to four switches on a path that choose among
-    256 ports or fewer use the same ones. If the topology has polarised ECMP, all use the same ones.
+    The hash's bits differ by the distance that is left: so no two of up to four switches on a path
+    that choose among 256 ports or fewer use the same ones. If the topology has polarised ECMP, all
+    use the same ones.
 
     Raises TopologyError.
     """
@@ -103,21 +108,26 @@ def host_ways(topology: Topology, switch: str, routing: Routing | None = None) -
 
 
 def join(ways: Sequence[Way]) -> list[Route | MultipathRoute]:
-    """Returns the same by as few entries as disjoint prefixes allow: neighbours with one route share one, the longest
-    that has them all. `ways`: of disjoint prefixes, in order of address, each the longest that has its hosts.
+    """Returns the same by as few entries as disjoint prefixes allow: neighbours with one route
+    share one, the longest that has them all. `ways`: of disjoint prefixes, in order of address,
+    each the longest that has its hosts.
 
-    A packet to an address that no host has may fall into a prefix. Those that it falls into on its way are nested, and
-    each switch brings it nearer to all hosts of the longest: so it is dropped somewhere, and never goes round. With
-    exceptions from shorter prefixes there would be still fewer entries, and it could.
+    A packet to an address that no host has may fall into a prefix. Those that it falls into on its
+    way are nested, and each switch brings it nearer to all hosts of the longest: so it is dropped
+    somewhere, and never goes round. With exceptions from shorter prefixes there would be still
+    fewer entries, and it could.
     """
     changes = [place for place in range(1, len(ways)) if ways[place].route != ways[place - 1].route]
     joined = _join(ways, changes, 0, len(ways)) if ways else ()
-    return [replace(way.route, address=str(IPv4Address(way.network)), prefix=way.prefix) for way in joined]
+    return [
+        replace(way.route, address=str(IPv4Address(way.network)), prefix=way.prefix)
+        for way in joined
+    ]
 
 
 def _join(ways: Sequence[Way], changes: Sequence[int], start: int, end: int) -> Iterator[Way]:
-    """Yields the fewest disjoint ways that route as `ways[start:end]` do. `changes`: the places of ways whose route
-    differs from that of the way before."""
+    """Yields the fewest disjoint ways that route as `ways[start:end]` do. `changes`: the places of
+    ways whose route differs from that of the way before."""
     if end - start == 1:
         yield ways[start]
         return
@@ -137,12 +147,17 @@ def route_entry(route: Route | MultipathRoute) -> TableEntry:
     if isinstance(route, Route):
         action = TableAction("ipv4_forward", dst_mac=route.mac, port=route.port)
     else:
-        action = TableAction("ipv4_multipath", dst_mac=route.mac, group_id=route.group, hash_shift=route.hash_shift)
-    return TableEntry("ipv4_lpm", match=TableMatch(dst_addr=f"{route.address}/{route.prefix}"), action=action)
+        action = TableAction(
+            "ipv4_multipath", dst_mac=route.mac, group_id=route.group, hash_shift=route.hash_shift
+        )
+    return TableEntry(
+        "ipv4_lpm", match=TableMatch(dst_addr=f"{route.address}/{route.prefix}"), action=action
+    )
 
 
 def group_entry(group: PortGroup) -> TableEntry:
-    """Returns an entry with an action set (one-shot), so that no separate members and groups are written."""
+    """Returns an entry with an action set (one-shot), so that no separate members and groups are
+    written."""
     return TableEntry(
         "next_hop_group",
         match=TableMatch(group=group.number),

@@ -47,10 +47,11 @@ def read(client: ControlPlane) -> dict[int, dict[str, float]]:
 def change(
     client: ControlPlane, values: Mapping[str, float], ports: Iterable[int] | None = None
 ) -> dict[int, dict[str, float]]:
-    """Sets values by name at the given ports, or at all; what these ports then have, read from the switch.
+    """Sets values by name at the given ports, or at all; what these ports then have, read from the
+    switch.
 
-    `client` must be its switch's primary controller. Nothing is written unless all of it can be. Raises
-    UnknownNameError, SettingError or SwitchError.
+    `client` must be its switch's primary controller. Nothing is written unless all of it can be.
+    Raises UnknownNameError, SettingError or SwitchError.
     """
     there = {setting.name: setting for setting in available(client)}
     for name, value in values.items():
@@ -58,11 +59,17 @@ def change(
             raise UnknownNameError("setting", name, list(there))
         least, most = there[name].minimum, there[name].maximum
         if not least <= value <= most:
-            raise SettingError(f"{client.name}: {name}={value:g}: it must be from {least:g} to {most:g}")
+            raise SettingError(
+                f"{client.name}: {name}={value:g}: it must be from {least:g} to {most:g}"
+            )
     entries: list[TableEntry] = []
     wanted = None if ports is None else list(ports)
     for table in _tables(client):
-        mine = {setting.name: values[setting.name] for setting in table.SETTINGS if setting.name in values}
+        mine = {
+            setting.name: values[setting.name]
+            for setting in table.SETTINGS
+            if setting.name in values
+        }
         if mine:
             configured = _entries(client, table)
             for port in configured if wanted is None else wanted:
@@ -80,10 +87,11 @@ def change(
 
 
 def check(table: SettableTable, ports: Iterable[PortEntries]) -> str:
-    """Checks that `show` and `change` of a marking point agree, for these ports; returns a description of the check.
+    """Checks that `show` and `change` of a marking point agree, for these ports; returns a
+    description of the check.
 
-    Raises SettingError where they don't: no port has an entry, a setting isn't shown, the value that it shows is
-    refused, or it shows another value than it was changed to.
+    Raises SettingError where they don't: no port has an entry, a setting isn't shown, the value
+    that it shows is refused, or it shows another value than it was changed to.
     """
     names, seen = [setting.name for setting in table.SETTINGS], 0
     with _named(table):
@@ -104,8 +112,11 @@ def check(table: SettableTable, ports: Iterable[PortEntries]) -> str:
     return f"{', '.join(names)} of {seen} ports"
 
 
-def _takes(table: SettableTable, port: int, arguments: Mapping[str, Any], setting: Setting, value: float) -> bool:
-    """False: refused, as what can't be beside the others. Raises SettingError if it then shows another value."""
+def _takes(
+    table: SettableTable, port: int, arguments: Mapping[str, Any], setting: Setting, value: float
+) -> bool:
+    """False: refused, as what can't be beside the others. Raises SettingError if it then shows
+    another value."""
     try:
         changed = table.change(port, arguments, {setting.name: value})
     except ValueError:
@@ -130,7 +141,8 @@ def _arguments(table: SettableTable, port: PortEntries) -> list[dict[str, Any]]:
 
 @contextmanager
 def _named(table: SettableTable) -> Iterator[None]:
-    """Adds the file's name to an error in a user's marking point: most often it reads fields that the table lacks."""
+    """Adds the file's name to an error in a user's marking point: most often it reads fields that
+    the table lacks."""
     try:
         yield
     except (LookupError, TypeError, AttributeError) as error:
@@ -154,5 +166,7 @@ def _entries(client: ControlPlane, table: SettableTable) -> dict[int, dict[str, 
     return {
         entry.match["port"]: dict(entry.action.args)
         for entry in client.read_table(table.TABLE)
-        if not entry.is_default_action and entry.match is not None and isinstance(entry.action, TableAction)
+        if not entry.is_default_action
+        and entry.match is not None
+        and isinstance(entry.action, TableAction)
     }

@@ -1,8 +1,8 @@
 """One switch over P4Runtime.
 
-The transport is plain synchronous gRPC: reading one cell is one call, and scripts, tests and the command line need no
-event loop. Signals wait while a call starts and while a short one runs: an exception in the middle of gRPC can leave a
-call behind that its channel's end waits for.
+The transport is plain synchronous gRPC: reading one cell is one call, and scripts, tests and the
+command line need no event loop. Signals wait while a call starts and while a short one runs: an
+exception in the middle of gRPC can leave a call behind that its channel's end waits for.
 
     with SwitchClient.connect("s0", "unix:/run/pcn-lab/dumbbell/s0.grpc", device_id=1) as switch:
         switch.become_primary()
@@ -38,7 +38,10 @@ _REASON_LIMIT_S = 10.0  # for gRPC to say why; it has tried for some time by the
 PIPELINE_LIMIT_S = 120.0  # the embedded switch compiles a program that it hasn't seen
 _Asked = TypeVar("_Asked", p4r.WriteRequest, p4r.SetForwardingPipelineConfigRequest)
 _FEW = 64  # cells of a register that are read faster one by one than all, by Thrift
-_OPTIONS = [("grpc.max_receive_message_length", MESSAGE_BYTES), ("grpc.max_send_message_length", -1)]
+_OPTIONS = [
+    ("grpc.max_receive_message_length", MESSAGE_BYTES),
+    ("grpc.max_send_message_length", -1),
+]
 
 
 class RegisterAccess(Protocol):
@@ -52,7 +55,9 @@ class RegisterAccess(Protocol):
 class SwitchClient(ControlPlane):
     """A connection to one switch. Reading needs no more; writing needs `become_primary`."""
 
-    def __init__(self, name: str, device_id: int, channel: grpc.Channel, registers: RegisterAccess | None) -> None:
+    def __init__(
+        self, name: str, device_id: int, channel: grpc.Channel, registers: RegisterAccess | None
+    ) -> None:
         super().__init__(name)
         self.device_id = device_id
         self.channel = channel
@@ -70,7 +75,8 @@ class SwitchClient(ControlPlane):
         registers: RegisterAccess | None = None,
         limit_s: float = CALL_LIMIT_S,
     ) -> SwitchClient:
-        """Connects, and waits until the server answers. `registers` where P4Runtime doesn't have them (BMv2)."""
+        """Connects, and waits until the server answers. `registers` where P4Runtime doesn't have
+        them (BMv2)."""
         try:
             channel = address_channel(address, _OPTIONS)
         except AddressError as error:
@@ -78,7 +84,8 @@ class SwitchClient(ControlPlane):
         try:
             if not _answers(channel, limit_s):
                 raise SwitchError(
-                    f"{name}: no P4Runtime server answers at {address} within {limit_s:g} s: {_trouble(channel)}"
+                    f"{name}: no P4Runtime server answers at {address} within {limit_s:g} s: "
+                    f"{_trouble(channel)}"
                 )
         except BaseException:
             channel.close()
@@ -95,10 +102,13 @@ class SwitchClient(ControlPlane):
             self.channel.close()
 
     def become_primary(self, election_id: int = 1) -> None:
-        """Opens the stream channel and becomes the primary controller. Where the last primary had a higher election id
-        and has gone, the next id is taken, which is logged. Raises PrimaryError if another one is primary."""
+        """Opens the stream channel and becomes the primary controller. Where the last primary had a
+        higher election id and has gone, the next id is taken, which is logged. Raises PrimaryError
+        if another one is primary."""
         with signals.deferred():
-            self._arbitration = Arbitration(self.name, self._stub, self.device_id, election_id, CALL_LIMIT_S)
+            self._arbitration = Arbitration(
+                self.name, self._stub, self.device_id, election_id, CALL_LIMIT_S
+            )
 
     @property
     def election_id(self) -> int:
@@ -110,10 +120,13 @@ class SwitchClient(ControlPlane):
         """Names of the switch's program: as set by this client, or as read from the switch."""
         if self._schema is None:
             request = p4r.GetForwardingPipelineConfigRequest(
-                device_id=self.device_id, response_type=p4r.GetForwardingPipelineConfigRequest.P4INFO_AND_COOKIE
+                device_id=self.device_id,
+                response_type=p4r.GetForwardingPipelineConfigRequest.P4INFO_AND_COOKIE,
             )
             with grpc_errors(self.name, "reading the pipeline"), signals.deferred():
-                config = self._stub.GetForwardingPipelineConfig(request, timeout=CALL_LIMIT_S).config
+                config = self._stub.GetForwardingPipelineConfig(
+                    request, timeout=CALL_LIMIT_S
+                ).config
             if not config.HasField("p4info"):
                 raise SwitchError(f"{self.name}: no program is loaded")
             try:
@@ -136,7 +149,9 @@ class SwitchClient(ControlPlane):
 
     def _load(self, request: p4r.SetForwardingPipelineConfigRequest) -> None:
         with signals.deferred():
-            loading = self._stub.SetForwardingPipelineConfig.future(request, timeout=PIPELINE_LIMIT_S)
+            loading = self._stub.SetForwardingPipelineConfig.future(
+                request, timeout=PIPELINE_LIMIT_S
+            )
         try:
             loading.result()
         finally:
@@ -147,7 +162,9 @@ class SwitchClient(ControlPlane):
         request = p4r.WriteRequest(device_id=self.device_id, updates=updates)
         with grpc_errors(self.name, what), signals.deferred():
             try:
-                self._as_primary(request, lambda asked: self._stub.Write(asked, timeout=CALL_LIMIT_S))
+                self._as_primary(
+                    request, lambda asked: self._stub.Write(asked, timeout=CALL_LIMIT_S)
+                )
             except grpc.RpcError as error:
                 if refused := update_errors(error):
                     return refused
@@ -161,8 +178,8 @@ class SwitchClient(ControlPlane):
         return self._mastership().inbox.take(kind, wait_s)
 
     def _as_primary(self, request: _Asked, call: Callable[[_Asked], object]) -> None:
-        """Calls with our election id. Who was primary meanwhile and has gone is followed, who is it still is named:
-        PrimaryError."""
+        """Calls with our election id. Who was primary meanwhile and has gone is followed, who is it
+        still is named: PrimaryError."""
         mastership = self._mastership()
         request.election_id.CopyFrom(uint128(mastership.election_id))
         try:
@@ -176,7 +193,9 @@ class SwitchClient(ControlPlane):
 
     def _mastership(self) -> Arbitration:
         if self._arbitration is None:
-            raise SwitchError(f"{self.name}: only the primary controller may write; call become_primary first")
+            raise SwitchError(
+                f"{self.name}: only the primary controller may write; call become_primary first"
+            )
         return self._arbitration
 
     def read_registers(self, name: str, indices: Sequence[int] | None = None) -> dict[int, int]:
@@ -189,7 +208,10 @@ class SwitchClient(ControlPlane):
         return cells if indices is None else {index: cells[index] for index in indices}
 
     def read_cells(
-        self, counters: Sequence[str], registers: Sequence[str], indices: Sequence[int] | None = None
+        self,
+        counters: Sequence[str],
+        registers: Sequence[str],
+        indices: Sequence[int] | None = None,
     ) -> tuple[dict[str, dict[int, Counter]], dict[str, dict[int, int]]]:
         if self._registers is None:
             return super().read_cells(counters, registers, indices)
@@ -206,7 +228,9 @@ class SwitchClient(ControlPlane):
                 finally:
                     call.cancel()  # of one that has ended it does nothing
             except grpc.RpcError as error:
-                for reason in update_errors(error).values():  # of the first entity that can't be read
+                for reason in update_errors(
+                    error
+                ).values():  # of the first entity that can't be read
                     raise SwitchError(f"{self.name}: reading failed: {reason}") from None
                 raise
 
@@ -222,9 +246,11 @@ def _within(ready: grpc.Future, limit_s: float) -> bool:
 
 
 def _answers(channel: grpc.Channel, limit_s: float) -> bool:
-    """Returns whether a server does in this time, be it with a refusal. By a call: gRPC's own future of a channel that
-    gets ready leaves a thread behind, which prints a traceback where the channel is closed soon."""
-    with signals.deferred():  # a call that is half made is never over, and closing its channel waits for it
+    """Returns whether a server does in this time, be it with a refusal. By a call: gRPC's own
+    future of a channel that gets ready leaves a thread behind, which prints a traceback where the
+    channel is closed soon."""
+    # a call that is half made is never over, and closing its channel waits for it
+    with signals.deferred():
         asked = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(
             p4r.CapabilitiesRequest(), timeout=limit_s, wait_for_ready=True
         )
@@ -239,7 +265,9 @@ def _answers(channel: grpc.Channel, limit_s: float) -> bool:
 def _trouble(channel: grpc.Channel) -> str:
     """Why the channel isn't ready, in gRPC's words."""
     with signals.deferred():
-        asked = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(p4r.CapabilitiesRequest(), timeout=_REASON_LIMIT_S)
+        asked = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(
+            p4r.CapabilitiesRequest(), timeout=_REASON_LIMIT_S
+        )
     try:
         while not _within(asked, _LOOK_S):
             pass

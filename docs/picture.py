@@ -1,4 +1,5 @@
-"""Makes the README's picture from a result: .venv/bin/python docs/picture.py results/dumbbell/pcn docs/dumbbell.png"""
+"""Makes the README's picture from a result: .venv/bin/python docs/picture.py results/dumbbell/pcn
+docs/dumbbell.png"""
 
 from __future__ import annotations
 

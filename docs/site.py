@@ -1,7 +1,8 @@
-"""Builds the documentation site from the project's pages, the help of commands and docstrings: python docs/site.py OUT.
+"""Builds the documentation site from the project's pages, the help of commands and docstrings:
+python docs/site.py OUT.
 
-Pages lie there as in the checkout, so that their links hold; README.md is its first page. Pages that `nav` of
-mkdocs.yml doesn't have, and links and headings that are missing, are errors.
+Pages lie there as in the checkout, so that their links hold; README.md is its first page. Pages
+that `nav` of mkdocs.yml doesn't have, and links and headings that are missing, are errors.
 """
 
 from __future__ import annotations
@@ -64,15 +65,24 @@ def _help(words: str, command: click.Command, level: int) -> Iterator[str]:
 
 
 def api() -> dict[str, str]:
-    """Returns a page for each module that has names of `pcn`, with their docstrings; of other projects' names who has
-    them."""
+    """Returns a page for each module that has names of `pcn`, with their docstrings; of other
+    projects' names who has them."""
     by_module: dict[str, list[str]] = defaultdict(list)
     for name in pcn.__all__:
         one = getattr(pcn, name)
-        module, own = (one.__name__, "") if inspect.ismodule(one) else (one.__module__, f".{one.__qualname__}")
+        module, own = (
+            (one.__name__, "")
+            if inspect.ismodule(one)
+            else (one.__module__, f".{one.__qualname__}")
+        )
         ours = module.startswith("pcn.")
-        by_module[pcn.home(name)].append(f"::: {module}{own}" if ours else f"`pcn.{name}` is `{module}{own}`.")
-    return {module: "\n\n".join([f"# {module}", *found, ""]) for module, found in sorted(by_module.items())}
+        by_module[pcn.home(name)].append(
+            f"::: {module}{own}" if ours else f"`pcn.{name}` is `{module}{own}`."
+        )
+    return {
+        module: "\n\n".join([f"# {module}", *found, ""])
+        for module, found in sorted(by_module.items())
+    }
 
 
 def stage(folder: Path) -> None:
@@ -105,7 +115,11 @@ def _filled(nav: Iterable[Any], lists: dict[str, list[str]]) -> Iterator[Any]:
     for entry in nav:
         if isinstance(entry, dict):
             for title, value in entry.items():
-                inner = lists.get(value, value) if isinstance(value, str) else list(_filled(value, lists))
+                inner = (
+                    lists.get(value, value)
+                    if isinstance(value, str)
+                    else list(_filled(value, lists))
+                )
                 yield {title: inner}
         else:
             yield entry

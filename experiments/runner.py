@@ -31,7 +31,15 @@ from pcn.softswitch import private
 from pcn.topologies import extras
 
 RESULTS = Path("results")
-K = Parameter("--dilation", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")
+K = Parameter(
+    "--dilation",
+    "number",
+    None,
+    "how far live time is stretched",
+    1.0,
+    1e6,
+    "chosen for this machine",
+)
 CLOCKS = ("live", "virtual")
 DEFAULT_TARGET = "softswitch"
 
@@ -54,20 +62,23 @@ def run(
 ) -> RunResult:
     """Runs a scenario, and returns its numbers and the folder that has them.
 
-    `scheme` is one, or several with commas between; by default the scenario's own. Several run in turn, with the same
-    seed, and the result has a folder for each and a report that puts them side by side. `clock` is `virtual`, which
-    needs neither root nor Mininet and has neither k nor target; `live`; or `live,virtual`: each scheme then runs on
-    both, and the report draws one run over the other and measures how far they agree. `settings` are `name=value`, for
-    parameters of the scenario and its schemes, or `scheme.name=value`. `k` None: chosen for this machine, and again,
-    larger, if the machine turns out not to carry it. `out` is the result's folder: what an earlier run left there is
-    renamed NAME.1, .2 and so on. Without it each call makes a new folder below `results/runs`, which no other call
-    writes or renames. `progress` shows how far the run is (`RunProgress`); None: lines for the logger
-    `pcn.experiments`. `pictures`: PNG and SVG files of the charts beside the report, which draws them itself.
-    `records`: what is recorded besides, in virtual time alone. `export` names a format for the results of another
-    project: "hpcc". `watcher` sees runs in virtual time go on.
+    `scheme` is one, or several with commas between; by default the scenario's own. Several run in
+    turn, with the same seed, and the result has a folder for each and a report that puts them side
+    by side. `clock` is `virtual`, which needs neither root nor Mininet and has neither k nor
+    target; `live`; or `live,virtual`: each scheme then runs on both, and the report draws one run
+    over the other and measures how far they agree. `settings` are `name=value`, for parameters of
+    the scenario and its schemes, or `scheme.name=value`. `k` None: chosen for this machine, and
+    again, larger, if the machine turns out not to carry it. `out` is the result's folder: what an
+    earlier run left there is renamed NAME.1, .2 and so on. Without it each call makes a new folder
+    below `results/runs`, which no other call writes or renames. `progress` shows how far the run is
+    (`RunProgress`); None: lines for the logger `pcn.experiments`. `pictures`: PNG and SVG files of
+    the charts beside the report, which draws them itself. `records`: what is recorded besides, in
+    virtual time alone. `export` names a format for the results of another project: "hpcc".
+    `watcher` sees runs in virtual time go on.
 
-    Raises LabError, with nothing left behind. Of a run that was measured everything stays that could be made and that
-    had room: IncompleteError, a LabError, names what couldn't, and the folder as `place`.
+    Raises LabError, with nothing left behind. Of a run that was measured everything stays that
+    could be made and that had room: IncompleteError, a LabError, names what couldn't, and the
+    folder as `place`.
     """
     progress = progress or Logged()
     made = find_scenario(scenario)
@@ -93,7 +104,10 @@ def run(
         for clock in clocks
     }
     failures, made_by = Failures(), provenance()
-    files = {plan.scheme: digests([*made.files(), *outside_files(find_scheme(plan.scheme))]) for plan in plans}
+    files = {
+        plan.scheme: digests([*made.files(), *outside_files(find_scheme(plan.scheme))])
+        for plan in plans
+    }
     if without := left_out(pictures):
         progress.note(without)
     pictures = pictures and extras.installed("figures")
@@ -112,16 +126,22 @@ def run(
                 progress.stage(f"{folder}, {number} of {len(runs)}")
             live = Live(target, k, own / "logs") if clock == "live" else None
             plan, recording = execute(plan, progress, live=live, folder=own, watcher=watcher)
-            notes = [f"Older program: {old}."] * bool(old) + [f"{note[0].upper()}{note[1:]}." for note in plan.notes]
+            notes = [f"Older program: {old}."] * bool(old) + [
+                f"{note[0].upper()}{note[1:]}." for note in plan.notes
+            ]
             recording = replace(recording, notes=(*recording.notes, *notes))
             progress.stage("Figures and report")
             on = target if clock == "live" else DEFAULT_TARGET
-            result = judge(made, plan, recording, clock, on, folder, failures, made_by, files[plan.scheme])
+            result = judge(
+                made, plan, recording, clock, on, folder, failures, made_by, files[plan.scheme]
+            )
             if write_run(result, own, pictures, export):
                 results.append(result)
                 found[plan.scheme, clock] = ResultFolder(place.absolute() / folder, numbers(own))
         if not results:
-            raise ExperimentError(f"nothing could be written into {place}: {'; '.join(failures.lines())}")
+            raise ExperimentError(
+                f"nothing could be written into {place}: {'; '.join(failures.lines())}"
+            )
         if len(runs) > 1:
             write_together(results, work, failures, pictures)
         whole = numbers(work)  # before the folder has its name, by which others may find it
@@ -131,8 +151,8 @@ def run(
 
 
 def parameters(scenario: str, scheme: str | None = None) -> dict[Parameter, list[str]]:
-    """Returns those that `settings` may give, of all schemes or of these, with commas between; each with the schemes
-    that have it. Raises ExperimentError."""
+    """Returns those that `settings` may give, of all schemes or of these, with commas between; each
+    with the schemes that have it. Raises ExperimentError."""
     made = find_scenario(scenario)
     found: dict[Parameter, list[str]] = {}
     for name in scheme_parameters.scheme_names(scheme) if scheme else schemes:
@@ -142,8 +162,8 @@ def parameters(scenario: str, scheme: str | None = None) -> dict[Parameter, list
 
 
 def in_effect(scenario: str, scheme: str | None = None) -> dict[str, Value]:
-    """Returns what a run with no settings has, by parameter, of what follows from others; nothing where none is given
-    that a run needs. Raises ExperimentError for a name that nothing has."""
+    """Returns what a run with no settings has, by parameter, of what follows from others; nothing
+    where none is given that a run needs. Raises ExperimentError for a name that nothing has."""
     made = find_scenario(scenario)
     first = scheme_parameters.scheme_names(scheme or made.schemes[0])[0]
     try:
@@ -151,21 +171,28 @@ def in_effect(scenario: str, scheme: str | None = None) -> dict[str, Value]:
     except ExperimentError:
         return {}
     return {
-        parameter.name: values.get(parameter.name) for parameter in made.parameters(first) if parameter.default is None
+        parameter.name: values.get(parameter.name)
+        for parameter in made.parameters(first)
+        if parameter.default is None
     }
 
 
 def place_of(scenario: str, scheme: str | None, clock: str) -> Path:
-    """Returns where the command puts a result: results/SCENARIO/SCHEME, without SCHEME for several. SCENARIO bears its
-    clocks unless it is live alone (`dumbbell-virtual`): a virtual run never moves a live result. Raises LabError."""
+    """Returns where the command puts a result: results/SCENARIO/SCHEME, without SCHEME for several.
+    SCENARIO bears its clocks unless it is live alone (`dumbbell-virtual`): a virtual run never
+    moves a live result. Raises LabError."""
     made = find_scenario(scenario)
-    schemes, clocks = scheme_parameters.scheme_names(scheme or ",".join(made.schemes)), _clocks(clock)
+    schemes, clocks = (
+        scheme_parameters.scheme_names(scheme or ",".join(made.schemes)),
+        _clocks(clock),
+    )
     folder = RESULTS / _with_clocks(made.name, clocks)
     return folder if len(schemes) > 1 else folder / schemes[0]
 
 
 def _own_place(scenario: str, schemes: Sequence[str], clocks: Sequence[str]) -> Path:
-    """Returns a new folder's name. It isn't below the command's folders, which a later command renames."""
+    """Returns a new folder's name. It isn't below the command's folders, which a later command
+    renames."""
     names = [_with_clocks(scenario, clocks), *(schemes if len(schemes) == 1 else ())]
     return RESULTS / "runs" / "-".join([*names, strftime("%Y%m%d-%H%M%S"), secrets.token_hex(4)])
 
@@ -186,17 +213,21 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
     """Returns the plan with what is recorded besides. Raises LabError."""
     if clocks != ["virtual"]:
         raise ExperimentError(
-            "events, latency, queues of all ports, paths, series of flows, parts of their times, captures and files of "
+            "events, latency, queues of all ports, paths, series of flows, parts of their times, "
+            "captures and files of "
             "--export need --clock virtual"
         )
     if export:
-        from pcn.experiments.results.export import (  # only here, and there: it loads formats of topologies
+        # only here, and there: it loads formats of topologies
+        from pcn.experiments.results.export import (
             EXPLAINED,
             EXPORTS,
         )
 
         lookup(export, EXPORTS, "format to export")
-        records = replace(records, events=True, queues_s=records.queues_s or plan.sampling.counters_s)
+        records = replace(
+            records, events=True, queues_s=records.queues_s or plan.sampling.counters_s
+        )
         if export in EXPLAINED:
             records = replace(records, explain=True, logs=LogChoice(causes=False, series=True))
     if records.events or records.queues_s or records.explain:
@@ -206,8 +237,9 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
 
 
 def _require_starts(plan: Plan, target: str) -> None:
-    """Raises ExperimentError where no live network can start, for flows that start after others, which live hosts
-    don't report to each other, for paths, which live switches choose, and for classes that repeat what is lost."""
+    """Raises ExperimentError where no live network can start, for flows that start after others,
+    which live hosts don't report to each other, for paths, which live switches choose, and for
+    classes that repeat what is lost."""
     from pcn.lab import journal  # only here: a virtual run needs none of these
     from pcn.lab.launch import NetworkError
     from pcn.lab.startable import require_startable
@@ -219,7 +251,9 @@ def _require_starts(plan: Plan, target: str) -> None:
         raise ExperimentError("--reliability: in virtual time alone; give --clock virtual")
     waits = [flow.id for flow in plan.topology.flows if flow.after]
     if waits:
-        raise ExperimentError(f"flow {waits[0]} starts after others: in virtual time alone; give --clock virtual")
+        raise ExperimentError(
+            f"flow {waits[0]} starts after others: in virtual time alone; give --clock virtual"
+        )
     try:
         require_startable(plan.topology, find_target(target), journal.free_name(plan.topology.name))
     except (NetworkError, extras.MissingExtraError) as error:
@@ -233,6 +267,8 @@ def _require_counters(scheme: Scheme) -> None:
     for names in (("transmitted",), PortRecord.marks()):
         if not there.intersection(names):
             raise ExperimentError(
-                f"{scheme.name}: program {program.name} has no counter {' or '.join(names)}, which experiments read by "
-                f"port and class: `counter<index_t>(N_INDEXES, CounterType.packets_and_bytes) {names[0]};`"
+                f"{scheme.name}: program {program.name} has no counter {' or '.join(names)}, which "
+                "experiments read by "
+                "port and class: `counter<index_t>(N_INDEXES, CounterType.packets_and_bytes) "
+                f"{names[0]};`"
             )

@@ -1,19 +1,24 @@
 """The live host agent's command line: one process a host, with all of its NICs.
 
-    python -m pcn.hosts.agent --name h0 --iface h0-eth0 --mac 00:00:00:00:00:01 --ip 10.0.0.1 --line-rate 10e9
-        --dilation 500 --scheme pcn --param w_min=0.1/4 --param period_s=500e-6 --control h0.sock --log h0.jsonl
+    python -m pcn.hosts.agent --name h0 --iface h0-eth0 --mac 00:00:00:00:00:01 --ip 10.0.0.1
+        --line-rate 10e9 --dilation 500 --scheme pcn --param w_min=0.1/4 --param period_s=500e-6
+        --control h0.sock --log h0.jsonl
 
-A host with several NICs has --iface, --line-rate, --delay and --link once for each, in the order of its ports.
+A host with several NICs has --iface, --line-rate, --delay and --link once for each, in the order of
+its ports.
 
-Rates and times here and in commands are nominal; bare numbers, which
-programs write, are in SI units. The agent writes a line "ready" to `--ready-fd` when it is ready,
-and ends with status 0 at SIGTERM, SIGINT or the shutdown command; errors are one line on stderr and status 1.
+Rates and times here and in commands are nominal; bare numbers, which programs write, are in SI
+units. The agent writes a line "ready" to `--ready-fd` when it is ready, and ends with status 0 at
+SIGTERM, SIGINT or the shutdown command; errors are one line on stderr and status 1.
 
-Commands of the control socket (JSON lines, see `pcn.hosts.control`; `pcn.hosts.client` is their Python face):
+Commands of the control socket (JSON lines, see `pcn.hosts.control`; `pcn.hosts.client` is their
+Python face):
 
-    start     flow dst_ip dst_mac [size_bytes] [duration_s] [rate_bps] [payload_bytes] [dscp] [at: time.monotonic()]
+    start     flow dst_ip dst_mac [size_bytes] [duration_s] [rate_bps] [payload_bytes] [dscp] [at:
+              time.monotonic()]
     stop      flow
-    routes    usual now: ports on a shortest path, by IP address, with all links and with those that are up
+    routes    usual now: ports on a shortest path, by IP address, with all links and with those that
+              are up
     list      -> the flows sent, as in stats
     stats     -> pcn.hosts.stats.AgentStats
     clock     epoch: the reading of time.monotonic() from which reports count
@@ -51,17 +56,33 @@ from .wire import WireError
 
 def parser() -> argparse.ArgumentParser:
     """Returns the options."""
-    result = argparse.ArgumentParser(prog="python -m pcn.hosts.agent", description="PCN Lab's host agent.")
+    result = argparse.ArgumentParser(
+        prog="python -m pcn.hosts.agent", description="PCN Lab's host agent."
+    )
     result.add_argument("--name", required=True, help="the host's name in reports")
-    result.add_argument("--iface", required=True, action="append", help="network interface, e.g. h0-eth0")
+    result.add_argument(
+        "--iface", required=True, action="append", help="network interface, e.g. h0-eth0"
+    )
     result.add_argument("--mac", required=True)
     result.add_argument("--ip", required=True)
     result.add_argument(
-        "--line-rate", required=True, action="append", type=_positive, metavar="BPS", help="nominal, e.g. 10e9"
+        "--line-rate",
+        required=True,
+        action="append",
+        type=_positive,
+        metavar="BPS",
+        help="nominal, e.g. 10e9",
     )
-    result.add_argument("--dilation", default=1.0, type=_positive, metavar="K", help="time passes K times slower")
     result.add_argument(
-        "--delay", default=[], action="append", type=_not_negative, metavar="S", help="delay of the link, nominal (0)"
+        "--dilation", default=1.0, type=_positive, metavar="K", help="time passes K times slower"
+    )
+    result.add_argument(
+        "--delay",
+        default=[],
+        action="append",
+        type=_not_negative,
+        metavar="S",
+        help="delay of the link, nominal (0)",
     )
     result.add_argument(
         "--switch-tick",
@@ -70,17 +91,30 @@ def parser() -> argparse.ArgumentParser:
         metavar="S",
         help="tick of the clock by which switches stamp telemetry, real time (1e-6)",
     )
-    result.add_argument("--seed", default=1, type=int, metavar="N", help="decides the phases of NP windows")
-    result.add_argument("--scheme", default="pcn", help="a name of `pcn scheme list`, or FILE.py:NAME")
-    result.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="setting of the scheme")
-    result.add_argument("--control", required=True, type=Path, metavar="PATH", help="the control socket")
+    result.add_argument(
+        "--seed", default=1, type=int, metavar="N", help="decides the phases of NP windows"
+    )
+    result.add_argument(
+        "--scheme", default="pcn", help="a name of `pcn scheme list`, or FILE.py:NAME"
+    )
+    result.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="setting of the scheme"
+    )
+    result.add_argument(
+        "--control", required=True, type=Path, metavar="PATH", help="the control socket"
+    )
     result.add_argument("--log", type=Path, metavar="PATH", help="JSON lines, see hosts/log.py")
-    result.add_argument("--trace", type=_positive, metavar="S", help="log flows' progress every S nominal seconds")
+    result.add_argument(
+        "--trace", type=_positive, metavar="S", help="log flows' progress every S nominal seconds"
+    )
     result.add_argument(
         "--pace",
         type=_pace,
         metavar="S@FILE:SLOT",
-        help="how late frames may leave, and the place on the network's board where the agent reports whether they do",
+        help=(
+            "how late frames may leave, and the place on the network's board where the agent "
+            "reports whether they do"
+        ),
     )
     result.add_argument(
         "--link",
@@ -101,7 +135,9 @@ def settings(arguments: argparse.Namespace) -> AgentSettings:
         values = getattr(arguments, name)
         if values and len(values) != number:
             option = name.replace("_", "-")
-            raise CommandError(f"--{option} is there {len(values)} times for {number} --iface: give one for each")
+            raise CommandError(
+                f"--{option} is there {len(values)} times for {number} --iface: give one for each"
+            )
     if number > LOOP_MOST_PORTS:
         raise CommandError(f"{number} NICs: a host has {LOOP_MOST_PORTS} at most")
     parameters: dict[str, str | float] = {}
@@ -146,7 +182,16 @@ def main(argv: Sequence[str] | None = None) -> int:
                 os.write(arguments.ready_fd, b"ready\n")
                 os.close(arguments.ready_fd)
             agent.run()
-    except (SchemeError, WireError, CommandError, ControlError, PortError, BuildError, StartError, OSError) as error:
+    except (
+        SchemeError,
+        WireError,
+        CommandError,
+        ControlError,
+        PortError,
+        BuildError,
+        StartError,
+        OSError,
+    ) as error:
         print(f"agent {arguments.name}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -1,4 +1,5 @@
-"""The arguments of commands, as they come out of JSON: each is taken, checked, and named when it is wrong."""
+"""The arguments of commands, as they come out of JSON: each is taken, checked, and named when it is
+wrong."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ START_FIELDS = {
 
 
 def take(arguments: dict[str, Any], name: str, kinds: tuple[type, ...]) -> Any:
-    """Remove and return an argument, None if it is missing. Raises CommandError if it is of no such kind."""
+    """Remove and return an argument, None if it is missing. Raises CommandError if it is of no such
+    kind."""
     value = arguments.pop(name, None)
     if value is None:
         return None

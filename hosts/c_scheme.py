@@ -1,6 +1,8 @@
-"""Schemes that are a C file alone, `--scheme FILE.c`: RP, parameters, and what hosts and switches need beside.
+"""Schemes that are a C file alone, `--scheme FILE.c`: RP, parameters, and what hosts and switches
+need beside.
 
-The file states them by RP_SCHEME (csrc/reaction_point.h). Live hosts and virtual time run the same C.
+The file states them by RP_SCHEME (csrc/reaction_point.h). Live hosts and virtual time run the same
+C.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ def scheme_in(file: Path) -> Scheme:
     try:
         found = _Scheme.in_dll(library, "reaction_point_scheme")
     except ValueError:
-        raise SchemeError(f"{file}: it has no RP_SCHEME(...), which a scheme in C alone needs") from None
+        raise SchemeError(
+            f"{file}: it has no RP_SCHEME(...), which a scheme in C alone needs"
+        ) from None
     if not found.summary or not found.program:
         raise SchemeError(f"{file}: RP_SCHEME needs .summary and .program")
     marking = (found.marking or b"").decode()
@@ -82,7 +86,11 @@ def _never_changes(found: _Scheme) -> ReactionPoint:
     return rp
 
 
-def _new(library: ctypes.CDLL, constant: ReactionPoint, line_rate_bps: float, parameters: Any) -> ReactionPoint:
+def _new(
+    library: ctypes.CDLL, constant: ReactionPoint, line_rate_bps: float, parameters: Any
+) -> ReactionPoint:
     values = [getattr(parameters, one.field) for one in describe(type(parameters))]
     code = Code(library, RP, values)
-    return CompiledReactionPoint(code, constant, next(CompiledReactionPoint.structs(code, line_rate_bps)))
+    return CompiledReactionPoint(
+        code, constant, next(CompiledReactionPoint.structs(code, line_rate_bps))
+    )

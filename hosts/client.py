@@ -58,7 +58,8 @@ class AgentClient:
         dscp: int | None = None,
         at: float | None = None,
     ) -> None:
-        """Start a flow (24 bit number) now or `at` a time, until its size or duration is reached or `stop` comes.
+        """Start a flow (24 bit number) now or `at` a time, until its size or duration is reached or
+        `stop` comes.
 
         `rate_bps` limits it beside the scheme. `size_bytes` is payload.
         """
@@ -70,14 +71,19 @@ class AgentClient:
             "at": at,
         }
         given = {name: value for name, value in optional.items() if value is not None}
-        self._ask("start", flow=flow, dst_ip=dst_ip, dst_mac=dst_mac, payload_bytes=payload_bytes, **given)
+        self._ask(
+            "start", flow=flow, dst_ip=dst_ip, dst_mac=dst_mac, payload_bytes=payload_bytes, **given
+        )
 
     def stop(self, flow: int) -> None:
         """The flow sends nothing more; its statistics stay."""
         self._ask("stop", flow=flow)
 
-    def set_routes(self, usual: Mapping[str, Sequence[int]], now: Mapping[str, Sequence[int]]) -> None:
-        """Frames to these IP addresses leave by one of these ports: `usual` with all links, `now` with those up."""
+    def set_routes(
+        self, usual: Mapping[str, Sequence[int]], now: Mapping[str, Sequence[int]]
+    ) -> None:
+        """Frames to these IP addresses leave by one of these ports: `usual` with all links, `now`
+        with those up."""
         self._ask(
             "routes",
             usual={ip: list(ports) for ip, ports in usual.items()},
@@ -110,7 +116,8 @@ class AgentClient:
         self.close()
 
     def ahead(self, command: str) -> None:
-        """Sends `stats` or `list` ahead of the call that reads the answer: many agents then work on theirs at once."""
+        """Sends `stats` or `list` ahead of the call that reads the answer: many agents then work on
+        theirs at once."""
         if self._ahead is None:
             self._send(command, {})
             self._ahead = command
@@ -158,4 +165,6 @@ class AgentClient:
             yield
         except (OSError, AddressError) as error:
             self.close()
-            raise AgentError(f"no answer from the agent at {self.path} to {command!r}: {error}") from error
+            raise AgentError(
+                f"no answer from the agent at {self.path} to {command!r}: {error}"
+            ) from error

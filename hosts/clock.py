@@ -1,8 +1,8 @@
 """The agent's clock: the only place that uses the dilation factor.
 
-Real time is `time.monotonic()`, which all processes of a machine share. Nominal time is that of the modelled network:
-it passes `dilation` times slower. It counts from an origin that never changes, so that timers stay valid; what the
-agent reports counts from the epoch, which a command sets.
+Real time is `time.monotonic()`, which all processes of a machine share. Nominal time is that of the
+modelled network: it passes `dilation` times slower. It counts from an origin that never changes, so
+that timers stay valid; what the agent reports counts from the epoch, which a command sets.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import time
 
 
 class DilatedClock:
-    """Nominal seconds since `origin`: when the clock was made, or another reading of `time.monotonic()`."""
+    """Nominal seconds since `origin`: when the clock was made, or another reading of
+    `time.monotonic()`."""
 
     def __init__(self, dilation: float, origin: float | None = None) -> None:
         self.dilation = dilation

@@ -1,5 +1,5 @@
-"""The agent's local socket: JSON lines, one request and one answer each. Who opens the socket commands the agent, so
-only its own user may (mode 0600).
+"""The agent's local socket: JSON lines, one request and one answer each. Who opens the socket
+commands the agent, so only its own user may (mode 0600).
 
     {"cmd": "stop", "flow": 1}  ->  {"ok": true, "result": null}
     {"cmd": "stats"}            ->  {"ok": true, "result": {...}}
@@ -35,14 +35,15 @@ class CommandError(ValueError):
 
 
 class ControlServer:
-    """Listens on a Unix socket and removes its file at the end. Never blocks but to write an answer.
+    """Listens on a Unix socket and removes its file at the end. Never blocks but to write an
+    answer.
 
     `serve` when `poll` has something to read.
     """
 
     def __init__(self, path: Path, handle: Callable[[Mapping[str, Any]], Any]) -> None:
-        """`handle` does a request and returns its result, for JSON; what it raises becomes an answer. Raises
-        ControlError."""
+        """`handle` does a request and returns its result, for JSON; what it raises becomes an
+        answer. Raises ControlError."""
         self.path = path
         self._handle = handle
         self._clients: dict[int, tuple[socket.socket, bytearray]] = {}
@@ -79,7 +80,8 @@ class ControlServer:
         """Handle connections, requests and disconnections."""
         for fileno, _ in self.poll.poll(0):
             if fileno == self._listener.fileno():
-                with contextlib.suppress(OSError):  # nobody waits any more, or no descriptor is left
+                # nobody waits any more, or no descriptor is left
+                with contextlib.suppress(OSError):
                     self._accept()
             elif fileno in self._clients and not self._read(*self._clients[fileno]):
                 self._clients.pop(fileno)[0].close()  # leaves `poll` by this
@@ -126,7 +128,9 @@ def _remove_stale(path: Path) -> None:
     """Remove a socket without a listener. Raises ControlError if a process listens."""
     if not path.is_socket():
         if path.exists():
-            raise ControlError(f"control socket {path}: there is a file of that name that is no socket")
+            raise ControlError(
+                f"control socket {path}: there is a file of that name that is no socket"
+            )
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:

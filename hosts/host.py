@@ -1,7 +1,8 @@
-"""The live agent of one host: the loop between the network (a `Port` a NIC), the algorithms and the control socket.
+"""The live agent of one host: the loop between the network (a `Port` a NIC), the algorithms and the
+control socket.
 
-One thread: `pcn.hosts.loop` takes what arrived, counts it and sends what is due, and returns when a window of the NP
-has ended, a CNP has come, or one of the times here has.
+One thread: `pcn.hosts.loop` takes what arrived, counts it and sends what is due, and returns when a
+window of the NP has ended, a CNP has come, or one of the times here has.
 """
 
 from __future__ import annotations
@@ -45,12 +46,14 @@ from .trace import FlowTrace
 
 _PR_SET_TIMERSLACK = 29
 _CATCH_UP_REAL_S = 400e-6
-_HOUSEKEEPING_REAL_S = WINDOW_NS * 1e-9  # each time costs a wake-up: of hundreds of idle agents, a part of a core
+# each time costs a wake-up: of hundreds of idle agents, a part of a core
+_HOUSEKEEPING_REAL_S = WINDOW_NS * 1e-9
 
 
 @dataclass(frozen=True)
 class NicSettings:
-    """A NIC's. `link`: descriptors of a link in memory to the host's switch (`memory_link.Ends`)."""
+    """A NIC's. `link`: descriptors of a link in memory to the host's switch
+    (`memory_link.Ends`)."""
 
     interface: str
     line_rate_bps: float
@@ -60,7 +63,8 @@ class NicSettings:
 
 @dataclass(frozen=True)
 class AgentSettings:
-    """An agent's settings at its start. Nominal units; `mac` and `ip` as text. `nics`: by port, from 0."""
+    """An agent's settings at its start. Nominal units; `mac` and `ip` as text. `nics`: by port,
+    from 0."""
 
     name: str
     nics: tuple[NicSettings, ...]
@@ -75,7 +79,8 @@ class AgentSettings:
     switch_tick_s: float = TICK_NS / 1e9
     """Of the clock by which switches stamp telemetry, real time."""
     pace: tuple[float, Place] | None = None
-    """How late a frame may leave, and the place on the network's board where to report that; None: nowhere."""
+    """How late a frame may leave, and the place on the network's board where to report that; None:
+    nowhere."""
 
 
 class Agent:
@@ -88,13 +93,26 @@ class Agent:
         self._clock = DilatedClock(settings.dilation)
         self._log = EventLog(settings.log, self._clock)
         events = Events()
-        self._nics = Nics(ip, [self._nic(port, one, events) for port, one in enumerate(settings.nics)])
-        self._sender = Sender(mac, ip, settings.scheme, self._nics, self._clock, self._log, settings.switch_tick_s)
+        self._nics = Nics(
+            ip, [self._nic(port, one, events) for port, one in enumerate(settings.nics)]
+        )
+        self._sender = Sender(
+            mac, ip, settings.scheme, self._nics, self._clock, self._log, settings.switch_tick_s
+        )
         self._receiver = Receiver(
-            mac, ip, settings.scheme, self._clock, self._log, events, self._nics.send_control, settings.seed
+            mac,
+            ip,
+            settings.scheme,
+            self._clock,
+            self._log,
+            events,
+            self._nics.send_control,
+            settings.seed,
         )
         events.listen(FRAME, self._on_frame)
-        self._trace = FlowTrace(settings.trace_s, self._sender, self._receiver, self._log, self._clock)
+        self._trace = FlowTrace(
+            settings.trace_s, self._sender, self._receiver, self._log, self._clock
+        )
         self._pace = PaceMeter(self._nics)
         self._share = 1.0
         self._window: Window | None = None
@@ -110,7 +128,10 @@ class Agent:
                 stack.callback(self._window.close)
             self._ports = [stack.enter_context(Port(nic.interface)) for nic in settings.nics]
             self._control = stack.enter_context(ControlServer(settings.control, self._command))
-            links = [None if nic.link is None else HostLink(*nic.link, nic.delay_s) for nic in settings.nics]
+            links = [
+                None if nic.link is None else HostLink(*nic.link, nic.delay_s)
+                for nic in settings.nics
+            ]
             sockets = (port.fileno() for port in self._ports)
             self._loop = Loop(
                 ip,
@@ -125,7 +146,9 @@ class Agent:
             for port, one in enumerate(settings.nics):
                 if one.link is None:
                     continue
-                watch = self._watches[port] = stack.enter_context(contextlib.closing(Watch(one.interface)))
+                watch = self._watches[port] = stack.enter_context(
+                    contextlib.closing(Watch(one.interface))
+                )
                 self._control.poll.register(watch.socket, select.EPOLLIN)
                 watch.ask()
             self._stack = stack.pop_all()
@@ -136,8 +159,12 @@ class Agent:
         def note(at_s: float, name: str, priority: int, **fields: str | int) -> None:
             self._log.write(at_s, name, **{"class": priority, **fields, **where})
 
-        events.listen(PAUSE, lambda event: note(event.at_s, "pause", event.priority, quanta=event.count), port)
-        events.listen(RESUME, lambda event: note(event.at_s, "resume", event.priority, by="frame"), port)
+        events.listen(
+            PAUSE, lambda event: note(event.at_s, "pause", event.priority, quanta=event.count), port
+        )
+        events.listen(
+            RESUME, lambda event: note(event.at_s, "resume", event.priority, by="frame"), port
+        )
         return Nic(
             settings.line_rate_bps,
             port=port,
@@ -165,7 +192,10 @@ class Agent:
         with wakeup, wakeup_sender:
             wakeup_sender.setblocking(False)
             previous_fd = signal.set_wakeup_fd(wakeup_sender.fileno())
-            previous = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+            previous = {
+                number: signal.signal(number, self._on_signal)
+                for number in (signal.SIGTERM, signal.SIGINT)
+            }
             try:
                 self._run(wakeup.fileno())
             finally:
@@ -219,7 +249,9 @@ class Agent:
         if isinstance(packet, wire.AckPacket):
             mark = Mark(packet.ecn)
             answer = packet.in_order, packet.nak
-            self._sender.on_ack(packet.flow, packet.src_ip, packet.psn, mark, event.at_s, packet.telemetry, *answer)
+            self._sender.on_ack(
+                packet.flow, packet.src_ip, packet.psn, mark, event.at_s, packet.telemetry, *answer
+            )
             return
         assert isinstance(packet, wire.CnpPacket)
         cnp = Cnp(Mark(packet.ecn), packet.rec_rate_mbps * wire.REC_RATE_UNIT_BPS)
@@ -228,7 +260,9 @@ class Agent:
     def _housekeep(self, now: float) -> None:
         share = self._pace.check(now, time.monotonic())
         if share is not None and share < PaceMeter.LEAST_SHARE:
-            self._log.write(now, "lag", share=share, lag_real_s=self._clock.real(self._nics.shortfall_s(now)))
+            self._log.write(
+                now, "lag", share=share, lag_real_s=self._clock.real(self._nics.shortfall_s(now))
+            )
         self._share = 1.0 if not self._nics.flows else self._share if share is None else share
         self._log.flush()
         self._realtime.check(self._window is not None and self._report(self._window))
@@ -237,7 +271,9 @@ class Agent:
         """Reports on the board. Whether the network's nodes crowd this machine."""
         state = self._loop.state
         worst_ns = round(self._clock.real(state.worst_s) * 1e9)
-        if window.update(state.sent_frames, state.late_frames, worst_ns, self._share, PaceMeter.LEAST_SHARE):
+        if window.update(
+            state.sent_frames, state.late_frames, worst_ns, self._share, PaceMeter.LEAST_SHARE
+        ):
             state.worst_s = 0.0
         return window.crowded
 
@@ -248,7 +284,9 @@ class Agent:
         name = arguments.pop("cmd", None)
         handler = _COMMANDS.get(name) if isinstance(name, str) else None
         if handler is None:
-            raise CommandError(f"there is no command {name!r}; there are {', '.join(sorted(_COMMANDS))}")
+            raise CommandError(
+                f"there is no command {name!r}; there are {', '.join(sorted(_COMMANDS))}"
+            )
         return handler(self, arguments, self._clock.now())
 
     def _do_start(self, arguments: dict[str, Any], now: float) -> None:
@@ -259,12 +297,15 @@ class Agent:
         for name in ("flow", "dst_ip", "dst_mac"):
             if given[name] is None:
                 raise CommandError(f"start needs {name}")
-        request = FlowRequest(start_s=start_s, **{name: value for name, value in given.items() if value is not None})
+        request = FlowRequest(
+            start_s=start_s, **{name: value for name, value in given.items() if value is not None}
+        )
         port = min(self._ports, key=lambda port: port.max_frame)
         room = self._sender.room_bytes(port.max_frame)
         if -(-request.payload_bytes // 4) * 4 > room:
             raise CommandError(
-                f"payload_bytes is {request.payload_bytes}: {port.interface} carries {room} at most; "
+                f"payload_bytes is {request.payload_bytes}: {port.interface} carries {room} at "
+                "most; "
                 "take fewer, or raise its MTU"
             )
         self._nics.advance(now)
@@ -286,7 +327,9 @@ class Agent:
         self._nics.route(routes, now)
 
     def _ports_by_ip(self, name: str, table: Any) -> dict[bytes, tuple[int, ...]]:
-        wrong = CommandError(f"routes needs {name}: lists of ports from 0 to {len(self._nics) - 1}, by IP address")
+        wrong = CommandError(
+            f"routes needs {name}: lists of ports from 0 to {len(self._nics) - 1}, by IP address"
+        )
         if not isinstance(table, dict):
             raise wrong
         for ports in table.values():
@@ -343,7 +386,14 @@ class Agent:
             sent=self._sender.stats(),
             received=self._receiver.stats(),
             pauses=tuple(
-                stats.Pauses(priority, state.pause, state.resume, state.expired, nic.paused_s(priority, now), nic.port)
+                stats.Pauses(
+                    priority,
+                    state.pause,
+                    state.resume,
+                    state.expired,
+                    nic.paused_s(priority, now),
+                    nic.port,
+                )
                 for nic in nics
                 for priority, state in enumerate(nic.pauses)
                 if state.pause or state.resume
@@ -369,5 +419,8 @@ class Agent:
         )
 
 
-# By name: an attribute's name made of a request's would stay in Python's cache of methods, 60 bytes a time.
-_COMMANDS = {name.removeprefix("_do_"): what for name, what in vars(Agent).items() if name.startswith("_do_")}
+# By name: an attribute's name made of a request's would stay in Python's cache of methods, 60 bytes
+# a time.
+_COMMANDS = {
+    name.removeprefix("_do_"): what for name, what in vars(Agent).items() if name.startswith("_do_")
+}

@@ -1,22 +1,28 @@
-"""The agent's log: one JSON object a line. `t` is nominal seconds since the epoch; `ev` names the event.
+"""The agent's log: one JSON object a line. `t` is nominal seconds since the epoch; `ev` names the
+event.
 
     start   flow, dst_ip, rate_bps                            a flow starts
     rate    flow, rate_bps, and the RP's variables (PCN: w)   its rate changed
     end     flow, packets                                     its last frame left
     failed  flow, error                                       its RP raised that: it ends
-    failed  flow, src_ip, error                               its NP raised that: it gets no CNPs any more
+    failed  flow, src_ip, error                               its NP raised that: it gets no CNPs
+                                                              any more
     np      flow, src_ip, packets, marked, marked_ue, bytes, ce, ue, rec_rate_bps
-            the NP sent a CNP; the window's number of packets marked CE and UE; the CNP's mark: ce, ue, or neither
-    last    flow, src_ip, packets                             the packet marked as a flow's last arrived
+            the NP sent a CNP; the window's number of packets marked CE and UE; the CNP's mark: ce,
+            ue, or neither
+    last    flow, src_ip, packets                             the packet marked as a flow's last
+                                                              arrived
     flows   since, sent: {flow: bytes}, received: {flow: [payload bytes, packets, marked]}
             totals, of the flows that moved since that time (--trace)
     pause   class, quanta                                     PFC PAUSE received
     resume  class, by: "frame" | "expiry"                     the class may send again
-    lag     share, lag_real_s                                 a window in which the agent did not keep pace
-    lost    lines, why                                        lines missing here, which the file had no room for
+    lag     share, lag_real_s                                 a window in which the agent did not
+                                                              keep pace
+    lost    lines, why                                        lines missing here, which the file had
+                                                              no room for
 
-Events stand in the order in which they were noticed. A `pause` or `end` may carry a time a little before its
-neighbour's.
+Events stand in the order in which they were noticed. A `pause` or `end` may carry a time a little
+before its neighbour's.
 """
 
 from __future__ import annotations
@@ -39,11 +45,13 @@ MOST_BYTES = 1 << 30
 class EventLog:
     """Appends whole lines to a file, in large writes. Without a path it drops what it gets.
 
-    The disk may be full, and a host that sends must not end for it: lines that the file can't take, or that are beyond
-    its `most_bytes`, are lost, and counted (`lost`); `errno` has the reason. Once there is room again, an event has
-    their number."""
+    The disk may be full, and a host that sends must not end for it: lines that the file can't take,
+    or that are beyond its `most_bytes`, are lost, and counted (`lost`); `errno` has the reason.
+    Once there is room again, an event has their number."""
 
-    def __init__(self, path: Path | None, clock: DilatedClock, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self, path: Path | None, clock: DilatedClock, most_bytes: int = MOST_BYTES
+    ) -> None:
         self._clock = clock
         self._room = most_bytes
         self._lines: list[bytes] = []
@@ -71,7 +79,9 @@ class EventLog:
         lines, unreported = self._lines, self._unreported
         self._lines, self._size = [], 0
         if unreported:
-            lines.insert(0, self._line(self._lost_s, "lost", lines=unreported, why=os.strerror(self.errno)))
+            lines.insert(
+                0, self._line(self._lost_s, "lost", lines=unreported, why=os.strerror(self.errno))
+            )
         events = len(lines) - bool(unreported)
         kept = self._append(lines)
         reported = bool(unreported and kept)
@@ -89,10 +99,13 @@ class EventLog:
             self._file = None
 
     def _line(self, at_s: float, event: str, **fields: Any) -> bytes:
-        return (json.dumps({"t": round(self._clock.since_epoch(at_s), 9), "ev": event, **fields}) + "\n").encode()
+        return (
+            json.dumps({"t": round(self._clock.since_epoch(at_s), 9), "ev": event, **fields}) + "\n"
+        ).encode()
 
     def _append(self, lines: Sequence[bytes]) -> int:
-        """Returns how many of the lines, from the first on, the file has taken. It has no half ones."""
+        """Returns how many of the lines, from the first on, the file has taken. It has no half
+        ones."""
         assert self._file is not None
         data, written = b"".join(lines), 0
         try:

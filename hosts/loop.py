@@ -19,7 +19,8 @@ _NO_DESCRIPTOR = -1
 # Incoming frames may wait so long where they are dense (nominal, and at least real)
 _RECEIVE_GAP_S = 2e-6
 _LEAST_RECEIVE_GAP_REAL_S = 300e-6
-# Outgoing ones leave so rarely: two at a time at 40 Gb/s and k = 400; the more exactly, the larger k is
+# Outgoing ones leave so rarely: two at a time at 40 Gb/s and k = 400; the more exactly, the larger
+# k is
 _TRANSMIT_GAP_REAL_S = 150e-6
 _RETRY_REAL_S = 200e-6
 
@@ -46,14 +47,16 @@ class LoopPort(NamedTuple):
 
 
 class Loop:
-    """Frames between packet sockets and a host. `wakeup`: a descriptor that ends `run` when it can be read."""
+    """Frames between packet sockets and a host. `wakeup`: a descriptor that ends `run` when it can
+    be read."""
 
     def __init__(
-        self, ip: bytes, clock: DilatedClock, ports: Sequence[LoopPort], receiver: Receiver, events: Events,
+        self, ip: bytes, clock: DilatedClock, ports: Sequence[LoopPort], receiver: Receiver,
+        events: Events,
         wakeup: int = _NO_DESCRIPTOR, tolerance_s: float = math.inf,
     ) -> None:  # fmt: skip
-        """`ports`: by their numbers, from 0. Frames that leave more than `tolerance_s` after they are due count as
-        late. Raises BuildError; OSError where a link's memory is none."""
+        """`ports`: by their numbers, from 0. Frames that leave more than `tolerance_s` after they
+        are due count as late. Raises BuildError; OSError where a link's memory is none."""
         self._library = library()
         native = (NativeLoopPort * len(ports))(*map(self._port, ports))
         settings = LoopSettings(
@@ -68,7 +71,9 @@ class Loop:
         )
         self._used = ports, receiver, events  # the C side has their addresses
         self._events = events
-        self._handle = self._library.loop_new(settings, native, len(ports), receiver.handle, events.list)
+        self._handle = self._library.loop_new(
+            settings, native, len(ports), receiver.handle, events.list
+        )
         if not self._handle:
             raise MemoryError
         weakref.finalize(self, self._library.loop_free, self._handle)
@@ -77,17 +82,22 @@ class Loop:
     def _port(self, port: LoopPort) -> NativeLoopPort:
         nic, socket, link = port
         if link is None:
-            return NativeLoopPort(nic=nic.handle, socket=socket, link=NativeLink(bell=_NO_DESCRIPTOR))
+            return NativeLoopPort(
+                nic=nic.handle, socket=socket, link=NativeLink(bell=_NO_DESCRIPTOR)
+            )
         memory = self._library.sw_channels_map(link.memory)
         if not memory:
             raise OSError(errno.EINVAL, "the link's memory isn't that of a link")
         weakref.finalize(self, self._library.sw_channels_unmap, memory)
         native_link = NativeLink(out=memory, inward=memory + CHANNEL_BYTES, bell=link.bell)
-        return NativeLoopPort(nic=nic.handle, lead_s=link.delay_s / 2, link=native_link, socket=socket)
+        return NativeLoopPort(
+            nic=nic.handle, lead_s=link.delay_s / 2, link=native_link, socket=socket
+        )
 
     def run(self, until_s: float) -> bool:
-        """Runs until then, or until an event that Python has to process, which it does. Returns whether `wakeup` can be
-        read. Raises OSError if an interface failed: that of `state.failed_port`."""
+        """Runs until then, or until an event that Python has to process, which it does. Returns
+        whether `wakeup` can be read. Raises OSError if an interface failed: that of
+        `state.failed_port`."""
         status: int = self._library.loop_run(self._handle, until_s)
         if status < 0:
             raise OSError(-status, "the interface failed")

@@ -1,8 +1,9 @@
-"""A link in memory between processes, a host's agent and a switch or two switches: softswitch/csrc/channel.h in Python.
+"""A link in memory between processes, a host's agent and a switch or two switches:
+softswitch/csrc/channel.h in Python.
 
-A frame is put with the time at which it arrives, so a process that is late by less than the link's delay changes no
-frame's time. The interface stays: a frame that another process sends into it arrives, and while a capture listens at
-it, frames come by the kernel (`Watch`).
+A frame is put with the time at which it arrives, so a process that is late by less than the link's
+delay changes no frame's time. The interface stays: a frame that another process sends into it
+arrives, and while a capture listens at it, frames come by the kernel (`Watch`).
 """
 
 from __future__ import annotations
@@ -16,13 +17,18 @@ from pcn.softswitch import private
 
 CHANNEL_BYTES: Final = 4096 + (1 << 20)  # struct sw_channel
 _AF_NETLINK_GROUP_LINK: Final = 1
-_RTM_NEWLINK, _IFLA_PROMISCUITY, _NLMSG_HEADER, _IFINFO = 16, 30, struct.Struct("=IHHII"), struct.Struct("=BxHiII")
+_RTM_NEWLINK, _IFLA_PROMISCUITY, _NLMSG_HEADER, _IFINFO = (
+    16,
+    30,
+    struct.Struct("=IHHII"),
+    struct.Struct("=BxHiII"),
+)
 _ATTRIBUTE = struct.Struct("=HH")
 
 
 class Ends(NamedTuple):
-    """Descriptors of a link for the processes of its two ends: memory that they share, and a bell for each. Of a host's
-    link the host is end 1."""
+    """Descriptors of a link for the processes of its two ends: memory that they share, and a bell
+    for each. Of a host's link the host is end 1."""
 
     memory: int
     bell_0: int
@@ -42,13 +48,15 @@ class Ends(NamedTuple):
 
 
 class Watch:
-    """Detects whether any process listens at an interface, which makes it promiscuous: by the kernel's messages, from a
-    socket to poll."""
+    """Detects whether any process listens at an interface, which makes it promiscuous: by the
+    kernel's messages, from a socket to poll."""
 
     def __init__(self, interface: str) -> None:
         """Raises OSError."""
         self._index = socket.if_nametoindex(interface)
-        self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE)
+        self.socket = socket.socket(
+            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE
+        )
         self.socket.bind((0, _AF_NETLINK_GROUP_LINK))
 
     def close(self) -> None:
@@ -76,8 +84,8 @@ class Watch:
 
 
 def promiscuity(messages: bytes, index: int) -> int | None:
-    """Returns the number of processes that listen at the interface `index`, from the last of the kernel's messages that
-    has it; None: none has."""
+    """Returns the number of processes that listen at the interface `index`, from the last of the
+    kernel's messages that has it; None: none has."""
     found = None
     at = 0
     while at + _NLMSG_HEADER.size <= len(messages):
@@ -86,7 +94,11 @@ def promiscuity(messages: bytes, index: int) -> int | None:
         body = at + _NLMSG_HEADER.size
         if length < _NLMSG_HEADER.size:
             break
-        if kind == _RTM_NEWLINK and body + _IFINFO.size <= end and _IFINFO.unpack_from(messages, body)[2] == index:
+        if (
+            kind == _RTM_NEWLINK
+            and body + _IFINFO.size <= end
+            and _IFINFO.unpack_from(messages, body)[2] == index
+        ):
             attribute = body + _IFINFO.size
             while attribute + _ATTRIBUTE.size <= end:
                 size, what = _ATTRIBUTE.unpack_from(messages, attribute)

@@ -5,7 +5,17 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable
-from ctypes import POINTER, c_bool, c_double, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    c_bool,
+    c_double,
+    c_int64,
+    c_uint8,
+    c_uint16,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -68,7 +78,10 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "received_remove": (None, [c_void_p, POINTER(NativeReceivedFlow)]),
     "received_clear": (None, [c_void_p]),
     "received_timers": (None, [c_void_p, c_double]),
-    "loop_new": (c_void_p, [POINTER(LoopSettings), POINTER(NativeLoopPort), c_uint32, c_void_p, POINTER(EventList)]),
+    "loop_new": (
+        c_void_p,
+        [POINTER(LoopSettings), POINTER(NativeLoopPort), c_uint32, c_void_p, POINTER(EventList)],
+    ),
     "loop_free": (None, [c_void_p]),
     "loop_state": (POINTER(LoopState), [c_void_p]),
     "loop_run": (ctypes.c_int, [c_void_p, c_double]),
@@ -112,7 +125,9 @@ def library() -> Any:
         function.argtypes = arguments
     sizes = (c_uint64 * len(_MIRRORED)).in_dll(loaded, "hosts_sizes")
     for structure, size in zip(_MIRRORED, sizes, strict=True):
-        assert ctypes.sizeof(structure) == size, f"{structure.__name__} differs from its struct in csrc"
+        assert ctypes.sizeof(structure) == size, (
+            f"{structure.__name__} differs from its struct in csrc"
+        )
     return loaded
 
 
@@ -136,13 +151,13 @@ class Events:
         self._telling = False
 
     def listen(self, kind: int, listener: Callable[[Event], None], port: int = 0) -> None:
-        """Sets the listener of a kind of events, of a NIC's kinds that of a port. Events without a listener are
-        dropped."""
+        """Sets the listener of a kind of events, of a NIC's kinds that of a port. Events without a
+        listener are dropped."""
         self._listeners[kind, port] = listener
 
     def tell(self) -> None:
-        """Calls the listeners with the events since the last call; events that a listener causes come afterwards.
-        Raises MemoryError."""
+        """Calls the listeners with the events since the last call; events that a listener causes
+        come afterwards. Raises MemoryError."""
         if self._telling or not self.list[0].count:
             return
         self._telling = True

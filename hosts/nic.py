@@ -1,7 +1,8 @@
-"""The NIC's model: what leaves the host, and when. Its rules are in csrc/nic.h; this is its interface in Python.
+"""The NIC's model: what leaves the host, and when. Its rules are in csrc/nic.h; this is its
+interface in Python.
 
-No clock and no socket: the caller brings times, which never go back. Seconds are nominal. `advance(now)` decides all up
-to now: call it before a change of state.
+No clock and no socket: the caller brings times, which never go back. Seconds are nominal.
+`advance(now)` decides all up to now: call it before a change of state.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ NEVER = (1 << 63) - 1
 
 
 class NicFlow(NativeNicFlow):
-    """A flow in the NIC. `packets` is its length, -1 if it has no end; `end_s` is when it ends at the latest. One
-    packet in `every`, and the flow's last one, requests an acknowledgement; 0: only one that fills the window.
-    `repeats`: nothing, or go-back-N; such a flow ends when all is acknowledged. Its frames have the address and the UDP
-    port; `port` is of its NIC."""
+    """A flow in the NIC. `packets` is its length, -1 if it has no end; `end_s` is when it ends at
+    the latest. One packet in `every`, and the flow's last one, requests an acknowledgement; 0: only
+    one that fills the window. `repeats`: nothing, or go-back-N; such a flow ends when all is
+    acknowledged. Its frames have the address and the UDP port; `port` is of its NIC."""
 
     dst_ip: bytes = bytes(4)
     udp_port: int = 0
@@ -85,7 +86,8 @@ class NicFlow(NativeNicFlow):
 
 
 class Left(NamedTuple):
-    """A delivered frame: packet `number` of a flow, or a control frame (None). `due_s` is when it was due."""
+    """A delivered frame: packet `number` of a flow, or a control frame (None). `due_s` is when it
+    was due."""
 
     due_s: float
     flow: NicFlow | None
@@ -94,8 +96,9 @@ class Left(NamedTuple):
 
 
 class Nic:
-    """`on_end(flow, at_s)`: a flow has ended at that time (`EVENT_END` of csrc/events.h). `on_expiry(class, at_s)`: a
-    PAUSE ran out without RESUME. Both are called by the methods here, or by `events.tell()` of the events given."""
+    """`on_end(flow, at_s)`: a flow has ended at that time (`EVENT_END` of csrc/events.h).
+    `on_expiry(class, at_s)`: a PAUSE ran out without RESUME. Both are called by the methods here,
+    or by `events.tell()` of the events given."""
 
     def __init__(
         self,
@@ -113,13 +116,16 @@ class Nic:
         self.port = port
         self.events = events or Events()
         self._library = library()
-        self.handle = self._library.nic_new(port, line_rate_bps, delay_s, catch_up_s, self.events.list)
+        self.handle = self._library.nic_new(
+            port, line_rate_bps, delay_s, catch_up_s, self.events.list
+        )
         if not self.handle:
             raise MemoryError
         weakref.finalize(self, self._library.nic_free, self.handle)
         self._state = self._library.nic_state(self.handle)[0]
         self._on_end = on_end
-        # The C side has their addresses: those that have not ended, and those of which frames are still to leave
+        # The C side has their addresses: those that have not ended, and those of which frames are
+        # still to leave
         self._flows: dict[int, NicFlow] = {}
         self._leaving: list[NicFlow] = []
         self._buffer = ctypes.create_string_buffer(MAX_FRAME)
@@ -162,8 +168,8 @@ class Nic:
         self.events.tell()
 
     def move(self, flow: NicFlow, to: Nic, started: bool, now_s: float) -> None:
-        """The flow sends by another NIC of the host, which has the same events; with what has `started` and hasn't
-        left, where this one's link is down."""
+        """The flow sends by another NIC of the host, which has the same events; with what has
+        `started` and hasn't left, where this one's link is down."""
         checked(self._library.nic_move(self.handle, to.handle, flow, started, now_s))
         flow.port, address = to.port, ctypes.addressof(flow)
         if self._flows.pop(address, None) is not None:
@@ -192,26 +198,29 @@ class Nic:
         self._library.nic_set_rate(self.handle, flow, rate_bps, now_s)
 
     def set_window(self, flow: NicFlow, window_bytes: float, now_s: float) -> None:
-        """How many bytes of the flow's frames may be sent and not acknowledged; infinite: no limit."""
+        """How many bytes of the flow's frames may be sent and not acknowledged; infinite: no
+        limit."""
         self._library.nic_set_window(self.handle, flow, window_bytes, now_s)
 
     def acknowledge(self, flow: NicFlow, psn: int, now_s: float) -> int:
-        """Acknowledges the flow's packets up to this PSN. Returns the bytes of those that weren't acknowledged before;
-        -1: no such packet was sent."""
+        """Acknowledges the flow's packets up to this PSN. Returns the bytes of those that weren't
+        acknowledged before; -1: no such packet was sent."""
         return int(self._library.nic_acknowledge(self.handle, flow, psn, now_s))
 
-    def answered(self, flow: NicFlow, psn: int, in_order: int, nak: bool, now_s: float) -> tuple[int, int] | None:
-        """Returns the bytes of frames that an answer to a flow that repeats acknowledges, and those that are lost:
-        an acknowledgement of a packet and of the first `in_order` ones, modulo 2^24, or a NAK. None: no such packet was
-        sent."""
+    def answered(
+        self, flow: NicFlow, psn: int, in_order: int, nak: bool, now_s: float
+    ) -> tuple[int, int] | None:
+        """Returns the bytes of frames that an answer to a flow that repeats acknowledges, and those
+        that are lost: an acknowledgement of a packet and of the first `in_order` ones, modulo 2^24,
+        or a NAK. None: no such packet was sent."""
         answer = NicAnswer(psn=psn, in_order=in_order, nak=nak)
         status = self._library.nic_answered(self.handle, flow, answer, now_s)
         self.events.tell()
         return None if status < 0 else (answer.acked, answer.lost)
 
     def timeout(self, flow: NicFlow, timeout_s: float, now_s: float) -> int:
-        """Returns the bytes of frames that are lost, as nothing came of what is in flight for that long; 0: none
-        are."""
+        """Returns the bytes of frames that are lost, as nothing came of what is in flight for that
+        long; 0: none are."""
         return int(self._library.nic_timeout(self.handle, flow, timeout_s, now_s))
 
     def send_control(self, frame: bytes, now_s: float) -> None:
@@ -220,7 +229,9 @@ class Nic:
 
     def pfc(self, quanta: Mapping[int, int], now_s: float) -> None:
         """A PFC frame arrived: pause quanta of 512 bit times by class; 0 is RESUME."""
-        values = (ctypes.c_uint16 * CLASSES)(*(quanta.get(priority, 0) for priority in range(CLASSES)))
+        values = (ctypes.c_uint16 * CLASSES)(
+            *(quanta.get(priority, 0) for priority in range(CLASSES))
+        )
         self._library.nic_pfc(self.handle, sum(1 << priority for priority in quanta), values, now_s)
         self.events.tell()
 
@@ -234,29 +245,36 @@ class Nic:
         self.events.tell()
 
     def due(self, now_s: float) -> Left | None:
-        """Returns the next frame that must be on the wire by now; it leaves by this. `pcn.hosts.loop` does the same in
-        C."""
+        """Returns the next frame that must be on the wire by now; it leaves by this.
+        `pcn.hosts.loop` does the same in C."""
         item = self._library.nic_due(self.handle, 0, now_s)
         if not item:
             return None
         address, number = item[0].flow, item[0].number
         flow = None if address is None else self._find(address)
-        length = 0 if flow is not None and flow.frame is None else self._library.nic_frame(item, self._buffer)
+        length = (
+            0
+            if flow is not None and flow.frame is None
+            else self._library.nic_frame(item, self._buffer)
+        )
         left = Left(item[0].due_ps / 1e12, flow, number, self._buffer.raw[:length])
         self._library.nic_delivered(self.handle, now_s)
         self.events.tell()
         return left
 
     def wake(self) -> float:
-        """Returns when `advance` and `due` have something to do, if nothing happens before. Infinity if never."""
+        """Returns when `advance` and `due` have something to do, if nothing happens before.
+        Infinity if never."""
         return float(self._library.nic_wake(self.handle))
 
     def account(self, now_s: float) -> None:
-        """Bring `allowed_bits` up to now: the sum of the flows' rates, at most line rate, while PFC allows them."""
+        """Bring `allowed_bits` up to now: the sum of the flows' rates, at most line rate, while PFC
+        allows them."""
         self._library.nic_account(self.handle, now_s)
 
     def shortfall_s(self, now_s: float) -> float:
-        """Returns what the rates allowed until now and was not sent, as time at line rate: what lateness cost."""
+        """Returns what the rates allowed until now and was not sent, as time at line rate: what
+        lateness cost."""
         self.account(now_s)
         return max(0.0, self.allowed_bits - self.started_bits) / self.line_rate_bps
 
@@ -266,9 +284,13 @@ class Nic:
 
     def _find(self, address: int) -> NicFlow:
         flow = self._flows.get(address)
-        return flow or next(leaving for leaving in self._leaving if ctypes.addressof(leaving) == address)
+        return flow or next(
+            leaving for leaving in self._leaving if ctypes.addressof(leaving) == address
+        )
 
     def _ended(self, event: Event) -> None:
         flow = self._flows.pop(event.flow)
-        self._leaving = [other for other in (*self._leaving, flow) if other.delivered < other.started]
+        self._leaving = [
+            other for other in (*self._leaving, flow) if other.delivered < other.started
+        ]
         self._on_end(flow, event.at_s)

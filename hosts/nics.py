@@ -1,6 +1,8 @@
-"""The NICs of a host, one a port, and by which of them a flow's frames leave: the route's choice, as in virtual time.
+"""The NICs of a host, one a port, and by which of them a flow's frames leave: the route's choice,
+as in virtual time.
 
-A flow has one NIC at a time. `route` moves flows, and CNPs and ACKs that wait, away from a NIC that leads nowhere.
+A flow has one NIC at a time. `route` moves flows, and CNPs and ACKs that wait, away from a NIC that
+leads nowhere.
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ from .nic import Nic, NicFlow
 from .ports import choose
 
 _DST_IP, _UDP_PORT = slice(30, 34), slice(34, 36)
-"""Where a frame has them: behind Ethernet's header of 14 bytes and, of the UDP port, IPv4's of 20."""
+"""Where a frame has them: behind Ethernet's header of 14 bytes and, of the UDP port, IPv4's of
+20."""
 
 
 @dataclass(frozen=True)
 class Routes:
-    """Ports of the host on a shortest path to others, in order, by IP address: `usual` with all links, `now` with those
-    that are up. To any other address each port leads."""
+    """Ports of the host on a shortest path to others, in order, by IP address: `usual` with all
+    links, `now` with those that are up. To any other address each port leads."""
 
     usual: Mapping[bytes, Sequence[int]] = field(default_factory=dict)
     now: Mapping[bytes, Sequence[int]] = field(default_factory=dict)
@@ -69,12 +72,14 @@ class Nics:
         return sum(nic.control_drops for nic in self)
 
     def by(self, dst_ip: bytes, udp_port: int) -> Nic:
-        """Returns the NIC for frames to that address from that UDP port: of those on a shortest path one by the flow,
-        and where that one leads nowhere now, one of the others."""
+        """Returns the NIC for frames to that address from that UDP port: of those on a shortest
+        path one by the flow, and where that one leads nowhere now, one of the others."""
         usual = self._routes.usual.get(dst_ip) or self._all
         now = self._routes.now.get(dst_ip, usual)
         port = choose(usual, self._ip, dst_ip, udp_port)
-        return self._nics[port if port in now or not now else choose(now, self._ip, dst_ip, udp_port)]
+        return self._nics[
+            port if port in now or not now else choose(now, self._ip, dst_ip, udp_port)
+        ]
 
     def route(self, routes: Routes, now_s: float) -> None:
         """Hosts go by these routes from now on. Call after `advance`."""
@@ -105,7 +110,9 @@ class Nics:
     def acknowledge(self, flow: NicFlow, psn: int, now_s: float) -> int:
         return self._nics[flow.port].acknowledge(flow, psn, now_s)
 
-    def answered(self, flow: NicFlow, psn: int, in_order: int, nak: bool, now_s: float) -> tuple[int, int] | None:
+    def answered(
+        self, flow: NicFlow, psn: int, in_order: int, nak: bool, now_s: float
+    ) -> tuple[int, int] | None:
         return self._nics[flow.port].answered(flow, psn, in_order, nak, now_s)
 
     def timeout(self, flow: NicFlow, timeout_s: float, now_s: float) -> int:
@@ -125,7 +132,8 @@ class Nics:
             nic.account(now_s)
 
     def shortfall_s(self, now_s: float) -> float:
-        """Returns what the rates allowed until now and was not sent, as time at line rate: the most of any NIC."""
+        """Returns what the rates allowed until now and was not sent, as time at line rate: the most
+        of any NIC."""
         return max(nic.shortfall_s(now_s) for nic in self)
 
     def reset_counters(self, now_s: float) -> None:

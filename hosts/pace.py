@@ -1,4 +1,5 @@
-"""Whether an agent keeps pace: what it sent against what the rates allowed, in windows of real time."""
+"""Whether an agent keeps pace: what it sent against what the rates allowed, in windows of real
+time."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from .nics import Nics
 
 
 class PaceMeter:
-    """`kept` as long as every window reached `LEAST_SHARE`; `worst` is the least share of any window."""
+    """`kept` as long as every window reached `LEAST_SHARE`; `worst` is the least share of any
+    window."""
 
     LEAST_SHARE = 0.95
     WINDOW_REAL_S = 1.0
@@ -28,7 +30,8 @@ class PaceMeter:
         return self.worst >= self.LEAST_SHARE
 
     def check(self, now_s: float, real_s: float) -> float | None:
-        """Returns the share of the window that ends now, None if it goes on. Call after `Nic.advance`."""
+        """Returns the share of the window that ends now, None if it goes on. Call after
+        `Nic.advance`."""
         nic = self._nic
         nic.account(now_s)
         frame_bits = max((flow.frame_bits for flow in nic.flows), default=self.USUAL_FRAME_BITS)

@@ -29,7 +29,8 @@ class PortError(Exception):
 
 
 class Port:
-    """A context manager. `pcn.hosts.loop` sends and receives through it; frames sent have at most `max_frame` bytes."""
+    """A context manager. `pcn.hosts.loop` sends and receives through it; frames sent have at most
+    `max_frame` bytes."""
 
     def __init__(self, interface: str) -> None:
         """Raises PortError."""
@@ -38,7 +39,9 @@ class Port:
         try:
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         except PermissionError as error:
-            raise PortError("raw sockets need root or CAP_NET_RAW: run the agent as root") from error
+            raise PortError(
+                "raw sockets need root or CAP_NET_RAW: run the agent as root"
+            ) from error
         try:
             self._prepare(interface)
         except OSError as error:
@@ -59,7 +62,8 @@ class Port:
             self._sink.close()
 
     def drops(self) -> int:
-        """Returns the frames that the kernel dropped since the start because this process didn't take them."""
+        """Returns the frames that the kernel dropped since the start because this process didn't
+        take them."""
         counts = self._socket.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8)
         self._drops += struct.unpack("II", counts)[1]
         return self._drops
@@ -83,7 +87,10 @@ class Port:
         self._socket.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
         self._socket.setsockopt(_SOL_PACKET, _PACKET_QDISC_BYPASS, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-        for forced, plain in ((_SO_RCVBUFFORCE, socket.SO_RCVBUF), (_SO_SNDBUFFORCE, socket.SO_SNDBUF)):
+        for forced, plain in (
+            (_SO_RCVBUFFORCE, socket.SO_RCVBUF),
+            (_SO_SNDBUFFORCE, socket.SO_SNDBUF),
+        ):
             try:
                 self._socket.setsockopt(socket.SOL_SOCKET, forced, _BUFFER_BYTES)
             except PermissionError:
@@ -93,8 +100,8 @@ class Port:
 
 
 def _udp_sink() -> socket.socket | None:
-    """Opens a UDP socket that is never read: with it, the kernel doesn't answer RoCEv2 packets by ICMP "port
-    unreachable"."""
+    """Opens a UDP socket that is never read: with it, the kernel doesn't answer RoCEv2 packets by
+    ICMP "port unreachable"."""
     sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
     try:

@@ -1,5 +1,6 @@
-"""The table of docs/schemes.md: what of each scheme's parameters follows from a network, by which rule, and to what it
-comes on some. `python -m pcn.hosts.parameter_table` prints it, and a test compares the page."""
+"""The table of docs/schemes.md: what of each scheme's parameters follows from a network, by which
+rule, and to what it comes on some. `python -m pcn.hosts.parameter_table` prints it, and a test
+compares the page."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def networks() -> dict[str, tuple[Topology, int]]:
 
 
 def documentation() -> str:
-    """Returns the table: a row for each parameter of each rule, schemes with the same rules together."""
+    """Returns the table: a row for each parameter of each rule, schemes with the same rules
+    together."""
     columns = ["scheme", "parameter", "rule", "source", *networks()]
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     alike: dict[tuple[tuple[str, ...], ...], list[str]] = {}
@@ -57,7 +59,9 @@ def _value(scheme: Scheme, field: Description, topology: Topology, payload_bytes
     """Returns the value of hosts, or of ports by their rate where these differ."""
     at_ports = recommended_at_ports(topology, scheme, payload_bytes)
     values = [at[field.field] for at in at_ports.values() if field.field in at]
-    values = list(dict.fromkeys(values or [recommended(topology, scheme, payload_bytes)[field.field]]))
+    values = list(
+        dict.fromkeys(values or [recommended(topology, scheme, payload_bytes)[field.field]])
+    )
     return ", ".join(quantity_text(field.kind, float(f"{value:.3g}")) for value in values)
 
 

@@ -1,6 +1,7 @@
 """Which of equal paths the packets of a flow take: csrc/paths.h has the rules.
 
-Switches choose a path by a hash of the five-tuple, in which the UDP source port is the flow's entropy."""
+Switches choose a path by a hash of the five-tuple, in which the UDP source port is the flow's
+entropy."""
 
 from __future__ import annotations
 
@@ -17,12 +18,13 @@ _FIRST = 0xC000
 
 @dataclass(frozen=True)
 class Paths:
-    """How often the packets of a flow change their UDP source port: `per` "flow" never, "flowlet" after `gap_s`
-    without a packet, "packet" with each. A flow has `entropies` ports, 1 to 256, in turn. Their upper bits are drawn
-    from seed, sender and flow: `ports` "random" draws them for each port, so that a hash spreads a flow's ports as it
-    happens to; "counted" once for all, and a CRC spreads a power of two of them evenly.
-    `avoid`: a port is left out for a while after an acknowledgement with a mark, and for longer after a packet that was
-    trimmed. Needs an acknowledgement of each packet: else a mark is no port's.
+    """How often the packets of a flow change their UDP source port: `per` "flow" never, "flowlet"
+    after `gap_s` without a packet, "packet" with each. A flow has `entropies` ports, 1 to 256, in
+    turn. Their upper bits are drawn from seed, sender and flow: `ports` "random" draws them for
+    each port, so that a hash spreads a flow's ports as it happens to; "counted" once for all, and a
+    CRC spreads a power of two of them evenly. `avoid`: a port is left out for a while after an
+    acknowledgement with a mark, and for longer after a packet that was trimmed. Needs an
+    acknowledgement of each packet: else a mark is no port's.
 
     Raises ValueError.
     """
@@ -51,9 +53,13 @@ class Paths:
     def ports_of(self, seed: int, src_ip: int, flow: int) -> tuple[int, ...]:
         """Returns the UDP source ports of a flow: the low byte is the place among them."""
         key = b"ports/%d/%d/%d" % (seed, src_ip, flow)
-        drawn = b"".join(hashlib.blake2b(key, digest_size=64, salt=b"%d" % i).digest() for i in range(MOST // 64))
+        drawn = b"".join(
+            hashlib.blake2b(key, digest_size=64, salt=b"%d" % i).digest() for i in range(MOST // 64)
+        )
         same = self.ports == "counted"
-        return tuple(_FIRST | (drawn[0 if same else i] & 0x3F) << 8 | i for i in range(self.entropies))
+        return tuple(
+            _FIRST | (drawn[0 if same else i] & 0x3F) << 8 | i for i in range(self.entropies)
+        )
 
 
 BY_FLOW = Paths()

@@ -1,8 +1,10 @@
-"""Real-time scheduling (sched(7)), so that an agent wakes up in time on a machine whose cores are all busy, and memory
-that stays in place (mlock(2)): a page that the kernel has taken back costs tens of milliseconds just when it is wanted.
+"""Real-time scheduling (sched(7)), so that an agent wakes up in time on a machine whose cores are
+all busy, and memory that stays in place (mlock(2)): a page that the kernel has taken back costs
+tens of milliseconds just when it is wanted.
 
-With two other processes computing on two cores, an agent of normal priority sends half of what it should; with this,
-99%. An agent that needs most of a core gives it back: it would starve the switches, and can't keep pace anyway.
+With two other processes computing on two cores, an agent of normal priority sends half of what it
+should; with this, 99%. An agent that needs most of a core gives it back: it would starve the
+switches, and can't keep pace anyway.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ _WINDOW_REAL_S = 2.0
 
 
 class RealTime:
-    """Round robin at the lowest real-time priority, where that is permitted. `active` is True if it holds."""
+    """Round robin at the lowest real-time priority, where that is permitted. `active` is True if it
+    holds."""
 
     def __init__(self) -> None:
         self.active = False
@@ -34,8 +37,8 @@ class RealTime:
         return self.active
 
     def check(self, crowded: bool = False) -> None:
-        """Call now and then: gives real time back if the process took too much of a core. While all nodes together take
-        too much of the machine (`crowded`), it lends it."""
+        """Call now and then: gives real time back if the process took too much of a core. While all
+        nodes together take too much of the machine (`crowded`), it lends it."""
         if crowded and self.active:
             self.release()
             self._lent = True

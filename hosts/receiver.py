@@ -1,4 +1,5 @@
-"""The receiving side: NPs and their CNPs, acknowledgements. csrc/received.h counts the packets. No clock, no socket."""
+"""The receiving side: NPs and their CNPs, acknowledgements. csrc/received.h counts the packets. No
+clock, no socket."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ class ReceivedFlow(NativeReceivedFlow):
         self.wants_marked = type(np).on_marked is not NotificationPoint.on_marked
         if np.period_s is not None:
             self.period_s = np.period_s
-            self.grid_s = now_s - window_phase(np.phase_spread, seed, self.src, self.flow) * np.period_s
+            self.grid_s = (
+                now_s - window_phase(np.phase_spread, seed, self.src, self.flow) * np.period_s
+            )
 
     @property
     def silent(self) -> bool:
@@ -45,14 +48,17 @@ class ReceivedFlow(NativeReceivedFlow):
 
 
 class Receiver:
-    """Flows by source and number. `send(frame, now)` takes what goes back; `timer_s` is when `on_timer` must be called.
+    """Flows by source and number. `send(frame, now)` takes what goes back; `timer_s` is when
+    `on_timer` must be called.
 
-    Takes the events of csrc/received.h. Packets from any sender make flows: beyond `stats.MOST_FLOWS` one that is
-    silent is `forgotten`. What an NP raises ends that NP: its flow is counted, and gets no CNPs.
+    Takes the events of csrc/received.h. Packets from any sender make flows: beyond
+    `stats.MOST_FLOWS` one that is silent is `forgotten`. What an NP raises ends that NP: its flow
+    is counted, and gets no CNPs.
     """
 
     def __init__(
-        self, mac: bytes, ip: bytes, configured: Configured, clock: DilatedClock, log: EventLog, events: Events,
+        self, mac: bytes, ip: bytes, configured: Configured, clock: DilatedClock, log: EventLog,
+        events: Events,
         send: Callable[[bytes, float], None], seed: int = 1,
     ) -> None:  # fmt: skip
         """Raises BuildError."""
@@ -95,9 +101,13 @@ class Receiver:
         self.forgotten = 0
 
     def progress(self) -> dict[int, tuple[int, int, int, int]]:
-        """Returns what has come so far, by flow: payload in bytes, packets, and how many of them marked CE and UE."""
+        """Returns what has come so far, by flow: payload in bytes, packets, and how many of them
+        marked CE and UE."""
         flows = self._flows.values()
-        return {flow.flow: (flow.payload_bytes, flow.packets, flow.marked_ce, flow.marked_ue) for flow in flows}
+        return {
+            flow.flow: (flow.payload_bytes, flow.packets, flow.marked_ce, flow.marked_ue)
+            for flow in flows
+        }
 
     def stats(self) -> tuple[stats.ReceivedFlow, ...]:
         since = self._clock.since_epoch
@@ -137,7 +147,8 @@ class Receiver:
             self._flows[ctypes.addressof(flow)] = flow
 
     def _forget(self) -> None:
-        """Forgets the first flow in turn that is silent: since its last turn no packet of it has come."""
+        """Forgets the first flow in turn that is silent: since its last turn no packet of it has
+        come."""
         while True:
             address, flow = self._flows.popitem(last=False)
             if flow.silent:
@@ -153,7 +164,12 @@ class Receiver:
             return
         counted = event.window
         window = Window(
-            counted.packets, counted.marked_ce, counted.marked_ue, counted.bytes, counted.first_s, counted.last_s
+            counted.packets,
+            counted.marked_ce,
+            counted.marked_ue,
+            counted.bytes,
+            counted.first_s,
+            counted.last_s,
         )
         try:
             cnp = flow.np.on_window(window)
@@ -205,7 +221,8 @@ class Receiver:
         flow = self._flows.get(event.flow)
         if flow is not None:
             packet = wire.AckPacket(
-                self._mac, flow.reply_mac, self._ip, flow.src_ip, flow.flow, event.count, event.mark,
+                self._mac, flow.reply_mac, self._ip, flow.src_ip, flow.flow, event.count,
+                event.mark,
                 in_order=event.in_order, nak=event.nak, telemetry=event.telemetry,
             )  # fmt: skip
             self._send(wire.encode_ack(packet), event.at_s)

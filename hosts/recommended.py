@@ -1,5 +1,5 @@
-"""What of a scheme's parameters follows from a network, by the rules of `Scheme.recommended`, whichever command runs
-it."""
+"""What of a scheme's parameters follows from a network, by the rules of `Scheme.recommended`,
+whichever command runs it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,23 @@ _DIGITS = 12
 
 
 def round_trip_s(topology: Topology, payload_bytes: int = PAYLOAD_BYTES) -> float:
-    """Returns the largest round trip in s between any two hosts of the empty network: delays, the time of a data frame
-    on each link there, and of its ACK on each link back."""
+    """Returns the largest round trip in s between any two hosts of the empty network: delays, the
+    time of a data frame on each link there, and of its ACK on each link back."""
     return topology.max_rtt_s(wire.data_bytes(payload_bytes), wire.ack_bytes())
 
 
-def network_facts(topology: Topology, scheme: Scheme, payload_bytes: int = PAYLOAD_BYTES) -> NetworkFacts:
+def network_facts(
+    topology: Topology, scheme: Scheme, payload_bytes: int = PAYLOAD_BYTES
+) -> NetworkFacts:
     """Returns what the scheme's rules go by, with frames as it has them on the wire."""
     usual = scheme.configure()
     telemetry, credit = usual.wants_telemetry, usual.new_np().grants
     frame_bytes = wire.data_bytes(payload_bytes, telemetry, credit)
-    ends = [topology.link_at(host.name, port) for host in topology.hosts for port in topology.ports(host.name)]
+    ends = [
+        topology.link_at(host.name, port)
+        for host in topology.hosts
+        for port in topology.ports(host.name)
+    ]
     return NetworkFacts(
         topology.contending_flows(),
         topology.max_rtt_s(),
@@ -39,18 +45,24 @@ def network_facts(topology: Topology, scheme: Scheme, payload_bytes: int = PAYLO
     )
 
 
-def recommended(topology: Topology, scheme: Scheme, payload_bytes: int = PAYLOAD_BYTES) -> dict[str, float]:
-    """Returns the parameters that follow from such a network, by field; the scheme's defaults hold for the rest."""
+def recommended(
+    topology: Topology, scheme: Scheme, payload_bytes: int = PAYLOAD_BYTES
+) -> dict[str, float]:
+    """Returns the parameters that follow from such a network, by field; the scheme's defaults hold
+    for the rest."""
     if scheme.recommended is no_rules:
         return {}
     return _within(scheme, network_facts(topology, scheme, payload_bytes))
 
 
 def recommended_at_ports(
-    topology: Topology, scheme: Scheme, payload_bytes: int = PAYLOAD_BYTES, fixed: Collection[str] = ()
+    topology: Topology,
+    scheme: Scheme,
+    payload_bytes: int = PAYLOAD_BYTES,
+    fixed: Collection[str] = (),
 ) -> dict[float, dict[str, float]]:
-    """Returns those that follow from a switch's port, by its rate in bit/s and field. Fields that are `fixed` have
-    one value at every port."""
+    """Returns those that follow from a switch's port, by its rate in bit/s and field. Fields that
+    are `fixed` have one value at every port."""
     by_port = [name for name, rule in scheme.rules.items() if rule.of_port and name not in fixed]
     if not by_port:
         return {}

@@ -17,9 +17,10 @@ class Repeats(IntEnum):
 
 @dataclass(frozen=True)
 class Reliability:
-    """Of a class: what its flows repeat. `timeout_s`: all that is in flight counts as lost where nothing new was
-    acknowledged for that time; above the longest round trip, queues included. `reordering_s`: with SELECTIVE a packet
-    counts as lost when one that left that much later is acknowledged; 0 where packets can't overtake each other.
+    """Of a class: what its flows repeat. `timeout_s`: all that is in flight counts as lost where
+    nothing new was acknowledged for that time; above the longest round trip, queues included.
+    `reordering_s`: with SELECTIVE a packet counts as lost when one that left that much later is
+    acknowledged; 0 where packets can't overtake each other.
 
     Raises ValueError.
     """

@@ -1,4 +1,5 @@
-"""The sending side: flows, each with its RP, its packets and its place in the NIC. No clock and no socket."""
+"""The sending side: flows, each with its RP, its packets and its place in the NIC. No clock and no
+socket."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ _MOST_NUMBERS = 16 * stats.MOST_FLOWS
 
 
 class Sender:
-    """Flows by number. `timer_s` is when `on_timer` must be called. `switch_tick_s`: of the switches' clock, real time.
+    """Flows by number. `timer_s` is when `on_timer` must be called. `switch_tick_s`: of the
+    switches' clock, real time.
 
     What an RP raises ends its flow, which has `failed`; the others go on.
     """
@@ -61,17 +63,26 @@ class Sender:
         nic.events.listen(ASKED, self._on_asked)
 
     def room_bytes(self, max_frame: int) -> int:
-        """Returns the largest payload of a packet in a frame of that length, in bytes. Raises SchemeError."""
-        return max_frame - wire.DATA_OVERHEAD - wire.TELEMETRY_BYTES * self._configured.wants_telemetry
+        """Returns the largest payload of a packet in a frame of that length, in bytes. Raises
+        SchemeError."""
+        return (
+            max_frame - wire.DATA_OVERHEAD - wire.TELEMETRY_BYTES * self._configured.wants_telemetry
+        )
 
     def start(self, request: FlowRequest, now_s: float) -> None:
         """Raises FlowError, SchemeError or WireError."""
         request.check()
         running = self._running.get(request.flow)
         if running is not None:
-            raise FlowError(f"flow {request.flow} is {running.state} already: stop it first, or take another number")
+            raise FlowError(
+                f"flow {request.flow} is {running.state} already: stop it first, or take another "
+                "number"
+            )
         if len(self._running) == stats.MOST_FLOWS:
-            raise FlowError(f"{stats.MOST_FLOWS} flows wait or send already, as many as a host can: stop one first")
+            raise FlowError(
+                f"{stats.MOST_FLOWS} flows wait or send already, as many as a host can: stop one "
+                "first"
+            )
         packet = wire.DataPacket(
             self._mac,
             wire.parse_mac(request.dst_mac),
@@ -90,14 +101,22 @@ class Sender:
         except (SchemeError, wire.WireError):
             raise
         except Exception as error:
-            raise FlowError(f"flow {request.flow}: its RP begins wrongly: {error_text(error)}") from error
+            raise FlowError(
+                f"flow {request.flow}: its RP begins wrongly: {error_text(error)}"
+            ) from error
         flow.rate_bps = flow.allowed_bps
         flow.wants_acks = flow.rp.wants_acks or flow.repeats
         flow.transport.window_bytes = flow.window_bytes
         self._nic.add(flow, now_s)
         self._forget(self._ended.pop(request.flow, None))
         self._running[request.flow] = self._by_address[ctypes.addressof(flow)] = flow
-        self._log.write(request.start_s, "start", flow=request.flow, dst_ip=request.dst_ip, rate_bps=flow.rp.rate_bps)
+        self._log.write(
+            request.start_s,
+            "start",
+            flow=request.flow,
+            dst_ip=request.dst_ip,
+            rate_bps=flow.rp.rate_bps,
+        )
         self._set_timer()
 
     def stop(self, number: int, now_s: float) -> None:
@@ -139,12 +158,13 @@ class Sender:
             self._react(flow, now_s, lambda rp: rp.on_cnm(cnm, now_s))
 
     def on_ack(
-        self, number: int, src_ip: bytes, psn: int, mark: Mark, now_s: float, brought: bytes | None = None,
+        self, number: int, src_ip: bytes, psn: int, mark: Mark, now_s: float,
+        brought: bytes | None = None,
         in_order: int = 0, nak: bool = False,
     ) -> None:  # fmt: skip
-        """A packet that requested it was acknowledged; `mark` is the worst since the one before, `brought` its
-        telemetry as it arrived. Of a flow that repeats `in_order` counts what has come; or, `nak`, the packet is
-        missing."""
+        """A packet that requested it was acknowledged; `mark` is the worst since the one before,
+        `brought` its telemetry as it arrived. Of a flow that repeats `in_order` counts what has
+        come; or, `nak`, the packet is missing."""
         flow = self._find(number)
         if flow is None or flow.dst_ip != src_ip:
             self.unknown_cnps += 1
@@ -183,7 +203,11 @@ class Sender:
         lost_bytes = self._nic.timeout(flow, timeout_s, now_s)
         flow.timeouts += lost_bytes > 0
         if flow.timeouts > _MOST_TIMEOUTS:
-            self._fail(flow, f"nothing was acknowledged after {_MOST_TIMEOUTS} timeouts of {timeout_s:g} s", now_s)
+            self._fail(
+                flow,
+                f"nothing was acknowledged after {_MOST_TIMEOUTS} timeouts of {timeout_s:g} s",
+                now_s,
+            )
         elif lost_bytes:
             self._run_rp(flow, now_s, lambda rp: rp.on_loss(Loss(lost_bytes, True), now_s))
         due_s = flow.progress_ps / 1e12 + timeout_s if flow.in_flight_bytes() else now_s + timeout_s
@@ -220,7 +244,9 @@ class Sender:
                     start_s=since(flow.request.start_s),
                     end_s=None if flow.end_at_s is None else since(flow.end_at_s),
                     error=flow.error,
-                    window_bytes=None if flow.window_bytes == INFINITY else float(flow.window_bytes),
+                    window_bytes=None
+                    if flow.window_bytes == INFINITY
+                    else float(flow.window_bytes),
                     in_flight_bytes=flow.in_flight_bytes() if flow.wants_acks else 0,
                     repeated_packets=int(flow.reliable.repeated),
                     timeouts=int(flow.reliable.timeouts),
@@ -252,7 +278,11 @@ class Sender:
             self._react(flow, event.at_s, lambda rp: rp.on_bytes_sent(event.at_s), event.count)
 
     def _react(
-        self, flow: SentFlow, now_s: float, react: Callable[[ReactionPoint], None], sent_bytes: int | None = None
+        self,
+        flow: SentFlow,
+        now_s: float,
+        react: Callable[[ReactionPoint], None],
+        sent_bytes: int | None = None,
     ) -> None:
         self._run_rp(flow, now_s, react, sent_bytes)
         self._set_timer()
@@ -261,8 +291,8 @@ class Sender:
         self, flow: SentFlow, now_s: float, react: Callable[[ReactionPoint], None] | None = None,
         sent_bytes: int | None = None,
     ) -> None:  # fmt: skip
-        """Timers that are due, each at the time that the RP named, however late this process is; then an event. A flow
-        that has ended meanwhile doesn't care."""
+        """Timers that are due, each at the time that the RP named, however late this process is;
+        then an event. A flow that has ended meanwhile doesn't care."""
         if flow.end_at_s is not None or flow.error is not None:
             return
         rp = flow.rp
@@ -292,7 +322,9 @@ class Sender:
             self._nic.set_rate(flow, rate_bps, now_s)
         if flow.window_bytes != flow.transport.window_bytes:
             self._nic.set_window(flow, flow.window_bytes, now_s)
-        self._log.write(now_s, "rate", flow=flow.request.flow, rate_bps=flow.rp.rate_bps, **flow.rp_state)
+        self._log.write(
+            now_s, "rate", flow=flow.request.flow, rate_bps=flow.rp.rate_bps, **flow.rp_state
+        )
 
     def _find(self, number: int) -> SentFlow | None:
         return self._running.get(number) or self._ended.get(number)

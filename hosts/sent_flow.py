@@ -22,7 +22,8 @@ class FlowError(ValueError):
 
 @dataclass(frozen=True)
 class FlowRequest:
-    """What to send. `start_s` and `duration_s` are nominal; `size_bytes` is payload; None: no limit."""
+    """What to send. `start_s` and `duration_s` are nominal; `size_bytes` is payload; None: no
+    limit."""
 
     flow: int
     dst_ip: str
@@ -36,20 +37,33 @@ class FlowRequest:
 
     def check(self) -> None:
         """Raises FlowError, naming the field."""
-        for name, least, most in (("flow", 0, _PSN_MASK), ("payload_bytes", 1, 9000), ("dscp", 0, 63)):
+        for name, least, most in (
+            ("flow", 0, _PSN_MASK),
+            ("payload_bytes", 1, 9000),
+            ("dscp", 0, 63),
+        ):
             value = getattr(self, name)
             if not least <= value <= most:
                 raise FlowError(f"{name} is {value}: it must be from {least} to {most}")
-        for name, bound in (("size_bytes", _BYTES_BOUND), ("duration_s", math.inf), ("rate_bps", math.inf)):
+        for name, bound in (
+            ("size_bytes", _BYTES_BOUND),
+            ("duration_s", math.inf),
+            ("rate_bps", math.inf),
+        ):
             value = getattr(self, name)
             if value is not None and not 0 < value < bound:
-                raise FlowError(f"{name} is {value}: it must be above 0 and below {bound:g}, or null for no limit")
+                raise FlowError(
+                    f"{name} is {value}: it must be above 0 and below {bound:g}, or null for no "
+                    "limit"
+                )
 
 
 class SentFlow(NicFlow):
     """A flow with its RP and its packets ready to be stamped."""
 
-    def __init__(self, request: FlowRequest, packet: wire.DataPacket, configured: Configured, line_bps: float) -> None:
+    def __init__(
+        self, request: FlowRequest, packet: wire.DataPacket, configured: Configured, line_bps: float
+    ) -> None:
         self.request = request
         self.dst_ip, self.udp_port = packet.dst_ip, wire.source_port(request.flow)
         self.rp = configured.new_rp(line_bps)
@@ -59,7 +73,8 @@ class SentFlow(NicFlow):
         self.reliability = self.rp.reliability or LOSSLESS
         self.repeats = self.reliability.repeats is not Repeats.NOTHING
         self.timeouts = 0  # in a row
-        self.look_s = request.start_s + self.reliability.timeout_s if self.repeats else INFINITY  # for a timeout
+        # for a timeout
+        self.look_s = request.start_s + self.reliability.timeout_s if self.repeats else INFINITY
         self.rtt_s = 0.0  # the latest
         packet = replace(packet, reliable=self.repeats)
         if self.rp.wants_telemetry:
@@ -82,33 +97,41 @@ class SentFlow(NicFlow):
             packets=packets,
             last_bits=len(last_frame) * 8,
             end_s=INFINITY if request.duration_s is None else request.start_s + request.duration_s,
-            every=int(self.repeats) if segment_bytes is None else max(1, round(segment_bytes / request.payload_bytes)),
+            every=int(self.repeats)
+            if segment_bytes is None
+            else max(1, round(segment_bytes / request.payload_bytes)),
             first_psn=packet.psn,
             repeats=Repeats.GO_BACK_N if self.repeats else Repeats.NOTHING,
         )
         if self.rp.exact_marks:
             raise SchemeError(
-                f"{configured.scheme.name}: its RP has exact_marks, and receivers here acknowledge what requests it "
+                f"{configured.scheme.name}: its RP has exact_marks, and receivers here acknowledge "
+                "what requests it "
                 "alone: use an acknowledgement of each packet, or virtual time"
             )
         if configured.new_np().grants:
             raise SchemeError(
-                f"{configured.scheme.name}: its NP grants, and receivers here give no turns: use virtual time"
+                f"{configured.scheme.name}: its NP grants, and receivers here give no turns: use "
+                "virtual time"
             )
         if self.rp.paths is not None and self.rp.paths.sprays:
             raise SchemeError(
-                f"{configured.scheme.name}: its RP sends a flow's packets over several paths, and receivers here take "
+                f"{configured.scheme.name}: its RP sends a flow's packets over several paths, and "
+                "receivers here take "
                 "packets in order: use one path (the parameter `paths`), or virtual time"
             )
         if self.reliability.repeats is Repeats.SELECTIVE:
             raise SchemeError(
-                f"{configured.scheme.name}: its RP has selective repeat, and receivers here take packets in order: use "
+                f"{configured.scheme.name}: its RP has selective repeat, and receivers here take "
+                "packets in order: use "
                 "go-back-N (Repeats.GO_BACK_N), or virtual time"
             )
         self._frames = [ctypes.create_string_buffer(one, len(one)) for one in (frame, last_frame)]
         self.frame, self.last_frame = map(ctypes.addressof, self._frames)
         self.wants_acks = False
-        self.asked: dict[int, float] = {}  # PSNs of packets that ask for an acknowledgement, and when they left
+        self.asked: dict[
+            int, float
+        ] = {}  # PSNs of packets that ask for an acknowledgement, and when they left
 
     @property
     def state(self) -> str:
@@ -133,8 +156,8 @@ class SentFlow(NicFlow):
         return self.rp.window_bytes if self.wants_acks else INFINITY
 
     def read_rp(self) -> None:
-        """What the RP wants from now on. The NIC reports when the flow has sent what it waits for. Raises what an RP
-        can raise."""
+        """What the RP wants from now on. The NIC reports when the flow has sent what it waits for.
+        Raises what an RP can raise."""
         rp = self.rp
         check_rate(rp.rate_bps)
         check_window(rp.window_bytes)
@@ -153,7 +176,9 @@ class SentFlow(NicFlow):
         flow = self.transport
         packets = flow.sent - flow.acked
         short = packets and flow.sent == flow.packets
-        return int(packets * flow.frame_bytes - (flow.frame_bytes - flow.last_frame_bytes if short else 0))
+        return int(
+            packets * flow.frame_bytes - (flow.frame_bytes - flow.last_frame_bytes if short else 0)
+        )
 
     def sent_bytes(self) -> tuple[int, int]:
         """Returns the bytes of the frames and of the payload."""

@@ -1,9 +1,21 @@
-"""Structures of the C side in Python: they mirror csrc/*.h field by field, and `native.library` compares sizes."""
+"""Structures of the C side in Python: they mirror csrc/*.h field by field, and `native.library`
+compares sizes."""
 
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_bool, c_double, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    c_bool,
+    c_double,
+    c_int32,
+    c_int64,
+    c_uint8,
+    c_uint16,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from typing import Any
 
 from .wire import TELEMETRY_BYTES
@@ -14,7 +26,9 @@ PSN_MEMORY = 4096
 LOOP_MOST_PORTS = 64
 
 # enum event_kind
-END, PAUSE, RESUME, EXPIRY, SENT, FRAME, UNKNOWN, WINDOW, MARKED, LAST, ASKED, ACK_REQUEST = range(12)
+END, PAUSE, RESUME, EXPIRY, SENT, FRAME, UNKNOWN, WINDOW, MARKED, LAST, ASKED, ACK_REQUEST = range(
+    12
+)
 
 
 class CountedWindow(ctypes.Structure):
@@ -42,7 +56,11 @@ class _AckRequest(ctypes.Structure):
 
 
 class _Content(ctypes.Union):
-    _fields_ = (("window", CountedWindow), ("frame", c_uint8 * EVENT_FRAME_BYTES), ("request", _AckRequest))
+    _fields_ = (
+        ("window", CountedWindow),
+        ("frame", c_uint8 * EVENT_FRAME_BYTES),
+        ("request", _AckRequest),
+    )
 
 
 class Event(ctypes.Structure):
@@ -115,7 +133,10 @@ class PauseState(ctypes.Structure):
     expired: int
     paused: bool
     _fields_ = (
-        *((name, c_uint64) for name in ("until_ps", "since_ps", "paused_ps", "pause", "resume", "expired")),
+        *(
+            (name, c_uint64)
+            for name in ("until_ps", "since_ps", "paused_ps", "pause", "resume", "expired")
+        ),
         ("paused", c_bool),
     )
 
@@ -281,7 +302,10 @@ class NativeReceivedFlow(ctypes.Structure):
         *((name, c_bool) for name in ("seen", "wants_marked")),
         ("mark", c_uint8),
         *((name, c_double) for name in ("period_s", "grid_s", "first_s", "last_s", "complete_s")),
-        *((name, c_uint64) for name in ("packets", "bytes", "payload_bytes", "marked_ce", "marked_ue")),
+        *(
+            (name, c_uint64)
+            for name in ("packets", "bytes", "payload_bytes", "marked_ce", "marked_ue")
+        ),
         ("gaps", c_int64),
         *((name, c_uint64) for name in ("duplicates", "reordered", "advanced")),
         ("window_end_s", c_double),
@@ -310,7 +334,10 @@ class LoopSettings(ctypes.Structure):
     """struct loop_settings"""
 
     _fields_ = (
-        *((name, c_double) for name in ("origin_real_s", "dilation", "receive_gap_s", "transmit_gap_s", "retry_s")),
+        *(
+            (name, c_double)
+            for name in ("origin_real_s", "dilation", "receive_gap_s", "transmit_gap_s", "retry_s")
+        ),
         ("tolerance_s", c_double),
         ("ip", c_uint32),
         ("wakeup", c_int32),
@@ -337,6 +364,9 @@ class LoopState(ctypes.Structure):
     failed_port: int
     _fields_ = (
         *((name, c_double) for name in ("now_s", "late_s", "worst_s")),
-        *((name, c_uint64) for name in ("send_retries", "other_frames", "bad_frames", "sent_frames", "late_frames")),
+        *(
+            (name, c_uint64)
+            for name in ("send_retries", "other_frames", "bad_frames", "sent_frames", "late_frames")
+        ),
         ("failed_port", c_uint64),
     )

@@ -7,26 +7,29 @@ from pcn.topologies.model import Topology
 from .algorithms import Configured
 
 LEAST_TICKS = 40
-"""A round trip of fewer makes long flows' rates unequal: HPCC with 3 to 8 flows of 100 and 400 Gb/s has a Jain index of
-0.93 and more with 30 ticks and more, and of 0.2 to 0.8 with 12 and fewer."""
-_HALF_RANGE = 2**23  # ticks: a longer time between two records can't be distinguished from a shorter one before
+"""A round trip of fewer makes long flows' rates unequal: HPCC with 3 to 8 flows of 100 and 400 Gb/s
+has a Jain index of 0.93 and more with 30 ticks and more, and of 0.2 to 0.8 with 12 and fewer."""
+# ticks: a longer time between two records can't be distinguished from a shorter one before
+_HALF_RANGE = 2**23
 
 
 def unfit(topology: Topology, scheme: Configured, tick_s: float) -> str:
-    """Returns a remark where a scheme goes by telemetry whose tick, in nominal time, is too long or too short; empty:
-    it suits, or the scheme has none. Raises SchemeError."""
+    """Returns a remark where a scheme goes by telemetry whose tick, in nominal time, is too long or
+    too short; empty: it suits, or the scheme has none. Raises SchemeError."""
     if not scheme.wants_telemetry:
         return ""
     rtt_s = topology.max_rtt_s()
     name, ticks = scheme.scheme.name, f"the switches' clock ticks every {tick_s * 1e9:.3g} ns"
     if 0 < rtt_s < LEAST_TICKS * tick_s:
         return (
-            f"{ticks}, and the largest round trip takes {rtt_s * 1e6:.3g} us, less than {LEAST_TICKS} ticks: with "
+            f"{ticks}, and the largest round trip takes {rtt_s * 1e6:.3g} us, less than "
+            f"{LEAST_TICKS} ticks: with "
             f"{name} few long flows have unequal rates"
         )
     if rtt_s > _HALF_RANGE * tick_s:
         return (
-            f"{ticks}, and telemetry has 24 bits of it: {name} can't measure by round trips of {rtt_s * 1e3:.3g} ms, "
+            f"{ticks}, and telemetry has 24 bits of it: {name} can't measure by round trips of "
+            f"{rtt_s * 1e3:.3g} ms, "
             f"which are longer than {_HALF_RANGE * tick_s * 1e3:.3g} ms"
         )
     return ""

@@ -1,19 +1,20 @@
 """What hosts put on the wire: data packets, CNPs and PFC frames, byte for byte.
 
-Data is RoCEv2 (InfiniBand Architecture Specification 1.2.1, Annexes A16 and A17): Ethernet / IPv4 / UDP 4791 / BTH /
-payload / ICRC, as an unreliable connection's SEND Only. A CNP is Annex A17.9.3's: BTH opcode 0x81, BECN set, 16
-reserved bytes; PCN's section 5.2 adds RecRate, in Mb/s and big endian, in the first four of these, and means "decrease"
-by CE in the IP header; ECT(1) there means UE, as in data packets and acknowledgements. An acknowledgement is a reliable
-connection's; data packets request it by BTH's AckReq, if a scheme measures round trips. A congestion notification
-message (CNM) is what a congestion point makes: IPv4 / UDP 0x22E7 / feedback as in IEEE 802.1Qau's CNM PDU / queue / BTH
-of the packet that was sampled. PFC is IEEE 802.1Qbb's frame (802.3 Annex 31D). Frames are without FCS, as software sees
-them.
+Data is RoCEv2 (InfiniBand Architecture Specification 1.2.1, Annexes A16 and A17): Ethernet / IPv4 /
+UDP 4791 / BTH / payload / ICRC, as an unreliable connection's SEND Only. A CNP is Annex A17.9.3's:
+BTH opcode 0x81, BECN set, 16 reserved bytes; PCN's section 5.2 adds RecRate, in Mb/s and big
+endian, in the first four of these, and means "decrease" by CE in the IP header; ECT(1) there means
+UE, as in data packets and acknowledgements. An acknowledgement is a reliable connection's; data
+packets request it by BTH's AckReq, if a scheme measures round trips. A congestion notification
+message (CNM) is what a congestion point makes: IPv4 / UDP 0x22E7 / feedback as in IEEE 802.1Qau's
+CNM PDU / queue / BTH of the packet that was sampled. PFC is IEEE 802.1Qbb's frame (802.3 Annex
+31D). Frames are without FCS, as software sees them.
 
 Bytes of a data packet:  0 Ethernet 14 | 14 IPv4 20 | 34 UDP 8 | 42 BTH 12 | 54 payload | ICRC 4.
 
-Where the lowest bit of BTH's FECN/BECN byte is set, room for in-band telemetry stands before the payload
-(hosts/telemetry.py has its format). Switches write there, so the ICRC takes it as ones, as it does that byte. An
-acknowledgement may have the telemetry of a packet behind its AETH.
+Where the lowest bit of BTH's FECN/BECN byte is set, room for in-band telemetry stands before the
+payload (hosts/telemetry.py has its format). Switches write there, so the ICRC takes it as ones, as
+it does that byte. An acknowledgement may have the telemetry of a packet behind its AETH.
 """
 
 from __future__ import annotations
@@ -123,9 +124,10 @@ def format_ip(ip: bytes) -> str:
 
 @dataclass(frozen=True)
 class DataPacket:
-    """A packet of a flow. `flow` and `psn` have 24 bits; MACs and IPs are bytes; `last` is BTH's solicited event bit,
-    which the last packet of a flow of known size carries; `asks` its AckReq. `reliable`: SEND Only of a reliable
-    connection. `telemetry`: its 44 bytes, if it has room for that."""
+    """A packet of a flow. `flow` and `psn` have 24 bits; MACs and IPs are bytes; `last` is BTH's
+    solicited event bit, which the last packet of a flow of known size carries; `asks` its AckReq.
+    `reliable`: SEND Only of a reliable connection. `telemetry`: its 44 bytes, if it has room for
+    that."""
 
     src_mac: bytes
     dst_mac: bytes
@@ -144,9 +146,10 @@ class DataPacket:
 
 @dataclass(frozen=True)
 class AckPacket:
-    """The acknowledgement of packet `psn` of `flow` (24 bits each), to its source. `ecn`: the worst mark of what it
-    acknowledges, in the IP header. `in_order`: AETH's MSN, how many packets a reliable connection has received in
-    order, modulo 2^24. `nak`: instead, that the packet is missing. `telemetry`: a packet's, as it arrived."""
+    """The acknowledgement of packet `psn` of `flow` (24 bits each), to its source. `ecn`: the worst
+    mark of what it acknowledges, in the IP header. `in_order`: AETH's MSN, how many packets a
+    reliable connection has received in order, modulo 2^24. `nak`: instead, that the packet is
+    missing. `telemetry`: a packet's, as it arrived."""
 
     src_mac: bytes
     dst_mac: bytes
@@ -163,8 +166,8 @@ class AckPacket:
 
 @dataclass(frozen=True)
 class CnpPacket:
-    """A CNP for `flow` (24 bits). `ecn` is the flow's mark, in the IP header: CE means decrease. `rec_rate_mbps` has 32
-    bits and is at least 1."""
+    """A CNP for `flow` (24 bits). `ecn` is the flow's mark, in the IP header: CE means decrease.
+    `rec_rate_mbps` has 32 bits and is at least 1."""
 
     src_mac: bytes
     dst_mac: bytes
@@ -178,9 +181,9 @@ class CnpPacket:
 
 @dataclass(frozen=True)
 class CnmPacket:
-    """A switch's message to the source of packet `psn` of `flow` (24 bits each), from the address where that was sent.
-    `feedback` is 802.1Qau's quantised F_b (6 bits), `queue_bytes` (32 bits) the queue that the packet found and
-    joined."""
+    """A switch's message to the source of packet `psn` of `flow` (24 bits each), from the address
+    where that was sent. `feedback` is 802.1Qau's quantised F_b (6 bits), `queue_bytes` (32 bits)
+    the queue that the packet found and joined."""
 
     src_mac: bytes
     dst_mac: bytes
@@ -195,20 +198,22 @@ class CnmPacket:
 
 @dataclass(frozen=True)
 class PfcFrame:
-    """Pause quanta (16 bits, of 512 bit times) by class, for the classes that the frame enables. 0 quanta is RESUME."""
+    """Pause quanta (16 bits, of 512 bit times) by class, for the classes that the frame enables. 0
+    quanta is RESUME."""
 
     src_mac: bytes
     quanta: Mapping[int, int] = field(default_factory=dict)
 
 
 def data_dscp(traffic_class: int, colour: str = GREEN) -> int:
-    """Returns the DSCP of data of a class: AF31, `DSCP_DATA`, in class 3. Switches take the class from its upper three
-    bits, and the colour from the next two."""
+    """Returns the DSCP of data of a class: AF31, `DSCP_DATA`, in class 3. Switches take the class
+    from its upper three bits, and the colour from the next two."""
     return traffic_class << 3 | COLOURS.index(colour) + 1 << 1
 
 
 def source_port(flow: int) -> int:
-    """UDP source port of a flow: in the dynamic range, as Annex A17 advises, so that ECMP can distinguish flows."""
+    """UDP source port of a flow: in the dynamic range, as Annex A17 advises, so that ECMP can
+    distinguish flows."""
     return 0xC000 | (flow & 0x3FFF)
 
 
@@ -226,8 +231,8 @@ def _checksum(total: int) -> int:
 def icrc(frame: Buffer) -> int:
     """Invariant CRC of a RoCEv2 frame from Ethernet to the ICRC, which is not read (Annex A17.3.3).
 
-    Eight bytes of ones stand for the local route header; what switches may change (TOS, TTL, both checksums, BTH's
-    FECN/BECN byte, telemetry in data) counts as ones.
+    Eight bytes of ones stand for the local route header; what switches may change (TOS, TTL, both
+    checksums, BTH's FECN/BECN byte, telemetry in data) counts as ones.
     """
     varies = TELEMETRY_BYTES if _has_telemetry(frame) else 0
     masked = bytearray(b"\xff" * 8)
@@ -242,7 +247,8 @@ def icrc(frame: Buffer) -> int:
 
 
 def _has_telemetry(frame: Buffer) -> bool:
-    """Returns whether a RoCEv2 frame is data with room for telemetry. One that is too short for it has none."""
+    """Returns whether a RoCEv2 frame is data with room for telemetry. One that is too short for it
+    has none."""
     return (
         frame[_BTH_OFFSET] in (OPCODE_UC_SEND_ONLY, OPCODE_RC_SEND_ONLY)
         and bool(frame[_PSN_OFFSET - 4] & _TELEMETRY >> 24)
@@ -267,7 +273,10 @@ def _up_to_udp(ends: Ends, flow: int, port: int, dscp: int, ecn: int, body_bytes
     udp_length = _UDP.size + body_bytes
     length = _IPV4.size + udp_length
     if _IP_OFFSET + length > MAX_FRAME:
-        raise WireError(f"a frame of {_IP_OFFSET + length} bytes is longer than {MAX_FRAME}: use a smaller payload")
+        raise WireError(
+            f"a frame of {_IP_OFFSET + length} bytes is longer than {MAX_FRAME}: use a smaller "
+            "payload"
+        )
     tos = dscp << 2 | ecn
     src, dst = int.from_bytes(ends.src_ip, "big"), int.from_bytes(ends.dst_ip, "big")
     checksum = _checksum(
@@ -276,7 +285,8 @@ def _up_to_udp(ends: Ends, flow: int, port: int, dscp: int, ecn: int, body_bytes
     )  # fmt: skip
     return _UP_TO_UDP.pack(
         ends.dst_mac, ends.src_mac, ETHERTYPE_IPV4,
-        0x45, tos, length, 0, _DONT_FRAGMENT, _TTL, PROTOCOL_UDP, checksum, ends.src_ip, ends.dst_ip,
+        0x45, tos, length, 0, _DONT_FRAGMENT, _TTL, PROTOCOL_UDP, checksum, ends.src_ip,
+        ends.dst_ip,
         source_port(flow), port, udp_length, 0,
     )  # fmt: skip
 
@@ -292,7 +302,8 @@ def _roce_headers(
     becn: int = 0,
     psn: int = 0,
 ) -> bytes:
-    """Returns the headers up to BTH, before a body of `body_bytes` bytes, a multiple of four, and the ICRC."""
+    """Returns the headers up to BTH, before a body of `body_bytes` bytes, a multiple of four, and
+    the ICRC."""
     start = _up_to_udp(ends, flow, ROCE_PORT, dscp, ecn, _BTH.size + body_bytes + ICRC_LENGTH)
     return start + _BTH.pack(opcode, flags, _PKEY, becn | flow, psn)
 
@@ -302,9 +313,15 @@ def _with_icrc(frame: bytes) -> bytes:
 
 
 def data_bytes(payload_bytes: int, telemetry: bool = False, credit: bool = False) -> int:
-    """Returns the length of a data packet's frame: its payload and 58 bytes, padding to four bytes, 44 for telemetry,
-    and 4 for a demand (`credit`)."""
-    return DATA_OVERHEAD + TELEMETRY_BYTES * telemetry + CREDIT_BYTES * credit + payload_bytes + -payload_bytes % 4
+    """Returns the length of a data packet's frame: its payload and 58 bytes, padding to four bytes,
+    44 for telemetry, and 4 for a demand (`credit`)."""
+    return (
+        DATA_OVERHEAD
+        + TELEMETRY_BYTES * telemetry
+        + CREDIT_BYTES * credit
+        + payload_bytes
+        + -payload_bytes % 4
+    )
 
 
 def ack_bytes(telemetry: bool = False) -> int:
@@ -313,11 +330,13 @@ def ack_bytes(telemetry: bool = False) -> int:
 
 
 def bytes_before_payload(opcode: int, bits: int) -> int:
-    """Returns the bytes that BTH is followed by in data of this project's schemes before the payload, by the opcode
-    and the byte that has FECN and BECN: telemetry, a demand."""
+    """Returns the bytes that BTH is followed by in data of this project's schemes before the
+    payload, by the opcode and the byte that has FECN and BECN: telemetry, a demand."""
     if opcode not in (OPCODE_UC_SEND_ONLY, OPCODE_RC_SEND_ONLY):
         return 0
-    return TELEMETRY_BYTES * bool(bits & _TELEMETRY >> 24) + CREDIT_BYTES * bool(bits & _CREDIT >> 24)
+    return TELEMETRY_BYTES * bool(bits & _TELEMETRY >> 24) + CREDIT_BYTES * bool(
+        bits & _CREDIT >> 24
+    )
 
 
 def data_headers(
@@ -332,8 +351,8 @@ def data_headers(
     telemetry: bytes = b"",
     credit: bool = False,
 ) -> bytes:
-    """Returns what stands before the payload of a data packet: 54 bytes, telemetry, 44 or none, and with `credit` a
-    demand of 0. Raises WireError."""
+    """Returns what stands before the payload of a data packet: 54 bytes, telemetry, 44 or none, and
+    with `credit` a demand of 0. Raises WireError."""
     if len(telemetry) not in (0, TELEMETRY_BYTES):
         raise WireError(f"telemetry of {len(telemetry)} bytes: it has {TELEMETRY_BYTES}")
     if payload_bytes < 1:
@@ -357,10 +376,12 @@ def cnp_start(
     rec_rate_mbps: int = 0,
     credit: bool = False,
 ) -> bytes:
-    """Returns what of a CNP stands before reserved bytes and ICRC; with `credit` it has a grant where others have
-    RecRate. Raises WireError."""
+    """Returns what of a CNP stands before reserved bytes and ICRC; with `credit` it has a grant
+    where others have RecRate. Raises WireError."""
     _check("rec_rate_mbps", rec_rate_mbps, 32)
-    headers = _roce_headers(ends, flow, OPCODE_CNP, dscp, ecn, CNP_RESERVED, becn=_BECN | _CREDIT * credit)
+    headers = _roce_headers(
+        ends, flow, OPCODE_CNP, dscp, ecn, CNP_RESERVED, becn=_BECN | _CREDIT * credit
+    )
     return headers + _U32_BE.pack(rec_rate_mbps)
 
 
@@ -389,7 +410,9 @@ def encode_data(packet: DataPacket) -> bytes:
     size = len(packet.payload)
     psn = packet.psn | (_ACK_REQUEST if packet.asks else 0)
     flags = packet.reliable, packet.telemetry or b""
-    headers = data_headers(_ends(packet), packet.flow, size, packet.last, packet.ecn, packet.dscp, psn, *flags)
+    headers = data_headers(
+        _ends(packet), packet.flow, size, packet.last, packet.ecn, packet.dscp, psn, *flags
+    )
     return _with_icrc(headers + packet.payload + bytes(-size % 4))
 
 
@@ -400,7 +423,8 @@ def encode_ack(packet: AckPacket) -> bytes:
 
 
 def rec_rate_mbps(rec_rate_bps: float) -> int:
-    """RecRate as a CNP carries it: 0, for none, is 0; any other is rounded, to 1 Mb/s at least. Raises WireError."""
+    """RecRate as a CNP carries it: 0, for none, is 0; any other is rounded, to 1 Mb/s at least.
+    Raises WireError."""
     if not 0 <= rec_rate_bps < 2**32 * REC_RATE_UNIT_BPS:
         raise WireError(f"rec_rate_bps is {rec_rate_bps:g}: bit/s, from 0 (none) to {2**32 - 1}e6")
     return max(1, min(2**32 - 1, round(rec_rate_bps / REC_RATE_UNIT_BPS))) if rec_rate_bps else 0
@@ -420,7 +444,9 @@ def encode_cnm(packet: CnmPacket) -> bytes:
     _check("queue_bytes", packet.queue_bytes, 32)
     body = _CNM.pack(packet.feedback, packet.queue_bytes)
     body += _BTH.pack(OPCODE_UC_SEND_ONLY, 0, _PKEY, packet.flow, packet.psn)
-    return _up_to_udp(_ends(packet), packet.flow, CNM_PORT, packet.dscp, ECN_NOT_ECT, len(body)) + body
+    return (
+        _up_to_udp(_ends(packet), packet.flow, CNM_PORT, packet.dscp, ECN_NOT_ECT, len(body)) + body
+    )
 
 
 def encode_pfc(frame: PfcFrame) -> bytes:
@@ -437,7 +463,8 @@ def encode_pfc(frame: PfcFrame) -> bytes:
 
 
 def decode(frame: Buffer) -> DataPacket | AckPacket | CnpPacket | CnmPacket | PfcFrame:
-    """Decodes a frame and checks lengths, checksum and ICRC. Raises WireError, which names the fault."""
+    """Decodes a frame and checks lengths, checksum and ICRC. Raises WireError, which names the
+    fault."""
     frame = bytes(frame)
     if len(frame) < _ETHERNET.size:
         raise WireError(f"{len(frame)} bytes are too short for an Ethernet header")
@@ -450,7 +477,8 @@ def decode(frame: Buffer) -> DataPacket | AckPacket | CnpPacket | CnmPacket | Pf
 
 
 def data_source(head: Buffer) -> tuple[bytes, bytes, int]:
-    """Returns the source MAC and IP, and the flow, of a data packet that begins so and has been checked."""
+    """Returns the source MAC and IP, and the flow, of a data packet that begins so and has been
+    checked."""
     (flow,) = _U32_BE.unpack_from(head, _PSN_OFFSET - 4)
     return bytes(head[6:12]), bytes(head[_IP_OFFSET + 12 : _IP_OFFSET + 16]), flow & _U24
 
@@ -458,8 +486,8 @@ def data_source(head: Buffer) -> tuple[bytes, bytes, int]:
 def decode_pfc_quanta(frame: Buffer) -> dict[int, int]:
     """Returns the quanta by enabled class of a frame of type 0x8808. Raises WireError.
 
-    802.3 Annex 31D has PFC go to its group address alone, which no bridge forwards; 31B lets PAUSE, which isn't known
-    here, go to a station's own address, too.
+    802.3 Annex 31D has PFC go to its group address alone, which no bridge forwards; 31B lets PAUSE,
+    which isn't known here, go to a station's own address, too.
     """
     if len(frame) < _ETHERNET.size + _PFC_HEAD.size:
         raise WireError(f"PFC frame of {len(frame)} bytes is too short")
@@ -467,14 +495,20 @@ def decode_pfc_quanta(frame: Buffer) -> dict[int, int]:
     if opcode != PFC_OPCODE:
         raise WireError(f"MAC control opcode {opcode:#06x} is not PFC's {PFC_OPCODE:#06x}")
     if frame[:6] != PFC_DESTINATION:
-        raise WireError(f"PFC frame to {format_mac(bytes(frame[:6]))}, not to {format_mac(PFC_DESTINATION)}")
+        raise WireError(
+            f"PFC frame to {format_mac(bytes(frame[:6]))}, not to {format_mac(PFC_DESTINATION)}"
+        )
     return {priority: times[priority] for priority in range(CLASSES) if enabled >> priority & 1}
 
 
-def _decode_udp(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | AckPacket | CnpPacket | CnmPacket:
+def _decode_udp(
+    frame: bytes, dst_mac: bytes, src_mac: bytes
+) -> DataPacket | AckPacket | CnpPacket | CnmPacket:
     if len(frame) < DATA_OVERHEAD:
         raise WireError(f"{len(frame)} bytes are too short for a RoCEv2 packet")
-    version_ihl, tos, length, _, fragment, _, protocol, _, src_ip, dst_ip = _IPV4.unpack_from(frame, _IP_OFFSET)
+    version_ihl, tos, length, _, fragment, _, protocol, _, src_ip, dst_ip = _IPV4.unpack_from(
+        frame, _IP_OFFSET
+    )
     if version_ihl != 0x45 or protocol != PROTOCOL_UDP or fragment & 0x3FFF:
         raise WireError("not a whole UDP packet in IPv4 without options")
     if not DATA_OVERHEAD <= _IP_OFFSET + length <= len(frame):
@@ -484,7 +518,9 @@ def _decode_udp(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | Ac
     frame = frame[: _IP_OFFSET + length]
     _, dst_port, udp_length, _ = _UDP.unpack_from(frame, _IP_OFFSET + _IPV4.size)
     if dst_port not in (ROCE_PORT, CNM_PORT) or udp_length != length - _IPV4.size:
-        raise WireError(f"not RoCEv2: UDP port {dst_port}, length {udp_length} in IPv4 length {length}")
+        raise WireError(
+            f"not RoCEv2: UDP port {dst_port}, length {udp_length} in IPv4 length {length}"
+        )
     if dst_port == CNM_PORT:
         cnm_offset = _IP_OFFSET + _IPV4.size + _UDP.size
         if len(frame) != cnm_offset + _CNM.size + _BTH.size:
@@ -492,8 +528,20 @@ def _decode_udp(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | Ac
         feedback, queue_bytes = _CNM.unpack_from(frame, cnm_offset)
         *_, flow, psn = _BTH.unpack_from(frame, cnm_offset + _CNM.size)
         if feedback > MAX_FEEDBACK:
-            raise WireError(f"congestion notification message of an unknown version: {feedback:#06x}")
-        return CnmPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, psn & _U24, feedback, queue_bytes, tos >> 2)
+            raise WireError(
+                f"congestion notification message of an unknown version: {feedback:#06x}"
+            )
+        return CnmPacket(
+            src_mac,
+            dst_mac,
+            src_ip,
+            dst_ip,
+            flow & _U24,
+            psn & _U24,
+            feedback,
+            queue_bytes,
+            tos >> 2,
+        )
     opcode, flags, _, flow, psn = _BTH.unpack_from(frame, _BTH_OFFSET)
     if flags & 0xF:
         raise WireError(f"BTH version {flags & 0xF}: only 0 is known")
@@ -511,11 +559,15 @@ def _decode_udp(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | Ac
         if len(aeth) != _U32_BE.size or aeth[0] not in (_AETH_ACK, _AETH_NAK):
             raise WireError(f"acknowledgement with an AETH of {aeth.hex()}")
         if len(brought) not in (0, TELEMETRY_BYTES):
-            raise WireError(f"acknowledgement with {len(brought)} bytes behind its AETH: telemetry has 44")
+            raise WireError(
+                f"acknowledgement with {len(brought)} bytes behind its AETH: telemetry has 44"
+            )
         in_order, nak = int.from_bytes(aeth[1:], "big"), aeth[0] == _AETH_NAK
         return AckPacket(*parties, psn & _U24, ecn, dscp, in_order, nak, brought or None)
     if opcode not in (OPCODE_UC_SEND_ONLY, OPCODE_RC_SEND_ONLY):
-        raise WireError(f"BTH opcode {opcode:#04x} is neither SEND Only of UC or RC, Acknowledge nor CNP")
+        raise WireError(
+            f"BTH opcode {opcode:#04x} is neither SEND Only of UC or RC, Acknowledge nor CNP"
+        )
     room = flow & _TELEMETRY
     if room and not _has_telemetry(frame):
         raise WireError("data packet that is too short for its telemetry")

@@ -1,12 +1,13 @@
-"""All C of this project under gcc's address and undefined-behaviour sanitizers, or with --threads under that of
-threads: what follows is as for `python`.
+"""All C of this project under gcc's address and undefined-behaviour sanitizers, or with --threads
+under that of threads: what follows is as for `python`.
 
     python judges/sanitizers.py judges/swarm/swarm.py --seeds 1:500
-    python judges/sanitizers.py -m pytest -s tests/virtualnet    # -s: else pytest keeps their output
+    python judges/sanitizers.py -m pytest -s tests/virtualnet    # -s: else pytest keeps their
+                                                                 output
     python judges/sanitizers.py --threads -m pytest -s tests/virtualnet/test_virtual_threads.py
 
-A finding ends the process, and names its place. Objects are compiled anew, into the same cache; all is some five times
-slower.
+A finding ends the process, and names its place. Objects are compiled anew, into the same cache; all
+is some five times slower.
 """
 
 from __future__ import annotations
@@ -32,14 +33,15 @@ time than with -O1, and runs as fast."""
 
 
 def preloaded(libraries: str, command: Sequence[str]) -> dict[str, str]:
-    """The environment of processes that have a sanitizer's libraries from the start, and compile with `command`, which
-    runs without."""
+    """The environment of processes that have a sanitizer's libraries from the start, and compile
+    with `command`, which runs without."""
     return {
         **os.environ,
         "CC": shlex.join(["env", "-u", "LD_PRELOAD", *LESS_OPTIMISED, *command]),
         "LD_PRELOAD": libraries,
         "PCN_ASSERTIONS": "1",  # of virtual time's engine
-        "ASAN_OPTIONS": "detect_leaks=0",  # Python's own; tests/softswitch_runtime/units look for leaks
+        # Python's own; tests/softswitch_runtime/units look for leaks
+        "ASAN_OPTIONS": "detect_leaks=0",
     }
 
 

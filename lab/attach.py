@@ -1,4 +1,5 @@
-"""A network that another process holds, found by its record: it can do all that a `Lab` can, except ending it.
+"""A network that another process holds, found by its record: it can do all that a `Lab` can, except
+ending it.
 
 with attach() as lab:            # the one network that is up
     lab.switches["s0"].read_counter("transmitted", index(4))
@@ -58,8 +59,8 @@ class _Connections(Mapping[str, _Client]):
 
 
 class Attached:
-    """A context manager; `pcn.lab.running.Running`. `switches` and `agents` connect when they are first used,
-    and raise UnknownNameError, NotRunningError, SwitchError or AgentError."""
+    """A context manager; `pcn.lab.running.Running`. `switches` and `agents` connect when they are
+    first used, and raise UnknownNameError, NotRunningError, SwitchError or AgentError."""
 
     def __init__(self, record: records.Record, election_id: int | None = None) -> None:
         self.record = record
@@ -70,13 +71,18 @@ class Attached:
             "switch", [switch.name for switch in self.topology.switches], self._connect_switch
         )
         with_agents = [host.name for host in self.topology.hosts if record.nodes[host.name].process]
-        self.agents: Mapping[str, AgentClient] = _Connections("host", with_agents, self._connect_agent)
+        self.agents: Mapping[str, AgentClient] = _Connections(
+            "host", with_agents, self._connect_agent
+        )
 
     def __enter__(self) -> Attached:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._stack.close()
 
@@ -85,8 +91,8 @@ class Attached:
         return from_dict(self.record.topology)
 
     def primary(self, name: str) -> SwitchClient:
-        """Returns a switch by name, to write to: takes over from the controller that programmed it. Raises PrimaryError
-        where one with a higher election id is there."""
+        """Returns a switch by name, to write to: takes over from the controller that programmed it.
+        Raises PrimaryError where one with a higher election id is there."""
         client = self.switches[name]
         if name not in self._primary:
             client.become_primary(self._election_id)
@@ -94,7 +100,10 @@ class Attached:
         return client
 
     def _connect_switch(self, name: str) -> SwitchClient:
-        from pcn.controller.switch import SwitchClient  # slow to load; who speaks to hosts alone does without
+        # slow to load; who speaks to hosts alone does without
+        from pcn.controller.switch import (
+            SwitchClient,
+        )
 
         self._find_marking_points()
         node = self._node(name)
@@ -108,7 +117,8 @@ class Attached:
         return client
 
     def _find_marking_points(self) -> None:
-        """For `pcn.controller.settings`. Files may have gone: their settings are unknown then, all else works."""
+        """For `pcn.controller.settings`. Files may have gone: their settings are unknown then, all
+        else works."""
         from pcn.controller import marking
 
         for point in self.record.marking:
@@ -118,7 +128,9 @@ class Attached:
     def _connect_agent(self, name: str) -> AgentClient:
         from pcn.hosts.client import AgentClient
 
-        return self._stack.enter_context(contextlib.closing(AgentClient(Path(self._node(name).control))))
+        return self._stack.enter_context(
+            contextlib.closing(AgentClient(Path(self._node(name).control)))
+        )
 
     def _node(self, name: str) -> records.NodeRecord:
         node = self.record.nodes[name]
@@ -128,8 +140,8 @@ class Attached:
 
 
 def attach(name: str | None = None, election_id: int | None = None) -> Attached:
-    """Returns the network of this name; without one, the only one that is up. `election_id` is `primary`'s, one above
-    the network's own by default. Raises NotRunningError."""
+    """Returns the network of this name; without one, the only one that is up. `election_id` is
+    `primary`'s, one above the network's own by default. Raises NotRunningError."""
     return Attached(find(name), election_id)
 
 
@@ -137,12 +149,16 @@ def find(name: str | None = None) -> records.Record:
     """Returns the record of a network that is up, as `attach`."""
     up = [name for name in records.names() if records.is_held(name)]
     if name is None and len(up) > 1:
-        raise NotRunningError(f"several networks are up ({', '.join(up)}): name one with --network NAME")
+        raise NotRunningError(
+            f"several networks are up ({', '.join(up)}): name one with --network NAME"
+        )
     if name is None and not up:
         raise NotRunningError("no network is up: start one with `pcn up dumbbell`")
     if name is not None and name not in up:
         raise NotRunningError(f"no network {name!r} is up; {nearest(name, up)}")
     record = records.load(name or up[0])
     if record is None or record.state != "up":
-        raise NotRunningError(f"network {name or up[0]} is still starting: try again when `pcn status` shows up")
+        raise NotRunningError(
+            f"network {name or up[0]} is still starting: try again when `pcn status` shows up"
+        )
     return record

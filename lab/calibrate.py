@@ -1,13 +1,16 @@
-"""How far time has to be stretched so that this machine carries a network whose hosts all send: k, unless it is given.
+"""How far time has to be stretched so that this machine carries a network whose hosts all send: k,
+unless it is given.
 
     choose(fat_tree(), "softswitch").k
-    python -m pcn.lab.calibrate softswitch < topology.json      # for Mininet's own command: k, and why
+    python -m pcn.lab.calibrate softswitch < topology.json      # for Mininet's own command: k, and
+                                                                why
 
-What costs is waking up, reading a packet from a socket, checking it, making and sending the next. The calibration does
-the like, a datagram of a data packet's size through a socket and a CRC over it, in one process a core at once, for
-short trials, of which the best counts. Time is a core's, not the clock's: nodes run at real-time priority, before what
-else makes the machine busy. What nodes of networks that are up use at that time is subtracted. What comes later it
-can't see: the nodes report whether they keep pace (`pcn.lab.pace`).
+What costs is waking up, reading a packet from a socket, checking it, making and sending the next.
+The calibration does the like, a datagram of a data packet's size through a socket and a CRC over
+it, in one process a core at once, for short trials, of which the best counts. Time is a core's, not
+the clock's: nodes run at real-time priority, before what else makes the machine busy. What nodes of
+networks that are up use at that time is subtracted. What comes later it can't see: the nodes report
+whether they keep pace (`pcn.lab.pace`).
 """
 
 from __future__ import annotations
@@ -38,31 +41,37 @@ from pcn.topologies.model import Topology
 from pcn.topologies.serialise import from_dict
 
 USABLE: Final = 0.5
-"""Share of the machine that may go to packets: waiting packets are late packets, and the start brings a burst."""
+"""Share of the machine that may go to packets: waiting packets are late packets, and the start
+brings a burst."""
 ARRIVAL_COST: Final = {"softswitch": 1.0, "bmv2": 18.0}
-"""What a switch, on one core, needs to take a packet in, in rounds of the calibration's loop. BMv2 lost packets of the
-victim scenario's bursts at k = 2,400, 3,000 and 4,000, and none at 6,000; PAUSE by recirculation is in this."""
+"""What a switch, on one core, needs to take a packet in, in rounds of the calibration's loop. BMv2
+lost packets of the victim scenario's bursts at k = 2,400, 3,000 and 4,000, and none at 6,000; PAUSE
+by recirculation is in this."""
 HOP_COST: Final = {"softswitch": 5.2, "bmv2": 29.0}
-"""What a switch needs for a packet that goes from one link to the next. The dumbbell's two took 78% of a core at 7,870
-packets a second, 50 us each, one at 2,950 packets a second 62 us; a round took 12 us then."""
+"""What a switch needs for a packet that goes from one link to the next. The dumbbell's two took 78%
+of a core at 7,870 packets a second, 50 us each, one at 2,950 packets a second 62 us; a round took
+12 us then."""
 Links = Literal["kernel", "processes", "together"]
-"""Of switches: by the kernel, in memory between processes of one switch each, or in the memory of one process."""
+"""Of switches: by the kernel, in memory between processes of one switch each, or in the memory of
+one process."""
 MEMORY_HOP_COST: Final[dict[Links, float]] = {"processes": 0.7, "together": 0.4}
-"""The same of links in memory. With 16 hosts of the fat-tree at line rate, each to its neighbour over 2.5 switches, a
-packet took 1.8 us in all switches of a process at k = 800, 2.0 at 2,000, 3.4 at 4,000, and 3.7 in a process each at
-2,000; a round took 2.9 us then."""
+"""The same of links in memory. With 16 hosts of the fat-tree at line rate, each to its neighbour
+over 2.5 switches, a packet took 1.8 us in all switches of a process at k = 800, 2.0 at 2,000, 3.4
+at 4,000, and 3.7 in a process each at 2,000; a round took 2.9 us then."""
 MANY_NODES: Final = 36
-"""Nodes of the fat-tree, which the costs above are of. With more, caches hold less of what a packet needs."""
+"""Nodes of the fat-tree, which the costs above are of. With more, caches hold less of what a packet
+needs."""
 MANY_COST: Final = {"agents": 0.12, "switches": 0.5}
-"""The power of the number of nodes by which both grow beyond. clos, 568 nodes, at k = 24,000, each host to its
-neighbour: 19.8 us in both agents, 5.9 in 1.2 switches, where a round took 2.9."""
+"""The power of the number of nodes by which both grow beyond. clos, 568 nodes, at k = 24,000, each
+host to its neighbour: 19.8 us in both agents, 5.9 in 1.2 switches, where a round took 2.9."""
 NODE_COST: Final = 100.0
 """Rounds a second that an agent needs beside its packets: 0.3 ms of a core in each second."""
 AGENTS_COST: Final = ((1_000, 9.7), (3_000, 3.8), (10_000, 1.7), (30_000, 0.8), (100_000, 0.5))
-"""What the sending and the receiving agent need for a packet, by packets a second and flow (docs/hosts.md)."""
+"""What the sending and the receiving agent need for a packet, by packets a second and flow
+(docs/hosts.md)."""
 AGENTS_MEMORY_COST: Final = ((1_000, 5.0), (3_000, 3.5), (100_000, 3.5))
-"""The same of agents whose links are in memory: 16.8 us at 730 packets a second, 10 at 2,900 and 5,900, of hosts that
-either send or receive. Those that do both needed 4.5."""
+"""The same of agents whose links are in memory: 16.8 us at 730 packets a second, 10 at 2,900 and
+5,900, of hosts that either send or receive. Those that do both needed 4.5."""
 LEAST_K: Final = 100.0
 """A late process distorts more the smaller k is."""
 MUCH: Final = 10_000.0
@@ -85,7 +94,8 @@ class Choice:
         if self.k <= MUCH:
             return None
         return (
-            f"at k = {self.k:g} a millisecond of the network takes {self.k / 1e3:.0f} s. A smaller topology or lower "
+            f"at k = {self.k:g} a millisecond of the network takes {self.k / 1e3:.0f} s. A smaller "
+            "topology or lower "
             "rates (--set) need less; where few hosts send, a smaller -k does"
         )
 
@@ -94,7 +104,8 @@ class Choice:
         if k >= self.k:
             return None
         return (
-            f"-k {k:g}: where all hosts send, this machine keeps pace from k = {self.k:g} on; with a smaller one "
+            f"-k {k:g}: where all hosts send, this machine keeps pace from k = {self.k:g} on; with "
+            "a smaller one "
             "switches and hosts may be late, which `pcn status` and `pcn watch` name"
         )
 
@@ -104,10 +115,12 @@ def choose(topology: Topology, target: str, links: Links = "kernel") -> Choice:
     return stretch(topology, target, rounds_per_s(int(topology.number("mtu_bytes"))), links)
 
 
-def stretch(topology: Topology, target: str, rounds: Sequence[float], links: Links = "kernel") -> Choice:
-    """Returns the k at which packets of all hosts at line rate, over paths of mean length, take the share USABLE of
-    `rounds`, which the cores carry a second (real); or a larger k, where a switch would lose what all its links bring
-    at once."""
+def stretch(
+    topology: Topology, target: str, rounds: Sequence[float], links: Links = "kernel"
+) -> Choice:
+    """Returns the k at which packets of all hosts at line rate, over paths of mean length, take the
+    share USABLE of `rounds`, which the cores carry a second (real); or a larger k, where a switch
+    would lose what all its links bring at once."""
     bits = 8 * topology.number("mtu_bytes")
     nominal = [  # packets/s
         sum(topology.link_at(host.name, port).rate_bps for port in topology.ports(host.name)) / bits
@@ -122,14 +135,17 @@ def stretch(topology: Topology, target: str, rounds: Sequence[float], links: Lin
 
     def load(k: float) -> float:
         switches = sum(nominal) / k * hops * hop_cost
-        agents = agents_more * sum(rate / k * agents_cost(rate / k, links != "kernel") for rate in nominal)
+        agents = agents_more * sum(
+            rate / k * agents_cost(rate / k, links != "kernel") for rate in nominal
+        )
         return switches + agents
 
     carried = _least(lambda k: load(k) <= usable)
     arrivals = at_once_bps(topology) / bits * ARRIVAL_COST[target] / min(rounds)
     k = rounded_up(max(LEAST_K, carried, arrivals))
     why = (
-        f"its {len(nominal)} hosts at line rate then send {sum(nominal) / k:,.0f} packets a second (real), each over "
+        f"its {len(nominal)} hosts at line rate then send {sum(nominal) / k:,.0f} packets a second "
+        "(real), each over "
         f"{hops:.1f} switches, which half of this machine's {len(rounds)} cores carry now"
     )
     return Choice(k, why)
@@ -164,11 +180,15 @@ def mean_hops(topology: Topology) -> float:
 def at_once_bps(topology: Topology) -> float:
     """Returns what all links of a switch bring together, of the switch with most."""
     switches = (switch.name for switch in topology.switches)
-    return max(sum(link.rate_bps for link in topology.links if name in (link.a.node, link.b.node)) for name in switches)
+    return max(
+        sum(link.rate_bps for link in topology.links if name in (link.a.node, link.b.node))
+        for name in switches
+    )
 
 
 def rounds_per_s(frame_bytes: int) -> list[float]:
-    """Rounds of the loop a second, of each core that this process may use, all at work, beside networks that are up."""
+    """Rounds of the loop a second, of each core that this process may use, all at work, beside
+    networks that are up."""
     context = multiprocessing.get_context("fork")
     workers = []
     with signals.deferred():  # in the middle of a fork an exception would be swallowed
@@ -213,7 +233,11 @@ def used_by_networks() -> float:
         for name in filter(journal.is_held, journal.names()):
             record = journal.load(name)
             path = Path(record.board if record else "")
-            with suppress(StartError), closing(Board.open(path)) as board:  # a network may start or end just now
+            # a network may start or end just now
+            with (
+                suppress(StartError),
+                closing(Board.open(path)) as board,
+            ):
                 used += board.used_percent(time.monotonic_ns())[0] / 100
     return min(used, _MOST_USED)
 

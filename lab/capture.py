@@ -2,12 +2,13 @@
 
 capture(lab, "s1", 3, Path("s1-3.pcapng"), duration_s=10e-3)
 
-A frame is taken where it arrives: at the port, or, if it went out, at the far end of the link, where it is put when
-the link's delay is over; that delay is subtracted again. So stamps are those of the port: when the last bit came in, or
-left. They are nominal, seconds of the modelled network since its time 0, as in the agents' logs, or real.
+A frame is taken where it arrives: at the port, or, if it went out, at the far end of the link,
+where it is put when the link's delay is over; that delay is subtracted again. So stamps are those
+of the port: when the last bit came in, or left. They are nominal, seconds of the modelled network
+since its time 0, as in the agents' logs, or real.
 
-A file holds its whole interval, in order: it ends when every frame until the end has been read, however late this
-process is. What the kernel had no room for meanwhile is counted.
+A file holds its whole interval, in order: it ends when every frame until the end has been read,
+however late this process is. What the kernel had no room for meanwhile is counted.
 """
 
 from __future__ import annotations
@@ -42,12 +43,14 @@ _SOL_PACKET, _PACKET_STATISTICS, _PACKET_IGNORE_OUTGOING = 263, 6, 23
 _SO_TIMESTAMPNS, _SO_RCVBUFFORCE = 35, 33
 _BUFFER_BYTES = 64 << 20
 _KERNEL_STAMP = struct.Struct("@qq")
-# The kernel stamps a frame before it hands it to a socket. Another one, of another core, may come in between: for so
-# long a frame waits for older ones. One that is later still is counted as lost.
+# The kernel stamps a frame before it hands it to a socket. Another one, of another core, may come
+# in between: for so long a frame waits for older ones. One that is later still is counted as lost.
 _LATE_NS = 200_000_000
-# The kernel stamps frames by the machine's clock. NTP slews that by 10 us between two looks; a clock that is set jumps.
+# The kernel stamps frames by the machine's clock. NTP slews that by 10 us between two looks; a
+# clock that is set jumps.
 _JUMP_NS = 10_000_000
-# So rarely it reads, many frames at once where they are dense: to wake up for each costs four times as much CPU.
+# So rarely it reads, many frames at once where they are dense: to wake up for each costs four times
+# as much CPU.
 _LOOK_S = 0.02
 _BATCH = 256
 
@@ -58,8 +61,9 @@ class CaptureError(LabError):
 
 @dataclass(frozen=True)
 class Captured:
-    """What a capture holds: frames by kind, and how many more passed while it lasted that aren't in it, because this
-    process was too slow for them. `nominal_s` is how long it lasted: to its last frame, if `count` ended it."""
+    """What a capture holds: frames by kind, and how many more passed while it lasted that aren't in
+    it, because this process was too slow for them. `nominal_s` is how long it lasted: to its last
+    frame, if `count` ended it."""
 
     port: str
     frames: int
@@ -81,11 +85,11 @@ def capture(
     overwrite: bool = False,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Captured:
-    """Captures at a port of a switch or a host until `duration_s` (nominal) is over, `count` frames are written,
-    `stopped` returns True (it is called several times a second), or the network ends.
+    """Captures at a port of a switch or a host until `duration_s` (nominal) is over, `count` frames
+    are written, `stopped` returns True (it is called several times a second), or the network ends.
 
-    A path must not exist yet, unless `overwrite`. Raises UnknownNameError, TopologyError, CaptureError,
-    NamespaceError.
+    A path must not exist yet, unless `overwrite`. Raises UnknownNameError, TopologyError,
+    CaptureError, NamespaceError.
     """
     end = endpoint(lab.topology, node, port)
     clock = _StampClock.now(lab, real_time)
@@ -96,7 +100,9 @@ def capture(
         delayed = _delays(lab, end.node)
         taps = [
             Tap(stack.enter_context(_arriving(lab, end)), True, 0.0),
-            Tap(stack.enter_context(_arriving(lab, peer)), False, link.delay_s * dilation * delayed),
+            Tap(
+                stack.enter_context(_arriving(lab, peer)), False, link.delay_s * dilation * delayed
+            ),
         ]
         output = stack.enter_context(_opened(file, overwrite)) if isinstance(file, Path) else file
         description = f"{end} to {peer} in {lab.record.name}, {link.rate_bps / 1e9:g} Gb/s"
@@ -130,7 +136,8 @@ def _delays(lab: Running, node: str) -> bool:
 
 
 def kind(frame: bytes) -> str:
-    """Returns what a frame is: "data", "data, CE", "CNP", "CNM", "ACK", "PAUSE", "RESUME" or "other"."""
+    """Returns what a frame is: "data", "data, CE", "CNP", "CNM", "ACK", "PAUSE", "RESUME" or
+    "other"."""
     try:
         found = wire.decode(frame)
     except wire.WireError:
@@ -154,7 +161,9 @@ class _StampClock:
     def now(cls, lab: Running, real_time: bool) -> _StampClock:
         dilation = lab.record.dilation
         if real_time:
-            return cls(0, 1, f"Time stamps are real. Nominal time passes {dilation:g} times slower.")
+            return cls(
+                0, 1, f"Time stamps are real. Nominal time passes {dilation:g} times slower."
+            )
         before = time.time_ns()
         # Time 0 is the agents'. Where there is none: now.
         nominal_s = next((agent.stats().now_s for agent in lab.agents.values()), 0.0)
@@ -162,7 +171,8 @@ class _StampClock:
         # Stamps can't be negative: before the network's time 0 they count from now.
         offset_s = min(0.0, nominal_s)
         explanation = (
-            f"Time stamps are nominal: seconds of the modelled network, since {offset_s:g} s of its time. "
+            f"Time stamps are nominal: seconds of the modelled network, since {offset_s:g} s of "
+            "its time. "
             f"Real time passes {dilation:g} times slower."
         )
         return cls(now_ns - (nominal_s - offset_s) * 1e9 * dilation, dilation, explanation)
@@ -172,7 +182,8 @@ class _StampClock:
 
 
 class Tap:
-    """One direction: a socket where its frames arrive, and how long before that they were at the port.
+    """One direction: a socket where its frames arrive, and how long before that they were at the
+    port.
 
     `whole_ns`: every frame that was at the port until then has been read.
     """
@@ -186,8 +197,8 @@ class Tap:
         self._looked_ns = 0
 
     def read(self, now_ns: int) -> list[tuple[int, bytes]]:
-        """Returns what has come, a batch at most: when it was at the port (the kernel's time, in nanoseconds), and
-        frames."""
+        """Returns what has come, a batch at most: when it was at the port (the kernel's time, in
+        nanoseconds), and frames."""
         self._count_dropped(now_ns)
         found: list[tuple[int, bytes]] = []
         until_ns = now_ns - self.before_ns
@@ -197,7 +208,11 @@ class Tap:
             except BlockingIOError:
                 break
             except OSError as error:
-                if error.errno in (errno.ENETDOWN, errno.ENODEV):  # told once; a link that is down may come back
+                # told once; a link that is down may come back
+                if error.errno in (
+                    errno.ENETDOWN,
+                    errno.ENODEV,
+                ):
                     continue
                 raise
             for level, what, data in extra:
@@ -210,10 +225,14 @@ class Tap:
         return found
 
     def dropped(self, start_ns: float, end_ns: float) -> int:
-        """Returns the frames that were at the port in this time and found no room. As exact as the times between two
-        reads."""
+        """Returns the frames that were at the port in this time and found no room. As exact as the
+        times between two reads."""
         start_ns, end_ns = start_ns + self.before_ns, end_ns + self.before_ns
-        return sum(n for since_ns, until_ns, n in self._dropped if since_ns <= end_ns and until_ns >= start_ns)
+        return sum(
+            n
+            for since_ns, until_ns, n in self._dropped
+            if since_ns <= end_ns and until_ns >= start_ns
+        )
 
     def _count_dropped(self, now_ns: int) -> None:
         """Reading resets the kernel's count: these are the losses since the last call."""
@@ -224,9 +243,10 @@ class Tap:
 
 
 class Merged:
-    """The frames of several taps in the order of their times, from the start to the end: when each was at the port,
-    whether it came in, and it. `stopped` ends it now. `now_ns` is the clock of the kernel's stamps, `steady_ns` one
-    that can't be set; raises CaptureError when the first was set meanwhile."""
+    """The frames of several taps in the order of their times, from the start to the end: when each
+    was at the port, whether it came in, and it. `stopped` ends it now. `now_ns` is the clock of the
+    kernel's stamps, `steady_ns` one that can't be set; raises CaptureError when the first was set
+    meanwhile."""
 
     def __init__(
         self,
@@ -277,7 +297,8 @@ class Merged:
                 yield given_ns, incoming, frame
 
     def _ahead_ns(self) -> tuple[int, int]:
-        """Returns bounds on how far the stamps' clock is ahead of the steady one: wide after a preemption."""
+        """Returns bounds on how far the stamps' clock is ahead of the steady one: wide after a
+        preemption."""
         before = self._steady_ns()
         now = self._now_ns()
         return now - self._steady_ns(), now - before
@@ -287,20 +308,23 @@ class Merged:
         least, most = self._ahead_ns()
         if (jump := max(least - last[1], last[0] - most)) > _JUMP_NS:
             raise CaptureError(
-                f"the machine's clock was set {'forward' if least > last[1] else 'back'} by {jump / 1e9:.2f} s during "
-                "the capture, and frames are stamped by it: what came before that is kept; capture again"
+                f"the machine's clock was set {'forward' if least > last[1] else 'back'} by "
+                f"{jump / 1e9:.2f} s during "
+                "the capture, and frames are stamped by it: what came before that is kept; capture "
+                "again"
             )
         return least, most
 
     def lost(self) -> int:
-        """Returns the frames of this time that weren't given out: the kernel had no room, or had them far too late."""
+        """Returns the frames of this time that weren't given out: the kernel had no room, or had
+        them far too late."""
         return self._too_late + sum(tap.dropped(self._start_ns, self.end_ns) for tap in self._taps)
 
 
 @contextmanager
 def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
-    """Yields what arrives at an interface: outgoing frames don't show everywhere, as programs bypass the queueing
-    layer."""
+    """Yields what arrives at an interface: outgoing frames don't show everywhere, as programs
+    bypass the queueing layer."""
 
     def make() -> socket.socket:
         made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
@@ -318,8 +342,8 @@ def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
 
 @contextmanager
 def _opened(path: Path, overwrite: bool) -> Iterator[BinaryIO]:
-    """Opens a capture's file for a block. Where the disk gets full, the file ends with a whole frame. Raises
-    CaptureError."""
+    """Opens a capture's file for a block. Where the disk gets full, the file ends with a whole
+    frame. Raises CaptureError."""
     try:
         raw = os.fdopen(private.output(path, overwrite=overwrite), "wb", buffering=0)
     except FileExistsError:
@@ -338,5 +362,8 @@ def _opened(path: Path, overwrite: bool) -> Iterator[BinaryIO]:
                 raise
             frames = keep_whole(path)
             raw.close()  # else what has no room would be written again
-            text = f"can't write {path} to its end: {error.strerror}; the first {frames} frames are in it"
+            text = (
+                f"can't write {path} to its end: {error.strerror}; the first {frames} frames are "
+                "in it"
+            )
             raise CaptureError(text) from None

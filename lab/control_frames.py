@@ -1,13 +1,14 @@
-"""Whether every PAUSE, RESUME and CNP came to where it was sent: a network that loses one behaves as if it had none.
+"""Whether every PAUSE, RESUME and CNP came to where it was sent: a network that loses one behaves
+as if it had none.
 
 for one in lost(lab):
     print(one)                   # 1 of 37 RESUMEs on s1->s0 was lost
 
-Who sends counts, and who receives counts: switches by their programs' counters, agents by their own. Frames may be on
-the way, so missing frames are counted again until they have come, or for a second and the time of the longest path.
-Where a link is busy, frames that came meanwhile make up for some that didn't: the numbers are lower bounds until it is
-quiet. Frames of `pcn.lab.pause` have no sender among the nodes, and count only at the
-receiver.
+Who sends counts, and who receives counts: switches by their programs' counters, agents by their
+own. Frames may be on the way, so missing frames are counted again until they have come, or for a
+second and the time of the longest path. Where a link is busy, frames that came meanwhile make up
+for some that didn't: the numbers are lower bounds until it is quiet. Frames of `pcn.lab.pause` have
+no sender among the nodes, and count only at the receiver.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _PFC = ("pause", "resume")
 
 @dataclass(frozen=True)
 class ControlLoss:
-    """Frames of a kind ("PAUSE", "RESUME", "CNP") that were sent and didn't come: on a direction of a link ("s1->s0"),
-    or of a flow."""
+    """Frames of a kind ("PAUSE", "RESUME", "CNP") that were sent and didn't come: on a direction of
+    a link ("s1->s0"), or of a flow."""
 
     kind: str
     where: str
@@ -40,21 +41,32 @@ class ControlLoss:
     lost: int
 
     def __str__(self) -> str:
-        return f"{self.lost} of {self.sent} {self.kind}s {self.where} {'was' if self.lost == 1 else 'were'} lost"
+        return (
+            f"{self.lost} of {self.sent} {self.kind}s {self.where} "
+            f"{'was' if self.lost == 1 else 'were'} lost"
+        )
 
 
 _Key = tuple[str, str]
 
 
 def lost(lab: Running) -> list[ControlLoss]:
-    """Returns what was sent by now and hasn't come. Nothing is known of a switch or host that doesn't answer."""
+    """Returns what was sent by now and hasn't come. Nothing is known of a switch or host that
+    doesn't answer."""
     sent = _sent(lab)
     end = time.monotonic() + _SETTLE_S + lab.topology.max_rtt_s() * lab.record.dilation
     while True:
         came = _received(lab)
-        missing = {key: number - came[key] for key, number in sent.items() if key in came and number > came[key]}
+        missing = {
+            key: number - came[key]
+            for key, number in sent.items()
+            if key in came and number > came[key]
+        }
         if not missing or time.monotonic() > end:
-            return [ControlLoss(kind, where, sent[kind, where], number) for (kind, where), number in missing.items()]
+            return [
+                ControlLoss(kind, where, sent[kind, where], number)
+                for (kind, where), number in missing.items()
+            ]
         time.sleep(_POLL_S)
 
 
@@ -71,7 +83,8 @@ def _sent(lab: Running) -> dict[_Key, int]:
 
 
 def _received(lab: Running) -> dict[_Key, int]:
-    """Returns the control frames that arrived, by kind and place: of every link and flow whose receiver answers."""
+    """Returns the control frames that arrived, by kind and place: of every link and flow whose
+    receiver answers."""
     found: dict[_Key, int] = {}
     for node, by_port in _switches(lab, "received").items():
         for port, counts in by_port.items():
@@ -82,7 +95,11 @@ def _received(lab: Running) -> dict[_Key, int]:
     for host, stats in _agents(lab).items():
         for port in lab.topology.ports(host):
             peer = lab.topology.peer(host, port)
-            pauses = [pause for pause in stats.pauses if pause.priority == ROCE_CLASS and pause.port == port]
+            pauses = [
+                pause
+                for pause in stats.pauses
+                if pause.priority == ROCE_CLASS and pause.port == port
+            ]
             for kind in _PFC:
                 link = f"on {lab.topology.link_name(peer.node, peer.port)}"
                 found[kind.upper(), link] = sum(getattr(pause, kind) for pause in pauses)
@@ -96,7 +113,8 @@ def _of_flow(number: int, receiver: str) -> str:
 
 
 def _switches(lab: Running, what: str) -> dict[str, dict[int, dict[str, int]]]:
-    """PFC frames that switches have `sent` or `received`, by switch, port and kind; of those that answer."""
+    """PFC frames that switches have `sent` or `received`, by switch, port and kind; of those that
+    answer."""
     found: dict[str, dict[int, dict[str, int]]] = {}
     for switch in lab.topology.switches:
         cells = {port: index(port) for port in lab.topology.ports(switch.name)}
@@ -110,7 +128,8 @@ def _switches(lab: Running, what: str) -> dict[str, dict[int, dict[str, int]]]:
         except LabError:
             continue
         found[switch.name] = {
-            port: {kind: counts[cell].packets for kind, counts in read.items()} for port, cell in cells.items()
+            port: {kind: counts[cell].packets for kind, counts in read.items()}
+            for port, cell in cells.items()
         }
     return found
 

@@ -1,4 +1,5 @@
-"""Flows of a network that is up: started, stopped, and seen from the sending and the receiving host at once."""
+"""Flows of a network that is up: started, stopped, and seen from the sending and the receiving host
+at once."""
 
 from __future__ import annotations
 
@@ -32,12 +33,14 @@ def sender_name(src: str, src_port: int | None) -> str:
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow as both ends see it. Nominal units; goodput is of payload, at the receiver, from first to last arrival.
+    """A flow as both ends see it. Nominal units; goodput is of payload, at the receiver, from first
+    to last arrival.
 
-    `missing`: of a flow that has ended, all packets that were sent and haven't come; of one that sends, those that are
-    missing between others that came. `cnps` came to the sender, of `cnps_sent`. `error`: what its RP raised, which ends
-    it, or its NP, which then sends no CNPs; else None. `window_bytes`, `in_flight_bytes`: as in `stats.SentFlow`.
-    `src_port`: of a sender with several NICs the one by which it leaves, else None.
+    `missing`: of a flow that has ended, all packets that were sent and haven't come; of one that
+    sends, those that are missing between others that came. `cnps` came to the sender, of
+    `cnps_sent`. `error`: what its RP raised, which ends it, or its NP, which then sends no CNPs;
+    else None. `window_bytes`, `in_flight_bytes`: as in `stats.SentFlow`. `src_port`: of a sender
+    with several NICs the one by which it leaves, else None.
     """
 
     id: int
@@ -98,13 +101,16 @@ def start(
             raise UnknownNameError("host", name, names)
     if src not in list(agents):
         raise FlowError(
-            f"{src} has no agent, its kernel sends: `pcn p4 exec {src} iperf ...`, or iperf in Mininet's prompt"
+            f"{src} has no agent, its kernel sends: `pcn p4 exec {src} iperf ...`, or iperf in "
+            "Mininet's prompt"
         )
     if src == dst:
         raise FlowError(f"a flow from {src} to itself: name two hosts")
     line_bps = max(topology.link_at(src, port).rate_bps for port in topology.ports(src))
     if rate_bps is not None and rate_bps > line_bps:
-        raise FlowError(f"a rate of {rate_bps / 1e9:g} Gb/s: the link of {src} has {line_bps / 1e9:g} Gb/s")
+        raise FlowError(
+            f"a rate of {rate_bps / 1e9:g} Gb/s: the link of {src} has {line_bps / 1e9:g} Gb/s"
+        )
     if scheme is not None and (why := without_signal(topology, scheme, traffic_class)):
         raise FlowError(why)
     used = [flow.flow for sent in _sent(agents).values() for flow in sent]
@@ -123,7 +129,9 @@ def start(
 
 def stop(agents: Mapping[str, AgentClient], numbers: Iterable[int] | None = None) -> list[int]:
     """Stops flows by number, or all; returns those that were sending. Raises UnknownNameError."""
-    sent = {flow.flow: (agents[name], flow.state) for name, own in _sent(agents).items() for flow in own}
+    sent = {
+        flow.flow: (agents[name], flow.state) for name, own in _sent(agents).items() for flow in own
+    }
     wanted = list(sent) if numbers is None else list(numbers)
     for number in wanted:
         if number not in sent:
@@ -145,25 +153,29 @@ def _sent(agents: Mapping[str, AgentClient]) -> dict[str, tuple[SentFlow, ...]]:
 
 
 def ask(agents: Mapping[str, AgentClient]) -> dict[str, AgentStats]:
-    """Reads every agent's counts; the sent ones last, so that each arrived packet is among the sent ones. Raises
-    AgentError."""
+    """Reads every agent's counts; the sent ones last, so that each arrived packet is among the sent
+    ones. Raises AgentError."""
     stats = at_once(agents)
     senders = {name: agents[name] for name, said in stats.items() if said.sent}
     for agent in senders.values():
         agent.ahead("list")
-    return {**stats, **{name: replace(stats[name], sent=agent.flows()) for name, agent in senders.items()}}
+    return {
+        **stats,
+        **{name: replace(stats[name], sent=agent.flows()) for name, agent in senders.items()},
+    }
 
 
 def at_once(agents: Mapping[str, AgentClient]) -> dict[str, AgentStats]:
-    """Reads every agent's counts, once: packets may be among the arrived ones alone. Raises AgentError."""
+    """Reads every agent's counts, once: packets may be among the arrived ones alone. Raises
+    AgentError."""
     for agent in agents.values():
         agent.ahead("stats")
     return {name: agent.stats() for name, agent in agents.items()}
 
 
 def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:
-    """Returns every flow that a host sent or sends, by number. `stats`: of `ask`, or of `at_once` where no packet that
-    arrived is compared with those that were sent."""
+    """Returns every flow that a host sent or sends, by number. `stats`: of `ask`, or of `at_once`
+    where no packet that arrived is compared with those that were sent."""
     by_ip = {host.ip: host.name for host in topology.hosts}
     received = {(flow.flow, flow.src_ip): flow for host in stats.values() for flow in host.received}
     found = [

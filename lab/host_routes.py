@@ -1,4 +1,5 @@
-"""Routes of hosts with several NICs: each agent has, by the other hosts' addresses, the ports on a shortest path."""
+"""Routes of hosts with several NICs: each agent has, by the other hosts' addresses, the ports on a
+shortest path."""
 
 from __future__ import annotations
 
@@ -16,8 +17,14 @@ def route_hosts(topology: Topology, agents: Mapping[str, AgentClient], routing: 
     """Has flows leave by this routing's ports, at all hosts with several. Raises AgentError."""
     for host in agents:
         if len(topology.ports(host)) > 1:
-            agents[host].set_routes(_ports(topology, host, topology.routing), _ports(topology, host, routing))
+            agents[host].set_routes(
+                _ports(topology, host, topology.routing), _ports(topology, host, routing)
+            )
 
 
 def _ports(topology: Topology, host: str, routing: Routing) -> dict[str, tuple[int, ...]]:
-    return {other.ip: routing.next_hops(host, other.name) for other in topology.hosts if other.name != host}
+    return {
+        other.ip: routing.next_hops(host, other.name)
+        for other in topology.hosts
+        if other.name != host
+    }

@@ -1,12 +1,14 @@
-"""What a network made on this machine, written down as it is made: so that `pcn down` removes that, and only that.
+"""What a network made on this machine, written down as it is made: so that `pcn down` removes that,
+and only that.
 
-A network of the name N has /run/pcn-lab/N.lock, locked while its process lives, and /run/pcn-lab/N/ with `record.json`
-and its sockets. The record is a line of JSON, and one more for each node that was noted since: a network of hundreds
-doesn't write all of them for each. Namespaces and veths belong to the processes in them and go with these, so processes
-are what is noted.
+A network of the name N has /run/pcn-lab/N.lock, locked while its process lives, and /run/pcn-lab/N/
+with `record.json` and its sockets. The record is a line of JSON, and one more for each node that
+was noted since: a network of hundreds doesn't write all of them for each. Namespaces and veths
+belong to the processes in them and go with these, so processes are what is noted.
 
-/run/pcn-lab is this user's alone (`pcn.softswitch.private`), whatever the umask: who opens a socket commands an agent
-or a switch, and `pcn down` signals what a record names. A record that another user may have written is refused.
+/run/pcn-lab is this user's alone (`pcn.softswitch.private`), whatever the umask: who opens a socket
+commands an agent or a switch, and `pcn down` signals what a record names. A record that another
+user may have written is refused.
 """
 
 from __future__ import annotations
@@ -44,12 +46,14 @@ class NetworkNameError(LabError):
 
 
 class RunDirError(LabError):
-    """/run/pcn-lab, or something in it, can't be read or written by this user, or may be another user's work."""
+    """/run/pcn-lab, or something in it, can't be read or written by this user, or may be another
+    user's work."""
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process, distinguished from later ones of the same pid by its start time (clock ticks since boot)."""
+    """A process, distinguished from later ones of the same pid by its start time (clock ticks since
+    boot)."""
 
     pid: int
     started: int
@@ -62,8 +66,8 @@ class Process:
         return _start_time(self.pid) == self.started
 
     def send(self, number: signal.Signals) -> None:
-        """Sends a signal, except if the process has ended (also if another has its pid by now), or is another
-        user's."""
+        """Sends a signal, except if the process has ended (also if another has its pid by now), or
+        is another user's."""
         with contextlib.suppress(ProcessLookupError, FileNotFoundError):
             handle = os.pidfd_open(self.pid)
             try:
@@ -75,8 +79,8 @@ class Process:
 
 @dataclass
 class NodeRecord:
-    """One node of a running network. `shell` holds its namespace; `process` is the switch or the agent, None of a host
-    that the kernel speaks for."""
+    """One node of a running network. `shell` holds its namespace; `process` is the switch or the
+    agent, None of a host that the kernel speaks for."""
 
     name: str
     shell: Process
@@ -100,9 +104,11 @@ class Record:
     log_dir: str
     role: str = "run"  # "up": held for `pcn down`; BY_MININET
     state: str = "starting"  # or "up"
-    enough_k: float = 0.0  # a dilation at which all hosts may send at line rate (pcn.lab.calibrate); 0: not measured
+    # a dilation at which all hosts may send at line rate (pcn.lab.calibrate); 0: not measured
+    enough_k: float = 0.0
     board: str = ""  # where its nodes report whether they keep pace (pcn.lab.pace)
-    marking: list[str] = field(default_factory=list)  # the scheme's marking points (pcn.controller.marking)
+    # the scheme's marking points (pcn.controller.marking)
+    marking: list[str] = field(default_factory=list)
     features: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
 
@@ -144,14 +150,18 @@ class Record:
 
 
 def directory(name: str) -> Path:
-    """Returns where the network's record and sockets are. Raises NetworkNameError for a name that can't be one."""
+    """Returns where the network's record and sockets are. Raises NetworkNameError for a name that
+    can't be one."""
     if not _NAME.match(name):
-        raise NetworkNameError(f"network name {name!r}: up to 32 lower-case letters, digits, - and _, a letter first")
+        raise NetworkNameError(
+            f"network name {name!r}: up to 32 lower-case letters, digits, - and _, a letter first"
+        )
     return RUN_DIR / name
 
 
 def load(name: str) -> Record | None:
-    """Returns the record of a network, whether it still runs or not; None if there is none. Raises RunDirError."""
+    """Returns the record of a network, whether it still runs or not; None if there is none. Raises
+    RunDirError."""
     path = directory(name) / "record.json"
     try:
         with _reached(path):
@@ -159,10 +169,15 @@ def load(name: str) -> Record | None:
         raw = json.loads(first)
     except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
         return None
-    noted = [json.loads(line) for line in others if line.endswith(b"\n")]  # the last one may be half written
+    # the last one may be half written
+    noted = [json.loads(line) for line in others if line.endswith(b"\n")]
     nodes = {
         node["name"]: NodeRecord(
-            **{**node, "shell": Process(**node["shell"]), "process": node["process"] and Process(**node["process"])}
+            **{
+                **node,
+                "shell": Process(**node["shell"]),
+                "process": node["process"] and Process(**node["process"]),
+            }
         )
         for node in (*raw.pop("nodes").values(), *noted)
     }
@@ -172,7 +187,8 @@ def load(name: str) -> Record | None:
 
 
 def names() -> list[str]:
-    """Returns the names of the networks that have left a trace, running or not. Raises RunDirError."""
+    """Returns the names of the networks that have left a trace, running or not. Raises
+    RunDirError."""
     try:
         with _reached(RUN_DIR):
             return sorted(path.name for path in RUN_DIR.iterdir() if path.is_dir())
@@ -182,7 +198,8 @@ def names() -> list[str]:
 
 @contextlib.contextmanager
 def owned(name: str) -> Iterator[Path]:
-    """Holds the name: its directory, empty at first, is ours and gone afterwards. Leftovers of a dead run are removed.
+    """Holds the name: its directory, empty at first, is ours and gone afterwards. Leftovers of a
+    dead run are removed.
 
     Raises NameInUseError when another process holds it, RunDirError.
     """
@@ -199,8 +216,8 @@ def owned(name: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def claimed(name: str, taken: Callable[[], LabError]) -> Iterator[None]:
-    """Holds a name in /run/pcn-lab, a network's or another one, for one process at a time. Raises `taken` when another
-    process holds it, RunDirError."""
+    """Holds a name in /run/pcn-lab, a network's or another one, for one process at a time. Raises
+    `taken` when another process holds it, RunDirError."""
     path = RUN_DIR / f"{name}.lock"
     with _reached(path):
         private.folder(RUN_DIR)
@@ -209,7 +226,8 @@ def claimed(name: str, taken: Callable[[], LabError]) -> Iterator[None]:
 
 
 def remove_leftovers(name: str) -> list[str]:
-    """Removes the remains of a dead run, and returns their names. Raises NameInUseError when the run isn't dead."""
+    """Removes the remains of a dead run, and returns their names. Raises NameInUseError when the
+    run isn't dead."""
     if not RUN_DIR.is_dir():
         return []
     with _locked(name):
@@ -229,7 +247,11 @@ def is_held(name: str) -> bool:
 
 def free_name(name: str) -> str:
     """`name`, or the first of NAME-2, NAME-3, ... that no process holds."""
-    return next(one for number in itertools.count(1) if not is_held(one := name if number == 1 else f"{name}-{number}"))
+    return next(
+        one
+        for number in itertools.count(1)
+        if not is_held(one := name if number == 1 else f"{name}-{number}")
+    )
 
 
 def _locked(name: str) -> contextlib.AbstractContextManager[None]:
@@ -240,7 +262,11 @@ def _locked(name: str) -> contextlib.AbstractContextManager[None]:
 def _lock(path: Path, taken: Callable[[], LabError], create: bool = True) -> Iterator[None]:
     while True:
         with _reached(path):
-            handle = os.open(path, (os.O_CREAT if create else 0) | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            handle = os.open(
+                path,
+                (os.O_CREAT if create else 0) | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC,
+                0o600,
+            )
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -263,14 +289,18 @@ def _lock(path: Path, taken: Callable[[], LabError], create: bool = True) -> Ite
 
 @contextlib.contextmanager
 def _reached(path: Path) -> Iterator[None]:
-    """Raises what prevents the block from reading or writing `path` as RunDirError, with the way out."""
+    """Raises what prevents the block from reading or writing `path` as RunDirError, with the way
+    out."""
     try:
         yield
     except private.NotPrivateError as error:
-        raise RunDirError(f"{error}: {'remove it' if error.removable else 'root has to mend that'}") from None
+        raise RunDirError(
+            f"{error}: {'remove it' if error.removable else 'root has to mend that'}"
+        ) from None
     except PermissionError:
         raise RunDirError(
-            f"{path}: networks are root's, and this user can't see them: use `sudo \"$(which pcn)\"`"
+            f"{path}: networks are root's, and this user can't see them: use `sudo \"$(which "
+            'pcn)"`'
         ) from None
     except OSError as error:
         if error.errno not in NO_ROOM:
@@ -281,8 +311,15 @@ def _reached(path: Path) -> Iterator[None]:
 def in_use_message(name: str) -> str:
     record = _obeyed(name)
     owner = f" (process {record.owner.pid})" if record else ""
-    way_out = f"`pcn down {name}` ends it" if record is None or record.role == "up" else "wait for its end, or end it"
-    return f"a network named {name} is running already{owner}: {way_out}, or give this one another name"
+    way_out = (
+        f"`pcn down {name}` ends it"
+        if record is None or record.role == "up"
+        else "wait for its end, or end it"
+    )
+    return (
+        f"a network named {name} is running already{owner}: {way_out}, or give this one another "
+        "name"
+    )
 
 
 def _obeyed(name: str) -> Record | None:
@@ -306,7 +343,8 @@ def _remove(name: str) -> list[str]:
 
 
 def end_processes(processes: list[Process], grace_s: float = 2.0) -> None:
-    """SIGTERM, SIGKILL after the grace; waits until all are gone. A pid that another process has by now is skipped."""
+    """SIGTERM, SIGKILL after the grace; waits until all are gone. A pid that another process has by
+    now is skipped."""
     for number, limit in ((signal.SIGTERM, grace_s), (signal.SIGKILL, 5.0)):
         left = [process for process in processes if process.alive()]
         for process in left:

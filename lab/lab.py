@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class Lab:
-    """A `Network` (its arguments), with the scheme's program in every switch, and a primary controller's connection to
-    each."""
+    """A `Network` (its arguments), with the scheme's program in every switch, and a primary
+    controller's connection to each."""
 
     def __init__(self, topology: Topology, **network: Any) -> None:
         self.topology = topology
@@ -41,7 +41,11 @@ class Lab:
         # Before anything is started: a topology that can't be programmed fails here.
         for switch in topology.switches:
             self.plans[switch.name] = plan(
-                topology, switch.name, self.network.dilation, self.network.configured, self.network.tick_ns
+                topology,
+                switch.name,
+                self.network.dilation,
+                self.network.configured,
+                self.network.tick_ns,
             )
         self._stack = contextlib.ExitStack()
 
@@ -55,7 +59,10 @@ class Lab:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()
 

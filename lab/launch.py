@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pcn.lab.calibrate import Links
 
 SLACK_S, SLACK_REAL_S = 0.1e-6, 40e-6
-"""Nominal: how late an embedded switch's frames may leave, so that one wake-up serves several. Half a packet's time at
-40 Gb/s, a twentieth of what would show in a queue (docs/hosts.md)."""
+"""Nominal: how late an embedded switch's frames may leave, so that one wake-up serves several. Half
+a packet's time at 40 Gb/s, a twentieth of what would show in a queue (docs/hosts.md)."""
 
 
 class NetworkError(LabError):
@@ -36,7 +36,8 @@ def links(target: str, processes: bool) -> Links:
 
 
 def share_process(target: str, processes: bool) -> bool:
-    """Returns whether the switches share a process: the embedded ones do, unless each is to have its own."""
+    """Returns whether the switches share a process: the embedded ones do, unless each is to have
+    its own."""
     return target == SoftswitchTarget.name and not processes
 
 
@@ -46,21 +47,27 @@ def switch_slack_s(k: float) -> float:
 
 
 def slack(target: str, k: float, agents: bool) -> str:
-    """Returns how late frames may leave, nominal, so that one wake-up serves several. Those of links in memory have
-    their times, however late they are put."""
+    """Returns how late frames may leave, nominal, so that one wake-up serves several. Those of
+    links in memory have their times, however late they are put."""
     from pcn.hosts.loop import transmit_gap_s
 
     if target == SoftswitchTarget.name:
-        return "none: links are in memory" if agents else f"{switch_slack_s(k) * 1e6:.2g} us in switches"
+        return (
+            "none: links are in memory"
+            if agents
+            else f"{switch_slack_s(k) * 1e6:.2g} us in switches"
+        )
     return f"{transmit_gap_s(k) * 1e6:.2g} us in hosts" if agents else ""
 
 
 def virtual_alone(topology: Topology) -> Iterator[tuple[str, str]]:
-    """Yields what exists in virtual time alone: a name of `LEFT_OUT`, or an empty one, and a line."""
+    """Yields what exists in virtual time alone: a name of `LEFT_OUT`, or an empty one, and a
+    line."""
     if topology.flow_control != PFC:
         yield (
             "",
-            f"{topology.name}: flow control {topology.flow_control!r} is there in virtual time alone: what stops a "
+            f"{topology.name}: flow control {topology.flow_control!r} is there in virtual time "
+            "alone: what stops a "
             "live switch's queues is PAUSE, by its program; nothing there counts credits",
         )
     if lossy.queue_packets(topology.parameters):
@@ -88,7 +95,9 @@ def require_live(topology: Topology) -> None:
     if not found:
         return
     names = [name for name, _ in found if name]
-    way_out = f"\n`pcn up --leave-out {','.join(names)}` goes without" if len(names) == len(found) else ""
+    way_out = (
+        f"\n`pcn up --leave-out {','.join(names)}` goes without" if len(names) == len(found) else ""
+    )
     raise NetworkError("\n".join(line for _, line in found) + way_out)
 
 
@@ -114,12 +123,13 @@ def without(topology: Topology, names: Collection[str]) -> Topology:
 
 
 def require_kernel_hosts(topology: Topology) -> None:
-    """Raises NetworkError for hosts that the kernel's network stack can't be: agents send by several NICs, and the
-    kernel has a host's address at one interface."""
+    """Raises NetworkError for hosts that the kernel's network stack can't be: agents send by
+    several NICs, and the kernel has a host's address at one interface."""
     for host in topology.hosts:
         if (ports := len(topology.ports(host.name))) > 1:
             raise NetworkError(
-                f"{host.name}: a host with {ports} ports needs an agent, and here the kernel's stack sends; of a file "
+                f"{host.name}: a host with {ports} ports needs an agent, and here the kernel's "
+                "stack sends; of a file "
                 "`split_hosts=1` makes a host of each link"
             )
 
@@ -135,9 +145,10 @@ def launch_spec(
     frame_bytes: int | None = None,
     tick_ns: int = TICK_NS,
 ) -> LaunchSpec:
-    """Returns how the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket
-    `address`. `frame_bytes`: of a data packet, where that isn't the topology's `mtu_bytes`; `tick_ns`: of its clock.
-    Raises NetworkError for what exists in virtual time alone."""
+    """Returns how the switch `name` is started: ports with real rates and delays, P4Runtime on the
+    Unix socket `address`. `frame_bytes`: of a data packet, where that isn't the topology's
+    `mtu_bytes`; `tick_ns`: of its clock. Raises NetworkError for what exists in virtual time
+    alone."""
     require_live(topology)
     ports = []
     for port in topology.ports(name):

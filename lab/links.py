@@ -1,12 +1,14 @@
 """Links of a network that is up: whether they carry frames; set down, and up again.
 
-    set_link(lab, "s0", "s1", up=False)      # all links between the two; "s0:4" is the one at that port
+    set_link(lab, "s0", "s1", up=False)      # all links between the two; "s0:4" is the one at that
+                                             port
     reroute(lab)                             # all switches have routes by the links that are up
     [link for link in links(lab.record, lab.topology) if not link.up]
 
-A link is up when both of its interfaces are. To set one down, interfaces of switches are: a switch loses frames
-that would leave by it, counts them (`pcn.controller.interface_counters`) and logs that. A host's own interface stays up
-without a carrier, as that of a NIC whose cable was pulled: its flows wait.
+A link is up when both of its interfaces are. To set one down, interfaces of switches are: a switch
+loses frames that would leave by it, counts them (`pcn.controller.interface_counters`) and logs
+that. A host's own interface stays up without a carrier, as that of a NIC whose cable was pulled:
+its flows wait.
 """
 
 from __future__ import annotations
@@ -57,14 +59,17 @@ def links(record: Record, topology: Topology) -> list[LinkState]:
 
 
 def set_link(lab: Running, one: str, other: str, up: bool) -> list[LinkState]:
-    """Sets the links between two nodes down or up; these, when it is so. A node, or a node's port: "s0:4".
+    """Sets the links between two nodes down or up; these, when it is so. A node, or a node's port:
+    "s0:4".
 
     Raises UnknownNameError, TopologyError, LinkError or NamespaceError.
     """
     found = between(lab.topology, one, other)
     for link in found:
         ends = [link.a, link.b]
-        for end in ends if up else [end for end in ends if not lab.topology.is_host(end.node)] or ends:
+        for end in (
+            ends if up else [end for end in ends if not lab.topology.is_host(end.node)] or ends
+        ):
             _set_up(lab, end, up)
     limit = time.monotonic() + _CHANGE_LIMIT_S
     while True:
@@ -73,23 +78,32 @@ def set_link(lab: Running, one: str, other: str, up: bool) -> list[LinkState]:
         if not stay:
             return states
         if time.monotonic() > limit:
-            raise LinkError(f"{', '.join(stay)} isn't {'up' if up else 'down'} after {_CHANGE_LIMIT_S:g} s")
+            raise LinkError(
+                f"{', '.join(stay)} isn't {'up' if up else 'down'} after {_CHANGE_LIMIT_S:g} s"
+            )
         time.sleep(_POLL_S)
 
 
 def reroute(lab: Running, after_s: float = 0.0) -> list[str]:
-    """Writes routes by the links that are up to all switches, once `after_s` nominal seconds have passed, which stand
-    for noticing and computing; returns the switches whose routes change. Hosts that a switch can't reach have no route
-    there; flows of a host with several NICs leave by one that leads somewhere. Raises LinkError, SwitchError,
-    AgentError."""
-    from pcn.controller.reroute import change, read_routes, routes_of  # slow to load; who looks at links does without
+    """Writes routes by the links that are up to all switches, once `after_s` nominal seconds have
+    passed, which stand for noticing and computing; returns the switches whose routes change. Hosts
+    that a switch can't reach have no route there; flows of a host with several NICs leave by one
+    that leads somewhere. Raises LinkError, SwitchError, AgentError."""
+    # slow to load; who looks at links does without
+    from pcn.controller.reroute import (
+        change,
+        read_routes,
+        routes_of,
+    )
 
     if not 0 <= after_s < math.inf:
         raise LinkError(f"a reroute after {after_s:g} s: 0 or more are possible")
     time.sleep(after_s * lab.record.dilation)
     topology = lab.topology
     states = _states(lab.record, topology, topology.links)
-    routing = topology.around([link for link, state in zip(topology.links, states, strict=True) if not state.up])
+    routing = topology.around(
+        [link for link, state in zip(topology.links, states, strict=True) if not state.up]
+    )
     changed = []
     for switch in topology.switches:
         plane = lab.primary(switch.name)
@@ -103,8 +117,8 @@ def reroute(lab: Running, after_s: float = 0.0) -> list[str]:
 
 
 def between(topology: Topology, one: str, other: str) -> list[Link]:
-    """Returns the links between two nodes, each with a port ("s0:4") or without. Raises UnknownNameError or
-    TopologyError."""
+    """Returns the links between two nodes, each with a port ("s0:4") or without. Raises
+    UnknownNameError or TopologyError."""
     (node, port), (far, far_port) = _end(topology, one), _end(topology, other)
     found = [
         link
@@ -114,39 +128,53 @@ def between(topology: Topology, one: str, other: str) -> list[Link]:
         if link.other(node).node == far and far_port in (None, link.other(node).port)
     ]
     if not found:
-        peers = ", ".join(dict.fromkeys(topology.peer(node, number).node for number in topology.ports(node)))
+        peers = ", ".join(
+            dict.fromkeys(topology.peer(node, number).node for number in topology.ports(node))
+        )
         raise TopologyError(f"no link between {one} and {other}; {node} is connected to {peers}")
     return found
 
 
 def _end(topology: Topology, text: str) -> tuple[str, int | None]:
     node, colon, port = text.partition(":")
-    names = [*(switch.name for switch in topology.switches), *(host.name for host in topology.hosts)]
+    names = [
+        *(switch.name for switch in topology.switches),
+        *(host.name for host in topology.hosts),
+    ]
     if node not in names:
         raise UnknownNameError("node", node, names)
     if not colon:
         return node, None
     if not port.isdecimal():
-        raise TopologyError(f"{text!r}: write a node, as {node}, or a node and its port, as {node}:1")
+        raise TopologyError(
+            f"{text!r}: write a node, as {node}, or a node and its port, as {node}:1"
+        )
     topology.link_at(node, int(port))
     return node, int(port)
 
 
 def _states(record: Record, topology: Topology, chosen: Iterable[Link]) -> list[LinkState]:
-    """Returns the links' states, each by one end's interface: it has no carrier unless both ends are up."""
+    """Returns the links' states, each by one end's interface: it has no carrier unless both ends
+    are up."""
     chosen = list(chosen)
     ends = [link.b if topology.is_host(link.a.node) else link.a for link in chosen]
     nodes = dict.fromkeys(end.node for end in ends)
     up = {
         interface
         for node in nodes
-        for interface in running_interfaces(record, node, [end.interface for end in ends if end.node == node])
+        for interface in running_interfaces(
+            record, node, [end.interface for end in ends if end.node == node]
+        )
     }
-    return [LinkState(str(link.a), str(link.b), end.interface in up) for link, end in zip(chosen, ends, strict=True)]
+    return [
+        LinkState(str(link.a), str(link.b), end.interface in up)
+        for link, end in zip(chosen, ends, strict=True)
+    ]
 
 
 def running_interfaces(record: Record, node: str, interfaces: Sequence[str]) -> set[str]:
-    """Returns those of a node's interfaces that are up, with a carrier. None of a node whose namespace is gone."""
+    """Returns those of a node's interfaces that are up, with a carrier. None of a node whose
+    namespace is gone."""
     there = record.nodes.get(node)
     if there is None or not there.shell.alive():
         return set()

@@ -1,7 +1,8 @@
 """The folder that a network's programs log into, opened once.
 
-Folders above it may be another user's, as where root works in a user's clone: he can put links there, and another
-folder into its place. So files are opened in the folder that was checked, not by its name.
+Folders above it may be another user's, as where root works in a user's clone: he can put links
+there, and another folder into its place. So files are opened in the folder that was checked, not by
+its name.
 """
 
 from __future__ import annotations
@@ -41,17 +42,24 @@ class LogFolder:
         def opener(file: str, flags: int) -> int:
             return private.open_file(file, flags, self._handle)
 
-        return _attempt(self.path / name, lambda: open(name, "ab" if append else "wb", buffering=0, opener=opener))
+        return _attempt(
+            self.path / name,
+            lambda: open(name, "ab" if append else "wb", buffering=0, opener=opener),
+        )
 
     def remove(self, name: str) -> None:
         """Removes a file that was read, and the folder if nothing else is in it."""
         os.unlink(name, dir_fd=self._handle)
-        with contextlib.suppress(OSError, private.NotPrivateError), private.held(self.path.parent) as above:
+        with (
+            contextlib.suppress(OSError, private.NotPrivateError),
+            private.held(self.path.parent) as above,
+        ):
             (above / self.path.name).rmdir()
 
 
 def new(path: Path) -> Path:
-    """Makes a folder that wasn't there: `path`, or the first free one of NAME.2, NAME.3, ... Raises LogFolderError."""
+    """Makes a folder that wasn't there: `path`, or the first free one of NAME.2, NAME.3, ... Raises
+    LogFolderError."""
     return _attempt(path, lambda: private.new_folder(path))
 
 
@@ -61,4 +69,6 @@ def _attempt(path: Path, make: Callable[[], _T]) -> _T:
     except private.NotPrivateError as error:
         raise LogFolderError(error.line("name another folder for the logs")) from None
     except OSError as error:
-        raise LogFolderError(f"can't write {path}: {error.strerror}; name another folder for the logs") from None
+        raise LogFolderError(
+            f"can't write {path}: {error.strerror}; name another folder for the logs"
+        ) from None

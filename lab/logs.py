@@ -1,4 +1,5 @@
-"""What the programs of a network wrote: agents their events, switches and supervisor their messages.
+"""What the programs of a network wrote: agents their events, switches and supervisor their
+messages.
 
 for line in read(lab.record, ["h0"], last=20):
     print(line.node, line.text)
@@ -25,8 +26,8 @@ SUPERVISOR = "supervisor"  # the process that holds a network for `pcn up`
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a node's log. An agent's event has its nominal time and its fields (hosts/log.py); what was written
-    otherwise has text alone."""
+    """A line of a node's log. An agent's event has its nominal time and its fields (hosts/log.py);
+    what was written otherwise has text alone."""
 
     node: str
     text: str
@@ -36,21 +37,27 @@ class Line:
 
 
 def read(record: Record, nodes: Sequence[str] = (), last: int | None = None) -> list[Line]:
-    """Returns the lines of these nodes, or of all; the last ones of each. Messages come first, then events by time.
-    Raises UnknownNameError."""
+    """Returns the lines of these nodes, or of all; the last ones of each. Messages come first, then
+    events by time. Raises UnknownNameError."""
     return Reader(record, nodes).new(last)
 
 
 class Reader:
-    """Reads logs again and again, each time what is new, but the events `without`. Raises UnknownNameError."""
+    """Reads logs again and again, each time what is new, but the events `without`. Raises
+    UnknownNameError."""
 
-    def __init__(self, record: Record, nodes: Sequence[str] = (), without: Sequence[str] = ()) -> None:
+    def __init__(
+        self, record: Record, nodes: Sequence[str] = (), without: Sequence[str] = ()
+    ) -> None:
         self._tails = _tails(record, nodes)
         self._without = frozenset(without)
 
     def new(self, last: int | None = None) -> list[Line]:
         """Returns the lines since the last reading; the `last` ones of each node."""
-        kept = ([line for line in tail.read() if line.event not in self._without] for tail in self._tails)
+        kept = (
+            [line for line in tail.read() if line.event not in self._without]
+            for tail in self._tails
+        )
         lines = [line for some in kept for line in some[-last if last else 0 :]]
         return sorted(lines, key=lambda line: -math.inf if line.time_s is None else line.time_s)
 
@@ -67,7 +74,10 @@ def follow(record: Record, nodes: Sequence[str] = (), last: int | None = None) -
 
 
 def nodes_with_logs(record: Record) -> list[str]:
-    return [*record.nodes, *([SUPERVISOR] if (Path(record.log_dir) / f"{SUPERVISOR}.log").exists() else [])]
+    return [
+        *record.nodes,
+        *([SUPERVISOR] if (Path(record.log_dir) / f"{SUPERVISOR}.log").exists() else []),
+    ]
 
 
 def _tails(record: Record, nodes: Sequence[str]) -> list[_Tail]:
@@ -76,7 +86,9 @@ def _tails(record: Record, nodes: Sequence[str]) -> list[_Tail]:
         if node not in known:
             raise UnknownNameError("node", node, known)
     paths = [
-        (node, Path(record.log_dir) / f"{node}{ending}") for node in nodes or known for ending in (".log", ".jsonl")
+        (node, Path(record.log_dir) / f"{node}{ending}")
+        for node in nodes or known
+        for ending in (".log", ".jsonl")
     ]
     return [_Tail(node, path) for node, path in paths if path.exists()]
 

@@ -1,7 +1,9 @@
-"""A network's links in memory: to hosts' agents, and between switches, of one process or of several.
+"""A network's links in memory: to hosts' agents, and between switches, of one process or of
+several.
 
 links = MemoryLinks(topology, [["s0"], ["s1"]], agents=True)
-links.of("s0")                  # {1: (5, 6, 0), ...}: ports, with descriptors of memory and bell, and the end
+links.of("s0")                  # {1: (5, 6, 0), ...}: ports, with descriptors of memory and bell,
+                                and the end
 links.close()                   # once all processes have started
 """
 
@@ -18,8 +20,8 @@ ProcessLink = tuple[int, int, int]
 
 
 class MemoryLinks:
-    """Between processes: switches that share one, in `groups`, and `agents`, one for each host, where there are any.
-    A switch in no group has none. Raises OSError."""
+    """Between processes: switches that share one, in `groups`, and `agents`, one for each host,
+    where there are any. A switch in no group has none. Raises OSError."""
 
     def __init__(self, topology: Topology, groups: Sequence[Sequence[str]], agents: bool) -> None:
         self._topology = topology
@@ -47,7 +49,8 @@ class MemoryLinks:
         return self._links.get(node, {})
 
     def inner(self, switch: str) -> dict[int, tuple[int, int]]:
-        """Returns a switch's ports whose links are to switches of its process: the device and the port there."""
+        """Returns a switch's ports whose links are to switches of its process: the device and the
+        port there."""
         if switch not in self._process:
             return {}
         peers = {port: self._topology.peer(switch, port) for port in self._topology.ports(switch)}
@@ -59,7 +62,12 @@ class MemoryLinks:
 
     def descriptors(self, nodes: Sequence[str]) -> list[int]:
         """Returns what the process of these nodes inherits."""
-        return [one for node in nodes for memory, bell, _ in self.of(node).values() for one in (memory, bell)]
+        return [
+            one
+            for node in nodes
+            for memory, bell, _ in self.of(node).values()
+            for one in (memory, bell)
+        ]
 
     def close(self) -> None:
         """Closes this process's descriptors; those that have inherited theirs keep them."""

@@ -1,9 +1,11 @@
-"""Our switch for Mininet's own command: `mn --custom lab/mn.py` with `--switch pcn --controller none`.
+"""Our switch for Mininet's own command: `mn --custom lab/mn.py` with `--switch pcn --controller
+none`.
 
-Each switch runs the compiled program of p4src, with routes and thresholds, in a separate namespace. The hosts are
-Mininet's and use the kernel's network stack, so ping and iperf work, and no agent runs. `pcn status`, `watch`,
-`counters`, `pcap` and the like find the network by its record. Python's standard library and Mininet only: Debian's
-`mn` loads this with the system's Python. The program itself runs in the environment that this file belongs to."""
+Each switch runs the compiled program of p4src, with routes and thresholds, in a separate namespace.
+The hosts are Mininet's and use the kernel's network stack, so ping and iperf work, and no agent
+runs. `pcn status`, `watch`, `counters`, `pcap` and the like find the network by its record.
+Python's standard library and Mininet only: Debian's `mn` loads this with the system's Python. The
+program itself runs in the environment that this file belongs to."""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ class PcnSwitchError(LabError):
 
 
 class _Network:
-    """A network that this process holds, on record, from its first switch's start to its last one's end."""
+    """A network that this process holds, on record, from its first switch's start to its last one's
+    end."""
 
     held: ClassVar[dict[str, _Network]] = {}
 
@@ -59,7 +62,11 @@ class _Network:
             log_dir=str(self.directory),
             role=records.BY_MININET,
             board=str(board.path),
-            features={"link_delay": "switches alone" if target == "softswitch" else records.DELAY_BY_NOBODY},
+            features={
+                "link_delay": "switches alone"
+                if target == "softswitch"
+                else records.DELAY_BY_NOBODY
+            },
         )
         self.record.save()
 
@@ -72,7 +79,9 @@ class _Network:
 
     def note(self, node: Any, program: subprocess.Popen[str] | None = None) -> None:
         """A node that is there; of a switch, with what runs in it."""
-        node_record = records.NodeRecord(node.name, records.Process.of(node.pid), [str(one) for one in node.intfList()])
+        node_record = records.NodeRecord(
+            node.name, records.Process.of(node.pid), [str(one) for one in node.intfList()]
+        )
         if program is not None:
             node_record.process = records.Process.of(program.pid)
             node_record.control, node_record.log = (
@@ -85,7 +94,9 @@ class _Network:
             self.record.save()
 
     def forget(self, switch: str) -> None:
-        if self.record.nodes.pop(switch, None) and not any(node.process for node in self.record.nodes.values()):
+        if self.record.nodes.pop(switch, None) and not any(
+            node.process for node in self.record.nodes.values()
+        ):
             self.close()
 
     def close(self) -> None:
@@ -106,9 +117,13 @@ def _interpreter() -> str:
 def _chosen_k(topology: str, target: str) -> float:
     """Chooses k for a topology, prints it and the reason. Raises PcnSwitchError."""
     command = python_command("pcn.lab.calibrate", target, python=_interpreter())
-    done = subprocess.run(command, input=topology, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        command, input=topology, capture_output=True, text=True, errors="replace", check=False
+    )
     if done.returncode != 0:
-        raise PcnSwitchError(f"k can't be chosen ({done.stderr.strip()}): give it, as --switch pcn,k=400")
+        raise PcnSwitchError(
+            f"k can't be chosen ({done.stderr.strip()}): give it, as --switch pcn,k=400"
+        )
     choice = json.loads(done.stdout)
     print(f"*** k = {choice['k']:g}: {choice['why']}")
     if choice["warning"]:
@@ -117,12 +132,15 @@ def _chosen_k(topology: str, target: str) -> float:
 
 
 class PcnSwitch(Switch):  # type: ignore[misc]
-    """A switch of a topology that `pcn.topologies.mininet_topo` made. `--switch pcn,k=1000,target=bmv2` sets the
-    stretch of time (rates / k, delays * k; by default what this machine carries when all hosts send) and what runs."""
+    """A switch of a topology that `pcn.topologies.mininet_topo` made. `--switch
+    pcn,k=1000,target=bmv2` sets the stretch of time (rates / k, delays * k; by default what this
+    machine carries when all hosts send) and what runs."""
 
     controlIntf = None  # noqa: N815  # what Mininet gives to switches outside a namespace
 
-    def __init__(self, name: str, k: float | None = None, target: str = "softswitch", **params: Any) -> None:
+    def __init__(
+        self, name: str, k: float | None = None, target: str = "softswitch", **params: Any
+    ) -> None:
         topology = params.pop("topology")
         dilation = float(k) if k is not None else _chosen_k(json.dumps(topology), target)
         self._spec = {"topology": topology, "switch": name, "dilation": dilation, "target": target}
@@ -130,10 +148,13 @@ class PcnSwitch(Switch):  # type: ignore[misc]
         super().__init__(name, **{**params, "inNamespace": True})
 
     def start(self, _controllers: object) -> None:
-        """Mininet's hook: prepares the links, and returns when the switch forwards. Raises PcnSwitchError."""
+        """Mininet's hook: prepares the links, and returns when the switch forwards. Raises
+        PcnSwitchError."""
         network = _Network.of(self._spec)
         for mine, far in self._links():
-            self.cmd(f"ethtool -K {mine} {_OFFLOADS}; sysctl -qw net.ipv6.conf.{mine}.disable_ipv6=1")
+            self.cmd(
+                f"ethtool -K {mine} {_OFFLOADS}; sysctl -qw net.ipv6.conf.{mine}.disable_ipv6=1"
+            )
             if far.node.name in self._addresses():
                 self._prepare_host(far)
                 network.note(far.node)
@@ -154,7 +175,9 @@ class PcnSwitch(Switch):  # type: ignore[misc]
         said = self._process.stdout.readline()
         if said.strip() != "ready":
             said += self._process.stdout.read()
-            raise PcnSwitchError(f"{self.name}: {said.strip() or 'its program ended'} (`make setup` installs it)")
+            raise PcnSwitchError(
+                f"{self.name}: {said.strip() or 'its program ended'} (`make setup` installs it)"
+            )
         network.note(self, self._process)
 
     def stop(self, deleteIntfs: bool = True) -> None:  # noqa: N803
@@ -181,7 +204,8 @@ class PcnSwitch(Switch):  # type: ignore[misc]
         return {host["name"]: (host["ip"], host["mac"]) for host in self._spec["topology"]["hosts"]}
 
     def _prepare_host(self, interface: Any) -> None:
-        """The program forwards IPv4 alone: a host needs its neighbours' addresses, ARP wouldn't find them."""
+        """The program forwards IPv4 alone: a host needs its neighbours' addresses, ARP wouldn't
+        find them."""
         interface.node.cmd(f"ethtool -K {interface.name} {_OFFLOADS}")
         for name, (ip, mac) in self._addresses().items():
             if name != interface.node.name:

@@ -1,9 +1,10 @@
-"""Every topology of the catalog for Mininet's own command, with our switches and the kernel's hosts:
+"""Every topology of the catalog for Mininet's own command, with our switches and the kernel's
+hosts:
 
     mn --custom lab/mn.py --topo dumbbell --switch pcn --controller none
 
-`--topo dumbbell,5` has five pairs: what follows the name are the topology's first options, or NAME=VALUE. `--topo
-file,star.py:star` is a topology from a file, as `find_topology` reads it.
+`--topo dumbbell,5` has five pairs: what follows the name are the topology's first options, or
+NAME=VALUE. `--topo file,star.py:star` is a topology from a file, as `find_topology` reads it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any
 
 try:
     from pcn.topologies.found import find_topology, names
-except ModuleNotFoundError:  # `mn` executes this file's text: neither the checkout nor __file__ is known to it
+except (
+    ModuleNotFoundError
+):  # `mn` executes this file's text: neither the checkout nor __file__ is known to it
     _root = Path(sys._getframe().f_code.co_filename).resolve().parent.parent
     sys.path.insert(0, str(_root.parent if (_root / "__init__.py").exists() else _root))
     from pcn.topologies.found import find_topology, names

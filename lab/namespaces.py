@@ -19,8 +19,8 @@ class NamespaceError(LabError):
 
 
 def in_namespace(pid: int, make: Callable[[], _Made]) -> _Made:
-    """Returns what `make` returns in the network namespace of a process. A socket made there stays there, in whichever
-    thread it is used.
+    """Returns what `make` returns in the network namespace of a process. A socket made there stays
+    there, in whichever thread it is used.
 
     Raises NamespaceError if the system refuses.
     """
@@ -31,7 +31,7 @@ def in_namespace(pid: int, make: Callable[[], _Made]) -> _Made:
 
 
 def listen_to_all(made: socket.socket, interface: str) -> None:
-    """Makes an interface promiscuous for as long as the packet socket is open: where a link between switches is in
-    memory, its frames come by the interface meanwhile."""
+    """Makes an interface promiscuous for as long as the packet socket is open: where a link between
+    switches is in memory, its frames come by the interface meanwhile."""
     membership = struct.pack("iHH8s", socket.if_nametoindex(interface), _PACKET_MR_PROMISC, 0, b"")
     made.setsockopt(_SOL_PACKET, _PACKET_ADD_MEMBERSHIP, membership)

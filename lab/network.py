@@ -1,11 +1,13 @@
-"""A topology brought to life with Mininet: namespaces, veths, a switch program or an agent in each; undone, always.
+"""A topology brought to life with Mininet: namespaces, veths, a switch program or an agent in each;
+undone, always.
 
     with Network(dumbbell(), dilation=400, log_dir=Path("logs")) as network:
         network.hosts["h0"].agent.start(...)
 
-Links aren't shaped: rates and delays are the programs' own. Each end delays what it transmits. BMv2 can't; netem does
-it in its place, or, in a kernel without netem, the agents do: each sends as late as the whole path is long, so that
-round trips are the topology's, but the switches' PFC frames arrive at once.
+Links aren't shaped: rates and delays are the programs' own. Each end delays what it transmits. BMv2
+can't; netem does it in its place, or, in a kernel without netem, the agents do: each sends as late
+as the whole path is long, so that round trips are the topology's, but the switches' PFC frames
+arrive at once.
 """
 
 from __future__ import annotations
@@ -32,7 +34,14 @@ from pcn.lab.log_folder import LogFolder
 from pcn.lab.memory_links import MemoryLinks
 from pcn.lab.process import StartError, wait_ready
 from pcn.lab.startable import require_startable
-from pcn.lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, SoftswitchTarget, Target, Together, tick_ns
+from pcn.lab.target import (
+    QUEUE_DEPTH_PACKETS,
+    LaunchSpec,
+    SoftswitchTarget,
+    Target,
+    Together,
+    tick_ns,
+)
 from pcn.lab.target import target as find_target
 from pcn.softswitch import priority, signals
 from pcn.softswitch.python_process import python_command
@@ -70,7 +79,8 @@ class RunningSwitch:
 
 @dataclass(frozen=True)
 class RunningHost:
-    """A host's agent. `pid` is in the host's namespace; `log` is the agent's JSON lines, `stderr` its messages."""
+    """A host's agent. `pid` is in the host's namespace; `log` is the agent's JSON lines, `stderr`
+    its messages."""
 
     name: str
     pid: int
@@ -81,11 +91,12 @@ class RunningHost:
 
 
 class Network:
-    """A context manager. Inside it, every switch serves P4Runtime, as yet without a program, and every agent answers.
+    """A context manager. Inside it, every switch serves P4Runtime, as yet without a program, and
+    every agent answers.
 
-    Raises NetworkError, StartError, NodeError, TargetError or NameInUseError, with nothing left behind. SIGTERM and
-    SIGHUP raise `signals.Terminated` while it lasts. Enter it in the main thread: what it starts dies with the thread
-    that started it.
+    Raises NetworkError, StartError, NodeError, TargetError or NameInUseError, with nothing left
+    behind. SIGTERM and SIGHUP raise `signals.Terminated` while it lasts. Enter it in the main
+    thread: what it starts dies with the thread that started it.
     """
 
     def __init__(
@@ -109,7 +120,9 @@ class Network:
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
         if not dilation > 0:
-            raise NetworkError(f"dilation {dilation:g}: time can be stretched by a positive factor only")
+            raise NetworkError(
+                f"dilation {dilation:g}: time can be stretched by a positive factor only"
+            )
         self.topology = topology
         self.target: Target = find_target(target)
         self.configured = configured(scheme, scheme_parameters or {}, port_parameters)
@@ -117,7 +130,9 @@ class Network:
             if why := without_signal(topology, self.configured.scheme, flow.traffic_class):
                 raise NetworkError(f"flow {flow.id}: {why}")
         self.dilation = dilation
-        self.tick_ns = tick_ns(self.target, marking.tick_s(self.configured.scheme.marking), dilation)
+        self.tick_ns = tick_ns(
+            self.target, marking.tick_s(self.configured.scheme.marking), dilation
+        )
         self.scheme = self.configured.scheme.reference
         self.scheme_parameters = dict(scheme_parameters or {})
         self.name = name or topology.name
@@ -152,12 +167,16 @@ class Network:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()
 
     def stop(self) -> None:
-        """Ends and removes everything. A signal that comes meanwhile waits. Does nothing the second time."""
+        """Ends and removes everything. A signal that comes meanwhile waits. Does nothing the second
+        time."""
         with signals.deferred():
             self._stack.close()
             self.switches.clear()
@@ -229,15 +248,21 @@ class Network:
         ends = [Endpoint(name, port) for port in self.topology.ports(name)]
         mac = self.topology.host(name).mac if self.topology.is_host(name) else None
         node.prepare_interfaces([end.interface for end in ends], [mac] * len(ends), self._mtu())
-        self.record.note(records.NodeRecord(name, records.Process.of(node.pid), [end.interface for end in ends]))
+        self.record.note(
+            records.NodeRecord(name, records.Process.of(node.pid), [end.interface for end in ends])
+        )
 
     def _mtu(self) -> int:
         """Returns the MTU of every interface: payload of Ethernet in bytes, as Linux counts it."""
         return self.target.mtu(self._frame_bytes() - ETHERNET_HEADER_BYTES)
 
     def _frame_bytes(self) -> int:
-        """Returns the length of the longest data packet: the topology's MTU, and room for telemetry."""
-        return int(self.topology.number("mtu_bytes")) + wire.TELEMETRY_BYTES * self.configured.wants_telemetry
+        """Returns the length of the longest data packet: the topology's MTU, and room for
+        telemetry."""
+        return (
+            int(self.topology.number("mtu_bytes"))
+            + wire.TELEMETRY_BYTES * self.configured.wants_telemetry
+        )
 
     def _spec(self, name: str) -> LaunchSpec:
         from pcn.controller.configure import packet_generator
@@ -245,7 +270,8 @@ class Network:
         generator = packet_generator(self.topology, name, self.dilation, self.configured)
         address = self.record.directory / f"{name}.grpc"
         return launch_spec(
-            self.topology, name, self.dilation, address, self.seed, generator, self._place(name), self._frame_bytes(),
+            self.topology, name, self.dilation, address, self.seed, generator, self._place(name),
+            self._frame_bytes(),
             self.tick_ns,
         )  # fmt: skip
 
@@ -263,7 +289,8 @@ class Network:
     def _start_group(
         self, nodes: Mapping[str, LabNode], names: Sequence[str]
     ) -> list[Callable[[Callable[[], None]], None]]:
-        """Starts a process of embedded switches. What it writes beside their logs is in the log of its only one."""
+        """Starts a process of embedded switches. What it writes beside their logs is in the log of
+        its only one."""
         specs = {name: self._spec(name) for name in names}
         output = f"{names[0]}.log" if self.processes else _TOGETHER_LOG
         with contextlib.ExitStack() as stack:
@@ -271,8 +298,14 @@ class Network:
             def file(name: str, append: bool) -> int:
                 return stack.enter_context(self._logs.open(name, append)).fileno()
 
-            logs = {} if self.processes else {name: file(f"{name}.log", append=True) for name in names}
-            traces = {name: file(f"{name}.{STEPS}", append=False) for name, spec in specs.items() if spec.trace}
+            logs = (
+                {} if self.processes else {name: file(f"{name}.log", append=True) for name in names}
+            )
+            traces = {
+                name: file(f"{name}.{STEPS}", append=False)
+                for name, spec in specs.items()
+                if spec.trace
+            }
             together = [
                 Together(
                     spec,
@@ -284,17 +317,23 @@ class Network:
                 )
                 for name, spec in specs.items()
             ]
-            command = SoftswitchTarget().together(together, self.record.directory / f"{Path(output).stem}.options")
+            command = SoftswitchTarget().together(
+                together, self.record.directory / f"{Path(output).stem}.options"
+            )
             handles = *logs.values(), *traces.values(), *self._links.descriptors(names)
             process = self._spawn_switches(nodes[names[0]], command, output, *handles)
         finish = []
         for name, spec in specs.items():
             log = self.log_dir / f"{name}.log"
             self._note(nodes[name], process, spec.address, log)
-            finish.append(self._finish_switch(nodes[name], process, spec, log, self.log_dir / output))
+            finish.append(
+                self._finish_switch(nodes[name], process, spec, log, self.log_dir / output)
+            )
         return finish
 
-    def _start_switch(self, node: LabNode, check: Callable[[], None]) -> Callable[[Callable[[], None]], None]:
+    def _start_switch(
+        self, node: LabNode, check: Callable[[], None]
+    ) -> Callable[[Callable[[], None]], None]:
         spec = self._spec(node.name)
         if self.features["link_delay"] == DELAY_BY_NETEM:
             for port in spec.ports:
@@ -305,7 +344,12 @@ class Network:
         return self._finish_switch(node, process, spec, log, log)
 
     def _finish_switch(
-        self, node: LabNode, process: subprocess.Popen[bytes], spec: LaunchSpec, log: Path, stderr: Path
+        self,
+        node: LabNode,
+        process: subprocess.Popen[bytes],
+        spec: LaunchSpec,
+        log: Path,
+        stderr: Path,
     ) -> Callable[[Callable[[], None]], None]:
         def finish(check: Callable[[], None]) -> None:
             wait_ready(
@@ -317,7 +361,9 @@ class Network:
                 START_LIMIT_S,
             )
             self.target.configure(spec, node.pid)
-            self.switches[node.name] = RunningSwitch(node.name, spec.device_id, process.pid, spec.address, log, spec)
+            self.switches[node.name] = RunningSwitch(
+                node.name, spec.device_id, process.pid, spec.address, log, spec
+            )
 
         return finish
 
@@ -354,10 +400,16 @@ class Network:
         host = self.topology.host(node.name)
         control = directory / f"{host.name}.sock"
         log, stderr = self.log_dir / f"{host.name}.jsonl", self.log_dir / f"{host.name}.log"
-        parameters = [part for key, value in self.scheme_parameters.items() for part in ("--param", f"{key}={value}")]
+        parameters = [
+            part
+            for key, value in self.scheme_parameters.items()
+            for part in ("--param", f"{key}={value}")
+        ]
         events = self._logs.open(log.name, append=True)
         command = [
-            *python_command("pcn.hosts.agent", "--name", host.name, "--mac", host.mac, "--ip", host.ip),
+            *python_command(
+                "pcn.hosts.agent", "--name", host.name, "--mac", host.mac, "--ip", host.ip
+            ),
             *(
                 "--dilation",
                 repr(self.dilation),
@@ -369,17 +421,30 @@ class Network:
                 "--seed",
                 str(self.seed),
             ),
-            *(part for port in self.topology.ports(host.name) for part in self._nic(host.name, port)),
+            *(
+                part
+                for port in self.topology.ports(host.name)
+                for part in self._nic(host.name, port)
+            ),
             *("--pace", f"{pace.tolerance_s(self.dilation)!r}@{self._place(node.name)}"),
             *("--control", str(control), "--log", f"/proc/self/fd/{events.fileno()}"),
             *(("--trace", repr(self.trace_s)) if self.trace_s is not None else ()),
         ]
         with events:
-            process = self._spawn(node, command, stderr.name, events.fileno(), *self._links.descriptors([host.name]))
+            process = self._spawn(
+                node, command, stderr.name, events.fileno(), *self._links.descriptors([host.name])
+            )
         self._note(node, process, str(control), log)
 
         def finish(check: Callable[[], None]) -> None:
-            wait_ready(f"{host.name}'s agent", process, stderr, lambda: connects(str(control)), check, START_LIMIT_S)
+            wait_ready(
+                f"{host.name}'s agent",
+                process,
+                stderr,
+                lambda: connects(str(control)),
+                check,
+                START_LIMIT_S,
+            )
             agent = self._stack.enter_context(contextlib.closing(AgentClient(control)))
             self.hosts[host.name] = RunningHost(host.name, process.pid, control, log, stderr, agent)
             route_hosts(self.topology, {host.name: agent}, self.topology.routing)
@@ -396,7 +461,9 @@ class Network:
             *(("--link", f"{link[0]}:{link[1]}") if link is not None else ()),
         ]
 
-    def _spawn(self, node: LabNode, command: list[str], log: str, *handles: int) -> subprocess.Popen[bytes]:
+    def _spawn(
+        self, node: LabNode, command: list[str], log: str, *handles: int
+    ) -> subprocess.Popen[bytes]:
         """`log`: the file for what it writes; `handles`: files of ours that it gets as well."""
         with self._logs.open(log) as output:
             return node.spawn(
@@ -407,14 +474,22 @@ class Network:
                 pass_fds=handles,
             )
 
-    def _spawn_switches(self, node: LabNode, command: list[str], log: str, *handles: int) -> subprocess.Popen[bytes]:
-        """Starts a process of embedded switches, which opens their interfaces in their namespaces itself. `node`: of
-        one of them; otherwise as `_spawn`."""
+    def _spawn_switches(
+        self, node: LabNode, command: list[str], log: str, *handles: int
+    ) -> subprocess.Popen[bytes]:
+        """Starts a process of embedded switches, which opens their interfaces in their namespaces
+        itself. `node`: of one of them; otherwise as `_spawn`."""
         return self._spawn(node, command, log, *handles)
 
-    def _note(self, node: LabNode, process: subprocess.Popen[bytes], control: str, log: Path) -> None:
+    def _note(
+        self, node: LabNode, process: subprocess.Popen[bytes], control: str, log: Path
+    ) -> None:
         entry = self.record.nodes[node.name]
-        entry.process, entry.control, entry.log = records.Process.of(process.pid), control, str(log.resolve())
+        entry.process, entry.control, entry.log = (
+            records.Process.of(process.pid),
+            control,
+            str(log.resolve()),
+        )
         self.record.note(entry)
 
 

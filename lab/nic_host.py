@@ -4,8 +4,8 @@ with NicHost(HostSettings(nic=find_nic("eth2"), line_rate_bps=1e9)) as host:
     host.agent.start(1, "10.0.0.2", NEXT_HOP)
     host.agent.stats()
 
-It runs like a network's agents in namespaces and stretched time, with k = 1. docs/tofino.md has the possible rates,
-and the requirements on the NIC.
+It runs like a network's agents in namespaces and stretched time, with k = 1. docs/tofino.md has the
+possible rates, and the requirements on the NIC.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ from pcn.topologies.errors import LabError, nearest
 
 # About what one core sends in packets of 1000 B payload: docs/tofino.md.
 USUAL_RATE_BPS = 1e9
-# An agent wakes up each 150 to 300 us, so CNPs can't follow each other much faster, nor is a round trip shorter.
+# An agent wakes up each 150 to 300 us, so CNPs can't follow each other much faster, nor is a round
+# trip shorter.
 USUAL_PERIOD_S = 1e-3
-# The program of p4src takes a frame with any destination, and writes the next hop's. These are its own ports'.
+# The program of p4src takes a frame with any destination, and writes the next hop's. These are its
+# own ports'.
 NEXT_HOP = "02:50:43:4e:00:00"
 _SIOCGIFADDR, _SIOCGIFHWADDR, _SIOCETHTOOL = 0x8915, 0x8927, 0x8946
 _ARPHRD_ETHER = 1
@@ -90,12 +92,13 @@ def settings(
     parameters: Mapping[str, str | float] | None = None,
     log: Path | None = None,
 ) -> HostSettings:
-    """Returns a host's settings with defaults filled in: the interface's address, its speed up to what a raw socket
-    carries, and a T that an agent can keep. Raises NicError or SchemeError."""
+    """Returns a host's settings with defaults filled in: the interface's address, its speed up to
+    what a raw socket carries, and a T that an agent can keep. Raises NicError or SchemeError."""
     address = ip or nic.ip
     if address is None:
         raise NicError(
-            f"{nic.interface} has no IPv4 address: give the host's, which the switch's route has, with --ip 10.0.0.1"
+            f"{nic.interface} has no IPv4 address: give the host's, which the switch's route has, "
+            "with --ip 10.0.0.1"
         )
     given: dict[str, str | float] = dict(parameters or {})
     found = find_scheme(scheme)
@@ -104,17 +107,22 @@ def settings(
     found.configure(given)
     rate = line_rate_bps or min(USUAL_RATE_BPS, nic.speed_bps or USUAL_RATE_BPS)
     if nic.speed_bps is not None and rate > nic.speed_bps:
-        raise NicError(f"{nic.interface} has {nic.speed_bps / 1e9:g} Gb/s: {rate / 1e9:g} Gb/s can't be its line rate")
+        raise NicError(
+            f"{nic.interface} has {nic.speed_bps / 1e9:g} Gb/s: {rate / 1e9:g} Gb/s can't be its "
+            "line rate"
+        )
     return HostSettings(nic, address, rate, found.reference, given, log)
 
 
 class NicHost:
-    """A context manager: the agent runs while it lasts, in a separate process, and executes the requests of `agent`."""
+    """A context manager: the agent runs while it lasts, in a separate process, and executes the
+    requests of `agent`."""
 
     def __init__(self, host: HostSettings) -> None:
         self.settings = host
         self._stack = contextlib.ExitStack()
-        self._name = f"host.{Path('/proc/self/ns/net').stat().st_ino}.{host.nic.interface}"  # no network's: it has dots
+        # no network's: it has dots
+        self._name = f"host.{Path('/proc/self/ns/net').stat().st_ino}.{host.nic.interface}"
         # The agent removes it when it ends; and it ends when this process does, however that does.
         control = records.RUN_DIR / f"{self._name}.sock"
         self.agent = self._stack.enter_context(contextlib.closing(AgentClient(control)))
@@ -132,7 +140,10 @@ class NicHost:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         with signals.deferred():
             self._stack.close()
@@ -145,9 +156,12 @@ class NicHost:
             raise NicError(f"the agent ended: {self._last_words()}")
 
     def _start(self) -> None:
-        """An interface has one agent, as two would both answer: that whose socket listens, or the one that starts."""
+        """An interface has one agent, as two would both answer: that whose socket listens, or the
+        one that starts."""
         interface = self.settings.nic.interface
-        taken = NicError(f"{interface} has an agent already, of another `pcn host`: end that one first")
+        taken = NicError(
+            f"{interface} has an agent already, of another `pcn host`: end that one first"
+        )
         with records.claimed(self._name, lambda: taken):
             if connects(str(self.agent.path)):
                 raise taken
@@ -155,11 +169,32 @@ class NicHost:
 
     def _start_agent(self) -> None:
         host = self.settings
-        parameters = [part for name, value in host.parameters.items() for part in ("--param", f"{name}={value}")]
+        parameters = [
+            part
+            for name, value in host.parameters.items()
+            for part in ("--param", f"{name}={value}")
+        ]
         command = [
             *("setpriv", "--pdeathsig", "TERM", *python_command("pcn.hosts.agent")),
-            *("--name", host.nic.interface, "--iface", host.nic.interface, "--mac", host.nic.mac, "--ip", host.ip),
-            *("--line-rate", repr(host.line_rate_bps), "--dilation", "1", "--scheme", host.scheme, *parameters),
+            *(
+                "--name",
+                host.nic.interface,
+                "--iface",
+                host.nic.interface,
+                "--mac",
+                host.nic.mac,
+                "--ip",
+                host.ip,
+            ),
+            *(
+                "--line-rate",
+                repr(host.line_rate_bps),
+                "--dilation",
+                "1",
+                "--scheme",
+                host.scheme,
+                *parameters,
+            ),
             *("--control", str(self.agent.path)),
             *(("--log", str(host.log.absolute())) if host.log else ()),
         ]
@@ -193,7 +228,9 @@ def _ask(interface: str, request: int, space: bytes = b"") -> bytes | None:
     """Returns the kernel's answer to one of netdevice(7)'s requests; None if it has none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         try:
-            return fcntl.ioctl(any_socket, request, struct.pack("16s24s", interface.encode(), space))
+            return fcntl.ioctl(
+                any_socket, request, struct.pack("16s24s", interface.encode(), space)
+            )
         except OSError:
             return None
 
@@ -213,7 +250,8 @@ def _ip(interface: str) -> str | None:
 
 
 def _speed_bps(interface: str) -> float | None:
-    """Returns the driver's value, in ethtool's older form: 16 bits of Mb/s, and 16 more further on."""
+    """Returns the driver's value, in ethtool's older form: 16 bits of Mb/s, and 16 more further
+    on."""
     command = (ctypes.c_uint32 * 11)(_ETHTOOL_GSET)
     if _ask(interface, _SIOCETHTOOL, struct.pack("P", ctypes.addressof(command))) is None:
         return None
@@ -223,4 +261,13 @@ def _speed_bps(interface: str) -> float | None:
     return None if mbps in (0, 0xFFFF, 0xFFFFFFFF) else mbps * 1e6
 
 
-__all__ = ["NEXT_HOP", "HostSettings", "Nic", "NicError", "NicHost", "SchemeError", "find_nic", "settings"]
+__all__ = [
+    "NEXT_HOP",
+    "HostSettings",
+    "Nic",
+    "NicError",
+    "NicHost",
+    "SchemeError",
+    "find_nic",
+    "settings",
+]

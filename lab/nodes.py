@@ -1,8 +1,9 @@
-"""Mininet's nodes and links for us: each node in its own network namespace, quiet veths, no shaping, no controller.
+"""Mininet's nodes and links for us: each node in its own network namespace, quiet veths, no
+shaping, no controller.
 
-A switch in a separate namespace has interface names that can't collide, receives no stray broadcast, and all
-that it holds goes when its processes end, even after SIGKILL. Its P4Runtime server listens on a Unix socket, which
-namespaces don't cut off.
+A switch in a separate namespace has interface names that can't collide, receives no stray
+broadcast, and all that it holds goes when its processes end, even after SIGKILL. Its P4Runtime
+server listens on a Unix socket, which namespaces don't cut off.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from pcn.topologies.model import Topology
 
 @contextmanager
 def _without_setuptools() -> Iterator[None]:
-    """Mininet compares a version of Open vSwitch by distutils. That is setuptools' today, which would take as long to
-    load as all else that holds a network."""
+    """Mininet compares a version of Open vSwitch by distutils. That is setuptools' today, which
+    would take as long to load as all else that holds a network."""
     name = "distutils.version"
     if name not in sys.modules:
         sys.modules[name] = ModuleType(name)
@@ -53,7 +54,8 @@ with _without_setuptools():
 TX_QUEUE_LENGTH = 10_000
 # Whatever makes the kernel merge, split, strip or leave unfinished what our programs see.
 _NO_IPV6 = (
-    "[ ! -d /proc/sys/net/ipv6 ] || for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done"
+    "[ ! -d /proc/sys/net/ipv6 ] || for i in all default; do echo 1 > "
+    "/proc/sys/net/ipv6/conf/$i/disable_ipv6; done"
 )
 _LOOK_MS = 100
 _OFFLOADS = ("rx", "tx", "sg", "tso", "gso", "gro", "rxvlan", "txvlan")
@@ -64,7 +66,8 @@ class NodeError(LabError):
 
 
 class LabNode(Node):  # type: ignore[misc]
-    """A namespace and its shell. It dies with the process that made it: the kernel sees to that (PR_SET_PDEATHSIG).
+    """A namespace and its shell. It dies with the process that made it: the kernel sees to that
+    (PR_SET_PDEATHSIG).
 
     Whatever is started goes into `children`, so that a node that failed half-way can be undone too.
     """
@@ -77,14 +80,14 @@ class LabNode(Node):  # type: ignore[misc]
         self.run(["sh", "-c", f"{_NO_IPV6}; ip link set lo up"])
 
     def startShell(self, mnopts: str | None = None) -> None:  # noqa: N802
-        # Without mnexec's -d: `_popen` makes the session, earlier than mnexec could, so that a Ctrl-C at the
-        # terminal can't hit a shell that is about to start.
+        # Without mnexec's -d: `_popen` makes the session, earlier than mnexec could, so that a
+        # Ctrl-C at the terminal can't hit a shell that is about to start.
         super().startShell("-c")
 
     def read(self, size: int = 1024) -> str:
-        """Mininet's read, of a shell that runs: from one that has ended nothing comes any more, not even an end, as
-        Mininet holds both ends of its terminal. A signal to the group can end one before it has a session. Raises
-        NodeError."""
+        """Mininet's read, of a shell that runs: from one that has ended nothing comes any more, not
+        even an end, as Mininet holds both ends of its terminal. A signal to the group can end one
+        before it has a session. Raises NodeError."""
         said = select.poll()
         said.register(self.stdout, select.POLLIN)
         while len(self.readbuf) < size and not said.poll(_LOOK_MS):
@@ -101,24 +104,35 @@ class LabNode(Node):  # type: ignore[misc]
 
     def spawn(self, command: Sequence[str], **params: Any) -> subprocess.Popen[bytes]:
         """Starts a program in the namespace; Popen's arguments. Its pid is the program's own."""
-        popen: subprocess.Popen[bytes] = self.popen(list(command), mncmd=["mnexec", "-a", str(self.pid)], **params)
+        popen: subprocess.Popen[bytes] = self.popen(
+            list(command), mncmd=["mnexec", "-a", str(self.pid)], **params
+        )
         return popen
 
     def spawn_outside(self, command: Sequence[str], **params: Any) -> subprocess.Popen[bytes]:
-        """Starts a program in the namespace of this process: one that opens the node's interfaces itself."""
+        """Starts a program in the namespace of this process: one that opens the node's interfaces
+        itself."""
         return self._popen(list(command), **params)
 
     def run(self, command: Sequence[str], stdin: str = "") -> str:
         """Runs a short command in the namespace; its output. Raises NodeError if it fails."""
-        process = self.spawn(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = self.spawn(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
         out, err = process.communicate(stdin.encode(), timeout=20)
         self.children.remove(process)
         if process.returncode:
-            raise NodeError(f"{self.name}: `{' '.join(command)}` failed: {err.decode().strip() or process.returncode}")
+            raise NodeError(
+                f"{self.name}: `{' '.join(command)}` failed: "
+                f"{err.decode().strip() or process.returncode}"
+            )
         return out.decode()
 
-    def prepare_interfaces(self, interfaces: Sequence[str], addresses: Sequence[str | None], mtu: int) -> None:
-        """MTU, MAC, no ARP, no offloads; up. No IP address: the kernel must not answer for the agent."""
+    def prepare_interfaces(
+        self, interfaces: Sequence[str], addresses: Sequence[str | None], mtu: int
+    ) -> None:
+        """MTU, MAC, no ARP, no offloads; up. No IP address: the kernel must not answer for the
+        agent."""
         lines = []
         for name, address in zip(interfaces, addresses, strict=True):
             mac = f" address {address}" if address else ""
@@ -126,14 +140,21 @@ class LabNode(Node):  # type: ignore[misc]
             lines.append(f"link set dev {name} up")
         offloads = " ".join(f"{feature} off" for feature in _OFFLOADS)
         self.run(["ip", "-batch", "-"], "\n".join(lines) + "\n")
-        self.run(["sh", "-ec", "\n".join(f"ethtool -K {name} {offloads} >/dev/null" for name in interfaces)])
+        self.run(
+            [
+                "sh",
+                "-ec",
+                "\n".join(f"ethtool -K {name} {offloads} >/dev/null" for name in interfaces),
+            ]
+        )
 
     def configure_kernel(self, interface: str, mac: str, address: str, mtu: int) -> None:
-        """The kernel speaks for the host: the interface gets the name eth0 beside its own, its MAC and address
-        (IP/LENGTH), ARP, and no offloads of what it sends, which would leave checksums unfinished. It may merge what it
-        receives."""
+        """The kernel speaks for the host: the interface gets the name eth0 beside its own, its MAC
+        and address (IP/LENGTH), ARP, and no offloads of what it sends, which would leave checksums
+        unfinished. It may merge what it receives."""
         lines = (
-            f"link set dev {interface} down\nlink set dev {interface} name eth0 address {mac} mtu {mtu} arp on\n"
+            f"link set dev {interface} down\nlink set dev {interface} name eth0 address {mac} mtu "
+            f"{mtu} arp on\n"
             f"link property add dev eth0 altname {interface}\n"
             f"addr add {address} dev eth0\nlink set dev eth0 up\n"
         )
@@ -157,7 +178,8 @@ class LabHost(LabNode):
 
 
 class LabLink(MininetLink):  # type: ignore[misc]
-    """A veth pair, made inside the two namespaces at once: its names never show in the root namespace."""
+    """A veth pair, made inside the two namespaces at once: its names never show in the root
+    namespace."""
 
 
 class LabNet(Mininet):  # type: ignore[misc]
@@ -165,7 +187,8 @@ class LabNet(Mininet):  # type: ignore[misc]
 
     def __init__(self, topology: Topology) -> None:
         setLogLevel("critical")
-        # Its initialisation raises kernel limits of the whole machine, for good; networks of this size don't need that.
+        # Its initialisation raises kernel limits of the whole machine, for good; networks of this
+        # size don't need that.
         Mininet.inited = True
         self.children: list[subprocess.Popen[Any]] = []
         super().__init__(
@@ -184,7 +207,8 @@ class LabNet(Mininet):  # type: ignore[misc]
         return dict(self.nameToNode)
 
     def close(self) -> None:
-        """Ends every process that was started in it, in whatever state, and with them the namespaces and veths."""
+        """Ends every process that was started in it, in whatever state, and with them the
+        namespaces and veths."""
         shells = [node.shell for node in self.nameToNode.values()]
         end_children([child for child in self.children if child not in shells])
         end_children(self.children, grace_s=0)  # an interactive shell ignores SIGTERM

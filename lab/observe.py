@@ -1,4 +1,5 @@
-"""What a network that is up does now: every switch port and every flow, over the time between two looks.
+"""What a network that is up does now: every switch port and every flow, over the time between two
+looks.
 
 observer = Observer(lab)
 time.sleep(1)
@@ -35,16 +36,18 @@ GOING_ON = ("waiting", "sending", "idle")
 
 @dataclass(frozen=True)
 class PortState:
-    """A switch's port, its lossless class. Rates are nominal, over the time since the last look; the rest is of now.
+    """A switch's port, its lossless class. Rates are nominal, over the time since the last look;
+    the rest is of now.
 
     `paused`: its neighbour pauses it; `pausing`: it pauses its neighbour. `pauses_sent_per_s` and
-    `pauses_received_per_s` count PAUSE frames. `marked_share`, `marked_ue_share`: of the packets that left, those that
-    this port marked CE, and UE. None: the switch's program doesn't have it. `up`: its link is; one that is down sends
-    nothing. `lost`: frames that were to leave by it and didn't, since the switch started, as the link was down or a
-    queue full; None if the switch doesn't count them (BMv2). `kept_pace`: its switch did, all the time since the last
-    look. The totals count since the switch's program began. A program without these registers and counters (any P4
-    network's): the counters of the switch's interfaces give rate, totals sent, queue (of all classes, without bytes),
-    loss and link.
+    `pauses_received_per_s` count PAUSE frames. `marked_share`, `marked_ue_share`: of the packets
+    that left, those that this port marked CE, and UE. None: the switch's program doesn't have it.
+    `up`: its link is; one that is down sends nothing. `lost`: frames that were to leave by it and
+    didn't, since the switch started, as the link was down or a queue full; None if the switch
+    doesn't count them (BMv2). `kept_pace`: its switch did, all the time since the last look. The
+    totals count since the switch's program began. A program without these registers and counters
+    (any P4 network's): the counters of the switch's interfaces give rate, totals sent, queue (of
+    all classes, without bytes), loss and link.
     """
 
     port: str
@@ -74,13 +77,14 @@ class PortState:
 
 @dataclass(frozen=True)
 class FlowState:
-    """A flow. `rate_bps` is what its scheme and its own limit let it send, and `window_bytes` in flight (None: it has
-    no window), where `in_flight_bytes` are; `sent_bps` (of frames, at the sender; None: it isn't counted), goodput (of
-    payload, at the receiver) and the shares of packets that arrive marked CE and UE are over the time since the last
-    look. `kept_pace`: its hosts and all switches did, all that time. `src_port`: of a
-    sender with several NICs the one by which it leaves, else None. A host without an agent, beside a switch that is
-    seen by its interfaces, is a flow with its name as `id` and no `dst`: whole frames that it sends to all
-    (`rate_bps`), and that it receives (`goodput_bps`)."""
+    """A flow. `rate_bps` is what its scheme and its own limit let it send, and `window_bytes` in
+    flight (None: it has no window), where `in_flight_bytes` are; `sent_bps` (of frames, at the
+    sender; None: it isn't counted), goodput (of payload, at the receiver) and the shares of packets
+    that arrive marked CE and UE are over the time since the last look. `kept_pace`: its hosts and
+    all switches did, all that time. `src_port`: of a sender with several NICs the one by which it
+    leaves, else None. A host without an agent, beside a switch that is seen by its interfaces, is a
+    flow with its name as `id` and no `dst`: whole frames that it sends to all (`rate_bps`), and
+    that it receives (`goodput_bps`)."""
 
     id: int | str
     src: str
@@ -104,8 +108,8 @@ class FlowState:
 
 @dataclass(frozen=True)
 class HostState:
-    """A host's port: what its flows send into its link, bit/s over the time since the last look, and the share of the
-    link's rate."""
+    """A host's port: what its flows send into its link, bit/s over the time since the last look,
+    and the share of the link's rate."""
 
     port: str
     rate_bps: float
@@ -114,8 +118,9 @@ class HostState:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One look. `time_s` is the network's nominal time, `over_s` the nominal time since the last look. `overload`: the
-    nodes that don't keep pace now; None: all do. `hosts`: those that have sent."""
+    """One look. `time_s` is the network's nominal time, `over_s` the nominal time since the last
+    look. `overload`: the nodes that don't keep pace now; None: all do. `hosts`: those that have
+    sent."""
 
     time_s: float
     over_s: float
@@ -136,7 +141,8 @@ class Observer:
     """Looks at a network. The first look, which rates count from, is when it is made."""
 
     def __init__(self, lab: Running, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock`: real seconds, which rates of ports are over. Those of flows are over the agents' own times."""
+        """`clock`: real seconds, which rates of ports are over. Those of flows are over the agents'
+        own times."""
         self._lab = lab
         self._clock = clock
         self._began_s = self._now()
@@ -149,8 +155,8 @@ class Observer:
         self.look()
 
     def _lacks(self, switch: str) -> bool:
-        """Returns whether a switch's program, or one that isn't loaded yet, lacks the cells of a look. Raises LabError
-        where the switch doesn't count by interface either (BMv2)."""
+        """Returns whether a switch's program, or one that isn't loaded yet, lacks the cells of a
+        look. Raises LabError where the switch doesn't count by interface either (BMv2)."""
         client = self._lab.switches[switch]
         there: set[str] = set()
         with suppress(SwitchError):  # there is no program
@@ -158,7 +164,8 @@ class Observer:
         missing = [name for name in _REQUIRED if name not in there]
         if missing and interface_counters.read(client) is None:
             raise LabError(
-                f"{switch} runs a program without {', '.join(missing)}, of which a look at ports consists; "
+                f"{switch} runs a program without {', '.join(missing)}, of which a look at ports "
+                "consists; "
                 f"`pcn counters {switch}` and `pcn registers {switch}` print what it has"
             )
         return bool(missing)
@@ -174,7 +181,9 @@ class Observer:
             for flow in flows.flows(self._lab.topology, stats)
         ]
         now_s = max((stat.now_s for stat in stats.values()), default=self._now() - self._began_s)
-        hosts = tuple(self._hosts({port.port: port for port in ports})) if self._by_interface else ()
+        hosts = (
+            tuple(self._hosts({port.port: port for port in ports})) if self._by_interface else ()
+        )
         sends = tuple(self._sends((*found, *hosts)))
         return Snapshot(now_s, over_s, ports, (*found, *hosts), self._pacing.overload(), sends)
 
@@ -184,9 +193,13 @@ class Observer:
         for one in found:
             ports = topology.ports(one.src)
             if one.sent_bps is not None and (one.src_port is not None or len(ports) == 1):
-                sent[Endpoint(one.src, ports[0] if one.src_port is None else one.src_port)] += one.sent_bps
+                sent[Endpoint(one.src, ports[0] if one.src_port is None else one.src_port)] += (
+                    one.sent_bps
+                )
         for end, rate_bps in sent.items():
-            yield HostState(str(end), rate_bps, rate_bps / topology.link_at(end.node, end.port).rate_bps)
+            yield HostState(
+                str(end), rate_bps, rate_bps / topology.link_at(end.node, end.port).rate_bps
+            )
 
     def _now(self) -> float:
         return self._clock() / self._lab.record.dilation
@@ -205,7 +218,8 @@ class Observer:
             wanted,
         )
         read_at_s = (before + self._now()) / 2
-        # Again: what was marked meanwhile is among these, so that a share is of more packets rather than of fewer.
+        # Again: what was marked meanwhile is among these, so that a share is of more packets rather
+        # than of fewer.
         after = client.read_counters("transmitted", wanted)
         counted = interface_counters.read(client) or {}
         interfaces = {port: Endpoint(switch, port).interface for port in cells}
@@ -236,7 +250,9 @@ class Observer:
     ) -> PortState:
         """`meanwhile`: packets transmitted while the counters were read."""
         totals = {name: counter.packets for name, counter in counters.items()}
-        over_s, new = self._since.last(str(end), read_at_s, {**totals, "bytes": counters["transmitted"].bytes or 0})
+        over_s, new = self._since.last(
+            str(end), read_at_s, {**totals, "bytes": counters["transmitted"].bytes or 0}
+        )
         # The program counts what it gives to the port, which is lost there while the link is down.
         rate_bps = _per_s(8 * new["bytes"], over_s) if up else 0.0
         left = new["transmitted"] and new["transmitted"] + meanwhile
@@ -274,7 +290,9 @@ class Observer:
         ends = [Endpoint(switch, port) for port in self._lab.topology.ports(switch)]
         return [self._interface(end, read_at_s, counted[end.port]) for end in ends]
 
-    def _interface(self, end: Endpoint, read_at_s: float, counts: interface_counters.PortCounts) -> PortState:
+    def _interface(
+        self, end: Endpoint, read_at_s: float, counts: interface_counters.PortCounts
+    ) -> PortState:
         totals = {"sent": counts.out_bytes, "received": counts.in_bytes}
         over_s, new = self._since.last(str(end), read_at_s, totals)
         self._received_bps[end] = _per_s(8 * new["received"], over_s)
@@ -302,7 +320,8 @@ class Observer:
         )
 
     def _hosts(self, ports: Mapping[str, PortState]) -> Iterator[FlowState]:
-        """Yields hosts without agents, as flows: by the interfaces of switches that they are linked to."""
+        """Yields hosts without agents, as flows: by the interfaces of switches that they are linked
+        to."""
         topology, agents = self._lab.topology, set(self._lab.agents)
         for host in topology.hosts:
             peers = [topology.peer(host.name, port) for port in topology.ports(host.name)]
@@ -355,9 +374,11 @@ class _Since:
     def __init__(self) -> None:
         self._seen: dict[str, tuple[float, Mapping[str, int]]] = {}
 
-    def last(self, whose: str, now_s: float, totals: Mapping[str, int]) -> tuple[float, dict[str, int]]:
-        """Returns the seconds since, and by how much each total grew. The first time, and after a reset: 0, and
-        nothing."""
+    def last(
+        self, whose: str, now_s: float, totals: Mapping[str, int]
+    ) -> tuple[float, dict[str, int]]:
+        """Returns the seconds since, and by how much each total grew. The first time, and after a
+        reset: 0, and nothing."""
         then_s, before = self._seen.get(whose, (now_s, totals))
         if now_s < then_s or any(totals[name] < before[name] for name in totals):
             then_s, before = now_s, totals

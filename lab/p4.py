@@ -1,8 +1,8 @@
-"""A network of P4 switches on Mininet, as p4lang/tutorials have it: hosts with the kernel's network stack, P4Runtime
-at TCP ports from 50051 on, device ids from 0.
+"""A network of P4 switches on Mininet, as p4lang/tutorials have it: hosts with the kernel's network
+stack, P4Runtime at TCP ports from 50051 on, device ids from 0.
 
-Rates and delays of links are the switches' own. All switches share a process outside their namespaces, where
-controllers reach it; links between switches are in its memory.
+Rates and delays of links are the switches' own. All switches share a process outside their
+namespaces, where controllers reach it; links between switches are in its memory.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ HOST_MTU = 1500
 
 
 class P4Live(Network):
-    """The network `value`, up and programmed. `written`: what came of entries, by switch; `strict`: as of VirtualP4.
-    `notes`: hosts' commands that failed, a line each. `trace`: each step of each packet goes to SWITCH.steps.jsonl
-    beside its log. `pcap`: the folder of captures of all ports. `thrift`: BMv2's runtime interface of device n at
-    127.0.0.1, port 9090 + n. A context manager; raises as `Network`, and LabError for entries that can't be written."""
+    """The network `value`, up and programmed. `written`: what came of entries, by switch; `strict`:
+    as of VirtualP4. `notes`: hosts' commands that failed, a line each. `trace`: each step of each
+    packet goes to SWITCH.steps.jsonl beside its log. `pcap`: the folder of captures of all ports.
+    `thrift`: BMv2's runtime interface of device n at 127.0.0.1, port 9090 + n. A context manager;
+    raises as `Network`, and LabError for entries that can't be written."""
 
     def __init__(
         self,
@@ -57,7 +58,8 @@ class P4Live(Network):
     ) -> None:
         require_kernel_hosts(value.topology)
         super().__init__(
-            value.topology, log_dir=log_dir, dilation=1.0, name=name, role=role, agents=False, processes=False,
+            value.topology, log_dir=log_dir, dilation=1.0, name=name, role=role, agents=False,
+            processes=False,
             progress=progress,
         )  # fmt: skip
         self.value = value
@@ -87,7 +89,9 @@ class P4Live(Network):
         if not self.topology.is_host(name):
             return
         host, settings = self.topology.host(name), self.value.host(name)
-        node.configure_kernel(Endpoint(name, 0).interface, host.mac, f"{host.ip}/{settings.prefix}", HOST_MTU)
+        node.configure_kernel(
+            Endpoint(name, 0).interface, host.mac, f"{host.ip}/{settings.prefix}", HOST_MTU
+        )
         for command in settings.commands:
             try:
                 node.run(["sh", "-c", command])
@@ -98,7 +102,10 @@ class P4Live(Network):
 
     def _spec(self, name: str) -> LaunchSpec:
         settings, device_id = self.value.switches[name], self.topology.switch(name).device_id
-        address, thrift_port = FIRST_PORT + device_id, FIRST_THRIFT_PORT + device_id if self._thrift else None
+        address, thrift_port = (
+            FIRST_PORT + device_id,
+            FIRST_THRIFT_PORT + device_id if self._thrift else None,
+        )
         for used in (address, thrift_port):
             _require_free(used)
         ports = []
@@ -120,14 +127,21 @@ class P4Live(Network):
             thrift_port=thrift_port,
         )
 
-    def _spawn_switches(self, node: LabNode, command: list[str], log: str, *handles: int) -> subprocess.Popen[bytes]:
+    def _spawn_switches(
+        self, node: LabNode, command: list[str], log: str, *handles: int
+    ) -> subprocess.Popen[bytes]:
         with self._logs.open(log) as output:
             return node.spawn_outside(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, pass_fds=handles
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                pass_fds=handles,
             )
 
     def _program(self) -> None:
-        """Loads programs and entries. The controllers' role stays free: one of the user's may take it."""
+        """Loads programs and entries. The controllers' role stays free: one of the user's may take
+        it."""
         self._progress("programs and entries")
         programs = []
         for name, running in self.switches.items():
@@ -136,14 +150,17 @@ class P4Live(Network):
                 settings = self.value.switches[name]
                 programs.append(settings.program.name)
                 client.set_pipeline(settings.program)
-                self.written[name] = write(client, settings.entries, lambda _queue: None, strict=self._strict)
+                self.written[name] = write(
+                    client, settings.entries, lambda _queue: None, strict=self._strict
+                )
         self.record.program = ", ".join(dict.fromkeys(programs))
         self.record.state = "up"
         self.record.save()
 
 
 def _require_free(port: int | None) -> None:
-    """Raises NetworkError if another process listens there: it might be a switch, which this network would program."""
+    """Raises NetworkError if another process listens there: it might be a switch, which this
+    network would program."""
     if port is None:
         return
     with socket.socket() as probe:
@@ -158,11 +175,18 @@ def _require_free(port: int | None) -> None:
 
 
 def _queue_options(settings: list[Queue], switch: P4Switch) -> tuple[str, ...]:
-    """Returns what the embedded switch's command line has of single queues, without those that ports lack."""
+    """Returns what the embedded switch's command line has of single queues, without those that
+    ports lack."""
     words = ["--queue-rate", str(switch.queue_rate)]
     for step in settings:
         if step.queue is None or step.queue < switch.priority_queues:
-            place = "" if step.port is None else f"{step.port}=" if step.queue is None else f"{step.port}/{step.queue}="
+            place = (
+                ""
+                if step.port is None
+                else f"{step.port}="
+                if step.queue is None
+                else f"{step.port}/{step.queue}="
+            )
             words += [f"--queue-{step.what}", f"{place}{step.value}"]
     return tuple(words)
 
@@ -180,8 +204,9 @@ def hold(
     strict: bool = True,
     stay: Callable[[str], None] = lambda _name: signals.wait(),
 ) -> None:
-    """Holds a network while `stay`, which gets its name, runs; by default until a signal: KeyboardInterrupt or
-    `signals.Terminated`. `say` gets what is up, a line each, `note` the remarks and complaints. Raises as `P4Live`."""
+    """Holds a network while `stay`, which gets its name, runs; by default until a signal:
+    KeyboardInterrupt or `signals.Terminated`. `say` gets what is up, a line each, `note` the
+    remarks and complaints. Raises as `P4Live`."""
     name = name or value.topology.name
     logs = logs or new(Path("results") / "p4" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     if pcap is not None:
@@ -192,7 +217,9 @@ def hold(
             raise NetworkError(f"{error.filename}: {error.strerror}") from None
         except private.NotPrivateError as error:
             raise NetworkError(error.line("name another folder for the captures")) from None
-    with P4Live(value, log_dir=logs, name=name, trace=trace, pcap=pcap, thrift=thrift, strict=strict) as network:
+    with P4Live(
+        value, log_dir=logs, name=name, trace=trace, pcap=pcap, thrift=thrift, strict=strict
+    ) as network:
         for switch, written in network.written.items():
             for line in written.lines:
                 say(f"{switch}: {line}")
@@ -204,7 +231,10 @@ def hold(
             program = value.switches[switch].program.name
             say(f"{switch}: {program}, P4Runtime {running.address}, device {running.device_id}")
         src, dst = value.topology.hosts[0], value.topology.hosts[-1]
-        say(f"{name} is up; logs in {logs}; Ctrl-C ends it. In another terminal: pcn p4 exec {src.name} ping {dst.ip}")
+        say(
+            f"{name} is up; logs in {logs}; Ctrl-C ends it. In another terminal: pcn p4 exec "
+            f"{src.name} ping {dst.ip}"
+        )
         if text := failed(network.written.values()):
             say(text)
         stay(name)

@@ -1,7 +1,8 @@
 """Which nodes of a network that is up don't keep pace: what they report on its board.
 
-A node is behind while more than a twentieth of its frames are later than `TOLERANCE_S`, or an agent sends less than its
-flows' rates allow. Numbers of such an interval aren't those of the modelled network.
+A node is behind while more than a twentieth of its frames are later than `TOLERANCE_S`, or an agent
+sends less than its flows' rates allow. Numbers of such an interval aren't those of the modelled
+network.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from pcn.softswitch.pace import MILLION, Board, Pace
 from pcn.topologies.errors import LabError
 
 TOLERANCE_S = 10e-6
-"""Nominal: twice what halves the steady queue, half of what costs two points of utilisation (docs/hosts.md)."""
+"""Nominal: twice what halves the steady queue, half of what costs two points of utilisation
+(docs/hosts.md)."""
 MOST_REAL_S = 50e-3
 """The tolerance at the largest k: machines stop for as long as that now and then."""
 _UP_PERCENT, _RUN_PERCENT = 40, 85
-"""The machine that nodes may use at real-time priority: beyond 40%, commands took three times as long. A run has none
-that waits, and needs its nodes in time."""
+"""The machine that nodes may use at real-time priority: beyond 40%, commands took three times as
+long. A run has none that waits, and needs its nodes in time."""
 _LEAST_STEP = 1.6
 """By how much k grows where the machine carries less than it did at the network's start."""
 _NAMES = 4
@@ -33,8 +35,9 @@ _NAMES = 4
 
 @dataclass(frozen=True)
 class Late:
-    """A node that hasn't kept pace for `since_s` seconds (real). In its last window the share `share` of its frames was
-    late beyond the tolerance, `worst_s` at most (nominal), and an agent sent the share `sent` of what it might send."""
+    """A node that hasn't kept pace for `since_s` seconds (real). In its last window the share
+    `share` of its frames was late beyond the tolerance, `worst_s` at most (nominal), and an agent
+    sent the share `sent` of what it might send."""
 
     node: str
     since_s: float
@@ -45,7 +48,8 @@ class Late:
 
 @dataclass(frozen=True)
 class Overload:
-    """The nodes that don't keep pace, the one that has been longest first, and a k that would do."""
+    """The nodes that don't keep pace, the one that has been longest first, and a k that would
+    do."""
 
     nodes: tuple[Late, ...]
     k: float
@@ -56,7 +60,8 @@ class Overload:
         listed = f"{', '.join(names[:_NAMES])} and {more} more" if more > 0 else " and ".join(names)
         verb = "don't" if len(names) > 1 else "doesn't"
         return (
-            f"NOT IN PACE: {listed} {verb} keep pace, for {self.nodes[0].since_s:.1f} s (real): these numbers aren't "
+            f"NOT IN PACE: {listed} {verb} keep pace, for {self.nodes[0].since_s:.1f} s (real): "
+            "these numbers aren't "
             f"the modelled network's; -k {self.k:g} would do"
         )
 
@@ -74,7 +79,8 @@ class Pacing:
             self._board = Board.open(Path(record.board))
         if self._board is not None and self._board.slots != len(self._names):
             raise LabError(
-                f"{record.board} isn't the board of network {record.name}, whose process has ended: run `pcn down`"
+                f"{record.board} isn't the board of network {record.name}, whose process has "
+                "ended: run `pcn down`"
             )
         self._since_ns = time.monotonic_ns()
 
@@ -84,7 +90,8 @@ class Pacing:
         return overload(self._dilation, self._read(), now_ns, self._enough_k)
 
     def behind_since_last(self) -> frozenset[str]:
-        """Returns the nodes that were behind at some time since the last call, or since this was made."""
+        """Returns the nodes that were behind at some time since the last call, or since this was
+        made."""
         since_ns, self._since_ns = self._since_ns, time.monotonic_ns()
         return frozenset(
             name
@@ -93,7 +100,9 @@ class Pacing:
         )
 
     def _read(self) -> dict[str, Pace]:
-        return {} if self._board is None else dict(zip(self._names, self._board.read(), strict=True))
+        return (
+            {} if self._board is None else dict(zip(self._names, self._board.read(), strict=True))
+        )
 
 
 def tolerance_s(k: float) -> float:
@@ -112,14 +121,15 @@ def slot_of(topology: Mapping[str, Any], node: str) -> int:
 
 
 def _names(topology: Mapping[str, Any]) -> list[str]:
-    """Returns the names of all nodes of a topology in the form of `pcn.topologies.serialise`, switches first."""
+    """Returns the names of all nodes of a topology in the form of `pcn.topologies.serialise`,
+    switches first."""
     return [node["name"] for node in (*topology["switches"], *topology["hosts"])]
 
 
 def overload(k: float, paces: dict[str, Pace], now_ns: int, enough_k: float) -> Overload | None:
-    """Returns the nodes that are behind, of those that report, by name; None: all keep pace. `enough_k`: a k at which
-    all hosts may send at line rate (`pcn.lab.calibrate`). What a network does that is behind reveals no such k: late
-    packets slow its hosts down."""
+    """Returns the nodes that are behind, of those that report, by name; None: all keep pace.
+    `enough_k`: a k at which all hosts may send at line rate (`pcn.lab.calibrate`). What a network
+    does that is behind reveals no such k: late packets slow its hosts down."""
     late = [
         Late(
             name,

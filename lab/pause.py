@@ -3,9 +3,10 @@
 pause(lab, "s1", 3, duration_s=2e-3)     # returns when it is over
 resume(lab, "s1", 3)
 
-The frames are put on the link at the neighbour's end and arrive at once. A PAUSE lasts 65,535 quanta of 512 bit times
-at most (IEEE 802.1Qbb; 3.4 ms at 10 Gb/s), so it is sent again at half of its time. The last frame has the exact rest:
-a program that is killed leaves the port paused for at most the time of its last frame."""
+The frames are put on the link at the neighbour's end and arrive at once. A PAUSE lasts 65,535
+quanta of 512 bit times at most (IEEE 802.1Qbb; 3.4 ms at 10 Gb/s), so it is sent again at half of
+its time. The last frame has the exact rest: a program that is killed leaves the port paused for at
+most the time of its last frame."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ class PauseError(LabError):
 
 @dataclass(frozen=True)
 class Pause:
-    """What was sent to a port. `paused_s` is nominal, from the first PAUSE to the RESUME; `resumed`: another caller's
-    `resume` ended it before its time."""
+    """What was sent to a port. `paused_s` is nominal, from the first PAUSE to the RESUME;
+    `resumed`: another caller's `resume` ended it before its time."""
 
     port: str
     traffic_class: int
@@ -57,8 +58,9 @@ def pause(
     duration_s: float | None = None,
     traffic_class: int = ROCE_CLASS,
 ) -> Pause:
-    """Pauses a class of a port, of a switch or a host, for a nominal time, or until `resume` (None). Returns when the
-    port may send again; an exception meanwhile, Ctrl-C included, resumes it too.
+    """Pauses a class of a port, of a switch or a host, for a nominal time, or until `resume`
+    (None). Returns when the port may send again; an exception meanwhile, Ctrl-C included, resumes
+    it too.
 
     Raises UnknownNameError, TopologyError, PauseError or NamespaceError.
     """
@@ -68,7 +70,11 @@ def pause(
     end = endpoint(lab.topology, node, port)
     dilation = lab.record.dilation
     quantum_s = wire.QUANTUM_BITS / lab.topology.link_at(end.node, end.port).rate_bps
-    with _link_down_is_named(end), _neighbour(lab, end) as neighbour, _arriving(lab, end) as arriving:
+    with (
+        _link_down_is_named(end),
+        _neighbour(lab, end) as neighbour,
+        _arriving(lab, end) as arriving,
+    ):
         left_s = math.inf if duration_s is None else duration_s
         frames, resumed, began, until = 0, False, math.nan, math.nan
         try:
@@ -83,11 +89,16 @@ def pause(
                 left_s = (until - time.monotonic()) / dilation
         finally:
             neighbour.send(_frame(traffic_class, 0))
-        return Pause(str(end), traffic_class, frames + 1, (time.monotonic() - began) / dilation, resumed)
+        return Pause(
+            str(end), traffic_class, frames + 1, (time.monotonic() - began) / dilation, resumed
+        )
 
 
-def resume(lab: Running, node: str, port: int | None = None, *, traffic_class: int = ROCE_CLASS) -> str:
-    """Lets a class of a port send again, and ends a `pause` of it that goes on elsewhere; the port's name.
+def resume(
+    lab: Running, node: str, port: int | None = None, *, traffic_class: int = ROCE_CLASS
+) -> str:
+    """Lets a class of a port send again, and ends a `pause` of it that goes on elsewhere; the
+    port's name.
 
     Raises as `pause`.
     """
@@ -99,7 +110,8 @@ def resume(lab: Running, node: str, port: int | None = None, *, traffic_class: i
 
 
 def _next(left_s: float, quantum_s: float) -> tuple[int, float]:
-    """Returns the quanta of the next PAUSE, for the rest of the pause, and the wait after it (nominal)."""
+    """Returns the quanta of the next PAUSE, for the rest of the pause, and the wait after it
+    (nominal)."""
     quanta = math.ceil(min(MAX_QUANTA, left_s / quantum_s))
     return quanta, quanta * quantum_s / (1 if quanta < MAX_QUANTA else 2)
 
@@ -121,7 +133,8 @@ def _link_down_is_named(end: Endpoint) -> Iterator[None]:
         if error.errno not in _LINK_DOWN:
             raise
         raise PauseError(
-            f"{end}: its link is down: no PAUSE or RESUME arrives; a PAUSE that came before ends by itself"
+            f"{end}: its link is down: no PAUSE or RESUME arrives; a PAUSE that came before ends "
+            "by itself"
         ) from None
 
 
@@ -132,7 +145,8 @@ def _neighbour(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
 
     def make() -> socket.socket:
         made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-        # Else whoever listens at that end would see the frame too: BMv2 takes it for one that came in.
+        # Else whoever listens at that end would see the frame too: BMv2 takes it for one that came
+        # in.
         made.setsockopt(_SOL_PACKET, _PACKET_QDISC_BYPASS, 1)
         made.bind((peer.interface, 0))
         return made
@@ -157,8 +171,8 @@ def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
 
 
 def _resumed(arriving: socket.socket, traffic_class: int, until: float) -> bool:
-    """Waits until a time, or until a RESUME arrives. Whether it was `resume` that sent it; the neighbour's own means
-    that the port has to be paused again, now."""
+    """Waits until a time, or until a RESUME arrives. Whether it was `resume` that sent it; the
+    neighbour's own means that the port has to be paused again, now."""
     while (left := until - time.monotonic()) > 0:
         if not select.select([arriving], [], [], left)[0]:
             continue

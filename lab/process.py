@@ -23,7 +23,8 @@ class StartError(LabError):
 
 
 def end_children(children: Sequence[subprocess.Popen[Any]], grace_s: float = 3.0) -> None:
-    """SIGTERM to all, SIGKILL to those that outlive the grace, and waits for each. Last started, first ended."""
+    """SIGTERM to all, SIGKILL to those that outlive the grace, and waits for each. Last started,
+    first ended."""
     left = [child for child in reversed(children) if child.poll() is None]
     for number, limit in ((signal.SIGTERM, grace_s), (signal.SIGKILL, 10.0)):
         for child in left:
@@ -65,7 +66,8 @@ def wait_ready(
     check: Callable[[], None],
     limit_s: float,
 ) -> None:
-    """Waits until `is_ready`; `check` may raise to give up. StartError when the program ends or the limit passes."""
+    """Waits until `is_ready`; `check` may raise to give up. StartError when the program ends or the
+    limit passes."""
     end = time.monotonic() + limit_s
     handle = os.pidfd_open(process.pid)
     poller = select.poll()
@@ -76,10 +78,14 @@ def wait_ready(
             if is_ready():
                 return
             if time.monotonic() > end:
-                raise StartError(f"{name} wasn't ready within {limit_s:g} s. It last wrote:\n{tail(log)}")
+                raise StartError(
+                    f"{name} wasn't ready within {limit_s:g} s. It last wrote:\n{tail(log)}"
+                )
             # Sleeps until the next try, or until the program ends.
             if poller.poll(_LOOK_MS):
                 process.wait()
-                raise StartError(f"{name} ended with status {process.returncode} at its start:\n{tail(log)}")
+                raise StartError(
+                    f"{name} ended with status {process.returncode} at its start:\n{tail(log)}"
+                )
     finally:
         os.close(handle)

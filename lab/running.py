@@ -1,4 +1,5 @@
-"""What a network that is up offers, whether this process holds it (`Lab`) or another one does (`attach`)."""
+"""What a network that is up offers, whether this process holds it (`Lab`) or another one does
+(`attach`)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 
 class Running(Protocol):
-    """A network that is up: its topology, its record, and connections to its switches and agents by name."""
+    """A network that is up: its topology, its record, and connections to its switches and agents by
+    name."""
 
     @property
     def topology(self) -> Topology: ...
@@ -35,9 +37,12 @@ class Running(Protocol):
 
 
 def endpoint(topology: Topology, node: str, port: int | None = None) -> Endpoint:
-    """Returns a port that has a link. A node with one port needs no number. Raises UnknownNameError or
-    TopologyError."""
-    names = [*(switch.name for switch in topology.switches), *(host.name for host in topology.hosts)]
+    """Returns a port that has a link. A node with one port needs no number. Raises UnknownNameError
+    or TopologyError."""
+    names = [
+        *(switch.name for switch in topology.switches),
+        *(host.name for host in topology.hosts),
+    ]
     if node not in names:
         raise UnknownNameError("node", node, names)
     ports = topology.ports(node)

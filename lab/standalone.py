@@ -1,10 +1,12 @@
-"""One switch of a topology, started and programmed, in the namespace that this process is in: for Mininet's own `mn`.
+"""One switch of a topology, started and programmed, in the namespace that this process is in: for
+Mininet's own `mn`.
 
-    python -m pcn.lab.standalone '{"topology": {...}, "switch": "s0", "dilation": 400, "target": "softswitch",
-                                      "directory": "/run/pcn-lab/dumbbell", "place": "/proc/4711/fd/5:0"}'
+    python -m pcn.lab.standalone '{"topology": {...}, "switch": "s0", "dilation": 400,
+                                   "target": "softswitch", "directory": "/run/pcn-lab/dumbbell",
+                                   "place": "/proc/4711/fd/5:0"}'
 
-The directory gets the switch's log and its P4Runtime socket: s0.log, s0.grpc. Prints `ready` when it forwards. Ends at
-SIGTERM or SIGINT, and the switch with it.
+The directory gets the switch's log and its P4Runtime socket: s0.log, s0.grpc. Prints `ready` when
+it forwards. Ends at SIGTERM or SIGINT, and the switch with it.
 """
 
 from __future__ import annotations
@@ -57,7 +59,11 @@ def serve(spec: dict[str, Any]) -> None:
 
 
 def _program(
-    target: Target, launch: LaunchSpec, process: subprocess.Popen[bytes], log: Path, planned: SwitchPlan
+    target: Target,
+    launch: LaunchSpec,
+    process: subprocess.Popen[bytes],
+    log: Path,
+    planned: SwitchPlan,
 ) -> None:
     here, address = os.getpid(), launch.address.removeprefix("unix:")
     wait_ready(
@@ -69,7 +75,9 @@ def _program(
         START_LIMIT_S,
     )
     target.configure(launch, here)
-    client = SwitchClient.connect(launch.name, launch.address, launch.device_id, target.registers(here))
+    client = SwitchClient.connect(
+        launch.name, launch.address, launch.device_id, target.registers(here)
+    )
     with contextlib.closing(client):
         client.become_primary()
         client.set_pipeline(Program.compiled("pcn"))

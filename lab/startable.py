@@ -18,14 +18,25 @@ def require_root_and_mininet() -> None:
     if os.geteuid() != 0:
         raise NetworkError("making network namespaces needs root: run it with sudo, or as root")
     extras.require("live")
-    for tool, package in (("mnexec", "mininet"), ("ip", "iproute2"), ("ethtool", "ethtool"), ("setpriv", "util-linux")):
+    for tool, package in (
+        ("mnexec", "mininet"),
+        ("ip", "iproute2"),
+        ("ethtool", "ethtool"),
+        ("setpriv", "util-linux"),
+    ):
         if shutil.which(tool) is None:
             raise NetworkError(
-                f"{tool} is missing: `apt-get install {package}` brings it; `pcn doctor` checks the rest"
+                f"{tool} is missing: `apt-get install {package}` brings it; `pcn doctor` checks "
+                "the rest"
             )
     # Mininet waits without a limit for the prompt of a node's shell, also of one that can't start.
     trial = subprocess.run(
-        ["mnexec", "-n", "true"], capture_output=True, text=True, errors="replace", timeout=20, check=False
+        ["mnexec", "-n", "true"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=20,
+        check=False,
     )
     if trial.returncode != 0:
         reason = trial.stderr.strip() or "nothing"
@@ -43,12 +54,14 @@ def require_startable(topology: Topology, target: Target, name: str | None = Non
 
 
 def _check_interfaces(topology: Topology) -> None:
-    """One of our names in the root namespace is another Mininet network's: captures would show the wrong one."""
+    """One of our names in the root namespace is another Mininet network's: captures would show the
+    wrong one."""
     from pcn.lab.nodes import root_interfaces
 
     ours = {end.interface for link in topology.links for end in (link.a, link.b)}
     for name in sorted(ours & root_interfaces()):
         raise records.NameInUseError(
-            f"interface {name} exists already, from another network with the same node names: end that one, "
+            f"interface {name} exists already, from another network with the same node names: end "
+            "that one, "
             f"or remove the interface with `ip link delete {name}`"
         )

@@ -34,8 +34,8 @@ class SupervisorError(LabError):
 @dataclass(frozen=True)
 class Spec:
     """What `pcn up` was given. `topology` and `scheme` are what any process finds them by
-    (`Blueprint.reference`, `Scheme.reference`); the scheme's parameters are by default those that it recommends for
-    the topology."""
+    (`Blueprint.reference`, `Scheme.reference`); the scheme's parameters are by default those that
+    it recommends for the topology."""
 
     name: str
     topology: str
@@ -54,8 +54,8 @@ class Spec:
 
 
 def up(spec: Spec) -> records.Record:
-    """Brings a network up in a separate process, and waits until it is. Raises SupervisorError with the reason; an
-    empty log_dir isn't left behind then.
+    """Brings a network up in a separate process, and waits until it is. Raises SupervisorError with
+    the reason; an empty log_dir isn't left behind then.
 
     An exception meanwhile, Ctrl-C included, ends that process and with it the network.
     """
@@ -92,31 +92,40 @@ def _wait_up(name: str, process: subprocess.Popen[bytes], logs: LogFolder) -> re
             record = records.load(name)
             if record and record.state == "up" and record.owner.pid == process.pid:
                 return record
-            now = sum(1 + (node.process is not None) for node in record.nodes.values()) if record else 0
+            now = (
+                sum(1 + (node.process is not None) for node in record.nodes.values())
+                if record
+                else 0
+            )
             if now > made:
                 made, end = now, time.monotonic() + START_LIMIT_S
             continue
         text = (logs.path / _LOG).read_text(encoding="utf-8", errors="replace").strip()
         logs.remove(_LOG)  # it's told
-        raise SupervisorError(text.removeprefix("error: ") or f"it ended with status {process.returncode}")
+        raise SupervisorError(
+            text.removeprefix("error: ") or f"it ended with status {process.returncode}"
+        )
     raise SupervisorError(
-        f"the network's start made no progress for {START_LIMIT_S:g} s, after {made} nodes and programs; see "
+        f"the network's start made no progress for {START_LIMIT_S:g} s, after {made} nodes and "
+        "programs; see "
         f"{logs.path / _LOG}"
     )
 
 
 def down(name: str, force: bool = False) -> list[str]:
-    """Ends a network and removes what it made; returns names of these. An empty list if there was nothing.
+    """Ends a network and removes what it made; returns names of these. An empty list if there was
+    nothing.
 
-    A network that a running command holds (`pcn run`) is left alone, unless `force`: NameInUseError. SupervisorError
-    when its process doesn't end.
+    A network that a running command holds (`pcn run`) is left alone, unless `force`:
+    NameInUseError. SupervisorError when its process doesn't end.
     """
     record = records.load(name)
     removed: list[str] = []
     if record and records.is_held(name):
         if record.role != "up" and not force:
             raise records.NameInUseError(
-                f"network {name} belongs to a command that is running (process {record.owner.pid}): "
+                f"network {name} belongs to a command that is running (process "
+                f"{record.owner.pid}): "
                 "end that one, or use --force"
             )
         _end_owner(record)
@@ -127,7 +136,9 @@ def down(name: str, force: bool = False) -> list[str]:
 def _end_owner(record: records.Record) -> None:
     records.end_processes([record.owner], grace_s=STOP_LIMIT_S)
     if record.owner.alive():
-        raise SupervisorError(f"process {record.owner.pid}, which holds network {record.name}, doesn't end")
+        raise SupervisorError(
+            f"process {record.owner.pid}, which holds network {record.name}, doesn't end"
+        )
 
 
 def hold(spec: Spec, progress: Callable[[str], None]) -> None:
@@ -158,8 +169,8 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
         role="up",
         progress=progress,
     ):
-        # `pcn down` waits for it, and the network's programs may take the whole machine. The record says "up" by now:
-        # nothing may fail any more.
+        # `pcn down` waits for it, and the network's programs may take the whole machine. The record
+        # says "up" by now: nothing may fail any more.
         priority.raise_priority(_NICE)
         signals.wait()
 

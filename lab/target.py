@@ -1,7 +1,9 @@
-"""The two live targets behind one interface: how each is started, and what only its own interfaces can do.
+"""The two live targets behind one interface: how each is started, and what only its own interfaces
+can do.
 
-The embedded switch shapes ports in bit/s, delays them, and gives registers over P4Runtime. BMv2 has queue depth and
-rate (packets/s) and registers over Thrift alone, and no delay: that comes from netem where the kernel has it.
+The embedded switch shapes ports in bit/s, delays them, and gives registers over P4Runtime. BMv2 has
+queue depth and rate (packets/s) and registers over Thrift alone, and no delay: that comes from
+netem where the kernel has it.
 """
 
 from __future__ import annotations
@@ -64,16 +66,22 @@ class LaunchSpec:
     seed: int = 1
     nominal_packet_bytes: int = 1058  # what BMv2's packets/s stand for ...
     notification_bytes: int = CNP_BYTES  # ... and in the class of notifications
-    manual_clock: bool = (
-        False  # the embedded switch's time stands (pcn.softswitch.clock), and its ports have no interfaces
+    # the embedded switch's time stands (pcn.softswitch.clock), and its ports have no interfaces
+    manual_clock: bool = False
+    reentry_s: float = (
+        0.0  # with that clock: how long what is resubmitted or recirculated is on its way
     )
-    reentry_s: float = 0.0  # with that clock: how long what is resubmitted or recirculated is on its way
-    tick_ns: int = TICK_NS  # of the clock that the program reads, real time; finer: the embedded switch's alone
+    # of the clock that the program reads, real time; finer: the embedded switch's alone
+    tick_ns: int = TICK_NS
     slack_s: float = 0.0  # real: how late frames may leave, for fewer wake-ups
     late_s: float = 0.0  # real: how late a frame may be, for a report ...
-    place: str | None = None  # ... there, on the network's board (pcn.softswitch.pace); None: nowhere
+    place: str | None = (
+        None  # ... there, on the network's board (pcn.softswitch.pace); None: nowhere
+    )
     generator: PacketGenerator | None = None  # the embedded switch's alone
-    trimming: tuple[tuple[int, ...], Trimming] | None = None  # queues that trim what they refuse; likewise
+    trimming: tuple[tuple[int, ...], Trimming] | None = (
+        None  # queues that trim what they refuse; likewise
+    )
     trace: bool = False  # likewise: each step of each packet, to a file beside its log
     pcap: Path | None = None  # likewise: the folder of all ports' captures
     thrift_port: int | None = None  # likewise: of BMv2's runtime interface
@@ -81,8 +89,9 @@ class LaunchSpec:
 
 @dataclass(frozen=True)
 class Together:
-    """A switch of a process that may have several. Of its ports with links in memory: `links`, to a port of a device of
-    the process, and `process_links`, to another process, with descriptors of memory and bell and the end."""
+    """A switch of a process that may have several. Of its ports with links in memory: `links`, to a
+    port of a device of the process, and `process_links`, to another process, with descriptors of
+    memory and bell and the end."""
 
     spec: LaunchSpec
     namespace_pid: int
@@ -162,10 +171,21 @@ class SoftswitchTarget:
     def _options(self, spec: LaunchSpec) -> list[str]:
         shape: list[str] = []
         for port in spec.ports:
-            shape += ["--rate", f"{port.port}={round(port.rate_bps)}bps", "--delay", f"{port.port}={port.delay_s:.9f}s"]
+            shape += [
+                "--rate",
+                f"{port.port}={round(port.rate_bps)}bps",
+                "--delay",
+                f"{port.port}={port.delay_s:.9f}s",
+            ]
         return [
             *_common(spec),
-            *("--queue-depth", str(spec.queue_depth), *spec.queue_options, "--seed", str(spec.seed)),
+            *(
+                "--queue-depth",
+                str(spec.queue_depth),
+                *spec.queue_options,
+                "--seed",
+                str(spec.seed),
+            ),
             *_generator(spec),
             *_trimming(spec),
             *(("--pcap", str(spec.pcap)) if spec.pcap is not None else ()),
@@ -173,7 +193,11 @@ class SoftswitchTarget:
             *(("--tick", f"{spec.tick_ns}ns") if spec.tick_ns != TICK_NS else ()),
             *(("--slack", f"{spec.slack_s:.9f}s") if spec.slack_s else ()),
             *(("--pace", f"{spec.late_s:.9f}s@{spec.place}") if spec.place else ()),
-            *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}s") if spec.manual_clock else ()),
+            *(
+                ("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}s")
+                if spec.manual_clock
+                else ()
+            ),
             *shape,
             *("--", *_target_options(spec)),
         ]
@@ -206,14 +230,18 @@ class Bmv2Target:
     def require(self) -> None:
         extras.require("bmv2")
         if shutil.which(BMV2) is None:
-            raise TargetError(f"target bmv2: {BMV2} is not installed, or not on PATH; `pcn doctor` shows how to get it")
+            raise TargetError(
+                f"target bmv2: {BMV2} is not installed, or not on PATH; `pcn doctor` shows how to "
+                "get it"
+            )
 
     def command(self, spec: LaunchSpec) -> list[str]:
         if spec.manual_clock:
             raise TargetError("BMv2 has no manual clock: the embedded switch alone has one")
         if spec.generator is not None:
             raise TargetError(
-                "BMv2 has no packet generator: take --target softswitch, or QCN at inputs with keep_alive=1, which "
+                "BMv2 has no packet generator: take --target softswitch, or QCN at inputs with "
+                "keep_alive=1, which "
                 "samples what departs"
             )
         if spec.trimming is not None:
@@ -227,8 +255,8 @@ class Bmv2Target:
         ]
 
     def mtu(self, needed: int) -> int:
-        """Just enough. libpcap cuts its receive ring, 2 MB, into slots of the MTU: at 9216 B it would hold 128
-        packets, and a burst would be lost before BMv2 sees it."""
+        """Just enough. libpcap cuts its receive ring, 2 MB, into slots of the MTU: at 9216 B it
+        would hold 128 packets, and a burst would be lost before BMv2 sees it."""
         return needed
 
     def ready(self, namespace_pid: int) -> bool:
@@ -242,17 +270,22 @@ class Bmv2Target:
         return True
 
     def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
-        """Queue depth and rate of each port. The rate is in packets: of the nominal size, in the class of notifications
-        of a CNP's, or an acknowledgement of each packet would wait for a line as long as its packet's. The internal
-        port has no rate, but a burst of PFC frames to be must fit into it too."""
+        """Queue depth and rate of each port. The rate is in packets: of the nominal size, in the
+        class of notifications of a CNP's, or an acknowledgement of each packet would wait for a
+        line as long as its packet's. The internal port has no rate, but a burst of PFC frames to be
+        must fit into it too."""
         from pcn.lab.thrift import Bmv2Thrift
 
         with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
             thrift.set_queue_depth(RECIRCULATION_PORT, spec.queue_depth)
             for port in spec.ports:
                 thrift.set_queue_depth(port.port, spec.queue_depth)
-                thrift.set_queue_rate(port.port, round(port.rate_bps / (8 * spec.nominal_packet_bytes)))
-                thrift.set_class_rate(port.port, CONTROL_CLASS, round(port.rate_bps / (8 * spec.notification_bytes)))
+                thrift.set_queue_rate(
+                    port.port, round(port.rate_bps / (8 * spec.nominal_packet_bytes))
+                )
+                thrift.set_class_rate(
+                    port.port, CONTROL_CLASS, round(port.rate_bps / (8 * spec.notification_bytes))
+                )
 
     def registers(self, namespace_pid: int) -> RegisterAccess | None:
         from pcn.lab.thrift import Bmv2Thrift
@@ -260,9 +293,9 @@ class Bmv2Target:
         return Bmv2Thrift.connect(namespace_pid, THRIFT_PORT)
 
     def before_down(self, namespace_pid: int, port: int) -> None:
-        """Takes the port out. The thread that receives from all ports would otherwise wait in libpcap for the next
-        frame of the interface that went down; two switches whose link comes up again would wait for each other without
-        end."""
+        """Takes the port out. The thread that receives from all ports would otherwise wait in
+        libpcap for the next frame of the interface that went down; two switches whose link comes up
+        again would wait for each other without end."""
         from pcn.lab.thrift import Bmv2Thrift
 
         with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
@@ -310,8 +343,8 @@ def _target_options(spec: LaunchSpec) -> list[str]:
 
 
 def tick_ns(where: Target, tick_s: float, dilation: float) -> int:
-    """Returns the tick of a switch's clock in real time, whole ns: of `tick_s` in nominal time, or what the target
-    has."""
+    """Returns the tick of a switch's clock in real time, whole ns: of `tick_s` in nominal time, or
+    what the target has."""
     return min(max(int(tick_s * dilation * 1e9 * (1 + 1e-9)), where.least_tick_ns), TICK_NS)
 
 

@@ -1,5 +1,5 @@
-"""BMv2's Thrift server: registers, queue depth and rate, ports that come and go. The calls are those of
-softswitch/thrift/bmv2.thrift.
+"""BMv2's Thrift server: registers, queue depth and rate, ports that come and go. The calls are
+those of softswitch/thrift/bmv2.thrift.
 
 The server listens on the loopback of its switch's network namespace.
 """
@@ -36,7 +36,9 @@ class Bmv2Thrift:
         self._name = name
         self._transport = transports.TBufferedTransport(transports.TSocket(sock=connection))
         protocol = protocols.TBinaryProtocol(self._transport)
-        self._standard: Any = TClient(types.Standard, protocols.TMultiplexedProtocol(protocol, "standard"))
+        self._standard: Any = TClient(
+            types.Standard, protocols.TMultiplexedProtocol(protocol, "standard")
+        )
         self._simple_switch: Any = TClient(
             types.SimpleSwitch, protocols.TMultiplexedProtocol(protocol, "simple_switch")
         )
@@ -44,21 +46,28 @@ class Bmv2Thrift:
     @classmethod
     def connect(cls, namespace_pid: int, port: int, name: str = "bmv2") -> Bmv2Thrift:
         """Connects to 127.0.0.1:port as it is in the namespace of a process."""
-        connection = in_namespace(namespace_pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+        connection = in_namespace(
+            namespace_pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        )
         try:
             connection.settimeout(_CALL_LIMIT_S)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.connect(("127.0.0.1", port))
         except OSError as error:
             connection.close()
-            raise SwitchError(f"{name}: no Thrift server answers at port {port} of its namespace: {error}") from None
+            raise SwitchError(
+                f"{name}: no Thrift server answers at port {port} of its namespace: {error}"
+            ) from None
         return cls(name, connection)
 
     def __enter__(self) -> Bmv2Thrift:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -66,10 +75,15 @@ class Bmv2Thrift:
         self._transport.close()
 
     def read(self, name: str, index: int) -> int:
-        return int(self._call(f"reading {name}[{index}]", self._standard.bm_register_read, name, index))
+        return int(
+            self._call(f"reading {name}[{index}]", self._standard.bm_register_read, name, index)
+        )
 
     def read_all(self, name: str) -> list[int]:
-        return [int(cell) for cell in self._call(f"reading {name}", self._standard.bm_register_read_all, name)]
+        return [
+            int(cell)
+            for cell in self._call(f"reading {name}", self._standard.bm_register_read_all, name)
+        ]
 
     def _call(self, what: str, method: Any, *arguments: Any) -> Any:
         try:
@@ -78,24 +92,43 @@ class Bmv2Thrift:
             raise SwitchError(f"{self._name}: {what} over Thrift failed: {error!r}") from None
 
     def set_queue_depth(self, port: int, packets: int) -> None:
-        self._set(f"depth of port {port}", partial(self._simple_switch.set_egress_queue_depth, port), packets)
+        self._set(
+            f"depth of port {port}",
+            partial(self._simple_switch.set_egress_queue_depth, port),
+            packets,
+        )
 
     def set_queue_rate(self, port: int, packets_per_second: int) -> None:
         """Sets the rate of each of a port's queues."""
-        self._set(f"rate of port {port}", partial(self._simple_switch.set_egress_queue_rate, port), packets_per_second)
+        self._set(
+            f"rate of port {port}",
+            partial(self._simple_switch.set_egress_queue_rate, port),
+            packets_per_second,
+        )
 
     def set_class_rate(self, port: int, traffic_class: int, packets_per_second: int) -> None:
         """Sets the rate of one class's queue."""
         method = self._simple_switch.set_egress_priority_queue_rate
         self._set(
-            f"rate of port {port} class {traffic_class}", partial(method, port, traffic_class), packets_per_second
+            f"rate of port {port} class {traffic_class}",
+            partial(method, port, traffic_class),
+            packets_per_second,
         )
 
     def ports(self) -> set[int]:
-        return {found.port_num for found in self._port("reading the ports", self._standard.bm_dev_mgr_show_ports)}
+        return {
+            found.port_num
+            for found in self._port("reading the ports", self._standard.bm_dev_mgr_show_ports)
+        }
 
     def add_port(self, port: int, interface: str) -> None:
-        self._port(f"adding port {port} ({interface})", self._standard.bm_dev_mgr_add_port, interface, port, "")
+        self._port(
+            f"adding port {port} ({interface})",
+            self._standard.bm_dev_mgr_add_port,
+            interface,
+            port,
+            "",
+        )
 
     def remove_port(self, port: int) -> None:
         self._port(f"removing port {port}", self._standard.bm_dev_mgr_remove_port, port)

@@ -3,8 +3,9 @@
     python lint/names.py            fails where the share is above LIMIT
     python lint/names.py FILE...    prints them, by file and line
 
-A name is bound by an assignment, a loop, a `with`, a comprehension, as an argument, a function or a class. The noun of
-the field takes the place of a vague one (`flow`, `port`, `entry`), never another empty word.
+A name is bound by an assignment, a loop, a `with`, a comprehension, as an argument, a function or a
+class. The noun of the field takes the place of a vague one (`flow`, `port`, `entry`), never another
+empty word.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def main(arguments: list[str]) -> int:
         return 0
     most = ", ".join(f"{name} {count}" for name, count in which.most_common(5))
     print(
-        f"{vague} of {total} names are vague ({vague / total:.2%}, at most {LIMIT:.2%}): {most}. Write the noun of the "
+        f"{vague} of {total} names are vague ({vague / total:.2%}, at most {LIMIT:.2%}): {most}. "
+        "Write the noun of the "
         "field; `python lint/names.py FILE` prints where they are",
         file=sys.stderr,
     )

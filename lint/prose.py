@@ -1,9 +1,10 @@
-"""Finds words that lint/words.txt lists: in pages, docstrings, texts that the program prints, and names of tests.
+"""Finds words that lint/words.txt lists: in pages, docstrings, texts that the program prints, and
+names of tests.
 
     python lint/prose.py [FILE ...]     without FILE: all of git's
 
-A docstring of a function that returns something begins with a verb, too; a property's names what it is. Code, in
-backticks or fenced, isn't prose.
+A docstring of a function that returns something begins with a verb, too; a property's names what it
+is. Code, in backticks or fenced, isn't prose.
 """
 
 from __future__ import annotations
@@ -19,15 +20,30 @@ from typing import NamedTuple
 
 LINT = Path(__file__).resolve().parent
 ROOT = LINT.parent
-# Compiler output, the licence, the record of what was, and the linter's own test, which has listed words.
-LEFT_OUT = ("p4src/compiled/", "LICENSE", "CHANGELOG.md", "tests/test_prose.py")
+# Compiler output, the licence, the record of what was, and the linter's own test, which has listed
+# words.
+LEFT_OUT = (
+    "p4src/compiled/",
+    "LICENSE",
+    "CHANGELOG.md",
+    "tests/test_prose.py",
+    "tests/test_names.py",
+)
 NO_VERB = {
-    "A", "All", "An", "As", "At", "Both", "By", "Each", "Every", "Everything", "For", "From", "How", "In", "Its",
-    "Likewise", "Nothing", "Of", "On", "One", "Return", "The", "These", "This", "Those", "To", "Until", "What", "When",
+    "A", "All", "An", "As", "At", "Both", "By", "Each", "Every", "Everything", "For", "From", "How",
+    (
+        "In"
+    ), "Its",
+    "Likewise", "Nothing", "Of", "On", "One", "Return", "The", "These", "This", "Those", "To", (
+        "Until"
+    ), "What", "When",
     "Where", "Whether", "Which", "While", "Whose", "With", "Without", "Yield",
 }  # fmt: skip
 """First words of a docstring that begins with no verb, or with one that gives an order."""
-WITH_VERBS = ("base/", "bench/", "controller/", "experiments/", "hosts/", "lab/", "lint/", "p4net/", "p4src/", "pcn/",
+WITH_VERBS = ("base/", "bench/", "controller/", "experiments/", "hosts/", "lab/", "lint/", "p4net/",
+(
+    "p4src/"
+), "pcn/",
               "softswitch/", "topologies/", "virtualnet/")  # fmt: skip
 _CODE = re.compile(r"```.*?```|``.*?``|`[^`\n]*`", re.DOTALL)
 
@@ -76,9 +92,16 @@ def _without_code(text: str) -> str:
 def verbless(name: str, nodes: Sequence[ast.AST]) -> Iterator[Finding]:
     """Yields a module's docstrings without a verb in front, of functions that return something."""
     for node in nodes if name.startswith(WITH_VERBS) else ():
-        if not isinstance(node, ast.FunctionDef) or node.returns is None or ast.unparse(node.returns) == "None":
+        if (
+            not isinstance(node, ast.FunctionDef)
+            or node.returns is None
+            or ast.unparse(node.returns) == "None"
+        ):
             continue
-        if any(ast.unparse(one).rpartition(".")[2] in ("property", "cached_property") for one in node.decorator_list):
+        if any(
+            ast.unparse(one).rpartition(".")[2] in ("property", "cached_property")
+            for one in node.decorator_list
+        ):
             continue
         first = (ast.get_docstring(node) or "Returns").split()[0].rstrip(",:;")
         if first in NO_VERB:
@@ -92,23 +115,37 @@ def findings(name: str, text: str, listed: Sequence[Word]) -> list[Finding]:
     for first, part in prose(nodes) if nodes else [(1, _without_code(text))]:
         for word in listed:
             for match in word.pattern.finditer(part):
-                found.append(Finding(name, first + part.count("\n", 0, match.start()), match[0], word.instead))
+                found.append(
+                    Finding(
+                        name, first + part.count("\n", 0, match.start()), match[0], word.instead
+                    )
+                )
     return sorted(found)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints findings. 0: there are none."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", metavar="FILE", help="files to read (default: all of git's)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="files to read (default: all of git's)"
+    )
     listed = words()
-    found = [one for name in parser.parse_args(arguments).files or _tracked() for one in _of_file(name, listed)]
+    found = [
+        one
+        for name in parser.parse_args(arguments).files or _tracked()
+        for one in _of_file(name, listed)
+    ]
     for finding in found:
         print(f"{finding.file}:{finding.line}: {finding.text!r}: {finding.instead}")
     return int(bool(found))
 
 
 def _tracked() -> list[str]:
-    listed = subprocess.run(["git", "ls-files", "*.md", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "*.md", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return [name for name in listed.stdout.splitlines() if not name.startswith(LEFT_OUT)]
 
 

@@ -1,6 +1,7 @@
 """Lists what users may rely on, by docs/stability.md: `python lint/public.py > lint/public.txt`.
 
-A line is a name in `pcn`, an argument or option of a command, an entry of summary.json, or a file format."""
+A line is a name in `pcn`, an argument or option of a command, an entry of summary.json, or a file
+format."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def _options(words: str, command: click.Command) -> Iterator[str]:
         if isinstance(one, click.Option) and one.hidden:  # -v and --debug, which are listed once
             continue
         names = (
-            sorted({*one.opts, *one.secondary_opts}) if isinstance(one, click.Option) else [one.make_metavar(_context)]
+            sorted({*one.opts, *one.secondary_opts})
+            if isinstance(one, click.Option)
+            else [one.make_metavar(_context)]
         )
         yield from (f"command {words} {name}" for name in names)
     if isinstance(command, click.Group):

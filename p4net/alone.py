@@ -1,4 +1,5 @@
-"""A program without a network: one switch and its hosts, or a topology by name, all of whose switches run it."""
+"""A program without a network: one switch and its hosts, or a topology by name, all of whose
+switches run it."""
 
 from __future__ import annotations
 
@@ -27,13 +28,16 @@ def network_at(
     topology: str | None = None,
     hosts: int | None = None,
 ) -> P4Network:
-    """Returns the network of an exercise's folder or of a file, as `read_exercise`; of a program, x.p4 or the x.json
-    that p4c made, one that runs it: one switch, s1, with h1 at port 1 and so on (`hosts`, 2 of them), or a `topology`
-    by its reference. Hosts are in 10.0.0.0/16, and have entries for each other's MACs. `rate_bps`: of links of the one
-    switch in virtual time. Raises LabError."""
+    """Returns the network of an exercise's folder or of a file, as `read_exercise`; of a program,
+    x.p4 or the x.json that p4c made, one that runs it: one switch, s1, with h1 at port 1 and so on
+    (`hosts`, 2 of them), or a `topology` by its reference. Hosts are in 10.0.0.0/16, and have
+    entries for each other's MACs. `rate_bps`: of links of the one switch in virtual time. Raises
+    LabError."""
     if not _is_program(place):
         if topology is not None or hosts is not None:
-            raise P4NetError(f"{place}: it has a network: --topology and --hosts are for a program alone")
+            raise P4NetError(
+                f"{place}: it has a network: --topology and --hosts are for a program alone"
+            )
         return read_exercise(place, program, rate_bps)
     if program is not None:
         raise P4NetError(f"{place} is a program: --program is for a network's file or folder")
@@ -44,7 +48,9 @@ def network_at(
     return P4Network(
         made,
         {switch.name: ran for switch in made.switches},
-        _hosts(made) if len(made.hosts) <= MOST_HOSTS else {host.name: P4Host(16) for host in made.hosts},
+        _hosts(made)
+        if len(made.hosts) <= MOST_HOSTS
+        else {host.name: P4Host(16) for host in made.hosts},
         frozenset(made.links) if topology is None else frozenset(),
     )
 
@@ -64,7 +70,10 @@ def _star(name: str, hosts: int, rate_bps: float) -> Topology:
     if not 1 <= hosts <= MOST_HOSTS:
         raise P4NetError(f"{hosts} hosts: from 1 to {MOST_HOSTS} are possible at one switch")
     names = [f"h{number}" for number in range(1, hosts + 1)]
-    links = [Link(Endpoint(host, 0), Endpoint("s1", port), rate_bps, 0.0) for port, host in enumerate(names, start=1)]
+    links = [
+        Link(Endpoint(host, 0), Endpoint("s1", port), rate_bps, 0.0)
+        for port, host in enumerate(names, start=1)
+    ]
     return Topology(naming.network_name(name), make_hosts(names), (Switch("s1", 0),), tuple(links))
 
 
@@ -72,12 +81,17 @@ def _named(reference: str) -> Topology:
     from pcn.topologies.found import find_topology  # late: it reads what installed packages have
 
     made = find_topology(reference).build()
-    return replace(made, switches=tuple(replace(one, device_id=number) for number, one in enumerate(made.switches)))
+    return replace(
+        made,
+        switches=tuple(replace(one, device_id=number) for number, one in enumerate(made.switches)),
+    )
 
 
 def _hosts(made: Topology) -> dict[str, P4Host]:
     """Returns hosts with an entry for each other: few programs forward ARP's broadcasts."""
     return {
-        host.name: P4Host(16, tuple(f"arp -s {one.ip} {one.mac}" for one in made.hosts if one.name != host.name))
+        host.name: P4Host(
+            16, tuple(f"arp -s {one.ip} {one.mac}" for one in made.hosts if one.name != host.name)
+        )
         for host in made.hosts
     }

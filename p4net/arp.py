@@ -1,8 +1,8 @@
-"""ARP in virtual time (RFC 826): a host without a static entry requests the MAC of a next hop, and what it sends there
-waits for the answer, as in Linux. Hosts answer for their own address alone.
+"""ARP in virtual time (RFC 826): a host without a static entry requests the MAC of a next hop, and
+what it sends there waits for the answer, as in Linux. Hosts answer for their own address alone.
 
-A host sends three requests, a second apart; then what waits is lost, and the next frame begins anew. Of what waits
-for an address, 101 frames are kept, the latest. Answers hold for the whole run.
+A host sends three requests, a second apart; then what waits is lost, and the next frame begins
+anew. Of what waits for an address, 101 frames are kept, the latest. Answers hold for the whole run.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Arp:
         self._answering = False
 
     def send(self, host: str, time_s: float, dst: str, frame: bytes) -> None:
-        """Sends a frame to the host or the IPv4 address `dst` at a time, with its next hop's MAC. Raises LabError."""
+        """Sends a frame to the host or the IPv4 address `dst` at a time, with its next hop's MAC.
+        Raises LabError."""
         hop, mac = self._next_hop(host, dst)
         if mac is not None:
             self._network.send(host, time_s, mac + frame[6:])
@@ -122,7 +123,9 @@ class Arp:
         entry.tries += 1
         entry.requests += 1
         own = self._network.topology.host(host)
-        message = _message(_REQUEST, _bytes(own.mac), IPv4Address(own.ip).packed, _NOBODY, hop.packed)
+        message = _message(
+            _REQUEST, _bytes(own.mac), IPv4Address(own.ip).packed, _NOBODY, hop.packed
+        )
         self._network.send(host, now_s, _ALL + _bytes(own.mac) + ARP + message)
         self._network.at(now_s + EVERY_S, partial(self._request, host, hop, entry))
 

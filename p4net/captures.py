@@ -11,15 +11,19 @@ from pcn.topologies.model import Endpoint
 
 
 def capture_ports(network: VirtualP4, folder: Path) -> list[Path]:
-    """Writes the frames that go out of each port of a switch, from now on, to SWITCH-ethPORT_out.pcap, and those that
-    come in to _in.pcap: of a link between switches a link to the other end's _out.pcap. Time stamps are those at which
-    frames have left. Older files of these names are replaced. Returns the files. Raises LabError."""
+    """Writes the frames that go out of each port of a switch, from now on, to
+    SWITCH-ethPORT_out.pcap, and those that come in to _in.pcap: of a link between switches a link
+    to the other end's _out.pcap. Time stamps are those at which frames have left. Older files of
+    these names are replaced. Returns the files. Raises LabError."""
     files = []
     try:
         with private.held(folder, private.PUBLIC) as held:
             for switch in network.topology.switches:
                 for port in network.topology.ports(switch.name):
-                    here, peer = Endpoint(switch.name, port), network.topology.peer(switch.name, port)
+                    here, peer = (
+                        Endpoint(switch.name, port),
+                        network.topology.peer(switch.name, port),
+                    )
                     out, into = (folder / f"{here.interface}_{way}.pcap" for way in ("out", "in"))
                     for path in (out, into):
                         (held / path.name).unlink(missing_ok=True)

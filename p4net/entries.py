@@ -1,7 +1,9 @@
-"""Giving a switch its entries: files in their order, and what of command files the switch or its program refuses.
+"""Giving a switch its entries: files in their order, and what of command files the switch or its
+program refuses.
 
-simple_switch_CLI prints a complaint about such a command and goes on; so does a run that isn't strict. Runtime JSON and
-P4Runtime's text form are refused whole, as the tutorials' script refuses them.
+simple_switch_CLI prints a complaint about such a command and goes on; so does a run that isn't
+strict. Runtime JSON and P4Runtime's text form are refused whole, as the tutorials' script refuses
+them.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from pcn.p4net.steps import Entries, Queue, Step, carry_out
 
 @dataclass
 class Written:
-    """What came of entries: `lines` that were read, how many `commands` command files have, and a `complaint` for each
-    that failed, with its file and line."""
+    """What came of entries: `lines` that were read, how many `commands` command files have, and a
+    `complaint` for each that failed, with its file and line."""
 
     lines: list[str] = field(default_factory=list)
     commands: int = 0
@@ -28,10 +30,14 @@ class Written:
 
 
 def write(
-    switch: ControlPlane, entries: Iterable[Entries], set_queue: Callable[[Queue], None], *, strict: bool
+    switch: ControlPlane,
+    entries: Iterable[Entries],
+    set_queue: Callable[[Queue], None],
+    *,
+    strict: bool,
 ) -> Written:
-    """Gives a switch its entries. Raises P4NetError with the place of what can't be carried out; of commands only where
-    it is `strict`."""
+    """Gives a switch its entries. Raises P4NetError with the place of what can't be carried out; of
+    commands only where it is `strict`."""
     written = Written()
     for source in entries:
         if not isinstance(source, Commands):
@@ -52,9 +58,14 @@ def write(
 
 
 def queues(entries: Iterable[Entries], schema: P4Schema, *, strict: bool) -> list[Queue]:
-    """Returns the settings of queues in entries, before there is a switch. Raises P4NetError as `write`, for what the
-    files alone show."""
-    return [step for source in entries for step in _steps(source, schema, strict) if isinstance(step, Queue)]
+    """Returns the settings of queues in entries, before there is a switch. Raises P4NetError as
+    `write`, for what the files alone show."""
+    return [
+        step
+        for source in entries
+        for step in _steps(source, schema, strict)
+        if isinstance(step, Queue)
+    ]
 
 
 def _steps(source: Entries, schema: P4Schema, strict: bool) -> Iterator[Step]:
@@ -69,4 +80,8 @@ def failed(written: Iterable[Written]) -> str:
     """Returns how many commands failed, for people; empty: none."""
     every = list(written)
     complaints = sum(len(one.complaints) for one in every)
-    return f"{complaints} of {sum(one.commands for one in every)} commands failed" if complaints else ""
+    return (
+        f"{complaints} of {sum(one.commands for one in every)} commands failed"
+        if complaints
+        else ""
+    )

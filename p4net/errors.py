@@ -6,4 +6,5 @@ from pcn.topologies.errors import LabError
 
 
 class P4NetError(LabError):
-    """A network, or a file of one, that can't be used: the text names the file, its line, and the way out."""
+    """A network, or a file of one, that can't be used: the text names the file, its line, and the
+    way out."""

@@ -1,8 +1,9 @@
 """The neighbours that a host's kernel would have: to which MAC a frame for an address goes.
 
-`commands` of a topology.json configure it live: `arp -s`, `ip neigh`, `route add`, `ip route add`. `mac_of` takes the
-MAC of a static entry, or of the host with this address, so that frames can be made without a network that runs; hosts
-that send in virtual time request it by ARP instead (p4net/arp.py).
+`commands` of a topology.json configure it live: `arp -s`, `ip neigh`, `route add`, `ip route add`.
+`mac_of` takes the MAC of a static entry, or of the host with this address, so that frames can be
+made without a network that runs; hosts that send in virtual time request it by ARP instead
+(p4net/arp.py).
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def address_of(network: P4Network, target: str) -> IPv4Address:
 
 
 def group_mac(address: IPv4Address) -> str | None:
-    """Returns the MAC of a multicast group (RFC 1112) or of all hosts; None: the address is a host's."""
+    """Returns the MAC of a multicast group (RFC 1112) or of all hosts; None: the address is a
+    host's."""
     if address == _LIMITED_BROADCAST:
         return "ff:ff:ff:ff:ff:ff"
     if not address.is_multicast:
@@ -50,29 +52,35 @@ class Neighbours:
     macs: dict[IPv4Address, str] = field(default_factory=dict)
 
     def next_hop(self, address: IPv4Address) -> IPv4Address:
-        """Returns the address whose MAC a frame needs: by the longest prefix, or a group's. Raises P4NetError without a
-        route."""
+        """Returns the address whose MAC a frame needs: by the longest prefix, or a group's. Raises
+        P4NetError without a route."""
         if group_mac(address) is not None:
             return address
-        found = [(prefix.prefixlen, hop) for prefix, hop in self.routes.items() if address in prefix]
+        found = [
+            (prefix.prefixlen, hop) for prefix, hop in self.routes.items() if address in prefix
+        ]
         if address in self.own:
             found.append((self.own.prefixlen, None))
         if not found:
-            raise P4NetError(f"{self.host} has no route to {address}: its commands lack a default route")
+            raise P4NetError(
+                f"{self.host} has no route to {address}: its commands lack a default route"
+            )
         hop = max(found, key=lambda one: one[0])[1]
         return address if hop is None else hop
 
 
 def neighbours(network: P4Network, host: str) -> Neighbours:
-    """Returns a host's, from its address and commands; other commands have no effect on them. Raises P4NetError for one
-    of the four that can't be read."""
+    """Returns a host's, from its address and commands; other commands have no effect on them.
+    Raises P4NetError for one of the four that can't be read."""
     one, settings = network.topology.host(host), network.host(host)
     found = Neighbours(host, IPv4Network(f"{one.ip}/{settings.prefix}", strict=False))
     for command in settings.commands:
         try:
             _read(found, shlex.split(command))
         except (ValueError, IndexError, StopIteration) as error:
-            raise P4NetError(f"{host}: command {command!r} isn't understood ({error or 'a word is missing'})") from None
+            raise P4NetError(
+                f"{host}: command {command!r} isn't understood ({error or 'a word is missing'})"
+            ) from None
     return found
 
 
@@ -87,7 +95,10 @@ def mac_of(network: P4Network, host: str, address: str) -> str:
     for other in network.topology.hosts:
         if other.ip == str(hop):
             return other.mac
-    raise P4NetError(f"{host} has no MAC of {hop}, its next hop to {address}: add `arp -s {hop} MAC` to its commands")
+    raise P4NetError(
+        f"{host} has no MAC of {hop}, its next hop to {address}: add `arp -s {hop} MAC` to its "
+        "commands"
+    )
 
 
 def _read(found: Neighbours, words: Sequence[str]) -> None:
@@ -95,7 +106,13 @@ def _read(found: Neighbours, words: Sequence[str]) -> None:
         case ["arp", *rest] if "-s" in rest:
             at = rest.index("-s")
             _neighbour(found, rest[at + 1], rest[at + 2])
-        case ["ip", "neigh" | "neighbor" | "neighbour" | "n", "add" | "replace" | "change", address, *rest]:
+        case [
+            "ip",
+            "neigh" | "neighbor" | "neighbour" | "n",
+            "add" | "replace" | "change",
+            address,
+            *rest,
+        ]:
             _neighbour(found, address, rest[rest.index("lladdr") + 1])
         case ["route", "add", *rest]:
             _route(found, rest)

@@ -17,11 +17,12 @@ NO_MAC = "00:00:00:00:00:00"
 
 
 def ipv4(
-    network: P4Network, src: str, dst: str, payload: bytes, *, protocol: int, tos: int = 0, ttl: int = 64,
+    network: P4Network, src: str, dst: str, payload: bytes, *, protocol: int, tos: int = 0,
+    ttl: int = 64,
     mac: str | None = None,
 ) -> bytes:  # fmt: skip
-    """Returns a frame from a host to a host or an IPv4 address. `mac`: its destination; None: the next hop's, as
-    `mac_of` has it without ARP. `tos`: DSCP and ECN. Raises LabError."""
+    """Returns a frame from a host to a host or an IPv4 address. `mac`: its destination; None: the
+    next hop's, as `mac_of` has it without ARP. `tos`: DSCP and ECN. Raises LabError."""
     source, target = network.topology.host(src), address_of(network, dst)
     header = struct.pack(
         ">BBHHHBBH4s4s", 0x45, tos, 20 + len(payload), 0, 0x4000, ttl, protocol, 0,
@@ -34,16 +35,29 @@ def ipv4(
 
 
 def udp(
-    network: P4Network, src: str, dst: str, payload: bytes = b"", *, sport: int = 49152, dport: int = 9, tos: int = 0,
+    network: P4Network, src: str, dst: str, payload: bytes = b"", *, sport: int = 49152,
+    dport: int = 9, tos: int = 0,
     ttl: int = 64, mac: str | None = None,
 ) -> bytes:  # fmt: skip
-    """Returns a UDP datagram from a host to a host or an IPv4 address, with its checksum; `mac` as of `ipv4`. Raises
-    LabError."""
+    """Returns a UDP datagram from a host to a host or an IPv4 address, with its checksum; `mac` as
+    of `ipv4`. Raises LabError."""
     addresses = IPv4Address(network.topology.host(src).ip).packed + address_of(network, dst).packed
     length = 8 + len(payload)
     start = struct.pack(">HHH", sport, dport, length)
-    found = checksum(addresses + struct.pack(">BBH", 0, UDP, length) + start + b"\0\0" + payload) or 0xFFFF
-    return ipv4(network, src, dst, start + struct.pack(">H", found) + payload, protocol=UDP, tos=tos, ttl=ttl, mac=mac)
+    found = (
+        checksum(addresses + struct.pack(">BBH", 0, UDP, length) + start + b"\0\0" + payload)
+        or 0xFFFF
+    )
+    return ipv4(
+        network,
+        src,
+        dst,
+        start + struct.pack(">H", found) + payload,
+        protocol=UDP,
+        tos=tos,
+        ttl=ttl,
+        mac=mac,
+    )
 
 
 def checksum(data: bytes) -> int:

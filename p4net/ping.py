@@ -1,4 +1,5 @@
-"""Ping in virtual time: echo requests of ICMP (RFC 792), which the pinged host answers as its kernel would.
+"""Ping in virtual time: echo requests of ICMP (RFC 792), which the pinged host answers as its
+kernel would.
 
 with VirtualP4(read_exercise(Path("examples/router"))) as network:
     sent = ping(network, "h1", "h3", count=3)
@@ -37,7 +38,9 @@ class Ping:
 
     def send(self, time_s: float, length: int) -> None:
         """Sends the next request, a frame of `length` bytes, at that time."""
-        frame = self._frame(self.src, self.dst, _REQUEST, len(self.sent_s), bytes(length - LEAST_BYTES))
+        frame = self._frame(
+            self.src, self.dst, _REQUEST, len(self.sent_s), bytes(length - LEAST_BYTES)
+        )
         self._network.arp.send(self.src, time_s, self.dst, frame)
         self.sent_s.append(time_s)
 
@@ -45,7 +48,12 @@ class Ping:
         """Returns hosts, counts, and round-trip times in seconds (None: none)."""
         times = self.round_trips_s.values()
         found = (min(times), sum(times) / len(times), max(times)) if times else (None, None, None)
-        counts = {"from": self.src, "to": self.dst, "requests": len(self.sent_s), "answers": len(times)}
+        counts = {
+            "from": self.src,
+            "to": self.dst,
+            "requests": len(self.sent_s),
+            "answers": len(times),
+        }
         return counts | dict(zip(("rtt_least_s", "rtt_mean_s", "rtt_most_s"), found, strict=True))
 
     def _frame(self, src: str, dst: str, kind: int, number: int, data: bytes) -> bytes:
@@ -65,7 +73,8 @@ class Ping:
             self.round_trips_s.setdefault(read[0], frame.time_s - self.sent_s[read[0]])
 
     def _read(self, frame: Arrived, host: str, kind: int) -> tuple[int, bytes] | None:
-        """Returns number and data of this ping's message of a kind, if a kernel would take it; else None."""
+        """Returns number and data of this ping's message of a kind, if a kernel would take it; else
+        None."""
         data, one = frame.start, self._network.topology.host(host)
         if (
             len(data) < LEAST_BYTES
@@ -85,11 +94,16 @@ class Ping:
         ):
             return None
         found, code, _, identifier, number = struct.unpack_from(">BBHHH", message)
-        return (number, message[8:]) if (found, code, identifier) == (kind, 0, self._identifier) else None
+        return (
+            (number, message[8:])
+            if (found, code, identifier) == (kind, 0, self._identifier)
+            else None
+        )
 
 
 def ping(
-    network: VirtualP4, src: str, dst: str, *, count: int = 1, every_s: float = 1.0, from_s: float = 0.0,
+    network: VirtualP4, src: str, dst: str, *, count: int = 1, every_s: float = 1.0,
+    from_s: float = 0.0,
     length: int = FRAME_BYTES,
 ) -> Ping:  # fmt: skip
     """Sends `count` echo requests, frames of `length` bytes, `every_s` apart. Raises LabError."""
@@ -97,7 +111,8 @@ def ping(
         raise P4NetError(f"{src}: {count} echo requests: from 1 to {_MOST - 1} are possible")
     if not LEAST_BYTES <= length <= network.frame_bytes or every_s <= 0:
         raise P4NetError(
-            f"{src}: echo requests have {LEAST_BYTES} to {network.frame_bytes} bytes, and some time between"
+            f"{src}: echo requests have {LEAST_BYTES} to {network.frame_bytes} bytes, and some "
+            "time between"
         )
     if src == dst:
         raise P4NetError(f"{src}: a host pings another one")

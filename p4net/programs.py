@@ -15,8 +15,8 @@ BUILD = "build"
 
 @dataclass
 class Programs:
-    """Programs of an exercise's folder. `given`: what the user names, x.p4 or x.json, which goes before one of the
-    folder with the same name, and is the default."""
+    """Programs of an exercise's folder. `given`: what the user names, x.p4 or x.json, which goes
+    before one of the folder with the same name, and is the default."""
 
     folder: Path
     given: Path | None = None
@@ -48,7 +48,9 @@ class Programs:
             stems = stems or sorted(path.stem for path in (self.folder / BUILD).glob("*.json"))
             if len(stems) != 1:
                 found = f"{', '.join(stems)} are there" if stems else "there is none"
-                raise P4NetError(f"{self.folder}: name the switches' program with --program FILE.p4 ({found})")
+                raise P4NetError(
+                    f"{self.folder}: name the switches' program with --program FILE.p4 ({found})"
+                )
             stem = stems[0]
         return self.named(f"{BUILD}/{stem}.json")
 
@@ -61,14 +63,18 @@ class Programs:
             return _read(compiled)
         if is_file(source):
             raise P4NetError(
-                f"{source} isn't compiled: install p4c (package p4lang-p4c, github.com/p4lang/p4c), or compile it "
+                f"{source} isn't compiled: install p4c (package p4lang-p4c, "
+                "github.com/p4lang/p4c), or compile it "
                 f"elsewhere into {compiled}"
             )
-        raise P4NetError(f"neither {compiled} nor {source} exists: name the program with --program FILE.p4")
+        raise P4NetError(
+            f"neither {compiled} nor {source} exists: name the program with --program FILE.p4"
+        )
 
 
 def is_file(path: Path) -> bool:
-    """Returns whether a file is there, of any name: `Path.is_file` raises OSError for one that is too long."""
+    """Returns whether a file is there, of any name: `Path.is_file` raises OSError for one that is
+    too long."""
     try:
         return path.is_file()
     except OSError:
@@ -86,7 +92,10 @@ def _has_compiler() -> bool:
 def _read(path: Path) -> Program:
     """Returns a program of a file, x.p4 or x.json."""
     if path.suffix != ".json" and is_file(path) and not _has_compiler():
-        raise P4NetError(f"{path} isn't compiled: put {p4c.COMPILER} on the PATH, or name the .json that p4c made")
+        raise P4NetError(
+            f"{path} isn't compiled: put {p4c.COMPILER} on the PATH, or name the .json that p4c "
+            "made"
+        )
     try:
         return Program.find(str(path))
     except ProgramError as error:

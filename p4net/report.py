@@ -1,4 +1,5 @@
-"""What a run in virtual time came to: by host, and by port of a switch. Values for tables and JSON."""
+"""What a run in virtual time came to: by host, and by port of a switch. Values for tables and
+JSON."""
 
 from __future__ import annotations
 
@@ -13,22 +14,30 @@ _IPV4, _CE = b"\x08\x00", 3
 
 
 class Queues:
-    """Samples of the queues of all ports of switches, every `every_s` from now on, of which those until `until_s`
-    count."""
+    """Samples of the queues of all ports of switches, every `every_s` from now on, of which those
+    until `until_s` count."""
 
     def __init__(self, network: VirtualP4, every_s: float, until_s: float) -> None:
         self._until_s = until_s
         self._ports = [
-            (switch.name, port) for switch in network.topology.switches for port in network.topology.ports(switch.name)
+            (switch.name, port)
+            for switch in network.topology.switches
+            for port in network.topology.ports(switch.name)
         ]
-        sources = [network.queue_packets(*port, queue) for port in self._ports for queue in range(CLASSES)]
+        sources = [
+            network.queue_packets(*port, queue) for port in self._ports for queue in range(CLASSES)
+        ]
         self._samples = network.sample(every_s, sources)
 
     def by_port(self) -> dict[tuple[str, int], dict[str, float]]:
         """Returns the mean and most packets that waited, of all queues of a port together."""
         values = self._samples.values[self._samples.times_s <= self._until_s]
         packets = values.reshape(len(values), len(self._ports), CLASSES).sum(axis=2)
-        means, most = (packets.mean(axis=0), packets.max(axis=0)) if len(packets) else (packets.sum(axis=0),) * 2
+        means, most = (
+            (packets.mean(axis=0), packets.max(axis=0))
+            if len(packets)
+            else (packets.sum(axis=0),) * 2
+        )
         return {
             port: {"queue_mean_packets": float(means[i]), "queue_most_packets": int(most[i])}
             for i, port in enumerate(self._ports)
@@ -36,8 +45,8 @@ class Queues:
 
 
 def by_host(network: VirtualP4) -> list[dict[str, Any]]:
-    """Returns the frames that were sent and have arrived, those of IPv4 that are marked CE, and delays in seconds:
-    means over all that hosts sent."""
+    """Returns the frames that were sent and have arrived, those of IPv4 that are marked CE, and
+    delays in seconds: means over all that hosts sent."""
     rows = []
     for host in network.topology.hosts:
         found = network.arrivals(host.name)
@@ -45,7 +54,8 @@ def by_host(network: VirtualP4) -> list[dict[str, Any]]:
             {
                 "host": host.name,
                 "sent_frames": sum(
-                    network.link_stats(host.name, port).packets for port in network.topology.ports(host.name)
+                    network.link_stats(host.name, port).packets
+                    for port in network.topology.ports(host.name)
                 ),
                 "received_frames": found.frames,
                 "received_bytes": found.bytes,
@@ -62,8 +72,8 @@ def _is_marked(frame: Arrived) -> bool:
 
 
 def by_port(network: VirtualP4, queues: Queues | None = None) -> list[dict[str, Any]]:
-    """Returns the frames that have left each port of a switch, those that its queues refused, and what waited in them
-    where that was sampled."""
+    """Returns the frames that have left each port of a switch, those that its queues refused, and
+    what waited in them where that was sampled."""
     rows, sampled = [], queues.by_port() if queues is not None else {}
     for switch in network.topology.switches:
         for port in network.topology.ports(switch.name):
@@ -97,9 +107,13 @@ def whole(network: VirtualP4, queues: Queues | None = None) -> Mapping[str, Any]
         "ports": by_port(network, queues),
         "tcp": [connection.summary() for connection in network.connections],
         "pings": [ping.summary() for ping in network.pings],
-        "arp_unanswered": [{"host": host, "address": address} for host, address in network.arp.unanswered()],
+        "arp_unanswered": [
+            {"host": host, "address": address} for host, address in network.arp.unanswered()
+        ],
         "entries_read": {name: one.lines for name, one in network.written.items() if one.lines},
         "commands": sum(one.commands for one in network.written.values()),
         "commands_failed": sum(len(one.complaints) for one in network.written.values()),
-        "complaints": {name: one.complaints for name, one in network.written.items() if one.complaints},
+        "complaints": {
+            name: one.complaints for name, one in network.written.items() if one.complaints
+        },
     }

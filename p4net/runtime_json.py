@@ -1,8 +1,11 @@
-"""Runtime JSON of p4lang/tutorials (utils/p4runtime_lib/simple_controller.py): the entries of one switch.
+"""Runtime JSON of p4lang/tutorials (utils/p4runtime_lib/simple_controller.py): the entries of one
+switch.
 
     {"target": "bmv2", "p4info": "build/basic.p4.p4info.txtpb", "bmv2_json": "build/basic.json",
-     "table_entries": [{"table": "MyIngress.ipv4_lpm", "match": {"hdr.ipv4.dstAddr": ["10.0.1.1", 32]},
-                        "action_name": "MyIngress.ipv4_forward", "action_params": {"dstAddr": ..., "port": 1}}],
+     "table_entries": [{"table": "MyIngress.ipv4_lpm", "match": {"hdr.ipv4.dstAddr": ["10.0.1.1",
+     32]},
+                        "action_name": "MyIngress.ipv4_forward", "action_params": {"dstAddr": ...,
+                        "port": 1}}],
      "multicast_group_entries": [...], "clone_session_entries": [...]}
 
 Paths in it are relative to the folder in which the exercise is run.
@@ -73,8 +76,12 @@ class RuntimeJson:
         """Returns an update for each entry. Raises P4NetError."""
         contents = self._contents
         tables = [(raw, lambda fields: _table_entry(schema, fields)) for raw in contents.tables]
-        groups = [(raw, lambda fields: (p4r.Update.INSERT, _group(fields))) for raw in contents.groups]
-        sessions = [(raw, lambda fields: (p4r.Update.INSERT, _session(fields))) for raw in contents.sessions]
+        groups = [
+            (raw, lambda fields: (p4r.Update.INSERT, _group(fields))) for raw in contents.groups
+        ]
+        sessions = [
+            (raw, lambda fields: (p4r.Update.INSERT, _session(fields))) for raw in contents.sessions
+        ]
         return [self._step(schema, raw, make) for raw, make in (*tables, *groups, *sessions)]
 
     def _step(self, schema: P4Schema, raw: _Raw, make: Callable[[dict[str, Any]], Any]) -> Write:
@@ -165,7 +172,9 @@ def _table_entry(schema: P4Schema, fields: dict[str, Any]) -> tuple[Any, TableEn
     def texts(action: Any) -> dict[str, str]:
         known = [param.name for param in action.params]
         if given.keys() != set(known):
-            raise ValueError(f"{action.name} has the parameters {known or 'none'}, not {list(given) or 'none'}")
+            raise ValueError(
+                f"{action.name} has the parameters {known or 'none'}, not {list(given) or 'none'}"
+            )
         return given  # type: ignore[no-any-return]
 
     name, arguments = values.arguments(schema, table, fields["action_name"], texts)
@@ -174,14 +183,18 @@ def _table_entry(schema: P4Schema, fields: dict[str, Any]) -> tuple[Any, TableEn
         if fields["match"]:
             raise ValueError(f"{table.name}: a default action has no match")
         return p4r.Update.MODIFY, TableEntry(table.name, action=action, is_default_action=True)
-    match = {key: values.field(_match_field(table, key), parts) for key, parts in fields["match"].items()}
+    match = {
+        key: values.field(_match_field(table, key), parts) for key, parts in fields["match"].items()
+    }
     priority = fields["priority"] or 0
     if values.needs_priority(table) and not priority:
         raise ValueError(f"{table.name}: each entry needs a priority above 0, the highest wins")
     if priority and not values.needs_priority(table):
         priority = 0  # the tutorials' controller sends it, and BMv2 ignores it
     table_match = TableMatch({key: value for key, value in match.items() if value is not None})
-    return p4r.Update.INSERT, TableEntry(table.name, match=table_match, action=action, priority=priority)
+    return p4r.Update.INSERT, TableEntry(
+        table.name, match=table_match, action=action, priority=priority
+    )
 
 
 def _match_field(table: P4Table, name: str) -> Any:
@@ -198,7 +211,9 @@ def _group(fields: dict[str, Any]) -> P4MulticastGroupEntry:
 
 def _session(fields: dict[str, Any]) -> P4CloneSessionEntry:
     return P4CloneSessionEntry(
-        fields["clone_session_id"], replicas=fields["replicas"], packet_length_bytes=fields["packet_length_bytes"]
+        fields["clone_session_id"],
+        replicas=fields["replicas"],
+        packet_length_bytes=fields["packet_length_bytes"],
     )
 
 

@@ -1,7 +1,8 @@
 """Traffic by words, as the command line has it: SRC[,DST][,NAME=VALUE ...].
 
 h1,h2                                              a datagram of 60 bytes
-h1,h2,rate=500k,length=1000,times=poisson,tos=1    at random times, 500 kbit/s on average, ECN-capable
+h1,h2,rate=500k,length=1000,times=poisson,tos=1    at random times, 500 kbit/s on average,
+                                                   ECN-capable
 h1,h2,tcp=dctcp,bytes=1MB                          a TCP connection, which reacts to loss and marks
 h1,h2,ping=3,every=100ms                           echo requests of ICMP, which h2 answers
 h1,10.0.0.100,rate=1M                              to any address of IPv4, or a multicast group
@@ -27,7 +28,9 @@ from pcn.topologies.errors import nearest
 
 _KINDS: dict[str, Kind] = {
     "rate": "rate", "length": "count", "from": "time", "until": "time", "on": "time", "off": "time",
-    "bytes": "size", "ecn": "count", "tos": "count", "sport": "count", "dport": "count", "ttl": "count",
+    "bytes": "size", "ecn": "count", "tos": "count", "sport": "count", "dport": "count", "ttl": (
+        "count"
+    ),
     "ping": "count", "every": "time",
 }  # fmt: skip
 TIMES = ("equal", "poisson", "bursts")
@@ -58,7 +61,10 @@ class Source:
     def start(self, network: VirtualP4, until_s: float, seed: int) -> None:
         """Gives the network what it sends until `until_s`. Raises LabError."""
         host = network.topology.host(self.src).name
-        from_s, end_s = self.values.get("from", 0.0), min(self.values.get("until", until_s), until_s)
+        from_s, end_s = (
+            self.values.get("from", 0.0),
+            min(self.values.get("until", until_s), until_s),
+        )
         if "pcap" in self.values:
             found = traffic.capture(Path(self.values["pcap"]))
             times = found.times_s + from_s
@@ -90,11 +96,15 @@ class Source:
     def _require_room(self, network: VirtualP4, length: int) -> None:
         if length > network.frame_bytes:
             way = "" if network.frame_bytes >= JUMBO_BYTES else f"; --jumbo allows {JUMBO_BYTES}"
-            raise P4NetError(f"{self.text}: a frame of {length} bytes: {network.frame_bytes} is the most{way}")
+            raise P4NetError(
+                f"{self.text}: a frame of {length} bytes: {network.frame_bytes} is the most{way}"
+            )
 
     def _connect(self, network: VirtualP4, from_s: float, end_s: float) -> None:
         assert self.dst is not None
-        ports = {name: self.values[name] for name in ("sport", "dport", "tos") if name in self.values}
+        ports = {
+            name: self.values[name] for name in ("sport", "dport", "tos") if name in self.values
+        }
         ports.setdefault("sport", tcp.FIRST_PORT + len(network.connections))
         tcp.connect(
             network,
@@ -114,8 +124,14 @@ class Source:
         length = self.values.get("length", _SHORTEST)
         if length < UDP_BYTES:
             raise P4NetError(f"{self.text}: a frame of UDP has at least {UDP_BYTES} bytes")
-        fields = {name: self.values[name] for name in ("tos", "sport", "dport", "ttl") if name in self.values}
-        return udp(network.value, self.src, self.dst, bytes(length - UDP_BYTES), mac=NO_MAC, **fields)
+        fields = {
+            name: self.values[name]
+            for name in ("tos", "sport", "dport", "ttl")
+            if name in self.values
+        }
+        return udp(
+            network.value, self.src, self.dst, bytes(length - UDP_BYTES), mac=NO_MAC, **fields
+        )
 
     def _times(self, length: int, from_s: float, end_s: float, seed: int) -> traffic.Times:
         if "rate" not in self.values:
@@ -124,7 +140,9 @@ class Source:
         if times == "poisson":
             return traffic.poisson(rate, from_s, end_s, seed)
         if times == "bursts":
-            return traffic.on_off(rate, self.values.get("on", 0.0), self.values.get("off", 0.0), from_s, end_s, seed)
+            return traffic.on_off(
+                rate, self.values.get("on", 0.0), self.values.get("off", 0.0), from_s, end_s, seed
+            )
         return traffic.at_rate(rate, from_s, end_s)
 
 
@@ -139,8 +157,13 @@ def read(text: str) -> Source:
             raise P4NetError(f"{text}: {word!r}: write NAME=VALUE, each name once")
         values[name] = _read(text, name, value)
     if not src or (dst is None) != bool(values.keys() & {"pcap", "hex"}):
-        raise P4NetError(f"{text}: write SRC,DST,... or SRC,pcap=FILE or SRC,hex=FRAME: frames have their destination")
-    allowed, reason = next((found for name, found in _OF.items() if name in values), (_UDP, _FOR_OTHERS))
+        raise P4NetError(
+            f"{text}: write SRC,DST,... or SRC,pcap=FILE or SRC,hex=FRAME: frames have their "
+            "destination"
+        )
+    allowed, reason = next(
+        (found for name, found in _OF.items() if name in values), (_UDP, _FOR_OTHERS)
+    )
     if more := values.keys() - allowed:
         raise P4NetError(f"{text}: {', '.join(sorted(more))}: {reason}")
     if values.get("times", "equal") != "equal" and "rate" not in values:
@@ -149,11 +172,18 @@ def read(text: str) -> Source:
 
 
 def _read(text: str, name: str, value: str) -> Any:
-    readers: dict[str, Callable[[str], Any]] = {"pcap": str, "hex": _hex, "times": _times, "tcp": _algorithm}
+    readers: dict[str, Callable[[str], Any]] = {
+        "pcap": str,
+        "hex": _hex,
+        "times": _times,
+        "tcp": _algorithm,
+    }
     try:
         if name in _KINDS:
             number = quantity(_KINDS[name], value)
-            if not 0 <= number <= _MOST.get(name, float("inf")) or (name in ("rate", "on", "off") and number == 0):
+            if not 0 <= number <= _MOST.get(name, float("inf")) or (
+                name in ("rate", "on", "off") and number == 0
+            ):
                 raise ValueError(f"{value!r} is out of range")
             return int(number) if _KINDS[name] == "count" else number
         if name in readers:
@@ -169,7 +199,9 @@ def _hex(value: str) -> bytes:
     except ValueError:
         raise ValueError("write bytes of two digits, as ffffffffffff0200000000018888") from None
     if not _ETHERNET <= len(frame) <= JUMBO_BYTES:
-        raise ValueError(f"a frame of {len(frame)} bytes: from {_ETHERNET} to {JUMBO_BYTES} are possible")
+        raise ValueError(
+            f"a frame of {len(frame)} bytes: from {_ETHERNET} to {JUMBO_BYTES} are possible"
+        )
     return frame
 
 

@@ -1,8 +1,8 @@
-"""What a switch's control plane is given before traffic starts: steps in a file's order, each with its place in the
-file, and carrying them out through a `ControlPlane`.
+"""What a switch's control plane is given before traffic starts: steps in a file's order, each with
+its place in the file, and carrying them out through a `ControlPlane`.
 
-A step is an update of P4Runtime, a read whose result is printed, or a setting of the target's queues, which P4Runtime
-lacks.
+A step is an update of P4Runtime, a read whose result is printed, or a setting of the target's
+queues, which P4Runtime lacks.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Write:
 
 @dataclass(frozen=True)
 class Read:
-    """A read, most often of cells of an array. `show` returns the lines of what was found, each behind the title."""
+    """A read, most often of cells of an array. `show` returns the lines of what was found, each
+    behind the title."""
 
     place: Place
     title: str
@@ -55,8 +56,8 @@ class Read:
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue's depth in packets, or its rate in packets/s (0: unlimited). None: of all ports, or of all queues of
-    a port."""
+    """A queue's depth in packets, or its rate in packets/s (0: unlimited). None: of all ports, or
+    of all queues of a port."""
 
     place: Place
     what: Literal["depth", "rate"]
@@ -76,16 +77,20 @@ class Entries(Protocol):
         ...
 
 
-def carry_out(switch: ControlPlane, steps: Iterable[Step], set_queue: Callable[[Queue], None]) -> list[str]:
-    """Carries out steps in their order. Returns a line for each value that was read. Raises P4NetError with the place
-    of the step that the switch refuses."""
+def carry_out(
+    switch: ControlPlane, steps: Iterable[Step], set_queue: Callable[[Queue], None]
+) -> list[str]:
+    """Carries out steps in their order. Returns a line for each value that was read. Raises
+    P4NetError with the place of the step that the switch refuses."""
     lines: list[str] = []
     for step in steps:
         try:
             if isinstance(step, Write):
                 switch.write([step.update])
             elif isinstance(step, Read):
-                lines += [f"{step.title}{text}" for text in step.show(list(switch.read([step.query])))]
+                lines += [
+                    f"{step.title}{text}" for text in step.show(list(switch.read([step.query])))
+                ]
             else:
                 set_queue(step)
         except SwitchError as error:

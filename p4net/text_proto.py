@@ -1,5 +1,5 @@
-"""Entries as a P4Runtime message in protobuf's text form: a WriteRequest (`updates { ... }`), or what a Read returned
-(`entities { ... }`), whose entities are inserted."""
+"""Entries as a P4Runtime message in protobuf's text form: a WriteRequest (`updates { ... }`), or
+what a Read returned (`entities { ... }`), whose entities are inserted."""
 
 from __future__ import annotations
 
@@ -16,8 +16,16 @@ from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Place, Write
 from pcn.topologies.tree import FileError, read_text
 
-_TOKEN = re.compile(r"#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|[{}<>]|\w+|\n|.", re.DOTALL)
-_MODIFIED = ("register_entry", "counter_entry", "meter_entry", "direct_counter_entry", "direct_meter_entry")
+_TOKEN = re.compile(
+    r"#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|[{}<>]|\w+|\n|.", re.DOTALL
+)
+_MODIFIED = (
+    "register_entry",
+    "counter_entry",
+    "meter_entry",
+    "direct_counter_entry",
+    "direct_meter_entry",
+)
 """Entities that exist from the start, and can't be inserted."""
 
 
@@ -36,12 +44,17 @@ class TextProto:
         starts = list(_starts(text))
         kinds = {name for name, _ in starts} & {"updates", "entities"}
         if len(kinds) > 1:
-            raise Place(self.path, starts[0][1]).fail("a file has `updates` or `entities`, not both")
+            raise Place(self.path, starts[0][1]).fail(
+                "a file has `updates` or `entities`, not both"
+            )
         updates = self._updates(text, "entities" in kinds)
         lines = [line for name, line in starts if name in kinds]
         if len(lines) != len(updates):  # `updates: [{...}, {...}]`
             lines = [1] * len(updates)
-        return [Write(Place(self.path, line), update) for line, update in zip(lines, updates, strict=True)]
+        return [
+            Write(Place(self.path, line), update)
+            for line, update in zip(lines, updates, strict=True)
+        ]
 
     def _updates(self, text: str, read: bool) -> list[p4r.Update]:
         message = p4r.ReadResponse() if read else p4r.WriteRequest()
@@ -49,9 +62,15 @@ class TextProto:
             text_format.Parse(text, message)
         except text_format.ParseError as error:
             line = error.GetLine() or 1
-            raise Place(self.path, line).fail(f"no P4Runtime message in protobuf's text form: {error}") from None
-        except ValueError as error:  # a number too large for its field, whose line the parser doesn't name
-            raise Place(self.path, 1).fail(f"no P4Runtime message in protobuf's text form: {error}") from None
+            raise Place(self.path, line).fail(
+                f"no P4Runtime message in protobuf's text form: {error}"
+            ) from None
+        except (
+            ValueError
+        ) as error:  # a number too large for its field, whose line the parser doesn't name
+            raise Place(self.path, 1).fail(
+                f"no P4Runtime message in protobuf's text form: {error}"
+            ) from None
         except RecursionError:
             raise Place(self.path, 1).fail("nested too deeply") from None
         if isinstance(message, p4r.WriteRequest):

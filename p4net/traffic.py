@@ -1,5 +1,5 @@
-"""When frames are sent: at a rate, at random, in bursts, or as a capture has them. Times are simulated seconds, for
-`TimedNetwork.send_all`."""
+"""When frames are sent: at a rate, at random, in bursts, or as a capture has them. Times are
+simulated seconds, for `TimedNetwork.send_all`."""
 
 from __future__ import annotations
 
@@ -37,9 +37,11 @@ def poisson(rate: float, from_s: float, until_s: float, seed: int = 1) -> Times:
     return joined[joined < until_s]
 
 
-def on_off(rate: float, on_s: float, off_s: float, from_s: float, until_s: float, seed: int = 1) -> Times:
-    """Returns the bursts: `rate` frames a second while on; on and off last exponentially distributed times with these
-    means."""
+def on_off(
+    rate: float, on_s: float, off_s: float, from_s: float, until_s: float, seed: int = 1
+) -> Times:
+    """Returns the bursts: `rate` frames a second while on; on and off last exponentially
+    distributed times with these means."""
     if not (on_s > 0 and off_s > 0):
         raise P4NetError(f"on for {on_s:g} s and off for {off_s:g} s: both must be above 0")
     _count(max(rate, 1 / (on_s + off_s)), from_s, until_s)
@@ -54,7 +56,8 @@ def on_off(rate: float, on_s: float, off_s: float, from_s: float, until_s: float
 def _count(rate: float, from_s: float, until_s: float) -> int:
     if not (rate > 0 and 0 <= from_s <= until_s < float("inf")):
         raise P4NetError(
-            f"{rate:g} frames/s from {from_s:g} to {until_s:g} s: a rate above 0 and times in order are needed"
+            f"{rate:g} frames/s from {from_s:g} to {until_s:g} s: a rate above 0 and times in "
+            "order are needed"
         )
     count = int(np.ceil((until_s - from_s) * rate - 1e-9))
     if count > MOST_FRAMES:
@@ -70,13 +73,17 @@ class Capture(NamedTuple):
 
 
 def capture(path: Path) -> Capture:
-    """Returns the frames of a capture of Ethernet, pcap or pcapng, each of which it holds whole. Raises P4NetError."""
+    """Returns the frames of a capture of Ethernet, pcap or pcapng, each of which it holds whole.
+    Raises P4NetError."""
     times_ns, data = [], []
     try:
         with inputs.opened(path) as file:
             for number, frame in enumerate(captures.frames(file, whole=True), 1):
                 if not 1 <= frame.length <= _LONGEST:
-                    raise P4NetError(f"{path}: frame {number} has {frame.length} bytes: 1 to {_LONGEST} can be sent")
+                    raise P4NetError(
+                        f"{path}: frame {number} has {frame.length} bytes: 1 to {_LONGEST} can be "
+                        "sent"
+                    )
                 times_ns.append(frame.time_ns)
                 data.append(frame.data)
     except captures.CaptureError as error:
@@ -86,5 +93,7 @@ def capture(path: Path) -> Capture:
     # Differences of whole nanoseconds: a float of seconds since 1970 has 0.2 us.
     times = np.array([time_ns - times_ns[0] for time_ns in times_ns], np.float64) / 1e9
     if (np.diff(times) < 0).any():
-        raise P4NetError(f"{path}: the frames aren't in the order of their times: `reordercap` sorts them")
+        raise P4NetError(
+            f"{path}: the frames aren't in the order of their times: `reordercap` sorts them"
+        )
     return Capture(times, data)

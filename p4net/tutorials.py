@@ -1,11 +1,14 @@
-"""Networks of p4lang/tutorials: topology.json and what it names, unchanged; those of p4-utils and p4app in its form.
+"""Networks of p4lang/tutorials: topology.json and what it names, unchanged; those of p4-utils and
+p4app in its form.
 
-    {"hosts": {"h1": {"ip": "10.0.1.1/24", "mac": "08:00:00:00:01:11", "commands": ["route add ...", "arp ..."]}},
+    {"hosts": {"h1": {"ip": "10.0.1.1/24", "mac": "08:00:00:00:01:11",
+                      "commands": ["route add ...", "arp ..."]}},
      "switches": {"s1": {"runtime_json": "s1-runtime.json", "cli_input": "s1-commands.txt",
                          "program": "build/basic.json", "cpu_port": 510}},
      "links": [["h1", "s1-p1"], ["s1-p2", "s2-p2", LATENCY, BANDWIDTH]]}
 
-Paths in it are relative to the exercise's folder, in which its Makefile runs. Device ids count from 0, as there.
+Paths in it are relative to the exercise's folder, in which its Makefile runs. Device ids count from
+0, as there.
 """
 
 from __future__ import annotations
@@ -37,21 +40,26 @@ _FORMS = "p4lang/tutorials' topology.json, p4app.json"
 _ASSIGNED = re.compile(r"^\s*(TOPO|DEFAULT_PROG)\s*:?=\s*(\S+)\s*$", re.MULTILINE)
 
 
-def read_exercise(place: Path, program: Path | None = None, rate_bps: float = RATE_BPS) -> P4Network:
-    """Returns the network of an exercise's folder, or of a topology.json. `program`: x.p4 or x.json, which goes before
-    one of the folder with this name. Raises LabError."""
+def read_exercise(
+    place: Path, program: Path | None = None, rate_bps: float = RATE_BPS
+) -> P4Network:
+    """Returns the network of an exercise's folder, or of a topology.json. `program`: x.p4 or
+    x.json, which goes before one of the folder with this name. Raises LabError."""
     if not place.is_dir():
         return read(place, place.parent, program, "", rate_bps)
     settings = _makefile(place)
     topology = place / settings["TOPO"] if "TOPO" in settings else _network_file(place)
     if not is_file(topology):
-        raise P4NetError(f"{place}: no {settings['TOPO']:.200}: name the network's file instead of its folder")
+        raise P4NetError(
+            f"{place}: no {settings['TOPO']:.200}: name the network's file instead of its folder"
+        )
     return read(topology, place, program, Path(settings.get("DEFAULT_PROG", "")).stem, rate_bps)
 
 
 def _network_file(folder: Path) -> Path:
-    """Finds the file of the network in a folder, by its content: topology.json or p4app.json, else the only one. A
-    topology.json that p4-utils has written stands behind the p4app.json that it was written from."""
+    """Finds the file of the network in a folder, by its content: topology.json or p4app.json, else
+    the only one. A topology.json that p4-utils has written stands behind the p4app.json that it was
+    written from."""
     own, written = list[Path](), list[Path]()
     for path in sorted(folder.glob("*.json"))[:_MOST_FILES]:
         try:
@@ -66,10 +74,14 @@ def _network_file(folder: Path) -> Path:
             return (usual or known)[-1]
         if known:
             names = ", ".join(path.name for path in known)
-            raise P4NetError(f"{folder}: {names} are networks: name the file of one instead of its folder")
+            raise P4NetError(
+                f"{folder}: {names} are networks: name the file of one instead of its folder"
+            )
     if is_file(folder / "topology.json"):
         return folder / "topology.json"  # whose fault is the reason
-    raise P4NetError(f"{folder}: no topology.json: name the network's file instead of its folder ({_FORMS})")
+    raise P4NetError(
+        f"{folder}: no topology.json: name the network's file instead of its folder ({_FORMS})"
+    )
 
 
 def _form(source: Source) -> str:
@@ -78,7 +90,8 @@ def _form(source: Source) -> str:
 
 
 def _makefile(folder: Path) -> dict[str, str]:
-    """Returns the names that an exercise's Makefile sets: of the topology, and of the default program."""
+    """Returns the names that an exercise's Makefile sets: of the topology, and of the default
+    program."""
     path = folder / "Makefile"
     return dict(_ASSIGNED.findall(inputs.read_text(path, "replace"))) if is_file(path) else {}
 
@@ -94,23 +107,33 @@ class _Switch(NamedTuple):
 
 
 def read(
-    path: Path, folder: Path, program: Path | None = None, default: str = "", rate_bps: float = RATE_BPS
+    path: Path,
+    folder: Path,
+    program: Path | None = None,
+    default: str = "",
+    rate_bps: float = RATE_BPS,
 ) -> P4Network:
-    """Returns the network of a topology.json, with the name of `folder`, to which its paths are relative. Raises
-    LabError."""
+    """Returns the network of a topology.json, with the name of `folder`, to which its paths are
+    relative. Raises LabError."""
     source = Source.of(path)
     source = EXERCISES[_form(source) or "p4lang"](source)
     topology = FORMATS["p4lang"].read(source)
     switches, hosts, given = source.read(_read_parts)
     links = [
-        replace(link, delay_s=link.delay_s if has_delay else 0.0, rate_bps=link.rate_bps if has_rate else rate_bps)
+        replace(
+            link,
+            delay_s=link.delay_s if has_delay else 0.0,
+            rate_bps=link.rate_bps if has_rate else rate_bps,
+        )
         for link, (has_delay, has_rate) in zip(topology.links, given, strict=True)
     ]
     topology = replace(
         topology,
         links=tuple(links),
         name=naming.network_name(folder.resolve().name),
-        switches=tuple(replace(one, device_id=number) for number, one in enumerate(topology.switches)),
+        switches=tuple(
+            replace(one, device_id=number) for number, one in enumerate(topology.switches)
+        ),
     )
     programs = Programs(folder, program, default)
     return P4Network(
@@ -121,8 +144,14 @@ def read(
     )
 
 
-def _read_parts(node: Node) -> tuple[dict[str, _Switch], dict[str, P4Host], tuple[tuple[bool, bool], ...]]:
-    parts = {name: part for name in ("switches", "hosts", "links") if (part := node.get(name)) is not None}
+def _read_parts(
+    node: Node,
+) -> tuple[dict[str, _Switch], dict[str, P4Host], tuple[tuple[bool, bool], ...]]:
+    parts = {
+        name: part
+        for name in ("switches", "hosts", "links")
+        if (part := node.get(name)) is not None
+    }
     return (
         parts["switches"].entries(str, _read_switch),
         parts["hosts"].entries(str, _read_host),
@@ -156,8 +185,17 @@ _SWITCH = {
 
 def _read_switch(node: Node) -> _Switch:
     fields = node.fields(_SWITCH)
-    settings = {name: fields[name] for name in ("priority_queues", "queue_depth", "queue_rate") if fields[name]}
-    entries = fields["runtime_json"], fields["cli_input"], fields["commands"], fields["p4runtime_entries"]
+    settings = {
+        name: fields[name]
+        for name in ("priority_queues", "queue_depth", "queue_rate")
+        if fields[name]
+    }
+    entries = (
+        fields["runtime_json"],
+        fields["cli_input"],
+        fields["commands"],
+        fields["p4runtime_entries"],
+    )
     return _Switch(fields["program"], *entries, fields["cpu_port"], settings)
 
 

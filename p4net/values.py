@@ -1,5 +1,5 @@
-"""Values as files of entries spell them: numbers, IPv4, IPv6 and MAC addresses, by the width of a field; and fields of
-a match."""
+"""Values as files of entries spell them: numbers, IPv4, IPv6 and MAC addresses, by the width of a
+field; and fields of a match."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _Named = TypeVar("_Named")
 
 
 def number(text: str, width: int) -> int | str:
-    """Returns the value of `text` in a field of `width` bits; the text itself where the program translates the field
-    (width 0). Raises ValueError."""
+    """Returns the value of `text` in a field of `width` bits; the text itself where the program
+    translates the field (width 0). Raises ValueError."""
     text = text.strip()
     if len(text) > _MOST_LETTERS:
         raise ValueError(f"a value of {len(text)} letters is too much")
@@ -57,13 +57,16 @@ def _address(text: str, width: int) -> int | None:
 
 
 def _forms(width: int) -> str:
-    address = {32: ", or 10.0.0.1", 48: ", or 08:00:00:00:01:11", 128: ", or 2001:db8::1"}.get(width, "")
+    address = {32: ", or 10.0.0.1", 48: ", or 08:00:00:00:01:11", 128: ", or 2001:db8::1"}.get(
+        width, ""
+    )
     return f"write it like 10 or 0x0a{address}"
 
 
 def field(match: P4MatchField, parts: Sequence[str]) -> Any:
-    """Returns a match field's value, as finsy encodes it, of its one part or two: value and prefix length, value and
-    mask, or the bounds of a range. None: the field matches all packets. Raises ValueError."""
+    """Returns a match field's value, as finsy encodes it, of its one part or two: value and prefix
+    length, value and mask, or the bounds of a range. None: the field matches all packets. Raises
+    ValueError."""
     width = match.bitwidth
     kind = match.match_type
     if kind in (P4MatchType.EXACT, P4MatchType.OPTIONAL):
@@ -71,7 +74,9 @@ def field(match: P4MatchField, parts: Sequence[str]) -> Any:
             raise ValueError(f"{match.name} matches exactly: one value is needed")
         return number(parts[0], width)
     if len(parts) != 2:
-        raise ValueError(f"{match.name} needs {_SECOND.get(kind, 'a second part')} beside its value")
+        raise ValueError(
+            f"{match.name} needs {_SECOND.get(kind, 'a second part')} beside its value"
+        )
     low, high = number(parts[0], width), number(parts[1], 16 if kind is P4MatchType.LPM else width)
     if isinstance(low, str) or isinstance(high, str):
         raise ValueError(f"{match.name}: a translated field matches exactly")
@@ -102,7 +107,8 @@ def needs_priority(table: P4Table) -> bool:
 
 
 def find(kind: str, known: Any, name: str) -> Any:
-    """Finds an object of a program by its name, or by a last part that one object alone has. Raises ValueError."""
+    """Finds an object of a program by its name, or by a last part that one object alone has. Raises
+    ValueError."""
     found = known.get(name)
     if found is not None:
         return found
@@ -110,13 +116,18 @@ def find(kind: str, known: Any, name: str) -> Any:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise ValueError(f"{kind} {name!r} is one of {', '.join(sorted(one.name for one in fitting))}: write which")
+        raise ValueError(
+            f"{kind} {name!r} is one of {', '.join(sorted(one.name for one in fitting))}: write "
+            "which"
+        )
     raise ValueError(f"no {kind} {name!r}; {nearest(name, [one.alias for one in known])}")
 
 
-def arguments(schema: P4Schema, table: P4Table | None, action: str, values: Callable[[Any], Any]) -> tuple[str, Any]:
-    """Returns an action's whole name, and its arguments by name. `table`: whose action it must be; None: any. `values`
-    gets the action, and returns texts by parameter. Raises ValueError."""
+def arguments(
+    schema: P4Schema, table: P4Table | None, action: str, values: Callable[[Any], Any]
+) -> tuple[str, Any]:
+    """Returns an action's whole name, and its arguments by name. `table`: whose action it must be;
+    None: any. `values` gets the action, and returns texts by parameter. Raises ValueError."""
     own = find_action(schema, table, action)
     texts = values(own)
     return own.name, {param.name: number(texts[param.name], param.bitwidth) for param in own.params}
@@ -124,4 +135,6 @@ def arguments(schema: P4Schema, table: P4Table | None, action: str, values: Call
 
 def find_action(schema: P4Schema, table: P4Table | None, name: str) -> Any:
     """Finds an action with its parameters, of a table's or of all. Raises ValueError."""
-    return schema.actions[find("action", schema.actions if table is None else table.actions, name).id]
+    return schema.actions[
+        find("action", schema.actions if table is None else table.actions, name).id
+    ]

@@ -43,15 +43,16 @@ Controller = Callable[[ControlPlane], None]
 
 
 class VirtualP4(TimedNetwork):
-    """The network `value`, whose switches have their entries. `switches`: their control planes by name. `written`: what
-    came of entries, by switch. `strict`: a command of a command file that fails raises P4NetError; without it, it is
-    among the complaints of `written`.
+    """The network `value`, whose switches have their entries. `switches`: their control planes by
+    name. `written`: what came of entries, by switch. `strict`: a command of a command file that
+    fails raises P4NetError; without it, it is among the complaints of `written`.
 
-    `frame_bytes`: of the longest frame, 128 to 9216. None: of a frame, which has up to 65,535 bytes, the first 128 are
-    kept, and the rest are zeros. `queues` "one" takes events in one order, which functions for
-    single frames and controllers need; "nodes" is faster in a large network, without a difference in results. `trace`
-    gets each step of each packet with its switch's name, those of a switch in order, by the end of `run` (p4net/ways.py
-    makes ways of them). A context manager. Raises LabError.
+    `frame_bytes`: of the longest frame, 128 to 9216. None: of a frame, which has up to 65,535
+    bytes, the first 128 are kept, and the rest are zeros. `queues` "one" takes events in one order,
+    which functions for single frames and controllers need; "nodes" is faster in a large network,
+    without a difference in results. `trace` gets each step of each packet with its switch's name,
+    those of a switch in order, by the end of `run` (p4net/ways.py makes ways of them). A context
+    manager. Raises LabError.
     """
 
     def __init__(
@@ -106,7 +107,8 @@ class VirtualP4(TimedNetwork):
         finish: bool = False,
         progress: Callable[[float, float], None] | None = None,
     ) -> bool:
-        """Runs the network as `TimedNetwork.run` does, and returns what that returns. Raises what `trace` raised."""
+        """Runs the network as `TimedNetwork.run` does, and returns what that returns. Raises what
+        `trace` raised."""
         reached = super().run(until_s, finish=finish, progress=progress)
         for made in self._made.values():
             if made.tracer is not None:
@@ -116,10 +118,10 @@ class VirtualP4(TimedNetwork):
     # ---- controllers ----
 
     def control(self, switch: str, controller: Controller, *, latency_s: float = 0.0) -> None:
-        """Calls the controller of a switch whenever it gets packet-ins, digest lists or idle timeouts, `latency_s`
-        after their simulated time, with its control plane: `packets_in`, `digests` and `idle_timeouts` return them.
-        What the controller writes and sends takes effect then. The switch has this controller alone. Raises
-        VirtualError.
+        """Calls the controller of a switch whenever it gets packet-ins, digest lists or idle
+        timeouts, `latency_s` after their simulated time, with its control plane: `packets_in`,
+        `digests` and `idle_timeouts` return them. What the controller writes and sends takes effect
+        then. The switch has this controller alone. Raises VirtualError.
         """
         made = self._made[self.topology.switch(switch).name]
         plane = _Delayed(switch, made)
@@ -130,8 +132,8 @@ class VirtualP4(TimedNetwork):
         watch.plan()
 
     def react(self, host: str, application: Callable[[Arrived], None]) -> None:
-        """Calls a function with each frame that arrives at a host, at its simulated time. It may send frames from then
-        on. A host may have several such functions. Raises VirtualError."""
+        """Calls a function with each frame that arrives at a host, at its simulated time. It may
+        send frames from then on. A host may have several such functions. Raises VirtualError."""
         applications = self._applications.setdefault(host, [])
         applications.append(application)
         if len(applications) > 1:
@@ -158,9 +160,13 @@ class VirtualP4(TimedNetwork):
     def _make(self, switch: Switch, settings: P4Switch, seed: int) -> None:
         program = load(settings.program, False, self._trace is not None)
         write = partial(self._trace, switch.name) if self._trace is not None else None
-        virtual_switch = VirtualSwitch(switch.name, program, seed + switch.device_id, settings.cpu_port, write)
+        virtual_switch = VirtualSwitch(
+            switch.name, program, seed + switch.device_id, settings.cpu_port, write
+        )
         self._made[switch.name] = virtual_switch
-        self.switches[switch.name] = self._stack.enter_context(InProcessSwitch(switch.name, virtual_switch))
+        self.switches[switch.name] = self._stack.enter_context(
+            InProcessSwitch(switch.name, virtual_switch)
+        )
 
     def _program(self, name: str, settings: P4Switch) -> None:
         self._queues = {
@@ -173,7 +179,10 @@ class VirtualP4(TimedNetwork):
         for (port, queue), (depth, rate) in self._queues.items():
             there = queue < settings.priority_queues
             if depth >= NO_QUEUE:
-                raise VirtualError(f"{name}: a depth of {depth} packets: in virtual time {NO_QUEUE - 1} are the most")
+                raise VirtualError(
+                    f"{name}: a depth of {depth} packets: in virtual time {NO_QUEUE - 1} are the "
+                    "most"
+                )
             self.set_queue(name, port, queue, depth=depth if there else NO_QUEUE, rate_pps=rate)
 
     def _note_queue(self, step: Queue) -> None:
@@ -183,7 +192,8 @@ class VirtualP4(TimedNetwork):
 
 
 class _Delayed(InProcessSwitch):
-    """A control plane whose messages come from a `_Watch`. `written`: is called after each write."""
+    """A control plane whose messages come from a `_Watch`. `written`: is called after each
+    write."""
 
     def __init__(self, name: str, switch: EmbeddedSwitch) -> None:
         super().__init__(name, switch)
@@ -203,10 +213,16 @@ class _Delayed(InProcessSwitch):
 
 
 class _Watch:
-    """Takes a switch's messages at their time, and brings them to its controller a latency later."""
+    """Takes a switch's messages at their time, and brings them to its controller a latency
+    later."""
 
     def __init__(
-        self, network: VirtualP4, switch: VirtualSwitch, plane: _Delayed, controller: Controller, latency_s: float
+        self,
+        network: VirtualP4,
+        switch: VirtualSwitch,
+        plane: _Delayed,
+        controller: Controller,
+        latency_s: float,
     ) -> None:
         if latency_s < 0:
             raise VirtualError(f"{switch.name}: a controller's latency of {latency_s:g} s")
@@ -218,13 +234,17 @@ class _Watch:
         """Takes what has come until now."""
         messages = list(self._switch.messages())
         if messages:
-            self._network.at(self._network.now_s + self._latency_s, partial(self._deliver, messages))
+            self._network.at(
+                self._network.now_s + self._latency_s, partial(self._deliver, messages)
+            )
         self.plan()
 
     def plan(self) -> None:
         """Takes again when the next message may come that no packet causes."""
         due_ns = self._switch.next_ns
-        if due_ns is None or (self._planned_ns is not None and self._switch.now_ns <= self._planned_ns <= due_ns):
+        if due_ns is None or (
+            self._planned_ns is not None and self._switch.now_ns <= self._planned_ns <= due_ns
+        ):
             return
         self._planned_ns = max(due_ns, self._switch.now_ns)
         self._network.at(self._planned_ns / 1e9 + _ROUNDING_S, self._due)

@@ -25,15 +25,16 @@ _ELEMENT = re.compile(r"\[\d+\]")
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which ways: those with one of these numbers, that pass one of these ports (SWITCH, SWITCH:PORT), and in which a
-    parser found all these values (HEADER.FIELD=VALUE). Empty: all."""
+    """Which ways: those with one of these numbers, that pass one of these ports (SWITCH,
+    SWITCH:PORT), and in which a parser found all these values (HEADER.FIELD=VALUE). Empty: all."""
 
     packets: tuple[int, ...] = ()
     at: tuple[str, ...] = ()
     match: tuple[str, ...] = ()
 
     def require(self, network: P4Network) -> None:
-        """Raises P4NetError for a port or a field that the network lacks: no packet would ever be found."""
+        """Raises P4NetError for a port or a field that the network lacks: no packet would ever be
+        found."""
         topology = network.topology
         places = {switch.name: set(topology.ports(switch.name)) for switch in topology.switches}
         for text in self.at:
@@ -41,12 +42,19 @@ class Wanted:
             if name not in places:
                 raise P4NetError(f"no switch {name!r} in {topology.name}; {nearest(name, places)}")
             if colon and port not in map(str, places[name]):
-                raise P4NetError(f"{text}: {name} has the ports {', '.join(map(str, sorted(places[name])))}")
-        known = {name for switch in network.switches.values() for name in _fields(switch.program.json)}
+                raise P4NetError(
+                    f"{text}: {name} has the ports {', '.join(map(str, sorted(places[name])))}"
+                )
+        known = {
+            name for switch in network.switches.values() for name in _fields(switch.program.json)
+        }
         for text in self.match:
             name = _ELEMENT.sub("", text.partition("=")[0])
             if "=" in text and name not in known:
-                raise P4NetError(f"no program has a header with the field {name!r}; {nearest(name, sorted(known))}")
+                raise P4NetError(
+                    f"no program has a header with the field {name!r}; "
+                    f"{nearest(name, sorted(known))}"
+                )
 
     def has(self, number: int, first: Hop) -> bool:
         """Returns whether a way is wanted. Raises P4NetError for a value that can't be read."""
@@ -100,8 +108,8 @@ def lines(number: int, first: Hop, topology: Topology, *, steps: bool) -> Iterat
 
 
 def as_json(number: int, first: Hop, topology: Topology) -> dict[str, Any]:
-    """Returns a way for programs: what its lines have, times in seconds. Hops are in the order of the lines; a packet
-    that a switch copied has several."""
+    """Returns a way for programs: what its lines have, times in seconds. Hops are in the order of
+    the lines; a packet that a switch copied has several."""
     return {
         "packet": number,
         "from": _from(first, topology),
@@ -150,7 +158,8 @@ def _from(hop: Hop, topology: Topology) -> str:
 def _hop(hop: Hop, topology: Topology, steps: bool) -> Iterator[str]:
     fields = hop.received.fields
     instance = "" if fields["instance"] == "normal" else f", {fields['instance']}"
-    yield f"  {hop.switch}:{hop.port} {_seconds(hop.received.time_ns)}, {fields['length']} bytes{instance}"
+    place = f"{hop.switch}:{hop.port} {_seconds(hop.received.time_ns)}"
+    yield f"  {place}, {fields['length']} bytes{instance}"
     text = Lines(trace=True)
     if steps:
         yield from _logged(text, hop.steps)
@@ -169,7 +178,9 @@ def _hop(hop: Hop, topology: Topology, steps: bool) -> Iterator[str]:
             parsed = hop.cloned if departure.clone == "ingress" else []
             yield from (f"{inner}{line}" for line in _program([*parsed, *departure.steps]))
         yield f"    {inner}{_left(hop, departure, topology)}"
-    decided: dict[str, Any] = next((step.fields for step in reversed(hop.steps) if step.kind == "decided"), {})
+    decided: dict[str, Any] = next(
+        (step.fields for step in reversed(hop.steps) if step.kind == "decided"), {}
+    )
     if not hop.departures and not decided.get("dropped") and not decided.get("resubmitted"):
         group = decided.get("multicast_group")
         missing = f"multicast group {group} has no members, or " if group else ""
@@ -178,7 +189,13 @@ def _hop(hop: Hop, topology: Topology, steps: bool) -> Iterator[str]:
 
 def _logged(text: Lines, steps: Sequence[Step]) -> Iterator[str]:
     """Yields steps as lines of a switch's log."""
-    yield from (f"    {line}" for step in steps for _, lines in text.of(step) for line in lines.splitlines() if line)
+    yield from (
+        f"    {line}"
+        for step in steps
+        for _, lines in text.of(step)
+        for line in lines.splitlines()
+        if line
+    )
 
 
 def _program(steps: Sequence[Step]) -> Iterator[str]:
@@ -188,12 +205,20 @@ def _program(steps: Sequence[Step]) -> Iterator[str]:
     for table in _tables(steps):
         entry = "no entry" if table["entry"] is None else f"entry {table['entry']}"
         values = " ".join(f"{name}={value}" for name, value in table["arguments"].items())
-        words = (table["table"], " ".join(table["key"].values()), "->", f"{entry}:", table["action"], values)
+        words = (
+            table["table"],
+            " ".join(table["key"].values()),
+            "->",
+            f"{entry}:",
+            table["action"],
+            values,
+        )
         yield f"    {' '.join(word for word in words if word)}"
 
 
 def _tables(steps: Sequence[Step]) -> Iterator[dict[str, Any]]:
-    """Yields the tables that were applied, without p4c's own: key, the entry's handle (None: none fits), action."""
+    """Yields the tables that were applied, without p4c's own: key, the entry's handle (None: none
+    fits), action."""
     now: dict[str, Any] | None = None
     for step in steps:
         if step.kind == "table":
@@ -210,7 +235,8 @@ def _left(hop: Hop, departure: Departure, topology: Topology) -> str:
     queue = departure.queued
     assert hop.decided is not None  # what waits in a queue was put there
     waited = (
-        f"port {departure.port}, queue {queue.fields['queue']}: {queue.fields['enq_qdepth']} ahead, "
+        f"port {departure.port}, queue {queue.fields['queue']}: {queue.fields['enq_qdepth']} "
+        "ahead, "
         f"waited {(queue.time_ns - hop.decided.time_ns) / 1e3:.3f} us"
     )
     sent = departure.sent

@@ -1,7 +1,8 @@
 """Packets' ways through a network, of the steps that its switches report (softswitch/trace).
 
-A switch's steps come in order, each part of a packet's work in one piece: ingress, then egress for each copy. A link
-keeps the order of its frames, so what comes in by a port is the next equal frame that left the port at its other end.
+A switch's steps come in order, each part of a packet's work in one piece: ingress, then egress for
+each copy. A link keeps the order of its frames, so what comes in by a port is the next equal frame
+that left the port at its other end.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from pcn.topologies.model import Topology
 
 @dataclass
 class Departure:
-    """A copy's egress. `next` is the switch that it came to; None: it came to a host, to no node, or was dropped."""
+    """A copy's egress. `next` is the switch that it came to; None: it came to a host, to no node,
+    or was dropped."""
 
     steps: list[Step] = field(default_factory=list)
     next: Hop | None = None
@@ -37,7 +39,9 @@ class Departure:
     @property
     def clone(self) -> str:
         """Whose clone it is: ingress or egress; empty: it is none."""
-        return {"ingress clone": "ingress", "egress clone": "egress"}.get(self.queued.fields["instance"], "")
+        return {"ingress clone": "ingress", "egress clone": "egress"}.get(
+            self.queued.fields["instance"], ""
+        )
 
     @property
     def sent(self) -> Step | None:
@@ -80,7 +84,10 @@ class Hop:
 
     @property
     def _end(self) -> int:
-        return next((n for n, step in enumerate(self.steps, start=1) if step.kind == "decided"), len(self.steps))
+        return next(
+            (n for n, step in enumerate(self.steps, start=1) if step.kind == "decided"),
+            len(self.steps),
+        )
 
     def later(self) -> Iterator[Hop]:
         """Yields this visit, and those that follow from it, depth first."""
@@ -96,7 +103,9 @@ class Hop:
         for step in self.own:
             if step.kind == "extracted":
                 header = step.fields["header"]
-                yield from ((f"{header}.{name}", value) for name, value in step.fields["fields"].items())
+                yield from (
+                    (f"{header}.{name}", value) for name, value in step.fields["fields"].items()
+                )
 
 
 class Ways:
@@ -112,7 +121,11 @@ class Ways:
         if step.kind == "received":
             hops[step.packet] = Hop(switch, step.packet)
             self._open[switch] = hops[step.packet].steps
-        elif step.kind == "dequeued" and step.packet in hops and hops[step.packet].decided is not None:
+        elif (
+            step.kind == "dequeued"
+            and step.packet in hops
+            and hops[step.packet].decided is not None
+        ):
             departure = Departure()
             hops[step.packet].departures.append(departure)
             self._open[switch] = departure.steps
@@ -120,9 +133,11 @@ class Ways:
             self._open[switch].append(step)
 
     def all(self, topology: Topology) -> list[Hop]:
-        """Returns the first hops of all packets that came from hosts or controllers, in order of time."""
+        """Returns the first hops of all packets that came from hosts or controllers, in order of
+        time."""
         in_order = sorted(
-            (hop for hops in self._hops.values() for hop in hops.values()), key=lambda hop: hop.received.time_ns
+            (hop for hops in self._hops.values() for hop in hops.values()),
+            key=lambda hop: hop.received.time_ns,
         )
         on_link: dict[tuple[str, int], deque[Departure]] = defaultdict(deque)
         left = [
@@ -176,7 +191,9 @@ def _origin(hop: Hop, waiting: deque[Departure], past: Container[int]) -> Depart
         assert departure.sent is not None
         if departure.sent.time_ns > hop.received.time_ns or id(departure) not in past:
             return None
-        if all(departure.sent.fields[name] == hop.received.fields[name] for name in ("frame", "length")):
+        if all(
+            departure.sent.fields[name] == hop.received.fields[name] for name in ("frame", "length")
+        ):
             for _ in range(number + 1):
                 waiting.popleft()
             return departure
@@ -184,8 +201,8 @@ def _origin(hop: Hop, waiting: deque[Departure], past: Container[int]) -> Depart
 
 
 def read(paths: Sequence[Path], names: dict[str, str]) -> Ways:
-    """Returns the steps of files that `softswitch --trace` wrote; `names`: a switch's by its device id. Raises
-    P4NetError."""
+    """Returns the steps of files that `softswitch --trace` wrote; `names`: a switch's by its device
+    id. Raises P4NetError."""
     ways = Ways()
     for path in paths:
         try:
@@ -194,8 +211,12 @@ def read(paths: Sequence[Path], names: dict[str, str]) -> Ways:
                     switch, step = json_lines.parse(text)
                 except ValueError:
                     where = f"{path}, line {number}"
-                    raise P4NetError(f"{where}: no step of a packet, as `softswitch --trace` writes them") from None
+                    raise P4NetError(
+                        f"{where}: no step of a packet, as `softswitch --trace` writes them"
+                    ) from None
                 ways.take(names.get(switch, switch), step)
         except (OSError, UnicodeDecodeError) as error:
-            raise P4NetError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+            raise P4NetError(
+                f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
+            ) from None
     return ways

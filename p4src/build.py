@@ -1,14 +1,16 @@
-"""Compiles every program in p4src/v1model/programs and examples/ with p4c and records what it was made from.
+"""Compiles every program in p4src/v1model/programs and examples/ with p4c and records what it was
+made from.
 
     python p4src/build.py            compile; needs p4c-bm2-ss ($P4C, or on the PATH)
-    python p4src/build.py --check    only check whether p4src/compiled fits the sources; needs no p4c
+    python p4src/build.py --check    only check whether p4src/compiled fits the sources; needs no
+                                     p4c
 
-A program is a top file, which instantiates `main`; parts of p4src/v1model are on its include path. NAME.p4 is compiled
-twice: NAME, which emulates PFC, and NAME_native, for a target that pauses queues by itself; once, where no source has
-NATIVE_PFC. Each becomes a .json
-(BMv2's format, which the embedded switch runs too; each header type, action, pipeline on a line) and a .p4info.txtpb,
-and an entry in manifest.json: the flags, the digest of each source that it includes (manifest.py), the SHA-256
-of each output, and the compiler's version.
+A program is a top file, which instantiates `main`; parts of p4src/v1model are on its include path.
+NAME.p4 is compiled twice: NAME, which emulates PFC, and NAME_native, for a target that pauses
+queues by itself; once, where no source has NATIVE_PFC. Each becomes a .json (BMv2's format, which
+the embedded switch runs too; each header type, action, pipeline on a line) and a .p4info.txtpb, and
+an entry in manifest.json: the flags, the digest of each source that it includes (manifest.py), the
+SHA-256 of each output, and the compiler's version.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ class P4BuildError(Exception):
 
 
 class Recorded(Protocol):
-    """A program as in a manifest. `sources`: the top first; paths are relative to the checkout, with slashes."""
+    """A program as in a manifest. `sources`: the top first; paths are relative to the checkout,
+    with slashes."""
 
     @property
     def name(self) -> str: ...
@@ -66,8 +69,8 @@ class Recorded(Protocol):
 
 @dataclass(frozen=True)
 class Program:
-    """A variant of a top program. `sources`: all files that it includes in any variant, the top first; relative to the
-    checkout, with slashes."""
+    """A variant of a top program. `sources`: all files that it includes in any variant, the top
+    first; relative to the checkout, with slashes."""
 
     name: str
     root: Path
@@ -77,13 +80,20 @@ class Program:
     @property
     def outputs(self) -> tuple[str, str]:
         """The BMv2 JSON and the p4info, relative to the checkout; an example's stand beside it."""
-        folder = posixpath.dirname(self.sources[0]) if _is_example(self.sources[0]) else "p4src/compiled"
+        folder = (
+            posixpath.dirname(self.sources[0]) if _is_example(self.sources[0]) else "p4src/compiled"
+        )
         return f"{folder}/{self.name}.json", f"{folder}/{self.name}.p4info.txtpb"
 
 
 def find_programs(root: Path = ROOT) -> list[Program]:
     """Returns every variant of every top program of a checkout, by name."""
-    tops = sorted(path for place in TOPS for path in root.glob(place) if _MAIN.search(path.read_text(encoding="utf-8")))
+    tops = sorted(
+        path
+        for place in TOPS
+        for path in root.glob(place)
+        if _MAIN.search(path.read_text(encoding="utf-8"))
+    )
     if not tops:
         raise P4BuildError(f"no program with a `main` in {root / TOPS[0]}")
     found = []
@@ -91,9 +101,14 @@ def find_programs(root: Path = ROOT) -> list[Program]:
         sources = tuple(sources_of(top.relative_to(root).as_posix(), root))
         parts = (f"-I{PARTS}",) if _is_example(sources[0]) else ()
         variants = (
-            VARIANTS if any(_NATIVE in (root / source).read_text(encoding="utf-8") for source in sources) else {"": ()}
+            VARIANTS
+            if any(_NATIVE in (root / source).read_text(encoding="utf-8") for source in sources)
+            else {"": ()}
         )
-        found += [Program(top.stem + suffix, root, sources, (*parts, *flags)) for suffix, flags in variants.items()]
+        found += [
+            Program(top.stem + suffix, root, sources, (*parts, *flags))
+            for suffix, flags in variants.items()
+        ]
     return sorted(found, key=lambda program: program.name)
 
 
@@ -102,7 +117,8 @@ def _is_example(top: str) -> bool:
 
 
 def sources_of(top: str, root: Path) -> Iterator[str]:
-    """Yields a program's top file and all that it includes, relative to the checkout. Raises P4BuildError."""
+    """Yields a program's top file and all that it includes, relative to the checkout. Raises
+    P4BuildError."""
     seen: set[str] = set()
     pending = [top]
     while pending:
@@ -113,11 +129,15 @@ def sources_of(top: str, root: Path) -> Iterator[str]:
         try:
             text = (root / path).read_text(encoding="utf-8")
         except OSError as error:
-            raise P4BuildError(f"{top} includes {path}, which can't be read: {error.strerror}") from error
+            raise P4BuildError(
+                f"{top} includes {path}, which can't be read: {error.strerror}"
+            ) from error
         yield path
         for name in _INCLUDE.findall(text):
             found = posixpath.normpath(f"{posixpath.dirname(path)}/{name}")
-            pending.append(f"{PARTS}/{name}" if _is_example(top) and not (root / found).exists() else found)
+            pending.append(
+                f"{PARTS}/{name}" if _is_example(top) and not (root / found).exists() else found
+            )
 
 
 def sha256(path: Path) -> str:
@@ -126,7 +146,8 @@ def sha256(path: Path) -> str:
 
 
 def compile_program(program: Program, compiler: Path, into: Path) -> tuple[Path, Path]:
-    """Writes JSON and p4info of `program` into a folder, with no trace of this machine in them. Returns their paths."""
+    """Writes JSON and p4info of `program` into a folder, with no trace of this machine in them.
+    Returns their paths."""
     raw = into / f"{program.name}.raw.json"
     p4info = into / f"{program.name}.p4info.txtpb"
     log.info("compiling %s by %s", program.sources[0], compiler)
@@ -145,21 +166,29 @@ def compile_program(program: Program, compiler: Path, into: Path) -> tuple[Path,
 
 
 def compact(document: dict[str, Any]) -> str:
-    """Returns a JSON object as text without blanks, each element of its members that are lists on a line: little more
-    than half of an indented one, and a diff still shows which objects changed."""
+    """Returns a JSON object as text without blanks, each element of its members that are lists on a
+    line: little more than half of an indented one, and a diff still shows which objects changed."""
 
     def dump(value: Any) -> str:
         return json.dumps(value, separators=(",", ":"))
 
     def lines(value: Any) -> str:
-        return "[\n" + ",\n".join(map(dump, value)) + "\n]" if value and isinstance(value, list) else dump(value)
+        return (
+            "[\n" + ",\n".join(map(dump, value)) + "\n]"
+            if value and isinstance(value, list)
+            else dump(value)
+        )
 
-    return "{\n" + ",\n".join(f"{dump(key)}:{lines(value)}" for key, value in document.items()) + "\n}\n"
+    return (
+        "{\n"
+        + ",\n".join(f"{dump(key)}:{lines(value)}" for key, value in document.items())
+        + "\n}\n"
+    )
 
 
 def _without_machine_paths(node: Any, root: Path) -> Any:
-    """Returns a copy of a JSON document in which every file name is relative to the checkout, or bare if it lies
-    outside."""
+    """Returns a copy of a JSON document in which every file name is relative to the checkout, or
+    bare if it lies outside."""
     if isinstance(node, list):
         return [_without_machine_paths(item, root) for item in node]
     if not isinstance(node, dict):
@@ -169,7 +198,9 @@ def _without_machine_paths(node: Any, root: Path) -> Any:
         name = copy.get(key)
         if isinstance(name, str) and name:
             path = Path(os.path.normpath(root / name))
-            copy[key] = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+            copy[key] = (
+                path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+            )
     return copy
 
 
@@ -185,20 +216,26 @@ def build(root: Path = ROOT) -> list[Program]:
     compiled.mkdir(exist_ok=True)
     entries: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(dir=compiled, prefix=".new-") as scratch:
-        results = [(program, compile_program(program, compiler, Path(scratch))) for program in programs]
+        results = [
+            (program, compile_program(program, compiler, Path(scratch))) for program in programs
+        ]
         for program, outputs in results:
             entries[program.name] = entry(program, outputs)
         for program, outputs in results:
             for name, path in zip(program.outputs, outputs, strict=True):
                 path.replace(root / name)
-    manifest = {"schema": MANIFEST_SCHEMA, "compiler": {"name": p4c.COMPILER, "version": version}, "programs": entries}
+    manifest = {
+        "schema": MANIFEST_SCHEMA,
+        "compiler": {"name": p4c.COMPILER, "version": version},
+        "programs": entries,
+    }
     (compiled / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return programs
 
 
 def stale(root: Path = ROOT) -> list[str]:
-    """Returns what doesn't fit: one line for each source or output that isn't as the manifest records. Empty: all
-    fits."""
+    """Returns what doesn't fit: one line for each source or output that isn't as the manifest
+    records. Empty: all fits."""
     return differences("p4src/compiled/manifest.json", find_programs(root), root)
 
 
@@ -219,8 +256,12 @@ def differences(manifest: str, present: Sequence[Recorded], root: Path) -> list[
         else:
             if entries[name]["flags"] != list(programs[name].flags):
                 problems.append(f"{name}: compiled with other flags")
-            problems += _differences(name, entries[name]["sources"], programs[name].sources, root, source_digest)
-            problems += _differences(name, entries[name]["outputs"], programs[name].outputs, root, sha256)
+            problems += _differences(
+                name, entries[name]["sources"], programs[name].sources, root, source_digest
+            )
+            problems += _differences(
+                name, entries[name]["outputs"], programs[name].outputs, root, sha256
+            )
     return problems
 
 
@@ -230,12 +271,18 @@ def entry(program: Recorded, outputs: Sequence[Path]) -> dict[str, Any]:
         "source": program.sources[0],
         "flags": list(program.flags),
         "sources": {path: source_digest(program.root / path) for path in sorted(program.sources)},
-        "outputs": {name: sha256(path) for name, path in zip(program.outputs, outputs, strict=True)},
+        "outputs": {
+            name: sha256(path) for name, path in zip(program.outputs, outputs, strict=True)
+        },
     }
 
 
 def _differences(
-    program: str, recorded: dict[str, str], present: tuple[str, ...], root: Path, digest: Callable[[Path], str]
+    program: str,
+    recorded: dict[str, str],
+    present: tuple[str, ...],
+    root: Path,
+    digest: Callable[[Path], str],
 ) -> Iterator[str]:
     for path in sorted(recorded.keys() | set(present)):
         if path not in present:
@@ -251,13 +298,18 @@ def _differences(
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     parser = argparse.ArgumentParser(description="Compile the P4 programs.")
-    parser.add_argument("--check", action="store_true", help="only check whether p4src/compiled fits the sources")
+    parser.add_argument(
+        "--check", action="store_true", help="only check whether p4src/compiled fits the sources"
+    )
     options = parser.parse_args(arguments)
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     try:
         if not options.check:
             for program in build():
-                print(f"{' '.join((program.sources[0], *program.flags))} -> {', '.join(program.outputs)}")
+                print(
+                    f"{' '.join((program.sources[0], *program.flags))} -> "
+                    f"{', '.join(program.outputs)}"
+                )
             return 0
         problems = stale()
     except P4BuildError as error:
@@ -266,7 +318,10 @@ def main(arguments: list[str] | None = None) -> int:
     for problem in problems:
         print(problem, file=sys.stderr)
     if problems:
-        print("p4src/compiled doesn't fit the sources: run `make p4` and commit the result", file=sys.stderr)
+        print(
+            "p4src/compiled doesn't fit the sources: run `make p4` and commit the result",
+            file=sys.stderr,
+        )
         return 1
     print("p4src/compiled fits the sources")
     return 0

@@ -1,12 +1,16 @@
-"""Compiles p4src/tna for Tofino with p4c's own backend; records what it was made from and what it takes of the chip.
+"""Compiles p4src/tna for Tofino with p4c's own backend; records what it was made from and what it
+takes of the chip.
 
-    python p4src/build_tofino.py            compile; needs p4c-barefoot and bfas ($P4C_TOFINO, $BFAS, or on the PATH)
-    python p4src/build_tofino.py --check    only check whether p4src/compiled fits the sources; needs no compiler
+    python p4src/build_tofino.py            compile; needs p4c-barefoot and bfas ($P4C_TOFINO,
+                                            $BFAS, or on the PATH)
+    python p4src/build_tofino.py --check    only check whether p4src/compiled fits the sources;
+                                            needs no compiler
     python p4src/build_tofino.py --chip tofino2    for one chip
     python p4src/build_tofino.py --chip tofino2 --out DIR    into another folder
 
-The backend (github.com/p4lang/p4c, built with ENABLE_TOFINO) compiles to assembly and describes the program to
-controllers, its assembler writes what the chip and its driver load. A program becomes a folder below the chip's with
+The backend (github.com/p4lang/p4c, built with ENABLE_TOFINO) compiles to assembly and describes the
+program to controllers, its assembler writes what the chip and its driver load. A program becomes a
+folder below the chip's with
 
     NAME.bfa         assembly: what is matched, computed and stored in which stage; to read
     driver.zip       what the driver loads:
@@ -16,7 +20,8 @@ controllers, its assembler writes what the chip and its driver load. A program b
     p4info.txtpb     P4Runtime's
     resources.json   what the program takes, see `resources`
 
-and an entry in the folder's manifest.json. Equal sources give equal bytes, except the archive's if zlib differs.
+and an entry in the folder's manifest.json. Equal sources give equal bytes, except the archive's if
+zlib differs.
 """
 
 from __future__ import annotations
@@ -46,13 +51,21 @@ COMPILER = "p4c-barefoot"
 ASSEMBLER = "bfas"
 # By the compiler's name of the chip.
 FLAGS = {
-    name: ("--target", name, "--arch", arch, f"-D__TARGET_TOFINO__={number}", "--p4runtime-force-std-externs")
+    name: (
+        "--target",
+        name,
+        "--arch",
+        arch,
+        f"-D__TARGET_TOFINO__={number}",
+        "--p4runtime-force-std-externs",
+    )
     for name, arch, number in (("tofino", "tna", 1), ("tofino2", "t2na", 2))
 }
 COMPILED = "p4src/compiled"
 _MAIN = re.compile(r"^\s*Switch\s*\(", re.MULTILINE)
-# p4c's own: of a message type that the p4info names but protobuf doesn't know; and of the assembler where ingress and
-# egress share a hash function of a stage, which then found that they take different bits of it, and went on.
+# p4c's own: of a message type that the p4info names but protobuf doesn't know; and of the assembler
+# where ingress and egress share a hash function of a stage, which then found that they take
+# different bits of it, and went on.
 _NO_WARNING = re.compile(
     r"^(\[libprotobuf WARNING .*PortMetadata: failed to parse contents"
     r"|.*: warning: Input xbar hash group \d+ mergeable conflict in stage \d+"
@@ -65,7 +78,8 @@ log = logging.getLogger("pcn.p4src")
 
 @dataclass(frozen=True)
 class TofinoProgram:
-    """A top program of p4src/tna. Paths are relative to the checkout, with slashes; `sources`: the top first."""
+    """A top program of p4src/tna. Paths are relative to the checkout, with slashes; `sources`: the
+    top first."""
 
     name: str
     root: Path
@@ -95,11 +109,18 @@ def manifest_of(chip: str) -> str:
 
 def find_programs(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
     """Returns every file of p4src/tna that instantiates `main`, by name. Raises P4BuildError."""
-    tops = sorted(path for path in (root / "p4src/tna").glob("*.p4") if _MAIN.search(path.read_text(encoding="utf-8")))
+    tops = sorted(
+        path
+        for path in (root / "p4src/tna").glob("*.p4")
+        if _MAIN.search(path.read_text(encoding="utf-8"))
+    )
     if not tops:
         raise P4BuildError(f"no program with a `main` in {root / 'p4src/tna'}")
     return [
-        TofinoProgram(top.stem, root, tuple(sources_of(top.relative_to(root).as_posix(), root)), chip) for top in tops
+        TofinoProgram(
+            top.stem, root, tuple(sources_of(top.relative_to(root).as_posix(), root)), chip
+        )
+        for top in tops
     ]
 
 
@@ -111,26 +132,52 @@ def find_tools() -> tuple[Path, Path]:
         found = shutil.which(wanted)
         if found is None:
             raise P4BuildError(
-                f"{wanted} was not found. It is only needed to change p4src/tna: the compiled form is committed. Build "
-                f"p4c (github.com/p4lang/p4c) with -DENABLE_TOFINO=ON and put {COMPILER} and {ASSEMBLER} on the PATH, "
-                "or set P4C_TOFINO and BFAS to them, and P4C_16_INCLUDE_PATH to the folder of tna.p4 unless p4c is "
+                f"{wanted} was not found. It is only needed to change p4src/tna: the compiled form "
+                "is committed. Build "
+                f"p4c (github.com/p4lang/p4c) with -DENABLE_TOFINO=ON and put {COMPILER} and "
+                f"{ASSEMBLER} on the PATH, "
+                "or set P4C_TOFINO and BFAS to them, and P4C_16_INCLUDE_PATH to the folder of "
+                "tna.p4 unless p4c is "
                 "installed."
             )
         tools.append(Path(found))
     return tools[0], tools[1]
 
 
-def compile_program(program: TofinoProgram, tools: tuple[Path, Path], into: Path) -> tuple[Path, ...]:
-    """Writes a program's outputs into a folder, and returns them in order. A warning is an error."""
+def compile_program(
+    program: TofinoProgram, tools: tuple[Path, Path], into: Path
+) -> tuple[Path, ...]:
+    """Writes a program's outputs into a folder, and returns them in order. A warning is an
+    error."""
     compiler, assembler = tools
     bf_rt, p4info = into / "bf-rt.json", into / "p4info.txtpb"
-    command = [str(compiler), "--std", "p4-16", *program.flags, "--Werror", "--Wdisable=unused", "-g"]
-    command += ["--bf-rt-schema", str(bf_rt), "--p4runtime-files", str(p4info), "-o", str(into), program.sources[0]]
+    command = [
+        str(compiler),
+        "--std",
+        "p4-16",
+        *program.flags,
+        "--Werror",
+        "--Wdisable=unused",
+        "-g",
+    ]
+    command += [
+        "--bf-rt-schema",
+        str(bf_rt),
+        "--p4runtime-files",
+        str(p4info),
+        "-o",
+        str(into),
+        program.sources[0],
+    ]
     _run(command, program)
     pipe = into / "pipe"
     assembly = pipe / f"{program.name}.bfa"
     # Drawn by chance at each run, and copied into what the assembler writes.
-    text = re.sub(r'(?m)^( *run_id: )".*"$', rf'\g<1>"{_run_id(program)}"', assembly.read_text(encoding="utf-8"))
+    text = re.sub(
+        r'(?m)^( *run_id: )".*"$',
+        rf'\g<1>"{_run_id(program)}"',
+        assembly.read_text(encoding="utf-8"),
+    )
     assembly.write_text(text, encoding="utf-8")
     _run([str(assembler), "--target", program.chip, "-o", str(pipe), str(assembly)], program)
     context = json.loads((pipe / "context.json").read_text(encoding="utf-8"))
@@ -139,9 +186,18 @@ def compile_program(program: TofinoProgram, tools: tuple[Path, Path], into: Path
     schema["tables"] = in_order(schema["tables"])
     archive = into / DRIVER
     binary = f"{program.chip}.bin"
-    pack(archive, {binary: (pipe / binary).read_bytes(), "context.json": _text(context), "bf-rt.json": _text(schema)})
+    pack(
+        archive,
+        {
+            binary: (pipe / binary).read_bytes(),
+            "context.json": _text(context),
+            "bf-rt.json": _text(schema),
+        },
+    )
     summary = into / "resources.json"
-    used = resources(json.loads((pipe / "logs/resources.json").read_text(encoding="utf-8")), context)
+    used = resources(
+        json.loads((pipe / "logs/resources.json").read_text(encoding="utf-8")), context
+    )
     summary.write_text(json.dumps(used, indent=1) + "\n", encoding="utf-8")
     return assembly, archive, p4info, summary
 
@@ -158,9 +214,12 @@ def pack(archive: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def in_order(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """BF-RT's tables with those of ingress's snapshots before egress's. The compiler has them in the order of addresses
-    in its memory, which changes from run to run; their common configuration has its id from those that come first."""
-    of_gress = [table for table in tables if re.search(r"\.snapshot\.(ingress|egress)_", table["name"])]
+    """BF-RT's tables with those of ingress's snapshots before egress's. The compiler has them in
+    the order of addresses in its memory, which changes from run to run; their common configuration
+    has its id from those that come first."""
+    of_gress = [
+        table for table in tables if re.search(r"\.snapshot\.(ingress|egress)_", table["name"])
+    ]
     if not of_gress:
         return list(tables)
     ordered = sorted(of_gress, key=lambda table: "egress" in table["name"])
@@ -175,11 +234,14 @@ def in_order(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _run(command: Sequence[str], program: TofinoProgram) -> None:
     tool = Path(command[0]).name
-    result = subprocess.run(command, cwd=program.root, capture_output=True, text=True, errors="replace", check=False)
+    result = subprocess.run(
+        command, cwd=program.root, capture_output=True, text=True, errors="replace", check=False
+    )
     said = _NO_WARNING.sub("", result.stderr).strip()
     if "Can't match parser state due to previous match" in said:
         raise P4BuildError(
-            f"this {COMPILER} loses what parsers select by (p4lang/p4c issue 5752): take one that has pull request 5753"
+            f"this {COMPILER} loses what parsers select by (p4lang/p4c issue 5752): take one that "
+            "has pull request 5753"
         )
     if result.returncode != 0 or re.search(r"\b(warning|error): ", said):
         raise P4BuildError(f"{tool} refused {program.sources[0]}:\n{said}")
@@ -191,11 +253,12 @@ def _run_id(program: TofinoProgram) -> str:
 
 
 def resources(used: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a program's use of one pipe, and the pipe's total: from the compiler's resources.json and the context.
+    """Returns a program's use of one pipe, and the pipe's total: from the compiler's resources.json
+    and the context.
 
-    `stages`: how many match-action stages each gress uses. `sram`, `tcam`, `map_ram`: blocks. `phv`: containers of the
-    packet header vector by width: "tagalong" are those that no stage can touch, Tofino 2's "mocha" and "dark" those
-    that stages only set. `actions`: of tables, by gress.
+    `stages`: how many match-action stages each gress uses. `sram`, `tcam`, `map_ram`: blocks.
+    `phv`: containers of the packet header vector by width: "tagalong" are those that no stage can
+    touch, Tofino 2's "mocha" and "dark" those that stages only set. `actions`: of tables, by gress.
     """
     n_stages = used["resources"]["mau"]["nStages"]
     stages = used["resources"]["mau"]["mau_stages"]  # those that are used
@@ -212,7 +275,10 @@ def resources(used: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, 
             stage["stage_number"]
             for table in context["tables"]
             if table["direction"] == gress
-            for stage in (*table.get("stage_tables", ()), *table.get("match_attributes", {}).get("stage_tables", ()))
+            for stage in (
+                *table.get("stage_tables", ()),
+                *table.get("match_attributes", {}).get("stage_tables", ()),
+            )
         ]
         return max(placed) + 1
 
@@ -228,7 +294,11 @@ def resources(used: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, 
             name = f"{unit['width']} bit{'' if kind == 'normal' else f' {kind}'}"
             phv[name] = {"used": len(taken & set(unit["addresses"])), "of": unit["units"]}
     return {
-        "stages": {"ingress": last_stage("ingress"), "egress": last_stage("egress"), "of": n_stages},
+        "stages": {
+            "ingress": last_stage("ingress"),
+            "egress": last_stage("egress"),
+            "of": n_stages,
+        },
         "sram": blocks("rams", "srams", "nColumns"),
         "tcam": blocks("tcams", "tcams", "nColumns"),
         "map_ram": blocks("map_rams", "maprams", "nUnits"),
@@ -259,20 +329,27 @@ def build(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
                 path.replace(root / name)
     with zipfile.ZipFile(root / programs[0].folder / DRIVER) as packed:
         version = json.loads(packed.read("context.json"))["compiler_version"]
-    manifest = {"schema": MANIFEST_SCHEMA, "compiler": {"name": COMPILER, "version": version}, "programs": entries}
+    manifest = {
+        "schema": MANIFEST_SCHEMA,
+        "compiler": {"name": COMPILER, "version": version},
+        "programs": entries,
+    }
     (root / manifest_of(chip)).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return programs
 
 
 def build_into(folder: Path, chip: str, root: Path = ROOT) -> list[Path]:
-    """Compiles all programs of a checkout for a chip, each into a folder of its name; returns these."""
+    """Compiles all programs of a checkout for a chip, each into a folder of its name; returns
+    these."""
     tools = find_tools()
     made = []
     for program in find_programs(chip, root):
         into = folder / program.name
         into.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as scratch:
-            for name, path in zip(program.files, compile_program(program, tools, Path(scratch)), strict=True):
+            for name, path in zip(
+                program.files, compile_program(program, tools, Path(scratch)), strict=True
+            ):
                 path.replace(into / name)
         made.append(into)
     return made
@@ -286,9 +363,13 @@ def stale(chip: str, root: Path = ROOT) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     parser = argparse.ArgumentParser(description="Compile the P4 programs for Tofino.")
-    parser.add_argument("--check", action="store_true", help=f"only check whether {COMPILED} fits the sources")
+    parser.add_argument(
+        "--check", action="store_true", help=f"only check whether {COMPILED} fits the sources"
+    )
     parser.add_argument("--chip", choices=tuple(FLAGS), help="for which (default: all)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help=f"where outputs go, in place of {COMPILED}")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help=f"where outputs go, in place of {COMPILED}"
+    )
     options = parser.parse_args(arguments)
     if options.out is not None and options.chip is None:
         parser.error("name the chip whose outputs go there, with --chip")
@@ -311,7 +392,10 @@ def main(arguments: list[str] | None = None) -> int:
     for problem in problems:
         print(problem, file=sys.stderr)
     if problems:
-        print(f"{COMPILED} doesn't fit the sources: run `make p4-tofino` and commit the result", file=sys.stderr)
+        print(
+            f"{COMPILED} doesn't fit the sources: run `make p4-tofino` and commit the result",
+            file=sys.stderr,
+        )
         return 1
     print(f"{COMPILED} fits the sources")
     return 0

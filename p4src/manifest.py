@@ -1,7 +1,7 @@
 """What is in p4src/compiled, by its manifest: which compiler made it, and from which sources.
 
-A source is known by its text without line comments: who edits one compiles nothing anew. Its line stays, since what is
-compiled names lines.
+A source is known by its text without line comments: who edits one compiles nothing anew. Its line
+stays, since what is compiled names lines.
 """
 
 from __future__ import annotations
@@ -21,36 +21,48 @@ _LINE_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*"|/\*.*?\*/)|[ \t]*//[^\n]*', re
 
 
 def manifest() -> Mapping[str, Any]:
-    """Returns what p4src/build.py wrote: the compiler, and the programs by name with the hashes of their sources."""
-    found: Mapping[str, Any] = json.loads((ROOT / FOLDER / "manifest.json").read_text(encoding="utf-8"))
+    """Returns what p4src/build.py wrote: the compiler, and the programs by name with the hashes of
+    their sources."""
+    found: Mapping[str, Any] = json.loads(
+        (ROOT / FOLDER / "manifest.json").read_text(encoding="utf-8")
+    )
     return found
 
 
 def stale(*programs: str) -> str | None:
-    """Returns one line that names the sources that changed after these programs (default: all) were compiled, and the
-    way out; None: none did. A program that isn't in the manifest, or whose output is missing, doesn't count: a wheel
-    has no examples."""
+    """Returns one line that names the sources that changed after these programs (default: all) were
+    compiled, and the way out; None: none did. A program that isn't in the manifest, or whose output
+    is missing, doesn't count: a wheel has no examples."""
     entries = manifest()["programs"]
     old: list[str] = []
     changed: dict[str, None] = {}
     for name in programs or entries:
-        if name not in entries or not (ROOT / (output := next(iter(entries[name]["outputs"])))).is_file():
+        if (
+            name not in entries
+            or not (ROOT / (output := next(iter(entries[name]["outputs"])))).is_file()
+        ):
             continue
         sources = entries[name]["sources"]
-        found = [path for path in sources if not (ROOT / path).is_file() or source_digest(ROOT / path) != sources[path]]
+        found = [
+            path
+            for path in sources
+            if not (ROOT / path).is_file() or source_digest(ROOT / path) != sources[path]
+        ]
         if found:
             old.append(output)
             changed |= dict.fromkeys(found)
     if not old:
         return None
     return (
-        f"{_some(list(changed))} {'was' if len(changed) == 1 else 'were'} changed after {_some(old)} "
+        f"{_some(list(changed))} {'was' if len(changed) == 1 else 'were'} changed after "
+        f"{_some(old)} "
         f"{'was' if len(old) == 1 else 'were'} made: make p4"
     )
 
 
 def source_digest(source: Path) -> str:
-    """Returns a P4 source's hash in a manifest: SHA-256 of its text without line comments, in hex."""
+    """Returns a P4 source's hash in a manifest: SHA-256 of its text without line comments, in
+    hex."""
     code = _LINE_COMMENT.sub(lambda found: found[1] or "", source.read_text(encoding="utf-8"))
     return hashlib.sha256(code.encode()).hexdigest()
 

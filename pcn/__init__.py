@@ -1,4 +1,5 @@
-"""PCN Lab for Python: the names that programs need, from whichever room they are. `pcn.cli` is the `pcn` command.
+"""PCN Lab for Python: the names that programs need, from whichever room they are. `pcn.cli` is the
+`pcn` command.
 
     from pcn import Lab, VirtualNetwork, attach, dumbbell, find_scheme
 
@@ -69,7 +70,10 @@ if TYPE_CHECKING:
     from pcn.topologies.model import make_hosts as make_hosts
     from pcn.topologies.parking_lot import parking_lot as parking_lot
 
-_ALGORITHMS = "Ack Cnm Cnp Loss Mark NetworkFacts NotificationPoint ReactionPoint Rule Scheme Window find_scheme"
+_ALGORITHMS = (
+    "Ack Cnm Cnp Loss Mark NetworkFacts NotificationPoint ReactionPoint Rule Scheme Window "
+    "find_scheme"
+)
 _HOME = {
     "pcn.controller": "settings",
     "pcn.controller.constants": "index",
@@ -120,7 +124,11 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(_MODULES[name])
-    return getattr(module, name) if hasattr(module, name) else importlib.import_module(f"{_MODULES[name]}.{name}")
+    return (
+        getattr(module, name)
+        if hasattr(module, name)
+        else importlib.import_module(f"{_MODULES[name]}.{name}")
+    )
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,6 @@
-"""The `pcn` command. Only here are errors printed and exit codes chosen: 1 for an error, 2 for a wrong command line,
-3 where `pcn run --check` found a check that isn't met, 128 + n after the signal n."""
+"""The `pcn` command. Only here are errors printed and exit codes chosen: 1 for an error, 2 for a
+wrong command line, 3 where `pcn run --check` found a check that isn't met, 128 + n after the signal
+n."""
 
 from __future__ import annotations
 
@@ -91,12 +92,18 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
     from pcn.topologies import extras
 
     found = checkout()
-    commit = "" if found["commit"] == "unknown" else f", commit {found['commit'][:12]}, {found['tree']}"
+    commit = (
+        "" if found["commit"] == "unknown" else f", commit {found['commit'][:12]}, {found['tree']}"
+    )
     click.echo(f"pcn {extras.version()}{commit}")
     context.exit()
 
 
-@click.command(cls=_Commands, params=diagnosis.options(), context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=_Commands,
+    params=diagnosis.options(),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.option(
     "--version",
     "-V",
@@ -107,7 +114,8 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
     help="Version of PCN Lab, in a checkout with the commit and whether files differ from it.",
 )
 def pcn() -> None:
-    """Photonic Congestion Notification (PCN) on P4 switches: experiments and networks, on Mininet or in virtual time.
+    """Photonic Congestion Notification (PCN) on P4 switches: experiments and networks, on Mininet
+    or in virtual time.
 
     \b
     Examples:
@@ -125,11 +133,12 @@ def pcn() -> None:
 def main() -> None:
     """Entry point: runs the command line and ends the process."""
     startup.begin()
-    # There is no linear algebra here, for which numpy would start a thread a core: a tenth of a command's start.
+    # There is no linear algebra here, for which numpy would start a thread a core: a tenth of a
+    # command's start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.umask(os.umask(0o077) | 0o022)  # no other user writes what is written here
-    # A run's many objects live as long as it does, and each collection looks at them all; other commands may stay for
-    # days, and what they leave is collected.
+    # A run's many objects live as long as it does, and each collection looks at them all; other
+    # commands may stay for days, and what they leave is collected.
     name = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     gc.set_threshold(1_000_000 if name in _RUNS else 50_000, 20, 50)
     if name and name not in _AS_LONG_AS_IT_TAKES:
@@ -187,7 +196,8 @@ def _run(arguments: list[str]) -> int:
     heed_interrupts()
     try:
         with raising():
-            code = pcn.main(arguments, prog_name="pcn", standalone_mode=False)  # what the command returned
+            # what the command returned
+            code = pcn.main(arguments, prog_name="pcn", standalone_mode=False)
             sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -209,14 +219,18 @@ def _run(arguments: list[str]) -> int:
             return _fail(deleted, 1, error)
         if error.errno not in (*NO_ROOM, errno.ENAMETOOLONG):
             raise
-        with contextlib.suppress(OSError):  # what waits for stdout has no room, either: it isn't tried again
+        # what waits for stdout has no room, either: it isn't tried again
+        with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _fail(f"can't write {error.filename or 'the output'}: {os.strerror(error.errno)}", 1, error)
+        return _fail(
+            f"can't write {error.filename or 'the output'}: {os.strerror(error.errno)}", 1, error
+        )
     return code or 0
 
 
 def _known_errors() -> tuple[type[Exception], ...]:
-    """Returns what one line reports. Where there is an error: these modules take a fifth of a command's start."""
+    """Returns what one line reports. Where there is an error: these modules take a fifth of a
+    command's start."""
     from pcn.hosts.client import AgentError
     from pcn.softswitch.cache.objects import BuildError
     from pcn.topologies.errors import LabError

@@ -1,5 +1,5 @@
-"""Completes the shell's words: names in the network that is up, scenarios, figures. Never fails, never waits: if the
-network doesn't answer, there is no completion."""
+"""Completes the shell's words: names in the network that is up, scenarios, figures. Never fails,
+never waits: if the network doesn't answer, there is no completion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 Completer = Callable[[click.Context, click.Parameter, str], list[str]]
 _PLAIN = re.compile(r"[\w.,:/@%+=-]+")
-"""A word that a shell takes as it is. Names of a switch's program are its author's, and may be a command."""
+"""A word that a shell takes as it is. Names of a switch's program are its author's, and may be a
+command."""
 
 
 def _completer(names: Callable[[click.Context], Iterable[str]]) -> Completer:
@@ -27,7 +28,11 @@ def _completer(names: Callable[[click.Context], Iterable[str]]) -> Completer:
         from pcn.topologies.errors import LabError
 
         try:
-            return [name for name in names(context) if name.startswith(incomplete) and _PLAIN.fullmatch(name)]
+            return [
+                name
+                for name in names(context)
+                if name.startswith(incomplete) and _PLAIN.fullmatch(name)
+            ]
         except (LabError, AgentError, OSError):
             return []
 
@@ -37,7 +42,9 @@ def _completer(names: Callable[[click.Context], Iterable[str]]) -> Completer:
 def _commands(context: click.Context) -> list[str]:
     inner = context.find_root()
     for word in context.params.get("words") or ():
-        if isinstance(inner.command, click.Group) and (command := inner.command.get_command(inner, word)):
+        if isinstance(inner.command, click.Group) and (
+            command := inner.command.get_command(inner, word)
+        ):
             inner = click.Context(command, parent=inner)
     return inner.command.list_commands(inner) if isinstance(inner.command, click.Group) else []
 
@@ -101,8 +108,16 @@ def _parameters(context: click.Context) -> list[str]:
     """Returns the parameters of the scenario and of the command's schemes, each with "="."""
     from pcn.experiments.runner import parameters
 
-    scenario = context.params.get("scenario") or context.params.get("experiment") or next(iter(context.args), "")
-    return list(dict.fromkeys(f"{parameter.name}=" for parameter in parameters(scenario, context.params.get("scheme"))))
+    scenario = (
+        context.params.get("scenario")
+        or context.params.get("experiment")
+        or next(iter(context.args), "")
+    )
+    return list(
+        dict.fromkeys(
+            f"{parameter.name}=" for parameter in parameters(scenario, context.params.get("scheme"))
+        )
+    )
 
 
 def _figures(_context: click.Context) -> Iterable[str]:
@@ -184,7 +199,10 @@ def _settings(context: click.Context) -> list[str]:
     from pcn.controller.settings import known
 
     typed = context.params.get("words") or ()
-    return [*(() if typed else _ports(context)), *dict.fromkeys(f"{setting.name}=" for setting in known())]
+    return [
+        *(() if typed else _ports(context)),
+        *dict.fromkeys(f"{setting.name}=" for setting in known()),
+    ]
 
 
 def _flows(context: click.Context) -> Iterator[str]:

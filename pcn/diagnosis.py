@@ -85,7 +85,8 @@ def options(hidden: bool = False) -> list[click.Option]:
 
 
 def add_to(command: click.Command) -> click.Command:
-    """Gives a command, and those in it, the options that `pcn` has, so that they work after its name too."""
+    """Gives a command, and those in it, the options that `pcn` has, so that they work after its
+    name too."""
     if not any("--debug" in param.opts for param in command.params):
         command.params += options(hidden=True)
     if isinstance(command, click.Group):

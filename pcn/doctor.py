@@ -26,8 +26,8 @@ from pcn.topologies import extras
 
 @dataclass(frozen=True)
 class Check:
-    """One thing: `needed` or not, there or not, what was found, and the command that brings it. `live`: virtual time
-    and figures do without it."""
+    """One thing: `needed` or not, there or not, what was found, and the command that brings it.
+    `live`: virtual time and figures do without it."""
 
     name: str
     what_for: str
@@ -53,9 +53,17 @@ _TOOLS = (
     _Tool("mnexec", "Mininet's namespaces", True, "apt-get install mininet"),
     _Tool("ip", "interfaces", True, "apt-get install iproute2", ("-V",)),
     _Tool("ethtool", "switching offloads off", True, "apt-get install ethtool", ("--version",)),
-    _Tool("setpriv", "ending what a dead run left", True, "apt-get install util-linux", ("--version",)),
+    _Tool(
+        "setpriv", "ending what a dead run left", True, "apt-get install util-linux", ("--version",)
+    ),
     _Tool("tshark", "tests of the wire formats", False, "apt-get install tshark", ("--version",)),
-    _Tool("chromium", "the report's test in a browser", False, "apt-get install chromium", ("--version",)),
+    _Tool(
+        "chromium",
+        "the report's test in a browser",
+        False,
+        "apt-get install chromium",
+        ("--version",),
+    ),
     _Tool(
         "p4c-bm2-ss",
         "changing the P4 programs",
@@ -93,18 +101,29 @@ def checks() -> list[Check]:
 
 
 def missing(found: Iterable[Check]) -> list[str]:
-    """Lists needed software that is missing. Without root, or without the extra of live networks, only virtual time
-    counts."""
+    """Lists needed software that is missing. Without root, or without the extra of live networks,
+    only virtual time counts."""
     live = os.geteuid() == 0 and extras.installed("live")
-    return [check.name for check in found if check.needed and not check.present and (live or not check.live)]
+    return [
+        check.name
+        for check in found
+        if check.needed and not check.present and (live or not check.live)
+    ]
 
 
 def _machine() -> Iterator[Check]:
     version = ".".join(map(str, sys.version_info[:3]))
     yield Check(
-        "Python", "everything", True, sys.version_info >= (3, 10), version, "apt-get install python3 (3.10 or later)"
+        "Python",
+        "everything",
+        True,
+        sys.version_info >= (3, 10),
+        version,
+        "apt-get install python3 (3.10 or later)",
     )
-    yield Check("Linux", "everything", True, sys.platform == "linux", platform.release(), "run it on Linux")
+    yield Check(
+        "Linux", "everything", True, sys.platform == "linux", platform.release(), "run it on Linux"
+    )
     root = os.geteuid() == 0
     found = "yes" if root else f"uid {os.geteuid()}"
     yield Check("root", "live networks", True, root, found, "run it with sudo", live=True)
@@ -115,17 +134,32 @@ def _machine() -> Iterator[Check]:
 
 
 def _compiler() -> Check:
-    """Returns whether it makes what is loaded: a shared object, with the headers that our sources include. Where the
-    installation has such objects, only users' programs and schemes need it."""
+    """Returns whether it makes what is loaded: a shared object, with the headers that our sources
+    include. Where the installation has such objects, only users' programs and schemes need it."""
     command, required = compiler(), not uses_shipped()
     remedy = "apt-get install gcc libc6-dev linux-libc-dev"
-    name, what_for = command[0], "switch, hosts, virtual time" if required else "own P4 programs, schemes in C"
+    name, what_for = (
+        command[0],
+        "switch, hosts, virtual time" if required else "own P4 programs, schemes in C",
+    )
     path = shutil.which(name)
     if path is None:
         return Check(name, what_for, required, False, "not found", remedy)
-    source = "".join(f"#include <{header}>\n" for header in _HEADERS) + "int answer(void) { return 0; }\n"
+    source = (
+        "".join(f"#include <{header}>\n" for header in _HEADERS)
+        + "int answer(void) { return 0; }\n"
+    )
     with tempfile.TemporaryDirectory() as directory:
-        words = [*command, "-x", "c", "-", "-fPIC", "-shared", "-o", str(Path(directory) / "probe.so")]
+        words = [
+            *command,
+            "-x",
+            "c",
+            "-",
+            "-fPIC",
+            "-shared",
+            "-o",
+            str(Path(directory) / "probe.so"),
+        ]
         try:
             done = subprocess.run(
                 words,
@@ -139,7 +173,10 @@ def _compiler() -> Check:
         except (OSError, subprocess.TimeoutExpired) as error:
             return Check(name, what_for, required, False, f"doesn't run: {error}", remedy)
     if done.returncode != 0:
-        said = next((line for line in done.stderr.splitlines() if "error" in line), f"status {done.returncode}")
+        said = next(
+            (line for line in done.stderr.splitlines() if "error" in line),
+            f"status {done.returncode}",
+        )
         return Check(name, what_for, required, False, said.rpartition("error: ")[2], remedy)
     return Check(name, what_for, required, True, _version(path, ("--version",)), remedy)
 
@@ -167,22 +204,29 @@ def _libraries() -> Check:
         build_program((ROOT / FOLDER / "pcn_native.json").read_text(encoding="utf-8"))
     except (BuildError, OSError) as error:
         return Check(name, what_for, True, False, str(error), _AGAIN)
-    except Exception as error:  # a Python package that is missing, or that another has pushed to a version too old
-        return Check(name, what_for, True, False, f"{type(error).__name__}: {error}", _PACKAGES_AGAIN)
+    except (
+        Exception
+    ) as error:  # a Python package that is missing, or that another has pushed to a version too old
+        return Check(
+            name, what_for, True, False, f"{type(error).__name__}: {error}", _PACKAGES_AGAIN
+        )
     return Check(name, what_for, True, True, "they compile")
 
 
 def _installation() -> Iterator[Check]:
     """Checks our files beside Python's modules."""
-    wrong = {"not found": [name for name in _DATA if not (ROOT / name).is_file()], "not as installed": list(_changed())}
+    wrong = {
+        "not found": [name for name in _DATA if not (ROOT / name).is_file()],
+        "not as installed": list(_changed()),
+    }
     found = "; ".join(f"{what}: {_few(files)}" for what, files in wrong.items() if files)
     yield Check("files", "everything", True, not found, found or str(ROOT), _AGAIN)
     yield _programs()
 
 
 def _changed() -> Iterator[str]:
-    """Yields the files of ours that aren't what pip wrote, by its RECORD: since Python 3.12 `metadata.files` leaves out
-    what is gone."""
+    """Yields the files of ours that aren't what pip wrote, by its RECORD: since Python 3.12
+    `metadata.files` leaves out what is gone."""
     try:
         installed = metadata.distribution(extras.PROJECT)
     except metadata.PackageNotFoundError:
@@ -200,13 +244,23 @@ def _changed() -> Iterator[str]:
 def _programs() -> Check:
     name, what_for = "P4 programs", "switches"
     try:
-        tofino = json.loads((ROOT / FOLDER / "tofino" / "manifest.json").read_text(encoding="utf-8"))["programs"]
+        tofino = json.loads(
+            (ROOT / FOLDER / "tofino" / "manifest.json").read_text(encoding="utf-8")
+        )["programs"]
         programs = [*manifest.manifest()["programs"].values(), *tofino.values()]
     except OSError as error:
         return Check(name, what_for, True, False, f"{error.filename}: {error.strerror}", _AGAIN)
-    outputs = [program["outputs"] for program in programs if next(iter(program["outputs"])).startswith(FOLDER)]
+    outputs = [
+        program["outputs"]
+        for program in programs
+        if next(iter(program["outputs"])).startswith(FOLDER)
+    ]
     gone = [path for paths in outputs for path in paths if not (ROOT / path).is_file()]
-    found = f"not found: {_few(gone)}" if gone else manifest.stale() or f"{len(outputs)}, of their sources"
+    found = (
+        f"not found: {_few(gone)}"
+        if gone
+        else manifest.stale() or f"{len(outputs)}, of their sources"
+    )
     return Check(name, what_for, True, not gone, found, _AGAIN)
 
 
@@ -219,7 +273,15 @@ def _tools() -> Iterator[Check]:
     for tool in _TOOLS:
         path = _where(tool.name)
         found = "not found" if path is None else _version(path, tool.version) or path
-        yield Check(tool.name, tool.what_for, tool.needed, path is not None, found, tool.remedy, live=tool.needed)
+        yield Check(
+            tool.name,
+            tool.what_for,
+            tool.needed,
+            path is not None,
+            found,
+            tool.remedy,
+            live=tool.needed,
+        )
 
 
 def _bf_runtime() -> Check:
@@ -236,9 +298,11 @@ def _bf_runtime() -> Check:
 
 
 def _where(tool: str) -> str | None:
-    """Returns a tool's path: on PATH, or in root's folders, which an ordinary user's PATH leaves out; None: it is
-    missing."""
-    return shutil.which(tool) or (None if os.geteuid() == 0 else shutil.which(tool, path="/usr/sbin:/sbin"))
+    """Returns a tool's path: on PATH, or in root's folders, which an ordinary user's PATH leaves
+    out; None: it is missing."""
+    return shutil.which(tool) or (
+        None if os.geteuid() == 0 else shutil.which(tool, path="/usr/sbin:/sbin")
+    )
 
 
 def _version(path: str, arguments: tuple[str, ...]) -> str:
@@ -246,7 +310,12 @@ def _version(path: str, arguments: tuple[str, ...]) -> str:
         return ""
     try:
         done = subprocess.run(
-            [path, *arguments], capture_output=True, text=True, errors="replace", timeout=_COMMAND_LIMIT_S, check=False
+            [path, *arguments],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_COMMAND_LIMIT_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{path}, which doesn't run: {error}"
@@ -261,7 +330,9 @@ def _packages() -> Iterator[Check]:
         lines = metadata.requires(extras.PROJECT) or []
     except metadata.PackageNotFoundError:
         found = "not installed: a source tree, whose packages are unknown"
-        yield Check(extras.PROJECT, "everything", True, False, found, "make setup" if _CHECKOUT else _AGAIN)
+        yield Check(
+            extras.PROJECT, "everything", True, False, found, "make setup" if _CHECKOUT else _AGAIN
+        )
         return
     for line in lines:
         package, extra = re.split(r"[^\w-]", line)[0], re.search(r"extra == ['\"](.+?)['\"]", line)
@@ -282,14 +353,29 @@ def _kernel() -> Iterator[Check]:
     if os.geteuid() != 0 or shutil.which("unshare") is None or shutil.which("ip") is None:
         return
     probes: tuple[tuple[str, str, bool, str, str], ...] = (
-        ("network namespaces", "every node", True, "true", "a kernel with CONFIG_NET_NS; in a container: --privileged"),
-        ("veth", "every link", True, "ip link add d0 type veth peer name d1", "modprobe veth (CONFIG_VETH)"),
+        (
+            "network namespaces",
+            "every node",
+            True,
+            "true",
+            "a kernel with CONFIG_NET_NS; in a container: --privileged",
+        ),
+        (
+            "veth",
+            "every link",
+            True,
+            "ip link add d0 type veth peer name d1",
+            "modprobe veth (CONFIG_VETH)",
+        ),
         (
             "netem",
             "link delay with TARGET=bmv2",
             False,
             "ip link add d0 type veth peer name d1 && tc qdisc add dev d0 root netem delay 1ms",
-            "modprobe sch_netem (package linux-modules-extra on Ubuntu); without it the hosts' agents delay for BMv2",
+            (
+                "modprobe sch_netem (package linux-modules-extra on Ubuntu); without it the hosts' "
+                "agents delay for BMv2"
+            ),
         ),
     )
     for name, what_for, needed, command, remedy in probes:
@@ -303,7 +389,9 @@ def _kernel() -> Iterator[Check]:
         )
         said = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         present = done.returncode == 0
-        yield Check(name, what_for, needed, present, "yes" if present else said, remedy, live=needed)
+        yield Check(
+            name, what_for, needed, present, "yes" if present else said, remedy, live=needed
+        )
     yield _raw_socket()
 
 
@@ -313,5 +401,13 @@ def _raw_socket() -> Check:
     try:
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
     except OSError as error:
-        return Check("raw sockets", "agents, switches", True, False, str(error), "capability CAP_NET_RAW", live=True)
+        return Check(
+            "raw sockets",
+            "agents, switches",
+            True,
+            False,
+            str(error),
+            "capability CAP_NET_RAW",
+            live=True,
+        )
     return Check("raw sockets", "agents, switches", True, True, "yes", live=True)

@@ -13,8 +13,8 @@ Shown = str | int
 
 
 def entry(client: ControlPlane, made: TableEntry) -> dict[str, Any]:
-    """Returns an entry as plain values: table, match (by key), action, parameters (by name), priority, and whether it
-    is the table's default."""
+    """Returns an entry as plain values: table, match (by key), action, parameters (by name),
+    priority, and whether it is the table's default."""
     table = client.schema.tables[made.table_id]
     match = {
         field.alias: _match(field, made.match[field.alias])
@@ -45,8 +45,8 @@ def _parameters(table: P4Table, action: TableAction) -> dict[str, Shown]:
 
 
 def value(name: str, bitwidth: int, raw: Any) -> Shown:
-    """Formats a value as a MAC or IPv4 address if its name and width are those of one. A value that finsy decoded by an
-    @format annotation stays its text."""
+    """Formats a value as a MAC or IPv4 address if its name and width are those of one. A value that
+    finsy decoded by an @format annotation stays its text."""
     if not isinstance(raw, int):
         return str(raw)
     if bitwidth == 48 and "mac" in name:

@@ -1,7 +1,9 @@
-"""Looks at a network as Prometheus reads them: each number of `pcn watch --json`, with the same value and name.
+"""Looks at a network as Prometheus reads them: each number of `pcn watch --json`, with the same
+value and name.
 
-The server has one page, /metrics, on the address that it is given, for GET and HEAD alone. It keeps no state: what a
-scrape gets is the newest look. Counts of all that was, whose names end in `_total`, have what came between two scrapes.
+The server has one page, /metrics, on the address that it is given, for GET and HEAD alone. It keeps
+no state: what a scrape gets is the newest look. Counts of all that was, whose names end in
+`_total`, have what came between two scrapes.
 """
 
 from __future__ import annotations
@@ -56,26 +58,41 @@ _HOST = {
     "rate_bps": "bits that the host's port sends a second",
     "utilisation": "share of the link's rate that the host's port sends",
 }
-_PORT_LABELS, _FLOW_LABELS = ("port", "link"), ("id", "src", "dst", "src_port")  # the last one of some hosts alone
+# the last one of some hosts alone
+_PORT_LABELS, _FLOW_LABELS = (
+    ("port", "link"),
+    ("id", "src", "dst", "src_port"),
+)
 
 
 def text(now: Snapshot, network: str) -> str:
-    """Returns a look in Prometheus' text format: nominal units, a gauge, or a counter of a total, for each number of
-    ports and of flows that haven't ended. What the network's programs don't have is left out."""
+    """Returns a look in Prometheus' text format: nominal units, a gauge, or a counter of a total,
+    for each number of ports and of flows that haven't ended. What the network's programs don't have
+    is left out."""
     own = {"network": network}
     ports = [({**own, **_labels(port, _PORT_LABELS)}, port) for port in now.ports]
-    flows = [({**own, **_labels(flow, _FLOW_LABELS)}, flow) for flow in now.flows if flow.state in GOING_ON]
+    flows = [
+        ({**own, **_labels(flow, _FLOW_LABELS)}, flow)
+        for flow in now.flows
+        if flow.state in GOING_ON
+    ]
     lines = [
         *_family("pcn_time_s", "nominal time of the look", [(own, now.time_s)]),
         *_family("pcn_over_s", "nominal time that rates are over", [(own, now.over_s)]),
     ]
     for name, what in _PORT.items():
-        lines += _family(f"pcn_port_{name}", what, [(labels, getattr(one, name)) for labels, one in ports])
+        lines += _family(
+            f"pcn_port_{name}", what, [(labels, getattr(one, name)) for labels, one in ports]
+        )
     for name, what in _FLOW.items():
-        lines += _family(f"pcn_flow_{name}", what, [(labels, getattr(one, name)) for labels, one in flows])
+        lines += _family(
+            f"pcn_flow_{name}", what, [(labels, getattr(one, name)) for labels, one in flows]
+        )
     hosts = [({**own, **_labels(host, ("port",))}, host) for host in now.hosts]
     for name, what in _HOST.items():
-        lines += _family(f"pcn_host_{name}", what, [(labels, getattr(one, name)) for labels, one in hosts])
+        lines += _family(
+            f"pcn_host_{name}", what, [(labels, getattr(one, name)) for labels, one in hosts]
+        )
     states = [({**labels, "state": one.state}, 1) for labels, one in flows]
     lines += _family("pcn_flow_state", "1 with the state that the flow is in", states)
     return "".join(f"{line}\n" for line in lines)
@@ -85,7 +102,9 @@ def _labels(one: object, names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(one, name)) is not None}
 
 
-def _family(name: str, what: str, samples: Sequence[tuple[Mapping[str, Any], Any]]) -> Iterator[str]:
+def _family(
+    name: str, what: str, samples: Sequence[tuple[Mapping[str, Any], Any]]
+) -> Iterator[str]:
     """Yields a metric's lines; none where no sample has a value."""
     there = [(labels, value) for labels, value in samples if value is not None]
     if not there:
@@ -103,14 +122,16 @@ def _escaped(value: str) -> str:
 
 @contextlib.contextmanager
 def serving(address: str, port: int, metrics: Callable[[], str]) -> Iterator[str]:
-    """Serves what `metrics` returns while the block runs; yields the URL. Raises LabError: the address is taken, or
-    isn't this machine's."""
+    """Serves what `metrics` returns while the block runs; yields the URL. Raises LabError: the
+    address is taken, or isn't this machine's."""
     try:
         server = _Server((address, port), metrics)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LabError(f"--prometheus: {address}:{port}: {reason}; choose another one") from None
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True
+    )
     thread.start()
     try:
         yield f"http://{address}:{server.server_port}{PATH}"
@@ -134,7 +155,8 @@ class _Server(ThreadingHTTPServer):
         self.own = {f"{name}:{self.server_port}" for name in ("localhost", address[0], bound)}
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Where as many are served as may, one that has sent no request yet makes room; else this one ends."""
+        """Where as many are served as may, one that has sent no request yet makes room; else this
+        one ends."""
         if not self.seats.take(request):
             self.shutdown_request(request)
             return
@@ -178,8 +200,8 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - http.server's name
 
     def _names_loopback(self) -> bool:
-        """Returns whether the Host header, of which there is one, is this server: a page in a browser reaches it under
-        the page's own name otherwise."""
+        """Returns whether the Host header, of which there is one, is this server: a page in a
+        browser reaches it under the page's own name otherwise."""
         hosts = self.headers.get_all("Host", [])
         return len(hosts) == 1 and hosts[0] in self.server.own
 

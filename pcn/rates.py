@@ -1,4 +1,5 @@
-"""Rates as watchers show them: Gb/s of networks with a scheme, Mb/s of any P4 network, whose links often have few."""
+"""Rates as watchers show them: Gb/s of networks with a scheme, Mb/s of any P4 network, whose links
+often have few."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`pcn watch` on a terminal: tables whose rows arrows choose, the chosen one's series, the last lines of logs.
+"""`pcn watch` on a terminal: tables whose rows arrows choose, the chosen one's series, the last
+lines of logs.
 
 `View` is what the screen shows, without a terminal; `watch` reads keys and draws it.
 """
@@ -56,12 +57,16 @@ _SERIES: dict[str, tuple[tuple[str, str, str, float], ...]] = {
 }
 _SERIES_ROWS = max(map(len, _SERIES.values()))
 _ESCAPES = {
-    b"A": "up", b"B": "down", b"C": "right", b"D": "left", b"H": "home", b"F": "end", b"1~": "home", b"4~": "end",
+    b"A": "up", b"B": "down", b"C": "right", b"D": "left", b"H": "home", b"F": "end", b"1~": "home",
+    (
+        b"4~"
+    ): "end",
 }  # fmt: skip
 
 
 class Keys:
-    """Bytes of a terminal as keys. What is neither a letter nor a key that `View` has is left out."""
+    """Bytes of a terminal as keys. What is neither a letter nor a key that `View` has is left
+    out."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -81,7 +86,9 @@ class Keys:
                     break
                 self._rest = self._rest[1:]
                 continue
-            end = next((at for at, byte in enumerate(self._rest[2:], 2) if 0x40 <= byte <= 0x7E), None)
+            end = next(
+                (at for at, byte in enumerate(self._rest[2:], 2) if 0x40 <= byte <= 0x7E), None
+            )
             if end is None:
                 if len(self._rest) > 32:  # no key is so long
                     self._rest = b""
@@ -134,16 +141,20 @@ class View:
         """Returns the screen."""
         if self._help:
             wide = max(len(keys) for keys, _ in _HELP)
-            return Group(Text("keys", "bold"), *(Text(f"{keys:{wide}}  {what}") for keys, what in _HELP))
+            return Group(
+                Text("keys", "bold"), *(Text(f"{keys:{wide}}  {what}") for keys, what in _HELP)
+            )
         if not self._looks:
             return Text(f"{self._about.name}: looking ...")
         self._rows(width, height)
         below = self._below(width, height)
-        return Group(picture(self._about, self._looks[-1], width, height - len(below), self.chosen), *below)
+        return Group(
+            picture(self._about, self._looks[-1], width, height - len(below), self.chosen), *below
+        )
 
     def _rows(self, width: int, height: int) -> list[Chosen]:
-        """Returns the current rows. A chosen one that isn't among them is followed by the one in its
-        place."""
+        """Returns the current rows. A chosen one that isn't among them is followed by the one in
+        its place."""
         rows = shown(self._looks[-1], width, height - len(self._below(width, height))).rows
         if self.chosen in rows:
             self._place = rows.index(self.chosen)
@@ -153,11 +164,16 @@ class View:
         return rows
 
     def _below(self, width: int, height: int) -> list[Text]:
-        """Returns the lines below the tables, as many as there is room for. Their number doesn't depend on what is
-        chosen: rows don't come and go with it."""
+        """Returns the lines below the tables, as many as there is room for. Their number doesn't
+        depend on what is chosen: rows don't come and go with it."""
         series = list(self._series(self.chosen, width)) if self.chosen is not None else []
         title = " ".join(self.chosen[1:]) if self.chosen is not None else ""
-        lines = [Text(""), Text(title[:width], "bold"), *series, *[Text("")] * (_SERIES_ROWS - len(series))]
+        lines = [
+            Text(""),
+            Text(title[:width], "bold"),
+            *series,
+            *[Text("")] * (_SERIES_ROWS - len(series)),
+        ]
         newest = list(self._lines)[-_LOG_ROWS:]
         lines += [Text(line[:width], "dim", no_wrap=True, overflow="crop") for line in newest]
         keys = "arrows choose a row, ? lists the keys, q ends"
@@ -166,18 +182,27 @@ class View:
         return lines[:room] if 0 < room < len(lines) else lines if room > 0 else []
 
     def _series(self, chosen: Chosen, width: int) -> Iterator[Text]:
-        """Yields a line of each series of a row: its name, its newest value, bars up to its greatest one."""
+        """Yields a line of each series of a row: its name, its newest value, bars up to its
+        greatest one."""
         scheme = self._about.has_scheme
         for name, field, unit, factor in _SERIES[chosen[0]]:
             if unit == _RATE:
                 unit, factor = rate_unit(scheme), unit_bps(scheme)
-            values = [value / factor for look in self._looks if (value := _value(look, chosen, field)) is not None]
+            values = [
+                value / factor
+                for look in self._looks
+                if (value := _value(look, chosen, field)) is not None
+            ]
             if not values:
                 continue
             greatest = max(values)
             text = f"{name:8}{values[-1]:9.3f} {unit:5}"
             scale = f" most {greatest:.3f}"
-            bars = sparkline(values[-max(width - len(text) - len(scale), 0) :] if width > len(text + scale) else [])
+            bars = sparkline(
+                values[-max(width - len(text) - len(scale), 0) :]
+                if width > len(text + scale)
+                else []
+            )
             yield Text(f"{text}{bars}{scale}"[:width], no_wrap=True, overflow="crop")
 
 
@@ -187,7 +212,11 @@ def _value(now: Snapshot, chosen: Chosen, field: str) -> float | None:
         rows: Sequence[object] = [port for port in now.ports if port.port == chosen[1]]
     else:
         single = chosen[1].isdigit()
-        rows = [one for one in (flow_rows if single else pair_rows)(now.flows) if _same(flow_row(one), chosen, single)]
+        rows = [
+            one
+            for one in (flow_rows if single else pair_rows)(now.flows)
+            if _same(flow_row(one), chosen, single)
+        ]
     found: float | None = getattr(rows[0], field) if rows else None
     return found
 
@@ -218,16 +247,22 @@ def watch(record: Titled, looks: Looks, log: Callable[[], Sequence[str]]) -> Non
 
 
 def show(
-    view: Callable[[], View], step: Callable[[], float], first_s: float, ends: Callable[[], bool] = lambda: False
+    view: Callable[[], View],
+    step: Callable[[], float],
+    first_s: float,
+    ends: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Draws the current view until `q` is pressed, or `ends` returns true. `step` brings what is new, first after
-    `first_s`, and returns how long to wait for the next one (real s)."""
+    """Draws the current view until `q` is pressed, or `ends` returns true. `step` brings what is
+    new, first after `first_s`, and returns how long to wait for the next one (real s)."""
     console = Console(highlight=False)
 
     def size() -> tuple[int, int]:
         return console.width, console.height
 
-    with _keys() as pressed, Live(view().draw(*size()), console=console, screen=True, auto_refresh=False) as live:
+    with (
+        _keys() as pressed,
+        Live(view().draw(*size()), console=console, screen=True, auto_refresh=False) as live,
+    ):
         live.refresh()
         due = time.monotonic() + first_s
         while not ends():
@@ -247,7 +282,8 @@ def _no_keys(wait_s: float) -> list[str]:
 
 @contextlib.contextmanager
 def _keys() -> Iterator[Callable[[float], list[str]]]:
-    """Yields what waits a time, at most until keys are pressed, and returns them. Ctrl-C still interrupts."""
+    """Yields what waits a time, at most until keys are pressed, and returns them. Ctrl-C still
+    interrupts."""
     if not sys.stdin.isatty():
         yield _no_keys
         return
@@ -257,7 +293,8 @@ def _keys() -> Iterator[Callable[[float], list[str]]]:
     def pressed(wait_s: float) -> list[str]:
         if not select.select([keyboard], [], [], max(wait_s, 0))[0]:
             return []
-        return keys.feed(data) if (data := os.read(keyboard, 1024)) else ["q"]  # the terminal has gone
+        # the terminal has gone
+        return keys.feed(data) if (data := os.read(keyboard, 1024)) else ["q"]
 
     tty.setcbreak(keyboard)
     try:

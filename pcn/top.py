@@ -1,4 +1,5 @@
-"""A run in virtual time on the terminal while it goes on, `--top`: what the live page gets, as `pcn watch` has it.
+"""A run in virtual time on the terminal while it goes on, `--top`: what the live page gets, as `pcn
+watch` has it.
 
 The run has the main thread, keys and drawing a second one."""
 
@@ -90,7 +91,8 @@ def _idle(port: str, link: str) -> PortState:
 
 @contextlib.contextmanager
 def on_terminal() -> Iterator[History]:
-    """Yields a history that the terminal shows while the block runs, and then until `q` or Ctrl-C."""
+    """Yields a history that the terminal shows while the block runs, and then until `q` or
+    Ctrl-C."""
     history, ends = History(), threading.Event()
     thread = threading.Thread(target=_show, args=(Screen(history), ends.is_set), name="top")
     thread.start()
@@ -115,4 +117,6 @@ def _show(screen: Screen, ends: Callable[[], bool]) -> None:
 def require_terminal() -> None:
     """Raises UsageError where there is none."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError("--top draws on a terminal, with its keys: --web shows the run in a browser")
+        raise click.UsageError(
+            "--top draws on a terminal, with its keys: --web shows the run in a browser"
+        )

@@ -17,7 +17,8 @@ from pcn.rates import rate_text, rate_unit
 
 _BAR_CELLS = 20
 _GAP = 2  # between columns
-# Rows beside the tables' own: title, two headings of two lines with a rule, space between, two captions.
+# Rows beside the tables' own: title, two headings of two lines with a rule, space between, two
+# captions.
 _OTHER_ROWS = 1 + 2 * 3 + 1 + 1 + 1
 
 
@@ -36,9 +37,9 @@ class Titled(Protocol):
 
 @dataclass(frozen=True)
 class _Column:
-    """`room`: cells that it usually takes, so that a number that grows doesn't hide another column. Where the terminal
-    is narrow, columns go by `goes`, the smallest first; those without stay. An `optional` one that is empty in all rows
-    isn't shown."""
+    """`room`: cells that it usually takes, so that a number that grows doesn't hide another column.
+    Where the terminal is narrow, columns go by `goes`, the smallest first; those without stay. An
+    `optional` one that is empty in all rows isn't shown."""
 
     heading: str
     room: int = 0
@@ -112,7 +113,9 @@ class Shown:
     @property
     def rows(self) -> list[Chosen]:
         """All of them, from the top."""
-        return [("port", port.port) for port in self.ports] + [flow_row(flow) for flow in self.flows]
+        return [("port", port.port) for port in self.ports] + [
+            flow_row(flow) for flow in self.flows
+        ]
 
 
 def flow_row(row: FlowRow) -> Chosen:
@@ -121,7 +124,8 @@ def flow_row(row: FlowRow) -> Chosen:
 
 
 def shown(now: Snapshot, width: int, height: int | None = None) -> Shown:
-    """Returns everything, or, where it wouldn't fit into `height` rows, what is in use, and flows by pair of hosts."""
+    """Returns everything, or, where it wouldn't fit into `height` rows, what is in use, and flows
+    by pair of hosts."""
     ports, flows = list(now.ports), flow_rows(now.flows)
     if height is not None:
         height -= len(_overload(now, width))
@@ -132,11 +136,19 @@ def shown(now: Snapshot, width: int, height: int | None = None) -> Shown:
         ports = [port for port in ports if _in_use(port)]
         room = max(4, height - _OTHER_ROWS)
         flows = flows[: max(room // 3, room - len(ports))]
-        ports = sorted(sorted(ports, key=_busy, reverse=True)[: room - len(flows)], key=now.ports.index)
+        ports = sorted(
+            sorted(ports, key=_busy, reverse=True)[: room - len(flows)], key=now.ports.index
+        )
     return Shown(tuple(ports), tuple(flows), shown_of - len(flows))
 
 
-def picture(about: Titled, now: Snapshot, width: int, height: int | None = None, chosen: Chosen | None = None) -> Group:
+def picture(
+    about: Titled,
+    now: Snapshot,
+    width: int,
+    height: int | None = None,
+    chosen: Chosen | None = None,
+) -> Group:
     """Returns what `shown` does as tables; the chosen row stands out."""
     found = shown(now, width, height)
     ended = sum(flow.state not in GOING_ON for flow in now.flows)
@@ -144,14 +156,22 @@ def picture(about: Titled, now: Snapshot, width: int, height: int | None = None,
     return Group(
         _title(about, now, width),
         *_overload(now, width),
-        _port_table(found.ports, len(now.ports) - len(found.ports), width, about.has_scheme, chosen),
+        _port_table(
+            found.ports, len(now.ports) - len(found.ports), width, about.has_scheme, chosen
+        ),
         "",
-        _flow_table(found.flows, found.hidden_flows, ended, width, knows_ue, about.has_scheme, chosen),
+        _flow_table(
+            found.flows, found.hidden_flows, ended, width, knows_ue, about.has_scheme, chosen
+        ),
     )
 
 
 def _overload(now: Snapshot, width: int) -> list[Text]:
-    return [] if now.overload is None else [Text(line, "bold red") for line in wrap(str(now.overload), width)]
+    return (
+        []
+        if now.overload is None
+        else [Text(line, "bold red") for line in wrap(str(now.overload), width)]
+    )
 
 
 def _needed(ports: Sequence[PortState], flows: Sequence[FlowRow]) -> int:
@@ -160,8 +180,8 @@ def _needed(ports: Sequence[PortState], flows: Sequence[FlowRow]) -> int:
 
 def _in_use(port: PortState) -> bool:
     return bool(
-        not port.up or port.lost or port.queue_packets or port.rate_bps or port.paused or port.pausing
-        or port.pauses_sent_per_s or port.pauses_received_per_s
+        not port.up or port.lost or port.queue_packets or port.rate_bps or port.paused
+        or port.pausing or port.pauses_sent_per_s or port.pauses_received_per_s
     )  # fmt: skip
 
 
@@ -173,7 +193,11 @@ def _busy(port: PortState) -> tuple[bool, bool, float, float]:
 def _state(port: PortState) -> Text:
     if not port.up:
         return Text("DOWN", "bold red")
-    return Text("PAUSED", "bold red") if port.paused else Text("pauses" if port.pausing else "", "yellow")
+    return (
+        Text("PAUSED", "bold red")
+        if port.paused
+        else Text("pauses" if port.pausing else "", "yellow")
+    )
 
 
 def _pace(kept: bool) -> Text:
@@ -182,7 +206,10 @@ def _pace(kept: bool) -> Text:
 
 def _title(about: Titled, now: Snapshot, width: int) -> Text:
     """Returns what fits of it: no number is cut."""
-    time_ms, over = f"  {now.time_s * 1e3:.1f} ms", f", the last {now.over_s * 1e3:.2f} ms (nominal)"
+    time_ms, over = (
+        f"  {now.time_s * 1e3:.1f} ms",
+        f", the last {now.over_s * 1e3:.2f} ms (nominal)",
+    )
     title = Text()
     for middle, end in ((f"  {about.what}", over), ("", over), ("", " (nominal)"), ("", "")):
         title = Text.assemble((about.name, "bold"), middle, (time_ms, "bold"), end, no_wrap=True)
@@ -191,12 +218,16 @@ def _title(about: Titled, now: Snapshot, width: int) -> Text:
     return title
 
 
-def _port_table(ports: Sequence[PortState], hidden: int, width: int, scheme: bool, chosen: Chosen | None) -> Table:
+def _port_table(
+    ports: Sequence[PortState], hidden: int, width: int, scheme: bool, chosen: Chosen | None
+) -> Table:
     rows = [
         (
             Text(port.port, "bold red" if port.paused else ""),
             Text(port.link),
-            Text("") if port.queue_bytes is None else _some(f"{port.queue_bytes / 1e3:.1f}", port.queue_bytes > 0),
+            Text("")
+            if port.queue_bytes is None
+            else _some(f"{port.queue_bytes / 1e3:.1f}", port.queue_bytes > 0),
             _packets(port),
             Text("-") if port.pn is None else _some(f"{port.pn:.0f}", port.pn > 0),
             _some(f"{port.pauses_sent_per_s / 1e3:.2f}", port.pauses_sent_per_s > 0, "yellow"),
@@ -207,7 +238,10 @@ def _port_table(ports: Sequence[PortState], hidden: int, width: int, scheme: boo
             _some(f"{port.utilisation:.0%}", port.utilisation > 0),
             _state(port),
             _pace(port.kept_pace),
-            Text("█" * round(min(1.0, port.utilisation) * _BAR_CELLS), "red" if port.paused else "green"),
+            Text(
+                "█" * round(min(1.0, port.utilisation) * _BAR_CELLS),
+                "red" if port.paused else "green",
+            ),
         )
         for port in ports
     ]
@@ -255,14 +289,23 @@ def _table(
     caption: str | None,
     chosen: Sequence[int],
 ) -> Table:
-    """Returns a table with the columns that fit whole into `width` characters. `chosen`: numbers of highlighted
-    rows."""
+    """Returns a table with the columns that fit whole into `width` characters. `chosen`: numbers of
+    highlighted rows."""
     headings = [column.heading.replace("RATE", rate_unit(scheme)) for column in columns]
     needs = [
-        max(column.room, *map(len, headings[number].split("\n")), *(row[number].cell_len for row in rows)) + _GAP
+        max(
+            column.room,
+            *map(len, headings[number].split("\n")),
+            *(row[number].cell_len for row in rows),
+        )
+        + _GAP
         for number, column in enumerate(columns)
     ]
-    left = [n for n, column in enumerate(columns) if not column.optional or any(row[n].cell_len for row in rows)]
+    left = [
+        n
+        for n, column in enumerate(columns)
+        if not column.optional or any(row[n].cell_len for row in rows)
+    ]
     for number in sorted((n for n in left if columns[n].goes), key=lambda n: columns[n].goes or 0):
         if sum(needs[n] for n in left) - _GAP > width:
             left.remove(number)
@@ -275,9 +318,13 @@ def _table(
         caption_justify="left",
     )
     for number in left:
-        table.add_column(headings[number], justify="left" if columns[number].left else "right", no_wrap=True)
+        table.add_column(
+            headings[number], justify="left" if columns[number].left else "right", no_wrap=True
+        )
     for place, row in enumerate(rows):
-        table.add_row(*(row[number] for number in left), style="reverse" if place in chosen else None)
+        table.add_row(
+            *(row[number] for number in left), style="reverse" if place in chosen else None
+        )
     return table
 
 
@@ -314,12 +361,18 @@ def pair_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
         goodput = sum(one.goodput_bps for one in some)
         ce, ue = (
             sum((share or 0) * one.goodput_bps for one, share in zip(some, shares, strict=True))
-            for shares in ([one.marked_share for one in some], [one.marked_ue_share for one in some])
+            for shares in (
+                [one.marked_share for one in some],
+                [one.marked_ue_share for one in some],
+            )
         )
         name = str(some[0].id) if len(some) == 1 else f"{len(some)} flows"
         ce_share, ue_share = (ce / goodput, ue / goodput) if goodput else (None, None)
         kept = all(one.kept_pace for one in some)
-        window, in_flight = _sum(one.window_bytes for one in some), _sum(one.in_flight_bytes for one in some)
+        window, in_flight = (
+            _sum(one.window_bytes for one in some),
+            _sum(one.in_flight_bytes for one in some),
+        )
         rows.append(
             FlowRow(
                 name,
@@ -355,7 +408,9 @@ def _packets(port: PortState) -> Text:
     if port.queue_bytes is not None:
         return Text("")
     return (
-        Text("-", "dim") if port.queue_packets is None else _some(f"{port.queue_packets:.0f}", port.queue_packets > 0)
+        Text("-", "dim")
+        if port.queue_packets is None
+        else _some(f"{port.queue_packets:.0f}", port.queue_packets > 0)
     )
 
 

@@ -8,5 +8,6 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def visible(text: str) -> str:
-    """Returns the text with its control characters written out (`\\x1b`); tabs and ends of lines stay."""
+    """Returns the text with its control characters written out (`\\x1b`); tabs and ends of lines
+    stay."""
     return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)

@@ -1,4 +1,5 @@
-"""What QCN's tests share: the feedback that a sample has, and the message that a source receives."""
+"""What QCN's tests share: the feedback that a sample has, and the message that a source
+receives."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ MAX = wire.MAX_FEEDBACK
 
 
 def feedback(queue: int, old: int, q_eq: int, w: int) -> int:
-    """F_b of a queue and the one before it, in 6 bits, as IEEE 802.1Qau has it; 0 where it isn't positive."""
+    """F_b of a queue and the one before it, in 6 bits, as IEEE 802.1Qau has it; 0 where it isn't
+    positive."""
     above = (queue - q_eq) + w * (queue - old)
     return min(MAX, 63 * above // ((2 * w + 1) * q_eq)) if above > 0 else 0
 
@@ -26,7 +28,8 @@ def chip_feedback(queue: int, old: int, q_eq: int) -> int:
 
 
 def interval(sample: int, chip: bool) -> tuple[float, float]:
-    """Returns the fewest and most bytes from one sample to the next, where the interval is fixed."""
+    """Returns the fewest and most bytes from one sample to the next, where the interval is
+    fixed."""
     if not chip:
         return 0.85 * sample, 1.15 * sample
     apart = sampling(sample)
@@ -34,9 +37,17 @@ def interval(sample: int, chip: bool) -> tuple[float, float]:
 
 
 def message(source: int, destination: int, psn: int, value: int, queue: int, qp: int = 1) -> bytes:
-    """What the host at `source` receives for the flow `qp` that it sends to the host at `destination`."""
+    """What the host at `source` receives for the flow `qp` that it sends to the host at
+    `destination`."""
     packet = wire.CnmPacket(
-        port_mac(source), host_mac(source), host_ip(destination), host_ip(source), qp, psn, value, queue
+        port_mac(source),
+        host_mac(source),
+        host_ip(destination),
+        host_ip(source),
+        qp,
+        psn,
+        value,
+        queue,
     )
     return patched(wire.encode_cnm(packet), 22, bytes((63,)))
 

@@ -18,8 +18,8 @@ CHIP = CHIPS[ptf.testutils.test_params_get({}).get("chip", TOFINO.name)]
 
 
 def device_port(port: int) -> int:
-    """Returns the switch's number of a test's port: those at the chip's front but its first. Tofino 1's, as those of
-    every other switch, have the same number."""
+    """Returns the switch's number of a test's port: those at the chip's front but its first. Tofino
+    1's, as those of every other switch, have the same number."""
     return CHIP.first_port + port
 
 
@@ -47,14 +47,30 @@ def data(
     """A data packet from the host at a port to the host at another."""
     return wire.encode_data(
         wire.DataPacket(
-            host_mac(source), port_mac(source), host_ip(source), host_ip(destination), 1, psn, bytes(payload), ecn, dscp
+            host_mac(source),
+            port_mac(source),
+            host_ip(source),
+            host_ip(destination),
+            1,
+            psn,
+            bytes(payload),
+            ecn,
+            dscp,
         )
     )
 
 
 def cnp(source: int, destination: int, ecn: int = wire.ECN_CE, rate_mbps: int = 1000) -> bytes:
     return wire.encode_cnp(
-        wire.CnpPacket(host_mac(source), port_mac(source), host_ip(source), host_ip(destination), 1, ecn, rate_mbps)
+        wire.CnpPacket(
+            host_mac(source),
+            port_mac(source),
+            host_ip(source),
+            host_ip(destination),
+            1,
+            ecn,
+            rate_mbps,
+        )
     )
 
 
@@ -74,7 +90,8 @@ def patched(frame: bytes, offset: int, value: bytes, fix_checksum: bool = True) 
 
 
 def forwarded(frame: bytes, port: int, ce: bool = False) -> bytes:
-    """What becomes of an IPv4 frame that the switch sends to the host at `port`: addresses, TTL, CE, checksum."""
+    """What becomes of an IPv4 frame that the switch sends to the host at `port`: addresses, TTL,
+    CE, checksum."""
     expected = patched(frame, 0, host_mac(port) + port_mac(port), fix_checksum=False)
     expected = patched(expected, 22, bytes((frame[22] - 1,)))
     return patched(expected, 15, bytes((frame[15] | 3,))) if ce else expected

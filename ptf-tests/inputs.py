@@ -23,7 +23,15 @@ SLOTS = 1023
 def packet(destination: int, qp: int, psn: int = 0, source: int = 1) -> bytes:
     """Of a flow between two ports' hosts."""
     return wire.encode_data(
-        wire.DataPacket(host_mac(source), port_mac(source), host_ip(source), host_ip(destination), qp, psn, bytes(1000))
+        wire.DataPacket(
+            host_mac(source),
+            port_mac(source),
+            host_ip(source),
+            host_ip(destination),
+            qp,
+            psn,
+            bytes(1000),
+        )
     )
 
 
@@ -35,7 +43,11 @@ class QcnInTest(PcnTest):
     point: ClassVar[QcnInPort] = QcnInPort(1, q_eq, w, sample_bytes=1)
 
     def plan(self) -> SwitchPlan:
-        return replace(super().plan(), marking=(self.point,), clone_sessions=(PFC_CLONE_SESSION, CNM_CLONE_SESSION))
+        return replace(
+            super().plan(),
+            marking=(self.point,),
+            clone_sessions=(PFC_CLONE_SESSION, CNM_CLONE_SESSION),
+        )
 
     def load_twin(self, address: str, name: str) -> None:
         if self.live:

@@ -1,6 +1,8 @@
-"""What data-plane tests recorded (run.py --record), as values: to keep it, and to compare two switches case by case.
+"""What data-plane tests recorded (run.py --record), as values: to keep it, and to compare two
+switches case by case.
 
-python ptf-tests/records.py RECORD FILE.json      writes what a run recorded as JSON, one line a frame
+python ptf-tests/records.py RECORD FILE.json      writes what a run recorded as JSON, one line a
+                                                  frame
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Case:
-    """Of one test: frames with their direction, in order ("0.008464000 out of 4: 0250..."), and packets by counter and
-    cell."""
+    """Of one test: frames with their direction, in order ("0.008464000 out of 4: 0250..."), and
+    packets by counter and cell."""
 
     frames: tuple[str, ...]
     counters: Mapping[str, Mapping[int, int]]
@@ -30,7 +32,9 @@ def read(text: str) -> dict[str, Case]:
         name, *lines = block.splitlines()
         counters = dict(line.split(" ", 1) for line in lines if not line[0].isdigit())
         frames = tuple(line for line in lines if line[0].isdigit())
-        cases[name] = Case(frames, {counter: ast.literal_eval(cells) for counter, cells in counters.items()})
+        cases[name] = Case(
+            frames, {counter: ast.literal_eval(cells) for counter, cells in counters.items()}
+        )
     return cases
 
 
@@ -45,19 +49,25 @@ def load(text: str) -> dict[str, Case]:
     return {
         name: Case(
             tuple(one["frames"]),
-            {counter: {int(cell): n for cell, n in cells.items()} for counter, cells in one["counters"].items()},
+            {
+                counter: {int(cell): n for cell, n in cells.items()}
+                for counter, cells in one["counters"].items()
+            },
         )
         for name, one in json.loads(text).items()
     }
 
 
 def differences(ours: Case, theirs: Case) -> Iterator[str]:
-    """Yields a line for each port at which two switches did differently, in order and with times, and for each counter
-    that both have."""
+    """Yields a line for each port at which two switches did differently, in order and with times,
+    and for each counter that both have."""
     for where in sorted({_where(line) for line in (*ours.frames, *theirs.frames)}):
         pair = [[line for line in case.frames if _where(line) == where] for case in (ours, theirs)]
         if pair[0] != pair[1]:
-            first = next((n for n, (a, b) in enumerate(zip(*pair, strict=False)) if a != b), min(map(len, pair)))
+            first = next(
+                (n for n, (a, b) in enumerate(zip(*pair, strict=False)) if a != b),
+                min(map(len, pair)),
+            )
             a, b = (one[first] if first < len(one) else "nothing" for one in pair)
             yield f"{where}, frame {first} of {len(pair[0])} and {len(pair[1])}: {a} | {b}"
     for name in sorted(set(ours.counters) & set(theirs.counters)):

@@ -1,18 +1,22 @@
 """Runs the data-plane tests: a switch, and ptf.
 
-    python ptf-tests/run.py [--target softswitch|bmv2] [--clock manual|live] [ptf's options and test names]
+    python ptf-tests/run.py [--target softswitch|bmv2] [--clock manual|live]
+        [ptf's options and test names]
     python ptf-tests/run.py --target bmv2 np_ecn                  one file
     python ptf-tests/run.py np_ecn.OnlyPausedLeaveUnmarked        one test
     python ptf-tests/run.py --program pcn_time np_ecn             another marking point than pcn's
-    python ptf-tests/run.py --record FILE                         what each test sent, received and counted, and when
-    python ptf-tests/run.py --twice                               two runs at once; fails if their records differ
-    python ptf-tests/run.py --target tofino-model forwarding      the Tofino twins, on the chip's model (docs/tofino.md)
+    python ptf-tests/run.py --record FILE                         what each test sent, received and
+                                                                  counted, and when
+    python ptf-tests/run.py --twice                               two runs at once; fails if their
+                                                                  records differ
+    python ptf-tests/run.py --target tofino-model forwarding      the Tofino twins, on the chip's
+                                                                  model (docs/tofino.md)
     python ptf-tests/run.py --list
 
-On the manual clock, the embedded switch's default, the tests move the switch's time, and its ports have no interfaces:
-that needs no root, and two runs are the same, byte by byte. On the live clock there is a network namespace with veth
-pairs, both ends of each inside: that needs root. It ends with the run, as the switch does: also after Ctrl-C and
-SIGTERM. The exit code is ptf's.
+On the manual clock, the embedded switch's default, the tests move the switch's time, and its ports
+have no interfaces: that needs no root, and two runs are the same, byte by byte. On the live clock
+there is a network namespace with veth pairs, both ends of each inside: that needs root. It ends
+with the run, as the switch does: also after Ctrl-C and SIGTERM. The exit code is ptf's.
 """
 
 from __future__ import annotations
@@ -52,12 +56,13 @@ PREFIX = "pcn-ptf-"
 ROOM_BYTES = 50  # of a Unix socket's path, for what is below the folder of temporary files
 MODEL_TARGET = "tofino-model"
 DEVICE_ID = 1
-# The last port is slow, so that packets wait there. The others are fast, but shaped: what a paused port
-# holds is recirculated at the port's rate.
+# The last port is slow, so that packets wait there. The others are fast, but shaped: what a paused
+# port holds is recirculated at the port's rate.
 FAST_BPS = 100e6
 SLOW_BPS = 1e6
 PORT_RATES_BPS = {1: FAST_BPS, 2: FAST_BPS, 3: FAST_BPS, 4: SLOW_BPS}
-# On the manual clock a packet that a pause sends round is on its way for a while, in no queue, as in every real switch.
+# On the manual clock a packet that a pause sends round is on its way for a while, in no queue, as
+# in every real switch.
 REENTRY_S = 1e-6
 # Of the embedded switch: every 20 ms a frame for the RoCE class of port 2.
 GENERATOR = PacketGenerator(GENERATOR_PORT, 20_000, (index(2),))
@@ -69,7 +74,8 @@ RECEIVE_QUEUE_PACKETS = 20000
 TRIMMED_DEPTH = 64
 TRIMMING = ((1, 2), Trimming(size=96, dscp_value=50, weight=4))
 
-# With any of them on, libpcap takes a ring of a few frames of 64 KB, and BMv2 loses packets of a burst.
+# With any of them on, libpcap takes a ring of a few frames of 64 KB, and BMv2 loses packets of a
+# burst.
 OFFLOADS = [word for name in ("tx", "rx", "tso", "gso", "gro", "lro") for word in (name, "off")]
 
 
@@ -93,7 +99,8 @@ def _ip(*arguments: str) -> None:
 
 @contextlib.contextmanager
 def network_namespace() -> Iterator[str]:
-    """A namespace with the veth pairs up and silent: no IPv6, which would chatter. Removed at the end."""
+    """A namespace with the veth pairs up and silent: no IPv6, which would chatter. Removed at the
+    end."""
     _remove_orphans()
     name = f"{PREFIX}{os.getpid()}"
     _ip("netns", "add", name)
@@ -113,7 +120,9 @@ def network_namespace() -> Iterator[str]:
 
 def _remove_orphans() -> None:
     """Namespaces and folders of runs that were killed outright. Their processes died with them."""
-    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False).stdout
+    listed = subprocess.run(
+        ["ip", "netns", "list"], capture_output=True, text=True, check=False
+    ).stdout
     for line in listed.splitlines():
         name = line.split()[0]
         pid = name.removeprefix(PREFIX)
@@ -126,7 +135,9 @@ def _remove_orphans() -> None:
 
 
 def _in_namespace(name: str, *command: str) -> None:
-    result = subprocess.run(["ip", "netns", "exec", name, *command], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        ["ip", "netns", "exec", name, *command], capture_output=True, text=True, check=False
+    )
     if result.returncode != 0:
         raise RunError(f"{' '.join(command)}: {(result.stderr or result.stdout).strip()}")
 
@@ -138,10 +149,11 @@ def process(
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A child in a separate session, so that Ctrl-C reaches it through us alone. It dies with us. Ended at the end.
+    """A child in a separate session, so that Ctrl-C reaches it through us alone. It dies with us.
+    Ended at the end.
 
-    By setpriv, not by preexec_fn, which makes Python fork: in a forked child gRPC, which we use, goes on until exec,
-    and aborts when Python closes its descriptors there (grpc/grpc#43055).
+    By setpriv, not by preexec_fn, which makes Python fork: in a forked child gRPC, which we use,
+    goes on until exec, and aborts when Python closes its descriptors there (grpc/grpc#43055).
     """
     with contextlib.ExitStack() as stack:
         stream = stack.enter_context(output.open("wb")) if output else None
@@ -166,18 +178,29 @@ def process(
 
 
 def launch_spec(scratch: Path, kind: Target, clock: str, trim: bool) -> LaunchSpec:
-    ports = tuple(PortSpec(port, switch_interface(port), rate, 0.0) for port, rate in PORT_RATES_BPS.items())
+    ports = tuple(
+        PortSpec(port, switch_interface(port), rate, 0.0) for port, rate in PORT_RATES_BPS.items()
+    )
     address = f"unix:{scratch / 'grpc'}"
     generator = GENERATOR if kind.name == "softswitch" else None
     manual = clock == "manual"
-    spec = LaunchSpec("ptf", DEVICE_ID, ports, address, manual_clock=manual, reentry_s=REENTRY_S, generator=generator)
+    spec = LaunchSpec(
+        "ptf",
+        DEVICE_ID,
+        ports,
+        address,
+        manual_clock=manual,
+        reentry_s=REENTRY_S,
+        generator=generator,
+    )
     # The tests' frames of class 7 are as long as data.
     spec = replace(spec, notification_bytes=spec.nominal_packet_bytes)
     return replace(spec, queue_depth=TRIMMED_DEPTH, trimming=TRIMMING) if trim else spec
 
 
 def wait_until_ready(spec: LaunchSpec, child: subprocess.Popen[bytes], log: Path) -> None:
-    """Until the P4Runtime server answers. Raises RunError with the log if the switch ends instead."""
+    """Until the P4Runtime server answers. Raises RunError with the log if the switch ends
+    instead."""
     end = time.monotonic() + READY_LIMIT_S
     last: Exception | None = None
     while time.monotonic() < end:
@@ -195,18 +218,27 @@ def wait_until_ready(spec: LaunchSpec, child: subprocess.Popen[bytes], log: Path
 def wait_until_driver_answers(
     inside: Sequence[str], children: Sequence[subprocess.Popen[bytes]], logs: Sequence[Path]
 ) -> None:
-    """Until BF Runtime subscribes a client. Raises RunError with the log of a program that ends instead."""
-    ask = f"from pcn.controller.tofino.bfrt import BfRuntimeSwitch as S; S.connect('ptf', {tofino.ADDRESS!r}).close()"
+    """Until BF Runtime subscribes a client. Raises RunError with the log of a program that ends
+    instead."""
+    ask = (
+        "from pcn.controller.tofino.bfrt import BfRuntimeSwitch as S; S.connect('ptf', "
+        f"{tofino.ADDRESS!r}).close()"
+    )
     end, answer = time.monotonic() + MODEL_READY_LIMIT_S, None
     while time.monotonic() < end:
         for child, log in zip(children, logs, strict=True):
             if child.poll() is not None:
                 raise RunError(f"{log.stem} ended with code {child.returncode}:\n{tail(log)}")
-        answer = subprocess.run([*inside, sys.executable, "-c", ask], capture_output=True, text=True, check=False)
+        answer = subprocess.run(
+            [*inside, sys.executable, "-c", ask], capture_output=True, text=True, check=False
+        )
         if answer.returncode == 0:
             return
         time.sleep(1.0)
-    raise RunError(f"the driver isn't ready after {MODEL_READY_LIMIT_S:g} s ({answer and answer.stderr[-300:]})")
+    raise RunError(
+        f"the driver isn't ready after {MODEL_READY_LIMIT_S:g} s "
+        f"({answer and answer.stderr[-300:]})"
+    )
 
 
 def _state(code: int | None) -> str:
@@ -218,8 +250,21 @@ def tail(log: Path, lines: int = 30) -> str:
 
 
 def ptf_command(scratch: Path, clock: str, arguments: list[str], parameters: str = "") -> list[str]:
-    command = [str(Path(sys.executable).parent / "ptf"), "--test-dir", str(HERE / "cases"), "--pypath", str(HERE)]
-    command += ["--log-file", str(scratch / "ptf.log"), "--debug", "warning", "--qlen", str(RECEIVE_QUEUE_PACKETS)]
+    command = [
+        str(Path(sys.executable).parent / "ptf"),
+        "--test-dir",
+        str(HERE / "cases"),
+        "--pypath",
+        str(HERE),
+    ]
+    command += [
+        "--log-file",
+        str(scratch / "ptf.log"),
+        "--debug",
+        "warning",
+        "--qlen",
+        str(RECEIVE_QUEUE_PACKETS),
+    ]
     command += ["--socket-recv-size", "10000"]
     if clock == "manual":
         command += ["--platform", "dummy", "--allow-user"]
@@ -231,25 +276,36 @@ def ptf_command(scratch: Path, clock: str, arguments: list[str], parameters: str
     return [*command, *arguments]
 
 
-def run_model(chip: Chip, clock: str, program: str, record: Path | None, arguments: list[str]) -> int:
-    """ptf's exit code, with the model of a chip in place of a switch. On the manual clock the tests move its time."""
+def run_model(
+    chip: Chip, clock: str, program: str, record: Path | None, arguments: list[str]
+) -> int:
+    """ptf's exit code, with the model of a chip in place of a switch. On the manual clock the tests
+    move its time."""
     sde, environment = tofino.installed()
     with contextlib.ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")))
+        scratch = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-"))
+        )
         recorded, control = scratch / "record", scratch / "control"
         inside = ["ip", "netns", "exec", stack.enter_context(network_namespace())]
         if clock == "manual":
             control.write_bytes(bytes(steps.BYTES))
             environment[tofino.CONTROL] = str(control)
         interfaces = {port: switch_interface(port) for port in PORT_RATES_BPS}
-        commands = [tofino.model_command(scratch, chip, interfaces), tofino.driver_command(scratch, sde, chip)]
+        commands = [
+            tofino.model_command(scratch, chip, interfaces),
+            tofino.driver_command(scratch, sde, chip),
+        ]
         logs = [scratch / "model.log", scratch / "driver.log"]
         children = [
             stack.enter_context(process([*inside, *command], log, environment, scratch))
             for command, log in zip(commands, logs, strict=True)
         ]
         wait_until_driver_answers(inside, children, logs)
-        parameters = f"target='tofino-model';address={tofino.ADDRESS!r};program={program!r};rates={PORT_RATES_BPS!r}"
+        parameters = (
+            f"target='tofino-model';address={tofino.ADDRESS!r};program={program!r};"
+            f"rates={PORT_RATES_BPS!r}"
+        )
         parameters += f";clock={clock!r};control={str(control)!r};chip={chip.name!r}"
         if record is not None:
             recorded.touch()
@@ -259,24 +315,37 @@ def run_model(chip: Chip, clock: str, program: str, record: Path | None, argumen
         ended = [child.poll() for child in children]
         if code != 0 or any(one is not None for one in ended):
             for name, one, log in zip(("model", "driver"), ended, logs, strict=True):
-                print(f"the {name} {_state(one)}; the end of its log:\n{tail(log)}", file=sys.stderr)
+                print(
+                    f"the {name} {_state(one)}; the end of its log:\n{tail(log)}", file=sys.stderr
+                )
         if record is not None:
             shutil.copyfile(recorded, record)
         return code or int(any(one is not None for one in ended))
 
 
-def run(kind: Target, clock: str, program: str, trim: bool, record: Path | None, arguments: list[str]) -> int:
+def run(
+    kind: Target, clock: str, program: str, trim: bool, record: Path | None, arguments: list[str]
+) -> int:
     """ptf's exit code."""
     with contextlib.ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")))
+        scratch = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-"))
+        )
         log, recorded = scratch / "switch.log", scratch / "record"
         spec = launch_spec(scratch, kind, clock, trim)
         command = kind.command(spec)
-        inside = ["ip", "netns", "exec", stack.enter_context(network_namespace())] if clock == "live" else []
+        inside = (
+            ["ip", "netns", "exec", stack.enter_context(network_namespace())]
+            if clock == "live"
+            else []
+        )
         switch = stack.enter_context(process([*inside, *command], log))
         wait_until_ready(spec, switch, log)
         kind.configure(spec, switch.pid)
-        parameters = f"target={kind.name!r};address={spec.address!r};device_id={DEVICE_ID};switch_pid={switch.pid}"
+        parameters = (
+            f"target={kind.name!r};address={spec.address!r};device_id={DEVICE_ID};"
+            f"switch_pid={switch.pid}"
+        )
         parameters += f";program={program!r};rates={PORT_RATES_BPS!r};clock={clock!r}"
         if trim:
             parameters += f";trimming={dict(asdict(TRIMMING[1]), depth=TRIMMED_DEPTH)!r}"
@@ -293,7 +362,9 @@ def run(kind: Target, clock: str, program: str, trim: bool, record: Path | None,
         return code or (1 if ended is not None else 0)
 
 
-def run_twice(kind: Target, program: str, trim: bool, record: Path | None, arguments: list[str]) -> int:
+def run_twice(
+    kind: Target, program: str, trim: bool, record: Path | None, arguments: list[str]
+) -> int:
     """ptf's exit code, or 1 if two runs, beside each other, weren't the same."""
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as folder:
         records, log = [Path(folder) / "first", Path(folder) / "second"], Path(folder) / "log"
@@ -303,7 +374,10 @@ def run_twice(kind: Target, program: str, trim: bool, record: Path | None, argum
             code = run(kind, "manual", program, trim, records[0], arguments)
             if second.wait() != code:
                 print(
-                    f"the second run ended with {second.returncode}, the first with {code}:\n{tail(log)}",
+                    (
+                        f"the second run ended with {second.returncode}, the first with "
+                        f"{code}:\n{tail(log)}"
+                    ),
                     file=sys.stderr,
                 )
                 return code or second.returncode
@@ -311,11 +385,15 @@ def run_twice(kind: Target, program: str, trim: bool, record: Path | None, argum
             return code  # why, it has said; there may be no records
         if record is not None:
             shutil.copyfile(records[0], record)
-        difference = first_difference(*(path.read_text(encoding="utf-8").splitlines() for path in records))
+        difference = first_difference(
+            *(path.read_text(encoding="utf-8").splitlines() for path in records)
+        )
         if difference:
             print(f"two runs of the same tests differ: {difference}", file=sys.stderr)
             return 1
-        print(f"two runs are the same: {records[0].stat().st_size} bytes of records", file=sys.stderr)
+        print(
+            f"two runs are the same: {records[0].stat().st_size} bytes of records", file=sys.stderr
+        )
         return code
 
 
@@ -336,14 +414,21 @@ def _raise_exit(number: int, _frame: FrameType | None) -> None:
 
 def _check_live() -> None:
     if os.geteuid() != 0:
-        raise RunError("the live clock needs root, for network namespaces and veth pairs: run it as root")
+        raise RunError(
+            "the live clock needs root, for network namespaces and veth pairs: run it as root"
+        )
     missing = [tool for tool in ("ip", "ethtool", "sysctl") if shutil.which(tool) is None]
     if missing:
-        raise RunError(f"missing: {', '.join(missing)}; Debian's packages iproute2, ethtool and procps have them")
+        raise RunError(
+            f"missing: {', '.join(missing)}; Debian's packages iproute2, ethtool and procps have "
+            "them"
+        )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--target", choices=sorted([*TARGETS, MODEL_TARGET]), default="softswitch")
     parser.add_argument(
         "--chip",
@@ -351,28 +436,47 @@ def main() -> int:
         default=TOFINO.name,
         help=f"chip of {MODEL_TARGET} (default: {TOFINO.name})",
     )
-    parser.add_argument("--clock", choices=("manual", "live"), help="default: manual, but live for bmv2")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="with the manual clock: what happened, when")
     parser.add_argument(
-        "--twice", action="store_true", help="with the manual clock: fails unless two runs are the same"
+        "--clock", choices=("manual", "live"), help="default: manual, but live for bmv2"
     )
     parser.add_argument(
-        "--program", default="pcn", help="of the tests that leave it open: one of p4src, x.p4, or x.json as p4c made it"
+        "--record", type=Path, metavar="FILE", help="with the manual clock: what happened, when"
     )
-    parser.add_argument("--trim", action="store_true", help="short queues that trim, for the test of the same name")
+    parser.add_argument(
+        "--twice",
+        action="store_true",
+        help="with the manual clock: fails unless two runs are the same",
+    )
+    parser.add_argument(
+        "--program",
+        default="pcn",
+        help="of the tests that leave it open: one of p4src, x.p4, or x.json as p4c made it",
+    )
+    parser.add_argument(
+        "--trim", action="store_true", help="short queues that trim, for the test of the same name"
+    )
     options, arguments = parser.parse_known_args()
     if len(os.fsencode(tempfile.gettempdir())) > PATH_BYTES - ROOM_BYTES:
         tempfile.tempdir = "/tmp"  # $TMPDIR is too long for the switch's socket
     clock = options.clock or ("manual" if options.target == "softswitch" else "live")
     if options.twice and options.target == MODEL_TARGET:
-        parser.error("--twice runs two switches beside each other: run the model again, and compare the records")
+        parser.error(
+            "--twice runs two switches beside each other: run the model again, and compare the "
+            "records"
+        )
     if options.chip != TOFINO.name and (options.target, clock) != (MODEL_TARGET, "live"):
-        parser.error(f"--chip is for {MODEL_TARGET}; tests move the clock of Tofino 1's model alone")
+        parser.error(
+            f"--chip is for {MODEL_TARGET}; tests move the clock of Tofino 1's model alone"
+        )
     if (options.record or options.twice) and clock == "live":
-        parser.error("--record and --twice are for the manual clock: on a live one no two runs are the same")
+        parser.error(
+            "--record and --twice are for the manual clock: on a live one no two runs are the same"
+        )
     if "--list" in arguments or "--list-test-names" in arguments:
         with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as scratch:
-            return subprocess.run(ptf_command(Path(scratch), "manual", arguments), check=False).returncode
+            return subprocess.run(
+                ptf_command(Path(scratch), "manual", arguments), check=False
+            ).returncode
     # SIGINT too: who starts us in the background may have it ignored.
     for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signal_number, _raise_exit)
@@ -389,7 +493,9 @@ def main() -> int:
             _check_live()
             return run_model(CHIPS[options.chip], clock, program, options.record, arguments)
         if options.twice:
-            return run_twice(target(options.target), program, options.trim, options.record, arguments)
+            return run_twice(
+                target(options.target), program, options.trim, options.record, arguments
+            )
         return run(target(options.target), clock, program, options.trim, options.record, arguments)
     except (RunError, LabError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -403,5 +509,6 @@ if __name__ == "__main__":
         code = stop.code if isinstance(stop.code, int) else 1
     sys.stdout.flush()
     sys.stderr.flush()
-    # Not sys.exit: a gRPC call that a signal interrupted leaves threads that the interpreter may wait for in vain.
+    # Not sys.exit: a gRPC call that a signal interrupted leaves threads that the interpreter may
+    # wait for in vain.
     os._exit(code)

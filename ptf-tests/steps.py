@@ -1,8 +1,10 @@
-"""A model of the chip whose clock and queues a test moves: here is the traffic manager that the model doesn't have.
+"""A model of the chip whose clock and queues a test moves: here is the traffic manager that the
+model doesn't have.
 
-The model shares a file with us (`Control`): we write the time and how many packets may leave each queue, it writes what
-waits there. So a test's time passes as on the embedded switch's manual clock: strict priorities, a rate for each port,
-PAUSE and RESUME by class, and each packet leaves at a nanosecond that follows from the test's text alone.
+The model shares a file with us (`Control`): we write the time and how many packets may leave each
+queue, it writes what waits there. So a test's time passes as on the embedded switch's manual clock:
+strict priorities, a rate for each port, PAUSE and RESUME by class, and each packet leaves at a
+nanosecond that follows from the test's text alone.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ _SETTLED_LOOKS = 3
 
 
 class Control:
-    """The file that the model shares. Raises AssertionError if the model stands still for longer than a limit."""
+    """The file that the model shares. Raises AssertionError if the model stands still for longer
+    than a limit."""
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
@@ -69,16 +72,25 @@ class Control:
 
     def packets(self, port: int, number: int) -> int:
         """Returns how many wait at a port and class."""
-        return int(_NUMBER.unpack_from(self._memory, _DEPTHS + _ARRAY + 4 * (CLASSES * port + number))[0])
+        return int(
+            _NUMBER.unpack_from(self._memory, _DEPTHS + _ARRAY + 4 * (CLASSES * port + number))[0]
+        )
 
     def _waiting(self) -> int:
-        return sum(value for (value,) in _NUMBER.iter_unpack(self._memory[_DEPTHS + _ARRAY : _DEPTHS + 2 * _ARRAY]))
+        return sum(
+            value
+            for (value,) in _NUMBER.iter_unpack(
+                self._memory[_DEPTHS + _ARRAY : _DEPTHS + 2 * _ARRAY]
+            )
+        )
 
     def permit(self, port: int, number: int) -> None:
         """Lets one packet leave its queue, and returns once it has."""
         before = self._read(_DEQUEUED)
         _NUMBER.pack_into(self._memory, _DEPTHS + 2 * _ARRAY + 4 * (CLASSES * port + number), 1)
-        self.wait(lambda: self._read(_DEQUEUED) > before, f"no packet left queue {number} of port {port}")
+        self.wait(
+            lambda: self._read(_DEQUEUED) > before, f"no packet left queue {number} of port {port}"
+        )
 
     def settle(self) -> None:
         """Returns once all that is inside waits in a queue for leave to go."""
@@ -105,8 +117,8 @@ class SteppedWires:
     def __init__(self, dataplane: Any, control: Control, rates_bps: Mapping[int, float]) -> None:
         self._dataplane, self._control, self._rates = dataplane, control, dict(rates_bps)
         dataplane.flush()
-        # The chip's program counts 2^32 ns, and takes 0 for its first RESUME (docs/tofino.md): a test begins a second
-        # after, and later than whatever was before.
+        # The chip's program counts 2^32 ns, and takes 0 for its first RESUME (docs/tofino.md): a
+        # test begins a second after, and later than whatever was before.
         control.now_ns = self._begin_ns = ((control.now_ns >> 32) + 1 << 32) + 1_000_000_000
         self._free_ns = dict.fromkeys(self._rates, self._begin_ns)
         self._paused_until: dict[tuple[int, int], int] = {}
@@ -133,7 +145,9 @@ class SteppedWires:
             else:
                 before = self._control.arrived
                 self._dataplane.send(0, port, frame)
-                self._control.wait(lambda before=before: self._control.arrived > before, "a frame doesn't arrive")
+                self._control.wait(
+                    lambda before=before: self._control.arrived > before, "a frame doesn't arrive"
+                )
                 self._control.settle()
             self._serve()
 
@@ -169,7 +183,11 @@ class SteppedWires:
     def _events(self) -> list[int]:
         """Returns when something may happen: a line is free, a pause runs out."""
         now = self._control.now_ns
-        return [one for one in (*(entry[0] for entry in self._leaving), *self._paused_until.values()) if one > now]
+        return [
+            one
+            for one in (*(entry[0] for entry in self._leaving), *self._paused_until.values())
+            if one > now
+        ]
 
     def _arrive(self) -> None:
         while self._leaving and self._leaving[0][0] <= self._control.now_ns:
@@ -179,7 +197,8 @@ class SteppedWires:
             self._waiting[port].append(Arrival(frame, at))
 
     def _serve(self) -> None:
-        """Lets leave what may at this time: of each free port the highest class that isn't paused."""
+        """Lets leave what may at this time: of each free port the highest class that isn't
+        paused."""
         moved = True
         while moved:
             moved = False
@@ -191,11 +210,15 @@ class SteppedWires:
     def _dequeue(self, port: int) -> bool:
         now = self._control.now_ns
         for number in reversed(range(CLASSES)):
-            if self._paused_until.get((port, number), 0) <= now and self._control.packets(port, number):
+            if self._paused_until.get((port, number), 0) <= now and self._control.packets(
+                port, number
+            ):
                 self._control.permit(port, number)
                 result = self._dataplane.poll(device_number=0, port_number=port, timeout=LIMIT_S)
                 if not isinstance(result, self._dataplane.PollSuccess):
-                    raise AssertionError(f"the model: a packet of class {number} doesn't leave port {port}")
+                    raise AssertionError(
+                        f"the model: a packet of class {number} doesn't leave port {port}"
+                    )
                 self._control.settle()
                 frame = bytes(result.packet)
                 self._free_ns[port] = now + round(8e9 * len(frame) / self._rates[port])

@@ -1,12 +1,15 @@
-"""What every data-plane test starts from: a freshly programmed switch, frames to send, and a check at the end.
+"""What every data-plane test starts from: a freshly programmed switch, frames to send, and a check
+at the end.
 
-Four ports, a host behind each. Port 4 is slow, so that packets wait there (run.py has its rate). Every test ends with
-the same check: once all pauses are lifted and everything has left, whatever counts what is inside is zero.
+Four ports, a host behind each. Port 4 is slow, so that packets wait there (run.py has its rate).
+Every test ends with the same check: once all pauses are lifted and everything has left, whatever
+counts what is inside is zero.
 
-A test is written in the switch's time: `advance` lets time pass, `receive` until frames have left. On the
-manual clock (run.py) nothing else moves time, what a frame causes at once has been done when it is sent, and every
-check is of that moment: so the test's result is a function of its text. On a live target `advance` sleeps, `wait_for`s
-poll, and `tries` tries again if the machine was too slow for a result.
+A test is written in the switch's time: `advance` lets time pass, `receive` until frames have left.
+On the manual clock (run.py) nothing else moves time, what a frame causes at once has been done when
+it is sent, and every check is of that moment: so the test's result is a function of its text. On a
+live target `advance` sleeps, `wait_for`s poll, and `tries` tries again if the machine was too slow
+for a result.
 """
 
 from __future__ import annotations
@@ -22,7 +25,18 @@ from typing import Any
 
 import ptf
 import ptf.testutils
-from frames import CHIP, CNP_CLASS, LARGEST_FRAME, ROCE_CLASS, data, device_port, forwarded, host_ip, host_mac, pfc
+from frames import (
+    CHIP,
+    CNP_CLASS,
+    LARGEST_FRAME,
+    ROCE_CLASS,
+    data,
+    device_port,
+    forwarded,
+    host_ip,
+    host_mac,
+    pfc,
+)
 from steps import Control, SteppedWires
 from twin import TWINS, lab, sessions, twin_entries
 from wires import Arrival, ClockWires, LiveWires, Wires
@@ -51,12 +65,15 @@ PORTS = (*FAST_PORTS, SLOW_PORT)
 LIMIT_S = 20.0
 TRIES = 50
 # Cells of these ports, and of those where nothing may ever count.
-CELLS = [port * 8 + second for port in (0, *map(device_port, PORTS), RECIRCULATION_PORT, 511) for second in range(8)]
+CELLS = [
+    port * 8 + second
+    for port in (0, *map(device_port, PORTS), RECIRCULATION_PORT, 511)
+    for second in range(8)
+]
 # A pause quantum here lasts a millisecond, so that a PAUSE frame can say up to 65 s.
 QUANTUM_US = 1000
-LIVE_LATE_US = (
-    100_000  # so long a busy machine may keep a switch from its core, before NP-ECN by time takes it for a pause
-)
+# so long a busy machine may keep a switch from its core, before NP-ECN by time takes it for a pause
+LIVE_LATE_US = 100_000
 LONG_PAUSE = 60_000
 # Counters of packets that only one of two rules marks.
 COMPARING = ("marked_by_", "marked_ue_by_")
@@ -103,7 +120,8 @@ def _package(name: str) -> Package:
 
 
 class PcnTest(unittest.TestCase):
-    """Loads the program and programs it before each test. Tests have one method, runTest, as ptf wants."""
+    """Loads the program and programs it before each test. Tests have one method, runTest, as ptf
+    wants."""
 
     program: str | None = None  # the one that run.py names
 
@@ -116,8 +134,9 @@ class PcnTest(unittest.TestCase):
         quantum_q16_us=QUANTUM_US << 16,
     )
     pfc_ports: tuple[int, ...] = PORTS
-    # By time the same packets are marked as where PFC tells. Where not, a test says why and names what may count; on a
-    # live target so many may be marked by one of the two alone where what is told later ends later, too.
+    # By time the same packets are marked as where PFC tells. Where not, a test says why and names
+    # what may count; on a live target so many may be marked by one of the two alone where what is
+    # told later ends later, too.
     differences: tuple[str, ...] = ()
     live_differences = 0
     # A test that Tofino's programs, or the chip, can't have says why.
@@ -153,17 +172,24 @@ class PcnTest(unittest.TestCase):
     def load(self, parameters: dict[str, Any], name: str) -> None:
         """Loads a v1model program over P4Runtime, and programs it."""
         registers = target(self.target).registers(parameters["switch_pid"])
-        switch = SwitchClient.connect("ptf", parameters["address"], parameters["device_id"], registers)
+        switch = SwitchClient.connect(
+            "ptf", parameters["address"], parameters["device_id"], registers
+        )
         self.switch = switch
         self.addCleanup(switch.close)
         switch.become_primary()
         program = _program(name)
         self.by_time = any(table.alias == rest.TABLE for table in program.schema.tables)
-        self.compared = {counter.alias for counter in program.schema.counters if counter.alias.startswith(COMPARING)}
+        self.compared = {
+            counter.alias
+            for counter in program.schema.counters
+            if counter.alias.startswith(COMPARING)
+        }
         switch.set_pipeline(program)
         plan = self.plan()
         program_switch(switch, plan)
-        # BMv2 keeps the copies of a session that its new program doesn't know any more, and would clone once for each.
+        # BMv2 keeps the copies of a session that its new program doesn't know any more, and would
+        # clone once for each.
         self.addCleanup(switch.delete, clone_sessions(plan))
 
     def load_twin(self, address: str, name: str) -> None:
@@ -178,20 +204,26 @@ class PcnTest(unittest.TestCase):
         self.addCleanup(switch.close)
         switch.set_pipeline(_package(TWINS[name]))
         chip = lab(PORTS, LARGEST_FRAME, self.pfc_defaults.lossless)
-        switch.insert([*sessions(TWINS[name], chip), *twin_entries(self.plan(), self.pfc_defaults.lossless)])
+        switch.insert(
+            [*sessions(TWINS[name], chip), *twin_entries(self.plan(), self.pfc_defaults.lossless)]
+        )
         switch.apply(port_settings(chip))
         ports = [{"$DEV_PORT": device_port(port)} for port in PORTS]
         up = lambda: [switch.held(PORT_TABLE, port)["$PORT_UP"] for port in ports]  # noqa: E731
         self.wait_in_real_time(up, [True] * len(ports), "ports that are up")
 
     def plan(self) -> SwitchPlan:
-        hosts = ((wire.format_ip(host_ip(port)), wire.format_mac(host_mac(port)), port) for port in PORTS)
+        hosts = (
+            (wire.format_ip(host_ip(port)), wire.format_mac(host_mac(port)), port) for port in PORTS
+        )
         routes = [Route(address, mac, device_port(port)) for address, mac, port in hosts]
         pfc = tuple(replace(self.pfc_defaults, port=port) for port in self.pfc_ports)
         return SwitchPlan("ptf", tuple(routes), pfc, marking=self.rests() if self.by_time else ())
 
     def rests(self) -> tuple[RestPort, ...]:
-        return tuple(RestPort(port, self.gap_us(port), self.pfc_defaults.lossless) for port in PORTS)
+        return tuple(
+            RestPort(port, self.gap_us(port), self.pfc_defaults.lossless) for port in PORTS
+        )
 
     def gap_us(self, port: int) -> int:
         """How far apart two dequeues of a port can be while packets wait."""
@@ -211,9 +243,16 @@ class PcnTest(unittest.TestCase):
     def inside(self) -> dict[str, dict[int, int]]:
         """Cells that aren't zero, by register; of those that are zero in an idle switch."""
         if self.twin:
-            return {name: cells for name in INSIDE[: 0 if self.live else 1] if (cells := self.registers(name))}
+            return {
+                name: cells
+                for name in INSIDE[: 0 if self.live else 1]
+                if (cells := self.registers(name))
+            }
         _, held = self.switch.read_cells((), INSIDE, CELLS)
-        found = {name: {cell: value for cell, value in cells.items() if value} for name, cells in held.items()}
+        found = {
+            name: {cell: value for cell, value in cells.items() if value}
+            for name, cells in held.items()
+        }
         return {name: cells for name, cells in found.items() if cells}
 
     def drained(self) -> None:
@@ -246,11 +285,15 @@ class PcnTest(unittest.TestCase):
         return arrivals
 
     def tries(self) -> Iterator[None]:
-        """For what a live target may be too slow to show: turns to try again in, and a failure if none is the last. On
-        the manual clock there is one."""
+        """For what a live target may be too slow to show: turns to try again in, and a failure if
+        none is the last. On the manual clock there is one."""
         for _ in range(TRIES if self.live else 1):
             yield
-        self.fail(f"{TRIES} times too slow for a result" if self.live else "it is not as the test needs it")
+        self.fail(
+            f"{TRIES} times too slow for a result"
+            if self.live
+            else "it is not as the test needs it"
+        )
 
     def expect(self, port: int, *frames: bytes) -> list[Arrival]:
         """Exactly these frames next, in order, byte for byte."""
@@ -262,8 +305,8 @@ class PcnTest(unittest.TestCase):
     def expect_nothing(self, *ports: int) -> None:
         """These ports, by default all, have sent nothing that wasn't received, nor will they.
 
-        Instead of waiting for what mustn't come, a packet of the lowest class follows it: that stays behind all others.
-        What precedes it has to be in the switch already.
+        Instead of waiting for what mustn't come, a packet of the lowest class follows it: that
+        stays behind all others. What precedes it has to be in the switch already.
         """
         for port in ports or PORTS:
             probe = data(FAST_PORTS[0], port, psn=0xABCDEF, dscp=0, payload=8)
@@ -281,7 +324,11 @@ class PcnTest(unittest.TestCase):
     def registers(self, name: str) -> dict[int, int]:
         """Cells that aren't zero, of the ports there are and of the internal one."""
         if isinstance(self.wires, SteppedWires) and name == WAITING:
-            held = {index(port, number): self.wires.packets(port, number) for port in PORTS for number in range(8)}
+            held = {
+                index(port, number): self.wires.packets(port, number)
+                for port in PORTS
+                for number in range(8)
+            }
         else:
             self.need("register", name, self.switch.registers())
             held = self.switch.read_registers(name, CELLS)
@@ -331,14 +378,20 @@ class PcnTest(unittest.TestCase):
 
     # ---- pauses ----
 
-    def pause(self, port: int, quanta: int = LONG_PAUSE, classes: Iterable[int] = (ROCE_CLASS,)) -> None:
+    def pause(
+        self, port: int, quanta: int = LONG_PAUSE, classes: Iterable[int] = (ROCE_CLASS,)
+    ) -> None:
         """The host at a port pauses it; returns once the switch has counted the PAUSE."""
         if self.paused_by_steps(port, quanta, classes):
             return
         before = self.counters("pause_received")
         self.send(port, pfc(port, dict.fromkeys(classes, quanta)))
-        expected = {index(port, number): before.get(index(port, number), 0) + 1 for number in classes}
-        self.wait_for_value(lambda: self.counters("pause_received", expected), expected, "PAUSE received")
+        expected = {
+            index(port, number): before.get(index(port, number), 0) + 1 for number in classes
+        }
+        self.wait_for_value(
+            lambda: self.counters("pause_received", expected), expected, "PAUSE received"
+        )
 
     def resume(self, port: int, classes: Iterable[int] = (ROCE_CLASS,)) -> None:
         """Likewise resumes it."""
@@ -346,11 +399,16 @@ class PcnTest(unittest.TestCase):
             return
         before = self.counters("resume_received")
         self.send(port, pfc(port, dict.fromkeys(classes, 0)))
-        expected = {index(port, number): before.get(index(port, number), 0) + 1 for number in classes}
-        self.wait_for_value(lambda: self.counters("resume_received", expected), expected, "RESUME received")
+        expected = {
+            index(port, number): before.get(index(port, number), 0) + 1 for number in classes
+        }
+        self.wait_for_value(
+            lambda: self.counters("resume_received", expected), expected, "RESUME received"
+        )
 
     def paused_by_steps(self, port: int, quanta: int, classes: Iterable[int]) -> bool:
-        """Whether the traffic manager that a test moves has taken the frame, which no program sees there."""
+        """Whether the traffic manager that a test moves has taken the frame, which no program sees
+        there."""
         if isinstance(self.wires, SteppedWires):
             self.send(port, pfc(port, dict.fromkeys(classes, quanta)))
         elif self.twin:
@@ -376,18 +434,27 @@ class PcnTest(unittest.TestCase):
         return 1.5e-6 * self.gap_us(port)
 
     def wait_until_waiting(self, port: int, packets: int, number: int = ROCE_CLASS) -> None:
-        """Waits until `packets` packets wait at an egress port. At a fast port they wait because of a pause."""
+        """Waits until `packets` packets wait at an egress port. At a fast port they wait because of
+        a pause."""
         self.wait_for_value(
-            lambda: self.register("waiting_packets", index(port, number)), packets, f"waiting at {port}"
+            lambda: self.register("waiting_packets", index(port, number)),
+            packets,
+            f"waiting at {port}",
         )
         if port in FAST_PORTS:
             self.outlast(port)
 
     def occupy_slow_port(self, source: int, packets: int = 150) -> None:
-        """With class 7, 8.5 ms a packet. In the embedded switch, no other class has a turn at the slow port meanwhile;
-        BMv2 shapes each queue alone."""
-        self.send(source, *(data(source, SLOW_PORT, psn=psn, dscp=CNP_CLASS << 3) for psn in range(packets)))
-        self.wait_for(lambda: self.register("waiting_packets", index(SLOW_PORT, CNP_CLASS)) > 0, "class 7 waiting")
+        """With class 7, 8.5 ms a packet. In the embedded switch, no other class has a turn at the
+        slow port meanwhile; BMv2 shapes each queue alone."""
+        self.send(
+            source,
+            *(data(source, SLOW_PORT, psn=psn, dscp=CNP_CLASS << 3) for psn in range(packets)),
+        )
+        self.wait_for(
+            lambda: self.register("waiting_packets", index(SLOW_PORT, CNP_CLASS)) > 0,
+            "class 7 waiting",
+        )
 
     def receive_data(self, n: int, traffic_class: int = ROCE_CLASS) -> list[Arrival]:
         """The next n packets of a class out of the slow port."""
@@ -398,14 +465,16 @@ class PcnTest(unittest.TestCase):
         return arrivals
 
     def check_marks(self, marks: Sequence[bool]) -> None:
-        """Of packets that come one after the other to a port where none of their class waits: each but the first finds
-        others. On a live target the second may find the first on its way out."""
+        """Of packets that come one after the other to a port where none of their class waits: each
+        but the first finds others. On a live target the second may find the first on its way
+        out."""
         self.assertFalse(marks[0])
         sure = 2 if self.live else 1
         self.assertEqual(list(marks[sure:]), [True] * (len(marks) - sure))
 
     def congest(self, *frames: bytes, traffic_class: int = ROCE_CLASS) -> list[Arrival]:
-        """What becomes of a class's packets from port 1, each of which finds the one before it at the slow port."""
+        """What becomes of a class's packets from port 1, each of which finds the one before it at
+        the slow port."""
         self.occupy_slow_port(2, 40)
         self.send(1, *frames)
         return self.receive_data(len(frames), traffic_class)

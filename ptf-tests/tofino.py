@@ -1,4 +1,5 @@
-"""Starts Intel's model of a Tofino and its driver, both of the lab's own SDE, for the data-plane tests.
+"""Starts Intel's model of a Tofino and its driver, both of the lab's own SDE, for the data-plane
+tests.
 
 SDE_INSTALL   where the SDE is installed: bin/bf_switchd, lib, share, the messages of BF Runtime
 PATH          has tofino-model, or SDE_INSTALL's bin has it
@@ -22,7 +23,8 @@ CHIP_TYPES = {TOFINO.name: 2, TOFINO2.name: 5}
 PORT = 50052
 ADDRESS = f"127.0.0.1:{PORT}"
 CONTROL = "TOFINO_MODEL_CONTROL"
-"""Names the file by which a model that was changed for it takes time and queues from the tests (docs/tofino.md)."""
+"""Names the file by which a model that was changed for it takes time and queues from the tests
+(docs/tofino.md)."""
 _ASIC = {
     "id": "asic-0",
     "instance": 0,
@@ -37,24 +39,34 @@ _ASIC = {
 
 
 def installed(environment: Mapping[str, str] = os.environ) -> tuple[Path, dict[str, str]]:
-    """Returns the SDE's folder, and the environment in which its programs run. Raises LabError with the way out."""
+    """Returns the SDE's folder, and the environment in which its programs run. Raises LabError with
+    the way out."""
     folder = environment.get(VARIABLE, "")
     if not folder or not Path(folder).is_dir():
-        raise LabError(f"the model needs Intel's SDE: set {VARIABLE} to the folder in which it is installed")
+        raise LabError(
+            f"the model needs Intel's SDE: set {VARIABLE} to the folder in which it is installed"
+        )
     sde = Path(folder).resolve()
     made = dict(environment)
     made["PATH"] = os.pathsep.join((str(sde / "bin"), environment.get("PATH", "")))
-    made["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, (str(sde / "lib"), environment.get("LD_LIBRARY_PATH", ""))))
+    made["LD_LIBRARY_PATH"] = os.pathsep.join(
+        filter(None, (str(sde / "lib"), environment.get("LD_LIBRARY_PATH", "")))
+    )
     for name in (MODEL, DRIVER):
         if shutil.which(name, path=made["PATH"]) is None:
-            raise LabError(f"{name} is neither on PATH nor in {sde / 'bin'}: open-p4studio builds both")
+            raise LabError(
+                f"{name} is neither on PATH nor in {sde / 'bin'}: open-p4studio builds both"
+            )
     return sde, made
 
 
 def model_command(scratch: Path, chip: Chip, interfaces: Mapping[int, str]) -> list[str]:
-    """Returns the model's command. `interfaces`: by the tests' ports, the chip's at the front but its first."""
+    """Returns the model's command. `interfaces`: by the tests' ports, the chip's at the front but
+    its first."""
     ports = scratch / "ports.json"
-    places = [{"device_port": chip.first_port + port, "if": name} for port, name in interfaces.items()]
+    places = [
+        {"device_port": chip.first_port + port, "if": name} for port, name in interfaces.items()
+    ]
     ports.write_text(json.dumps({"PortToIf": places}), encoding="utf-8")
     command = [MODEL, "--chip-type", str(CHIP_TYPES[chip.name]), "-d", "1", "-f", str(ports)]
     return [*command, "--log-dir", str(scratch), "--logs-disable"]

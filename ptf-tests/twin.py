@@ -1,5 +1,5 @@
-"""The Tofino twin of a v1model program (p4src/tna): which one it is, its entries for a test's plan, and
-what the twin leaves to the chip."""
+"""The Tofino twin of a v1model program (p4src/tna): which one it is, its entries for a test's plan,
+and what the twin leaves to the chip."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ MOST_GAP_NS = 2**31 - 1
 
 
 def lab(ports: tuple[int, ...], mtu: int, lossless: int) -> TofinoLab:
-    """Returns the switch as `pcn deploy` describes one: the tests' ports are device ports, each a lane of 10 Gb/s."""
+    """Returns the switch as `pcn deploy` describes one: the tests' ports are device ports, each a
+    lane of 10 Gb/s."""
     pfc = Pfc(100_000, 90_000, 2 * mtu)
     return TofinoLab(
         "ptf",
@@ -35,7 +36,17 @@ def lab(ports: tuple[int, ...], mtu: int, lossless: int) -> TofinoLab:
         mtu=mtu,
         classes=tuple(Class(number, number, bool(lossless >> number & 1)) for number in range(8)),
         ports=tuple(
-            Port(device_port(port), port // CHIP.lanes + 1, port % CHIP.lanes, SPEED_BPS, False, False, pfc, 1, 0)
+            Port(
+                device_port(port),
+                port // CHIP.lanes + 1,
+                port % CHIP.lanes,
+                SPEED_BPS,
+                False,
+                False,
+                pfc,
+                1,
+                0,
+            )
             for port in ports
         ),
         routes=(),
@@ -49,7 +60,8 @@ def sessions(program: str, switch: TofinoLab) -> list[CloneSession]:
 
 
 def twin_entries(plan: SwitchPlan, lossless: int) -> list[TableEntry]:
-    """Returns the twin's entries of a plan for its v1model program. PFC is the traffic manager's, so it has none."""
+    """Returns the twin's entries of a plan for its v1model program. PFC is the traffic manager's,
+    so it has none."""
     made = [entry for point in plan.marking for entry in _entries(point, lossless)]
     return [*made, *_curves(plan), *_feedback(plan), *entries(replace(plan, pfc=(), marking=()))]
 
@@ -60,7 +72,9 @@ def _entries(point: Any, lossless: int) -> Iterator[TableEntry]:
         for number, action in point.actions.items():
             match = TableMatch({"port": port, "class": number})
             yield TableEntry(
-                "rest_config", match=match, action=TableAction(action, gap_ns=min(1000 * point.gap_us, MOST_GAP_NS))
+                "rest_config",
+                match=match,
+                action=TableAction(action, gap_ns=min(1000 * point.gap_us, MOST_GAP_NS)),
             )
     elif isinstance(point, TcdPort):
         states = TableAction(
@@ -71,24 +85,36 @@ def _entries(point: Any, lossless: int) -> Iterator[TableEntry]:
         )
         yield TableEntry("tcd_config", match=TableMatch(port=port), action=states)
     elif isinstance(point, RedPort):
-        yield TableEntry("red_config", match=TableMatch(port=port), action=TableAction("set_red", curve=1))
+        yield TableEntry(
+            "red_config", match=TableMatch(port=port), action=TableAction("set_red", curve=1)
+        )
     elif isinstance(point, QcnInPort):
         longest = qcn.dice_mask(1000 * point.sojourn_us)
         actions = {
             "qcn_in_arrivals": TableAction("set_arrivals", **qcn.sampling(point.sample_bytes)),
             "qcn_in_departures": TableAction(
-                "set_departures", choice=int(point.culprit), q_eq_bytes=point.q_eq_bytes, sojourn_mask_ns=longest
+                "set_departures",
+                choice=int(point.culprit),
+                q_eq_bytes=point.q_eq_bytes,
+                sojourn_mask_ns=longest,
             ),
         }
         for number in range(8):
             if lossless >> number & 1:
                 match = TableMatch({"port": port, "class": number})
-                yield from (TableEntry(table, match=match, action=action) for table, action in actions.items())
+                yield from (
+                    TableEntry(table, match=match, action=action)
+                    for table, action in actions.items()
+                )
     elif isinstance(point, QcnPort):
-        action = TableAction("set_qcn", q_eq_bytes=point.q_eq_bytes, **qcn.sampling(point.sample_bytes))
+        action = TableAction(
+            "set_qcn", q_eq_bytes=point.q_eq_bytes, **qcn.sampling(point.sample_bytes)
+        )
         for number in range(8):
             if lossless >> number & 1:
-                yield TableEntry("qcn_config", match=TableMatch({"port": port, "class": number}), action=action)
+                yield TableEntry(
+                    "qcn_config", match=TableMatch({"port": port, "class": number}), action=action
+                )
 
 
 def _frame(point: TcdPort) -> int:

@@ -1,4 +1,5 @@
-"""What connects a data-plane test with the switch: PTF's sockets and real time, or the switch's manual clock."""
+"""What connects a data-plane test with the switch: PTF's sockets and real time, or the switch's
+manual clock."""
 
 from __future__ import annotations
 
@@ -86,8 +87,9 @@ class LiveWires:
 
 
 class ClockWires:
-    """Ports without interface of an embedded switch whose time only this moves. Begins a second or more after whatever
-    was before, on a whole one, so that a test sees the same fractions of a second each time."""
+    """Ports without interface of an embedded switch whose time only this moves. Begins a second or
+    more after whatever was before, on a whole one, so that a test sees the same fractions of a
+    second each time."""
 
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
@@ -143,4 +145,8 @@ def note(at: float, where: str, frame: bytes) -> str:
 def _short(frame: bytes) -> str:
     """All of a frame in hexadecimal digits; instead of many zeros their number."""
     parts = re.split(rb"(\0{16,})", frame)
-    return " ".join(f"({len(part)} B of 0)" if part.startswith(bytes(16)) else part.hex() for part in parts if part)
+    return " ".join(
+        f"({len(part)} B of 0)" if part.startswith(bytes(16)) else part.hex()
+        for part in parts
+        if part
+    )

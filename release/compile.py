@@ -1,9 +1,9 @@
-"""Compiles all that a wheel's runs would: `python release/compile.py FOLDER`, with the wheel's sources on PYTHONPATH;
-without FOLDER, into the installation whose Python runs it.
+"""Compiles all that a wheel's runs would: `python release/compile.py FOLDER`, with the wheel's
+sources on PYTHONPATH; without FOLDER, into the installation whose Python runs it.
 
-The objects have the names under which `pcn.softswitch.cache.objects` finds them in an installation, whose compiler
-isn't in them. Users' own programs and schemes compile on their machines. Nothing is loaded: the compiler may make
-objects for another processor.
+The objects have the names under which `pcn.softswitch.cache.objects` finds them in an installation,
+whose compiler isn't in them. Users' own programs and schemes compile on their machines. Nothing is
+loaded: the compiler may make objects for another processor.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pathlib import Path
 
 
 def compile_into(folder: Path | None) -> None:
-    """Writes the objects of the switch, its programs, hosts, the engine, and of schemes' RPs and NPs in C."""
+    """Writes the objects of the switch, its programs, hosts, the engine, and of schemes' RPs and
+    NPs in C."""
     from pcn.hosts.algorithms.discovery import find_scheme, names
     from pcn.hosts.compiled import Ends
     from pcn.hosts.native import library_path
@@ -28,7 +29,8 @@ def compile_into(folder: Path | None) -> None:
 
     folder = folder or objects.SHIPPED
     folder.mkdir(parents=True)
-    version, _, _ = objects.compiler_version().partition("\n")  # further lines have folders of this machine
+    # further lines have folders of this machine
+    version, _, _ = objects.compiler_version().partition("\n")
     (folder / objects.COMPILER).write_text(f"{version}\n")
     objects.keep_in(folder)
     build_runtime()
@@ -37,7 +39,9 @@ def compile_into(folder: Path | None) -> None:
     engine_path(parts(explain=True))
     library_path()
     programs = [
-        path.read_text() for path in (SOURCES / "p4src/compiled").glob("*.json") if path.name != "manifest.json"
+        path.read_text()
+        for path in (SOURCES / "p4src/compiled").glob("*.json")
+        if path.name != "manifest.json"
     ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for inplace in (False, True):

@@ -1,9 +1,9 @@
 """Builds what a release has: `python release/dist.py FOLDER "ZIG cc"`, which `make dist` runs.
 
-A source archive of git's commit, a wheel whose first run compiles, and for each processor of MACHINES a wheel for
-manylinux with the objects that zig compiled. Equal commits give equal bytes, whichever machine builds, of either
-processor: each file has the commit's time (or SOURCE_DATE_EPOCH), archives are sorted, the compiler is locked in
-tools.lock.
+A source archive of git's commit, a wheel whose first run compiles, and for each processor of
+MACHINES a wheel for manylinux with the objects that zig compiled. Equal commits give equal bytes,
+whichever machine builds, of either processor: each file has the commit's time (or
+SOURCE_DATE_EPOCH), archives are sorted, the compiler is locked in tools.lock.
 """
 
 from __future__ import annotations
@@ -47,9 +47,12 @@ def git(*words: str) -> bytes:
 
 
 def committed() -> tuple[Files, int]:
-    """Returns the commit's files, with one that names it, and its time, s. Raises DistError: something isn't in it."""
+    """Returns the commit's files, with one that names it, and its time, s. Raises DistError:
+    something isn't in it."""
     if changed := git("status", "--porcelain").decode().splitlines():
-        raise DistError(f"{changed[0][3:]} isn't as committed: a release is of a commit, so commit or stash it")
+        raise DistError(
+            f"{changed[0][3:]} isn't as committed: a release is of a commit, so commit or stash it"
+        )
     with tarfile.open(fileobj=io.BytesIO(git("archive", "HEAD"))) as archive:
         files = {**unpacked(archive), COMMIT: (0o644, git("rev-parse", "HEAD"))}
     return files, int(os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct"))
@@ -71,16 +74,24 @@ def built(files: Files) -> tuple[str, Files]:
     with tempfile.TemporaryDirectory() as folder:
         tree, out = write(Path(folder) / "tree", files), Path(folder) / "out"
         out.mkdir()
-        command = ["-c", "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])", str(out)]
+        command = [
+            "-c",
+            "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])",
+            str(out),
+        ]
         run([sys.executable, *command], tree, os.environ)
         (wheel,) = out.glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
-            return wheel.name, {one.filename: (0o644, archive.read(one)) for one in archive.infolist()}
+            return wheel.name, {
+                one.filename: (0o644, archive.read(one)) for one in archive.infolist()
+            }
 
 
 def zig_compilers(zig: str) -> dict[str, str]:
     """Returns a command of zig's compiler for each machine."""
-    return {machine: f"{zig} -target {machine}-linux-gnu.{GLIBC} {ZIG_FLAGS}" for machine in MACHINES}
+    return {
+        machine: f"{zig} -target {machine}-linux-gnu.{GLIBC} {ZIG_FLAGS}" for machine in MACHINES
+    }
 
 
 def platform(machine: str) -> str:
@@ -92,10 +103,18 @@ def compiled(files: Files, compiler: str) -> Files:
     """Returns the objects of a wheel's sources, by their paths in the wheel, and what made them."""
     with tempfile.TemporaryDirectory() as folder:
         tree, cache = write(Path(folder) / "tree", files), Path(folder) / "cache"
-        own = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}  # others change what is made
+        # others change what is made
+        own = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         environment = {**own, "CC": compiler, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": str(tree)}
-        run([sys.executable, str(ROOT / "release/compile.py"), str(tree / SHIPPED)], tree, environment)
-        return {f"pcn/{SHIPPED}/{path.name}": (0o644, path.read_bytes()) for path in (tree / SHIPPED).iterdir()}
+        run(
+            [sys.executable, str(ROOT / "release/compile.py"), str(tree / SHIPPED)],
+            tree,
+            environment,
+        )
+        return {
+            f"pcn/{SHIPPED}/{path.name}": (0o644, path.read_bytes())
+            for path in (tree / SHIPPED).iterdir()
+        }
 
 
 def manual(files: Files, version: str, seconds: int) -> bytes:
@@ -113,13 +132,20 @@ def for_machine(wheel: Files, objects: Files, machine: str) -> Files:
     (tags,) = (name for name in wheel if name.endswith(".dist-info/WHEEL"))
     text = wheel[tags][1].decode()
     text = text.replace("Root-Is-Purelib: true", "Root-Is-Purelib: false")
-    return {**wheel, **objects, tags: (0o644, text.replace("-any\n", f"-{platform(machine)}\n").encode())}
+    return {
+        **wheel,
+        **objects,
+        tags: (0o644, text.replace("-any\n", f"-{platform(machine)}\n").encode()),
+    }
 
 
 def pack_wheel(path: Path, files: Files, seconds: int) -> None:
     """Writes a wheel, with the list of its files (RECORD) made anew."""
     (record,) = (name for name in files if name.endswith(".dist-info/RECORD"))
-    lines = [f"{name},sha256={_sha256(content)},{len(content)}" for name, (_, content) in sorted(files.items())]
+    lines = [
+        f"{name},sha256={_sha256(content)},{len(content)}"
+        for name, (_, content) in sorted(files.items())
+    ]
     lines = [f"{record},," if line.startswith(f"{record},") else line for line in lines]
     whole = {**files, record: (0o644, "\n".join([*lines, ""]).encode())}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
@@ -161,7 +187,9 @@ def write(folder: Path, files: Files) -> Path:
 
 def run(command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
     """Runs a command without output. Raises DistError with what it printed."""
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise DistError(f"{' '.join(command[:2])} failed:\n{done.stdout}{done.stderr}")
 
@@ -171,8 +199,8 @@ def _sha256(content: bytes) -> str:
 
 
 def make(out: Path, compilers: Mapping[str, str] | None = None) -> list[Path]:
-    """Writes the release into a folder, and returns its files. `compilers`: a command for each machine whose wheel has
-    objects. Raises DistError."""
+    """Writes the release into a folder, and returns its files. `compilers`: a command for each
+    machine whose wheel has objects. Raises DistError."""
     files, seconds = committed()
     name, wheel = built(files)
     (metadata,) = (path for path in wheel if path.endswith(".dist-info/METADATA"))

@@ -1,4 +1,5 @@
-"""Writes the manual page of `pcn` from its help: `python release/man.py pcn.1 VERSION [YYYY-MM-DD]`.
+"""Writes the manual page of `pcn` from its help: `python release/man.py pcn.1 VERSION
+[YYYY-MM-DD]`.
 
 `release/dist.py` puts it into the wheels, and pip into share/man of the environment.
 """
@@ -32,11 +33,20 @@ def page(version: str, date: str = "") -> str:
     from pcn.cli import pcn
 
     context = click.Context(pcn, info_name="pcn", **pcn.context_settings)
-    lines = [f'.TH PCN 1 "{date}" "PCN Lab {version}"', ".SH NAME", f"pcn \\- {_text(pcn.get_short_help_str(200))}"]
+    lines = [
+        f'.TH PCN 1 "{date}" "PCN Lab {version}"',
+        ".SH NAME",
+        f"pcn \\- {_text(pcn.get_short_help_str(200))}",
+    ]
     lines += [".SH SYNOPSIS", *_synopsis(context), ".SH DESCRIPTION", *_description(pcn)]
     lines += [".SH OPTIONS", *_options(context), ".SH COMMANDS"]
     for inner in _contexts(context):
-        lines += [f'.SS "{_text(inner.command_path)}"', *_synopsis(inner), ".PP", *_description(inner.command)]
+        lines += [
+            f'.SS "{_text(inner.command_path)}"',
+            *_synopsis(inner),
+            ".PP",
+            *_description(inner.command),
+        ]
         lines += [*_options(inner), *_listing(inner)]
     for title, rows in ((".SH EXIT STATUS", _CODES), (".SH ENVIRONMENT", _VARIABLES)):
         lines += [title, *(line for row in rows for line in _definition(*row))]

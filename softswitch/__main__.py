@@ -6,7 +6,8 @@ import sys
 from pcn.softswitch import startup
 
 startup.begin()
-gc.disable()  # until the switch is ready: collections would look through modules, a tenth of a start
+# until the switch is ready: collections would look through modules, a tenth of a start
+gc.disable()
 
 from pcn.softswitch.cli import main  # noqa: E402
 

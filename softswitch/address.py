@@ -1,4 +1,5 @@
-"""Addresses as gRPC writes them (HOST:PORT, unix:PATH), paths of Unix sockets, and a client's channel to an address."""
+"""Addresses as gRPC writes them (HOST:PORT, unix:PATH), paths of Unix sockets, and a client's
+channel to an address."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def check_path(path: str | os.PathLike[str]) -> None:
     """Raises AddressError where a Unix socket can't have this path."""
     if (length := len(os.fsencode(path))) > PATH_BYTES:
         raise AddressError(
-            f"{os.fspath(path)}: a path of {length} bytes; a Unix socket's has at most {PATH_BYTES}: give one that is "
+            f"{os.fspath(path)}: a path of {length} bytes; a Unix socket's has at most "
+            f"{PATH_BYTES}: give one that is "
             "shorter, or relative to the current folder"
         )
 
@@ -52,10 +54,13 @@ def is_local(address: str) -> bool:
 
 
 def channel(
-    address: str, options: Sequence[tuple[str, int]] = (), credentials: grpc.ChannelCredentials | None = None
+    address: str,
+    options: Sequence[tuple[str, int]] = (),
+    credentials: grpc.ChannelCredentials | None = None,
 ) -> grpc.Channel:
-    """Returns a client's channel, with `credentials` over TLS. An address of this machine is reached without the proxy
-    that `http_proxy` and the like name: gRPC would go by it even to 127.0.0.1. Raises AddressError."""
+    """Returns a client's channel, with `credentials` over TLS. An address of this machine is
+    reached without the proxy that `http_proxy` and the like name: gRPC would go by it even to
+    127.0.0.1. Raises AddressError."""
     import grpc
 
     check(address)

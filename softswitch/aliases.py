@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 
 def ends(name: str) -> list[str]:
-    """Returns the last parts of a name, the shortest first: its last component, its last two, and so on."""
+    """Returns the last parts of a name, the shortest first: its last component, its last two, and
+    so on."""
     parts = name.split(".")
     return [".".join(parts[at:]) for at in range(len(parts) - 1, 0, -1)]
 

@@ -22,15 +22,17 @@ from pcn.softswitch.values import LOG_LEVELS
 log = logging.getLogger("pcn.softswitch")
 GRPC = {
     "GRPC_VERBOSITY": "NONE",  # its messages would double ours
-    # The thread that takes requests polls the sockets itself: the event engine hands each request over between three
-    # threads, and these wake-ups cost a Write more than the front's (csrc/front.c).
+    # The thread that takes requests polls the sockets itself: the event engine hands each request
+    # over between three threads, and these wake-ups cost a Write more than the front's
+    # (csrc/front.c).
     "GRPC_EXPERIMENTS": "-event_engine_listener",
 }
 """Variables of gRPC, where the environment has none."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one switch, or several, until SIGTERM or SIGINT. 0: ended in order; 1: could not start; 2: bad arguments."""
+    """Runs one switch, or several, until SIGTERM or SIGINT. 0: ended in order; 1: could not start;
+    2: bad arguments."""
     try:
         switches = parse_all(sys.argv[1:] if arguments is None else arguments)
     except OptionError as error:
@@ -41,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         logging.raiseExceptions = False  # a full disk must not stop the switch, nor fill stderr
         for options in switches:
-            own = log if len(switches) == 1 else logging.getLogger(f"{log.name}.{options.device_id}")
+            own = (
+                log if len(switches) == 1 else logging.getLogger(f"{log.name}.{options.device_id}")
+            )
             _set_up_logging(options, own)
         for name, value in GRPC.items():
             os.environ.setdefault(name, value)
@@ -56,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(str(error))
         return 1
     logging.shutdown()
-    os._exit(0)  # what a thread still does, such as loading a program, is of no use any more, and nobody waits for it
+    # What a thread still does, such as loading a program, is of no use, and nobody waits for it.
+    os._exit(0)
 
 
 def _run(end: End) -> None:
@@ -66,14 +71,16 @@ def _run(end: End) -> None:
 
 
 class End:
-    """The process's end, which SIGTERM or SIGINT requests. One a process, made in its main thread."""
+    """The process's end, which SIGTERM or SIGINT requests. One a process, made in its main
+    thread."""
 
     def __init__(self) -> None:
         self.requested = False
         self.at_once: Callable[[], None] | None = None  # what the signal's handler does by itself
         self._bytes, write = os.pipe()
         os.set_blocking(write, False)
-        # A byte for each signal: one that comes just before a wait, or to another thread, wouldn't interrupt it.
+        # A byte for each signal: one that comes just before a wait, or to another thread, wouldn't
+        # interrupt it.
         signal.set_wakeup_fd(write)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._note)
@@ -88,10 +95,13 @@ class End:
 
 
 def _keep_nothing_unwritten() -> None:
-    """What a full disk refused would stay in the buffer, fail again at the end, and turn status 0 into 120."""
+    """What a full disk refused would stay in the buffer, fail again at the end, and turn status 0
+    into 120."""
     with suppress(OSError, ValueError):
         raw = open(sys.stderr.fileno(), "wb", buffering=0, closefd=False)  # noqa: SIM115  # lives as long as the process
-        sys.stderr = io.TextIOWrapper(raw, sys.stderr.encoding, sys.stderr.errors, write_through=True)
+        sys.stderr = io.TextIOWrapper(
+            raw, sys.stderr.encoding, sys.stderr.errors, write_through=True
+        )
 
 
 def _set_up_logging(options: Options, log: logging.Logger) -> None:
@@ -101,7 +111,9 @@ def _set_up_logging(options: Options, log: logging.Logger) -> None:
         try:
             handle = private.output(options.log_file, append=True)
         except (OSError, private.NotPrivateError) as error:
-            raise StartError(f"cannot write {options.log_file}: {getattr(error, 'strerror', error)}") from error
+            raise StartError(
+                f"cannot write {options.log_file}: {getattr(error, 'strerror', error)}"
+            ) from error
     handler = LogFile(handle, options.log_file)
     handler.setFormatter(Format("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)

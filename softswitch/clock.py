@@ -1,11 +1,13 @@
-"""A switch on the manual clock (`softswitch --clock manual`), as a test sees it: it moves time, sends, receives.
+"""A switch on the manual clock (`softswitch --clock manual`), as a test sees it: it moves time,
+sends, receives.
 
     with ManualClock("127.0.0.1:9559") as clock:
         clock.send(1, frame)
         clock.advance(0.012)
         for port, time_ns, data in clock.received(): ...
 
-Tables, counters and all else are P4Runtime's, at the same address. docs/test-clock.md has the whole.
+Tables, counters and all else are P4Runtime's, at the same address. docs/test-clock.md has the
+whole.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ from pcn.softswitch.clock_messages import SERVICE, Frame, Frames, Span, messages
 
 
 class ClockError(Exception):
-    """The switch is missing, isn't on the manual clock, or refused a call; the message has the reason."""
+    """The switch is missing, isn't on the manual clock, or refused a call; the message has the
+    reason."""
 
 
 class Departure(NamedTuple):
-    """A frame that left the switch by a port, `time_ns` after the switch was made. Nothing is padded."""
+    """A frame that left the switch by a port, `time_ns` after the switch was made. Nothing is
+    padded."""
 
     port: int
     time_ns: int
@@ -37,7 +41,8 @@ class Departure(NamedTuple):
 
 
 class ManualClock:
-    """The clock of the switch at `address`, as gRPC writes it (HOST:PORT, unix:PATH). A context manager.
+    """The clock of the switch at `address`, as gRPC writes it (HOST:PORT, unix:PATH). A context
+    manager.
 
     With `credentials` over TLS. The switch has to listen already. Raises ClockError, as calls do.
     """
@@ -66,25 +71,33 @@ class ManualClock:
     def __enter__(self) -> ManualClock:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         self.close()
 
     def advance(self, seconds: float) -> float:
         """Moves time on, to the nanosecond, and returns it, in seconds since the switch was made.
 
-        All that is due by then has been done: frames have left, idle entries and digests are on the controllers'
-        streams.
+        All that is due by then has been done: frames have left, idle entries and digests are on the
+        controllers' streams.
         """
         return self._advance(seconds)
 
     def advance_until(self, port: int, frames: int, seconds: float) -> float:
-        """Moves time on as `advance` does, at most to the moment at which `frames` more frames have left by a port."""
+        """Moves time on as `advance` does, at most to the moment at which `frames` more frames have
+        left by a port."""
         return self._advance(seconds, port=port, frames=frames)
 
     def send(self, port: int, *frames: bytes) -> None:
-        """Frames come in at a port without interface, one after the other, each of 0 to 9,216 bytes.
+        """Frames come in at a port without interface, one after the other, each of 0 to 9,216
+        bytes.
 
-        What they cause at the time that stands has been done; what takes time (a rate, a delay) is for `advance`.
+        What they cause at the time that stands has been done; what takes time (a rate, a delay) is
+        for `advance`.
         """
         self._call("Send", Frames(frames=[Frame(port=port, data=frame) for frame in frames]))
 
@@ -94,8 +107,8 @@ class ManualClock:
         return self.told()
 
     def told(self) -> list[Departure]:
-        """Returns the frames that `received` returns, without a request: those that had left when the latest call here
-        returned."""
+        """Returns the frames that `received` returns, without a request: those that had left when
+        the latest call here returned."""
         left, self._left = self._left, []
         return left
 

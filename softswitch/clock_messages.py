@@ -1,7 +1,8 @@
-"""The messages of clock.proto, made of its text when this module is imported: no generated code, no protoc.
+"""The messages of clock.proto, made of its text when this module is imported: no generated code, no
+protoc.
 
-Source of the grammar: the Protocol Buffers language specification (proto3), of which clock.proto needs messages with
-scalar and message fields, and a service with unary calls.
+Source of the grammar: the Protocol Buffers language specification (proto3), of which clock.proto
+needs messages with scalar and message fields, and a service with unary calls.
 """
 
 from __future__ import annotations
@@ -14,17 +15,25 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 PROTO: Final = Path(__file__).with_name("clock.proto")
 _Field = descriptor_pb2.FieldDescriptorProto
-_SCALARS: Final = {"bytes": _Field.TYPE_BYTES, "uint32": _Field.TYPE_UINT32, "uint64": _Field.TYPE_UINT64}
+_SCALARS: Final = {
+    "bytes": _Field.TYPE_BYTES,
+    "uint32": _Field.TYPE_UINT32,
+    "uint64": _Field.TYPE_UINT64,
+}
 
 
 def _file(text: str) -> descriptor_pb2.FileDescriptorProto:
     text = re.sub(r"//.*", "", text)
     package = re.search(r"package (\w+);", text)
     assert package is not None
-    file = descriptor_pb2.FileDescriptorProto(name="softswitch/clock.proto", package=package[1], syntax="proto3")
+    file = descriptor_pb2.FileDescriptorProto(
+        name="softswitch/clock.proto", package=package[1], syntax="proto3"
+    )
     for name, body in re.findall(r"message (\w+) \{(.*?)\}", text, re.DOTALL):
         message = file.message_type.add(name=name)
-        for repeated, kind, field_name, number in re.findall(r"(repeated )?(\w+) (\w+) = (\d+);", body):
+        for repeated, kind, field_name, number in re.findall(
+            r"(repeated )?(\w+) (\w+) = (\d+);", body
+        ):
             field = message.field.add(name=field_name, number=int(number))
             field.label = _Field.LABEL_REPEATED if repeated else _Field.LABEL_OPTIONAL
             if kind in _SCALARS:
@@ -57,4 +66,6 @@ Frames: Final = _message("softswitch.Frames")
 def messages_of(method: str) -> tuple[Any, Any]:
     """Returns what a call takes and what it returns."""
     found = SERVICE.methods_by_name[method]
-    return message_factory.GetMessageClass(found.input_type), message_factory.GetMessageClass(found.output_type)
+    return message_factory.GetMessageClass(found.input_type), message_factory.GetMessageClass(
+        found.output_type
+    )

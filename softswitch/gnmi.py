@@ -1,13 +1,15 @@
-"""Serves the counters of a port's interface by gNMI, at P4Runtime's address: P4Runtime has no such counters.
+"""Serves the counters of a port's interface by gNMI, at P4Runtime's address: P4Runtime has no such
+counters.
 
-Get of openconfig-interfaces, `/interfaces/interface[name=s0-eth3]/state/...` (a name of `*`: all): `name`, `id` (the
-port's number), `oper-status` (UP or DOWN) and `counters/` in-pkts, in-octets, in-discards, out-pkts, out-octets,
-out-discards, since the switch started; and `queued-pkts`, which OpenConfig lacks: packets that wait in the port's
-queues now. In-discards: frames that the switch was too slow for, or had no program for;
-out-discards: a full queue, a link that was down, an interface that refused. Only leaves are returned, as PROTO or JSON.
+Get of openconfig-interfaces, `/interfaces/interface[name=s0-eth3]/state/...` (a name of `*`: all):
+`name`, `id` (the port's number), `oper-status` (UP or DOWN) and `counters/` in-pkts, in-octets,
+in-discards, out-pkts, out-octets, out-discards, since the switch started; and `queued-pkts`, which
+OpenConfig lacks: packets that wait in the port's queues now. In-discards: frames that the switch
+was too slow for, or had no program for; out-discards: a full queue, a link that was down, an
+interface that refused. Only leaves are returned, as PROTO or JSON.
 
-What isn't here is UNIMPLEMENTED, not NOT_FOUND, which is for interfaces: clients that would use more (finsy's list of
-ports: ifindex, Subscribe) do without, as they do where there is no gNMI.
+What isn't here is UNIMPLEMENTED, not NOT_FOUND, which is for interfaces: clients that would use
+more (finsy's list of ports: ifindex, Subscribe) do without, as they do where there is no gNMI.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ SERVICE = "gnmi.gNMI"
 VERSION = "0.10.0"
 MAX_LEAVES = 20_000  # of an answer: four times those of 512 ports
 MODEL = ("openconfig-interfaces", "OpenConfig working group", "3.0.0")
-LOADING = threading.Lock()  # of gNMI's messages: a lazy module that two threads load is half there for one of them
+# of gNMI's messages: a lazy module that two threads load is half there for one of them
+LOADING = threading.Lock()
 _ROOT = ("interfaces", "interface", "state")
 
 # By path below state: of a port's number, interface and counts.
@@ -40,19 +43,25 @@ _LEAVES: dict[tuple[str, ...], Callable[[int, str, PortStats], int | str]] = {
     ("counters", "in-discards"): lambda _port, _interface, stats: stats.rx_dropped,
     ("counters", "out-pkts"): lambda _port, _interface, stats: stats.tx_packets,
     ("counters", "out-octets"): lambda _port, _interface, stats: stats.tx_bytes,
-    ("counters", "out-discards"): lambda _port, _interface, stats: stats.tx_dropped + stats.queue_dropped,
+    ("counters", "out-discards"): lambda _port, _interface, stats: (
+        stats.tx_dropped + stats.queue_dropped
+    ),
 }
 
 
 class Gnmi:
-    """Answers for the ports (number, interface) of a switch. `handler` is what a gRPC server takes."""
+    """Answers for the ports (number, interface) of a switch. `handler` is what a gRPC server
+    takes."""
 
     def __init__(self, native: NativeSwitch, ports: Sequence[tuple[int, str]]) -> None:
         self._native = native
         self._ports = ports
 
     def handler(self) -> grpc.GenericRpcHandler:
-        methods = {"Get": (self._get, "GetRequest"), "Capabilities": (self._capabilities, "CapabilityRequest")}
+        methods = {
+            "Get": (self._get, "GetRequest"),
+            "Capabilities": (self._capabilities, "CapabilityRequest"),
+        }
         return grpc.method_handlers_generic_handler(
             SERVICE,
             {
@@ -72,11 +81,15 @@ class Gnmi:
 
         return read
 
-    def _capabilities(self, _request: gnmi.CapabilityRequest, _context: grpc.ServicerContext) -> Any:
+    def _capabilities(
+        self, _request: gnmi.CapabilityRequest, _context: grpc.ServicerContext
+    ) -> Any:
         name, organization, version = MODEL
         model = gnmi.ModelData(name=name, organization=organization, version=version)
         encodings = [gnmi.Encoding.JSON, gnmi.Encoding.PROTO]
-        return gnmi.CapabilityResponse(supported_models=[model], supported_encodings=encodings, gNMI_version=VERSION)
+        return gnmi.CapabilityResponse(
+            supported_models=[model], supported_encodings=encodings, gNMI_version=VERSION
+        )
 
     def _get(self, request: gnmi.GetRequest, context: grpc.ServicerContext) -> Any:
         if request.encoding not in (gnmi.Encoding.JSON, gnmi.Encoding.PROTO):
@@ -93,7 +106,9 @@ class Gnmi:
                 _refuse(wanted, context)
             leaves += len(note.update)
             if leaves > MAX_LEAVES:
-                context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"a Get answers at most {MAX_LEAVES} leaves")
+                context.abort(
+                    grpc.StatusCode.RESOURCE_EXHAUSTED, f"a Get answers at most {MAX_LEAVES} leaves"
+                )
         return answer
 
     def _leaves(self, wanted: Sequence[Any]) -> Iterator[tuple[str, tuple[str, ...], int | str]]:
@@ -115,10 +130,15 @@ def _refuse(wanted: Sequence[Any], context: grpc.ServicerContext) -> None:
     if any(path[: len(names)] == names for path in known):
         context.abort(grpc.StatusCode.NOT_FOUND, f"/{text}: no such interface")
     leaves = ", ".join("/".join(leaf) for leaf in _LEAVES)
-    context.abort(grpc.StatusCode.UNIMPLEMENTED, f"/{text}: there is /interfaces/interface/state with {leaves}")
+    context.abort(
+        grpc.StatusCode.UNIMPLEMENTED,
+        f"/{text}: there is /interfaces/interface/state with {leaves}",
+    )
 
 
-def _leaves_of(port: int, interface: str, native: NativeSwitch) -> Iterator[tuple[tuple[str, ...], int | str]]:
+def _leaves_of(
+    port: int, interface: str, native: NativeSwitch
+) -> Iterator[tuple[tuple[str, ...], int | str]]:
     stats = native.port_stats(port)
     for leaf, value in _LEAVES.items():
         yield leaf, value(port, interface, stats)
@@ -129,4 +149,8 @@ def _value(value: int | str, encoding: int) -> Any:
         import json  # late, as the messages
 
         return gnmi.TypedValue(json_val=json.dumps(value).encode())
-    return gnmi.TypedValue(uint_val=value) if isinstance(value, int) else gnmi.TypedValue(string_val=value)
+    return (
+        gnmi.TypedValue(uint_val=value)
+        if isinstance(value, int)
+        else gnmi.TypedValue(string_val=value)
+    )

@@ -1,7 +1,7 @@
 """Files to read that others may have made: none of them holds up who reads it.
 
-A name may be a pipe's that no one writes, or a device's without an end. Pipes that a shell opens (<(command), a pipe to
-/dev/stdin) are read to their end.
+A name may be a pipe's that no one writes, or a device's without an end. Pipes that a shell opens
+(<(command), a pipe to /dev/stdin) are read to their end.
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ from typing import BinaryIO
 
 
 def opened(path: Path, links: bool = True) -> BinaryIO:
-    """Opens a file to read its bytes; without `links` none that is a symbolic link. Raises OSError, for a named pipe or
-    a device, too."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW))
+    """Opens a file to read its bytes; without `links` none that is a symbolic link. Raises OSError,
+    for a named pipe or a device, too."""
+    handle = os.open(
+        path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW)
+    )
     try:
         mode = os.fstat(handle).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        pipe = stat.S_ISFIFO(mode) and str(Path(f"/proc/self/fd/{handle}").readlink()).startswith("pipe:[")
+        pipe = stat.S_ISFIFO(mode) and str(Path(f"/proc/self/fd/{handle}").readlink()).startswith(
+            "pipe:["
+        )
         if not (stat.S_ISREG(mode) or pipe):
             raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(path))
         os.set_blocking(handle, True)

@@ -1,4 +1,5 @@
-"""The log's file, or stderr: what a full disk refuses is lost and counted, and the switch goes on."""
+"""The log's file, or stderr: what a full disk refuses is lost and counted, and the switch goes
+on."""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ def say(line: str) -> None:
 
 
 class LogFile(logging.Handler):
-    """Writes lines to a descriptor. The disk may be full, and a switch must not end for it: lines without room are
-    lost and counted, and the next line that fits states their number. A line that was begun is finished first."""
+    """Writes lines to a descriptor. The disk may be full, and a switch must not end for it: lines
+    without room are lost and counted, and the next line that fits states their number. A line that
+    was begun is finished first."""
 
     def __init__(self, handle: int, path: Path | None) -> None:
         """`path`: of a log file, whose losses stderr reports as well."""
@@ -35,7 +37,10 @@ class LogFile(logging.Handler):
         self._note()
         if self._lost or not self._begin(record):
             if self._path and not self._lost:
-                say(f"cannot write to {self._path}: {self._why}; the switch goes on, lines of the log are lost")
+                say(
+                    f"cannot write to {self._path}: {self._why}; the switch goes on, lines of the "
+                    "log are lost"
+                )
             self._lost += 1
 
     def close(self) -> None:
@@ -46,11 +51,14 @@ class LogFile(logging.Handler):
 
     def _note(self) -> None:
         text = f"lines lost here: {self._lost}: {self._why}"
-        if self._lost and self._begin(logging.LogRecord(_NAME, logging.WARNING, "", 0, text, None, None)):
+        if self._lost and self._begin(
+            logging.LogRecord(_NAME, logging.WARNING, "", 0, text, None, None)
+        ):
             self._lost = 0
 
     def _begin(self, record: logging.LogRecord) -> bool:
-        """Returns whether some of the line is written: its rest is kept, if the file doesn't take it now."""
+        """Returns whether some of the line is written: its rest is kept, if the file doesn't take
+        it now."""
         if not self._finish():
             return False
         self._left = line = f"{self.format(record)}\n".encode(errors="backslashreplace")

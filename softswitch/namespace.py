@@ -1,4 +1,5 @@
-"""Sockets made in the network namespace of another process: they stay there, also in other threads."""
+"""Sockets made in the network namespace of another process: they stay there, also in other
+threads."""
 
 from __future__ import annotations
 
@@ -13,15 +14,16 @@ _Made = TypeVar("_Made")
 
 
 def in_namespace(pid: int | None, make: Callable[[], _Made]) -> _Made:
-    """Returns what `make` returns in the network namespace of a process; None: in this one. What `make` raises, and
-    OSError where the namespace can't be entered."""
+    """Returns what `make` returns in the network namespace of a process; None: in this one. What
+    `make` raises, and OSError where the namespace can't be entered."""
     if pid is None:
         return make()
     result: list[_Made] = []
     failure: list[BaseException] = []
 
     def enter() -> None:
-        # A namespace is a thread's: this thread ends in the other one, the caller stays where it is.
+        # A namespace is a thread's: this thread ends in the other one, the caller stays where it
+        # is.
         try:
             _set_namespace(pid)
             result.append(make())

@@ -1,7 +1,8 @@
 """The C runtime as Python sees it: `NativeSwitch` wraps csrc/switch.h, call by call.
 
-Any thread may call any method; the C side locks. The only rule is that no call follows `close()`, which every
-method checks. Numbers are host integers; keys and frames are bytes, big endian as on the wire.
+Any thread may call any method; the C side locks. The only rule is that no call follows `close()`,
+which every method checks. Numbers are host integers; keys and frames are bytes, big endian as on
+the wire.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
 
 ERROR_BYTES: Final = 256
 MAX_FRAME: Final = 16384  # bytes that one event may carry
-RING_FRAMES: Final = 2000  # 0.4 s of 5,000 packets a second, which a sender that was late brings all at once
+RING_FRAMES: Final = (
+    2000  # 0.4 s of 5,000 packets a second, which a sender that was late brings all at once
+)
 
 TRACE_BYTES: Final = 1 << 20  # of steps that one call takes
 _CALLBACK: Final = ctypes.CFUNCTYPE(None)
@@ -51,17 +54,19 @@ CLOCK_MANUAL: Final = 1
 
 
 class NativeError(Exception):
-    """The C runtime refused a call. `code` is a positive errno; the message is the runtime's own line."""
+    """The C runtime refused a call. `code` is a positive errno; the message is the runtime's own
+    line."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
         self.code = code
 
 
-# NamedTuples, here and in options.py: a start takes 0.1 ms to make one, and 0.8 or more for a frozen dataclass.
+# NamedTuples, here and in options.py: a start takes 0.1 ms to make one, and 0.8 or more for a
+# frozen dataclass.
 class PortStats(NamedTuple):
-    """A port's counts since it was made (csrc/switch.h describes them); `queue_packets`: those that wait now, by queue;
-    `up`, 1 or 0: frames can leave by it."""
+    """A port's counts since it was made (csrc/switch.h describes them); `queue_packets`: those that
+    wait now, by queue; `up`, 1 or 0: frames can leave by it."""
 
     rx_packets: int
     rx_bytes: int
@@ -83,8 +88,9 @@ class Replica(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A frame for the CPU port (`EVENT_PACKET_IN`), a packed digest of list `id` (`EVENT_DIGEST`), or a line of text
-    from the program (`EVENT_LOG`) or the switch (`EVENT_NOTICE`), or what `fence` put there (`EVENT_FENCE`)."""
+    """A frame for the CPU port (`EVENT_PACKET_IN`), a packed digest of list `id` (`EVENT_DIGEST`),
+    or a line of text from the program (`EVENT_LOG`) or the switch (`EVENT_NOTICE`), or what `fence`
+    put there (`EVENT_FENCE`)."""
 
     kind: int
     id: int
@@ -101,18 +107,20 @@ class Departed(NamedTuple):
 
 
 def load_library(path: Path) -> ctypes.CDLL:
-    """Loads the runtime with its symbols visible to the programs it will dlopen, and declares its functions. Raises
-    BuildError."""
+    """Loads the runtime with its symbols visible to the programs it will dlopen, and declares its
+    functions. Raises BuildError."""
     library = load(path, mode=ctypes.RTLD_GLOBAL)
     declare(library)
     return library
 
 
 class NativeSwitch(NativeState):
-    """One switch of the C runtime. A context manager: leaving it stops the switch and closes its ports.
+    """One switch of the C runtime. A context manager: leaving it stops the switch and closes its
+    ports.
 
-    `priorities`: queues a port, 1 to 8. `queue_depth`: packets a queue. `cpu_port` 0: none. `manual`: its clock stands
-    at 0 until `advance` moves it. `tick_ns`: of the clock that programs read, 1 to 1,000. Raises NativeError.
+    `priorities`: queues a port, 1 to 8. `queue_depth`: packets a queue. `cpu_port` 0: none.
+    `manual`: its clock stands at 0 until `advance` moves it. `tick_ns`: of the clock that programs
+    read, 1 to 1,000. Raises NativeError.
     """
 
     def __init__(
@@ -137,17 +145,22 @@ class NativeSwitch(NativeState):
         self._departed_buffer = ctypes.create_string_buffer(MAX_FRAME)
         error = ctypes.create_string_buffer(ERROR_BYTES)
         clock = CLOCK_MANUAL if manual else CLOCK_LIVE
-        self._handle = library.sw_create(priorities, queue_depth, cpu_port, drop_port, seed & (2**64 - 1), clock, error)
+        self._handle = library.sw_create(
+            priorities, queue_depth, cpu_port, drop_port, seed & (2**64 - 1), clock, error
+        )
         if not self._handle:
             raise NativeError(errno_names.EINVAL, _line(error) or "the switch could not be made")
         try:
             self._call("sw_set_tick", tick_ns)
         except NativeError:
             self.close()
-            raise NativeError(errno_names.EINVAL, f"a tick of {tick_ns} ns: 1 to {TICK_NS} ns are possible") from None
+            raise NativeError(
+                errno_names.EINVAL, f"a tick of {tick_ns} ns: 1 to {TICK_NS} ns are possible"
+            ) from None
 
     def close(self) -> None:
-        """Stops the switch, closes its ports and frees it. Later calls raise; closing again does nothing."""
+        """Stops the switch, closes its ports and frees it. Later calls raise; closing again does
+        nothing."""
         with self._close_lock:
             handle, self._handle = self._handle, None
         if handle:
@@ -170,13 +183,19 @@ class NativeSwitch(NativeState):
     def __enter__(self) -> NativeSwitch:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         self.close()
 
     # ---- ports ----
 
     def port_add(self, port: int, interface: str | None, ring_frames: int = RING_FRAMES) -> None:
-        """Attaches an interface as a port, with a ring of `ring_frames` frames that have come and aren't read yet.
+        """Attaches an interface as a port, with a ring of `ring_frames` frames that have come and
+        aren't read yet.
 
         None, with the manual clock alone: a port without interface, for `inject` and `departed`.
         """
@@ -192,10 +211,15 @@ class NativeSwitch(NativeState):
         self._call("sw_port_shape", port, rate_bps, delay_ns, explain=True)
 
     def set_queue(
-        self, port: int | None, queue: int | None, *, depth: int | None = None, rate_pps: int | None = None
+        self,
+        port: int | None,
+        queue: int | None,
+        *,
+        depth: int | None = None,
+        rate_pps: int | None = None,
     ) -> None:
-        """Sets a queue's depth in packets and its rate in packets/s (0: unlimited); None: as it is. `port` None: all
-        ports, and those to come; `queue` None: all queues."""
+        """Sets a queue's depth in packets and its rate in packets/s (0: unlimited); None: as it is.
+        `port` None: all ports, and those to come; `queue` None: all queues."""
         interval_ns = _AS_IT_IS if rate_pps is None else 10**9 // rate_pps if rate_pps else 0
         self._call(
             "sw_queue_set",
@@ -209,16 +233,21 @@ class NativeSwitch(NativeState):
     def set_trimming(self, queues: Iterable[int], trimming: Trimming = DEFAULT) -> None:
         """Packets that these queues of a port refuse are trimmed, at all ports."""
         mask = sum(1 << queue for queue in set(queues))
-        raw = TrimmingRecord(trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight)
+        raw = TrimmingRecord(
+            trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight
+        )
         self._call("sw_set_trimming", ctypes.byref(raw))
 
     def port_capture(self, port: int, *, out: bool, path: Path) -> None:
-        """Captures the frames that come in by a port, or leave by it, from now on. Raises NativeError."""
+        """Captures the frames that come in by a port, or leave by it, from now on. Raises
+        NativeError."""
         try:
             descriptor = private.output(path)
         except (OSError, private.NotPrivateError) as error:
             code = getattr(error, "errno", None) or errno_names.EACCES
-            raise NativeError(code, f"cannot write {path}: {getattr(error, 'strerror', error)}") from None
+            raise NativeError(
+                code, f"cannot write {path}: {getattr(error, 'strerror', error)}"
+            ) from None
         try:
             self._call("sw_port_capture", port, out, descriptor, explain=True)
         except NativeError as error:
@@ -233,7 +262,8 @@ class NativeSwitch(NativeState):
     # ---- running ----
 
     def report_pace(self, board: Board, slot: int) -> None:
-        """Before `start`: reports whether it keeps pace in a slot of the board, which must outlive the switch."""
+        """Before `start`: reports whether it keeps pace in a slot of the board, which must outlive
+        the switch."""
         self._call("sw_report_pace", board.address, board.slot_address(slot))
 
     def start(self) -> None:
@@ -250,13 +280,13 @@ class NativeSwitch(NativeState):
             raise NativeError(-result, _line(error) or os.strerror(-result))
 
     def connect(self, port: int, other: NativeSwitch, other_port: int) -> None:
-        """Before `start_together`, and before the ports are added: the link between the two is in memory. Connected
-        switches are stopped before any is closed."""
+        """Before `start_together`, and before the ports are added: the link between the two is in
+        memory. Connected switches are stopped before any is closed."""
         self._call("sw_connect", port, other.handle, other_port)
 
     def connect_process(self, port: int, memory: int, bell: int, end: int) -> None:
-        """Likewise: the link to another process, a host's agent or a switch, is in memory, and the port is that
-        `end` of it. The switch closes the socket `bell`."""
+        """Likewise: the link to another process, a host's agent or a switch, is in memory, and the
+        port is that `end` of it. The switch closes the socket `bell`."""
         self._call("sw_connect_process", port, memory, bell, end)
 
     def set_slack(self, ns: int) -> None:
@@ -272,7 +302,8 @@ class NativeSwitch(NativeState):
         self._call("sw_stop")
 
     def load(self, program: Path) -> None:
-        """Loads a program's shared object, with empty tables and zeroed state. On failure the old one goes on."""
+        """Loads a program's shared object, with empty tables and zeroed state. On failure the old
+        one goes on."""
         self._call("sw_load", os.fsencode(program), explain=True)
 
     # ---- the clock ----
@@ -283,23 +314,28 @@ class NativeSwitch(NativeState):
         return int(self._lib.sw_time_ns(self.handle))
 
     def set_time(self, now_ns: int) -> None:
-        """With the manual clock, where an engine moves packets: what it is now, for calls. Nothing is processed."""
+        """With the manual clock, where an engine moves packets: what it is now, for calls. Nothing
+        is processed."""
         self._call("sw_set_time", now_ns)
 
     def timestamp_ns(self) -> int:
-        """Returns the time for messages: nanoseconds since 1970, or with the manual clock `now_ns`."""
+        """Returns the time for messages: nanoseconds since 1970, or with the manual clock
+        `now_ns`."""
         return self.now_ns if self.manual else time.time_ns()
 
     def advance(self, until_ns: int, port: int = 0, frames: int = 0) -> bool:
-        """Moves the manual clock towards `until_ns` and does what is due on the way. Whether it is there.
+        """Moves the manual clock towards `until_ns` and does what is due on the way. Whether it is
+        there.
 
-        It isn't yet if something is due at this moment that `next_event` returns, or another caller may have waited;
+        It isn't yet if something is due at this moment that `next_event` returns, or another caller
+        may have waited;
                 nor if the number of frames have left by a port that `left_by` counts.
         """
         return not self._call("sw_advance", until_ns, port, frames)
 
     def set_reentry(self, ns: int) -> None:
-        """With the manual clock: how long resubmitted and recirculated packets are on their way back to the parser."""
+        """With the manual clock: how long resubmitted and recirculated packets are on their way
+        back to the parser."""
         self._call("sw_reentry", ns)
 
     def left_by(self, port: int) -> int:
@@ -307,7 +343,8 @@ class NativeSwitch(NativeState):
         return int(self._lib.sw_tx_count(self.handle, port))
 
     def inject(self, port: int, frame: bytes) -> None:
-        """A frame comes in at a port without interface. What it causes at this time is done on return."""
+        """A frame comes in at a port without interface. What it causes at this time is done on
+        return."""
         self._call("sw_inject", port, frame, len(frame), explain=True)
 
     def departed(self) -> list[Departed]:
@@ -321,8 +358,11 @@ class NativeSwitch(NativeState):
 
     # ---- replication, packets ----
 
-    def clone_session(self, session: int, replicas: Sequence[Replica], truncate_to: int = 0) -> None:
-        """Sets a clone session; no replica: removes it if it is there. `truncate_to` bytes; 0: whole packets."""
+    def clone_session(
+        self, session: int, replicas: Sequence[Replica], truncate_to: int = 0
+    ) -> None:
+        """Sets a clone session; no replica: removes it if it is there. `truncate_to` bytes; 0:
+        whole packets."""
         self._set_group("sw_clone_session", session, replicas, truncate_to)
 
     def multicast_group(self, group: int, replicas: Sequence[Replica]) -> None:
@@ -334,19 +374,24 @@ class NativeSwitch(NativeState):
         self._call("sw_packet_out", port, frame, len(frame))
 
     def generate(self, port: int, period_ns: int, packet_ids: Sequence[int]) -> None:
-        """Every `period_ns` from now on, a frame of the switch's own comes in on `port` for each packet id (16 bits);
-        csrc/generator.h has its header. No id: none does."""
+        """Every `period_ns` from now on, a frame of the switch's own comes in on `port` for each
+        packet id (16 bits); csrc/generator.h has its header. No id: none does."""
         packed = (ctypes.c_uint16 * len(packet_ids))(*packet_ids)
         self._call("sw_generate", port, period_ns, packed, len(packet_ids), explain=True)
 
     def next_event(self, timeout_ms: int) -> Event | None:
-        """Waits for a packet-in or a digest; None after `timeout_ms`. Raises NativeError once the switch stopped."""
+        """Waits for a packet-in or a digest; None after `timeout_ms`. Raises NativeError once the
+        switch stopped."""
         raw = EventHeader()
         with self._event_lock:
-            got = self._call("sw_next_event", timeout_ms, ctypes.byref(raw), self._event_buffer, MAX_FRAME)
+            got = self._call(
+                "sw_next_event", timeout_ms, ctypes.byref(raw), self._event_buffer, MAX_FRAME
+            )
             if not got:
                 return None
-            return Event(raw.kind, raw.id, raw.now_ns, ctypes.string_at(self._event_buffer, raw.length))
+            return Event(
+                raw.kind, raw.id, raw.now_ns, ctypes.string_at(self._event_buffer, raw.length)
+            )
 
     def fence(self, number: int) -> None:
         """Puts an event behind those there are: who reads it has read all of them."""
@@ -355,17 +400,21 @@ class NativeSwitch(NativeState):
     # ---- steps of a traced program ----
 
     def trace(self, most_bytes: int, full: Callable[[], None] | None = None) -> None:
-        """Keeps the steps of traced programs from now on, in at most `most_bytes`. `full` is called where there is no
-        room, and takes them: where one thread moves packets and reads. None: what finds no room is lost."""
+        """Keeps the steps of traced programs from now on, in at most `most_bytes`. `full` is called
+        where there is no room, and takes them: where one thread moves packets and reads. None: what
+        finds no room is lost."""
         self._trace_full = _CALLBACK(full) if full is not None else None
         self._trace_buffer = ctypes.create_string_buffer(TRACE_BYTES)
         self._call("sw_trace_start", most_bytes, self._trace_full)
 
     def take_trace(self, timeout_ms: int) -> tuple[bytes, int]:
-        """Waits for steps (csrc/switch.h, struct sw_trace_step) and takes some, and the number of those lost before.
-        Raises NativeError once the switch stopped and all are taken. One caller at a time."""
+        """Waits for steps (csrc/switch.h, struct sw_trace_step) and takes some, and the number of
+        those lost before. Raises NativeError once the switch stopped and all are taken. One caller
+        at a time."""
         lost = ctypes.c_uint64()
-        got = self._call("sw_trace_take", timeout_ms, self._trace_buffer, TRACE_BYTES, ctypes.byref(lost))
+        got = self._call(
+            "sw_trace_take", timeout_ms, self._trace_buffer, TRACE_BYTES, ctypes.byref(lost)
+        )
         return ctypes.string_at(self._trace_buffer, got), lost.value
 
     def _set_group(self, name: str, number: int, replicas: Sequence[Replica], *more: int) -> None:
@@ -394,7 +443,9 @@ _AS_IT_IS: Final = 2**64 - 1  # of a queue
 
 
 def _replicas(replicas: Sequence[Replica]) -> Any:
-    return (ReplicaRecord * len(replicas))(*[ReplicaRecord(replica.port, replica.instance) for replica in replicas])
+    return (ReplicaRecord * len(replicas))(
+        *[ReplicaRecord(replica.port, replica.instance) for replica in replicas]
+    )
 
 
 def _line(error: ctypes.Array[ctypes.c_char]) -> str:

@@ -1,4 +1,5 @@
-"""What a control plane writes to a running switch and reads from it: tables, profiles, counters, registers, meters."""
+"""What a control plane writes to a running switch and reads from it: tables, profiles, counters,
+registers, meters."""
 
 from __future__ import annotations
 
@@ -11,12 +12,15 @@ from pcn.softswitch.native_types import CounterCell, MeterCell
 PROGRAM_DEFAULT: Final = 0xFFFFFFFF  # sw_table_set_default: back to the program's own
 NO_ACTION: Final = 0xFFFFFFFF  # sw_table_add: of a value set's members
 
-REFER_MEMBER: Final = 0xFFFFFFFE  # instead of an action, in an entry of an indirect table: what its argument is
+REFER_MEMBER: Final = (
+    0xFFFFFFFE  # instead of an action, in an entry of an indirect table: what its argument is
+)
 REFER_GROUP: Final = 0xFFFFFFFD
 
 _NO_METER: Final = 2**64 - 1  # how C says that a meter is not configured
 
-# Cells up to 64 bits are host integers; of 128 bits the host's (little-endian); wider ones big-endian byte strings.
+# Cells up to 64 bits are host integers; of 128 bits the host's (little-endian); wider ones
+# big-endian byte strings.
 _CELL_FORMATS: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
@@ -29,7 +33,8 @@ class Counter(NamedTuple):
 
 
 class MeterConfig(NamedTuple):
-    """Rates in units in `per_us` microseconds, bursts in units; the meter's unit is bytes or packets."""
+    """Rates in units in `per_us` microseconds, bursts in units; the meter's unit is bytes or
+    packets."""
 
     cir: int
     cburst: int
@@ -46,11 +51,21 @@ class NativeState:
     # ---- tables ----
 
     def table_add(
-        self, table: int, key: bytes, mask: bytes | None, prefix: int, priority: int, action: int, args: Sequence[int]
+        self,
+        table: int,
+        key: bytes,
+        mask: bytes | None,
+        prefix: int,
+        priority: int,
+        action: int,
+        args: Sequence[int],
     ) -> int:
-        """Adds an entry and returns its handle. `args`: 64-bit words, each parameter's low word first."""
+        """Adds an entry and returns its handle. `args`: 64-bit words, each parameter's low word
+        first."""
         packed, words = _words(args)
-        return self._call("sw_table_add", table, key, mask, prefix, priority, action, packed, words, explain=True)
+        return self._call(
+            "sw_table_add", table, key, mask, prefix, priority, action, packed, words, explain=True
+        )
 
     def table_modify(self, table: int, handle: int, action: int, args: Sequence[int]) -> None:
         """Replaces an entry's action; counters go on."""
@@ -61,7 +76,9 @@ class NativeState:
         """Removes an entry."""
         self._call("sw_table_delete", table, handle, explain=True)
 
-    def table_set_default(self, table: int, action: int = PROGRAM_DEFAULT, args: Sequence[int] = ()) -> None:
+    def table_set_default(
+        self, table: int, action: int = PROGRAM_DEFAULT, args: Sequence[int] = ()
+    ) -> None:
         """Sets the default action; without an action, the program's."""
         packed, words = _words(args)
         self._call("sw_table_set_default", table, action, packed, words, explain=True)
@@ -80,12 +97,18 @@ class NativeState:
 
     def set_table_counter(self, table: int, handle: int, value: Counter) -> None:
         """Writes an entry's direct counter; handle -1: the default entry's."""
-        self._call("sw_table_counter_write", table, handle, ctypes.byref(CounterCell(value.packets, value.bytes)))
+        self._call(
+            "sw_table_counter_write",
+            table,
+            handle,
+            ctypes.byref(CounterCell(value.packets, value.bytes)),
+        )
 
     # ---- action profiles ----
 
     def member_put(self, profile: int, action: int, args: Sequence[int], handle: int = -1) -> int:
-        """Makes a member, or replaces the action of the one with this handle. Returns its handle: the lowest free."""
+        """Makes a member, or replaces the action of the one with this handle. Returns its handle:
+        the lowest free."""
         packed, words = _words(args)
         return self._call("sw_member_put", profile, handle, action, packed, words, explain=True)
 
@@ -94,7 +117,8 @@ class NativeState:
         self._call("sw_member_delete", profile, handle, explain=True)
 
     def group_put(self, profile: int, members: Sequence[int], handle: int = -1) -> int:
-        """Makes a group of members by their handles, or replaces those of the group with this handle."""
+        """Makes a group of members by their handles, or replaces those of the group with this
+        handle."""
         packed = (ctypes.c_uint32 * len(members))(*members) if members else None
         return self._call("sw_group_put", profile, handle, packed, len(members), explain=True)
 
@@ -117,25 +141,32 @@ class NativeState:
 
     def set_counters(self, counter: int, first: int, values: Sequence[Counter]) -> None:
         """Writes consecutive cells of an indirect counter."""
-        raw = (CounterCell * len(values))(*[CounterCell(value.packets, value.bytes) for value in values])
+        raw = (CounterCell * len(values))(
+            *[CounterCell(value.packets, value.bytes) for value in values]
+        )
         self._call("sw_counter_write", counter, first, len(values), raw)
 
     def registers(self, register: int, width: int, first: int, n: int) -> list[int]:
-        """Returns the cells first to first + n - 1 of a register of `width` bits, as unsigned numbers."""
+        """Returns the cells first to first + n - 1 of a register of `width` bits, as unsigned
+        numbers."""
         return list(self.register_cells(register, width, first, n))
 
     def register_cells(self, register: int, width: int, first: int, n: int) -> Iterator[int]:
-        """Yields what `registers` has, as it is now; a cell takes `cell_bytes(width)` until its turn comes."""
+        """Yields what `registers` has, as it is now; a cell takes `cell_bytes(width)` until its
+        turn comes."""
         return _cells(self._register_bytes(register, width, first, n), cell_bytes(width))
 
     def nonzero_registers(self, register: int, width: int, n: int) -> dict[int, int]:
-        """Returns those of the first `n` cells that aren't 0, by index. All are compared at once: most have none."""
+        """Returns those of the first `n` cells that aren't 0, by index. All are compared at once:
+        most have none."""
         raw = self._register_bytes(register, width, 0, n)
         if raw.raw == bytes(len(raw)):
             return {}
         return {index: value for index, value in enumerate(_cells(raw, cell_bytes(width))) if value}
 
-    def _register_bytes(self, register: int, width: int, first: int, n: int) -> ctypes.Array[ctypes.c_char]:
+    def _register_bytes(
+        self, register: int, width: int, first: int, n: int
+    ) -> ctypes.Array[ctypes.c_char]:
         raw = ctypes.create_string_buffer(cell_bytes(width) * n)
         self._call("sw_register_read", register, first, n, raw)
         return raw
@@ -186,7 +217,11 @@ def _cells(raw: ctypes.Array[ctypes.c_char], size: int) -> Iterator[int]:
 
 
 def _meter_config(raw: MeterCell) -> MeterConfig | None:
-    return None if raw.cir == _NO_METER else MeterConfig(raw.cir, raw.cburst, raw.pir, raw.pburst, raw.per_us)
+    return (
+        None
+        if raw.cir == _NO_METER
+        else MeterConfig(raw.cir, raw.cburst, raw.pir, raw.pburst, raw.per_us)
+    )
 
 
 def _raw_meter(value: MeterConfig | None) -> MeterCell | None:

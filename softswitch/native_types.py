@@ -75,12 +75,24 @@ class FrontLimits(ctypes.Structure):
     """struct sw_front_limits."""
 
     _fields_ = [
-        *[(name, ctypes.c_uint32) for name in ("connections", "calls", "unfinished", "unfinished_of_one")],
-        *[(name, ctypes.c_uint64) for name in ("bytes", "bytes_of_one", "favoured_bytes", "patience_ns")],
+        *[
+            (name, ctypes.c_uint32)
+            for name in ("connections", "calls", "unfinished", "unfinished_of_one")
+        ],
+        *[
+            (name, ctypes.c_uint64)
+            for name in ("bytes", "bytes_of_one", "favoured_bytes", "patience_ns")
+        ],
     ]
 
 
-_u16, _u32, _i32, _u64, _i64 = ctypes.c_uint16, ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_int64
+_u16, _u32, _i32, _u64, _i64 = (
+    ctypes.c_uint16,
+    ctypes.c_uint32,
+    ctypes.c_int32,
+    ctypes.c_uint64,
+    ctypes.c_int64,
+)
 _handle, _text, _data = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
 
 # name: (result, arguments after the handle of the switch or the front)
@@ -147,7 +159,13 @@ def declare(library: ctypes.CDLL) -> None:
     library.sw_create.restype = _handle
     library.sw_create.argtypes = [_u32, _u32, _u16, _u16, _u64, _u32, _text]
     library.sw_front_open.restype = _handle
-    library.sw_front_open.argtypes = [ctypes.POINTER(ctypes.c_int), _u32, _text, ctypes.POINTER(FrontLimits), _text]
+    library.sw_front_open.argtypes = [
+        ctypes.POINTER(ctypes.c_int),
+        _u32,
+        _text,
+        ctypes.POINTER(FrontLimits),
+        _text,
+    ]
     library.sw_start_together.argtypes = [ctypes.POINTER(_handle), _u32, _text]
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)

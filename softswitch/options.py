@@ -24,7 +24,10 @@ LEAST_PERIOD_NS: Final = 1000
 
 # Beside that they are ignored: what there is in place of what they do in simple_switch_grpc.
 _INSTEAD: Final = {
-    "--log-console": "the log goes to stderr, or to --log-file; with -L debug or -L trace it has a line for each step",
+    "--log-console": (
+        "the log goes to stderr, or to --log-file; with -L debug or -L trace it has a line for "
+        "each step"
+    ),
 }
 
 _Port = TypeVar("_Port", int, int | None)
@@ -67,7 +70,8 @@ class Options(NamedTuple):
     cpu_port: int
     drop_port: int
     priorities: int
-    queue_depths: tuple[tuple[int | None, int | None, int], ...]  # port, queue, packets; None: all; in order
+    # port, queue, packets; None: all; in order
+    queue_depths: tuple[tuple[int | None, int | None, int], ...]
     queue_rates: tuple[tuple[int | None, int | None, int], ...]  # likewise, packets/s
     trimming: tuple[tuple[int, ...], Trimming] | None  # the queues that trim; None: none
     seed: int
@@ -75,7 +79,8 @@ class Options(NamedTuple):
     delays: dict[int | None, int]
     generator: Generator | None
     slack_ns: int  # how late what is due may be done, for fewer wake-ups
-    pace: tuple[int, Place] | None  # how late a frame may be, ns, and where to report; None: nowhere
+    # how late a frame may be, ns, and where to report; None: nowhere
+    pace: tuple[int, Place] | None
     log_level: str
     log_file: Path | None
     trace: Path | None  # a file for each step, in JSON
@@ -85,8 +90,10 @@ class Options(NamedTuple):
     thrift_port: int | None  # of BMv2's runtime interface; 0: a free one; None: there is none
     thrift_interfaces: tuple[str, ...]  # that its clients may add as ports, beside those above
     channels: tuple[Channel, ...]  # in a file of --together
-    process_links: dict[int, tuple[int, int, int]]  # likewise: by port, descriptors of memory and bell, and the end
-    namespace: int | None  # the pid of a process in the network namespace of its interfaces; None: this one's
+    # likewise: by port, descriptors of memory and bell, and the end
+    process_links: dict[int, tuple[int, int, int]]
+    # the pid of a process in the network namespace of its interfaces; None: this one's
+    namespace: int | None
     ignored: tuple[str, ...]
 
     def warnings(self) -> list[str]:
@@ -108,32 +115,40 @@ class Options(NamedTuple):
         return self.logs_steps or self.trace is not None
 
     def shapes(self) -> dict[int, Shape]:
-        """Returns what each port is set to; ports that were only named in --rate or --delay are in it."""
-        ports = {port for port, _ in self.interfaces} | {p for p in (*self.rates, *self.delays) if p is not None}
+        """Returns what each port is set to; ports that were only named in --rate or --delay are in
+        it."""
+        ports = {port for port, _ in self.interfaces} | {
+            p for p in (*self.rates, *self.delays) if p is not None
+        }
         shapes = {}
         for port in sorted(ports):
             shape = Shape(
-                self.rates.get(port, self.rates.get(None, 0)), self.delays.get(port, self.delays.get(None, 0))
+                self.rates.get(port, self.rates.get(None, 0)),
+                self.delays.get(port, self.delays.get(None, 0)),
             )
             if shape != Shape():
                 shapes[port] = shape
         return shapes
 
     def tls(self) -> Tls | None:
-        """Returns the server's certificate, read from its files; None: without TLS. Raises OptionError."""
+        """Returns the server's certificate, read from its files; None: without TLS. Raises
+        OptionError."""
         if self.tls_files is None:
             return None
         return tls_files.load(self.tls_files)
 
 
 def parse(arguments: Sequence[str]) -> Options:
-    """Parses a command line (without the program's name). Raises OptionError; --help and --version exit."""
+    """Parses a command line (without the program's name). Raises OptionError; --help and --version
+    exit."""
     words = list(arguments)
     if "--" in words:  # simple_switch_grpc wants its target options behind it; here all are equal
         words.remove("--")
     args = new_parser().parse_args(words)
     if args.program is None and not args.no_p4:
-        raise OptionError("name a program (p4c's BMv2 JSON), or --no-p4 to wait for one over P4Runtime")
+        raise OptionError(
+            "name a program (p4c's BMv2 JSON), or --no-p4 to wait for one over P4Runtime"
+        )
     if args.program is not None and args.no_p4:
         raise OptionError(f"--no-p4 would ignore the program {args.program}: leave one of them out")
     try:
@@ -169,7 +184,9 @@ def parse(arguments: Sequence[str]) -> Options:
         message_bytes=args.grpc_max_message_size,
         thrift_port=args.thrift_port,
         thrift_interfaces=tuple(args.thrift_interface),
-        channels=tuple(Channel(port, *other) for port, other in _by_port("--channel", args.channel).items()),
+        channels=tuple(
+            Channel(port, *other) for port, other in _by_port("--channel", args.channel).items()
+        ),
         process_links=_by_port("--process-link", args.process_link),
         namespace=args.namespace,
         ignored=tuple(args.ignored or ()),
@@ -180,7 +197,9 @@ def _by_port(option: str, pairs: Sequence[tuple[_Port, _Of]]) -> dict[_Port, _Of
     values: dict[_Port, _Of] = {}
     for port, value in pairs:
         if port in values:
-            raise OptionError(f"{option} is given twice for {'all ports' if port is None else f'port {port}'}")
+            raise OptionError(
+                f"{option} is given twice for {'all ports' if port is None else f'port {port}'}"
+            )
         values[port] = value
     return values
 
@@ -194,19 +213,27 @@ def _there(
     return tuple(given)
 
 
-def _interfaces(texts: Sequence[str], cpu_port: int, manual: bool) -> tuple[tuple[int, str | None], ...]:
+def _interfaces(
+    texts: Sequence[str], cpu_port: int, manual: bool
+) -> tuple[tuple[int, str | None], ...]:
     interfaces: dict[int, str | None] = {}
     for text in texts:
         match = re.fullmatch(r"(\d+)(?:@(.+))?", text)
         if not match or int(match[1]) > MAX_PORT:
-            raise OptionError(f"-i {text}: write PORT@INTERFACE with a port from 0 to {MAX_PORT}, as 1@veth0")
+            raise OptionError(
+                f"-i {text}: write PORT@INTERFACE with a port from 0 to {MAX_PORT}, as 1@veth0"
+            )
         port, interface = int(match[1]), match[2]
         if interface is None and not manual:
-            raise OptionError(f"-i {text}: write PORT@INTERFACE, as {port}@veth0; ports without need --clock manual")
+            raise OptionError(
+                f"-i {text}: write PORT@INTERFACE, as {port}@veth0; ports without need --clock "
+                "manual"
+            )
         if port in interfaces:
             there = interfaces[port]
             raise OptionError(
-                f"-i {text}: port {port} {'is there' if there is None else f'has the interface {there}'} already"
+                f"-i {text}: port {port} "
+                f"{'is there' if there is None else f'has the interface {there}'} already"
             )
         if interface is not None and interface in interfaces.values():
             raise OptionError(f"-i {text}: {interface} is a port already")
@@ -222,7 +249,9 @@ def _generator(text: str | None, interfaces: Mapping[int, str | None]) -> Genera
     option = f"--packet-generator {text}"
     match = re.fullmatch(r"(\d+)=([^:]+):(\d+(?:,\d+)*)", text)
     if not match or int(match[1]) > MAX_PORT:
-        raise OptionError(f"{option}: write PORT=PERIOD:ID,... with a port from 0 to {MAX_PORT}, as 508=1ms:1,2")
+        raise OptionError(
+            f"{option}: write PORT=PERIOD:ID,... with a port from 0 to {MAX_PORT}, as 508=1ms:1,2"
+        )
     port, packet_ids = int(match[1]), tuple(map(int, match[3].split(",")))
     try:
         period_ns = parse_delay(match[2])
@@ -233,7 +262,9 @@ def _generator(text: str | None, interfaces: Mapping[int, str | None]) -> Genera
     if max(packet_ids) > MAX_PACKET_ID:
         raise OptionError(f"{option}: packet ids are from 0 to {MAX_PACKET_ID}")
     if port in interfaces:
-        raise OptionError(f"{option}: port {port} is one of -i: frames from outside must not come in there")
+        raise OptionError(
+            f"{option}: port {port} is one of -i: frames from outside must not come in there"
+        )
     return Generator(port, period_ns, packet_ids)
 
 
@@ -247,14 +278,17 @@ def _trimming(text: str | None, priorities: int) -> tuple[tuple[int, ...], Trimm
     queues = tuple(sorted({int(queue) for queue in queues_text.split(",")}))
     named = dict(pair.split("=") for pair in settings.split(",") if pair)
     if unknown := named.keys() - set(Trimming.__dataclass_fields__):
-        raise OptionError(f"{option}: {min(unknown)}: there are {', '.join(Trimming.__dataclass_fields__)}")
+        raise OptionError(
+            f"{option}: {min(unknown)}: there are {', '.join(Trimming.__dataclass_fields__)}"
+        )
     try:
         trimming = Trimming(**{name: int(value) for name, value in named.items()})
     except ValueError as error:
         raise OptionError(f"{option}: {error}") from None
     if max(*queues, trimming.queue_index) >= priorities or trimming.queue_index in queues:
         raise OptionError(
-            f"{option}: queues are 0 to {priorities - 1}, and queue_index is another than those that trim"
+            f"{option}: queues are 0 to {priorities - 1}, and queue_index is another than those "
+            "that trim"
         )
     return queues, trimming
 

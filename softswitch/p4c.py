@@ -17,7 +17,8 @@ from pcn.softswitch.old_p4 import changes
 
 COMPILER = "p4c-bm2-ss"
 NATIVE = "_native"
-"""Ends the names of programs for targets that pause queues by themselves: compiled with NATIVE_FLAGS."""
+"""Ends the names of programs for targets that pause queues by themselves: compiled with
+NATIVE_FLAGS."""
 NATIVE_FLAGS = ("-DNATIVE_PFC",)
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _PLAIN = re.compile(r"[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+)*")
@@ -34,7 +35,8 @@ def find_compiler() -> Path:
     found = shutil.which(wanted)
     if found is None:
         raise P4Error(
-            f"{wanted} was not found. It is only needed to change or add P4 programs: the project's own are committed "
+            f"{wanted} was not found. It is only needed to change or add P4 programs: the "
+            "project's own are committed "
             "in their compiled form. Install p4c (package p4lang-p4c), or set P4C to its p4c-bm2-ss"
         )
     return Path(found)
@@ -42,24 +44,34 @@ def find_compiler() -> Path:
 
 def compiler_version(compiler: Path) -> str:
     """Returns p4c's version, as `1.2.5.16 (34b86e9bac)`. Raises P4Error."""
-    output = subprocess.run([compiler, "--version"], capture_output=True, text=True, errors="replace", check=False)
+    output = subprocess.run(
+        [compiler, "--version"], capture_output=True, text=True, errors="replace", check=False
+    )
     match = _VERSION.search(output.stdout + output.stderr)
     if match is None:
-        raise P4Error(f"{compiler} --version prints nothing that looks like p4c: {output.stdout.strip()!r}")
+        raise P4Error(
+            f"{compiler} --version prints nothing that looks like p4c: {output.stdout.strip()!r}"
+        )
     version, sha = match.groups()
     return f"{version} ({sha})" if sha else version
 
 
-def run(compiler: Path, source: str, flags: Sequence[str], folder: Path, json: Path, p4info: Path) -> str:
-    """Compiles `source`, seen from `folder`, into these two files. Returns p4c's warnings; raises P4Error with its
-    errors, and for a name that would be more than a name in the command line that p4c gives a shell."""
+def run(
+    compiler: Path, source: str, flags: Sequence[str], folder: Path, json: Path, p4info: Path
+) -> str:
+    """Compiles `source`, seen from `folder`, into these two files. Returns p4c's warnings; raises
+    P4Error with its errors, and for a name that would be more than a name in the command line that
+    p4c gives a shell."""
     if _PLAIN.fullmatch(source) is None:
         raise P4Error(
-            f"{source!r}: p4c puts a file's name into a shell's command line: rename it to letters, digits and . _ - +"
+            f"{source!r}: p4c puts a file's name into a shell's command line: rename it to "
+            "letters, digits and . _ - +"
         )
     command = [str(compiler), "--std", "p4-16", "--Wdisable=unused", *flags]
     command += ["--p4runtime-files", str(p4info), "-o", str(json), f"./{source}"]
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    result = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, errors="replace", check=False
+    )
     if result.returncode != 0 or not json.exists():
         known = "".join(f"\nfor an older p4c: {change}" for change in changes(result.stderr))
         raise P4Error(f"p4c refused {source}:\n{result.stderr.strip()}{known}")
@@ -67,8 +79,8 @@ def run(compiler: Path, source: str, flags: Sequence[str], folder: Path, json: P
 
 
 def compiled(top: Path, flags: Sequence[str], parts: Path) -> tuple[Path, Path]:
-    """JSON and p4info of a top program somewhere, made once for each text of its sources, and kept in the cache. Files
-    of `parts` are found as if they stood beside it. Raises P4Error."""
+    """JSON and p4info of a top program somewhere, made once for each text of its sources, and kept
+    in the cache. Files of `parts` are found as if they stood beside it. Raises P4Error."""
     compiler = find_compiler()
     flags = (*flags, f"-I{parts}")
     digest = hashlib.sha256("\0".join((compiler_version(compiler), *flags)).encode())

@@ -1,7 +1,8 @@
-"""The board in shared memory on which the nodes of a network report whether they keep pace: csrc/pace.h in Python.
+"""The board in shared memory on which the nodes of a network report whether they keep pace:
+csrc/pace.h in Python.
 
-Who holds the network makes the board. A node gets a place on it, "FILE:SLOT": a switch's worker writes its slot in C,
-an agent by `Window`. Readers need no answer from a node that may be starved.
+Who holds the network makes the board. A node gets a place on it, "FILE:SLOT": a switch's worker
+writes its slot in C, an agent by `Window`. Readers need no answer from a node that may be starved.
 
     board = Board.make(nodes=8, most_percent=40)
     place = board.place(3)                   # "/proc/4711/fd/5:3"
@@ -56,14 +57,24 @@ class Pace(NamedTuple):
     sent_ppm: int
 
     def behind_ns(self, now_ns: int) -> int:
-        """Since when the node has been behind; 0: it keeps pace. One that should have run by now and hasn't, is."""
-        if self.due_ns != NEVER and self.due_ns and now_ns - self.due_ns > max(self.tolerance_ns, WINDOW_NS):
+        """Since when the node has been behind; 0: it keeps pace. One that should have run by now
+        and hasn't, is."""
+        if (
+            self.due_ns != NEVER
+            and self.due_ns
+            and now_ns - self.due_ns > max(self.tolerance_ns, WINDOW_NS)
+        ):
             return self.behind_since_ns or self.due_ns
         return self.behind_since_ns if now_ns - self.updated_ns < FRESH_NS else 0
 
     def cores(self, now_ns: int) -> float:
-        """Returns how many cores it used in its last window; none if that is long past, as it has slept since."""
-        return self.cpu_ns / self.window_ns if self.window_ns and now_ns - self.updated_ns < FRESH_NS else 0.0
+        """Returns how many cores it used in its last window; none if that is long past, as it has
+        slept since."""
+        return (
+            self.cpu_ns / self.window_ns
+            if self.window_ns and now_ns - self.updated_ns < FRESH_NS
+            else 0.0
+        )
 
 
 class Place(NamedTuple):
@@ -82,7 +93,8 @@ class Place(NamedTuple):
 
 
 class Board:
-    """The shared memory: a header and slots of 16 words. `address` is csrc's struct sw_pace_board."""
+    """The shared memory: a header and slots of 16 words. `address` is csrc's struct
+    sw_pace_board."""
 
     def __init__(self, descriptor: int) -> None:
         """Takes the descriptor. Raises StartError."""
@@ -98,8 +110,8 @@ class Board:
 
     @classmethod
     def make(cls, nodes: int, most_percent: int) -> Board:
-        """Makes a board for `nodes` nodes, which lasts as long as any process has it open. At real-time priority they
-        may use `most_percent` of all cores."""
+        """Makes a board for `nodes` nodes, which lasts as long as any process has it open. At
+        real-time priority they may use `most_percent` of all cores."""
         board = cls(private.memory("pcn-lab-pace", (1 + nodes) * _SLOT_BYTES))
         board.words[0], board.words[1] = nodes, most_percent
         return board
@@ -129,7 +141,10 @@ class Board:
         """Clears a slot for its node, whose frames may be so late. Raises StartError."""
         if slot >= self.slots:
             raise StartError(f"the board has {self.slots} slots, from 0: there is no slot {slot}")
-        self.write(slot, **{**dict.fromkeys(Pace._fields, 0), "tolerance_ns": tolerance_ns, "sent_ppm": MILLION})
+        self.write(
+            slot,
+            **{**dict.fromkeys(Pace._fields, 0), "tolerance_ns": tolerance_ns, "sent_ppm": MILLION},
+        )
 
     def end(self, slot: int) -> None:
         """A node that has ended in order isn't behind."""
@@ -150,18 +165,20 @@ class Board:
             self.words[(1 + slot) * _SLOT_WORDS + Pace._fields.index(name)] = value
 
     def used_percent(self, now_ns: int) -> tuple[float, bool]:
-        """Returns what all nodes together used of this machine's cores in their last windows, and whether any is
-        behind."""
+        """Returns what all nodes together used of this machine's cores in their last windows, and
+        whether any is behind."""
         fresh = [one for one in self.read() if now_ns - one.updated_ns < FRESH_NS]
         used = sum(one.cores(now_ns) for one in fresh) / (os.cpu_count() or 1)
         return 100 * used, any(one.behind_since_ns for one in fresh)
 
     def shared_percent(self, now_ns: int) -> tuple[float, bool]:
-        """Returns what `used_percent` did, at most half a window ago: one node computes it for all. 512 agents that
-        each read all slots took 0.4 of a core."""
+        """Returns what `used_percent` did, at most half a window ago: one node computes it for all.
+        512 agents that each read all slots took 0.4 of a core."""
         if not 0 <= now_ns - self.words[_SHARED] < WINDOW_NS // 2:
             used, any_behind = self.used_percent(now_ns)
-            self.words[_SHARED : _SHARED + 3] = memoryview(array("Q", (now_ns, math.ceil(used), any_behind)))
+            self.words[_SHARED : _SHARED + 3] = memoryview(
+                array("Q", (now_ns, math.ceil(used), any_behind))
+            )
         return self.words[_SHARED + 1], bool(self.words[_SHARED + 2])
 
 
@@ -179,9 +196,12 @@ class Window:
         self._since_ns = 0
         self._began = (time.monotonic_ns(), time.process_time_ns(), 0, 0)
 
-    def update(self, frames: int, late: int, worst_ns: int, sent_share: float, least_share: float) -> bool:
-        """Call now and then: ends the window if it is over. Whether it did. `worst_ns` is of this window; `sent_share`
-        of what flows' rates allowed was sent, which is too little below `least_share`."""
+    def update(
+        self, frames: int, late: int, worst_ns: int, sent_share: float, least_share: float
+    ) -> bool:
+        """Call now and then: ends the window if it is over. Whether it did. `worst_ns` is of this
+        window; `sent_share` of what flows' rates allowed was sent, which is too little below
+        `least_share`."""
         now_ns, cpu_ns = time.monotonic_ns(), time.process_time_ns()
         began_ns, began_cpu_ns, began_frames, began_late = self._began
         if now_ns - began_ns < WINDOW_NS:
@@ -205,7 +225,9 @@ class Window:
         if behind:
             self._board.write(self._slot, behind_until_ns=now_ns)
         used, any_behind = self._board.shared_percent(now_ns)
-        self._over = self._over + 1 if used > (CALM_PERCENT if any_behind else self._board.words[1]) else 0
+        self._over = (
+            self._over + 1 if used > (CALM_PERCENT if any_behind else self._board.words[1]) else 0
+        )
         if self._over >= PATIENCE:
             self._crowded_until_ns = now_ns + HOLD_NS
         self.crowded = now_ns < self._crowded_until_ns or (self.crowded and used > CALM_PERCENT)

@@ -1,5 +1,6 @@
-"""What a system may refuse a process: priority, memory that stays in place, more descriptors. Containers refuse the
-first two by default. Nothing here raises: without them a network is late more often, and goes on."""
+"""What a system may refuse a process: priority, memory that stays in place, more descriptors.
+Containers refuse the first two by default. Nothing here raises: without them a network is late more
+often, and goes on."""
 
 from __future__ import annotations
 
@@ -11,13 +12,15 @@ from contextlib import suppress
 
 _MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 REFUSED = (
-    "this system refuses real-time priority, as containers without CAP_SYS_NICE do: switches and agents run at normal "
+    "this system refuses real-time priority, as containers without CAP_SYS_NICE do: switches and "
+    "agents run at normal "
     "priority, and are late more often while the machine is busy"
 )
 
 
 def raise_priority(nice: int) -> bool:
-    """Gives the calling thread, and those that it starts from now on, a nice value; returns whether it has it."""
+    """Gives the calling thread, and those that it starts from now on, a nice value; returns whether
+    it has it."""
     try:
         os.setpriority(os.PRIO_PROCESS, 0, nice)
     except OSError:
@@ -26,8 +29,8 @@ def raise_priority(nice: int) -> bool:
 
 
 def real_time(active: bool) -> bool:
-    """Takes the lowest real-time priority for the calling thread, round robin, or gives it back; returns whether the
-    system permits it."""
+    """Takes the lowest real-time priority for the calling thread, round robin, or gives it back;
+    returns whether the system permits it."""
     policy, priority = (os.SCHED_RR, 1) if active else (os.SCHED_OTHER, 0)
     try:
         os.sched_setscheduler(0, policy, os.sched_param(priority))
@@ -37,7 +40,8 @@ def real_time(active: bool) -> bool:
 
 
 def refused() -> bool:
-    """Returns whether switches and agents run at normal priority here. Tried in a thread, which ends with it."""
+    """Returns whether switches and agents run at normal priority here. Tried in a thread, which
+    ends with it."""
     permitted: list[bool] = []
     trial = threading.Thread(target=lambda: permitted.extend((raise_priority(-1), real_time(True))))
     trial.start()
@@ -46,12 +50,15 @@ def refused() -> bool:
 
 
 def lock_memory() -> None:
-    """Keeps all pages of this process in memory, those of later, too, once they are used (mlock(2)). Only where no
-    limit holds: beyond a limit of locked memory, each new page would be refused, and the process end of it."""
+    """Keeps all pages of this process in memory, those of later, too, once they are used
+    (mlock(2)). Only where no limit holds: beyond a limit of locked memory, each new page would be
+    refused, and the process end of it."""
     with suppress(OSError, ValueError):
         soft, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
         # Who may exceed a limit may do so at 0 as well.
-        resource.setrlimit(resource.RLIMIT_MEMLOCK, (soft if soft == resource.RLIM_INFINITY else 0, hard))
+        resource.setrlimit(
+            resource.RLIMIT_MEMLOCK, (soft if soft == resource.RLIM_INFINITY else 0, hard)
+        )
         try:
             ctypes.CDLL(None).mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT)
         finally:
@@ -59,7 +66,8 @@ def lock_memory() -> None:
 
 
 def raise_descriptors(least: int = 0, more: int = 0) -> None:
-    """Raises the limit of open descriptors to `least`, or by `more`, as far as the system permits."""
+    """Raises the limit of open descriptors to `least`, or by `more`, as far as the system
+    permits."""
     with suppress(OSError, ValueError):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = max(least, soft + more)

@@ -1,7 +1,9 @@
-"""What this user has on disk alone: folders, files and sockets that no other user of the machine reads or replaces.
+"""What this user has on disk alone: folders, files and sockets that no other user of the machine
+reads or replaces.
 
-A process loads code from its cache, and signals what its records name. So both belong to this user, whatever the umask
-is, even if another user was there first or placed a link. Root is trusted, as it may do anything anyway.
+A process loads code from its cache, and signals what its records name. So both belong to this user,
+whatever the umask is, even if another user was there first or placed a link. Root is trusted, as it
+may do anything anyway.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class NotPrivateError(Exception):
-    """Another user may change what stands there; the message names the path and its owner. `removable`: it is this
-    user's, who may remove it."""
+    """Another user may change what stands there; the message names the path and its owner.
+    `removable`: it is this user's, who may remove it."""
 
     def __init__(self, message: str, removable: bool = False) -> None:
         super().__init__(message)
@@ -37,16 +39,18 @@ class NotPrivateError(Exception):
 
 
 def folder(path: Path) -> Path:
-    """Makes sure that `path` is this user's alone (mode 0700), and returns it without links. Makes what is missing.
+    """Makes sure that `path` is this user's alone (mode 0700), and returns it without links. Makes
+    what is missing.
 
-    Only this user and root can put another folder into its place, so paths below it may be opened by name.
-    Raises NotPrivateError; OSError where it can't be made.
+    Only this user and root can put another folder into its place, so paths below it may be opened
+    by name. Raises NotPrivateError; OSError where it can't be made.
     """
     real = Path(os.path.realpath(path.parent)) / path.name
     _require_trusted_above(real)
     handle = open_folder(real, PRIVATE)
     try:
-        _require_trusted_above(real)  # again: another user may have made meanwhile what was missing, as in /tmp
+        # again: another user may have made meanwhile what was missing, as in /tmp
+        _require_trusted_above(real)
         mode = stat.S_IMODE(os.fstat(handle).st_mode)
         if mode & ~PRIVATE and not _read_only(handle):
             os.fchmod(handle, mode & PRIVATE)
@@ -56,10 +60,12 @@ def folder(path: Path) -> Path:
 
 
 def open_folder(path: Path, mode: int = PUBLIC) -> int:
-    """Opens a folder that this user owns and no other may write; makes it, and those above it, where it is missing.
+    """Opens a folder that this user owns and no other may write; makes it, and those above it,
+    where it is missing.
 
-    A descriptor for `open_file`: what is opened by it is in this folder, even where a folder above is another user's,
-    who may rename this one. Raises NotPrivateError; OSError where it can't be made.
+    A descriptor for `open_file`: what is opened by it is in this folder, even where a folder above
+    is another user's, who may rename this one. Raises NotPrivateError; OSError where it can't be
+    made.
     """
     make_folder(path, mode)
     with held(path.parent) as above:
@@ -80,20 +86,22 @@ def open_folder(path: Path, mode: int = PUBLIC) -> int:
 
 
 def make_folder(path: Path, mode: int = PUBLIC) -> None:
-    """Makes a folder, and those above it with the same mode, where they are missing: no other user may write them,
-    whatever the umask. Raises as `held`."""
+    """Makes a folder, and those above it with the same mode, where they are missing: no other user
+    may write them, whatever the umask. Raises as `held`."""
     with held(path, mode):
         pass
 
 
 @contextmanager
 def held(path: Path, make: int | None = None) -> Iterator[Path]:
-    """Yields a name by which the folder at `path` stays the same one while the block lasts: a descriptor's, in /proc.
+    """Yields a name by which the folder at `path` stays the same one while the block lasts: a
+    descriptor's, in /proc.
 
-    For files that go into a folder that another user may write, or that is below one: he may rename folders on the
-    path, and put links there, between any two system calls. A name below the one that is yielded leads into the folder
-    that was found here, whatever the path leads to by then; so libraries that take only paths can write there.
-    `make`: the mode of folders that are missing; None makes none.
+    For files that go into a folder that another user may write, or that is below one: he may rename
+    folders on the path, and put links there, between any two system calls. A name below the one
+    that is yielded leads into the folder that was found here, whatever the path leads to by then;
+    so libraries that take only paths can write there. `make`: the mode of folders that are missing;
+    None makes none.
 
     Links on the path are followed as `output` follows them. Raises NotPrivateError, OSError.
     """
@@ -109,11 +117,12 @@ def held(path: Path, make: int | None = None) -> Iterator[Path]:
 
 @contextmanager
 def scratch(folder: Path, prefix: str) -> Iterator[Path]:
-    """Yields a new, empty folder of a held one, which only this user may enter (mode 0700), held and locked (flock)
-    while the block lasts; then it is removed with what is in it. What is to stay is renamed from there.
+    """Yields a new, empty folder of a held one, which only this user may enter (mode 0700), held
+    and locked (flock) while the block lasts; then it is removed with what is in it. What is to stay
+    is renamed from there.
 
-    The owner of `folder` may rename it, or put another into its place: the name that is yielded leads to this one.
-    Raises OSError.
+    The owner of `folder` may rename it, or put another into its place: the name that is yielded
+    leads to this one. Raises OSError.
     """
     place = folder / f"{prefix}{os.urandom(6).hex()}"
     place.mkdir(PRIVATE)
@@ -123,7 +132,11 @@ def scratch(folder: Path, prefix: str) -> Iterator[Path]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             made = os.fstat(handle)
             same = _name_of(handle)
-            if made.st_uid != geteuid() or stat.S_IMODE(made.st_mode) & ~PRIVATE or any(same.iterdir()):
+            if (
+                made.st_uid != geteuid()
+                or stat.S_IMODE(made.st_mode) & ~PRIVATE
+                or any(same.iterdir())
+            ):
                 raise OSError(errno.EEXIST, "another user has put another folder there", str(place))
             try:
                 yield same
@@ -149,14 +162,14 @@ def clear(handle: int) -> None:
 
 
 def _name_of(handle: int) -> Path:
-    """Returns the name of an opened folder for this process and others of this user; its number is the one that this
-    /proc has, which may be of another namespace."""
+    """Returns the name of an opened folder for this process and others of this user; its number is
+    the one that this /proc has, which may be of another namespace."""
     return Path("/proc") / Path("/proc/self").readlink() / "fd" / str(handle)
 
 
 def new_folder(path: Path) -> Path:
-    """Makes a folder that wasn't there, readable by others: `path`, or the first free one of NAME.2, NAME.3, ... Raises
-    NotPrivateError, OSError."""
+    """Makes a folder that wasn't there, readable by others: `path`, or the first free one of
+    NAME.2, NAME.3, ... Raises NotPrivateError, OSError."""
     with held(path.parent, PUBLIC) as above:
         for number in itertools.count(1):
             made = path if number == 1 else path.with_name(f"{path.name}.{number}")
@@ -172,7 +185,8 @@ def open_file(name: str, flags: int, folder: int) -> int:
 
 
 def read(path: Path) -> bytes:
-    """Returns the content of a file that this user owns and no other may write. Raises NotPrivateError, OSError."""
+    """Returns the content of a file that this user owns and no other may write. Raises
+    NotPrivateError, OSError."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -188,7 +202,8 @@ def read(path: Path) -> bytes:
 
 
 def new_file(path: Path) -> int:
-    """Opens a file that wasn't there, to write: no link is followed, no other user may write it. Raises OSError."""
+    """Opens a file that wasn't there, to write: no link is followed, no other user may write it.
+    Raises OSError."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
 
 
@@ -198,18 +213,20 @@ def append_to(path: Path) -> int:
 
 
 def output(path: Path, *, append: bool = False, overwrite: bool = True) -> int:
-    """Opens a file that the user names, to write: with `append` at its end, else from its beginning, and without
-    `overwrite` only where there is none.
+    """Opens a file that the user names, to write: with `append` at its end, else from its
+    beginning, and without `overwrite` only where there is none.
 
-    Links on the path are followed where they are this user's or root's: another user, who may write a folder of it,
-    has no part in where this one's bytes go. So no file with several names is opened in such a folder either. Raises
-    NotPrivateError, FileExistsError, OSError.
+    Links on the path are followed where they are this user's or root's: another user, who may write
+    a folder of it, has no part in where this one's bytes go. So no file with several names is
+    opened in such a folder either. Raises NotPrivateError, FileExistsError, OSError.
     """
     folder, name = _followed(path)
     try:
         if not name:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_APPEND if append else 0)
+        flags = (
+            os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_APPEND if append else 0)
+        )
         flags |= 0 if Path(name).is_absolute() else os.O_NOFOLLOW
         handle = os.open(name, flags | (0 if overwrite else os.O_EXCL), 0o644, dir_fd=folder)
         try:
@@ -228,12 +245,14 @@ def output(path: Path, *, append: bool = False, overwrite: bool = True) -> int:
 
 
 def _followed(path: Path, make: int | None = None) -> tuple[int, str]:
-    """Returns a descriptor of a file's folder, and the file's name there, which is no link; or its whole path, if it is
-    an opened file's in /proc. Of a folder: its descriptor, and no name. `make`: the mode of missing folders, of which
-    `path` is then one. Raises NotPrivateError, OSError."""
+    """Returns a descriptor of a file's folder, and the file's name there, which is no link; or its
+    whole path, if it is an opened file's in /proc. Of a folder: its descriptor, and no name.
+    `make`: the mode of missing folders, of which `path` is then one. Raises NotPrivateError,
+    OSError."""
     pending = [*reversed(path.parts)]
     folder, links = os.open(".", os.O_PATH | os.O_CLOEXEC), 0
-    of_path = len(pending)  # with fewer pending names than that, what is missing isn't where a link leads
+    # with fewer pending names than that, what is missing isn't where a link leads
+    of_path = len(pending)
     try:
         while pending:
             name = pending.pop()
@@ -241,7 +260,8 @@ def _followed(path: Path, make: int | None = None) -> tuple[int, str]:
                 here = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             except FileNotFoundError:
                 if make is not None and len(pending) < of_path:
-                    with suppress(FileExistsError):  # another thread or process may have made it since
+                    # another thread or process may have made it since
+                    with suppress(FileExistsError):
                         os.mkdir(name, make, dir_fd=folder)
                     pending.append(name)
                     continue
@@ -253,7 +273,9 @@ def _followed(path: Path, make: int | None = None) -> tuple[int, str]:
                 try:
                     in_proc = found.st_dev == Path("/proc").stat().st_dev
                     if not in_proc and not _is_trusted(found, folder):
-                        raise NotPrivateError(f"{path}: {name} is a symbolic link of {owner(found.st_uid)}")
+                        raise NotPrivateError(
+                            f"{path}: {name} is a symbolic link of {owner(found.st_uid)}"
+                        )
                     target = os.readlink("", dir_fd=here)
                 finally:
                     os.close(here)
@@ -285,9 +307,11 @@ def _followed(path: Path, make: int | None = None) -> tuple[int, str]:
 
 
 def _is_trusted(link: os.stat_result, folder: int) -> bool:
-    """Returns whether a link is root's, this user's, or of the system's folder /, which in a user namespace may
-    be of a user that isn't known there."""
-    return link.st_uid in (0, geteuid()) or os.path.samestat(Path(f"/proc/self/fd/{folder}").stat(), Path("/").stat())
+    """Returns whether a link is root's, this user's, or of the system's folder /, which in a user
+    namespace may be of a user that isn't known there."""
+    return link.st_uid in (0, geteuid()) or os.path.samestat(
+        Path(f"/proc/self/fd/{folder}").stat(), Path("/").stat()
+    )
 
 
 def _is_shared(folder: int) -> bool:
@@ -297,8 +321,8 @@ def _is_shared(folder: int) -> bool:
 
 
 def memory(name: str, size: int) -> int:
-    """Makes memory of `size` bytes without a file: only processes of this user can open it, by `open_memory`, while
-    this one has the descriptor open. Raises OSError."""
+    """Makes memory of `size` bytes without a file: only processes of this user can open it, by
+    `open_memory`, while this one has the descriptor open. Raises OSError."""
     handle = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         os.fchmod(handle, 0o600)
@@ -311,8 +335,9 @@ def memory(name: str, size: int) -> int:
 
 
 def open_memory(path: Path) -> int:
-    """Opens what a process of this user made by `memory`, by its name there, /proc/PID/fd/N. Its size never changes.
-    Raises NotPrivateError; OSError where the process or its descriptor is gone."""
+    """Opens what a process of this user made by `memory`, by its name there, /proc/PID/fd/N. Its
+    size never changes. Raises NotPrivateError; OSError where the process or its descriptor is
+    gone."""
     handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         _require_own(path, os.fstat(handle))
@@ -353,8 +378,8 @@ def owner(uid: int) -> str:
 
 
 def _require_trusted_above(path: Path) -> None:
-    """No other user can rename the folders on the path. The owner of / is the system: root, or how a container shows
-    it."""
+    """No other user can rename the folders on the path. The owner of / is the system: root, or how
+    a container shows it."""
     trusted = {0, geteuid(), Path("/").stat().st_uid}
     for above in path.parents:
         try:
@@ -362,9 +387,13 @@ def _require_trusted_above(path: Path) -> None:
         except FileNotFoundError:
             continue
         if found.st_uid not in trusted:
-            raise NotPrivateError(f"{above} belongs to {owner(found.st_uid)}, who may replace {path}")
+            raise NotPrivateError(
+                f"{above} belongs to {owner(found.st_uid)}, who may replace {path}"
+            )
         if _others_may_write(found) and not found.st_mode & stat.S_ISVTX:
-            raise NotPrivateError(f"{above} may be written by others ({_mode(found)}), who may replace {path}")
+            raise NotPrivateError(
+                f"{above} may be written by others ({_mode(found)}), who may replace {path}"
+            )
 
 
 def _require_own(path: Path, found: os.stat_result) -> None:
@@ -375,15 +404,17 @@ def _require_own(path: Path, found: os.stat_result) -> None:
 
 
 def _others_may_write(found: os.stat_result) -> bool:
-    """Returns whether other users may write a file. A group whose one member is the file's user isn't another."""
+    """Returns whether other users may write a file. A group whose one member is the file's user
+    isn't another."""
     if found.st_mode & stat.S_IWOTH:
         return True
     return bool(found.st_mode & stat.S_IWGRP) and not _own_group(found.st_gid)
 
 
 def _own_group(gid: int) -> bool:
-    """Returns whether a group has this user alone, by its members and by all users' own groups. Where users aren't
-    listed, as by some directories, another may have it as his own: then the list may lack this user, too."""
+    """Returns whether a group has this user alone, by its members and by all users' own groups.
+    Where users aren't listed, as by some directories, another may have it as his own: then the list
+    may lack this user, too."""
     import grp
     import pwd
 
@@ -394,7 +425,9 @@ def _own_group(gid: int) -> bool:
     users = pwd.getpwall()
     if group.gr_name != user.pw_name or user.pw_name not in {listed.pw_name for listed in users}:
         return False
-    return not (set(group.gr_mem) | {listed.pw_name for listed in users if listed.pw_gid == gid}) - {user.pw_name}
+    return not (
+        set(group.gr_mem) | {listed.pw_name for listed in users if listed.pw_gid == gid}
+    ) - {user.pw_name}
 
 
 def _mode(found: os.stat_result) -> str:

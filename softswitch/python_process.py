@@ -9,5 +9,6 @@ _LAUNCHER = Path(__file__).with_name("launcher") / "run_module.py"
 
 
 def python_command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
-    """Returns the command that runs `module` as `python -m` does, but imports nothing from the current folder."""
+    """Returns the command that runs `module` as `python -m` does, but imports nothing from the
+    current folder."""
     return [python, str(_LAUNCHER), module, *arguments]

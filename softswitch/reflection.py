@@ -1,7 +1,8 @@
-"""gRPC's server reflection, beside P4Runtime on the same address: which services there are and what their messages look
-like, for clients that have no .proto files (grpcurl, Postman).
+"""gRPC's server reflection, beside P4Runtime on the same address: which services there are and what
+their messages look like, for clients that have no .proto files (grpcurl, Postman).
 
-The library is loaded with the first request, as gNMI's messages are: a switch without such requests runs without it.
+The library is loaded with the first request, as gNMI's messages are: a switch without such requests
+runs without it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,11 @@ class Reflection:
             if self._servicer is None:
                 from grpc_reflection.v1alpha import reflection
 
-                _ = p4r.DESCRIPTOR, gnmi_ext.DESCRIPTOR, gnmi.DESCRIPTOR  # loaded, they are in the default pool
+                # loaded, they are in the default pool
+                _ = (
+                    p4r.DESCRIPTOR,
+                    gnmi_ext.DESCRIPTOR,
+                    gnmi.DESCRIPTOR,
+                )
                 self._servicer = reflection.ReflectionServicer(self._services)
         return self._servicer.ServerReflectionInfo(requests, context)  # type: ignore[no-any-return]

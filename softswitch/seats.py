@@ -15,16 +15,19 @@ Holder = TypeVar("Holder")
 
 
 class Seats(Generic[Holder]):
-    """Seats of connections. `end` is called, in the caller's thread, with one that makes room. Any thread may call."""
+    """Seats of connections. `end` is called, in the caller's thread, with one that makes room. Any
+    thread may call."""
 
     def __init__(self, number: int, end: Callable[[Holder], object]) -> None:
         self._number, self._end = number, end
-        self._busy: dict[Holder, bool | None] = {}  # None: it has had no request yet; in the order of the last change
+        self._busy: dict[
+            Holder, bool | None
+        ] = {}  # None: it has had no request yet; in the order of the last change
         self._lock = threading.Lock()
 
     def take(self, holder: Holder) -> bool:
-        """Returns whether there is a seat: if need be, the connection leaves whose last request is the oldest, the
-        first of those without a request."""
+        """Returns whether there is a seat: if need be, the connection leaves whose last request is
+        the oldest, the first of those without a request."""
         leaver: Holder | None = None
         with self._lock:
             if len(self._busy) >= self._number:

@@ -34,18 +34,23 @@ if TYPE_CHECKING:
     from pcn.softswitch.pace import Place
     from pcn.softswitch.trace.tracer import Tracer
 
-# Of all ports' rings together, some 12 MB at an MTU of 1,044: a switch of many ports takes in no more than one of few.
+# Of all ports' rings together, some 12 MB at an MTU of 1,044: a switch of many ports takes in no
+# more than one of few.
 ALL_RING_FRAMES = 10_000
 LEAST_RING_FRAMES = 256
-DESCRIPTORS = 256  # beside the two sockets of each port, and those of clients that reach a switch by an open address
+# beside the two sockets of each port, and those of clients that reach a switch by an open address
+DESCRIPTORS = 256
 CONTROL_NICE = -20
 CLOSERS = 64
 
 log = logging.getLogger("pcn.softswitch")
 
 
-def serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]) -> None:
-    """Prints a line with `listening` for each switch once all are ready. Ends when `wait` does. Raises StartError."""
+def serve(
+    switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]
+) -> None:
+    """Prints a line with `listening` for each switch once all are ready. Ends when `wait` does.
+    Raises StartError."""
     for options in switches:
         for warning in options.warnings():
             say(f"warning: {warning}")
@@ -59,14 +64,18 @@ def _log(options: Options) -> logging.Logger:
     return logging.getLogger(f"pcn.softswitch.{options.device_id}")
 
 
-def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]) -> None:
+def _serve(
+    switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]
+) -> None:
     priority.raise_descriptors(_descriptors(switches))
     if any(switch.interfaces for switch in switches):
         priority.lock_memory()  # pages that packets rarely touch could be swapped out
         if priority.refused():
             say(f"warning: {priority.REFUSED}")
     with ExitStack() as stack:
-        objects = _build({(switch.program, switch.traced) for switch in switches if switch.program is not None})
+        objects = _build(
+            {(switch.program, switch.traced) for switch in switches if switch.program is not None}
+        )
         library = load_library(objects.runtime)
         natives = {
             switch.device_id: in_namespace(switch.namespace, partial(_make, library, switch, stack))
@@ -80,20 +89,33 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
             for port, link in one.process_links.items():
                 _connect_process(natives[one.device_id], port, *link)
         tracers = {
-            switch.device_id: _trace(natives[switch.device_id], switch, stack) for switch in switches if switch.traced
+            switch.device_id: _trace(natives[switch.device_id], switch, stack)
+            for switch in switches
+            if switch.traced
         }
         for one in switches:
             tracer = tracers.get(one.device_id)
-            in_namespace(one.namespace, partial(_prepare, natives[one.device_id], objects, one, tracer, stack))
+            in_namespace(
+                one.namespace,
+                partial(_prepare, natives[one.device_id], objects, one, tracer, stack),
+            )
         for native in natives.values():
             stack.callback(native.stop)  # all of them before one is closed
         for few in _by_worker(list(natives.values())):
             NativeSwitch.start_together(few)
         if any(switch.pace is not None for switch in switches):
-            # The threads that this one makes answer commands: before workers and agents without real-time priority.
+            # The threads that this one makes answer commands: before workers and agents without
+            # real-time priority.
             priority.raise_priority(CONTROL_NICE)
         servers = [
-            _offer(natives[switch.device_id], library, switch, tracers.get(switch.device_id), stack, say)
+            _offer(
+                natives[switch.device_id],
+                library,
+                switch,
+                tracers.get(switch.device_id),
+                stack,
+                say,
+            )
             for switch in switches
         ]
         for one, server in zip(switches, servers, strict=True):
@@ -117,7 +139,8 @@ class _Objects:
 
 
 def _build(programs: Set[tuple[Path, bool]]) -> _Objects:
-    """Compiles what the cache lacks, runtime and programs side by side. Raises StartError, BuildError."""
+    """Compiles what the cache lacks, runtime and programs side by side. Raises StartError,
+    BuildError."""
     with ThreadPoolExecutor(1) as pool:
         runtime = pool.submit(build_runtime)
         built = {program: _build_file(*program) for program in sorted(programs)}
@@ -134,7 +157,8 @@ def _build_file(path: Path, traced: bool) -> Path:
 
 
 def _close(natives: Sequence[NativeSwitch]) -> None:
-    """Closes switches that have stopped, all at once: the kernel lets each packet socket wait for all cores."""
+    """Closes switches that have stopped, all at once: the kernel lets each packet socket wait for
+    all cores."""
     with ThreadPoolExecutor(min(len(natives), CLOSERS)) as pool:
         list(pool.map(NativeSwitch.close, natives))
 
@@ -142,20 +166,27 @@ def _close(natives: Sequence[NativeSwitch]) -> None:
 def _connect_process(native: NativeSwitch, port: int, memory: int, bell: int, end: int) -> None:
     try:
         for descriptor in (memory, bell):
-            os.set_inheritable(descriptor, False)  # what a child had of the bell would hide that this process has ended
+            # what a child had of the bell would hide that this process has ended
+            os.set_inheritable(descriptor, False)
         native.connect_process(port, memory, bell, end)
         os.close(memory)
     except (OSError, NativeError) as error:
-        raise StartError(f"port {port}: --process-link {port}={memory}:{bell}:{end}: {error}") from error
+        raise StartError(
+            f"port {port}: --process-link {port}={memory}:{bell}:{end}: {error}"
+        ) from error
 
 
 def _ports(options: Options) -> str:
-    names = [str(port) if interface is None else f"{port}@{interface}" for port, interface in options.interfaces]
+    names = [
+        str(port) if interface is None else f"{port}@{interface}"
+        for port, interface in options.interfaces
+    ]
     return " ".join(names) or "none"
 
 
 def _by_worker(natives: list[NativeSwitch]) -> list[list[NativeSwitch]]:
-    """Returns one worker for two cores that this process may use: the others are for hosts. Neighbours share one."""
+    """Returns one worker for two cores that this process may use: the others are for hosts.
+    Neighbours share one."""
     workers = max(1, min(len(natives), len(os.sched_getaffinity(0)) // 2))
     size = -(-len(natives) // workers)
     return [natives[first : first + size] for first in range(0, len(natives), size)]
@@ -196,7 +227,11 @@ def _trace(native: NativeSwitch, options: Options, stack: ExitStack) -> Tracer:
 
 
 def _prepare(
-    native: NativeSwitch, objects: _Objects, options: Options, tracer: Tracer | None, stack: ExitStack
+    native: NativeSwitch,
+    objects: _Objects,
+    options: Options,
+    tracer: Tracer | None,
+    stack: ExitStack,
 ) -> None:
     """Ports, generator, program; all but the worker."""
     _add_ports(native, options)
@@ -224,9 +259,15 @@ def _offer(
     pipeline = Pipeline(native, library, tracer)
     stack.callback(pipeline.close)
     service = Service(native, pipeline, options.device_id, options.cpu_port)
-    interfaces = [(port, interface) for port, interface in options.interfaces if interface is not None]
+    interfaces = [
+        (port, interface) for port, interface in options.interfaces if interface is not None
+    ]
     others = [Gnmi(native, interfaces).handler()]
-    services = ["p4.v1.P4Runtime", gnmi.SERVICE, *(["softswitch.ManualClock"] if options.manual_clock else [])]
+    services = [
+        "p4.v1.P4Runtime",
+        gnmi.SERVICE,
+        *(["softswitch.ManualClock"] if options.manual_clock else []),
+    ]
     others.append(Reflection(services).handler())
     tls = options.tls()
     server = Server(service, options.grpc_address, tls, others, options.message_bytes)
@@ -236,7 +277,8 @@ def _offer(
     stack.enter_context(server)
     if tls is None and not is_local(options.grpc_address):
         say(
-            f"{server.address} has no authentication: every client that reaches it programs the switch; see "
+            f"{server.address} has no authentication: every client that reaches it programs the "
+            "switch; see "
             "--grpc-server-ssl and --grpc-server-with-client-auth"
         )
     return server
@@ -250,7 +292,8 @@ def _offer_thrift(
     stack: ExitStack,
     say: Callable[[str], None],
 ) -> None:
-    """BMv2's runtime interface. A program of the command line has entries then, too: those of its JSON."""
+    """BMv2's runtime interface. A program of the command line has entries then, too: those of its
+    JSON."""
     from pcn.softswitch.thrift.server import ThriftServer  # late: few switches have it
 
     assert options.thrift_port is not None
@@ -265,7 +308,8 @@ def _offer_thrift(
 
 
 def _leave(server: Server) -> None:
-    """Ends the process where a request is at work that doesn't end, as a compilation: nothing below it may be freed."""
+    """Ends the process where a request is at work that doesn't end, as a compilation: nothing below
+    it may be freed."""
     if server.busy:
         log.warning("ending in the middle of a request")
         logging.shutdown()
@@ -302,7 +346,9 @@ def _capture(native: NativeSwitch, options: Options, folder: Path) -> None:
                 native.port_capture(port, out=way == "out", path=path)
             except NativeError as error:
                 absent = error.code in (errno.ENOENT, errno.ENOTDIR)
-                raise StartError(f"--pcap: {error}{'; name a folder that is there' if absent else ''}") from error
+                raise StartError(
+                    f"--pcap: {error}{'; name a folder that is there' if absent else ''}"
+                ) from error
 
 
 def _report_pace(native: NativeSwitch, tolerance_ns: int, place: Place, stack: ExitStack) -> None:

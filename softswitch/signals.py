@@ -1,4 +1,5 @@
-"""Signals that wait until it is safe: Ctrl-C at any moment finds everything either made and noted, or not made."""
+"""Signals that wait until it is safe: Ctrl-C at any moment finds everything either made and noted,
+or not made."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminated(BaseException):
-    """A signal requests the process's end (SIGTERM, SIGHUP). Like KeyboardInterrupt no `Exception`: no code
-    continues."""
+    """A signal requests the process's end (SIGTERM, SIGHUP). Like KeyboardInterrupt no `Exception`:
+    no code continues."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -48,8 +49,9 @@ def in_main_thread() -> bool:
 
 
 def heed_interrupts() -> None:
-    """SIGINT raises KeyboardInterrupt in a script's background job, too, which starts with it ignored: who sends it
-    means it. Outside the main thread, which alone gets signals, it does nothing."""
+    """SIGINT raises KeyboardInterrupt in a script's background job, too, which starts with it
+    ignored: who sends it means it. Outside the main thread, which alone gets signals, it does
+    nothing."""
     if in_main_thread():
         startup.begun()
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -58,11 +60,13 @@ def heed_interrupts() -> None:
 
 @contextlib.contextmanager
 def raising() -> Iterator[None]:
-    """Makes SIGTERM and SIGHUP raise `Terminated` in the block, where they would have killed the process without
-    clean-up. No signal is lost that comes while Python can't raise: in a destructor, in an import's weak reference, in
-    `__set_name__` of a class that is made (of what that raises, Python up to 3.11 makes a RuntimeError).
+    """Makes SIGTERM and SIGHUP raise `Terminated` in the block, where they would have killed the
+    process without clean-up. No signal is lost that comes while Python can't raise: in a
+    destructor, in an import's weak reference, in `__set_name__` of a class that is made (of what
+    that raises, Python up to 3.11 makes a RuntimeError).
 
-    Handlers of other code are left alone. Outside the main thread, which alone gets signals, it does nothing.
+    Handlers of other code are left alone. Outside the main thread, which alone gets signals, it
+    does nothing.
     """
     changed: dict[signal.Signals, Any] = {}
     hook = sys.unraisablehook
@@ -80,7 +84,9 @@ def raising() -> Iterator[None]:
             sys.unraisablehook = hook
 
 
-def _again(otherwise: Callable[[sys.UnraisableHookArgs], object], lost: sys.UnraisableHookArgs) -> None:
+def _again(
+    otherwise: Callable[[sys.UnraisableHookArgs], object], lost: sys.UnraisableHookArgs
+) -> None:
     """Sends a signal again whose exception Python has dropped."""
     if isinstance(lost.exc_value, Terminated):
         _later(lost.exc_value.number)
@@ -100,8 +106,9 @@ def _can_raise(frame: FrameType | None) -> bool:
 
 
 def _later(number: int) -> None:
-    """Sends a signal again once the main thread can raise it: from another thread, as this one has to go on. Not by
-    `Thread.start`, where a second signal would wait for a lock that the first one's handler has."""
+    """Sends a signal again once the main thread can raise it: from another thread, as this one has
+    to go on. Not by `Thread.start`, where a second signal would wait for a lock that the first
+    one's handler has."""
     _thread.start_new_thread(_send_again, (number,))
 
 
@@ -116,7 +123,8 @@ def _send_again(number: int) -> None:
 
 
 def wait() -> NoReturn:
-    """Waits until a signal raises. (`signal.pause` would sleep through one that came just before it.)"""
+    """Waits until a signal raises. (`signal.pause` would sleep through one that came just before
+    it.)"""
     reader, writer = socket.socketpair()
     with reader, writer:
         writer.setblocking(False)
@@ -143,8 +151,8 @@ class Deferred:
 
 @contextlib.contextmanager
 def deferred(once: bool = False) -> Iterator[Deferred]:
-    """Signals wait until `Deferred.check`, or until the end of the block, where the one that waits is raised. `once`:
-    a second one doesn't wait, since a user's code may hang.
+    """Signals wait until `Deferred.check`, or until the end of the block, where the one that waits
+    is raised. `once`: a second one doesn't wait, since a user's code may hang.
 
     An exception of the block's own gives way to the signal: it most likely followed from it.
     """
@@ -165,6 +173,7 @@ def deferred(once: bool = False) -> Iterator[Deferred]:
         yield state
     finally:
         for number, handler in old.items():
-            if signal.getsignal(number) is note:  # the end of `raising` within the block has set its own
+            # the end of `raising` within the block has set its own
+            if signal.getsignal(number) is note:
                 signal.signal(number, handler)
         state.check()

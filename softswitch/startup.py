@@ -1,4 +1,5 @@
-"""The start of a command: called before all else is imported, so it imports next to nothing itself."""
+"""The start of a command: called before all else is imported, so it imports next to nothing
+itself."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ _ASCII = "ascii-as-it-is"
 
 
 def begin() -> None:
-    """Makes the standard streams fit for any text, and Ctrl-C end the process at once, with status 130 and no output:
-    until `begun`, there is nothing to undo. A second call changes nothing."""
+    """Makes the standard streams fit for any text, and Ctrl-C end the process at once, with status
+    130 and no output: until `begun`, there is nothing to undo. A second call changes nothing."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
     _open_streams()
@@ -30,7 +31,8 @@ def begun() -> None:
 
 
 def deleted_folder(error: OSError) -> str | None:
-    """Returns the line to report where a file is missing as the current folder was deleted; None: that isn't why."""
+    """Returns the line to report where a file is missing as the current folder was deleted; None:
+    that isn't why."""
     if not isinstance(error, FileNotFoundError):
         return None
     try:
@@ -45,20 +47,22 @@ def _end(_number: int, _frame: FrameType | None) -> None:
 
 
 def _open_streams() -> None:
-    """Opens /dev/null where the shell closed a stream (`>&-`): Python has None there, and the next file that is opened
-    would get its number, and what our programs print."""
+    """Opens /dev/null where the shell closed a stream (`>&-`): Python has None there, and the next
+    file that is opened would get its number, and what our programs print."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number that is free: this one
+            # the lowest number that is free: this one
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  # as long as the process
 
 
 def _replace_unknown(stream: TextIO) -> None:
-    """Replaces characters that the terminal's encoding lacks, where Python would raise UnicodeEncodeError. Errors that
-    the user has chosen stay (PYTHONIOENCODING=ascii:backslashreplace)."""
+    """Replaces characters that the terminal's encoding lacks, where Python would raise
+    UnicodeEncodeError. Errors that the user has chosen stay
+    (PYTHONIOENCODING=ascii:backslashreplace)."""
     if not isinstance(stream, io.TextIOWrapper):
         return
     encoding, errors = codecs.lookup(stream.encoding).name, stream.errors
@@ -71,7 +75,8 @@ def _replace_unknown(stream: TextIO) -> None:
 
 
 def _ascii_as_it_is(name: str) -> codecs.CodecInfo | None:
-    """Returns ASCII by another name: to a stream whose encoding has ASCII's own, click writes UTF-8."""
+    """Returns ASCII by another name: to a stream whose encoding has ASCII's own, click writes
+    UTF-8."""
     if name.replace("_", "-") != _ASCII:
         return None
     known = codecs.lookup("ascii")

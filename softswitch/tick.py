@@ -1,4 +1,5 @@
-"""The tick of the clock that programs read: what a timestamp of v1model's standard metadata counts."""
+"""The tick of the clock that programs read: what a timestamp of v1model's standard metadata
+counts."""
 
 from typing import Final
 

@@ -38,7 +38,8 @@ def named(given: argparse.Namespace) -> TlsFiles | None:
         raise OptionError("--grpc-server-with-client-auth needs --grpc-server-cacert")
     if given.grpc_server_cacert and not given.grpc_server_with_client_auth:
         raise OptionError(
-            "--grpc-server-cacert needs --grpc-server-with-client-auth: without it every client is accepted"
+            "--grpc-server-cacert needs --grpc-server-with-client-auth: without it every client is "
+            "accepted"
         )
     return given.grpc_server_cert, given.grpc_server_key, given.grpc_server_cacert
 

@@ -19,19 +19,26 @@ def parse_all(arguments: Sequence[str]) -> list[Options]:
     if _OPTION not in words:
         options = parse(words)
         if options.channels or options.process_links or options.namespace is not None:
-            raise OptionError(f"--channel, --process-link and --namespace stand in a file of {_OPTION}")
+            raise OptionError(
+                f"--channel, --process-link and --namespace stand in a file of {_OPTION}"
+            )
         return [options]
     if len(words) != 2 or words[0] != _OPTION:
-        raise OptionError(f"{_OPTION} FILE stands alone: each line of the file has a switch's options")
+        raise OptionError(
+            f"{_OPTION} FILE stands alone: each line of the file has a switch's options"
+        )
     return parse_file(Path(words[1]))
 
 
 def parse_file(path: Path) -> list[Options]:
-    """Returns the switches of a file; empty lines, and what follows #, count for nothing. Raises OptionError."""
+    """Returns the switches of a file; empty lines, and what follows #, count for nothing. Raises
+    OptionError."""
     try:
         lines = inputs.read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+        raise OptionError(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
+        ) from error
     found: dict[int, Options] = {}
     for number, line in enumerate(lines, start=1):
         where = f"{path}, line {number}"
@@ -47,7 +54,9 @@ def parse_file(path: Path) -> list[Options]:
         if options.manual_clock:
             raise OptionError(f"{where}: switches of one process have the live clock")
         if options.device_id in found:
-            raise OptionError(f"{where}: device id {options.device_id} is another line's: each switch has its own")
+            raise OptionError(
+                f"{where}: device id {options.device_id} is another line's: each switch has its own"
+            )
         found[options.device_id] = options
     if not 0 < len(found) <= MOST:
         raise OptionError(f"{path} has {len(found)} switches: there may be 1 to {MOST}")
@@ -55,9 +64,12 @@ def parse_file(path: Path) -> list[Options]:
         for channel in options.channels:
             _check(options, channel, found, path)
         for port in options.process_links:
-            if port not in dict(options.interfaces) or port in {channel.port for channel in options.channels}:
+            if port not in dict(options.interfaces) or port in {
+                channel.port for channel in options.channels
+            }:
                 raise OptionError(
-                    f"{path}: device {options.device_id}: --process-link {port}=...: port {port} needs an interface, "
+                    f"{path}: device {options.device_id}: --process-link {port}=...: port {port} "
+                    "needs an interface, "
                     "and no --channel"
                 )
     return list(found.values())
@@ -65,12 +77,19 @@ def parse_file(path: Path) -> list[Options]:
 
 def _check(options: Options, channel: Channel, switches: dict[int, Options], path: Path) -> None:
     """Both ends of a link in memory are ports, and name each other."""
-    here = f"{path}: device {options.device_id}: --channel {channel.port}={channel.device_id}:{channel.other_port}"
+    here = (
+        f"{path}: device {options.device_id}: --channel "
+        f"{channel.port}={channel.device_id}:{channel.other_port}"
+    )
     if channel.port not in dict(options.interfaces):
-        raise OptionError(f"{here}: port {channel.port} has no interface: add -i {channel.port}@INTERFACE")
+        raise OptionError(
+            f"{here}: port {channel.port} has no interface: add -i {channel.port}@INTERFACE"
+        )
     other = switches.get(channel.device_id)
     if other is None:
         raise OptionError(f"{here}: no line has device id {channel.device_id}")
     back = Channel(channel.other_port, options.device_id, channel.port)
     if back not in other.channels or (other is options and channel.port == channel.other_port):
-        raise OptionError(f"{here}: the other end needs --channel {back.port}={back.device_id}:{back.other_port}")
+        raise OptionError(
+            f"{here}: the other end needs --channel {back.port}={back.device_id}:{back.other_port}"
+        )

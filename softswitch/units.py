@@ -1,6 +1,8 @@
-"""Numbers with a unit, as people write them: 25G, 64KB, 500us, 1%. Command lines and files all read them here.
+"""Numbers with a unit, as people write them: 25G, 64KB, 500us, 1%. Command lines and files all read
+them here.
 
-A rate, a time and a size need their unit, except 0. Python has numbers in SI units: bit/s, seconds, bytes.
+A rate, a time and a size need their unit, except 0. Python has numbers in SI units: bit/s, seconds,
+bytes.
 """
 
 from __future__ import annotations
@@ -17,15 +19,32 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _VALUE = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 _NUMBER = re.compile(rf"({_VALUE})\s*(?:/\s*({_VALUE})|([^\s\d]\S*))?")
-_PREFIXES: dict[str, Decimal | int] = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_PREFIXES: dict[str, Decimal | int] = {
+    "": 1,
+    "k": 10**3,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+}
 _SCALED = {prefix: factor for prefix, factor in _PREFIXES.items() if prefix}
 _MICRO = ("us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s")
 _PLAIN = {"%": Decimal("0.01")}
 _UNITS: dict[Kind, Mapping[str, Decimal | int]] = {
     "rate": _SCALED
-    | {prefix + unit: factor for prefix, factor in _PREFIXES.items() for unit in ("bit/s", "b/s", "bps", "bit")},
+    | {
+        prefix + unit: factor
+        for prefix, factor in _PREFIXES.items()
+        for unit in ("bit/s", "b/s", "bps", "bit")
+    },
     "time": dict.fromkeys(_MICRO, Decimal("1e-6"))
-    | {"s": Decimal(1), "ms": Decimal("1e-3"), "ns": Decimal("1e-9"), "min": Decimal(60), "h": Decimal(3600)},
+    | {
+        "s": Decimal(1),
+        "ms": Decimal("1e-3"),
+        "ns": Decimal("1e-9"),
+        "min": Decimal(60),
+        "h": Decimal(3600),
+    },
     "size": _SCALED
     | {f"{prefix}B": factor for prefix, factor in _PREFIXES.items()}
     | {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
@@ -50,15 +69,19 @@ _NAMES: dict[Kind, str] = {
     "number": "number",
     "share": "share",
 }
-_COMMON: dict[Kind, tuple[str, ...]] = {"rate": ("G", "M", "k"), "time": ("s", "ms", "us"), "size": ("KB", "MB", "B")}
+_COMMON: dict[Kind, tuple[str, ...]] = {
+    "rate": ("G", "M", "k"),
+    "time": ("s", "ms", "us"),
+    "size": ("KB", "MB", "B"),
+}
 
 
 def quantity(kind: Kind, text: str, *, si: bool = False) -> float:
-    """Returns the value of `text` in SI units: bit/s, seconds, whole bytes (KB are decimal), or a number, also as 1% or
-    1/128.
+    """Returns the value of `text` in SI units: bit/s, seconds, whole bytes (KB are decimal), or a
+    number, also as 1% or 1/128.
 
-    `si`: what the text belongs to names the unit (a column `start_s`), so a bare number is in it. Raises ValueError
-    with the form that is right.
+    `si`: what the text belongs to names the unit (a column `start_s`), so a bare number is in it.
+    Raises ValueError with the form that is right.
     """
     text = text.strip()
     match = _NUMBER.fullmatch(text)
@@ -77,12 +100,15 @@ def quantity(kind: Kind, text: str, *, si: bool = False) -> float:
     if value < 0 and kind != "number":
         raise ValueError(f"{text!r}: must not be negative")
     if kind in ("size", "count") and exact != exact.to_integral_value():
-        raise ValueError(f"{text!r}: must be {'whole bytes' if kind == 'size' else 'a whole number'}")
+        raise ValueError(
+            f"{text!r}: must be {'whole bytes' if kind == 'size' else 'a whole number'}"
+        )
     return value
 
 
 def quantity_text(kind: Kind, value: float) -> str:
-    """Returns a value in SI units for people: `10 Gbit/s`, `500 us`, `512 KB`. `quantity` reads it again."""
+    """Returns a value in SI units for people: `10 Gbit/s`, `500 us`, `512 KB`. `quantity` reads it
+    again."""
     if kind not in _WITH_UNIT:
         return f"{value:g}"
     number, unit = _scaled(kind, value)
@@ -99,20 +125,22 @@ def _scaled(kind: Kind, value: float) -> tuple[float, str]:
         unit = "bit/s" if kind == "rate" else "B"
         scale = tuple(prefix + unit for prefix in ("G", "M", "k" if kind == "rate" else "K", ""))
     unit = next(
-        (unit for unit in scale if abs(value) >= float(_UNITS[kind][unit])), "s" if kind == "time" else scale[-1]
+        (unit for unit in scale if abs(value) >= float(_UNITS[kind][unit])),
+        "s" if kind == "time" else scale[-1],
     )
     return value / float(_UNITS[kind][unit]), unit
 
 
 def kind_of(name: str) -> Kind:
-    """Returns the kind of a value whose name ends in its SI unit: `rate_bps`, `delay_s`, `xoff_bytes`; others are
-    numbers."""
+    """Returns the kind of a value whose name ends in its SI unit: `rate_bps`, `delay_s`,
+    `xoff_bytes`; others are numbers."""
     endings: dict[str, Kind] = {"_bps": "rate", "_s": "time", "_bytes": "size"}
     return next((kind for ending, kind in endings.items() if name.endswith(ending)), "number")
 
 
 def _with_unit(kind: Kind, number: str, value: float) -> str:
-    """Returns what a bare number may have meant: the SI unit, where it is plainly one, or any of the common ones."""
+    """Returns what a bare number may have meant: the SI unit, where it is plainly one, or any of
+    the common ones."""
     if value < 1 if kind == "time" else value >= 1e3:
         scaled, unit = _scaled(kind, value)
         return f"{scaled:.12g}{unit.removesuffix('bit/s')}"

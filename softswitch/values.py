@@ -1,4 +1,5 @@
-"""Values on the command line: each reader takes a text, and raises ArgumentTypeError with what it should have been."""
+"""Values on the command line: each reader takes a text, and raises ArgumentTypeError with what it
+should have been."""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ def parse_rate(text: str) -> int:
     """Returns a rate in bit/s: 10M, 1.5G, 64k; 0: unshaped."""
     rate = _quantity("rate", text)
     if rate >= 2**63 or 0 < rate < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a rate from 1bit/s to 9e9Gbit/s, or 0: unshaped")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a rate from 1bit/s to 9e9Gbit/s, or 0: unshaped"
+        )
     return round(rate)
 
 
@@ -49,7 +52,9 @@ def parse_delay(text: str) -> int:
     """Returns a time in ns: 1ms, 5us, 100ns; at most a minute."""
     delay_s = _quantity("time", text)
     if delay_s > _LONGEST_S:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time of at most a minute (as 5us or 1ms)")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time of at most a minute (as 5us or 1ms)"
+        )
     return round(delay_s * 1e9)
 
 
@@ -80,8 +85,11 @@ def per_port(parse_value: Callable[[str], int]) -> Callable[[str], tuple[int | N
     return parse_pair
 
 
-def per_queue(parse_value: Callable[[str], int]) -> Callable[[str], tuple[int | None, int | None, int]]:
-    """Returns a reader of [PORT[/QUEUE]=]VALUE; without a port: of all, without a queue: of all of the port's."""
+def per_queue(
+    parse_value: Callable[[str], int],
+) -> Callable[[str], tuple[int | None, int | None, int]]:
+    """Returns a reader of [PORT[/QUEUE]=]VALUE; without a port: of all, without a queue: of all of
+    the port's."""
 
     def parse_triple(text: str) -> tuple[int | None, int | None, int]:
         place, equals, value = text.rpartition("=")
@@ -99,16 +107,20 @@ def parse_channel(text: str) -> tuple[int, tuple[int, int]]:
     """PORT=DEVICE:PORT: a port, and the one at the other end of its link."""
     match = re.fullmatch(r"(\d+)=(\d+):(\d+)", text)
     if not match or max(int(match[1]), int(match[3])) > MAX_PORT or int(match[2]) >= 2**64:
-        raise argparse.ArgumentTypeError(f"{text!r}: write PORT=DEVICE:PORT with ports up to {MAX_PORT}, as 4=2:1")
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: write PORT=DEVICE:PORT with ports up to {MAX_PORT}, as 4=2:1"
+        )
     return int(match[1]), (int(match[2]), int(match[3]))
 
 
 def parse_process_link(text: str) -> tuple[int, tuple[int, int, int]]:
-    """PORT=MEMORY:BELL:END: a port, two descriptors that this process was started with, and an end of the memory."""
+    """PORT=MEMORY:BELL:END: a port, two descriptors that this process was started with, and an end
+    of the memory."""
     match = re.fullmatch(r"(\d+)=(\d{1,7}):(\d{1,7}):([01])", text)
     if not match or int(match[1]) > MAX_PORT:
         raise argparse.ArgumentTypeError(
-            f"{text!r}: write PORT=MEMORY:BELL:END with a port up to {MAX_PORT} and an end, 0 or 1, as 1=5:6:0"
+            f"{text!r}: write PORT=MEMORY:BELL:END with a port up to {MAX_PORT} and an end, 0 or "
+            "1, as 1=5:6:0"
         )
     return int(match[1]), (int(match[2]), int(match[3]), int(match[4]))
 

@@ -1,5 +1,5 @@
-"""A real Chromium without a window, driven over its DevTools pipe: no driver program, no network. All tests of a
-process have one."""
+"""A real Chromium without a window, driven over its DevTools pipe: no driver program, no network.
+All tests of a process have one."""
 
 from __future__ import annotations
 
@@ -43,11 +43,24 @@ class Browser:
         ours_read, theirs_write = os.pipe()
         theirs_read, ours_write = os.pipe()
         command = [
-            *(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic"),
-            *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
+            *(
+                program,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--disable-quic",
+            ),
+            *(
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+            ),
             *(f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"),
         ]
-        # DevTools speaks over the descriptors 3 and 4; bash, since dash knows no descriptors above 9
+        # DevTools speaks over the descriptors 3 and 4; bash, since dash knows no descriptors above
+        # 9
         redirect = f'exec "$@" 3<&{theirs_read} 4>&{theirs_write}'
         self._process = subprocess.Popen(
             ["bash", "-c", redirect, "bash", *command],
@@ -72,7 +85,9 @@ class Browser:
     def tab(self, offline: bool) -> Iterator[Browser]:
         """Opens the page, in a new tab, which is closed afterwards."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         limits = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
@@ -94,12 +109,19 @@ class Browser:
         os.close(self._write_fd)
 
     def open(self, page: Path | str, width: int, height: int = 900, dark: bool = False) -> None:
-        """Loads a file, or an address, in a window of this size; what was noted of the page before is forgotten."""
+        """Loads a file, or an address, in a window of this size; what was noted of the page before
+        is forgotten."""
         self.complaints.clear()
         self.asked.clear()
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         self._loaded = False
         self.call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         end = time.monotonic() + LIMIT_S
@@ -114,7 +136,13 @@ class Browser:
 
     def key(self, name: str) -> None:
         for kind in ("rawKeyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=_KEYS[name])
+            self.call(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=name,
+                code=name,
+                windowsVirtualKeyCode=_KEYS[name],
+            )
 
     def move_to(self, x: float, y: float) -> None:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
@@ -123,7 +151,9 @@ class Browser:
         """Writes what the window shows, all of the page, as PNG."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        shot = self.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+        shot = self.call(
+            "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
+        )
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
@@ -161,10 +191,16 @@ class Browser:
         elif event == "Runtime.exceptionThrown":
             details = about["exceptionDetails"]
             self.complaints.append(details.get("exception", {}).get("description", details["text"]))
-        elif event == "Runtime.consoleAPICalled" and about["type"] in ("error", "warning", "assert"):
+        elif event == "Runtime.consoleAPICalled" and about["type"] in (
+            "error",
+            "warning",
+            "assert",
+        ):
             self.complaints.append(str(about["args"]))
         elif event == "Log.entryAdded" and about["entry"]["level"] in ("error", "warning"):
-            self.complaints.append(f"{about['entry']['text']} {about['entry'].get('url', '')}".strip())
+            self.complaints.append(
+                f"{about['entry']['text']} {about['entry'].get('url', '')}".strip()
+            )
         elif event == "Network.requestWillBeSent":
             self.asked.append(about["request"]["url"])
 

@@ -53,12 +53,17 @@ class Node:
 
 
 def trace(
-    folder: Path, ranks: Sequence[Iterable[Node]], groups: Mapping[str, list[int]] | None = None, name: str = "made"
+    folder: Path,
+    ranks: Sequence[Iterable[Node]],
+    groups: Mapping[str, list[int]] | None = None,
+    name: str = "made",
 ) -> Path:
     """Writes a trace; returns a rank's file."""
     for rank, nodes in enumerate(ranks):
         messages = [block(1, b"0.0.4"), *(node.encoded() for node in nodes)]
-        (folder / f"{name}.{rank}.et").write_bytes(b"".join(varint(len(message)) + message for message in messages))
+        (folder / f"{name}.{rank}.et").write_bytes(
+            b"".join(varint(len(message)) + message for message in messages)
+        )
     if groups is not None:
         (folder / f"{name}.json").write_text(json.dumps(groups))
     return folder / f"{name}.{len(ranks) - 1}.et"

@@ -7,7 +7,17 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 
 PROJECT = "pcn-lab"
-PACKAGES = ("base", "controller", "experiments", "hosts", "lab", "p4net", "softswitch", "topologies", "virtualnet")
+PACKAGES = (
+    "base",
+    "controller",
+    "experiments",
+    "hosts",
+    "lab",
+    "p4net",
+    "softswitch",
+    "topologies",
+    "virtualnet",
+)
 """The folders of code at the repository's top that are `pcn`'s packages."""
 
 
@@ -16,19 +26,24 @@ def canonical(name: str) -> str:
 
 
 def required(project: str = PROJECT) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """Name, its extras, and the extra that needs it ("" for all); for each that a distribution requires.
+    """Name, its extras, and the extra that needs it ("" for all); for each that a distribution
+    requires.
 
     Raises PackageNotFoundError."""
     for line in metadata.requires(project) or []:
         match = re.match(r"([\w.-]+)(?:\[(.*?)\])?", line)
         assert match
         wanted = re.search(r"extra == ['\"](.*?)['\"]", line)
-        yield canonical(match[1]), tuple(filter(None, (match[2] or "").split(","))), wanted[1] if wanted else ""
+        yield (
+            canonical(match[1]),
+            tuple(filter(None, (match[2] or "").split(","))),
+            wanted[1] if wanted else "",
+        )
 
 
 def modules(name: str) -> set[str]:
-    """Returns the top modules of a distribution, none of one that isn't here. By its files: `packages_distributions`
-    has those with a top_level.txt alone before Python 3.11."""
+    """Returns the top modules of a distribution, none of one that isn't here. By its files:
+    `packages_distributions` has those with a top_level.txt alone before Python 3.11."""
     try:
         files = metadata.files(name) or ()
     except metadata.PackageNotFoundError:
@@ -48,5 +63,9 @@ def closure(extras: Iterable[str]) -> set[str]:
         except metadata.PackageNotFoundError:  # of other systems or versions of Python
             continue
         found.add(project)
-        todo += [(name, own) for name, own, extra in needed if extra in ("", *chosen) and name not in found]
+        todo += [
+            (name, own)
+            for name, own, extra in needed
+            if extra in ("", *chosen) and name not in found
+        ]
     return found - {PROJECT}

@@ -1,5 +1,6 @@
-"""Commands as forks of a process that has imported what those before them imported: that takes most commands longer
-than what they do. Each has its own session, exit code and end; the process that forks has run none of them."""
+"""Commands as forks of a process that has imported what those before them imported: that takes most
+commands longer than what they do. Each has its own session, exit code and end; the process that
+forks has run none of them."""
 
 from __future__ import annotations
 
@@ -70,21 +71,30 @@ class Forks:
         environment: Mapping[str, str] | None = None,
         errors: IO[str] | None = None,
     ) -> Forked:
-        """Begins `pcn`, or a file of Python, with these words, in this directory. `environment`: if it isn't that of
-        all; `errors`: a file for its stderr, which is its stdout otherwise."""
-        return Forked(self._requests, [words, str(directory), dict(environment or self._environment)], errors)
+        """Begins `pcn`, or a file of Python, with these words, in this directory. `environment`: if
+        it isn't that of all; `errors`: a file for its stderr, which is its stdout otherwise."""
+        return Forked(
+            self._requests, [words, str(directory), dict(environment or self._environment)], errors
+        )
 
 
 @contextlib.contextmanager
 def forks(folder: Path, environment: Mapping[str, str], *prefix: str) -> Iterator[Forks]:
-    """`prefix`: a command that begins what follows it, which a shell can name "$0" "$@"; `folder`: for its notes."""
+    """`prefix`: a command that begins what follows it, which a shell can name "$0" "$@"; `folder`:
+    for its notes."""
     command = [*prefix, sys.executable, __file__, str(folder / "imported")]
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    # Ctrl-C isn't for it, as what is up in its namespaces has to go down first; it ends with its stdin, too.
+    # Ctrl-C isn't for it, as what is up in its namespaces has to go down first; it ends with its
+    # stdin, too.
     with (
         ours,
         subprocess.Popen(
-            command, stdin=theirs, stdout=subprocess.PIPE, text=True, start_new_session=True, env=environment
+            command,
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env=environment,
         ) as process,
     ):
         theirs.close()
@@ -96,7 +106,8 @@ def forks(folder: Path, environment: Mapping[str, str], *prefix: str) -> Iterato
             process.terminate()
 
 
-# Not atexit's alone: a fork of multiprocessing drops what that has, and so would remove the folder (Python 3.13).
+# Not atexit's alone: a fork of multiprocessing drops what that has, and so would remove the folder
+# (Python 3.13).
 _stack = contextlib.ExitStack()
 atexit.register(_stack.close)
 
@@ -105,7 +116,8 @@ atexit.register(_stack.close)
 def _ours() -> Forks:
     """Of the tests' own namespaces."""
     folder = _stack.enter_context(tempfile.TemporaryDirectory())
-    environment = {key: value for key, value in os.environ.items() if key != "PCN_TEST_MARK"}  # by which tests look
+    # by which tests look
+    environment = {key: value for key, value in os.environ.items() if key != "PCN_TEST_MARK"}
     return _stack.enter_context(forks(Path(folder), environment))
 
 
@@ -117,7 +129,8 @@ def begin(*words: str, cwd: Path | None = None) -> Forked:
 def run(
     *words: str, cwd: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `pcn`, or a file of Python, with these words, to its end; `environment`: more than os.environ."""
+    """Runs `pcn`, or a file of Python, with these words, to its end; `environment`: more than
+    os.environ."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **(environment or {})}
     with (
         tempfile.TemporaryFile("w+") as errors,
@@ -139,7 +152,11 @@ def _serve(imported: Path) -> tuple[list[str], str, dict[str, str]]:
         if not message:
             os._exit(0)
         output, errors, status = passed
-        new = [name for name in imported.read_text().split() if name not in known] if imported.exists() else []
+        new = (
+            [name for name in imported.read_text().split() if name not in known]
+            if imported.exists()
+            else []
+        )
         for name in new:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
@@ -182,7 +199,8 @@ def main() -> None:
     process, code = os.getpid(), list[int]()
 
     def end() -> None:
-        """As the last one of what is to be done at the end: Python would take apart all that the server imported."""
+        """As the last one of what is to be done at the end: Python would take apart all that the
+        server imported."""
         if os.getpid() == process:  # no fork of its own
             imported.write_text(" ".join(name for name in sys.modules if name not in _OWN))
             sys.stdout.flush()

@@ -11,8 +11,8 @@ import pytest
 
 @dataclass(frozen=True)
 class Need:
-    """`lacking` names what is missing, `command` runs the tests that need it. `optional`: no Debian package has it, so
-    its tests are skipped; any other's fail, as `make test` installs it."""
+    """`lacking` names what is missing, `command` runs the tests that need it. `optional`: no Debian
+    package has it, so its tests are skipped; any other's fail, as `make test` installs it."""
 
     lacking: str
     command: str
@@ -28,21 +28,43 @@ def _package(program: str) -> Need:
 
 TARGETS = ("softswitch", "bmv2")
 ROOT = Need("no root, for network namespaces", "sudo make unit", optional=True)
-SYS_RESOURCE = Need("root may not raise limits (CAP_SYS_RESOURCE)", "make unit, outside a container", optional=True)
-USER_NAMESPACES = Need("users may make no namespaces", "docs/commands.md#in-a-container; make unit", optional=True)
+SYS_RESOURCE = Need(
+    "root may not raise limits (CAP_SYS_RESOURCE)", "make unit, outside a container", optional=True
+)
+USER_NAMESPACES = Need(
+    "users may make no namespaces", "docs/commands.md#in-a-container; make unit", optional=True
+)
 TSHARK, OPENSSL, CHROMIUM, PING = map(_package, ("tshark", "openssl", "chromium", "ping"))
 SHELLS = {name: _package(name) for name in ("bash", "zsh", "fish")}
 SANITIZERS = Need("the compiler has no shared address sanitizer", "CC=gcc make unit")
-VLAN_DEVICES = Need("no VLAN interfaces in this kernel (8021q); with them", "modprobe 8021q; make unit", optional=True)
-VXLAN = Need("no VXLAN interfaces in this kernel; with them", "modprobe vxlan; make unit", optional=True)
-BMV2 = Need("no simple_switch_grpc on PATH (BMv2: docs/bmv2.md); with it", "make unit", optional=True)
-NEW_CASES = Need("new cases for BMv2, which has to be on PATH", "make differential SEED=7", optional=True)
+VLAN_DEVICES = Need(
+    "no VLAN interfaces in this kernel (8021q); with them",
+    "modprobe 8021q; make unit",
+    optional=True,
+)
+VXLAN = Need(
+    "no VXLAN interfaces in this kernel; with them", "modprobe vxlan; make unit", optional=True
+)
+BMV2 = Need(
+    "no simple_switch_grpc on PATH (BMv2: docs/bmv2.md); with it", "make unit", optional=True
+)
+NEW_CASES = Need(
+    "new cases for BMv2, which has to be on PATH", "make differential SEED=7", optional=True
+)
 FUSED = Need("a processor without fused operations; on another one", "make unit", optional=True)
-SPEEDSCOPE = Need("no speedscope among npm's global packages", "npm install -g speedscope; make unit", optional=True)
+SPEEDSCOPE = Need(
+    "no speedscope among npm's global packages",
+    "npm install -g speedscope; make unit",
+    optional=True,
+)
 ZIG = Need("no zig in .venv/tools", "make dist; make unit ARGS=tests/test_dist.py", optional=True)
 P4C = Need("no p4c-bm2-ss on PATH; with it", "make unit ARGS=tests/p4", optional=True)
-TOFINO = Need("no Tofino switch; in a lab that has one", "by hand, by docs/tofino.md", optional=True)
-P4C_TOFINO = Need("no p4c-barefoot and bfas on PATH; with them", "make unit ARGS=tests/p4", optional=True)
+TOFINO = Need(
+    "no Tofino switch; in a lab that has one", "by hand, by docs/tofino.md", optional=True
+)
+P4C_TOFINO = Need(
+    "no p4c-barefoot and bfas on PATH; with them", "make unit ARGS=tests/p4", optional=True
+)
 
 
 def missing(need: Need) -> NoReturn:
@@ -70,4 +92,6 @@ def target(name: str) -> str:
 def p4c_version(found: str, wanted: str) -> None:
     """Outputs are equal where versions are."""
     if found != wanted:
-        missing(Need(f"p4c is {found}; with {wanted} on PATH", "make unit ARGS=tests/p4", optional=True))
+        missing(
+            Need(f"p4c is {found}; with {wanted} on PATH", "make unit ARGS=tests/p4", optional=True)
+        )

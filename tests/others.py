@@ -1,4 +1,5 @@
-"""Another user of the machine, in tests that run as root: a child process without root's rights tries things."""
+"""Another user of the machine, in tests that run as root: a child process without root's rights
+tries things."""
 
 from __future__ import annotations
 
@@ -17,9 +18,11 @@ UMASKS = (0o000, 0o002, 0o022, 0o077)
 
 
 def in_child(work: Callable[[], Any]) -> Any:
-    """What `work` returns, as JSON carries it, in a child process that may change its user, its umask or its limits.
+    """What `work` returns, as JSON carries it, in a child process that may change its user, its
+    umask or its limits.
 
-    The child has what the parent has imported: another user may not be able to read Python's files."""
+    The child has what the parent has imported: another user may not be able to read Python's
+    files."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -63,7 +66,8 @@ def refused(work: Callable[[], object]) -> str:
 
 @contextmanager
 def shared_folder() -> Iterator[Path]:
-    """A folder where every user may make files of his own, as /tmp is; pytest's own aren't open to others."""
+    """A folder where every user may make files of his own, as /tmp is; pytest's own aren't open to
+    others."""
     path = Path(tempfile.mkdtemp(prefix="pcn-shared-"))
     path.chmod(0o1777)
     try:

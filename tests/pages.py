@@ -23,12 +23,16 @@ def chromium() -> Iterator[Browser]:
 def load(chromium: Browser, url: str, frames: int, width: int = 1400, dark: bool = False) -> None:
     chromium.open(url, width, dark=dark)
     wait_until(lambda: chromium.ask(COUNT) == str(frames - 1), "all frames")
-    wait_until(lambda: chromium.ask("document.getElementById('time').textContent") != "–", "the first drawing")
+    wait_until(
+        lambda: chromium.ask("document.getElementById('time').textContent") != "–",
+        "the first drawing",
+    )
 
 
 def go(chromium: Browser, frame: int) -> None:
     chromium.ask(
-        f"(s => {{ s.value = {frame}; s.dispatchEvent(new Event('input')); }})(document.getElementById('slider'))"
+        f"(s => {{ s.value = {frame}; s.dispatchEvent(new Event('input')); "
+        f"}})(document.getElementById('slider'))"
     )
     drawn(chromium)
 
@@ -36,7 +40,8 @@ def go(chromium: Browser, frame: int) -> None:
 def drawn(chromium: Browser) -> None:
     """Until what was changed is shown."""
     chromium.ask(
-        "window.drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { window.drawn = true; }))"
+        "window.drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { "
+        "window.drawn = true; }))"
     )
     wait_until(lambda: chromium.ask("window.drawn"), "the drawing")
 
@@ -48,8 +53,16 @@ def command(chromium: Browser, words: str) -> None:
 
 def rows(chromium: Browser, table: str) -> dict[str, dict[str, Any]]:
     """The values of a table as the page has them, by row and field."""
-    cells = "Object.fromEntries([...row.cells].slice(1).map(cell => [cell.dataset.field, cell.dataset.value]))"
-    each = f"[...document.querySelectorAll('#{table} tbody tr')].map(row => [row.dataset.id, {cells}])"
+    cells = (
+        "Object.fromEntries([...row.cells].slice(1).map(cell => [cell.dataset.field, "
+        "cell.dataset.value]))"
+    )
+    each = (
+        f"[...document.querySelectorAll('#{table} tbody tr')].map(row => [row.dataset.id, {cells}])"
+    )
     text = chromium.ask(f"JSON.stringify(Object.fromEntries({each}))")
     found: dict[str, dict[str, Any]] = json.loads(text)
-    return {name: {field: json.loads(value) for field, value in row.items()} for name, row in found.items()}
+    return {
+        name: {field: json.loads(value) for field, value in row.items()}
+        for name, row in found.items()
+    }

@@ -7,7 +7,18 @@ from pathlib import Path
 
 from distributions import PACKAGES
 
-_OTHERS = ("click", "finsy", "grpc", "mininet", "numpy", "p4runtime_sh", "ptf", "rich", "scapy", "distributed")
+_OTHERS = (
+    "click",
+    "finsy",
+    "grpc",
+    "mininet",
+    "numpy",
+    "p4runtime_sh",
+    "ptf",
+    "rich",
+    "scapy",
+    "distributed",
+)
 
 
 def plant(folder: Path) -> None:

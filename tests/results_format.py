@@ -29,7 +29,12 @@ def kinds(found: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def _kind(entity: str) -> str:
-    for kind, pattern in (("FLOW", r"flow \d+"), ("LINK", r".+->.+"), ("PORT", r"[^:]+:\d+"), ("network", "network")):
+    for kind, pattern in (
+        ("FLOW", r"flow \d+"),
+        ("LINK", r".+->.+"),
+        ("PORT", r"[^:]+:\d+"),
+        ("network", "network"),
+    ):
         if re.fullmatch(pattern, entity):
             return kind
     return "GROUP"

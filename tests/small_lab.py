@@ -1,5 +1,5 @@
-"""A small programmed network, for tests of what can be done with one: a folder whose tests use it imports this in its
-conftest.py."""
+"""A small programmed network, for tests of what can be done with one: a folder whose tests use it
+imports this in its conftest.py."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ TOGETHER = "softswitch, both switches in one process"
 
 
 @pytest.fixture(scope="module", params=[*needs.TARGETS, TOGETHER])
-def dcqcn_lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """h0 - s0 - s1 - r0, of each target: s0:1 is h0's, s1:1 r0's, s0:2 and s1:2 the link between."""
+def dcqcn_lab(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Lab]:
+    """h0 - s0 - s1 - r0, of each target: s0:1 is h0's, s1:1 r0's, s0:2 and s1:2 the link
+    between."""
     with Lab(
         dumbbell(pairs=1),
         log_dir=tmp_path_factory.mktemp("logs"),
@@ -39,19 +42,27 @@ StartFlow = Callable[[float], int]
 
 @pytest.fixture
 def start_flow(dcqcn_lab: Lab) -> Iterator[StartFlow]:
-    """Starts flows from h0 to r0 of at most a rate. After the test they end, and nothing is on its way any more."""
+    """Starts flows from h0 to r0 of at most a rate. After the test they end, and nothing is on its
+    way any more."""
     numbers: list[int] = []
 
     def start(rate_bps: float) -> int:
-        numbers.extend(flows.start(dcqcn_lab.topology, dcqcn_lab.agents, "h0", "r0", rate_bps=rate_bps))
+        numbers.extend(
+            flows.start(dcqcn_lab.topology, dcqcn_lab.agents, "h0", "r0", rate_bps=rate_bps)
+        )
         return numbers[-1]
 
     yield start
     flows.stop(dcqcn_lab.agents, numbers)
     sender = dcqcn_lab.agents["h0"]
     stopped_s = sender.stats().now_s
-    wait_until(lambda: sender.stats().now_s > stopped_s + LONGEST_DELAY_S, "what an agent delays, on BMv2")
+    wait_until(
+        lambda: sender.stats().now_s > stopped_s + LONGEST_DELAY_S, "what an agent delays, on BMv2"
+    )
     switches = dcqcn_lab.switches.values()
     wait_until(
-        lambda: not any(sum(switch.read_registers("waiting_packets").values()) for switch in switches), "the drain"
+        lambda: (
+            not any(sum(switch.read_registers("waiting_packets").values()) for switch in switches)
+        ),
+        "the drain",
     )

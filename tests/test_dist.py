@@ -26,32 +26,59 @@ from pcn.softswitch.codegen.build import build_runtime
 pytestmark = pytest.mark.long
 SCHEMES = ("pcn", "timely")
 """With RP and NP in C, and with neither."""
-PROGRAMS = {"manifest", *(find_scheme(name).program + end for name in SCHEMES for end in ("", "_native"))}
+PROGRAMS = {
+    "manifest",
+    *(find_scheme(name).program + end for name in SCHEMES for end in ("", "_native")),
+}
 
 
-NOT_OF_A_RUN = {"docs/figures", "docs/tutorial", "docs/notebook", "p4src/tna", "p4net/commands", "p4net/tcp", "pcn/web"}
+NOT_OF_A_RUN = {
+    "docs/figures",
+    "docs/tutorial",
+    "docs/notebook",
+    "p4src/tna",
+    "p4net/commands",
+    "p4net/tcp",
+    "pcn/web",
+}
 LEFT_OUT = tuple(f"{one}/" for one in ({*STAYS_HERE} - {"docs", "release"}) | NOT_OF_A_RUN)
 
 
 @pytest.fixture(scope="module")
 def commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository with this checkout's files as they are, committed. It lacks what runs here don't need: LEFT_OUT, and
-    programs, each of which takes a second to compile."""
+    """A repository with this checkout's files as they are, committed. It lacks what runs here don't
+    need: LEFT_OUT, and programs, each of which takes a second to compile."""
     folder = tmp_path_factory.mktemp("commit")
     names = (name for name in tracked() if not name.startswith(LEFT_OUT))
     compiled = "p4src/compiled/"
     copy_tracked(
         folder,
-        (name for name in names if not name.startswith(compiled) or Path(name).name.partition(".")[0] in PROGRAMS),
+        (
+            name
+            for name in names
+            if not name.startswith(compiled) or Path(name).name.partition(".")[0] in PROGRAMS
+        ),
     )
     git(folder, "init", "-q")
     git(folder, "add", "-A")
-    git(folder, "-c", "user.name=test", "-c", "user.email=test@localhost", "commit", "-q", "-m", "all")
+    git(
+        folder,
+        "-c",
+        "user.name=test",
+        "-c",
+        "user.email=test@localhost",
+        "commit",
+        "-q",
+        "-m",
+        "all",
+    )
     return folder
 
 
 def git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", *words], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 HERE = platform.machine()
@@ -87,18 +114,28 @@ dist.make(Path(sys.argv[1]))
 """From the source archive's files, if these are the commit's."""
 
 
-def dist(commit: Path, out: Path, given: str | Path, script: str = MAKE, mask: int = 0o022, **more: str) -> list[Path]:
+def dist(
+    commit: Path, out: Path, given: str | Path, script: str = MAKE, mask: int = 0o022, **more: str
+) -> list[Path]:
     """Runs the checkout's release/dist.py in a process."""
-    command, environment = [sys.executable, "-c", script, out, given], {"PYTHONPATH": str(commit), **more}
+    command, environment = (
+        [sys.executable, "-c", script, out, given],
+        {"PYTHONPATH": str(commit), **more},
+    )
     subprocess.run(command, cwd=commit, env={**os.environ, **environment}, umask=mask, check=True)
     return sorted(out.iterdir())
 
 
 @pytest.fixture(scope="module")
 def release(commit: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """With programs, RPs and NPs that the machine's compiler made, with less work than for a release, and this user's
-    libraries, which take longest: that a wheel's sources compile is `test_installed`'s."""
-    libraries = {"libsoftswitch": build_runtime(), "libvirtualnet": engine()._name, "libhosts": library()._name}
+    """With programs, RPs and NPs that the machine's compiler made, with less work than for a
+    release, and this user's libraries, which take longest: that a wheel's sources compile is
+    `test_installed`'s."""
+    libraries = {
+        "libsoftswitch": build_runtime(),
+        "libvirtualnet": engine()._name,
+        "libhosts": library()._name,
+    }
     folder = tmp_path_factory.mktemp("compilers")
     native = warm_compiler.write(folder / "cc", libraries, 'exec cc "$@" -Og')
     compilers = {HERE: str(native), FOREIGN: str(foreign_compiler(folder))}
@@ -106,7 +143,8 @@ def release(commit: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path
 
 
 def foreign_compiler(folder: Path) -> Path:
-    """Writes a compiler whose objects this machine can't load: copies of one that names the other processor."""
+    """Writes a compiler whose objects this machine can't load: copies of one that names the other
+    processor."""
     header = bytearray(Path(library()._name).read_bytes())
     struct.pack_into("=H", header, 18, ELF_MACHINES[FOREIGN])
     (folder / "foreign.so").write_bytes(header)
@@ -134,7 +172,9 @@ def test_dist_builds_equal_bytes_from_an_equal_commit_and_its_source_archive(
 def test_wheels_have_the_manual_page(release: list[Path]) -> None:
     for wheel in release[:-1]:
         with zipfile.ZipFile(wheel) as archive:
-            (name,) = (one for one in archive.namelist() if one.endswith(".data/data/share/man/man1/pcn.1"))
+            (name,) = (
+                one for one in archive.namelist() if one.endswith(".data/data/share/man/man1/pcn.1")
+            )
             assert '.SS "pcn run"' in archive.read(name).decode()
 
 
@@ -144,7 +184,9 @@ def test_source_archive_has_the_commit(commit: Path, release: list[Path]) -> Non
         names = archive.getnames()
     added = ("PKG-INFO", "experiments/run/commit.txt")
     folder = source.name.removesuffix(".tar.gz")
-    assert names == sorted(f"{folder}/{name}" for name in (*git(commit, "ls-files").splitlines(), *added))
+    assert names == sorted(
+        f"{folder}/{name}" for name in (*git(commit, "ls-files").splitlines(), *added)
+    )
 
 
 def test_dist_refuses_a_file_that_is_not_committed(clone: Path, tmp_path: Path) -> None:
@@ -153,7 +195,10 @@ def test_dist_refuses_a_file_that_is_not_committed(clone: Path, tmp_path: Path) 
     done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=False)
     (clone / "note.txt").unlink()
     assert done.returncode == 1
-    assert done.stderr == "dist: note.txt isn't as committed: a release is of a commit, so commit or stash it\n"
+    assert (
+        done.stderr
+        == "dist: note.txt isn't as committed: a release is of a commit, so commit or stash it\n"
+    )
     assert not (tmp_path / "out").exists()
 
 
@@ -201,7 +246,9 @@ def test_wheel_for_another_processor_has_objects_of_the_same_names(release: list
     assert set(foreign.values()) == {ELF_MACHINES[FOREIGN]}
 
 
-def test_zig_compiles_the_objects_of_aarch64_on_any_machine(commit: Path, release: list[Path], tmp_path: Path) -> None:
+def test_zig_compiles_the_objects_of_aarch64_on_any_machine(
+    commit: Path, release: list[Path], tmp_path: Path
+) -> None:
     if not ZIG.exists():
         needs.missing(needs.ZIG)
     made = dist(commit, tmp_path / "out", f"{ZIG} -m ziglang cc", MAKE_WITH_ZIG)
@@ -210,19 +257,30 @@ def test_zig_compiles_the_objects_of_aarch64_on_any_machine(commit: Path, releas
     )
 
 
-def pcn(installed: Path, home: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def pcn(
+    installed: Path, home: Path, *words: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Runs the wheel's `pcn` where there is no program on PATH, thus no compiler."""
     home.mkdir(exist_ok=True)
-    environment = {"PATH": "/nonexistent", "HOME": str(home), "PYTHONPATH": str(installed), **environment}
+    environment = {
+        "PATH": "/nonexistent",
+        "HOME": str(home),
+        "PYTHONPATH": str(installed),
+        **environment,
+    }
     command = [sys.executable, "-m", "pcn", *words]
-    return subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=home, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 RUN = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=1ms", "--out", "mine")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_wheel_with_objects_runs_without_a_compiler(installed: Path, commit: Path, tmp_path: Path, scheme: str) -> None:
+def test_wheel_with_objects_runs_without_a_compiler(
+    installed: Path, commit: Path, tmp_path: Path, scheme: str
+) -> None:
     done = pcn(installed, tmp_path, *RUN, "--scheme", scheme)
     assert done.returncode == 0, done.stderr
     made = json.loads((tmp_path / "mine/summary.json").read_text())["provenance"]
@@ -232,7 +290,10 @@ def test_wheel_with_objects_runs_without_a_compiler(installed: Path, commit: Pat
 
 
 def test_wheel_with_objects_builds_a_damaged_program_again(installed: Path, tmp_path: Path) -> None:
-    before = {path: path.read_bytes() for path in (installed / "pcn/softswitch/cache/shipped").glob("json-*.so")}
+    before = {
+        path: path.read_bytes()
+        for path in (installed / "pcn/softswitch/cache/shipped").glob("json-*.so")
+    }
     for program, content in before.items():
         program.write_bytes(content[:4096])
     try:
@@ -241,22 +302,32 @@ def test_wheel_with_objects_builds_a_damaged_program_again(installed: Path, tmp_
         assert done.stderr.endswith("install gcc or clang, or set CC\n")
         done = pcn(installed, tmp_path, *RUN, PATH=os.environ["PATH"])
         assert done.returncode == 0, done.stderr
-        assert sorted(path.name.partition("-")[0] for path in tmp_path.rglob("*.so")) == ["json", "program"]
+        assert sorted(path.name.partition("-")[0] for path in tmp_path.rglob("*.so")) == [
+            "json",
+            "program",
+        ]
     finally:
         for program, content in before.items():
             program.write_bytes(content)
 
 
-def test_own_compiler_is_used_in_place_of_the_wheels_objects(installed: Path, tmp_path: Path) -> None:
+def test_own_compiler_is_used_in_place_of_the_wheels_objects(
+    installed: Path, tmp_path: Path
+) -> None:
     done = pcn(installed, tmp_path, *RUN, CC="nosuch-cc")
     assert done.returncode == 1
     assert "nosuch-cc" in done.stderr
 
 
 def test_doctor_needs_no_compiler_beside_a_wheels_objects(installed: Path, tmp_path: Path) -> None:
-    script = "import pcn.doctor as d; print(*[(c.name, c.needed, c.present) for c in d.checks()], sep='\\n')"
+    script = (
+        "import pcn.doctor as d; print(*[(c.name, c.needed, c.present) for c in d.checks()], "
+        "sep='\\n')"
+    )
     environment = {"PATH": "/nonexistent", "HOME": str(tmp_path), "PYTHONPATH": str(installed)}
     command = [sys.executable, "-c", script]
-    said = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    ).stdout
     assert "('cc', False, False)" in said
     assert "('C libraries', True, True)" in said

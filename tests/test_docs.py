@@ -1,4 +1,5 @@
-"""Pages for readers: links and paths are right, maps of files complete, lines of at most 120 characters."""
+"""Pages for readers: links and paths are right, maps of files complete, lines of at most 120
+characters."""
 
 from __future__ import annotations
 
@@ -11,7 +12,12 @@ from distributions import PACKAGES
 from pcn.experiments.results.documents import anchor
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [*ROOT.glob("*.md"), ROOT / "softswitch/README.md", ROOT / "judges/README.md", *(ROOT / "docs").rglob("*.md")]
+PAGES = [
+    *ROOT.glob("*.md"),
+    ROOT / "softswitch/README.md",
+    ROOT / "judges/README.md",
+    *(ROOT / "docs").rglob("*.md"),
+]
 FOLDERS = (*PACKAGES, "pcn", "p4src", "docs", "tests", "judges", "ptf-tests", "examples")
 GENERATED = ROOT / "docs/results.md"
 
@@ -40,21 +46,30 @@ def test_links_go_somewhere(page: Path) -> None:
 
 def test_lines_are_short(page: Path) -> None:
     if page != GENERATED:
-        long = [line for line in page.read_text().splitlines() if len(line) > 120 and not line.startswith(("|", "  |"))]
+        long = [
+            line
+            for line in page.read_text().splitlines()
+            if len(line) > 120 and not line.startswith(("|", "  |"))
+        ]
         assert not long, long
 
 
 def test_files_that_it_names_are_there(page: Path) -> None:
-    """Of full paths: X, PAPER, NAME and the like stand for names; the notebook may name files that are gone."""
+    """Of full paths: X, PAPER, NAME and the like stand for names; the notebook may name files that
+    are gone."""
     if page.parent.name != "notebook":
         for name in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w/.-]+\.\w+)`", page.read_text()):
             assert re.search(r"\b[A-Z]+\b", name) or (ROOT / name).exists(), name
 
 
-@pytest.mark.parametrize(("page_name", "folder"), [("switch", "softswitch"), ("virtualnet", "virtualnet")])
+@pytest.mark.parametrize(
+    ("page_name", "folder"), [("switch", "softswitch"), ("virtualnet", "virtualnet")]
+)
 def test_maps_have_every_file(page_name: str, folder: str) -> None:
     text = (ROOT / f"docs/{page_name}.md").read_text()
     inside = text[text.index("## Inside") :].split("\n## ")[0]
-    files = {path.name for path in (ROOT / folder / "csrc").glob("**/*.c") if "tools" not in path.parts}
+    files = {
+        path.name for path in (ROOT / folder / "csrc").glob("**/*.c") if "tools" not in path.parts
+    }
     assert files
     assert files <= set(re.findall(r"\w+\.c\b", inside))

@@ -1,4 +1,5 @@
-"""The base and its extras: which module may import what, and that what an extra brings is imported late."""
+"""The base and its extras: which module may import what, and that what an extra brings is imported
+late."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ WITH_AN_EXTRA = {
     "pcn.web.show": "web",
     "pcn.topologies.tree_yaml": "yaml",
 }
-"""Modules that can't be imported without an extra. Others import them in the function that uses them."""
+"""Modules that can't be imported without an extra. Others import them in the function that uses
+them."""
 WITHOUT_EXTRAS = """
 import importlib, json, pkgutil, sys
 from pcn.topologies import extras
@@ -75,7 +77,9 @@ def test_every_import_is_of_the_base_or_of_an_extra() -> None:
     known |= {module for extra in ("", *extras.MODULES) for module in brought()[extra]}
     files = [path for package in OWN for path in (ROOT / package).rglob("*.py")]
     assert len(files) > 200
-    unknown = {str(path.relative_to(ROOT)): found for path in files if (found := _imported(path) - known)}
+    unknown = {
+        str(path.relative_to(ROOT)): found for path in files if (found := _imported(path) - known)
+    }
     assert unknown == {}
 
 
@@ -111,5 +115,7 @@ def test_lists_of_experiments_load_no_p4runtime() -> None:
         "import sys, pcn.experiments.runner, pcn.experiments.papers\n"
         "print(*{'finsy', 'grpc', 'matplotlib'} & {*sys.modules})"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []

@@ -1,7 +1,8 @@
 """The wheel: what is in it, and that it runs without the checkout.
 
-In separate environments, which have this one's dependencies by links and are fresh otherwise: all of them, or the
-base and some extras. What `pcn` compiles there is in this user's cache, if the wheel's C sources are the checkout's.
+In separate environments, which have this one's dependencies by links and are fresh otherwise: all
+of them, or the base and some extras. What `pcn` compiles there is in this user's cache, if the
+wheel's C sources are the checkout's.
 """
 
 from __future__ import annotations
@@ -31,7 +32,18 @@ from pcn.topologies import extras
 pytestmark = pytest.mark.long
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-STAYS_HERE = (".ci", ".github", "bench", "tests", "judges", "ptf-tests", "examples", "docs", "lint", "release")
+STAYS_HERE = (
+    ".ci",
+    ".github",
+    "bench",
+    "tests",
+    "judges",
+    "ptf-tests",
+    "examples",
+    "docs",
+    "lint",
+    "release",
+)
 """Folders that aren't read at run time, except the pages of docs/: reports quote these."""
 
 
@@ -56,8 +68,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """From a copy, as a build leaves its own folders; by what pip calls for one."""
     folder = tmp_path_factory.mktemp("wheel")
     copy_tracked(folder / "clone", tracked())
-    command = ["-c", "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])", str(folder)]
-    subprocess.run([sys.executable, *command], cwd=folder / "clone", stdout=subprocess.DEVNULL, check=True)
+    command = [
+        "-c",
+        "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])",
+        str(folder),
+    ]
+    subprocess.run(
+        [sys.executable, *command], cwd=folder / "clone", stdout=subprocess.DEVNULL, check=True
+    )
     (found,) = folder.glob("*.whl")
     return found
 
@@ -108,7 +126,9 @@ class Environment:
         environment |= {"HOME": str(self.home), "MPLCONFIGDIR": matplotlib.get_cachedir()}
         environment["XDG_CACHE_HOME"] = str(cache_dir().parent)
         command = [str(self.folder / "bin" / program), *arguments]
-        return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, cwd=cwd, env=environment, capture_output=True, text=True, check=False
+        )
 
 
 Make = Callable[..., Environment]
@@ -116,8 +136,8 @@ Make = Callable[..., Environment]
 
 @pytest.fixture(scope="module")
 def made(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
-    """Makes an environment with the base and these extras. pip installs the wheel once: the others have the first one's
-    files by links, as they have the dependencies."""
+    """Makes an environment with the base and these extras. pip installs the wheel once: the others
+    have the first one's files by links, as they have the dependencies."""
     home = tmp_path_factory.mktemp("home")
 
     def fresh(distributions: Iterable[str]) -> Environment:
@@ -132,8 +152,18 @@ def made(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
 
     first = fresh(closure(tuple(extras.MODULES)))
     theirs = set(first.site_packages.iterdir())
-    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python", f"{first.folder}/bin/python"]
-    subprocess.run([*pip, "install", "--no-deps", "--no-index", "--no-compile", str(wheel)], check=True)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "-q",
+        "--disable-pip-version-check",
+        "--python",
+        f"{first.folder}/bin/python",
+    ]
+    subprocess.run(
+        [*pip, "install", "--no-deps", "--no-index", "--no-compile", str(wheel)], check=True
+    )
 
     @cache
     def make(*chosen: str) -> Environment:
@@ -144,7 +174,9 @@ def made(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
             (environment.site_packages / path.name).symlink_to(path)
         for script in ("pcn", "softswitch"):
             text = (first.folder / "bin" / script).read_text()
-            (environment.folder / "bin" / script).write_text(text.replace(str(first.folder), str(environment.folder)))
+            (environment.folder / "bin" / script).write_text(
+                text.replace(str(first.folder), str(environment.folder))
+            )
             (environment.folder / "bin" / script).chmod(0o755)
         return environment
 
@@ -182,13 +214,19 @@ def test_it_has_every_file_but_those_for_work_on_the_project(wheel: Path) -> Non
 
 
 def test_what_is_imported_is_the_wheels(installed: Environment) -> None:
-    script = "import importlib, sys; [print(importlib.import_module(name).__file__) for name in sys.argv[1:]]"
-    found = installed.python("-c", script, "pcn", *(f"pcn.{name}" for name in PACKAGES)).splitlines()
+    script = (
+        "import importlib, sys; [print(importlib.import_module(name).__file__) for name in "
+        "sys.argv[1:]]"
+    )
+    found = installed.python(
+        "-c", script, "pcn", *(f"pcn.{name}" for name in PACKAGES)
+    ).splitlines()
     assert found == [str(installed.package / name / "__init__.py") for name in ("", *PACKAGES)]
 
 
 def test_project_with_packages_of_such_names_runs_an_experiment(installed: Environment) -> None:
-    """Its folder comes first on Python's path, and has packages that are called as our folders are."""
+    """Its folder comes first on Python's path, and has packages that are called as our folders
+    are."""
     project = installed.here / "project"
     for name in (*PACKAGES, "docs", "p4src"):
         (project / name).mkdir(parents=True)
@@ -200,12 +238,18 @@ def test_project_with_packages_of_such_names_runs_an_experiment(installed: Envir
         "print(experiments.WHOSE, hosts.WHOSE, p4net.WHOSE, sep='; ')\n"
     )
     output = installed.python_in(project, "main.py")
-    assert output.splitlines()[-1] == "the project: experiments; the project: hosts; the project: p4net"
+    assert (
+        output.splitlines()[-1]
+        == "the project: experiments; the project: hosts; the project: p4net"
+    )
     assert [*(project / "results").rglob("summary.json")]
 
 
 def doctor(installed: Environment) -> dict[str, dict[str, object]]:
-    script = "import json, dataclasses, pcn.doctor as d; print(json.dumps([dataclasses.asdict(c) for c in d.checks()]))"
+    script = (
+        "import json, dataclasses, pcn.doctor as d; print(json.dumps([dataclasses.asdict(c) for c "
+        "in d.checks()]))"
+    )
     return {check["name"]: check for check in json.loads(installed.python("-c", script))}
 
 
@@ -252,14 +296,31 @@ def files(environment: Environment, folder: str) -> set[str]:
 def test_base_runs_and_reports(made: Make) -> None:
     base = made()
     out = base.all_of_pcn(*RUN, "--pictures", "--out", "run")
-    assert "results have no PNG and SVG and no Parquet files here: pip install 'pcn-lab[figures,parquet]' adds" in out
+    assert (
+        "results have no PNG and SVG and no Parquet files here: pip install "
+        "'pcn-lab[figures,parquet]' adds"
+    ) in out
     assert "Report: run/report.html" in out
     assert files(base, "run") == {"summary.json", "topology.json", "report.html"}
-    assert json.loads((base.here / "run/summary.json").read_text())["provenance"]["commit"] == "unknown"
+    assert (
+        json.loads((base.here / "run/summary.json").read_text())["provenance"]["commit"]
+        == "unknown"
+    )
     page = (base.here / "run/report.html").read_text()
     assert "series.parquet" not in page
     assert "Appendix A notifies all flows at once" in page  # docs/choices.md
-    base.pcn("sweep", "dumbbell", "--seeds", "1:2", "--jobs", "1", "--set", "duration=1ms", "--out", "sweep")
+    base.pcn(
+        "sweep",
+        "dumbbell",
+        "--seeds",
+        "1:2",
+        "--jobs",
+        "1",
+        "--set",
+        "duration=1ms",
+        "--out",
+        "sweep",
+    )
     assert files(base, "sweep") == {"done.jsonl", "means.csv"}
 
 
@@ -279,7 +340,7 @@ with subprocess.Popen([*command, "--grpc-server-addr", sys.argv[1]], stderr=subp
             print(*ProtoReflectionDescriptorDatabase(channel).get_services())
     finally:
         switch.terminate()
-"""
+"""  # noqa: E501
 
 
 def test_base_serves_p4runtime_and_reflection(made: Make) -> None:
@@ -290,17 +351,34 @@ def test_base_serves_p4runtime_and_reflection(made: Make) -> None:
 @pytest.mark.parametrize(
     ("extra", "line"),
     [
-        ("cluster", ("sweep", "dumbbell", "--set", "duration=1ms", "--scheduler", "tcp://127.0.0.1:1", "--out", "no")),
+        (
+            "cluster",
+            (
+                "sweep",
+                "dumbbell",
+                "--set",
+                "duration=1ms",
+                "--scheduler",
+                "tcp://127.0.0.1:1",
+                "--out",
+                "no",
+            ),
+        ),
         ("figures", ("figure", "fig10")),
         ("yaml", ("deploy", "--ports", "ports.yaml", "--check")),
         pytest.param("live", ("up", "dumbbell"), marks=pytest.mark.root),
     ],
 )
-def test_command_names_the_extra_that_it_lacks(made: Make, extra: str, line: tuple[str, ...]) -> None:
+def test_command_names_the_extra_that_it_lacks(
+    made: Make, extra: str, line: tuple[str, ...]
+) -> None:
     base = made()
     (base.here / "ports.yaml").touch()
     said = base.refusal(*line)
-    assert said == f"pcn: {extras.MODULES[extra]} is missing: pip install 'pcn-lab[{extra}]' installs it"
+    assert (
+        said
+        == f"pcn: {extras.MODULES[extra]} is missing: pip install 'pcn-lab[{extra}]' installs it"
+    )
     assert not (base.here / "no").exists()
 
 
@@ -322,7 +400,9 @@ def test_bmv2_extra_reads_the_interface_file(made: Make) -> None:
 
 def test_figures_extra_draws(made: Make) -> None:
     figures = made("figures")
-    assert "pip install 'pcn-lab[parquet]' adds" in figures.all_of_pcn(*RUN, "--pictures", "--out", "run")
+    assert "pip install 'pcn-lab[parquet]' adds" in figures.all_of_pcn(
+        *RUN, "--pictures", "--out", "run"
+    )
     assert {"queue.png", "queue.svg"} <= files(figures, "run")
 
 
@@ -344,7 +424,9 @@ def test_cluster_extra_loads_dask(made: Make) -> None:
     for name in ("ca", "cert", "key"):
         (cluster.here / name).touch()
         tls += [f"--tls-{name}", name]
-    said = cluster.refusal("sweep", "dumbbell", "--set", "duration=1ms", "--scheduler", "tls://127.0.0.1:1", *tls)
+    said = cluster.refusal(
+        "sweep", "dumbbell", "--set", "duration=1ms", "--scheduler", "tls://127.0.0.1:1", *tls
+    )
     assert said.startswith("pcn: --tls-ca ca, --tls-cert cert, --tls-key key: ")
 
 
@@ -369,10 +451,17 @@ Found 1 error in 1 file (checked 1 source file)
 """
 
 
-def test_mypy_checks_a_user_s_program_against_the_package(installed: Environment, tmp_path: Path) -> None:
+def test_mypy_checks_a_user_s_program_against_the_package(
+    installed: Environment, tmp_path: Path
+) -> None:
     (tmp_path / "user.py").write_text(USER)
     command = [sys.executable, "-m", "mypy", "--strict", "--no-color-output", "user.py"]
-    command += ["--python-executable", str(installed.folder / "bin/python"), "--cache-dir", str(tmp_path / "cache")]
+    command += [
+        "--python-executable",
+        str(installed.folder / "bin/python"),
+        "--cache-dir",
+        str(tmp_path / "cache"),
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == (CHECKED, "")
 

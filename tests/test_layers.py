@@ -1,5 +1,5 @@
-"""Which package may import which, and of the switch what; which room of `experiments` which other ones. Arrows run down
-only, as CONTRIBUTING.md draws them."""
+"""Which package may import which, and of the switch what; which room of `experiments` which other
+ones. Arrows run down only, as CONTRIBUTING.md draws them."""
 
 from __future__ import annotations
 
@@ -61,12 +61,18 @@ def rows() -> dict[str, int]:
 
 def sources() -> list[Path]:
     """All Python and C of the packages."""
-    return [path for package in rows() for path in (ROOT / package).rglob("*.*") if path.suffix in (".py", ".c", ".h")]
+    return [
+        path
+        for package in rows()
+        for path in (ROOT / package).rglob("*.*")
+        if path.suffix in (".py", ".c", ".h")
+    ]
 
 
 @cache
 def names(text: str) -> frozenset[str]:
-    """All that a module imports, anywhere in it: modules, and names of modules that may be modules."""
+    """All that a module imports, anywhere in it: modules, and names of modules that may be
+    modules."""
     found = set[str]()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
@@ -77,7 +83,8 @@ def names(text: str) -> frozenset[str]:
 
 
 def _in_the_tree(name: str) -> str:
-    """A module of `pcn` by the folder that it lies in: `pcn.hosts.wire` is hosts.wire, `pcn.cli` is pcn.cli."""
+    """A module of `pcn` by the folder that it lies in: `pcn.hosts.wire` is hosts.wire, `pcn.cli` is
+    pcn.cli."""
     inner = name.removeprefix("pcn.")
     return inner if inner.partition(".")[0] in rows() else name
 
@@ -96,14 +103,17 @@ def room_arrows(package: str) -> dict[str, set[str]]:
             continue
         found.setdefault(room, set())
         inside = (
-            name.removeprefix(f"{package}.") for name in names(path.read_text()) if name.startswith(f"{package}.")
+            name.removeprefix(f"{package}.")
+            for name in names(path.read_text())
+            if name.startswith(f"{package}.")
         )
         found[room] |= {other.partition(".")[0] for other in inside} - {room}
     return found
 
 
 def included(path: Path, owners: dict[str, set[str]]) -> Iterator[str]:
-    """The packages whose headers a C file includes; one in its folder goes first, as for a compiler."""
+    """The packages whose headers a C file includes; one in its folder goes first, as for a
+    compiler."""
     for name in _INCLUDE.findall(path.read_text()):
         if not (path.parent / name).is_file():
             yield from owners.get(name, ())
@@ -114,12 +124,16 @@ def arrows() -> dict[str, set[str]]:
     rank, owners, all_sources = rows(), dict[str, set[str]](), sources()
     for path in all_sources:
         package, *parts = path.relative_to(ROOT).parts
-        for first in range(len(parts) if path.suffix == ".h" else 0):  # as it may be named from any folder
+        # as it may be named from any folder
+        for first in range(len(parts) if path.suffix == ".h" else 0):
             owners.setdefault("/".join(parts[first:]), set()).add(package)
     found: dict[str, set[str]] = {}
     for path in all_sources:
         name, own = path.relative_to(ROOT).as_posix(), path.relative_to(ROOT).parts[0]
-        known = set(tops(path.read_text()) if path.suffix == ".py" else included(path, owners)) & rank.keys()
+        known = (
+            set(tops(path.read_text()) if path.suffix == ".py" else included(path, owners))
+            & rank.keys()
+        )
         if up := {package for package in known if package != own and rank[package] >= rank[own]}:
             found[name] = up
     return found
@@ -130,14 +144,19 @@ def test_packages_import_from_below_alone() -> None:
 
 
 def of_the_switch(path: Path) -> Iterator[str]:
-    """What a file of another package uses of softswitch: modules (with a name of theirs behind) and headers."""
+    """What a file of another package uses of softswitch: modules (with a name of theirs behind) and
+    headers."""
     if path.suffix == ".py":
         inside = "softswitch."
-        yield from (name.removeprefix(inside) for name in names(path.read_text()) if name.startswith(inside))
+        yield from (
+            name.removeprefix(inside) for name in names(path.read_text()) if name.startswith(inside)
+        )
         return
     own = (path.parent, ROOT / path.relative_to(ROOT).parts[0] / "csrc")
     for name in _INCLUDE.findall(path.read_text()):
-        if (ROOT / "softswitch/csrc" / name).is_file() and not any((folder / name).is_file() for folder in own):
+        if (ROOT / "softswitch/csrc" / name).is_file() and not any(
+            (folder / name).is_file() for folder in own
+        ):
             yield name
 
 
@@ -146,7 +165,9 @@ def test_switch_declares_what_others_use_of_it() -> None:
     for path in (path for path in sources() if path.relative_to(ROOT).parts[0] != "softswitch"):
         for name in of_the_switch(path):
             undeclared = f"{path.relative_to(ROOT)}: {name}"
-            used.add(next((one for one in declared if f"{name}.".startswith(f"{one}.")), undeclared))
+            used.add(
+                next((one for one in declared if f"{name}.".startswith(f"{one}.")), undeclared)
+            )
     assert used == set(declared)
 
 
@@ -155,12 +176,19 @@ def test_rooms_of_package_import_as_in_the_table(package: str) -> None:
     table = {room: set(others.split()) for room, others in ROOMS[package].items()}
     assert room_arrows(package) == table
     rooms = list(table)
-    assert all(rooms.index(other) < rooms.index(room) for room, others in table.items() for other in others)
+    assert all(
+        rooms.index(other) < rooms.index(room) for room, others in table.items() for other in others
+    )
 
 
 @pytest.mark.parametrize(
     "text",
-    ["import pcn.cli", "from pcn import cli", "def f():\n    from pcn.cli import run", "if x:\n    import os, pcn"],
+    [
+        "import pcn.cli",
+        "from pcn import cli",
+        "def f():\n    from pcn.cli import run",
+        "if x:\n    import os, pcn",
+    ],
 )
 def test_imports_are_found_wherever_they_are(text: str) -> None:
     assert "pcn" in set(tops(text))
@@ -173,11 +201,18 @@ def test_every_package_has_a_row() -> None:
 
 
 def test_packages_are_imported_as_of_pcn() -> None:
-    """By another name a module would be loaded twice. (ruff's TID251 takes relative imports for such.)"""
-    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    """By another name a module would be loaded twice. (ruff's TID251 takes relative imports for
+    such.)"""
+    listed = subprocess.run(
+        ["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     paths = [path for path in map(ROOT.joinpath, listed.splitlines()) if path.is_file()]
     assert len(paths) > 900
-    pattern = re.compile(rf"^\s*(?:from|import) (?:{'|'.join(rows().keys() - {'pcn'})})[. ]", re.MULTILINE)
+    pattern = re.compile(
+        rf"^\s*(?:from|import) (?:{'|'.join(rows().keys() - {'pcn'})})[. ]", re.MULTILINE
+    )
     assert {
-        str(path.relative_to(ROOT)): match[0] for path in paths if (match := pattern.search(path.read_text()))
+        str(path.relative_to(ROOT)): match[0]
+        for path in paths
+        if (match := pattern.search(path.read_text()))
     } == {}

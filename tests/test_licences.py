@@ -24,7 +24,7 @@ for name in sys.argv[1:]:
             importlib.import_module(module.name)
 loaded = sorted({name.partition(".")[0] for name in sys.modules})
 print(json.dumps({name: owners.get(name, []) for name in loaded}))
-"""
+"""  # noqa: E501
 
 
 def test_product_loads_nothing_that_only_tests_need() -> None:
@@ -41,6 +41,14 @@ def test_product_loads_nothing_that_only_tests_need() -> None:
 
 def test_page_lists_licences_of_all_that_is_installed() -> None:
     page = (ROOT / "docs/choices.md").read_text()
-    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", page[page.index("| licence |") :].split("\n\n")[0], re.MULTILINE)
-    listed = {canonical(name) for _, cell in rows for name in re.findall(r"[\w.-]+", re.sub(r"\(.*?\)", "", cell))}
+    rows = re.findall(
+        r"^\| ([^|]+) \| ([^|]+) \|$",
+        page[page.index("| licence |") :].split("\n\n")[0],
+        re.MULTILINE,
+    )
+    listed = {
+        canonical(name)
+        for _, cell in rows
+        for name in re.findall(r"[\w.-]+", re.sub(r"\(.*?\)", "", cell))
+    }
     assert closure(extras.MODULES) <= listed

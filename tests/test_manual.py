@@ -39,7 +39,10 @@ def test_page_has_each_command_with_its_options_and_examples(page: str) -> None:
         text = sections[context.command_path].replace("\\-", "-")
         for param in context.command.get_params(context):
             if isinstance(param, click.Option) and not param.hidden:
-                assert all(re.search(rf"^\.B .*{re.escape(name)}\b", text, re.MULTILINE) for name in param.opts)
+                assert all(
+                    re.search(rf"^\.B .*{re.escape(name)}\b", text, re.MULTILINE)
+                    for name in param.opts
+                )
         for line in (context.command.help or "").partition("Examples:\n")[2].splitlines():
             assert line.strip() in text
     assert "dumbbell" in sections["pcn run"].partition("Scenarios")[2]
@@ -47,7 +50,9 @@ def test_page_has_each_command_with_its_options_and_examples(page: str) -> None:
 
 def test_groff_finds_no_fault_in_the_page(page: str) -> None:
     groff = needs.program("groff", GROFF)
-    done = subprocess.run([groff, "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [groff, "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True, check=True
+    )
     assert done.stderr == ""
     assert "Exit code 3 where a check isn't met" in " ".join(done.stdout.split())
 

@@ -26,7 +26,13 @@ def test_names_counts_what_is_bound(tmp_path: Path) -> None:
     path.write_text(TEXT)
     total, vague, which = names.share([path])
     assert (total, vague, set(which)) == (12, len(VAGUE), VAGUE)
-    assert {name for name, _ in names.names(ast.parse(TEXT))} == {*VAGUE, "port", "flow", "file", "Told"}
+    assert {name for name, _ in names.names(ast.parse(TEXT))} == {
+        *VAGUE,
+        "port",
+        "flow",
+        "file",
+        "Told",
+    }
 
 
 def test_names_prints_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,7 +42,9 @@ def test_names_prints_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == f"{path}:2: found\n"
 
 
-def test_names_fails_above_its_limit(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_fails_above_its_limit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert names.main([]) == 0
     monkeypatch.setattr(names, "LIMIT", 0.0)
     assert names.main([]) == 1

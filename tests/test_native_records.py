@@ -1,4 +1,5 @@
-"""Structures that Python and C share have one layout: where they differ, C writes beyond Python's memory."""
+"""Structures that Python and C share have one layout: where they differ, C writes beyond Python's
+memory."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def structures(module: ModuleType) -> list[type[ctypes.Structure]]:
     return [
         var
         for var in vars(module).values()
-        if isinstance(var, type) and issubclass(var, ctypes.Structure) and var.__module__ == module.__name__
+        if isinstance(var, type)
+        and issubclass(var, ctypes.Structure)
+        and var.__module__ == module.__name__
     ]
 
 
@@ -42,13 +45,19 @@ def test_structures_have_the_layout_of_c(module: ModuleType, tmp_path: Path) -> 
         places = {field[0]: getattr(one, field[0]) for field in one._fields_}
         lines.append(f'_Static_assert(sizeof({name}) == {ctypes.sizeof(one)}, "{name}");')
         lines += [
-            f'_Static_assert(__builtin_offsetof({name}, {field}) == {place.offset}, "{name}.{field}");'
+            (
+                f"_Static_assert(__builtin_offsetof({name}, {field}) == {place.offset}, "
+                f'"{name}.{field}");'
+            )
             for field, place in places.items()
         ]
     source = tmp_path / "records.c"
     source.write_text("\n".join(lines) + "\n")
     folders = [f"-I{ROOT / folder / 'csrc'}" for folder in ("softswitch", "hosts", "virtualnet")]
     done = subprocess.run(
-        [*compiler(), "-fsyntax-only", *folders, str(source)], capture_output=True, text=True, check=False
+        [*compiler(), "-fsyntax-only", *folders, str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr

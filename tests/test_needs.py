@@ -1,4 +1,5 @@
-"""Skipped tests are named at the end, with the command that runs them: so every skip goes through `needs`."""
+"""Skipped tests are named at the end, with the command that runs them: so every skip goes through
+`needs`."""
 
 from __future__ import annotations
 
@@ -15,9 +16,15 @@ pytest_plugins = ["pytester"]
 
 
 def test_every_skip_names_the_command_that_runs_the_test() -> None:
-    paths = (path for folder in ("tests", "judges", "examples") for path in (ROOT / folder).rglob("*.py"))
+    paths = (
+        path for folder in ("tests", "judges", "examples") for path in (ROOT / folder).rglob("*.py")
+    )
     others = [path for path in paths if path.name not in ("needs.py", Path(__file__).name)]
-    said = [path for path in others if re.search(r"\b(skip|skipif|importorskip|xfail)\(", path.read_text())]
+    said = [
+        path
+        for path in others
+        if re.search(r"\b(skip|skipif|importorskip|xfail)\(", path.read_text())
+    ]
     assert said == []
 
 
@@ -30,10 +37,20 @@ def test_lack_of_a_debian_package_fails_and_of_others_skips() -> None:
 
 def test_nothing_depends_on_ci() -> None:
     """A newcomer's run is CI's."""
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    paths = [path for path in map(ROOT.joinpath, listed.splitlines()) if path.suffix in (".py", ".sh", ".ini", "")]
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    paths = [
+        path
+        for path in map(ROOT.joinpath, listed.splitlines())
+        if path.suffix in (".py", ".sh", ".ini", "")
+    ]
     pattern = re.compile(r"""environ.{0,8}["']CI["']|\$\{?CI\b|export CI\b""")
-    texts = {path: path.read_text(errors="replace") for path in paths if path.is_file() and path != Path(__file__)}
+    texts = {
+        path: path.read_text(errors="replace")
+        for path in paths
+        if path.is_file() and path != Path(__file__)
+    }
     assert [str(path) for path, text in texts.items() if pattern.search(text)] == []
 
 

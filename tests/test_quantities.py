@@ -1,4 +1,5 @@
-"""Numbers with a unit: one reader for the command line, for schemes, topologies, switches and files."""
+"""Numbers with a unit: one reader for the command line, for schemes, topologies, switches and
+files."""
 
 from __future__ import annotations
 
@@ -108,13 +109,17 @@ def test_quantity_raises_only_value_error(kind: Kind, text: str) -> None:
 
 
 def _of_scheme(scheme: str, field: str) -> Callable[[str], float]:
-    return lambda text: float(getattr(find_scheme(scheme).configure({field: text}).parameters, field))
+    return lambda text: float(
+        getattr(find_scheme(scheme).configure({field: text}).parameters, field)
+    )
 
 
 def _of_yaml(field: str, sample: str) -> Callable[[str], float]:
     def read(text: str) -> float:
         path = Path("ports.yaml")
-        path.write_text(lab_file.SAMPLE.read_text().replace(f"{field}: {sample}", f"{field}: {text}"))
+        path.write_text(
+            lab_file.SAMPLE.read_text().replace(f"{field}: {sample}", f"{field}: {text}")
+        )
         return float(getattr(lab_file.read(path).tcd, field))
 
     return read
@@ -163,7 +168,10 @@ def _of_yaml(field: str, sample: str) -> Callable[[str], float]:
     ],
 )
 def test_all_readers_agree(
-    text: str, readers: list[Callable[[str], float]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str,
+    readers: list[Callable[[str], float]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     values = [reader(text) for reader in readers]
@@ -179,7 +187,10 @@ def test_all_readers_agree(
 
 
 def test_kind_of_follows_the_name_s_ending() -> None:
-    assert [kind_of(name) for name in ("rate_bps", "rtt_s", "xoff_bytes", "pairs")] == [*UNIT, "number"]
+    assert [kind_of(name) for name in ("rate_bps", "rtt_s", "xoff_bytes", "pairs")] == [
+        *UNIT,
+        "number",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""What others take: the action for PTF, the container, CI's workflow, hooks; each names what this project has."""
+"""What others take: the action for PTF, the container, CI's workflow, hooks; each names what this
+project has."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def act(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
     """Runs what action.yml runs, in a folder."""
     environment = {**os.environ, "PATH": PATHS}
     command = ["bash", str(ACTION), *map(str, words)]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 def links() -> str:
@@ -73,7 +76,12 @@ def test_action_gives_its_script_all_inputs() -> None:
     assert "ptf-tests/action.sh" in steps[-1]["run"]
     # As arguments of a shell's own variables: an input is no part of the script.
     assert not any("${{" in step.get("run", "") for step in steps)
-    installs = [line for step in steps for line in step.get("run", "").splitlines() if '"${install[@]}"' in line]
+    installs = [
+        line
+        for step in steps
+        for line in step.get("run", "").splitlines()
+        if '"${install[@]}"' in line
+    ]
     assert len(installs) == 3
     assert all("--require-hashes" in line or "--no-deps" in line for line in installs)
     assert set(action["outputs"]["logs"]["value"].split()) & {"steps.logs.outputs.folder"}
@@ -90,12 +98,15 @@ def test_action_keeps_logs_in_its_output(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.root
-def test_action_leaves_out_proxies_that_its_namespace_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_action_leaves_out_proxies_that_its_namespace_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """gRPC would go by them, also to the switch."""
     monkeypatch.delenv("no_grpc_proxy", raising=False)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
     (tmp_path / "stub.py").write_text(
-        "import grpc\nfrom ptf.base_tests import BaseTest\n\n\nclass Reached(BaseTest):\n    def runTest(self):\n"
+        "import grpc\nfrom ptf.base_tests import BaseTest\n\n\nclass Reached(BaseTest):\n    def "
+        "runTest(self):\n"
         "        channel = grpc.insecure_channel('127.0.0.1:9559')\n"
         "        grpc.channel_ready_future(channel).result(timeout=60)\n"
     )
@@ -109,7 +120,9 @@ def test_actions_of_others_are_named_by_their_commits(name: str) -> None:
     used = re.findall(r"uses: (\S+)(.*)", (ROOT / name).read_text())
     assert used
     for action, comment in used:
-        assert action == "./" or re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action + comment), action
+        assert action == "./" or re.fullmatch(
+            r"actions/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action + comment
+        ), action
 
 
 def test_workflow_runs_readme_s_commands_on_every_supported_python() -> None:
@@ -134,7 +147,10 @@ def test_container_is_built_of_locked_packages_and_has_no_sources() -> None:
     assert all("--require-hashes" in line or "--no-index" in line for line in installs), installs
     assert "COPY . /src" in build
     assert re.findall(r"^COPY (.*)$", final, re.M) == ["--from=build /opt/pcn /opt/pcn"]
-    base, user = re.findall(r"^ARG PYTHON=python:(\d\.\d+)-", text, re.M), re.findall(r"^USER (\d+)$", final, re.M)
+    base, user = (
+        re.findall(r"^ARG PYTHON=python:(\d\.\d+)-", text, re.M),
+        re.findall(r"^USER (\d+)$", final, re.M),
+    )
     assert f'"Programming Language :: Python :: {base[0]}"' in (ROOT / "pyproject.toml").read_text()
     assert int(user[0]) > 0
     makefile = (ROOT / "Makefile").read_text()
@@ -143,7 +159,8 @@ def test_container_is_built_of_locked_packages_and_has_no_sources() -> None:
 
 
 def test_container_takes_no_history_and_no_environment() -> None:
-    """Docker and Podman both read this file; Docker reads no .containerignore, which Podman prefers."""
+    """Docker and Podman both read this file; Docker reads no .containerignore, which Podman
+    prefers."""
     assert not (ROOT / ".containerignore").exists()
     assert {".git", ".venv", "results"} <= set((ROOT / ".dockerignore").read_text().split())
 

@@ -1,4 +1,5 @@
-"""What `make setup` and the Makefile install by pip: hashes for all of it, tools that build sources included."""
+"""What `make setup` and the Makefile install by pip: hashes for all of it, tools that build sources
+included."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ def installs() -> list[str]:
     """Each command that installs, with what `install` stands for."""
     (install,) = re.findall(r"^install=\((.*)\)$", SETUP, re.MULTILINE)
     lines = [
-        line.replace('"${install[@]}"', install) for line in SETUP.splitlines() if line.startswith('"${install[@]}"')
+        line.replace('"${install[@]}"', install)
+        for line in SETUP.splitlines()
+        if line.startswith('"${install[@]}"')
     ]
     return [*lines, *re.findall(r"\S*pip -q install .*", MAKEFILE)]
 
@@ -29,7 +32,9 @@ def test_setup_builds_sources_by_locked_tools_alone() -> None:
     for line in found:
         assert re.search("--no-build-isolation|--only-binary :all:", line), line
         assert re.search("--require-hashes|--no-deps", line), line
-    others = [line for line in (SETUP + MAKEFILE).splitlines() if re.search(r"pip.* install\b", line)]
+    others = [
+        line for line in (SETUP + MAKEFILE).splitlines() if re.search(r"pip.* install\b", line)
+    ]
     assert len(others) == 2, "the others' start, and tools.lock's"
 
 
@@ -48,18 +53,23 @@ def test_setup_takes_setuptools_from_the_lock_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["requirements.lock", "lowest.lock", "tools.lock", "release/image.lock", "release/action.lock"]
+    "name",
+    ["requirements.lock", "lowest.lock", "tools.lock", "release/image.lock", "release/action.lock"],
 )
 def test_lock_has_hashes_of_everything(name: str) -> None:
     entries = re.split(r"\n(?=\S)", (ROOT / name).read_text().strip())
     assert len(entries) > (20 if name in ("requirements.lock", "lowest.lock") else 0)
-    assert not [entry for entry in entries if not re.match(r"[\w.-]+==\S+.*\\\n    --hash=sha256:", entry)]
+    assert not [
+        entry for entry in entries if not re.match(r"[\w.-]+==\S+.*\\\n    --hash=sha256:", entry)
+    ]
 
 
 @pytest.mark.parametrize("name", ["release/image.lock", "release/action.lock"])
 def test_smaller_lock_is_a_part_of_the_first_one(name: str) -> None:
     first, part = (dict(_entries(ROOT / path)) for path in ("requirements.lock", name))
-    assert {entry: part[entry] - first.get(entry, set()) for entry in part} == {entry: set() for entry in part}
+    assert {entry: part[entry] - first.get(entry, set()) for entry in part} == {
+        entry: set() for entry in part
+    }
 
 
 def _entries(path: Path) -> list[tuple[str, set[str]]]:

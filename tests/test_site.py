@@ -1,4 +1,5 @@
-"""The documentation site: built from all pages, it needs nothing from elsewhere; a dead link or an orphan ends it."""
+"""The documentation site: built from all pages, it needs nothing from elsewhere; a dead link or an
+orphan ends it."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def site() -> Iterator[ModuleType]:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site") / "docs"
-    done = subprocess.run([sys.executable, ROOT / "docs/site.py", out], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs/site.py", out], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return out / "site"
 
@@ -42,7 +45,9 @@ def test_site_has_every_page_and_command(built: Path, site: ModuleType) -> None:
     pages = [path.relative_to(ROOT) for path in site.pages() if path.suffix == ".md"]
     assert len(pages) > 40
     for page in pages:
-        place = built / (page.parent / "index.html" if page.name == "README.md" else page.with_suffix(".html"))
+        place = built / (
+            page.parent / "index.html" if page.name == "README.md" else page.with_suffix(".html")
+        )
         assert place.is_file(), page
     for name, text in site.commands().items():
         assert (built / "commands" / f"{name}.html").is_file()
@@ -55,19 +60,28 @@ def test_site_has_every_page_and_command(built: Path, site: ModuleType) -> None:
 def test_site_loads_nothing_from_elsewhere(built: Path) -> None:
     """Of what a page loads by itself: links may go anywhere."""
     for page in built.rglob("*.html"):
-        found = re.findall(r"<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)=\"?(https?:|//)", page.read_text())
+        found = re.findall(
+            r"<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)=\"?(https?:|//)", page.read_text()
+        )
         assert not found, page
 
 
 def test_site_opens_and_searches_on_a_file_system(built: Path) -> None:
     with browser.page() as chromium:
-        for page, width in (("index.html", 400), ("docs/choices.html", 400), ("docs/commands.html", 1920)):
+        for page, width in (
+            ("index.html", 400),
+            ("docs/choices.html", 400),
+            ("docs/commands.html", 1920),
+        ):
             chromium.open(built / page, width)
             assert chromium.complaints == []
             assert chromium.ask("document.documentElement.scrollWidth") <= width
-            assert all(address.startswith(("file:", "data:", "blob:")) for address in chromium.asked)
+            assert all(
+                address.startswith(("file:", "data:", "blob:")) for address in chromium.asked
+            )
         chromium.ask(
-            "(field => { field.focus(); field.value = 'congestion tree'; field.dispatchEvent(new Event('keyup')); "
+            "(field => { field.focus(); field.value = 'congestion tree'; field.dispatchEvent(new "
+            "Event('keyup')); "
             "field.dispatchEvent(new InputEvent('input', {bubbles: true})); })"
             "(document.querySelector('input[data-md-component=search-query]'))"
         )

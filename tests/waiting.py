@@ -1,4 +1,5 @@
-"""For tests of what runs in real time: they wait for what must come, with a limit that only a hang can miss."""
+"""For tests of what runs in real time: they wait for what must come, with a limit that only a hang
+can miss."""
 
 from __future__ import annotations
 
@@ -18,4 +19,5 @@ def wait_until(condition: Callable[[], object], what: str = "what the test waits
         waited_s = time.monotonic() - began
         if waited_s > LIMIT_S:
             pytest.fail(f"{what}: not within {LIMIT_S:g} s")
-        time.sleep(min(0.01 + waited_s / 20, 0.1))  # a late condition is polled less often, as each poll takes CPU
+        # a late condition is polled less often, as each poll takes CPU
+        time.sleep(min(0.01 + waited_s / 20, 0.1))

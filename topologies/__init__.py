@@ -1,1 +1,2 @@
-"""Topologies: what is connected to what (`model`), the ones of the papers, and the Mininet side (`network`)."""
+"""Topologies: what is connected to what (`model`), the ones of the papers, and the Mininet side
+(`network`)."""

@@ -16,9 +16,10 @@ MOST_ALPHA = 2**15
 
 @dataclass(frozen=True)
 class OutputBuffer:
-    """A buffer at each output, behind the switch's fabric. `size_bytes`: of a port and class. The fabric
-    carries `speed_up` times the rate to it that the port has at the start. `latency_s`: through the fabric. `reliable`:
-    the input keeps a packet's bytes until the output has begun to send it."""
+    """A buffer at each output, behind the switch's fabric. `size_bytes`: of a port and class. The
+    fabric carries `speed_up` times the rate to it that the port has at the start. `latency_s`:
+    through the fabric. `reliable`: the input keeps a packet's bytes until the output has begun to
+    send it."""
 
     size_bytes: float = 150e3
     speed_up: float = 1.6
@@ -28,9 +29,10 @@ class OutputBuffer:
 
 @dataclass(frozen=True)
 class Share:
-    """What a class of a port has of a shared buffer: `reserve_bytes` for itself; beyond them, of the pool, up to the
-    threshold `fixed_bytes` + `alpha` x the pool's free bytes; then, while its PAUSE takes effect, `headroom_bytes`
-    (None: as much as can come in). PAUSE falls due at the threshold, RESUME `resume_bytes` below it.
+    """What a class of a port has of a shared buffer: `reserve_bytes` for itself; beyond them, of
+    the pool, up to the threshold `fixed_bytes` + `alpha` x the pool's free bytes; then, while its
+    PAUSE takes effect, `headroom_bytes` (None: as much as can come in). PAUSE falls due at the
+    threshold, RESUME `resume_bytes` below it.
 
     It applies to ports of this rate, to this class, and to this port, where these are given.
     """
@@ -46,15 +48,24 @@ class Share:
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= MOST_ALPHA:
-            raise TopologyError(f"a share with alpha {self.alpha:g}: 0 to {MOST_ALPHA} are possible")
+            raise TopologyError(
+                f"a share with alpha {self.alpha:g}: 0 to {MOST_ALPHA} are possible"
+            )
         for name in ("fixed_bytes", "reserve_bytes", "resume_bytes", "headroom_bytes"):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= MOST_BYTES:
-                raise TopologyError(f"a share with {name} {value:g}: 0 to {MOST_BYTES} are possible")
+                raise TopologyError(
+                    f"a share with {name} {value:g}: 0 to {MOST_BYTES} are possible"
+                )
         if self.headroom_bytes == 0:
-            raise TopologyError("a share without headroom: leave headroom_bytes out, and it is what can still come in")
+            raise TopologyError(
+                "a share without headroom: leave headroom_bytes out, and it is what can still come "
+                "in"
+            )
         if self.traffic_class is not None and not 0 <= self.traffic_class < CLASSES:
-            raise TopologyError(f"a share of class {self.traffic_class}: there are 0 to {CLASSES - 1}")
+            raise TopologyError(
+                f"a share of class {self.traffic_class}: there are 0 to {CLASSES - 1}"
+            )
 
     def applies(self, port: int, rate_bps: float, traffic_class: int) -> bool:
         return (
@@ -66,11 +77,13 @@ class Share:
 
 @dataclass(frozen=True)
 class SharedBuffer:
-    """A buffer that all ports of a switch share, by dynamic thresholds (Choudhury and Hahne, ToN 1998). Of `shares` the
-    first one that applies to a class of a port is its own; the last one applies to all.
+    """A buffer that all ports of a switch share, by dynamic thresholds (Choudhury and Hahne, ToN
+    1998). Of `shares` the first one that applies to a class of a port is its own; the last one
+    applies to all.
 
-    The classes that PFC protects have shares, and lossy ones but class 7, which has CNPs and ACKs. A lossy class is
-    refused what is above its threshold; it has neither headroom nor, unless a share names it, a reserve.
+    The classes that PFC protects have shares, and lossy ones but class 7, which has CNPs and ACKs.
+    A lossy class is refused what is above its threshold; it has neither headroom nor, unless a
+    share names it, a reserve.
     """
 
     size_bytes: float
@@ -78,10 +91,14 @@ class SharedBuffer:
 
     def __post_init__(self) -> None:
         if not 0 < self.size_bytes < 2**48:
-            raise TopologyError(f"a shared buffer of {self.size_bytes:g} bytes: more than 0, and less than 2^48")
+            raise TopologyError(
+                f"a shared buffer of {self.size_bytes:g} bytes: more than 0, and less than 2^48"
+            )
         last = self.shares[-1] if self.shares else Share(port=0)
         if (last.port, last.rate_bps, last.traffic_class) != (None, None, None):
-            raise TopologyError("a shared buffer's last share has to apply to all ports and classes")
+            raise TopologyError(
+                "a shared buffer's last share has to apply to all ports and classes"
+            )
 
     def share(self, port: int, rate_bps: float, traffic_class: int, lossless: bool) -> Share:
         """Returns a class's share at a port."""
@@ -92,10 +109,12 @@ class SharedBuffer:
         return replace(found, reserve_bytes=reserve, headroom_bytes=None)
 
 
-def hpcc_buffer(size_bytes: float, ports: dict[int, tuple[float, float]], nic_bps: float) -> SharedBuffer:
-    """Returns the shared buffer that switches of HPCC's simulator have (SIGCOMM'19, its switch-mmu): alpha is 1/8 at
-    the NICs' rate and doubles with the rate, up to 1; 4 KiB are a port's own, and three times rate x delay are its
-    headroom. `ports`: rate and delay by number."""
+def hpcc_buffer(
+    size_bytes: float, ports: dict[int, tuple[float, float]], nic_bps: float
+) -> SharedBuffer:
+    """Returns the shared buffer that switches of HPCC's simulator have (SIGCOMM'19, its
+    switch-mmu): alpha is 1/8 at the NICs' rate and doubles with the rate, up to 1; 4 KiB are a
+    port's own, and three times rate x delay are its headroom. `ports`: rate and delay by number."""
     shares = []
     for port, (rate_bps, delay_s) in sorted(ports.items()):
         shift, above = 3, rate_bps

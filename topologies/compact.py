@@ -1,23 +1,38 @@
-"""The paper's "compact and typical network scenario" (section 3.1, Fig. 1): 16 senders, 2 receivers, two switches.
+"""The paper's "compact and typical network scenario" (section 3.1, Fig. 1): 16 senders, 2
+receivers, two switches.
 
-    h0 --1          1   2-- r1        F0 (flow 0): h0 -> r0, the victim: it shares s0 -> s1, nothing behind it
-          s0 3 ----- s1               F1 (flow 1): h1 -> r1
+    h0 --1          1   2-- r1        F0 (flow 0): h0 -> r0, the victim: it shares s0 -> s1,
+          s0 3 ----- s1               nothing behind it; F1 (flow 1): h1 -> r1
     h1 --2              3-- r0        h2 to h15: where the bursts to r1 come from
                       4 ... 17
                      h2 ... h15       every link 40 Gb/s, 5 us each way
 
-The paper names switch ports by number and switch. P0/S0, where F0 and F1 leave for S1, is s0:3 here; P1/S1, where they
-come in, is s1:1; P2/S1, the way to R1 and the real congestion, is s1:2; P3/S1, the way to R0, is s1:3.
+The paper names switch ports by number and switch. P0/S0, where F0 and F1 leave for S1, is s0:3
+here; P1/S1, where they come in, is s1:1; P2/S1, the way to R1 and the real congestion, is s1:2;
+P3/S1, the way to R0, is s1:3.
 """
 
 from __future__ import annotations
 
 from pcn.topologies import lossless
 from pcn.topologies.lossless import Pfc, Unpack
-from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.model import (
+    Endpoint,
+    FlowSpec,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_hosts,
+)
 
 LONG_SENDERS = 2
-P0_S0, P1_S1, P2_S1, P3_S1 = Endpoint("s0", 3), Endpoint("s1", 1), Endpoint("s1", 2), Endpoint("s1", 3)
+P0_S0, P1_S1, P2_S1, P3_S1 = (
+    Endpoint("s0", 3),
+    Endpoint("s1", 1),
+    Endpoint("s1", 2),
+    Endpoint("s1", 3),
+)
 
 
 def compact(

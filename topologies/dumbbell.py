@@ -1,15 +1,24 @@
 """The dumbbell: sender-receiver pairs on two switches that share one bottleneck.
 
 h0 --1           1-- r0
-h1 --2 s0 4-4 s1 2-- r1        every link of the same rate; four long flows: h0->r0 twice, h1->r1, h2->r2
-h2 --3           3-- r2
+h1 --2 s0 4-4 s1 2-- r1        every link of the same rate; four long flows: h0->r0 twice,
+h2 --3           3-- r2        h1->r1, h2->r2
 """
 
 from __future__ import annotations
 
 from pcn.topologies import lossless
 from pcn.topologies.lossless import Pfc, Unpack
-from pcn.topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.model import (
+    Endpoint,
+    FlowSpec,
+    Host,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_hosts,
+)
 
 
 def dumbbell(
@@ -19,13 +28,16 @@ def dumbbell(
     rtt_s: float = 500e-6,
     **pfc: Unpack[Pfc],
 ) -> Topology:
-    """Returns the dumbbell with `pairs` pairs; the first has twice as many of the `flows` as each other one: a multiple
-    of pairs + 1, which is the default. `rtt_s` is a sender's to its receiver and back."""
+    """Returns the dumbbell with `pairs` pairs; the first has twice as many of the `flows` as each
+    other one: a multiple of pairs + 1, which is the default. `rtt_s` is a sender's to its receiver
+    and back."""
     if pairs < 1:
         raise TopologyError(f"dumbbell: {pairs} pairs; at least 1 is needed")
     each, rest = divmod(pairs + 1 if flows is None else flows, pairs + 1)
     if rest or not each:
-        raise TopologyError(f"dumbbell: {flows} flows; with {pairs} pairs it must be a multiple of {pairs + 1}")
+        raise TopologyError(
+            f"dumbbell: {flows} flows; with {pairs} pairs it must be a multiple of {pairs + 1}"
+        )
     senders = [f"h{i}" for i in range(pairs)]
     receivers = [f"r{i}" for i in range(pairs)]
     hosts: tuple[Host, ...] = make_hosts([*senders, *receivers])

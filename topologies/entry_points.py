@@ -22,12 +22,15 @@ _OLD = {"scheme": "pcn_lab.schemes", "topology": "pcn_lab.topologies"}
 
 
 def installed(kind: str) -> list[EntryPoint]:
-    """Returns the entry points of a kind, "scheme" or "topology", with the names that users write."""
+    """Returns the entry points of a kind, "scheme" or "topology", with the names that users
+    write."""
     from importlib.metadata import EntryPoint, entry_points  # slow to load, and seldom needed
 
     prefix = f"{kind}."
     found = {
-        point.name.removeprefix(prefix): EntryPoint(point.name.removeprefix(prefix), point.value, GROUP)
+        point.name.removeprefix(prefix): EntryPoint(
+            point.name.removeprefix(prefix), point.value, GROUP
+        )
         for point in entry_points(group=GROUP)
         if point.name.startswith(prefix)
     }
@@ -35,7 +38,8 @@ def installed(kind: str) -> list[EntryPoint]:
         if point.name not in found:
             found[point.name] = point
             warnings.warn(
-                f"entry point {point.name} = {point.value}: write {prefix}{point.name} in the group {GROUP} in place "
+                f"entry point {point.name} = {point.value}: write {prefix}{point.name} in the "
+                f"group {GROUP} in place "
                 f"of {_OLD[kind]}, which 0.3.0 doesn't read",
                 OldNameWarning,
                 stacklevel=2,

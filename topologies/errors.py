@@ -1,4 +1,5 @@
-"""The one base of what can go wrong with a network for reasons outside the code; texts of wrong names and of errors."""
+"""The one base of what can go wrong with a network for reasons outside the code; texts of wrong
+names and of errors."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class LabError(Exception):
-    """Something that a user can understand and mend: the message names the thing, and the way out if there is one."""
+    """Something that a user can understand and mend: the message names the thing, and the way out
+    if there is one."""
 
 
 class TopologyError(LabError):
@@ -21,18 +23,21 @@ class TopologyError(LabError):
 
 
 _NEAR, _ALIKE, _MANY = 3, 0.1, 12
-"""Names that are offered at most, how much less near than the nearest they may be, and how many aren't all listed."""
+"""Names that are offered at most, how much less near than the nearest they may be, and how many
+aren't all listed."""
 
 
 def nearest(name: str, known: Iterable[str], listed: str = "") -> str:
-    """Returns the end of a message about an unknown name: the nearest known names, all where they are few, or `listed`,
-    the command that lists them."""
+    """Returns the end of a message about an unknown name: the nearest known names, all where they
+    are few, or `listed`, the command that lists them."""
     names = list(dict.fromkeys(known))
     offered = _near(name, names, 0.6)
     if offered:
         return f"did you mean {' or '.join(map(repr, offered))}?"
     if len(names) > _MANY:
-        return f"`{listed}` lists all {len(names)}" if listed else f"none of {len(names)} is like it"
+        return (
+            f"`{listed}` lists all {len(names)}" if listed else f"none of {len(names)} is like it"
+        )
     return f"there {'is' if len(names) == 1 else 'are'} {', '.join(names) or 'none'}"
 
 
@@ -41,7 +46,9 @@ def _near(name: str, names: Iterable[str], cutoff: float) -> list[str]:
     folded = {_folded(name): name for name in names}
     close = difflib.get_close_matches(_folded(name), folded, _NEAR, cutoff)
     ratios = [difflib.SequenceMatcher(None, one, _folded(name)).ratio() for one in close]
-    return [folded[one] for one, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - _ALIKE]
+    return [
+        folded[one] for one, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - _ALIKE
+    ]
 
 
 def _folded(name: str) -> str:
@@ -49,7 +56,8 @@ def _folded(name: str) -> str:
 
 
 def error_text(error: BaseException, caller: Path | None = None) -> str:
-    """Describes an error in a user's code, with the line that raised it, outside the caller's folder."""
+    """Describes an error in a user's code, with the line that raised it, outside the caller's
+    folder."""
     *_, frame = traceback.extract_tb(error.__traceback__) or [None]
     theirs = frame is not None and Path(frame.filename).parent != caller
     place = f" ({Path(frame.filename).name}, line {frame.lineno})" if frame and theirs else ""

@@ -1,6 +1,8 @@
-"""Packages that only some commands need: the extras of pyproject.toml, `pip install 'pcn-lab[live]'`.
+"""Packages that only some commands need: the extras of pyproject.toml, `pip install
+'pcn-lab[live]'`.
 
-`pcn` reports an import that finds none of an extra in one line. `require` does so before work is lost.
+`pcn` reports an import that finds none of an extra in one line. `require` does so before work is
+lost.
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ class MissingExtraError(LabError):
 
 
 def version() -> str:
-    """Returns the project's version: of the installation, or of a source tree that isn't installed; of a copy of the
-    package alone it is unknown."""
+    """Returns the project's version: of the installation, or of a source tree that isn't installed;
+    of a copy of the package alone it is unknown."""
     from importlib import metadata  # slow to load, and seldom needed
 
     try:
@@ -62,6 +64,7 @@ def require(extra: str) -> None:
 
 
 def of_import(error: ImportError) -> str | None:
-    """Returns the extra that brings the module that an import lacks; None for a module of no extra."""
+    """Returns the extra that brings the module that an import lacks; None for a module of no
+    extra."""
     module = (error.name or "").partition(".")[0]
     return next((extra for extra, own in MODULES.items() if own == module), None)

@@ -1,15 +1,25 @@
-"""The k-ary fat-tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, k^3/4 hosts, one link rate.
+"""The k-ary fat-tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, k^3/4 hosts,
+one link rate.
 
-Edge switches are e0, e1, ... in order of their pods, aggregation switches a0, a1, ..., cores c0, c1, ..., hosts h0,
-h1, ... from left to right; an edge switch's hosts are a subnet, and so are a pod's. A switch's ports count its lower
-neighbours first, then its upper ones, from 1.
+Edge switches are e0, e1, ... in order of their pods, aggregation switches a0, a1, ..., cores c0,
+c1, ..., hosts h0, h1, ... from left to right; an edge switch's hosts are a subnet, and so are a
+pod's. A switch's ports count its lower neighbours first, then its upper ones, from 1.
 """
 
 from __future__ import annotations
 
 from pcn.topologies import lossless
 from pcn.topologies.lossless import Pfc, Unpack
-from pcn.topologies.model import EVEN, POLARISED, Endpoint, Link, Switch, Topology, TopologyError, make_racks
+from pcn.topologies.model import (
+    EVEN,
+    POLARISED,
+    Endpoint,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_racks,
+)
 
 
 def fat_tree(
@@ -19,8 +29,8 @@ def fat_tree(
     ecmp: str = EVEN,
     **pfc: Unpack[Pfc],
 ) -> Topology:
-    """Returns a fat-tree of k-port switches, without flows. `ecmp` "polarised": all switches choose by the same bits of
-    a flow's hash, so that those above a switch don't spread what it chose."""
+    """Returns a fat-tree of k-port switches, without flows. `ecmp` "polarised": all switches choose
+    by the same bits of a flow's hash, so that those above a switch don't spread what it chose."""
     if ecmp not in (EVEN, POLARISED):
         raise TopologyError(f"fat_tree: ecmp {ecmp!r}: there is {EVEN!r} and {POLARISED!r}")
     if k < 2 or k % 2:
@@ -39,7 +49,9 @@ def fat_tree(
     for aggregation in range(k * half):
         pod, place = divmod(aggregation, half)
         for i in range(half):
-            link(Endpoint(f"a{aggregation}", half + i + 1), Endpoint(f"c{place * half + i}", pod + 1))
+            link(
+                Endpoint(f"a{aggregation}", half + i + 1), Endpoint(f"c{place * half + i}", pod + 1)
+            )
     tiers = {"e": k * half, "a": k * half, "c": half * half}
     names = [f"{tier}{i}" for tier, count in tiers.items() for i in range(count)]
     return Topology(

@@ -15,11 +15,15 @@ _MOST_NAMED = 5
 
 
 def in_order(flows: Sequence[FlowSpec]) -> Sequence[FlowSpec]:
-    """Returns the flows, each behind those of its `after`, else in their order. Raises TopologyError where a flow waits
-    for itself, for one that is missing or has no size, for others with as many times or none, or where flows wait for
-    each other."""
-    if uneven := next((flow for flow in flows if flow.after_s and len(flow.after_s) != len(flow.after)), None):
-        raise TopologyError(f"flow {uneven.id} waits for {len(uneven.after)} flows, for {len(uneven.after_s)} times")
+    """Returns the flows, each behind those of its `after`, else in their order. Raises
+    TopologyError where a flow waits for itself, for one that is missing or has no size, for others
+    with as many times or none, or where flows wait for each other."""
+    if uneven := next(
+        (flow for flow in flows if flow.after_s and len(flow.after_s) != len(flow.after)), None
+    ):
+        raise TopologyError(
+            f"flow {uneven.id} waits for {len(uneven.after)} flows, for {len(uneven.after_s)} times"
+        )
     if not any(flow.after for flow in flows):
         return flows
     by_id = {flow.id: flow for flow in flows}
@@ -34,7 +38,10 @@ def in_order(flows: Sequence[FlowSpec]) -> Sequence[FlowSpec]:
             if other not in by_id:
                 raise TopologyError(f"flow {flow.id} waits for flow {other}, which is missing")
             if by_id[other].size_bytes is None:
-                raise TopologyError(f"flow {flow.id} waits for flow {other}, which has no size, so never arrives whole")
+                raise TopologyError(
+                    f"flow {flow.id} waits for flow {other}, which has no size, so never arrives "
+                    "whole"
+                )
             followers.setdefault(other, []).append(flow)
         left[flow.id] = len(flow.after)
     ordered = [flow for flow in flows if not flow.after]
@@ -45,13 +52,16 @@ def in_order(flows: Sequence[FlowSpec]) -> Sequence[FlowSpec]:
                 ordered.append(follower)
     if len(ordered) < len(flows):
         circle = _circle([flow for flow in flows if left[flow.id]], left)
-        names = " -> ".join(map(str, circle[:_MOST_NAMED])) + (" -> ..." if len(circle) > _MOST_NAMED else "")
+        names = " -> ".join(map(str, circle[:_MOST_NAMED])) + (
+            " -> ..." if len(circle) > _MOST_NAMED else ""
+        )
         raise TopologyError(f"flows wait for each other: {names} -> {circle[0]}")
     return ordered
 
 
 def _circle(stuck: Sequence[FlowSpec], left: dict[int, int]) -> list[int]:
-    """Returns the numbers of flows that wait for each other, each for the next, of flows that never start."""
+    """Returns the numbers of flows that wait for each other, each for the next, of flows that never
+    start."""
     waits = {flow.id: next(other for other in flow.after if left[other]) for flow in stuck}
     seen: dict[int, int] = {}
     at = stuck[0].id

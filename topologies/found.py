@@ -1,8 +1,10 @@
 """Topologies by reference: wherever a topology is named, it is found here.
 
     clos                       one of ours, or of an installed package (pcn.topologies.entry_points)
-    path/to/file.py:NAME       a function of a Python file that returns a `Topology`, or a `Topology`
-    path/to/topology.txt       a file in one of the formats of `pcn.topologies.formats`, recognised by name and content
+    path/to/file.py:NAME       a function of a Python file that returns a `Topology`, or a
+                               `Topology`
+    path/to/topology.txt       a file in one of the formats of `pcn.topologies.formats`, recognised
+                               by name and content
     hpcc:path/to/x             a file in this format
 
 Another process finds the same by `Blueprint.reference`.
@@ -54,8 +56,9 @@ class Blueprint:
 
     @cached_property
     def options(self) -> dict[str, inspect.Parameter]:
-        """By name, with their types: the function's own, then flow control's, lossy queues' and ECMP's, which have no
-        default where the function doesn't take them: the topology has values. Raises TopologyError."""
+        """By name, with their types: the function's own, then flow control's, lossy queues' and
+        ECMP's, which have no default where the function doesn't take them: the topology has values.
+        Raises TopologyError."""
         parameters: dict[str, inspect.Parameter] = {}
         for function in (self.function, lossless.parameters, lossy.parameters, ecmp.parameters):
             for option, one in inspect.signature(function).parameters.items():
@@ -75,30 +78,41 @@ class Blueprint:
         return {*own, *(inspect.signature(lossless.parameters).parameters if takes_all else ())}
 
     def _type(self, function: Callable[..., Any], one: inspect.Parameter) -> Any:
-        """Returns an argument's type: as it is annotated, or its default's. Raises TopologyError for one that nothing
-        sets."""
+        """Returns an argument's type: as it is annotated, or its default's. Raises TopologyError
+        for one that nothing sets."""
         try:
             owner = inspect.unwrap(function)
             hints = SimpleNamespace(__annotations__={one.name: one.annotation})
             found = get_type_hints(hints, getattr(owner, "__globals__", {}))[one.name]
         except Exception as error:
-            raise TopologyError(f"{self.reference}: the type of {one.name}: {error_text(error)}") from error
+            raise TopologyError(
+                f"{self.reference}: the type of {one.name}: {error_text(error)}"
+            ) from error
         if found is inspect.Parameter.empty:
             found = type(one.default)
         if found not in _TYPES and one.default is inspect.Parameter.empty:
-            raise TopologyError(f"{self.reference}: {one.name} needs a default, or the type int, float or str")
+            raise TopologyError(
+                f"{self.reference}: {one.name} needs a default, or the type int, float or str"
+            )
         return found
 
     def build(self, values: Mapping[str, Value] | None = None) -> Topology:
-        """Makes the topology, with options: numbers in SI units, or text with a unit. Raises TopologyError with the
-        nearest name for an unknown option."""
+        """Makes the topology, with options: numbers in SI units, or text with a unit. Raises
+        TopologyError with the nearest name for an unknown option."""
         known, given = self.options, values or {}
         for option in given:
             if option in self.elsewhere and option not in known:
-                raise TopologyError(f"{self.reference} has no option {option!r}: {self.elsewhere[option]}")
+                raise TopologyError(
+                    f"{self.reference} has no option {option!r}: {self.elsewhere[option]}"
+                )
             if option not in known:
-                raise TopologyError(f"{self.reference} has no option {option!r}; {nearest(option, known)}")
-        read = {option: _value(option, value, known[option].annotation) for option, value in given.items()}
+                raise TopologyError(
+                    f"{self.reference} has no option {option!r}; {nearest(option, known)}"
+                )
+        read = {
+            option: _value(option, value, known[option].annotation)
+            for option, value in given.items()
+        }
         own = {option: value for option, value in read.items() if option in self._taken}
         made = self._made(own)
         left = {option: value for option, value in read.items() if option not in own}
@@ -124,8 +138,13 @@ def find_topology(reference: str) -> Blueprint:
     if colon and path.endswith(".py"):
         return _from_python(Path(path).absolute(), name)
     if reference.endswith(".py"):
-        raise TopologyError(f"{reference!r}: write the file and the function in it, as in star.py:star")
-    from pcn.topologies import formats  # late, as below: they take most of this module's time to load
+        raise TopologyError(
+            f"{reference!r}: write the file and the function in it, as in star.py:star"
+        )
+    # late, as below: they take most of this module's time to load
+    from pcn.topologies import (
+        formats,
+    )
 
     place = formats.split(reference)
     if place and (place[0] or place[1].exists()):
@@ -136,7 +155,8 @@ def find_topology(reference: str) -> Blueprint:
     if place:
         return _from_file(*place)  # which reports what is wrong with the path
     raise TopologyError(
-        f"no topology {reference!r}; {nearest(reference, names())}; or a file, as topology.txt or star.py:star"
+        f"no topology {reference!r}; {nearest(reference, names())}; or a file, as topology.txt or "
+        "star.py:star"
     )
 
 
@@ -152,11 +172,16 @@ def kind_of_option(option: str, annotation: object) -> Kind:
 
 
 def _value(option: str, value: Value, annotation: object) -> Value:
-    """Returns the value as its option has it: whole where what it counts is, text where that is a name."""
+    """Returns the value as its option has it: whole where what it counts is, text where that is a
+    name."""
     if annotation is str:
         return str(value)
     try:
-        number = quantity(kind_of_option(option, annotation), value) if isinstance(value, str) else float(value)
+        number = (
+            quantity(kind_of_option(option, annotation), value)
+            if isinstance(value, str)
+            else float(value)
+        )
     except ValueError as error:
         raise TopologyError(f"{option}={value}: {error}") from None
     whole = annotation in _WHOLE
@@ -181,7 +206,11 @@ def _from_python(path: Path, name: str) -> Blueprint:
     except PythonFileError as error:
         raise TopologyError(str(error)) from error
     if name not in found:
-        own = (key for key, value in found.items() if getattr(value, "__module__", "") == found["__name__"])
+        own = (
+            key
+            for key, value in found.items()
+            if getattr(value, "__module__", "") == found["__name__"]
+        )
         raise TopologyError(f"{path} has no {name!r}; {nearest(name, own)}")
     return _blueprint(f"{path}:{name}", found[name], path)
 
@@ -209,5 +238,7 @@ def _blueprint(reference: str, found: object, file: Path | None = None) -> Bluep
     if isinstance(found, Topology):
         return Blueprint(reference, lambda: found, file)
     if not inspect.isroutine(found):
-        raise TopologyError(f"{reference} is neither a function that makes a Topology nor a Topology")
+        raise TopologyError(
+            f"{reference} is neither a function that makes a Topology nor a Topology"
+        )
     return Blueprint(reference, found, file)

@@ -1,4 +1,5 @@
-"""What can still come in after a PAUSE falls due, for which a lossless class of a shared buffer has headroom."""
+"""What can still come in after a PAUSE falls due, for which a lossless class of a shared buffer has
+headroom."""
 
 from __future__ import annotations
 
@@ -11,9 +12,12 @@ _PFC_BYTES = 60
 """Of a PFC frame, without FCS."""
 
 
-def needed_bytes(topology: Topology, switch: str, port: int, frame_bytes: float, response_s: float = 0.0) -> int:
-    """Returns it of a switch's port, as virtual time reckons: while the PAUSE waits for a frame and for PFC frames of
-    the other classes, during both delays, the far end's response and the switch's latency; and three frames."""
+def needed_bytes(
+    topology: Topology, switch: str, port: int, frame_bytes: float, response_s: float = 0.0
+) -> int:
+    """Returns it of a switch's port, as virtual time reckons: while the PAUSE waits for a frame and
+    for PFC frames of the other classes, during both delays, the far end's response and the switch's
+    latency; and three frames."""
     link = topology.link_at(switch, port)
     waiting_s = 8 * (frame_bytes + CLASSES * _PFC_BYTES) / link.rate_bps
     delay_s = waiting_s + 2 * link.delay_s + response_s + topology.switch(switch).latency_s
@@ -21,7 +25,8 @@ def needed_bytes(topology: Topology, switch: str, port: int, frame_bytes: float,
 
 
 def faults(topology: Topology, frame_bytes: float, response_s: float = 0.0) -> Iterator[str]:
-    """Yields the classes whose headroom is too small, a line each, ports of the same fault together."""
+    """Yields the classes whose headroom is too small, a line each, ports of the same fault
+    together."""
     if topology.flow_control != PFC:
         return
     found: dict[tuple[str, int, float, int], list[int]] = {}
@@ -33,9 +38,12 @@ def faults(topology: Topology, frame_bytes: float, response_s: float = 0.0) -> I
                 assert switch.buffer is not None
                 share = switch.buffer.share(port, rate_bps, number, lossless=True)
                 if share.headroom_bytes is not None and share.headroom_bytes < needed:
-                    found.setdefault((switch.name, number, share.headroom_bytes, needed), []).append(port)
+                    found.setdefault(
+                        (switch.name, number, share.headroom_bytes, needed), []
+                    ).append(port)
     for (name, number, given, needed), ports in found.items():
         yield (
-            f"{name}:{','.join(map(str, ports))}: class {number}: a headroom of {given:.0f} bytes: after a PAUSE falls "
+            f"{name}:{','.join(map(str, ports))}: class {number}: a headroom of {given:.0f} bytes: "
+            "after a PAUSE falls "
             f"due {needed} can still come in, with frames of {frame_bytes:.0f} bytes"
         )

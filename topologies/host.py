@@ -16,10 +16,16 @@ class Host:
 
 
 def host_addresses(number: int) -> tuple[str, str]:
-    """IPv4 address and MAC of a host: 10.0.0.0 plus its number, from 1, and a MAC that ends in it."""
+    """IPv4 address and MAC of a host: 10.0.0.0 plus its number, from 1, and a MAC that ends in
+    it."""
     if not 1 <= number < 2**16 - 1:
-        raise TopologyError(f"host number {number} is out of range: from 1 to {2**16 - 2} they have addresses")
-    return f"10.0.{number >> 8}.{number & 0xFF}", f"02:00:00:00:{number >> 8:02x}:{number & 0xFF:02x}"
+        raise TopologyError(
+            f"host number {number} is out of range: from 1 to {2**16 - 2} they have addresses"
+        )
+    return (
+        f"10.0.{number >> 8}.{number & 0xFF}",
+        f"02:00:00:00:{number >> 8:02x}:{number & 0xFF:02x}",
+    )
 
 
 def make_hosts(names: Sequence[str]) -> tuple[Host, ...]:
@@ -30,9 +36,9 @@ def make_hosts(names: Sequence[str]) -> tuple[Host, ...]:
 def make_racks(pods: int, racks: int, hosts: int) -> tuple[Host, ...]:
     """Returns the hosts h0, h1, ... from left to right: `hosts` of each of a pod's `racks`.
 
-    A rack is the smallest subnet that has room for its hosts, and a pod the smallest that has room for its racks: so
-    each has its own prefix. A rack's first address is the subnet's, and its last one stays free, for broadcast;
-    hosts have the next ones after the first.
+    A rack is the smallest subnet that has room for its hosts, and a pod the smallest that has room
+    for its racks: so each has its own prefix. A rack's first address is the subnet's, and its last
+    one stays free, for broadcast; hosts have the next ones after the first.
     """
     rack_bits = (hosts + 1).bit_length()
     pod_bits = rack_bits + (racks - 1).bit_length()

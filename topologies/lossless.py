@@ -1,4 +1,5 @@
-"""How a topology loses nothing, and the parameters that every topology has: PFC's thresholds, the largest frame.
+"""How a topology loses nothing, and the parameters that every topology has: PFC's thresholds, the
+largest frame.
 
 Python's standard library only: Mininet's own command loads topologies with the system's Python.
 """
@@ -45,8 +46,9 @@ def parameters(
     pause_quanta: int = PAUSE_QUANTA,
     lossless_classes: str = LOSSLESS_CLASSES,
 ) -> dict[str, Value]:
-    """Returns PFC's parameters by name. Without `xon_bytes` XON follows XOFF (`Topology.number`). `lossless_classes`:
-    those that PFC protects, as "3" or "3,4"; not CONTROL_CLASS, whose frames PAUSE doesn't hold at hosts."""
+    """Returns PFC's parameters by name. Without `xon_bytes` XON follows XOFF (`Topology.number`).
+    `lossless_classes`: those that PFC protects, as "3" or "3,4"; not CONTROL_CLASS, whose frames
+    PAUSE doesn't hold at hosts."""
     made: dict[str, Value] = {"mtu_bytes": mtu_bytes, "xoff_bytes": xoff_bytes}
     if xon_bytes is not None:
         made["xon_bytes"] = xon_bytes
@@ -57,26 +59,38 @@ def credit_parameters(
     buffer_bytes: float = BUFFER_BYTES, credit_interval_s: float = CREDIT_INTERVAL_S
 ) -> dict[str, Value]:
     """Returns the parameters of credits by name. `buffer_bytes`: of an input port and virtual lane.
-    `credit_interval_s`: the least time between two flow control packets that credits of one lane cause."""
+    `credit_interval_s`: the least time between two flow control packets that credits of one lane
+    cause."""
     return {"buffer_bytes": buffer_bytes, "credit_interval_s": credit_interval_s}
 
 
 def names(flow_control: str) -> tuple[str, ...]:
     """Returns the numbers that a kind of flow control has."""
-    return tuple(credit_parameters()) if flow_control == CREDITS else ("xoff_bytes", "xon_bytes", "pause_quanta")
+    return (
+        tuple(credit_parameters())
+        if flow_control == CREDITS
+        else ("xoff_bytes", "xon_bytes", "pause_quanta")
+    )
 
 
 def classes(text: str) -> tuple[int, ...]:
     """Returns the classes that such a list names, in order. Raises ValueError."""
     names = [name.strip() for name in text.split(",")]
-    if not all(name.isdecimal() and int(name) < CLASSES for name in names) or len(set(names)) < len(names):
-        raise ValueError(f"lossless_classes {text!r}: classes from 0 to {CLASSES - 1}, each once, as 3 or 3,4")
+    if not all(name.isdecimal() and int(name) < CLASSES for name in names) or len(set(names)) < len(
+        names
+    ):
+        raise ValueError(
+            f"lossless_classes {text!r}: classes from 0 to {CLASSES - 1}, each once, as 3 or 3,4"
+        )
     return tuple(sorted(map(int, names)))
 
 
 def completed(given: Mapping[str, Value], flow_control: str) -> dict[str, Value]:
-    """Returns the parameters of a topology, with defaults for those that it lacks, except XON (`Topology.number`)."""
+    """Returns the parameters of a topology, with defaults for those that it lacks, except XON
+    (`Topology.number`)."""
     kinds = {name: isinstance(value, str) for name, value in parameters().items()}
-    own: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str) is kinds.get(name)}
+    own: dict[str, Any] = {
+        name: value for name, value in given.items() if isinstance(value, str) is kinds.get(name)
+    }
     usual = {**parameters(**own), **(credit_parameters() if flow_control == CREDITS else {})}
     return {**given, **{name: value for name, value in usual.items() if name not in given}}

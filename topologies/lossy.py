@@ -1,4 +1,5 @@
-"""How much waits at a port in the classes that PFC doesn't protect: a parameter that every topology has."""
+"""How much waits at a port in the classes that PFC doesn't protect: a parameter that every topology
+has."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ def parameters(queue_packets: int = 0) -> dict[str, Value]:
 
 
 def queue_packets(given: Mapping[str, Value]) -> int:
-    """Returns how many packets of a lossy class wait at a port of a switch before more are lost; 0: as many as the
-    switch holds. Raises TopologyError."""
+    """Returns how many packets of a lossy class wait at a port of a switch before more are lost; 0:
+    as many as the switch holds. Raises TopologyError."""
     packets = given.get(QUEUE) or 0
     if isinstance(packets, str) or packets != int(packets) or not 0 <= packets < _MOST:
         raise TopologyError(f"{QUEUE} is {packets!r}: a whole number from 1, or 0 for no limit")

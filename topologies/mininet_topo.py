@@ -1,4 +1,5 @@
-"""A `Topology` as Mininet's own `Topo`, port by port. Works with Debian's Mininet and with its Python package."""
+"""A `Topology` as Mininet's own `Topo`, port by port. Works with Debian's Mininet and with its
+Python package."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from pcn.topologies.serialise import to_dict
 
 
 def mininet_topo(topology: Topology) -> Any:
-    """Returns a `mininet.topo.Topo`; names, addresses and port numbers as in `topology`. Rates and delays are the
-    switches'."""
+    """Returns a `mininet.topo.Topo`; names, addresses and port numbers as in `topology`. Rates and
+    delays are the switches'."""
     from mininet.topo import Topo
 
     topo = Topo()

@@ -1,7 +1,9 @@
-"""What a network is made of, before anything runs: hosts, switches, links, flows and the parameters they share.
+"""What a network is made of, before anything runs: hosts, switches, links, flows and the parameters
+they share.
 
-All values are nominal (bit/s, seconds, bytes of the modelled network); dilation comes in where a network is started.
-Python's standard library only: Mininet's own command loads this with the system's Python.
+All values are nominal (bit/s, seconds, bytes of the modelled network); dilation comes in where a
+network is started. Python's standard library only: Mininet's own command loads this with the
+system's Python.
 """
 
 from __future__ import annotations
@@ -38,17 +40,22 @@ from pcn.topologies.trails import Hop, Trail, Trails
 
 Value = int | float | str
 
-EVEN, POLARISED = "even", "polarised"  # ECMP: do switches on a path choose by bits of the flow's hash of their own?
+# ECMP: do switches on a path choose by bits of the flow's hash of their own?
+EVEN, POLARISED = (
+    "even",
+    "polarised",
+)
 
-# Ports are bit<9> in v1model. Four are internal: 508 the packet generator's, 509 live switches' CPU port, 510 where the
-# data plane recirculates, 511 BMv2's drop port.
+# Ports are bit<9> in v1model. Four are internal: 508 the packet generator's, 509 live switches' CPU
+# port, 510 where the data plane recirculates, 511 BMv2's drop port.
 MAX_PORT = 507
 _MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}\Z")
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One end of a link. Ports are 0 to 507; most hosts have 0 alone, and our switches' start at 1."""
+    """One end of a link. Ports are 0 to 507; most hosts have 0 alone, and our switches' start at
+    1."""
 
     node: str
     port: int
@@ -86,14 +93,15 @@ class Link:
 
 @dataclass(frozen=True, slots=True)  # there are hundreds of thousands
 class FlowSpec:
-    """A flow that a scenario starts: to the run's end, for `duration_s`, or of `size_bytes` payload.
+    """A flow that a scenario starts: to the run's end, for `duration_s`, or of `size_bytes`
+    payload.
 
-    It may start before time 0. `rate_bps` limits it beside the scheme. Flows of one `group` are many and alike:
-    results count them together. `traffic_class`: of its data; switches serve a higher one first. `colour`: "green",
-    "yellow" or "red", of data of the classes 1 to 4; RED may have other thresholds for each (`Switch.ecn`).
-    `after`: it starts when all flows with these ids have arrived whole, `start_s` later; in virtual time alone. With
-    `after_s`, a time for each of these, it starts when that long has passed since each arrival, and not before
-    `start_s`.
+    It may start before time 0. `rate_bps` limits it beside the scheme. Flows of one `group` are
+    many and alike: results count them together. `traffic_class`: of its data; switches serve a
+    higher one first. `colour`: "green", "yellow" or "red", of data of the classes 1 to 4; RED may
+    have other thresholds for each (`Switch.ecn`). `after`: it starts when all flows with these ids
+    have arrived whole, `start_s` later; in virtual time alone. With `after_s`, a time for each of
+    these, it starts when that long has passed since each arrival, and not before `start_s`.
     """
 
     id: int
@@ -119,9 +127,9 @@ class FlowSpec:
 
 @dataclass(frozen=True)
 class Topology:
-    """Hosts, switches, links, flows. `parameters` by name: those of `pcn.topologies.lossless` have their usual values
-    where they aren't given, others are the topology's own. `flow_control` of all links: "pfc", or, in virtual time
-    alone, "credits", InfiniBand's."""
+    """Hosts, switches, links, flows. `parameters` by name: those of `pcn.topologies.lossless` have
+    their usual values where they aren't given, others are the topology's own. `flow_control` of all
+    links: "pfc", or, in virtual time alone, "credits", InfiniBand's."""
 
     name: str
     hosts: tuple[Host, ...]
@@ -171,7 +179,9 @@ class Topology:
         return Routing(
             self._hosts,
             {
-                node: {port: peer for port, peer in peers.items() if Endpoint(node, port) not in gone}
+                node: {
+                    port: peer for port, peer in peers.items() if Endpoint(node, port) not in gone
+                }
                 for node, peers in self._peers.items()
             },
         )
@@ -187,7 +197,9 @@ class Topology:
 
     def host(self, name: str) -> Host:
         if name not in self._hosts:
-            raise TopologyError(f"no host {name!r} in {self.name}; there are {', '.join(self._hosts)}")
+            raise TopologyError(
+                f"no host {name!r} in {self.name}; there are {', '.join(self._hosts)}"
+            )
         return self._hosts[name]
 
     def host_links(self, name: str) -> tuple[Link, ...]:
@@ -200,7 +212,9 @@ class Topology:
 
     def switch(self, name: str) -> Switch:
         if name not in self._switches:
-            raise TopologyError(f"no switch {name!r} in {self.name}; there are {', '.join(self._switches)}")
+            raise TopologyError(
+                f"no switch {name!r} in {self.name}; there are {', '.join(self._switches)}"
+            )
         return self._switches[name]
 
     def is_host(self, name: str) -> bool:
@@ -220,7 +234,9 @@ class Topology:
         """Returns the error of a port that has no link."""
         if node not in self._peers:
             return self.unknown_node(node)
-        return TopologyError(f"{node} has no port {port}; it has {', '.join(map(str, self.ports(node)))}")
+        return TopologyError(
+            f"{node} has no port {port}; it has {', '.join(map(str, self.ports(node)))}"
+        )
 
     def unknown_node(self, node: str) -> TopologyError:
         """Returns the error of an unknown node."""
@@ -231,15 +247,16 @@ class Topology:
         return self.link_at(node, port).other(node)
 
     def link_name(self, node: str, port: int) -> str:
-        """Returns the name of the direction that leaves `node` by `port`: "s0->s1", or "t0:17->l0:1" if it has
-        parallels."""
+        """Returns the name of the direction that leaves `node` by `port`: "s0->s1", or
+        "t0:17->l0:1" if it has parallels."""
         peer = self.peer(node, port)
         if sum(other.node == peer.node for other in self._peers[node].values()) > 1:
             return f"{Endpoint(node, port)}->{peer}"
         return f"{node}->{peer.node}"
 
     def ways(self, switch: str) -> dict[Place, Ways]:
-        """Returns how a switch reaches each place that it isn't of. Raises TopologyError where it doesn't."""
+        """Returns how a switch reaches each place that it isn't of. Raises TopologyError where it
+        doesn't."""
         found = self.routing.ways(self.switch(switch).name)
         for block in self.blocks:
             if block.place not in found and switch not in block.place:
@@ -255,24 +272,24 @@ class Topology:
         return self._paths.apart()
 
     def distance(self, node: str, destination: str) -> int:
-        """Returns the links on a shortest path from `node` to the host `destination`. Raises TopologyError if there is
-        none."""
+        """Returns the links on a shortest path from `node` to the host `destination`. Raises
+        TopologyError if there is none."""
         distance = self._paths.distance(node, self.host(destination).name)
         if distance is None:
             raise TopologyError(f"no way from {node} to {destination} in {self.name}")
         return distance
 
     def route(self, node: str, destination: str) -> int:
-        """Returns the lowest port of `node` on a shortest path to the host `destination`; the only one, where paths
-        don't part."""
+        """Returns the lowest port of `node` on a shortest path to the host `destination`; the only
+        one, where paths don't part."""
         hops = self.next_hops(node, destination)
         if not hops:
             raise TopologyError(f"no way from {node} to {destination} in {self.name}")
         return hops[0]
 
     def path(self, src: str, dst: str) -> tuple[Endpoint, ...]:
-        """Returns the transmitting endpoints from host to host, the source's own first. Where switches choose among
-        several shortest paths by flow, the one by the lowest ports."""
+        """Returns the transmitting endpoints from host to host, the source's own first. Where
+        switches choose among several shortest paths by flow, the one by the lowest ports."""
         ends: list[Endpoint] = []
         node = self.host(src).name
         while node != dst:
@@ -282,24 +299,28 @@ class Topology:
         return tuple(ends)
 
     def rtt_s(self, src: str, dst: str) -> float:
-        """Returns the base round-trip time: propagation there and back and switches' latency, without serialisation and
-        queues."""
-        return sum(self._transit_s(end) for pair in ((src, dst), (dst, src)) for end in self.path(*pair))
+        """Returns the base round-trip time: propagation there and back and switches' latency,
+        without serialisation and queues."""
+        return sum(
+            self._transit_s(end) for pair in ((src, dst), (dst, src)) for end in self.path(*pair)
+        )
 
     def _transit_s(self, end: Endpoint) -> float:
-        """Returns the delay in s of the link that starts at `end`, and the latency of the switch where the link
-        ends."""
+        """Returns the delay in s of the link that starts at `end`, and the latency of the switch
+        where the link ends."""
         far = self._at[end].other(end.node).node
-        return self._at[end].delay_s + (self._switches[far].latency_s if far in self._switches else 0.0)
+        return self._at[end].delay_s + (
+            self._switches[far].latency_s if far in self._switches else 0.0
+        )
 
     def max_rtt_s(self, frame_bytes: float = 0.0, answer_bytes: float = 0.0) -> float:
-        """Returns the largest base RTT in s between any two hosts. `frame_bytes`: of a frame that each link there takes
-        its time for; `answer_bytes`: of the one that comes back."""
+        """Returns the largest base RTT in s between any two hosts. `frame_bytes`: of a frame that
+        each link there takes its time for; `answer_bytes`: of the one that comes back."""
         return self.trails.max_rtt_s(frame_bytes, answer_bytes)
 
     def trail(self, src: str, dst: str) -> Trail:
-        """Returns the rate and delay of the links of `path`, in order, each with the latency of a switch where it ends.
-        Raises TopologyError if there is no way."""
+        """Returns the rate and delay of the links of `path`, in order, each with the latency of a
+        switch where it ends. Raises TopologyError if there is no way."""
         return self.trails.between(self.host(src).name, self.host(dst).name)
 
     @cached_property
@@ -314,8 +335,8 @@ class Topology:
         return self.link_at(node, port).rate_bps, self._transit_s(Endpoint(node, port))
 
     def without(self, *pairs: tuple[str, str]) -> Topology:
-        """Returns the topology less all links between the nodes of each pair. Raises TopologyError where there are
-        none, and where a node would be left without a link."""
+        """Returns the topology less all links between the nodes of each pair. Raises TopologyError
+        where there are none, and where a node would be left without a link."""
         gone = set()
         for pair in pairs:
             found = {link for link in self.links if {link.a.node, link.b.node} == set(pair)}
@@ -325,8 +346,8 @@ class Topology:
         return replace(self, links=tuple(link for link in self.links if link not in gone))
 
     def contending_flows(self) -> int:
-        """Returns the most flows that share a link, in one direction, of those that last: how many of a size are there
-        at a time is known after a run. 0 where the topology has none."""
+        """Returns the most flows that share a link, in one direction, of those that last: how many
+        of a size are there at a time is known after a run. 0 where the topology has none."""
         lasting = (flow for flow in self.flows if flow.size_bytes is None)
         shared = Counter(str(end) for flow in lasting for end in self.path(flow.src, flow.dst))
         return max(shared.values(), default=0)
@@ -338,12 +359,14 @@ class Topology:
         value = self.parameters.get(parameter)
         if value is None or isinstance(value, str):
             raise TopologyError(
-                f"{self.name} has no numeric parameter {parameter!r}; it has {', '.join(self.parameters)}"
+                f"{self.name} has no numeric parameter {parameter!r}; it has "
+                f"{', '.join(self.parameters)}"
             )
         return value
 
     def _xon_bytes(self) -> float:
-        """XOFF less `hysteresis_bytes`, or two MTUs: the distance that SIGCOMM'15 has, NSDI'20 gives none."""
+        """XOFF less `hysteresis_bytes`, or two MTUs: the distance that SIGCOMM'15 has, NSDI'20
+        gives none."""
         distance = 2 * self.number("mtu_bytes")
         if "hysteresis_bytes" in self.parameters:
             distance = self.number("hysteresis_bytes")
@@ -351,7 +374,10 @@ class Topology:
 
 
 def _validate(topology: Topology) -> None:
-    names = [*(host.name for host in topology.hosts), *(switch.name for switch in topology.switches)]
+    names = [
+        *(host.name for host in topology.hosts),
+        *(switch.name for switch in topology.switches),
+    ]
     for fault in (naming.network_fault(topology.name), *map(naming.node_fault, names)):
         if fault:
             raise TopologyError(fault)
@@ -383,33 +409,40 @@ def _validate(topology: Topology) -> None:
         if flow.src == flow.dst:
             raise TopologyError(f"flow {flow.id} goes from {flow.src} to itself")
         if not 0 <= flow.traffic_class < lossless.CLASSES:
-            raise TopologyError(f"flow {flow.id}: class {flow.traffic_class}: there are 0 to {lossless.CLASSES - 1}")
+            raise TopologyError(
+                f"flow {flow.id}: class {flow.traffic_class}: there are 0 to {lossless.CLASSES - 1}"
+            )
     in_order(topology.flows)
 
 
 def _validate_flow_control(topology: Topology) -> None:
     if topology.flow_control not in (PFC, CREDITS):
         raise TopologyError(
-            f"{topology.name}: flow control {topology.flow_control!r}: there is {PFC!r} and {CREDITS!r}"
+            f"{topology.name}: flow control {topology.flow_control!r}: there is {PFC!r} and "
+            f"{CREDITS!r}"
         )
     if topology.flow_control == PFC:
         xon, xoff = topology.number("xon_bytes"), topology.number("xoff_bytes")
         if not 0 <= xon <= xoff < 2**32:
             raise TopologyError(
-                f"{topology.name}: XON {xon:g}, XOFF {xoff:g} bytes: 0 <= XON <= XOFF < 2^32 must hold; give "
+                f"{topology.name}: XON {xon:g}, XOFF {xoff:g} bytes: 0 <= XON <= XOFF < 2^32 must "
+                "hold; give "
                 f"{'another xon_bytes' if 'xon_bytes' in topology.parameters else 'xon_bytes, too'}"
             )
         if lossless.CONTROL_CLASS in topology.lossless_classes:
             raise TopologyError(
-                f"{topology.name}: lossless_classes {topology.parameters['lossless_classes']!r}: class "
-                f"{lossless.CONTROL_CLASS} has CNPs and ACKs, which obey no PAUSE; take others, or credits"
+                f"{topology.name}: lossless_classes {topology.parameters['lossless_classes']!r}: "
+                "class "
+                f"{lossless.CONTROL_CLASS} has CNPs and ACKs, which obey no PAUSE; take others, or "
+                "credits"
             )
         return
     if not topology.number("credit_interval_s") > 0:
         raise TopologyError(f"{topology.name}: credit_interval_s must be above 0")
     if topology.number("buffer_bytes") < topology.number("mtu_bytes"):
         raise TopologyError(
-            f"{topology.name}: buffers of {topology.number('buffer_bytes'):g} bytes hold no frame of mtu_bytes, "
+            f"{topology.name}: buffers of {topology.number('buffer_bytes'):g} bytes hold no frame "
+            "of mtu_bytes, "
             f"{topology.number('mtu_bytes'):g}"
         )
 
@@ -420,9 +453,13 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
     _unique("port", [str(end) for end in ends])
     for link in topology.links:
         if not 0 < link.rate_bps < math.inf:
-            raise TopologyError(f"link {link.a} - {link.b}: rate {link.rate_bps} must be positive, and finite")
+            raise TopologyError(
+                f"link {link.a} - {link.b}: rate {link.rate_bps} must be positive, and finite"
+            )
         if not 0 <= link.delay_s < math.inf:
-            raise TopologyError(f"link {link.a} - {link.b}: delay {link.delay_s} must not be negative, but finite")
+            raise TopologyError(
+                f"link {link.a} - {link.b}: delay {link.delay_s} must not be negative, but finite"
+            )
         if link.a.node == link.b.node:
             raise TopologyError(f"link {link.a} - {link.b} is a loop")
     for end in ends:
@@ -432,7 +469,8 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
             raise TopologyError(f"{end}: a host's ports are numbered 0 to {MAX_PORT}")
         if end.node not in hosts and not 0 <= end.port <= MAX_PORT:
             raise TopologyError(
-                f"{end}: a switch's ports are numbered 0 to {MAX_PORT}: its program has 9 bits, and four are internal"
+                f"{end}: a switch's ports are numbered 0 to {MAX_PORT}: its program has 9 bits, "
+                "and four are internal"
             )
     _unique("interface name", [end.interface for end in ends])
     connected = {end.node for end in ends}
@@ -441,7 +479,8 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
 
 
 def _number_needed(what: str, spec: Link | FlowSpec, *names: str) -> TopologyError:
-    """Returns the error of the first field that is no number, with the number that a text may mean."""
+    """Returns the error of the first field that is no number, with the number that a text may
+    mean."""
     from pcn.softswitch.units import kind_of, quantity  # only here
 
     defaults = {one.name: one.default for one in fields(spec)}

@@ -20,12 +20,19 @@ def node_fault(name: str) -> str:
     """Returns what is wrong with a node's name, in a line; empty if nothing is."""
     if _NODE.match(name):
         return ""
-    return f"node name {name!r}: up to {LONGEST_NAME} letters, digits, - and _, a letter or a digit first and last"
+    return (
+        f"node name {name!r}: up to {LONGEST_NAME} letters, digits, - and _, a letter or a digit "
+        "first and last"
+    )
 
 
 def network_fault(name: str) -> str:
     """Returns what is wrong with a network's name, in a line; empty if nothing is."""
-    return "" if _NETWORK.match(name) else f"topology name {name!r}: lower-case letters, digits, - and _ only"
+    return (
+        ""
+        if _NETWORK.match(name)
+        else f"topology name {name!r}: lower-case letters, digits, - and _ only"
+    )
 
 
 def network_name(text: str) -> str:
@@ -35,11 +42,15 @@ def network_name(text: str) -> str:
 
 
 def interface(node: str, port: int) -> str:
-    """Returns the name of a port's interface: NODE-ethPORT, or, where that is too long, the node's first letters, five
-    characters of its name's CRC-32, and -ethPORT."""
+    """Returns the name of a port's interface: NODE-ethPORT, or, where that is too long, the node's
+    first letters, five characters of its name's CRC-32, and -ethPORT."""
     suffix = f"-eth{port}"
     room = MAX_INTERFACE_NAME - len(suffix)
     if len(node) <= room:
         return node + suffix
     crc = zlib.crc32(node.encode())
-    return node[: room - _SHORT] + "".join(_DIGITS[crc >> 5 * place & 31] for place in range(_SHORT)) + suffix
+    return (
+        node[: room - _SHORT]
+        + "".join(_DIGITS[crc >> 5 * place & 31] for place in range(_SHORT))
+        + suffix
+    )

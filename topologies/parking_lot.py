@@ -1,7 +1,8 @@
-"""The parking lot (appendix B.3, Fig. 19a): N bottlenecks in a row. F0 crosses all of them, every other flow one.
+"""The parking lot (appendix B.3, Fig. 19a): N bottlenecks in a row. F0 crosses all of them, every
+other flow one.
 
-h0        r1 h2     r2 h3     r3 r0        N = 3. F0 (flow 0): h0 -> r0; Fi (flow i): hi -> ri, over link i alone
-  \\        |/        |/        |/
+h0        r1 h2     r2 h3     r3 r0        N = 3. F0 (flow 0): h0 -> r0; Fi (flow i): hi -> ri,
+  \\        |/        |/        |/          over link i alone
    s0 ==== s1 ====== s2 ====== s3          link i is s(i-1) -> si
   /
 h1
@@ -11,7 +12,15 @@ from __future__ import annotations
 
 from pcn.topologies import lossless
 from pcn.topologies.lossless import Pfc, Unpack
-from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.model import (
+    Endpoint,
+    FlowSpec,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_hosts,
+)
 
 NEXT, PREVIOUS = 1, 2  # ports of a switch towards its neighbours; hosts follow
 
@@ -26,15 +35,19 @@ def parking_lot(
     if bottlenecks < 1:
         raise TopologyError(f"parking_lot: {bottlenecks} bottlenecks; at least 1 is needed")
     links = [
-        Link(Endpoint(f"s{i}", NEXT), Endpoint(f"s{i + 1}", PREVIOUS), rate_bps, delay_s) for i in range(bottlenecks)
+        Link(Endpoint(f"s{i}", NEXT), Endpoint(f"s{i + 1}", PREVIOUS), rate_bps, delay_s)
+        for i in range(bottlenecks)
     ]
-    # Where a host is attached: senders at the head of their first bottleneck, receivers at the foot of their last.
+    # Where a host is attached: senders at the head of their first bottleneck, receivers at the foot
+    # of their last.
     places = {"h0": 0, "r0": bottlenecks}
     for i in range(1, bottlenecks + 1):
         places |= {f"h{i}": i - 1, f"r{i}": i}
     next_port = [PREVIOUS + 1] * (bottlenecks + 1)
     for host, switch in places.items():
-        links.append(Link(Endpoint(host, 0), Endpoint(f"s{switch}", next_port[switch]), rate_bps, delay_s))
+        links.append(
+            Link(Endpoint(host, 0), Endpoint(f"s{switch}", next_port[switch]), rate_bps, delay_s)
+        )
         next_port[switch] += 1
     return Topology(
         name="parking-lot",

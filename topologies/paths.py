@@ -1,4 +1,5 @@
-"""Shortest paths to hosts. Hosts don't forward: the ways to all hosts that hang off the same nodes are alike."""
+"""Shortest paths to hosts. Hosts don't forward: the ways to all hosts that hang off the same nodes
+are alike."""
 
 from __future__ import annotations
 
@@ -14,13 +15,15 @@ if TYPE_CHECKING:
 _ADDRESS_BITS = 32
 _L = TypeVar("_L")
 Place = tuple[str, ...]
-"""The nodes that hosts hang off, in order of names: one each, or several of hosts with several links."""
+"""The nodes that hosts hang off, in order of names: one each, or several of hosts with several
+links."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """All hosts whose addresses begin with the first `prefix` bits of `network`. They are at one place, and there is no
-    shorter prefix of which that is true, nor a longer one that has them all."""
+    """All hosts whose addresses begin with the first `prefix` bits of `network`. They are at one
+    place, and there is no shorter prefix of which that is true, nor a longer one that has them
+    all."""
 
     network: int
     prefix: int
@@ -37,9 +40,11 @@ class Ways(NamedTuple):
 
 
 class Paths:
-    """Of a network that doesn't change. `peers`: what is at the far end of each port of each node, ports in order.
+    """Of a network that doesn't change. `peers`: what is at the far end of each port of each node,
+    ports in order.
 
-    Sets of places are the bits of an integer: a search from all places at once takes a few operations a link.
+    Sets of places are the bits of an integer: a search from all places at once takes a few
+    operations a link.
     """
 
     def __init__(self, hosts: Iterable[str], peers: Mapping[str, Mapping[int, Endpoint]]) -> None:
@@ -50,9 +55,14 @@ class Paths:
             for node, ports in peers.items()
             if node not in self._ends
         }
-        self._at = {host: tuple(sorted({end.node for end in ends.values()})) for host, ends in self._ends.items()}
+        self._at = {
+            host: tuple(sorted({end.node for end in ends.values()}))
+            for host, ends in self._ends.items()
+        }
         self._places = list(
-            dict.fromkeys(place for place in self._at.values() if any(node in self._links for node in place))
+            dict.fromkeys(
+                place for place in self._at.values() if any(node in self._links for node in place)
+            )
         )
         self._bits = {place: 1 << number for number, place in enumerate(self._places)}
         self._own: dict[str, int] = {}
@@ -64,7 +74,8 @@ class Paths:
         self._reached = self._search()
 
     def _search(self) -> list[dict[str, int]]:
-        """Returns, for each number of hops from 0 on, the places at that distance from each switch."""
+        """Returns, for each number of hops from 0 on, the places at that distance from each
+        switch."""
         latest = dict(self._own)
         reached = [latest]
         seen = dict.fromkeys(self._links, 0) | latest
@@ -86,13 +97,17 @@ class Paths:
         return self._at[host]
 
     def ways(self, switch: str) -> Iterator[Ways]:
-        """Yields the ways from a switch to all places that it doesn't belong to, each place once."""
+        """Yields the ways from a switch to all places that it doesn't belong to, each place
+        once."""
         for hops, (nearer, reached) in enumerate(pairwise(self._reached), start=1):
             here = reached.get(switch, 0)
             by_ports: dict[tuple[int, ...], int] = {(): here} if here else {}
             for port, peer in self._links[switch]:
                 found = nearer.get(peer, 0)
-                parts = [(ports, port, places & found, places & ~found) for ports, places in by_ports.items()]
+                parts = [
+                    (ports, port, places & found, places & ~found)
+                    for ports, places in by_ports.items()
+                ]
                 by_ports = {(*ports, port): with_it for ports, port, with_it, _ in parts if with_it}
                 by_ports |= {ports: without for ports, _, _, without in parts if without}
             for ports, places in by_ports.items():
@@ -129,7 +144,11 @@ class Paths:
             for end in self._ends[host].values():
                 found |= reaches.get(end.node, 0)
             if found != whole:
-                others = (other for other in alike.values() if other != host and self.distance(host, other) is None)
+                others = (
+                    other
+                    for other in alike.values()
+                    if other != host and self.distance(host, other) is None
+                )
                 if (other := next(others, None)) is not None:
                     return host, other
         return None
@@ -140,13 +159,16 @@ class Paths:
         for port, end in self._ends[node].items():
             if end.node == host:
                 found[port] = 1
-            elif end.node not in self._ends and (hops := self._hops(end.node, self._at[host])) is not None:
+            elif (
+                end.node not in self._ends
+                and (hops := self._hops(end.node, self._at[host])) is not None
+            ):
                 found[port] = hops + 2
         return found
 
     def next_hops(self, node: str, host: str) -> tuple[int, ...]:
-        """Returns the ports of a node on a shortest path to a host, in order; none if there is none, or it is the
-        host."""
+        """Returns the ports of a node on a shortest path to a host, in order; none if there is
+        none, or it is the host."""
         if node == host:
             return ()
         if node in self._ends:
@@ -161,16 +183,21 @@ class Paths:
         nearer, place = self._reached[hops - 1], self._bits[self._at[host]]
         return tuple(port for port, peer in self._links[node] if nearer.get(peer, 0) & place)
 
-    def trails(self, label: Callable[[str, int], _L]) -> tuple[list[tuple[_L, int]], dict[str, dict[int, int]]]:
-        """Returns the labels of the links, by the port that each leaves from, on the paths by the lowest ports from
-        each switch to each place. A trail is a number: of a first label and the trail behind it, which the list has; 0
-        has none. By switch, the trails that leave it, each with the set of the places that it leads to. Where many
-        links are alike, these are few."""
+    def trails(
+        self, label: Callable[[str, int], _L]
+    ) -> tuple[list[tuple[_L, int]], dict[str, dict[int, int]]]:
+        """Returns the labels of the links, by the port that each leaves from, on the paths by the
+        lowest ports from each switch to each place. A trail is a number: of a first label and the
+        trail behind it, which the list has; 0 has none. By switch, the trails that leave it, each
+        with the set of the places that it leads to. Where many links are alike, these are few."""
         parts: list[tuple[_L, int]] = []
         numbers: dict[tuple[_L, int], int] = {}
         found: dict[str, dict[int, int]] = {node: {} for node in self._links}
         before = {place: {0: bits} for place, bits in self._own.items()}
-        labels = {node: [(label(node, port), peer) for port, peer in links] for node, links in self._links.items()}
+        labels = {
+            node: [(label(node, port), peer) for port, peer in links]
+            for node, links in self._links.items()
+        }
         for place, own in before.items():
             found[place] |= own
         for nearer, reached in pairwise(self._reached):
@@ -197,12 +224,15 @@ class Paths:
 
     def _hops(self, switch: str, place: Place) -> int | None:
         bit = self._bits.get(place, 0)
-        return next((hops for hops, reached in enumerate(self._reached) if reached.get(switch, 0) & bit), None)
+        return next(
+            (hops for hops, reached in enumerate(self._reached) if reached.get(switch, 0) & bit),
+            None,
+        )
 
 
 def blocks(hosts: Iterable[tuple[int, Place, Host]]) -> list[Block]:
-    """Returns all hosts of a topology, given with address and place each, in as few blocks as there can be, in
-    order."""
+    """Returns all hosts of a topology, given with address and place each, in as few blocks as there
+    can be, in order."""
     in_order = sorted(hosts, key=itemgetter(0))
     return list(_blocks(in_order)) if in_order else []
 

@@ -35,7 +35,8 @@ _REFUSAL: ContextVar[str] = ContextVar("_REFUSAL", default="")
 
 @contextmanager
 def refused(reason: str) -> Iterator[None]:
-    """Refuses files of code, for what a file of others names. Raises PythonFileError with the reason for each."""
+    """Refuses files of code, for what a file of others names. Raises PythonFileError with the
+    reason for each."""
     token = _REFUSAL.set(reason)
     try:
         yield
@@ -50,23 +51,30 @@ def require_allowed(path: Path) -> None:
 
 
 def load(path: Path) -> ModuleType:
-    """Executes a file and returns its module. While it loads, its folder is the first to be searched for modules, as it
-    is for a script. Raises PythonFileError."""
+    """Executes a file and returns its module. While it loads, its folder is the first to be
+    searched for modules, as it is for a script. Raises PythonFileError."""
     require_allowed(path)
     if not path.is_file():
         raise PythonFileError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(f"{path.stem}_{zlib.crc32(str(path).encode()):08x}", path)
+    spec = importlib.util.spec_from_file_location(
+        f"{path.stem}_{zlib.crc32(str(path).encode()):08x}", path
+    )
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
     try:
-        # Not by the loader: it takes the bytecode of an older content of equal length and second for this one's.
+        # Not by the loader: it takes the bytecode of an older content of equal length and second
+        # for this one's.
         with _searched(path.absolute().parent):
             exec(compile(inputs.read_bytes(path), path, "exec"), module.__dict__)
     except Exception as error:
         if (line := old_import(error)) is not None:
             raise PythonFileError(line) from error
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        lines = [
+            frame.lineno
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename == str(path)
+        ]
         place = f"{path}:{lines[-1]}" if lines else str(path)
         extra = extras.of_import(error) if isinstance(error, ImportError) else None
         text = str(extras.MissingExtraError(extra)) if extra else f"{type(error).__name__}: {error}"
@@ -76,8 +84,8 @@ def load(path: Path) -> ModuleType:
 
 @contextmanager
 def _searched(folder: Path) -> Iterator[None]:
-    """Puts the folder first on the path. A module that a file in another folder has loaded doesn't stand for the one
-    of its name that this folder has."""
+    """Puts the folder first on the path. A module that a file in another folder has loaded doesn't
+    stand for the one of its name that this folder has."""
     others = [
         name
         for name, module in list(sys.modules.items())  # a copy: a look at a lazy module imports it
@@ -100,9 +108,9 @@ def _searched(folder: Path) -> Iterator[None]:
 
 
 def sources(path: Path) -> list[Path]:
-    """Returns a file and those that it imports, and these in turn, as far as neither the package nor the environment
-    has them: what may change while both stay as they are. Modules that are named by more than a constant text, and
-    files of data, aren't among them."""
+    """Returns a file and those that it imports, and these in turn, as far as neither the package
+    nor the environment has them: what may change while both stay as they are. Modules that are
+    named by more than a constant text, and files of data, aren't among them."""
     found, left = {path.absolute(): None}, [path.absolute()]
     while left:
         file = left.pop()
@@ -127,7 +135,9 @@ def is_outside(path: Path) -> bool:
 @cache
 def _environment() -> list[Path]:
     named = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    installed = [entry for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")]
+    installed = [
+        entry for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")
+    ]
     return [Path(folder).resolve() for folder in (*named, *installed)]
 
 
@@ -142,13 +152,25 @@ def _imports(file: Path, folder: Path) -> Iterator[Path]:
             for alias in node.names:
                 yield from _files_of(alias.name.split("."), [str(folder)])
         elif isinstance(node, ast.ImportFrom):
-            near = [str(file.parents[node.level - 1])] if 0 < node.level <= len(file.parents) else [str(folder)]
+            near = (
+                [str(file.parents[node.level - 1])]
+                if 0 < node.level <= len(file.parents)
+                else [str(folder)]
+            )
             parts = node.module.split(".") if node.module else []
             for alias in node.names:
                 yield from _files_of([*parts, alias.name], near)
-        elif isinstance(node, ast.Call) and node.args and _name_of(node.func) in ("import_module", "__import__"):
+        elif (
+            isinstance(node, ast.Call)
+            and node.args
+            and _name_of(node.func) in ("import_module", "__import__")
+        ):
             first = node.args[0]
-            if isinstance(first, ast.Constant) and isinstance(first.value, str) and not first.value.startswith("."):
+            if (
+                isinstance(first, ast.Constant)
+                and isinstance(first.value, str)
+                and not first.value.startswith(".")
+            ):
                 yield from _files_of(first.value.split("."), [str(folder)])
 
 
@@ -157,7 +179,8 @@ def _name_of(function: ast.expr) -> str:
 
 
 def _files_of(parts: Sequence[str], near: list[str]) -> Iterator[Path]:
-    """Yields the files of a module and of the packages that it is in, as far as there are such; none is executed."""
+    """Yields the files of a module and of the packages that it is in, as far as there are such;
+    none is executed."""
     places = near
     for number, part in enumerate(parts):
         spec = PathFinder.find_spec(part, places)

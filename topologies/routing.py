@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 class Routing:
     """`peers`: what is at the far end of each port of each node, ports in order."""
 
-    def __init__(self, hosts: Mapping[str, Host], peers: Mapping[str, Mapping[int, Endpoint]]) -> None:
+    def __init__(
+        self, hosts: Mapping[str, Host], peers: Mapping[str, Mapping[int, Endpoint]]
+    ) -> None:
         self._hosts = hosts
         self.paths = Paths(hosts, peers)
 
@@ -24,7 +26,10 @@ class Routing:
     def blocks(self) -> tuple[Block, ...]:
         """All hosts, by prefixes of their addresses that lie at one place each, in order."""
         return tuple(
-            blocks((int(IPv4Address(host.ip)), self.paths.place(name), host) for name, host in self._hosts.items())
+            blocks(
+                (int(IPv4Address(host.ip)), self.paths.place(name), host)
+                for name, host in self._hosts.items()
+            )
         )
 
     def ways(self, switch: str) -> dict[Place, Ways]:
@@ -32,5 +37,6 @@ class Routing:
         return {place: ways for ways in self.paths.ways(switch) for place in ways.places}
 
     def next_hops(self, node: str, host: str) -> tuple[int, ...]:
-        """Returns the ports of a node on a shortest path to a host, in order; none if there is none."""
+        """Returns the ports of a node on a shortest path to a host, in order; none if there is
+        none."""
         return self.paths.next_hops(node, host)

@@ -15,12 +15,16 @@ MOST_WEIGHT = 65535
 
 @dataclass(frozen=True)
 class Schedule:
-    """By class a weight, or 0. Classes with weight 0 come first, by strict priority; those with a weight share the rest
-    by deficit round robin. Of all ports, or of one."""
+    """By class a weight, or 0. Classes with weight 0 come first, by strict priority; those with a
+    weight share the rest by deficit round robin. Of all ports, or of one."""
 
     weights: tuple[int, ...]
     port: int | None = None
 
     def __post_init__(self) -> None:
-        if len(self.weights) != CLASSES or not all(0 <= weight <= MOST_WEIGHT for weight in self.weights):
-            raise TopologyError(f"weights {self.weights}: {CLASSES} numbers from 0 to {MOST_WEIGHT}, one a class")
+        if len(self.weights) != CLASSES or not all(
+            0 <= weight <= MOST_WEIGHT for weight in self.weights
+        ):
+            raise TopologyError(
+                f"weights {self.weights}: {CLASSES} numbers from 0 to {MOST_WEIGHT}, one a class"
+            )

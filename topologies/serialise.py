@@ -37,9 +37,14 @@ def from_dict(raw: dict[str, Any]) -> Topology:
         name=raw["name"],
         hosts=tuple(Host(**host) for host in raw["hosts"]),
         switches=tuple(_switch(switch) for switch in raw["switches"]),
-        links=tuple(Link(**{**link, "a": Endpoint(**link["a"]), "b": Endpoint(**link["b"])}) for link in raw["links"]),
+        links=tuple(
+            Link(**{**link, "a": Endpoint(**link["a"]), "b": Endpoint(**link["b"])})
+            for link in raw["links"]
+        ),
         flows=tuple(
-            FlowSpec(**{**flow, "after": tuple(flow["after"]), "after_s": tuple(flow.get("after_s", ()))})
+            FlowSpec(
+                **{**flow, "after": tuple(flow["after"]), "after_s": tuple(flow.get("after_s", ()))}
+            )
             for flow in raw["flows"]
         ),
         parameters=raw["parameters"],
@@ -55,7 +60,9 @@ def _switch(raw: dict[str, Any]) -> Switch:
         shares = tuple(Share(**share) for share in raw["buffer"]["shares"])
         made["buffer"] = SharedBuffer(raw["buffer"]["size_bytes"], shares)
     made["ecn"] = tuple(EcnThresholds(**one) for one in raw.get("ecn", ()))
-    made["schedules"] = tuple(Schedule(tuple(one["weights"]), one["port"]) for one in raw.get("schedules", ()))
+    made["schedules"] = tuple(
+        Schedule(tuple(one["weights"]), one["port"]) for one in raw.get("schedules", ())
+    )
     if raw.get("watchdog") is not None:
         lists = {name: tuple(raw["watchdog"].get(name, ())) for name in ("ports", "classes")}
         made["watchdog"] = Watchdog(**{**raw["watchdog"], **lists})

@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from pcn.topologies import lossless
 from pcn.topologies.lossless import Pfc, Unpack
-from pcn.topologies.model import FIFO, Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.model import (
+    FIFO,
+    Endpoint,
+    FlowSpec,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_hosts,
+)
 
 
 def star(
@@ -20,11 +29,17 @@ def star(
     arbitration: str = FIFO,
     **pfc: Unpack[Pfc],
 ) -> Topology:
-    """`senders` and `receivers` around s0. `delay_s` is each link's, one way; `arbitration` is the switch's."""
+    """`senders` and `receivers` around s0. `delay_s` is each link's, one way; `arbitration` is the
+    switch's."""
     if senders < 1 or receivers < 1:
-        raise TopologyError(f"star: {senders} senders and {receivers} receivers; at least 1 of each is needed")
+        raise TopologyError(
+            f"star: {senders} senders and {receivers} receivers; at least 1 of each is needed"
+        )
     names = [*(f"h{i}" for i in range(senders)), *(f"r{i}" for i in range(receivers))]
-    links = [Link(Endpoint(name, 0), Endpoint("s0", i), rate_bps, delay_s) for i, name in enumerate(names, start=1)]
+    links = [
+        Link(Endpoint(name, 0), Endpoint("s0", i), rate_bps, delay_s)
+        for i, name in enumerate(names, start=1)
+    ]
     return Topology(
         name="star",
         hosts=make_hosts(names),

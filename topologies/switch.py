@@ -17,14 +17,15 @@ FIFO, ROUND_ROBIN = "fifo", "round robin"  # arbitration
 
 @dataclass(frozen=True)
 class Switch:
-    """`arbitration`: how packets of a class, from different inputs, share an output. "fifo": in the order of their
-    arrival, an output-queued switch. "round robin": over input ports, a packet each, a switch with virtual output
-    queues. `output`: None where packets leave as soon as their turn comes. `buffer`: None where each class of a port
-    has PFC's thresholds of the topology for itself. All other than these: in virtual time alone. `ecn`: RED's
-    thresholds of ports to which one of them applies, instead of the scheme's; the first such one counts. `schedules`:
-    likewise how ports serve classes, in virtual time alone, as `watchdog`; the others have strict priorities.
-    `latency_s`: from a frame's arrival to its turn in the program; `cut_through`: it arrives with its first 64 bytes,
-    and may leave while it comes in; in virtual time alone."""
+    """`arbitration`: how packets of a class, from different inputs, share an output. "fifo": in the
+    order of their arrival, an output-queued switch. "round robin": over input ports, a packet each,
+    a switch with virtual output queues. `output`: None where packets leave as soon as their turn
+    comes. `buffer`: None where each class of a port has PFC's thresholds of the topology for
+    itself. All other than these: in virtual time alone. `ecn`: RED's thresholds of ports to which
+    one of them applies, instead of the scheme's; the first such one counts. `schedules`: likewise
+    how ports serve classes, in virtual time alone, as `watchdog`; the others have strict
+    priorities. `latency_s`: from a frame's arrival to its turn in the program; `cut_through`: it
+    arrives with its first 64 bytes, and may leave while it comes in; in virtual time alone."""
 
     name: str
     device_id: int
@@ -42,7 +43,9 @@ class Switch:
         return self.latency_s > 0 or self.cut_through
 
     def schedule(self, port: int) -> Schedule | None:
-        return next((schedule for schedule in self.schedules if schedule.port in (None, port)), None)
+        return next(
+            (schedule for schedule in self.schedules if schedule.port in (None, port)), None
+        )
 
 
 def check_switch(switch: Switch, mtu_bytes: float, flow_control: str) -> None:
@@ -50,23 +53,37 @@ def check_switch(switch: Switch, mtu_bytes: float, flow_control: str) -> None:
     if switch.device_id < 0:
         raise TopologyError(f"{switch.name}: device id {switch.device_id} must not be negative")
     if switch.arbitration not in (FIFO, ROUND_ROBIN):
-        raise TopologyError(f"{switch.name}: arbitration {switch.arbitration!r}: there is {FIFO!r} and {ROUND_ROBIN!r}")
+        raise TopologyError(
+            f"{switch.name}: arbitration {switch.arbitration!r}: there is {FIFO!r} and "
+            f"{ROUND_ROBIN!r}"
+        )
     buffer = switch.output
     if buffer is not None and not (buffer.speed_up > 0 and buffer.latency_s >= 0):
-        raise TopologyError(f"{switch.name}: its output buffers need a speed-up above 0, and a latency")
+        raise TopologyError(
+            f"{switch.name}: its output buffers need a speed-up above 0, and a latency"
+        )
     if buffer is not None and buffer.size_bytes < mtu_bytes:
         raise TopologyError(
-            f"{switch.name}: output buffers of {buffer.size_bytes:g} bytes hold no frame of mtu_bytes, {mtu_bytes:g}"
+            f"{switch.name}: output buffers of {buffer.size_bytes:g} bytes hold no frame of "
+            f"mtu_bytes, {mtu_bytes:g}"
         )
     if not 0 <= switch.latency_s < math.inf:
-        raise TopologyError(f"{switch.name}: a latency of {switch.latency_s:g} s: 0 or more are possible")
+        raise TopologyError(
+            f"{switch.name}: a latency of {switch.latency_s:g} s: 0 or more are possible"
+        )
     if switch.takes_time and (switch.output is not None or flow_control != PFC):
-        raise TopologyError(f"{switch.name}: a latency or cut-through is there with PFC, without output buffers")
+        raise TopologyError(
+            f"{switch.name}: a latency or cut-through is there with PFC, without output buffers"
+        )
     if switch.cut_through and switch.watchdog is not None:
         raise TopologyError(f"{switch.name}: cut-through is there without a PFC watchdog")
     if (switch.schedules or switch.watchdog) and switch.output is not None:
-        raise TopologyError(f"{switch.name}: output buffers have strict priorities, and no PFC watchdog")
+        raise TopologyError(
+            f"{switch.name}: output buffers have strict priorities, and no PFC watchdog"
+        )
     if switch.watchdog is not None and flow_control != PFC:
         raise TopologyError(f"{switch.name}: a PFC watchdog is there with PFC")
     if switch.buffer is not None and (switch.output is not None or flow_control != PFC):
-        raise TopologyError(f"{switch.name}: a shared buffer is there with PFC, and without output buffers")
+        raise TopologyError(
+            f"{switch.name}: a shared buffer is there with PFC, and without output buffers"
+        )

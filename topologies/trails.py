@@ -1,4 +1,5 @@
-"""Rates and delays along the paths by the lowest ports, of all hosts at once: where links are alike, few differ."""
+"""Rates and delays along the paths by the lowest ports, of all hosts at once: where links are
+alike, few differ."""
 
 from __future__ import annotations
 
@@ -47,8 +48,12 @@ class Trails:
         for (node, port), link in sorted(links.items()):
             if node in self._ends:
                 far = link.other(node)
-                self._ends[node][port] = _End(link, hops[node, port], hops[far.node, far.port], far.node)
-        self._single = {host: next(iter(own.values())) for host, own in self._ends.items() if len(own) == 1}
+                self._ends[node][port] = _End(
+                    link, hops[node, port], hops[far.node, far.port], far.node
+                )
+        self._single = {
+            host: next(iter(own.values())) for host, own in self._ends.items() if len(own) == 1
+        }
         self._bits = {host: paths.bit(host) for host in self._ends}
         self._by_place: dict[str, dict[int, int]] = {}
         self._numbers: dict[tuple[str, Place], int] = {}
@@ -64,7 +69,8 @@ class Trails:
         self._between: dict[tuple[int | None, int | None], Trail] = {}
 
     def between(self, src: str, dst: str) -> Trail:
-        """Returns the links from host to host; equal ones are one object. Raises TopologyError if there is no way."""
+        """Returns the links from host to host; equal ones are one object. Raises TopologyError if
+        there is no way."""
         alike = self._alike.get(src), self._alike.get(dst)
         trail = self._between.get(alike)
         if trail is None:
@@ -105,21 +111,26 @@ class Trails:
         while node not in self._paths.place(dst):
             port = self._paths.next_hops(node, dst)[0]
             node = self._links[node, port].other(node).node
-        return min((end for end in ends if end.node == node), key=lambda end: end.link.other(dst).port)
+        return min(
+            (end for end in ends if end.node == node), key=lambda end: end.link.other(dst).port
+        )
 
     def max_rtt_s(self, frame_bytes: float = 0.0, answer_bytes: float = 0.0) -> float:
-        """Returns the largest base RTT between any two hosts. `frame_bytes`: of a frame that each link there takes its
-        time for; `answer_bytes`: of the one that comes back."""
+        """Returns the largest base RTT between any two hosts. `frame_bytes`: of a frame that each
+        link there takes its time for; `answer_bytes`: of the one that comes back."""
 
         def hop_s(hop: tuple[float, float], size_bytes: float) -> float:
             rate_bps, delay_s = hop
             return delay_s + 8 * size_bytes / rate_bps
 
-        # Hosts at the same nodes, with links of one length, are alike: one of them will do, and two for the way between
-        # them.
+        # Hosts at the same nodes, with links of one length, are alike: one of them will do, and two
+        # for the way between them.
         alike: dict[tuple[tuple[str, float, float], ...], list[str]] = {}
         for host, ends in self._ends.items():
-            key = tuple((end.node, hop_s(end.hop, frame_bytes), hop_s(end.hop, answer_bytes)) for end in ends.values())
+            key = tuple(
+                (end.node, hop_s(end.hop, frame_bytes), hop_s(end.hop, answer_bytes))
+                for end in ends.values()
+            )
             alike.setdefault(key, []).append(host)
         pairs = [*combinations([hosts[0] for hosts in alike.values()], 2)]
         pairs += [(hosts[0], hosts[1]) for hosts in alike.values() if len(hosts) > 1]
@@ -157,7 +168,9 @@ class Trails:
         trails = self._from.get(node, {})
         if len(trails) > _FEW:
             if node not in self._by_place:
-                self._by_place[node] = {one: number for number, places in trails.items() for one in _each(places)}
+                self._by_place[node] = {
+                    one: number for number, places in trails.items() for one in _each(places)
+                }
             found = self._by_place[node].get(bit.bit_length())
         else:
             found = next((number for number, places in trails.items() if places & bit), None)

@@ -1,8 +1,9 @@
-"""A file of values in lists and mappings, YAML or JSON, read with all its faults: each names its line, its field and
-the way out.
+"""A file of values in lists and mappings, YAML or JSON, read with all its faults: each names its
+line, its field and the way out.
 
-YAML's own guesses (`on` a boolean, `1:30` ninety) are not used: a value is the text that stands there, until the reader
-of its field converts it. `tree_json` and `tree_yaml` make trees of texts, of bounded size, whatever the text is.
+YAML's own guesses (`on` a boolean, `1:30` ninety) are not used: a value is the text that stands
+there, until the reader of its field converts it. `tree_json` and `tree_yaml` make trees of texts,
+of bounded size, whatever the text is.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class ComposeError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Scalar:
-    """One value. `plain`: it stands there without quotes, and may be a number, a truth value or nothing."""
+    """One value. `plain`: it stands there without quotes, and may be a number, a truth value or
+    nothing."""
 
     line: int
     text: str
@@ -75,7 +77,9 @@ class Composer:
     def count(self, line: int, values: int = 1) -> None:
         self.values += values
         if self.values > MOST_VALUES:
-            raise ComposeError(line, f"more than {MOST_VALUES:,} values, those that aliases repeat included")
+            raise ComposeError(
+                line, f"more than {MOST_VALUES:,} values, those that aliases repeat included"
+            )
 
     def add(self, part: Tree) -> None:
         """A whole part: into the list or mapping that is open, or the root."""
@@ -94,7 +98,9 @@ class Composer:
 
     def begin(self, part: ListOf | MappingOf) -> None:
         if len(self.open) >= DEEPEST:
-            raise ComposeError(part.line, f"nested too deeply: lists and mappings are {DEEPEST} deep at most")
+            raise ComposeError(
+                part.line, f"nested too deeply: lists and mappings are {DEEPEST} deep at most"
+            )
         self.add(part)
         self.open.append(part)
         self._keys.append(None)
@@ -125,12 +131,15 @@ class Faults:
     def raise_any(self) -> None:
         """Raises FileError."""
         if self.found:
-            raise FileError("\n".join(f"{self.path}:{line}: {text}" for line, text in sorted(self.found)))
+            raise FileError(
+                "\n".join(f"{self.path}:{line}: {text}" for line, text in sorted(self.found))
+            )
 
 
 @dataclass(frozen=True)
 class Field:
-    """How a key's value is read, whether it must be there, and what it is if it needn't and isn't."""
+    """How a key's value is read, whether it must be there, and what it is if it needn't and
+    isn't."""
 
     read: Callable[[Node], Any]
     needed: bool
@@ -187,11 +196,17 @@ class Node:
     @property
     def is_text(self) -> bool:
         """One value in quotes, or one that is neither number nor truth value nor nothing."""
-        return isinstance(self.tree, Scalar) and not (self.tree.plain and _NO_TEXT.match(self.tree.text))
+        return isinstance(self.tree, Scalar) and not (
+            self.tree.plain and _NO_TEXT.match(self.tree.text)
+        )
 
     @property
     def is_nothing(self) -> bool:
-        return isinstance(self.tree, Scalar) and self.tree.plain and self.tree.text in ("", "~", "null")
+        return (
+            isinstance(self.tree, Scalar)
+            and self.tree.plain
+            and self.tree.text in ("", "~", "null")
+        )
 
     def elements(self, read: Callable[[Node], T], least: int = 1) -> tuple[T, ...]:
         """Returns every element, or all faults of them."""
@@ -199,7 +214,9 @@ class Node:
             raise self.fail("a list is wanted here: each element on its own line, after `- `")
         if len(self.tree.items) < least:
             raise self.fail("the list is empty")
-        nodes = [Node(one, f"{self.where}[{i}]", self.faults) for i, one in enumerate(self.tree.items)]
+        nodes = [
+            Node(one, f"{self.where}[{i}]", self.faults) for i, one in enumerate(self.tree.items)
+        ]
         return self._all([(read, node) for node in nodes])
 
     def entries(self, read_key: Callable[[str], T], read: Callable[[Node], Any]) -> dict[T, Any]:
@@ -215,7 +232,9 @@ class Node:
         bad = False
         for name, (key, _) in pairs.items():
             if name not in known:
-                self.faults.add(key.line, f"{self._under(name)}: no such field; {nearest(name, list(known))}")
+                self.faults.add(
+                    key.line, f"{self._under(name)}: no such field; {nearest(name, list(known))}"
+                )
                 bad = True
         result = {}
         for name, how in known.items():
@@ -234,12 +253,14 @@ class Node:
         return result
 
     def get(self, name: str) -> Node | None:
-        """Returns a key's value in a mapping whose other keys don't matter; None if it is missing, or nothing."""
+        """Returns a key's value in a mapping whose other keys don't matter; None if it is missing,
+        or nothing."""
         found = next((value for key, value in self.pairs() if key.text() == name), None)
         return None if found is None or found.is_nothing else found
 
     def pairs(self) -> list[tuple[Node, Node]]:
-        """Returns the keys and values. A key that stands twice is a fault: YAML would silently take the last."""
+        """Returns the keys and values. A key that stands twice is a fault: YAML would silently take
+        the last."""
         if not isinstance(self.tree, MappingOf):
             raise self.fail("a mapping is wanted here: `name: value`, each on its own line")
         pairs, seen = [], dict[str, int]()
@@ -285,8 +306,8 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
 
 
 def compose(path: Path, text: str) -> Tree | None:
-    """Returns the tree of a text, by the file's name JSON or YAML, or else JSON where it begins so; None of an empty
-    one.
+    """Returns the tree of a text, by the file's name JSON or YAML, or else JSON where it begins so;
+    None of an empty one.
 
     Raises ComposeError. YAML needs an extra (ModuleNotFoundError)."""
     named = {".json": True, ".yaml": False, ".yml": False}
@@ -310,8 +331,8 @@ def read_tree(path: Path, tree: Tree, read: Callable[[Node], T]) -> T:
 
 
 def read_file(path: Path, read: Callable[[Node], T], empty: str) -> T:
-    """Returns what `read` makes of the file's one document; `empty` is the way out of an empty one. Raises FileError
-    with all faults."""
+    """Returns what `read` makes of the file's one document; `empty` is the way out of an empty one.
+    Raises FileError with all faults."""
     try:
         tree = compose(path, read_text(path))
     except ComposeError as error:

@@ -35,7 +35,10 @@ def compose(text: str) -> Tree | None:
         line += text.count("\n", at, start)
         if match is None:
             line += text.count("\n", at, len(text) - len(text[at:].lstrip()))
-            raise ComposeError(line, f"this is no JSON: {text[at : at + 80].strip()[:20]!r} where {wanted} is wanted")
+            raise ComposeError(
+                line,
+                f"this is no JSON: {text[at : at + 80].strip()[:20]!r} where {wanted} is wanted",
+            )
         at, token = match.end(), match[match.lastgroup or 0]
         if match["end"] is not None:
             if made.open or (made.root is None and text.strip()):

@@ -1,4 +1,5 @@
-"""YAML as a tree with lines, by the events of PyYAML's parser: no tag makes an object, and aliases are counted."""
+"""YAML as a tree with lines, by the events of PyYAML's parser: no tag makes an object, and aliases
+are counted."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten time
 
 
 def compose(text: str) -> Tree | None:
-    """Returns the tree of a YAML text of one document; None of an empty one. Raises ComposeError."""
+    """Returns the tree of a YAML text of one document; None of an empty one. Raises
+    ComposeError."""
     made, anchors, named = Composer(), dict[str, tuple[Tree, int]](), list[tuple[str | None, int]]()
     documents = 0
     for event in _events(text):
@@ -34,7 +36,11 @@ def compose(text: str) -> Tree | None:
                 anchors[event.anchor] = (scalar, 1)
         elif isinstance(event, yaml.SequenceStartEvent | yaml.MappingStartEvent):
             named.append((event.anchor, made.values))
-            made.begin(ListOf(line, []) if isinstance(event, yaml.SequenceStartEvent) else MappingOf(line, []))
+            made.begin(
+                ListOf(line, [])
+                if isinstance(event, yaml.SequenceStartEvent)
+                else MappingOf(line, [])
+            )
         elif isinstance(event, yaml.SequenceEndEvent | yaml.MappingEndEvent):
             inner = made.end()
             if isinstance(inner, MappingOf):
@@ -51,20 +57,34 @@ def _events(text: str) -> Iterator[yaml.Event]:
         yield from yaml.parse(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise ComposeError(mark.line + 1 if mark else 1, f"this is no YAML: {error.problem or error.context}") from None
+        raise ComposeError(
+            mark.line + 1 if mark else 1, f"this is no YAML: {error.problem or error.context}"
+        ) from None
     except yaml.YAMLError as error:
         line = text.count("\n", 0, getattr(error, "position", 0)) + 1
-        raise ComposeError(line, f"this is no text in UTF-8: {str(error).splitlines()[0]}") from None
+        raise ComposeError(
+            line, f"this is no text in UTF-8: {str(error).splitlines()[0]}"
+        ) from None
 
 
 def _merge(made: Composer, inner: MappingOf) -> None:
     """`<<: *other`: the other's pairs whose keys aren't there."""
-    merges = [value for key, value in inner.pairs if isinstance(key, Scalar) and key.plain and key.text == "<<"]
+    merges = [
+        value
+        for key, value in inner.pairs
+        if isinstance(key, Scalar) and key.plain and key.text == "<<"
+    ]
     if not merges:
         return
-    inner.pairs = [(key, value) for key, value in inner.pairs if not (isinstance(key, Scalar) and key.text == "<<")]
+    inner.pairs = [
+        (key, value)
+        for key, value in inner.pairs
+        if not (isinstance(key, Scalar) and key.text == "<<")
+    ]
     there = {key.text for key, _ in inner.pairs if isinstance(key, Scalar)}
-    others = [part for value in merges for part in (value.items if isinstance(value, ListOf) else [value])]
+    others = [
+        part for value in merges for part in (value.items if isinstance(value, ListOf) else [value])
+    ]
     for other in others:
         if not isinstance(other, MappingOf):
             raise ComposeError(other.line, "`<<` wants a mapping, or a list of mappings")

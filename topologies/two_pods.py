@@ -1,9 +1,9 @@
 """DCQCN's testbed (SIGCOMM'15, Fig. 2): two pods of two ToRs and two leaves, joined by two spines.
 
-ToRs are t1 to t4, leaves l1 to l4, spines s1 and s2; hosts have the names of the paper's figures. The drawings aren't
-in the text at hand. A host's ToR follows from its name and the text (h11 to h14 and the victim's sender vs under t1,
-h31 and h32 under t3, the receiver r under t4), except the victim's receiver: vr is under t2 here, so that its path
-shares no link with theirs.
+ToRs are t1 to t4, leaves l1 to l4, spines s1 and s2; hosts have the names of the paper's figures.
+The drawings aren't in the text at hand. A host's ToR follows from its name and the text (h11 to h14
+and the victim's sender vs under t1, h31 and h32 under t3, the receiver r under t4), except the
+victim's receiver: vr is under t2 here, so that its path shares no link with theirs.
 """
 
 from __future__ import annotations

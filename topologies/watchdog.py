@@ -15,10 +15,11 @@ DROP, FORWARD = ACTIONS = ("drop", "forward")
 
 @dataclass(frozen=True)
 class Watchdog:
-    """Looks every `poll_s` at each lossless class of each port: one that was paused, had packets and sent none for
-    `detection_s` is in a storm, until no PAUSE has held it for `restoration_s`. A PAUSE counts that held the class at
-    any time since the last look. Meanwhile the port drops the class's packets ("drop"), or ignores its PAUSE
-    ("forward"). `ports`, `classes`: these alone; empty: all, and all lossless ones."""
+    """Looks every `poll_s` at each lossless class of each port: one that was paused, had packets
+    and sent none for `detection_s` is in a storm, until no PAUSE has held it for `restoration_s`. A
+    PAUSE counts that held the class at any time since the last look. Meanwhile the port drops the
+    class's packets ("drop"), or ignores its PAUSE ("forward"). `ports`, `classes`: these alone;
+    empty: all, and all lossless ones."""
 
     action: str = DROP
     detection_s: float = 0.2
@@ -29,11 +30,19 @@ class Watchdog:
 
     def __post_init__(self) -> None:
         if self.action not in ACTIONS:
-            raise TopologyError(f"a PFC watchdog with the action {self.action!r}: there are {' and '.join(ACTIONS)}")
-        if not (0 < self.poll_s <= 1000 and 0 <= self.detection_s <= 1000 and 0 <= self.restoration_s <= 1000):
+            raise TopologyError(
+                f"a PFC watchdog with the action {self.action!r}: there are {' and '.join(ACTIONS)}"
+            )
+        if not (
+            0 < self.poll_s <= 1000
+            and 0 <= self.detection_s <= 1000
+            and 0 <= self.restoration_s <= 1000
+        ):
             raise TopologyError("a PFC watchdog has a period above 0, and times up to 1,000 s")
         if not all(0 <= number < CLASSES for number in self.classes):
-            raise TopologyError(f"a PFC watchdog of classes {self.classes}: there are 0 to {CLASSES - 1}")
+            raise TopologyError(
+                f"a PFC watchdog of classes {self.classes}: there are 0 to {CLASSES - 1}"
+            )
 
     def applies(self, port: int) -> bool:
         """Returns whether the port has the watchdog."""

@@ -9,19 +9,19 @@ from pcn.virtualnet import native
 
 @dataclass(frozen=True)
 class LinkStats:
-    """One direction of a link, named by the port it leaves. `paused_s`: from XOFF to XON, for PAUSEs sent over it,
-    summed over classes; `pause_by_class` counts the PAUSEs of each. `refused`: tail drops at its output queues;
-    `refused_by_class`: at each one, of which `trimmed_by_class` were trimmed, and the others are lost.
-    `expired`: PAUSEs of its classes that ran out. `output_bytes`: what is in its output buffer, or on its way there
-    through the fabric; 0 without one.
-    With credits, `fc_packets` are flow control packets, and `starved_s` is how long its classes had none for a frame,
-    summed over them.
+    """One direction of a link, named by the port it leaves. `paused_s`: from XOFF to XON, for
+    PAUSEs sent over it, summed over classes; `pause_by_class` counts the PAUSEs of each. `refused`:
+    tail drops at its output queues; `refused_by_class`: at each one, of which `trimmed_by_class`
+    were trimmed, and the others are lost. `expired`: PAUSEs of its classes that ran out.
+    `output_bytes`: what is in its output buffer, or on its way there through the fabric; 0 without
+    one. With credits, `fc_packets` are flow control packets, and `starved_s` is how long its
+    classes had none for a frame, summed over them.
 
-    `held_max` and `held_limit` concern what came in over it: bytes that one lossless class had inside, and what PFC
-    guarantees (XOFF and what can be in flight then), or the buffer that credits share out, in whole blocks of 64 bytes.
-    `held_bytes` is what all of them have inside now. `lost`, `repeated`: frames, by
-    `VirtualNetwork.disturb`. `overrun`: frames of lossless classes for which there was no room left, after a PAUSE was
-    lost or late.
+    `held_max` and `held_limit` concern what came in over it: bytes that one lossless class had
+    inside, and what PFC guarantees (XOFF and what can be in flight then), or the buffer that
+    credits share out, in whole blocks of 64 bytes. `held_bytes` is what all of them have inside
+    now. `lost`, `repeated`: frames, by `VirtualNetwork.disturb`. `overrun`: frames of lossless
+    classes for which there was no room left, after a PAUSE was lost or late.
     """
 
     packets: int
@@ -47,10 +47,11 @@ class LinkStats:
 
 @dataclass(frozen=True)
 class BufferStats:
-    """A switch's shared buffer, bytes. `shared_bytes`: its pool, without all reserves and headrooms. `used_bytes`, the
-    most of them `used_max_bytes`: of the pool now. `summed_bytes`: the sum of all shares' accounts of it.
-    `held_bytes`: all that is inside, of classes that have shares. `headroom_bytes`: what of it is in headrooms, and the
-    most that was in a single one. `paused`: shares whose PAUSE no RESUME has followed."""
+    """A switch's shared buffer, bytes. `shared_bytes`: its pool, without all reserves and
+    headrooms. `used_bytes`, the most of them `used_max_bytes`: of the pool now. `summed_bytes`: the
+    sum of all shares' accounts of it. `held_bytes`: all that is inside, of classes that have
+    shares. `headroom_bytes`: what of it is in headrooms, and the most that was in a single one.
+    `paused`: shares whose PAUSE no RESUME has followed."""
 
     size_bytes: int
     shared_bytes: int
@@ -65,7 +66,8 @@ class BufferStats:
 
 @dataclass(frozen=True)
 class WatchdogStats:
-    """A port's PFC watchdog: storms of its classes, those that are over, and packets that it has dropped."""
+    """A port's PFC watchdog: storms of its classes, those that are over, and packets that it has
+    dropped."""
 
     storms: int
     restored: int
@@ -74,9 +76,11 @@ class WatchdogStats:
 
 @dataclass(frozen=True)
 class Deadlock:
-    """Classes of links that wait for each other and never send again: names of directions (Topology.link_name), and the
-    class. `circle`: those that others of them wait for. `behind`: those that wait for these. `since_s`: when the last
-        one of the circle was paused. `held_bytes`: of all of them, inside the switches where they end."""
+    """Classes of links that wait for each other and never send again: names of directions
+    (Topology.link_name), and the class. `circle`: those that others of them wait for. `behind`:
+    those that wait for these. `since_s`: when the last
+        one of the circle was paused. `held_bytes`: of all of them, inside the switches where they
+        end."""
 
     circle: tuple[tuple[str, int], ...]
     behind: tuple[tuple[str, int], ...]
@@ -91,14 +95,16 @@ class Deadlock:
 
 @dataclass(frozen=True)
 class Totals:
-    """The run so far. A traversal is a packet that comes into a switch; `data_traversals` counts data alone. `dropped`:
-    by programs, which drop each PFC frame and each generated one that they are given, or for a port without a link
-    (`unlinked`) or a multicast group that doesn't exist (`ungrouped`). Tail drops are a link's (`LinkStats.refused`).
+    """The run so far. A traversal is a packet that comes into a switch; `data_traversals` counts
+    data alone. `dropped`: by programs, which drop each PFC frame and each generated one that they
+    are given, or for a port without a link (`unlinked`) or a multicast group that doesn't exist
+    (`ungrouped`). Tail drops are a link's (`LinkStats.refused`).
 
-    `packets` are those in the network now; credits' flow control packets, of which there are always some, don't count.
-    `packets_most` is how many frames were in memory at once. Nodes don't go strictly in step, so it is a fact of the
-    engine rather than of the model. `unusable_cnps` came to RPs that need a RecRate, without one, and were dropped.
-    `unfinished`: flows of known size that haven't arrived whole, those that haven't started among them.
+    `packets` are those in the network now; credits' flow control packets, of which there are always
+    some, don't count. `packets_most` is how many frames were in memory at once. Nodes don't go
+    strictly in step, so it is a fact of the engine rather than of the model. `unusable_cnps` came
+    to RPs that need a RecRate, without one, and were dropped. `unfinished`: flows of known size
+    that haven't arrived whole, those that haven't started among them.
     """
 
     now_s: float

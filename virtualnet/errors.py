@@ -16,7 +16,8 @@ class CallbackError(VirtualError):
 
     def __init__(self, who: str, now_s: float, cause: BaseException) -> None:
         super().__init__(
-            f"{who}, at {now_s * 1e6:.6f} us of simulated time: {error_text(cause, Path(__file__).parent)}"
+            f"{who}, at {now_s * 1e6:.6f} us of simulated time: "
+            f"{error_text(cause, Path(__file__).parent)}"
         )
         self.now_s = now_s
 

@@ -1,7 +1,7 @@
 """The engine as ctypes sees it: csrc/virtualnet.h, struct by struct and call by call.
 
-A caller with further kinds of endpoints, flow controls, schedulers or nodes names their files: `engine(parts)` is
-built with them."""
+A caller with further kinds of endpoints, flow controls, schedulers or nodes names their files:
+`engine(parts)` is built with them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ CSRC = Path(__file__).resolve().parent / "csrc"
 FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", "-lm", "-pthread")
 
 ASSERTIONS = "PCN_ASSERTIONS"
-"""In the environment, and not empty: the engine checks its parts' invariants, and ends the process where one doesn't
-hold."""
+"""In the environment, and not empty: the engine checks its parts' invariants, and ends the process
+where one doesn't hold."""
 FRAMES: Final = ("flow control", "notifications", "data")
 """enum vn_frames."""
 NEVER: Final = 2**64 - 1
@@ -32,14 +32,27 @@ CLASSES: Final = 8
 MOST_THREADS: Final = 64
 FAILED, UNTIL, BUDGET, FINISHED, RETURN, CALLBACK = range(6)
 (
-    REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT,
+    REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT,
+    PAUSE_SENT,
     RESUME_SENT, LINK_BYTES, OUTPUT_BYTES, POOL_USED, THRESHOLD, HEADROOM_BYTES,
 ) = range(14)  # fmt: skip
 OF_ENDPOINTS: Final = 32
 """The first source of those that endpoints have."""
 
-_u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
-_double, _handle, _text, _int, _bool = ctypes.c_double, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_bool
+_u8, _u16, _u32, _u64, _i64 = (
+    ctypes.c_uint8,
+    ctypes.c_uint16,
+    ctypes.c_uint32,
+    ctypes.c_uint64,
+    ctypes.c_int64,
+)
+_double, _handle, _text, _int, _bool = (
+    ctypes.c_double,
+    ctypes.c_void_p,
+    ctypes.c_char_p,
+    ctypes.c_int,
+    ctypes.c_bool,
+)
 
 
 class Exchange(ctypes.Structure):
@@ -59,7 +72,12 @@ class Exchange(ctypes.Structure):
 class FabricConfig(ctypes.Structure):
     """struct vn_fabric_config."""
 
-    _fields_ = [("buffer_bytes", _u64), ("latency_ps", _u64), ("speed_up", _double), ("reliable", _bool)]
+    _fields_ = [
+        ("buffer_bytes", _u64),
+        ("latency_ps", _u64),
+        ("speed_up", _double),
+        ("reliable", _bool),
+    ]
 
 
 class WatchdogConfig(ctypes.Structure):
@@ -81,7 +99,11 @@ class WatchdogStats(ctypes.Structure):
 class ShareConfig(ctypes.Structure):
     """struct vn_share_config."""
 
-    _fields_ = [("fixed", _u64), ("headroom", _u64), *[(name, _u32) for name in ("alpha", "reserve", "resume")]]
+    _fields_ = [
+        ("fixed", _u64),
+        ("headroom", _u64),
+        *[(name, _u32) for name in ("alpha", "reserve", "resume")],
+    ]
 
 
 class SharedBufferStats(ctypes.Structure):
@@ -90,7 +112,10 @@ class SharedBufferStats(ctypes.Structure):
     _fields_ = [
         (name, _u64)
         for name in (
-            "size", "shared", "used", "used_max", "summed", "held", "in_headroom", "in_headroom_max", "paused",
+            "size", "shared", "used", "used_max", "summed", "held", "in_headroom",
+            "in_headroom_max", (
+                "paused"
+            ),
         )
     ]  # fmt: skip
 
@@ -102,8 +127,12 @@ class LinkStats(ctypes.Structure):
         *[
             (name, _u64)
             for name in (
-                "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired", "fc_packets", "starved_ps",
-                "output_bytes", "held_max", "held_limit", "held_bytes", "lost", "repeated", "overrun",
+                "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired", (
+                    "fc_packets"
+                ), "starved_ps",
+                "output_bytes", "held_max", "held_limit", "held_bytes", "lost", "repeated", (
+                    "overrun"
+                ),
             )
         ],
         ("pause_by_class", _u64 * CLASSES),
@@ -151,7 +180,10 @@ class Totals(ctypes.Structure):
     _fields_ = [
         (name, _u64)
         for name in (
-            "now_ps", "events", "digest", "traversals", "data_traversals", "packets", "packets_most", "dropped",
+            "now_ps", "events", "digest", "traversals", "data_traversals", "packets",
+            "packets_most", (
+                "dropped"
+            ),
             "unlinked", "ungrouped", "bad_frames", "stray_frames", "unusable_cnps", "unfinished",
         )
     ]  # fmt: skip
@@ -160,7 +192,12 @@ class Totals(ctypes.Structure):
 class PfcEvent(ctypes.Structure):
     """struct vn_pfc_event."""
 
-    _fields_ = [("time_ps", _u64), ("link", _u32), ("class", ctypes.c_uint16), ("what", ctypes.c_uint16)]
+    _fields_ = [
+        ("time_ps", _u64),
+        ("link", _u32),
+        ("class", ctypes.c_uint16),
+        ("what", ctypes.c_uint16),
+    ]
 
 
 class Taken(ctypes.Structure):
@@ -172,14 +209,20 @@ class Taken(ctypes.Structure):
 class Arrivals(ctypes.Structure):
     """struct vn_arrivals."""
 
-    _fields_ = [(name, _u64) for name in ("frames", "bytes", "first_ps", "last_ps", "timed", "delay_ps", "longest_ps")]
+    _fields_ = [
+        (name, _u64)
+        for name in ("frames", "bytes", "first_ps", "last_ps", "timed", "delay_ps", "longest_ps")
+    ]
 
 
 class Threads(ctypes.Structure):
     """struct vn_threads."""
 
     _fields_ = [
-        *[(name, _u64) for name in ("n", "wall_ns", "answering_ns", "questions", "passes", "longest_ns")],
+        *[
+            (name, _u64)
+            for name in ("n", "wall_ns", "answering_ns", "questions", "passes", "longest_ns")
+        ],
         ("busy_ns", _u64 * MOST_THREADS),
     ]
 
@@ -199,7 +242,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_add_endpoint": (_int, [_u32, _text]),
     "vn_source_keep": (_i64, [_text, _u32, _u32]),
     "vn_source_frames": (_int, [_u32, _u8, _u32, _handle, _u32, _handle, _handle]),
-    "vn_taken": (_u64, [_u32, ctypes.POINTER(ctypes.POINTER(Taken)), ctypes.POINTER(ctypes.POINTER(_u8))]),
+    "vn_taken": (
+        _u64,
+        [_u32, ctypes.POINTER(ctypes.POINTER(Taken)), ctypes.POINTER(ctypes.POINTER(_u8))],
+    ),
     "vn_source_count": (_int, [_u32, _bool]),
     "vn_source_call": (_int, [_u32, _u32]),
     "vn_source_arrivals": (_int, [_u32, ctypes.POINTER(Arrivals)]),
@@ -224,7 +270,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_link_stats": (_int, [_u32, ctypes.POINTER(LinkStats)]),
     "vn_deadlock": (_int, [ctypes.POINTER(Deadlock), ctypes.POINTER(_u32)]),
     "vn_add_sampler": (_i64, [_u64, _u64, ctypes.POINTER(SourceSpec), _u32]),
-    "vn_samples": (_u64, [_u32, ctypes.POINTER(ctypes.POINTER(_u64)), ctypes.POINTER(ctypes.POINTER(_double))]),
+    "vn_samples": (
+        _u64,
+        [_u32, ctypes.POINTER(ctypes.POINTER(_u64)), ctypes.POINTER(ctypes.POINTER(_double))],
+    ),
     "vn_return_at": (_int, [_u64, _u32]),
     "vn_log_pfc": (_int, []),
     "vn_log_paths": (_int, []),
@@ -248,8 +297,9 @@ def switch_library() -> ctypes.CDLL:
 
 
 class Part(NamedTuple):
-    """What an engine is built with beside its own kinds: the C file `source`, which may include others of its folder,
-    and the names of the kinds in it (csrc/register.h). `signatures`: of its functions, as `_SIGNATURES`."""
+    """What an engine is built with beside its own kinds: the C file `source`, which may include
+    others of its folder, and the names of the kinds in it (csrc/register.h). `signatures`: of its
+    functions, as `_SIGNATURES`."""
 
     source: Path
     endpoints: tuple[str, ...] = ()
@@ -262,14 +312,18 @@ class Part(NamedTuple):
     def files(self) -> list[Path]:
         """Returns all that decides about its code."""
         folders = (self.source.parent, *self.includes)
-        return [self.source, *(path for folder in folders for path in sorted(folder.glob("*.[ch]")))]
+        return [
+            self.source,
+            *(path for folder in folders for path in sorted(folder.glob("*.[ch]"))),
+        ]
 
 
 _LOADED: dict[tuple[Path, ...], ctypes.CDLL] = {}
 
 
 def engine(parts: Sequence[Part] = ()) -> ctypes.CDLL:
-    """Returns the engine, with these parts, compiled when it isn't in the cache. Raises BuildError."""
+    """Returns the engine, with these parts, compiled when it isn't in the cache. Raises
+    BuildError."""
     key = tuple(part.source for part in parts)
     if key not in _LOADED:
         _LOADED[key] = _load(parts)
@@ -277,11 +331,14 @@ def engine(parts: Sequence[Part] = ()) -> ctypes.CDLL:
 
 
 def engine_path(parts: Sequence[Part] = ()) -> Path:
-    """Returns the engine, with these parts, as a shared object; compiled if it isn't yet. Raises BuildError."""
+    """Returns the engine, with these parts, as a shared object; compiled if it isn't yet. Raises
+    BuildError."""
     lines = []
     for kinds in ("endpoints", "flow_controls", "schedulers", "observers"):
         names = [name for part in parts for name in getattr(part, kinds)]
-        lines.append(f"#define VN_MORE_{kinds.upper()}(X) {' '.join(f'X({name})' for name in names)}")
+        lines.append(
+            f"#define VN_MORE_{kinds.upper()}(X) {' '.join(f'X({name})' for name in names)}"
+        )
     lines += [f'#include "{path}"' for path in ("engine.c", *(part.source for part in parts))]
     text = "\n".join([*lines, ""])
     files = [
@@ -297,7 +354,8 @@ def engine_path(parts: Sequence[Part] = ()) -> Path:
 
 def _load(parts: Sequence[Part]) -> ctypes.CDLL:
     switch_library()
-    # PyDLL: a run keeps Python's lock, as endpoints may call Python; what that raises, the call raises.
+    # PyDLL: a run keeps Python's lock, as endpoints may call Python; what that raises, the call
+    # raises.
     library = load(engine_path(parts), ctypes.PyDLL)
     library.vn_create.restype = _handle
     library.vn_create.argtypes = [_bool, _bool, _u32, _u64]

@@ -1,4 +1,5 @@
-"""PFC frames, one by one: when a port queued one, and when one took effect at the port that it stops."""
+"""PFC frames, one by one: when a port queued one, and when one took effect at the port that it
+stops."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from pcn.topologies.model import Endpoint
 from pcn.virtualnet import native
 
 KINDS: Final = ("PAUSE queued", "RESUME queued", "paused", "resumed", "expired")
-"""enum vn_pfc_what. The first two are of the port that sends the frame; the others of the port that it stops."""
+"""enum vn_pfc_what. The first two are of the port that sends the frame; the others of the port that
+it stops."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,12 @@ class PfcLog:
         return f"PfcLog of {len(self._ports)} ports: read() returns its events"
 
     def read(self) -> PfcEvents:
-        """Returns what was logged so far. Events of one time are in the order of the links' numbers and classes; those
-        of one class of a port in the order in which they happened."""
+        """Returns what was logged so far. Events of one time are in the order of the links' numbers
+        and classes; those of one class of a port in the order in which they happened."""
         at = ctypes.POINTER(native.PfcEvent)()
         n = self._library.vn_pfc_events(self._handle, ctypes.byref(at))
         raw = np.ctypeslib.as_array(at, (n,)) if n else np.zeros(0, native.PfcEvent)
-        raw = raw[np.lexsort((raw["class"], raw["link"], raw["time_ps"]))]  # stable, and a port's node logs in order
+        # stable, and a port's node logs in order
+        raw = raw[np.lexsort((raw["class"], raw["link"], raw["time_ps"]))]
         columns = (raw[name].astype(np.int32) for name in ("link", "class", "what"))
         return PfcEvents(raw["time_ps"] / 1e12, self._ports, *columns)

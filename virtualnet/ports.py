@@ -1,4 +1,5 @@
-"""What switches are besides programs: their schedulers, buffers and latency, and how ports serve classes."""
+"""What switches are besides programs: their schedulers, buffers and latency, and how ports serve
+classes."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from pcn.virtualnet.times import picoseconds
 
 
 class Ports:
-    """The part of a TimedNetwork that sets switches and their ports, ports when all else is there."""
+    """The part of a TimedNetwork that sets switches and their ports, ports when all else is
+    there."""
 
     _library: ctypes.CDLL
     _links: dict[Endpoint, int]
@@ -24,39 +26,57 @@ class Ports:
     _changing: Callable[[], int]
     _check: Callable[[int], int]
 
-    def set_queue(self, switch: str, port: int, traffic_class: int, *, depth: int = 0, rate_pps: int = 0) -> None:
-        """How many packets a class's output queue holds, of those that no flow control protects, and how many leave it
-        in a second, beside the link's rate; 0: unlimited. Depth `native.NO_QUEUE`: all are refused."""
+    def set_queue(
+        self, switch: str, port: int, traffic_class: int, *, depth: int = 0, rate_pps: int = 0
+    ) -> None:
+        """How many packets a class's output queue holds, of those that no flow control protects,
+        and how many leave it in a second, beside the link's rate; 0: unlimited. Depth
+        `native.NO_QUEUE`: all are refused."""
         self._check(
             self._library.vn_set_queue(
-                self._changing(), self._links[Endpoint(switch, port)], traffic_class, depth, rate_pps
+                self._changing(),
+                self._links[Endpoint(switch, port)],
+                traffic_class,
+                depth,
+                rate_pps,
             )
         )
 
     def set_trimming(
-        self, switch: str, port: int, classes: Iterable[int], trimming: Trimming = DEFAULT, depth: int = 2048
+        self,
+        switch: str,
+        port: int,
+        classes: Iterable[int],
+        trimming: Trimming = DEFAULT,
+        depth: int = 2048,
     ) -> None:
-        """Packets that the queues of these classes refuse (`set_queue`) are trimmed, if flow control doesn't protect
-        them. `depth`: trimmed packets that wait; more are lost."""
+        """Packets that the queues of these classes refuse (`set_queue`) are trimmed, if flow
+        control doesn't protect them. `depth`: trimmed packets that wait; more are lost."""
         numbers = set(classes)
         if not numbers <= set(range(native.CLASSES)):
             raise VirtualError(f"classes {sorted(numbers)}: there are 0 to {native.CLASSES - 1}")
         mask = sum(1 << number for number in numbers)
-        raw = native.Trimming(trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight)
+        raw = native.Trimming(
+            trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight
+        )
         self._check(
-            self._library.vn_set_trimming(self._changing(), self._links[Endpoint(switch, port)], ctypes.byref(raw))
+            self._library.vn_set_trimming(
+                self._changing(), self._links[Endpoint(switch, port)], ctypes.byref(raw)
+            )
         )
         self.set_queue(switch, port, trimming.queue_index, depth=depth)
 
     def set_weights(self, switch: str, port: int, weights: Sequence[int]) -> None:
-        """By class: a port serves those with a weight by deficit round robin, behind the others (0), which are strict.
-        When all else is set. Raises VirtualError."""
+        """By class: a port serves those with a weight by deficit round robin, behind the others
+        (0), which are strict. When all else is set. Raises VirtualError."""
         of = (ctypes.c_uint16 * native.CLASSES)(*weights)
-        self._check(self._library.vn_set_weights(self._changing(), self._links[Endpoint(switch, port)], of))
+        self._check(
+            self._library.vn_set_weights(self._changing(), self._links[Endpoint(switch, port)], of)
+        )
 
     def set_watchdog(self, switch: str, port: int, watchdog: Watchdog) -> None:
-        """Gives a port a PFC watchdog, of its lossless classes or `watchdog.classes`, whatever its `ports`. Raises
-        VirtualError."""
+        """Gives a port a PFC watchdog, of its lossless classes or `watchdog.classes`, whatever its
+        `ports`. Raises VirtualError."""
         times = map(picoseconds, (watchdog.poll_s, watchdog.detection_s, watchdog.restoration_s))
         mask = sum(1 << number for number in set(watchdog.classes or range(native.CLASSES)))
         config = native.WatchdogConfig(*times, watchdog.action == FORWARD, mask)
@@ -64,11 +84,18 @@ class Ports:
         self._check(self._library.vn_set_watchdog(self._changing(), link, ctypes.byref(config)))
 
     def watchdog_stats(self, switch: str, port: int) -> WatchdogStats:
-        """Returns what a port's PFC watchdog has counted; zeros where it has none. Raises VirtualError before the
-        run."""
+        """Returns what a port's PFC watchdog has counted; zeros where it has none. Raises
+        VirtualError before the run."""
         raw = native.WatchdogStats()
-        if self._library.vn_watchdog_of(self._alive(), self._links[Endpoint(switch, port)], ctypes.byref(raw)) < 0:
-            raise VirtualError(f"{switch}:{port}: no port of a switch, or the network hasn't run yet")
+        if (
+            self._library.vn_watchdog_of(
+                self._alive(), self._links[Endpoint(switch, port)], ctypes.byref(raw)
+            )
+            < 0
+        ):
+            raise VirtualError(
+                f"{switch}:{port}: no port of a switch, or the network hasn't run yet"
+            )
         return WatchdogStats(raw.storms, raw.restored, raw.dropped)
 
     def _equip(self, switch: Switch) -> None:
@@ -79,9 +106,14 @@ class Ports:
         if switch.output is not None:
             buffer = switch.output
             config = native.FabricConfig(
-                round(buffer.size_bytes), picoseconds(buffer.latency_s), buffer.speed_up, buffer.reliable
+                round(buffer.size_bytes),
+                picoseconds(buffer.latency_s),
+                buffer.speed_up,
+                buffer.reliable,
             )
             self._check(self._library.vn_set_fabric(self._alive(), node, ctypes.byref(config)))
         if switch.takes_time:
             latency_ps = picoseconds(switch.latency_s)
-            self._check(self._library.vn_set_latency(self._alive(), node, latency_ps, switch.cut_through))
+            self._check(
+                self._library.vn_set_latency(self._alive(), node, latency_ps, switch.cut_through)
+            )

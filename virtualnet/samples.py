@@ -29,7 +29,9 @@ class Source:
 class Samples:
     """Values at equal intervals; the arrays are copies of the values so far."""
 
-    def __init__(self, library: ctypes.CDLL, handle: int, sampler: int, sources: Sequence[Source]) -> None:
+    def __init__(
+        self, library: ctypes.CDLL, handle: int, sampler: int, sources: Sequence[Source]
+    ) -> None:
         self.sources = tuple(sources)
         self._library = library
         self._handle: int | None = handle
@@ -59,7 +61,9 @@ class Samples:
     def _read(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]:
         """Returns times in ps, and values, in the engine's memory."""
         times, values = ctypes.POINTER(ctypes.c_uint64)(), ctypes.POINTER(ctypes.c_double)()
-        n = self._library.vn_samples(self._handle, self._sampler, ctypes.byref(times), ctypes.byref(values))
+        n = self._library.vn_samples(
+            self._handle, self._sampler, ctypes.byref(times), ctypes.byref(values)
+        )
         columns = len(self.sources)
         if n == 0 or columns == 0:
             return np.zeros(0, np.uint64), np.zeros((0, columns))

@@ -25,8 +25,13 @@ class SharedBuffers:
     _check: Callable[[int], int]
 
     def share_buffer(self, switch: str, buffer: SharedBuffer, lossless: Sequence[int]) -> None:
-        """Gives a switch a buffer that its ports share, behind `protect` of the lossless classes, before the run."""
-        self._check(self._library.vn_set_shared_buffer(self._changing(), self._nodes[switch], round(buffer.size_bytes)))
+        """Gives a switch a buffer that its ports share, behind `protect` of the lossless classes,
+        before the run."""
+        self._check(
+            self._library.vn_set_shared_buffer(
+                self._changing(), self._nodes[switch], round(buffer.size_bytes)
+            )
+        )
         for port in self.topology.ports(switch):
             link = self._links[self.topology.peer(switch, port)]
             rate_bps = self.topology.link_at(switch, port).rate_bps
@@ -35,20 +40,27 @@ class SharedBuffers:
                     continue
                 share = buffer.share(port, rate_bps, number, number in lossless)
                 config = native.ShareConfig(
-                    round(share.fixed_bytes), round(share.headroom_bytes or 0), round(share.alpha * 2**16),
+                    round(share.fixed_bytes), round(share.headroom_bytes or 0),
+                    round(share.alpha * 2**16),
                     round(share.reserve_bytes), round(share.resume_bytes),
                 )  # fmt: skip
                 try:
-                    self._check(self._library.vn_set_share(self._changing(), link, number, ctypes.byref(config)))
+                    self._check(
+                        self._library.vn_set_share(
+                            self._changing(), link, number, ctypes.byref(config)
+                        )
+                    )
                 except VirtualError as error:
                     raise VirtualError(f"{switch}:{port}: class {number}: {error}") from None
 
     def buffer_stats(self, switch: str) -> BufferStats:
-        """Returns the statistics of a switch's shared buffer. Raises VirtualError where it has none."""
+        """Returns the statistics of a switch's shared buffer. Raises VirtualError where it has
+        none."""
         raw = native.SharedBufferStats()
         if self._library.vn_buffer_stats(self._alive(), self._nodes[switch], ctypes.byref(raw)) < 0:
             raise VirtualError(f"{switch} has no shared buffer")
         return BufferStats(
-            raw.size, raw.shared, raw.used, raw.used_max, raw.summed, raw.held, raw.in_headroom, raw.in_headroom_max,
+            raw.size, raw.shared, raw.used, raw.used_max, raw.summed, raw.held, raw.in_headroom,
+            raw.in_headroom_max,
             raw.paused,
         )  # fmt: skip

@@ -55,7 +55,8 @@ class LinkSources:
         return Source(f"{switch} pool", native.POOL_USED, self._nodes[switch])
 
     def threshold(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """Returns how much of the pool of its switch's shared buffer the class of a port may use now."""
+        """Returns how much of the pool of its switch's shared buffer the class of a port may use
+        now."""
         peer = self.topology.peer(node, port)
         return self._of_link("threshold", native.THRESHOLD, peer.node, peer.port, traffic_class)
 
@@ -66,4 +67,6 @@ class LinkSources:
 
     def _of_link(self, what: str, source: int, node: str, port: int, traffic_class: int) -> Source:
         self.topology.link_at(node, port)
-        return Source(f"{node}:{port} {what}", source, self._links[Endpoint(node, port)], 0, traffic_class)
+        return Source(
+            f"{node}:{port} {what}", source, self._links[Endpoint(node, port)], 0, traffic_class
+        )

@@ -30,8 +30,8 @@ __all__ = ["LoadedProgram", "VirtualSwitch", "load"]
 
 
 def load(program: Loadable, inplace: bool, traced: bool = False) -> LoadedProgram:
-    """Compiles the program if the cache doesn't have it, `inplace` with that form too, `traced` so that it reports its
-    steps. Raises VirtualError."""
+    """Compiles the program if the cache doesn't have it, `inplace` with that form too, `traced` so
+    that it reports its steps. Raises VirtualError."""
     try:
         switch_library()  # which says it best, where there is no compiler
         return embedded.load(program, inplace=inplace, traced=traced)
@@ -48,8 +48,8 @@ def _tracer(native: NativeSwitch, write: Callable[[Step], None]) -> Tracer:
 
 
 class VirtualSwitch(EmbeddedSwitch):
-    """One switch; `close` frees it. `write` gets the steps of a traced program; `tick_ns`: of the clock that
-    programs read, 1 to 1,000. Raises VirtualError where it can't be made."""
+    """One switch; `close` frees it. `write` gets the steps of a traced program; `tick_ns`: of the
+    clock that programs read, 1 to 1,000. Raises VirtualError where it can't be made."""
 
     def __init__(
         self,
@@ -63,8 +63,12 @@ class VirtualSwitch(EmbeddedSwitch):
         self.name = name
         self._network: TimedNetwork | None = None
         try:
-            native = NativeSwitch(switch_library(), cpu_port=cpu_port, seed=seed, manual=True, tick_ns=tick_ns)
-            super().__init__(native, cpu_port, _tracer(native, write) if write is not None else None)
+            native = NativeSwitch(
+                switch_library(), cpu_port=cpu_port, seed=seed, manual=True, tick_ns=tick_ns
+            )
+            super().__init__(
+                native, cpu_port, _tracer(native, write) if write is not None else None
+            )
             try:
                 self.load(program)
             except RpcError:

@@ -29,14 +29,20 @@ def commanded() -> int | None:
 
 
 def _environment() -> tuple[int | None, int]:
-    """Returns the number of threads, None: auto, and the most that auto takes. Raises VirtualError."""
+    """Returns the number of threads, None: auto, and the most that auto takes. Raises
+    VirtualError."""
     text = os.environ.get(VARIABLE, AUTO)
     first, colon, rest = text.partition(":")
     number = rest if colon and first == AUTO else text
     if text == AUTO:
         return None, min(cores(), MOST_THREADS)
-    if not (number.isascii() and number.isdecimal() and len(number) < 6) or not 1 <= int(number) <= MOST_THREADS:
-        raise VirtualError(f"{VARIABLE}={text}: a number from 1 to {MOST_THREADS}, {AUTO}, or {AUTO}:N")
+    if (
+        not (number.isascii() and number.isdecimal() and len(number) < 6)
+        or not 1 <= int(number) <= MOST_THREADS
+    ):
+        raise VirtualError(
+            f"{VARIABLE}={text}: a number from 1 to {MOST_THREADS}, {AUTO}, or {AUTO}:N"
+        )
     return (None, int(number)) if number != text else (int(number), int(number))
 
 
@@ -53,10 +59,11 @@ def shared(jobs: int) -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class ThreadStats:
-    """Where the time of a network's rounds went, by the wall's clock; no result. `busy_s`: by thread, in turns of
-    nodes. `answering_s`: of the first thread, answers of algorithms in Python to `questions`, while the others wait. A
-    round has `passes / rounds` passes: one a phase, and one more each time that nodes wait for answers. `longest_s`:
-    the longest share of each pass, summed, which no number of cores makes shorter."""
+    """Where the time of a network's rounds went, by the wall's clock; no result. `busy_s`: by
+    thread, in turns of nodes. `answering_s`: of the first thread, answers of algorithms in Python
+    to `questions`, while the others wait. A round has `passes / rounds` passes: one a phase, and
+    one more each time that nodes wait for answers. `longest_s`: the longest share of each pass,
+    summed, which no number of cores makes shorter."""
 
     wall_s: float
     busy_s: tuple[float, ...]
@@ -71,8 +78,10 @@ class ThreadStats:
             return f"{len(self.busy_s)} threads, which had nothing to do."
         shares = ", ".join(f"{busy_s / self.wall_s:.0%}" for busy_s in self.busy_s)
         return (
-            f"{len(self.busy_s)} threads, busy {shares} of {self.wall_s:.3g} s, else waiting; longest shares "
+            f"{len(self.busy_s)} threads, busy {shares} of {self.wall_s:.3g} s, else waiting; "
+            "longest shares "
             f"{self.longest_s / self.wall_s:.0%}; {self.rounds:,} rounds "
-            f"of {self.passes / max(1, self.rounds):.1f} passes; {self.questions:,} questions to algorithms in Python "
+            f"of {self.passes / max(1, self.rounds):.1f} passes; {self.questions:,} questions to "
+            "algorithms in Python "
             f"took {self.answering_s / self.wall_s:.0%}."
         )

@@ -1,7 +1,7 @@
 """A timed network: switches, hosts and links of a topology with a clock; the engine is in csrc/.
 
-A switch runs whatever program it has loaded, with its own entries; a host has endpoints, which make and receive
-frames. The frames' purpose and the switches' programs and entries are determined above.
+A switch runs whatever program it has loaded, with its own entries; a host has endpoints, which make
+and receive frames. The frames' purpose and the switches' programs and entries are determined above.
 """
 
 from __future__ import annotations
@@ -41,16 +41,19 @@ _Network = TypeVar("_Network", bound="TimedNetwork")
 _CHUNK = 200_000
 """Events from one look at the wall's clock, and at Ctrl-C, to the next."""
 _FC_SYMBOLS, _BITS_PER_SYMBOL = 65536, 4 * 8
-"""The most symbol times between two flow control packets of a lane (InfiniBand Architecture 1.2.1, 7.9), and the bits
-that a link of the width 4X carries in one."""
+"""The most symbol times between two flow control packets of a lane (InfiniBand Architecture 1.2.1,
+7.9), and the bits that a link of the width 4X carries in one."""
 
 
 class _Progress:
-    """Calls `function` with the simulated time and the remaining real seconds, about twice a second."""
+    """Calls `function` with the simulated time and the remaining real seconds, about twice a
+    second."""
 
     _EVERY_S = 0.5
 
-    def __init__(self, function: Callable[[float, float], None] | None, now_s: float, until_s: float | None) -> None:
+    def __init__(
+        self, function: Callable[[float, float], None] | None, now_s: float, until_s: float | None
+    ) -> None:
         self._function = function
         self._begun = self._told = time.monotonic()
         self._begun_s = now_s
@@ -64,7 +67,11 @@ class _Progress:
         now_s = network.now_s
         done_s = now_s - self._begun_s
         known = self._until_s is not None and done_s > 0
-        left_s = (now - self._begun) * (self._until_s - now_s) / done_s if known and self._until_s else math.inf
+        left_s = (
+            (now - self._begun) * (self._until_s - now_s) / done_s
+            if known and self._until_s
+            else math.inf
+        )
         self._function(now_s, left_s)
 
 
@@ -72,18 +79,18 @@ _NODE = re.compile(r"\bnode ([0-9]+)\b")
 
 
 class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
-    """Nodes, links and credits of `topology`, PFC where `protect` sets it. `switches`: by name, one of the topology's
-    each, with its program and entries; they must stay open as long as the network. `endpoints` of each host, or by
-    the host's name: kinds of the engine, which offers what arrives in their order.
+    """Nodes, links and credits of `topology`, PFC where `protect` sets it. `switches`: by name, one
+    of the topology's each, with its program and entries; they must stay open as long as the
+    network. `endpoints` of each host, or by the host's name: kinds of the engine, which offers what
+    arrives in their order.
 
-    `response_s`: from the arrival of a flow-control frame to its effect. No result depends on the rest: `queues` is how
-    events wait for their turn, each node's by themselves or all in one queue; `prefetch` False doesn't fetch the state
-    of coming events into the processor's caches; `threads` run it, of queues="nodes". `parts`: kinds beside the
-    engine's own.
-    `nodes`: which switches of the topology are of such a kind, KIND: `vn_add_KIND` of a part adds one.
-    `whole_bytes`: frames are stored whole, and have at most this length (128 to 9216); None: their first bytes are
-    (`frames.STORED_BYTES`), and the rest are zeros.
-    A context manager. Raises LabError.
+    `response_s`: from the arrival of a flow-control frame to its effect. No result depends on the
+    rest: `queues` is how events wait for their turn, each node's by themselves or all in one queue;
+    `prefetch` False doesn't fetch the state of coming events into the processor's caches; `threads`
+    run it, of queues="nodes". `parts`: kinds beside the engine's own. `nodes`: which switches of
+    the topology are of such a kind, KIND: `vn_add_KIND` of a part adds one. `whole_bytes`: frames
+    are stored whole, and have at most this length (128 to 9216); None: their first bytes are
+    (`frames.STORED_BYTES`), and the rest are zeros. A context manager. Raises LabError.
     """
 
     _handle: int | None = None
@@ -114,7 +121,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             self._library = native.engine(parts)
         except BuildError as error:
             raise VirtualError(str(error)) from None
-        self._handle = self._library.vn_create(queues == "nodes", prefetch, threads, picoseconds(response_s))
+        self._handle = self._library.vn_create(
+            queues == "nodes", prefetch, threads, picoseconds(response_s)
+        )
         if not self._handle:
             raise VirtualError("out of memory for a network")
         self._exchange = self._library.vn_exchange_of(self._handle).contents
@@ -133,7 +142,10 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         try:
             self.close()
@@ -142,8 +154,8 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                 raise
 
     def close(self) -> None:
-        """Frees the engine. Samples that are referred to stay readable. Raises VirtualError for a capture that couldn't
-        be written, when all is freed."""
+        """Frees the engine. Samples that are referred to stay readable. Raises VirtualError for a
+        capture that couldn't be written, when all is freed."""
         handle, self._handle = self._handle, None
         if handle is not None:
             for samples in self._samples:
@@ -152,7 +164,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             code = self._library.vn_captures_end(handle, ctypes.byref(link))
             self._library.vn_destroy(handle)
             if code:
-                raise VirtualError(f"{self._captures[link.value]}: {os.strerror(code)}: the capture isn't whole")
+                raise VirtualError(
+                    f"{self._captures[link.value]}: {os.strerror(code)}: the capture isn't whole"
+                )
 
     # ---- building ----
 
@@ -168,30 +182,40 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         classes: int,
         mac: bytes,
     ) -> None:
-        """PFC by a switch itself for what comes in by its port, in the classes of a bit mask: PAUSE above XOFF, sent
-        from `mac` again every `refresh_s`; RESUME below XON."""
+        """PFC by a switch itself for what comes in by its port, in the classes of a bit mask: PAUSE
+        above XOFF, sent from `mac` again every `refresh_s`; RESUME below XON."""
         link = self._links[self.topology.peer(node, port)]
         refresh = picoseconds(refresh_s)
         self._check(
-            self._library.vn_set_pfc(self._changing(), link, xoff_bytes, xon_bytes, quanta, refresh, classes, mac)
+            self._library.vn_set_pfc(
+                self._changing(), link, xoff_bytes, xon_bytes, quanta, refresh, classes, mac
+            )
         )
 
     def set_scheduler(self, switch: str, name: str) -> None:
-        """Before the run: how packets of a class share an output of the switch, by a name of the engine."""
-        self._check(self._library.vn_set_scheduler(self._changing(), self._nodes[switch], name.encode()))
+        """Before the run: how packets of a class share an output of the switch, by a name of the
+        engine."""
+        self._check(
+            self._library.vn_set_scheduler(self._changing(), self._nodes[switch], name.encode())
+        )
 
     def link(self, node: str, port: int) -> int:
         """Returns the engine's number of the direction that leaves `node` by `port`, for `call`."""
         return self._links[Endpoint(node, port)]
 
     def call(self, function: str, *arguments: object) -> int:
-        """Calls a function of a part, after the network's handle. Raises VirtualError where it refuses."""
-        return self._check(getattr(self._library, function)(ctypes.c_void_p(self._changing()), *arguments))
+        """Calls a function of a part, after the network's handle. Raises VirtualError where it
+        refuses."""
+        return self._check(
+            getattr(self._library, function)(ctypes.c_void_p(self._changing()), *arguments)
+        )
 
     def packet_out(self, switch: str, frame: bytes) -> None:
-        """A frame comes in at the CPU port of a switch, now. What its program sends there, and its digests, are events
-        of the switch (`NativeSwitch.next_event`)."""
-        self._check(self._library.vn_packet_out(self._changing(), self._nodes[switch], frame, len(frame)))
+        """A frame comes in at the CPU port of a switch, now. What its program sends there, and its
+        digests, are events of the switch (`NativeSwitch.next_event`)."""
+        self._check(
+            self._library.vn_packet_out(self._changing(), self._nodes[switch], frame, len(frame))
+        )
 
     def trace(self, switch: str) -> None:
         """The steps of this switch's traced program have the network's time."""
@@ -199,17 +223,23 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
 
     def at(self, time_s: float, function: Callable[[], None]) -> None:
         """Calls the function at that simulated time, after all that the network does then."""
-        self._check(self._library.vn_return_at(self._changing(), picoseconds(time_s), self._numbered(function)))
+        self._check(
+            self._library.vn_return_at(
+                self._changing(), picoseconds(time_s), self._numbered(function)
+            )
+        )
 
     def on_messages(self, switch: str, function: Callable[[], None]) -> None:
-        """Calls the function when a switch's program has sent packet-ins or digests, at their simulated time. Raises
-        VirtualError where events aren't in one order (queues="one")."""
+        """Calls the function when a switch's program has sent packet-ins or digests, at their
+        simulated time. Raises VirtualError where events aren't in one order (queues="one")."""
         number = self._numbered(function)
         self._check(self._library.vn_call_for_cpu(self._changing(), self._nodes[switch], number))
 
-    def set_link(self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None) -> None:
-        """Changes a link, both ways, from now on: its rate, or whether frames may start. Nothing is lost,
-        unless a PAUSE couldn't start in time (`LinkStats.overrun`)."""
+    def set_link(
+        self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None
+    ) -> None:
+        """Changes a link, both ways, from now on: its rate, or whether frames may start. Nothing is
+        lost, unless a PAUSE couldn't start in time (`LinkStats.overrun`)."""
         for end in (Endpoint(node, port), self.topology.peer(node, port)):
             link = self._links[end]
             old_rate, old_up = self._rates[link]
@@ -230,11 +260,13 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         p_lose: float = 0.0,
         seed: int = 1,
     ) -> None:
-        """Faults of one kind of frames among those that `node` sends by `port`, from now on: of those that arrive,
-        every `lose`th is lost, every `repeat`th comes twice, every `late`th takes effect `late_s` later, as does what
-        follows it meanwhile; 0: none. Each is lost with the probability `p_lose` besides, by random numbers that
-        `seed`, link and kind determine. Notifications are CNPs, CNMs and ACKs. Data are never late and come once; so do
-        notifications where links have credits, which their senders have paid for. Raises VirtualError."""
+        """Faults of one kind of frames among those that `node` sends by `port`, from now on: of
+        those that arrive, every `lose`th is lost, every `repeat`th comes twice, every `late`th
+        takes effect `late_s` later, as does what follows it meanwhile; 0: none. Each is lost with
+        the probability `p_lose` besides, by random numbers that `seed`, link and kind determine.
+        Notifications are CNPs, CNMs and ACKs. Data are never late and come once; so do
+        notifications where links have credits, which their senders have paid for. Raises
+        VirtualError."""
         if frames not in native.FRAMES:
             raise VirtualError(f"frames {frames!r}: there are flow control, notifications and data")
         for name, every in (("lose", lose), ("repeat", repeat), ("late", late)):
@@ -246,12 +278,16 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             raise VirtualError(f"p_lose: {p_lose:g}: a probability, from 0 to 1")
         by = native.Disturbance(lose, repeat, late, picoseconds(late_s), seed, p_lose)
         link = self._links[Endpoint(node, port)]
-        self._check(self._library.vn_disturb(self._changing(), link, native.FRAMES.index(frames), ctypes.byref(by)))
+        self._check(
+            self._library.vn_disturb(
+                self._changing(), link, native.FRAMES.index(frames), ctypes.byref(by)
+            )
+        )
 
     def capture(self, node: str, port: int, path: Path) -> None:
-        """Writes every frame that leaves `node` by `port` to a pcap file, from now until the network is closed; the
-        time stamps, in nanoseconds, are simulated time. `close` fails if the file can't be written. Raises
-        VirtualError."""
+        """Writes every frame that leaves `node` by `port` to a pcap file, from now until the
+        network is closed; the time stamps, in nanoseconds, are simulated time. `close` fails if the
+        file can't be written. Raises VirtualError."""
         link = self._links[Endpoint(node, port)]
         try:
             descriptor = private.output(path)
@@ -269,12 +305,16 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
 
     # ---- samples ----
 
-    def sample(self, every_s: float, sources: Sequence[Source], from_s: float | None = None) -> Samples:
+    def sample(
+        self, every_s: float, sources: Sequence[Source], from_s: float | None = None
+    ) -> Samples:
         """Takes these values every `every_s`, from `from_s` (default: now) to the end."""
         specs = (native.SourceSpec * len(sources))(*(source.spec() for source in sources))
         first = picoseconds(self.now_s if from_s is None else from_s)
         sampler = self._check(
-            self._library.vn_add_sampler(self._changing(), first, picoseconds(every_s), specs, len(sources))
+            self._library.vn_add_sampler(
+                self._changing(), first, picoseconds(every_s), specs, len(sources)
+            )
         )
         samples = Samples(self._library, self._alive(), sampler, sources)
         self._samples.add(samples)
@@ -295,13 +335,16 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         finish: bool = False,
         progress: Callable[[float, float], None] | None = None,
     ) -> bool:
-        """Goes on until a time, or with `finish` until every flow of known size has arrived whole, if that is earlier.
+        """Goes on until a time, or with `finish` until every flow of known size has arrived whole,
+        if that is earlier.
 
-        True: these flows have all arrived. A time before the present one is refused. `progress` gets, about twice a
-        second, the simulated time and an estimate of the wall's seconds that are left (infinite where no end is known).
-        Raises VirtualError; CallbackError where an algorithm or a scheduled function raised. Ctrl-C (and SIGTERM) waits
-        until the events of a look at the wall's clock are over, so never comes in the middle of a callback: the run can
-        go on as if nothing had happened. A second one ends an algorithm that hangs, and the run with it.
+        True: these flows have all arrived. A time before the present one is refused. `progress`
+        gets, about twice a second, the simulated time and an estimate of the wall's seconds that
+        are left (infinite where no end is known). Raises VirtualError; CallbackError where an
+        algorithm or a scheduled function raised. Ctrl-C (and SIGTERM) waits until the events of a
+        look at the wall's clock are over, so never comes in the middle of a callback: the run can
+        go on as if nothing had happened. A second one ends an algorithm that hangs, and the run
+        with it.
         """
         if until_s is None and not finish:
             raise VirtualError("a run needs a time to end at, or finish=True")
@@ -336,8 +379,10 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         raw = native.Totals()
         self._library.vn_totals(self._alive(), ctypes.byref(raw))
         return Totals(
-            raw.now_ps / 1e12, raw.events, raw.digest, raw.traversals, raw.data_traversals, raw.packets,
-            raw.packets_most, raw.dropped, raw.unlinked, raw.ungrouped, raw.bad_frames, raw.stray_frames,
+            raw.now_ps / 1e12, raw.events, raw.digest, raw.traversals, raw.data_traversals,
+            raw.packets,
+            raw.packets_most, raw.dropped, raw.unlinked, raw.ungrouped, raw.bad_frames,
+            raw.stray_frames,
             raw.unusable_cnps, raw.unfinished,
         )  # fmt: skip
 
@@ -348,35 +393,54 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         busy_s = tuple(one / 1e9 for one in raw.busy_ns[: raw.n])
         rounds = self._library.vn_rounds(self._alive())
         return ThreadStats(
-            raw.wall_ns / 1e9, busy_s, raw.answering_ns / 1e9, raw.questions, rounds, raw.passes, raw.longest_ns / 1e9
+            raw.wall_ns / 1e9,
+            busy_s,
+            raw.answering_ns / 1e9,
+            raw.questions,
+            rounds,
+            raw.passes,
+            raw.longest_ns / 1e9,
         )
 
     def link_stats(self, node: str, port: int) -> LinkStats:
         """Returns the statistics of the direction that leaves `node` by `port`."""
         raw = native.LinkStats()
-        self._library.vn_link_stats(self._alive(), self._links[Endpoint(node, port)], ctypes.byref(raw))
+        self._library.vn_link_stats(
+            self._alive(), self._links[Endpoint(node, port)], ctypes.byref(raw)
+        )
         return LinkStats(
-            raw.packets, raw.bytes, raw.pause, raw.resume, raw.paused_ps / 1e12, raw.refused, raw.held_max,
-            raw.held_limit, raw.expired, raw.output_bytes, raw.held_bytes, raw.fc_packets, raw.starved_ps / 1e12,
-            raw.lost, raw.repeated, raw.overrun, tuple(raw.pause_by_class), tuple(raw.refused_by_class),
+            raw.packets, raw.bytes, raw.pause, raw.resume, raw.paused_ps / 1e12, raw.refused,
+            raw.held_max,
+            raw.held_limit, raw.expired, raw.output_bytes, raw.held_bytes, raw.fc_packets,
+            raw.starved_ps / 1e12,
+            raw.lost, raw.repeated, raw.overrun, tuple(raw.pause_by_class),
+            tuple(raw.refused_by_class),
             tuple(raw.trimmed_by_class),
         )  # fmt: skip
 
     def deadlock(self) -> Deadlock | None:
-        """Returns the present deadlock, if any: by PFC or credits of the switches themselves. It is exact: what is
-        found never dissolves. Raises VirtualError where switches have output buffers or shared ones, which aren't
-        looked at."""
+        """Returns the present deadlock, if any: by PFC or credits of the switches themselves. It is
+        exact: what is found never dissolves. Raises VirtualError where switches have output buffers
+        or shared ones, which aren't looked at."""
         for switch in self.topology.switches:
             if switch.output is not None or switch.buffer is not None:
                 kind = "output buffers" if switch.output is not None else "a shared buffer"
-                raise VirtualError(f"{switch.name} has {kind}: deadlocks are found without them alone")
-        found, members = native.Deadlock(), (ctypes.c_uint32 * (len(self._links) * native.CLASSES))()
+                raise VirtualError(
+                    f"{switch.name} has {kind}: deadlocks are found without them alone"
+                )
+        found, members = (
+            native.Deadlock(),
+            (ctypes.c_uint32 * (len(self._links) * native.CLASSES))(),
+        )
         self._check(self._library.vn_deadlock(self._changing(), ctypes.byref(found), members))
         if not found.members:
             return None
         ends = {link: end for end, link in self._links.items()}
         named = [divmod(member, native.CLASSES) for member in members[: found.members]]
-        names = [(self.topology.link_name(ends[link].node, ends[link].port), number) for link, number in named]
+        names = [
+            (self.topology.link_name(ends[link].node, ends[link].port), number)
+            for link, number in named
+        ]
         circle, behind = sorted(names[: found.circle]), sorted(names[found.circle :])
         return Deadlock(tuple(circle), tuple(behind), found.since_ps / 1e12, found.held_bytes)
 
@@ -386,12 +450,13 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         """Is called before the first node is added."""
 
     def _before_events(self) -> object:
-        """Is called before each return to the engine; what it returns lives as long as that lasts."""
+        """Is called before each return to the engine; what it returns lives as long as that
+        lasts."""
 
     @contextlib.contextmanager
     def _interrupts(self) -> Iterator[Callable[[], None]]:
-        """Yields the function that a run calls between batches of events: it raises a Ctrl-C that was deferred. Here
-        none is: Ctrl-C raises at any time."""
+        """Yields the function that a run calls between batches of events: it raises a Ctrl-C that
+        was deferred. Here none is: Ctrl-C raises at any time."""
         yield lambda: None
 
     def _with_names(self, error: str) -> str:
@@ -401,7 +466,11 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
 
     def _who(self, error: Exception) -> str:
         """Returns the name of the code that raised."""
-        return self._calls[self._exchange.flow][1] if self._exchange.reason == native.RETURN else "progress"
+        return (
+            self._calls[self._exchange.flow][1]
+            if self._exchange.reason == native.RETURN
+            else "progress"
+        )
 
     # ---- inside ----
 
@@ -419,9 +488,13 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         library, handle = self._library, self._handle
         for switch in self.topology.switches:
             if switch.name in nodes:
-                self._nodes[switch.name] = self._check(getattr(library, f"vn_add_{nodes[switch.name]}")(handle))
+                self._nodes[switch.name] = self._check(
+                    getattr(library, f"vn_add_{nodes[switch.name]}")(handle)
+                )
                 continue
-            self._nodes[switch.name] = self._check(library.vn_add_switch(handle, switches[switch.name].handle))
+            self._nodes[switch.name] = self._check(
+                library.vn_add_switch(handle, switches[switch.name].handle)
+            )
             self._equip(switch)
         for host in self.topology.hosts:
             ip = bytes(map(int, host.ip.split(".")))
@@ -432,7 +505,9 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             a, b = link.a, link.b
             rate, delay = round(link.rate_bps), picoseconds(link.delay_s)
             index = self._check(
-                library.vn_add_link(handle, self._nodes[a.node], a.port, self._nodes[b.node], b.port, rate, delay)
+                library.vn_add_link(
+                    handle, self._nodes[a.node], a.port, self._nodes[b.node], b.port, rate, delay
+                )
             )
             self._links[a], self._links[b] = index, index + 1
             self._rates[index] = self._rates[index + 1] = (rate, True)
@@ -456,10 +531,17 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         return int(self._library.vn_now(self._alive())) // 1000
 
     def _changing(self) -> int:
-        """Returns the handle, to change the network with. Raises VirtualError while nodes are at different times."""
-        if self._exchange.reason not in (native.UNTIL, native.BUDGET, native.FINISHED, native.RETURN):
+        """Returns the handle, to change the network with. Raises VirtualError while nodes are at
+        different times."""
+        if self._exchange.reason not in (
+            native.UNTIL,
+            native.BUDGET,
+            native.FINISHED,
+            native.RETURN,
+        ):
             raise VirtualError(
-                "the network can't be changed from on_rate or on_window, nor after an error: nodes are at different "
+                "the network can't be changed from on_rate or on_window, nor after an error: nodes "
+                "are at different "
                 "times; do it in a function that is given to at() before"
             )
         return self._alive()

@@ -1,15 +1,17 @@
 /* The bench's packet source, latency probe, rate meter and baseline forwarder.
  *
- *   blast send INTERFACE PACKETS_PER_SECOND SECONDS HEXFRAME   0 packets a second: as fast as possible
- *   blast ping OUT IN COUNT HEXFRAME                           one frame a millisecond, through a switch
+ *   blast send INTERFACE PACKETS_PER_SECOND SECONDS HEXFRAME   0 a second: as fast as possible
+ *   blast ping OUT IN COUNT HEXFRAME                           a frame a ms, through a switch
  *   blast watch INTERFACE SECONDS BITS_PER_SECOND              measures the output of a shaped port
  *   blast copy FROM TO                                         forwards until standard input closes
  *
- * `send` prints the number of packets and the seconds taken. `ping` prints the median and the 99th percentile of the time from
- * send() to the frame's arrival, us, and the number of arrivals. `watch` prints the rate from the first to the last frame; the
- * largest burst (frames within half the transmission time of one); and the number of frames that were third or later in a
- * burst. Times are the kernel's receive timestamps. `copy` does only recvmmsg and sendmmsg, the least that a switch on packet
- * sockets has to do. `watch` and `copy` print "ready" when they wait. */
+ * `send` prints the number of packets and the seconds taken. `ping` prints the median and the
+ * 99th percentile of the time from send() to the frame's arrival, us, and the number of
+ * arrivals. `watch` prints the rate from the first to the last frame; the largest burst (frames
+ * within half the transmission time of one); and the number of frames that were third or later
+ * in a burst. Times are the kernel's receive timestamps. `copy` does only recvmmsg and sendmmsg,
+ * the least that a switch on packet sockets has to do. `watch` and `copy` print "ready" when
+ * they wait. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,7 +28,8 @@
 #include <time.h>
 
 enum { BATCH = 64, FRAME = 9216, MAX_BURST = 128 };
-static const uint64_t LOST_NS = 10000000000; /* a machine may stall; what hasn't come by then doesn't come */
+/* a machine may stall; what hasn't come by then doesn't come */
+static const uint64_t LOST_NS = 10000000000;
 
 static uint64_t clock_ns(void)
 {
@@ -46,8 +49,9 @@ static int open_interface(const char *name, int receives)
 {
     int fd = socket(AF_PACKET, SOCK_RAW, 0), one = 1, bytes = 32 << 20;
     must(fd >= 0, "packet socket");
-    struct sockaddr_ll address = {
-        .sll_family = AF_PACKET, .sll_protocol = receives ? htons(ETH_P_ALL) : 0, .sll_ifindex = (int)if_nametoindex(name)};
+    struct sockaddr_ll address = {.sll_family = AF_PACKET,
+                                  .sll_protocol = receives ? htons(ETH_P_ALL) : 0,
+                                  .sll_ifindex = (int)if_nametoindex(name)};
     must(address.sll_ifindex != 0, name);
     setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof one);
     setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one);
@@ -114,7 +118,8 @@ static int ping(const char *to, const char *from, int count, const char *hex)
         uint64_t start = clock_ns(), now = start;
         must(send(out, frame, length, 0) == (ssize_t)length, "send");
         ssize_t n = -1;
-        while (n < 0 && now - start < LOST_NS) { /* polls: a blocking receiver would measure its own wake-up */
+        /* polls: a blocking receiver would measure its own wake-up */
+        while (n < 0 && now - start < LOST_NS) {
             n = recv(in, back, sizeof back, MSG_DONTWAIT);
             now = clock_ns();
         }
@@ -124,7 +129,8 @@ static int ping(const char *to, const char *from, int count, const char *hex)
     }
     qsort(took, (size_t)arrived, sizeof *took, by_size);
     if (arrived == 0) must((errno = ETIMEDOUT, 0), "no frame came through");
-    printf("%.1f %.1f %d\n", (double)took[arrived / 2] / 1e3, (double)took[arrived * 99 / 100] / 1e3, arrived);
+    printf("%.1f %.1f %d\n", (double)took[arrived / 2] / 1e3,
+           (double)took[arrived * 99 / 100] / 1e3, arrived);
     return 0;
 }
 
@@ -135,12 +141,16 @@ static int watch(const char *interface, double seconds, double bps)
     must(setsockopt(in, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) == 0, "time stamps");
     puts("ready");
     fflush(stdout);
-    uint64_t first = 0, last = 0, bits = 0, before[MAX_BURST] = {0}; /* before: a ring of arrival times */
+    /* before: a ring of arrival times */
+    uint64_t first = 0, last = 0, bits = 0, before[MAX_BURST] = {0};
     unsigned largest = 0, count = 0, beyond_two = 0;
     for (;;) {
         char control[64];
         struct iovec part = {frame, sizeof frame};
-        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+        struct msghdr message = {.msg_iov = &part,
+                                 .msg_iovlen = 1,
+                                 .msg_control = control,
+                                 .msg_controllen = sizeof control};
         struct pollfd set = {.fd = in, .events = POLLIN};
         if (poll(&set, 1, first == 0 ? 10000 : 300) <= 0) break;
         ssize_t n = recvmsg(in, &message, MSG_DONTWAIT);
@@ -151,7 +161,8 @@ static int watch(const char *interface, double seconds, double bps)
         uint64_t now = (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
         if (first != 0 && now - first > (uint64_t)(seconds * 1e9)) break;
         unsigned burst = 1;
-        while (burst < MAX_BURST && burst <= count && (double)(now - before[(count - burst) % MAX_BURST]) < (double)n * 4e9 / bps)
+        while (burst < MAX_BURST && burst <= count &&
+               (double)(now - before[(count - burst) % MAX_BURST]) < (double)n * 4e9 / bps)
             burst++;
         if (burst > largest) largest = burst;
         beyond_two += burst > 2;
@@ -195,12 +206,15 @@ static int copy_frames(const char *from, const char *to)
 int main(int argc, char **argv)
 {
     if (argc == 6 && strlen(argv[5]) % 2 == 0 && strlen(argv[5]) <= 2 * FRAME) {
-        if (strcmp(argv[1], "send") == 0) return send_frames(argv[2], atof(argv[3]), atof(argv[4]), argv[5]);
+        if (strcmp(argv[1], "send") == 0)
+            return send_frames(argv[2], atof(argv[3]), atof(argv[4]), argv[5]);
         if (strcmp(argv[1], "ping") == 0) return ping(argv[2], argv[3], atoi(argv[4]), argv[5]);
     }
-    if (argc == 5 && strcmp(argv[1], "watch") == 0) return watch(argv[2], atof(argv[3]), atof(argv[4]));
+    if (argc == 5 && strcmp(argv[1], "watch") == 0)
+        return watch(argv[2], atof(argv[3]), atof(argv[4]));
     if (argc == 4 && strcmp(argv[1], "copy") == 0) return copy_frames(argv[2], argv[3]);
-    fprintf(stderr, "usage: blast send INTERFACE PACKETS_PER_SECOND SECONDS HEXFRAME | ping OUT IN COUNT HEXFRAME"
+    fprintf(stderr, "usage: blast send INTERFACE PACKETS_PER_SECOND SECONDS HEXFRAME | ping OUT IN "
+                    "COUNT HEXFRAME"
                     " | watch INTERFACE SECONDS BITS_PER_SECOND | copy FROM TO\n");
     return 2;
 }

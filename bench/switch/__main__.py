@@ -43,10 +43,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Prints the figures. 0: measured; 1: could not."""
     parser = argparse.ArgumentParser(prog="python -m bench.switch", description=switch.__doc__)
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)} (default: all)")
-    parser.add_argument("--program", type=Path, default=ROOT / "p4src/compiled/pcn.json", help="compiled P4 program")
+    parser.add_argument(
+        "--program", type=Path, default=ROOT / "p4src/compiled/pcn.json", help="compiled P4 program"
+    )
     parser.add_argument("--seconds", type=float, default=1.0, help="length of a run")
     parser.add_argument("--runs", type=int, default=5, help="runs whose median counts")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 64], help="frame lengths, bytes")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[1000, 64], help="frame lengths, bytes"
+    )
     parser.add_argument("--entries", type=int, default=100_000, help="of the large tables")
     parser.add_argument("--switches", type=int, default=40, help="how many run at once")
     parser.add_argument("--no-bmv2", action="store_true", help="leave BMv2 out")
@@ -75,7 +79,8 @@ class Report:
         """Runs the requested parts."""
         parts = self._options.parts
         print(
-            f"{self._options.program.name}, veth to veth, {len(all_cpus())} CPUs; median of {self._options.runs} runs"
+            f"{self._options.program.name}, veth to veth, {len(all_cpus())} CPUs; median of "
+            f"{self._options.runs} runs"
         )
         columns = f"{'copy loop':>12}{'softswitch':>12}{'BMv2':>12}{'to BMv2':>9}"
         print(f"{'':36}{columns}  goal")
@@ -90,16 +95,33 @@ class Report:
                 self._inside(Path(folder))
         for ports in PORTS if "memory" in parts else ():
             ours = resident_with(SOFTSWITCH, self._options.program, ports)
-            bmv2 = resident_with([self._bmv2], self._options.program, ports) if self._bmv2 is not None else None
-            self._line(f"resident, {ports} ports of MTU {NETWORK_MTU}, MB", ours, bmv2=bmv2, goal="< 60")
+            bmv2 = (
+                resident_with([self._bmv2], self._options.program, ports)
+                if self._bmv2 is not None
+                else None
+            )
+            self._line(
+                f"resident, {ports} ports of MTU {NETWORK_MTU}, MB", ours, bmv2=bmv2, goal="< 60"
+            )
         if self._bmv2 is None and not self._options.no_bmv2:
             print("BMv2 (simple_switch_grpc) is not installed, so it is not compared")
 
     def _line(
-        self, what: str, ours: float, floor: float | None = None, bmv2: float | None = None, goal: str = ""
+        self,
+        what: str,
+        ours: float,
+        floor: float | None = None,
+        bmv2: float | None = None,
+        goal: str = "",
     ) -> None:
         ratio = "" if not bmv2 else f"{ours / bmv2:.2f}"
-        print(f"{what:36}{_number(floor):>12}{_number(ours):>12}{_number(bmv2):>12}{ratio:>9}  {goal}", flush=True)
+        print(
+            (
+                f"{what:36}{_number(floor):>12}{_number(ours):>12}{_number(bmv2):>12}{ratio:>9}  "
+                f"{goal}"
+            ),
+            flush=True,
+        )
 
     # ---- from veth to veth ----
 
@@ -130,7 +152,9 @@ class Report:
             # Deep enough that a late sender doesn't leave the port without work.
             depth = max(64, round(SENDER_LATE_S * rate / (8 * size)))
             options = ["--rate", f"2={rate:.0f}bps", "--queue-depth", str(depth)]
-            with p4_switch(SOFTSWITCH, one_cpu(SWITCH_CPU), self._options.program, through, options):
+            with p4_switch(
+                SOFTSWITCH, one_cpu(SWITCH_CPU), self._options.program, through, options
+            ):
                 shaped = [under_test.shaping(rate, size) for _ in range(self._options.runs)]
             name = f"{rate / 1e6:.0f} Mb/s"
             share = 100 * statistics.median(one.rate for one in shaped) / rate
@@ -156,15 +180,30 @@ class Report:
     def _inside(self, folder: Path) -> None:
         program, entries = self._options.program, self._options.entries
         core = Core(folder)
-        rate, routed, full = (core.pipeline(program, self._options.sizes[0], n) for n in (1, 10, entries))
+        rate, routed, full = (
+            core.pipeline(program, self._options.sizes[0], n) for n in (1, 10, entries)
+        )
         self._line("pipeline alone, packets/s", rate, goal=">= 5,000,000")
         self._line("the same, 10 routes", routed)
-        self._line(f"the same, {entries:,} routes", full, goal=f"slower than with 10: {routed / full:.2f} times")
-        for name, kind, many in (("exact", EXACT, entries), ("LPM", LPM, entries), ("ternary", TERNARY, entries // 50)):
+        self._line(
+            f"the same, {entries:,} routes",
+            full,
+            goal=f"slower than with 10: {routed / full:.2f} times",
+        )
+        for name, kind, many in (
+            ("exact", EXACT, entries),
+            ("LPM", LPM, entries),
+            ("ternary", TERNARY, entries // 50),
+        ):
             for waiting, how in ((False, ""), (True, " waited for")):
-                few, full = core.lookup(kind, 10, waiting=waiting), core.lookup(kind, many, waiting=waiting)
+                few, full = (
+                    core.lookup(kind, 10, waiting=waiting),
+                    core.lookup(kind, many, waiting=waiting),
+                )
                 self._line(f"{name} lookup{how}, 10 entries, ns", few)
-                self._line(f"{name} lookup{how}, {many:,}, ns", full, goal=f"< 2 times: {full / few:.1f}")
+                self._line(
+                    f"{name} lookup{how}, {many:,}, ns", full, goal=f"< 2 times: {full / few:.1f}"
+                )
         ours = inside.insertion(SOFTSWITCH, program, entries)
         bmv2 = inside.insertion([self._bmv2], program, entries) if self._bmv2 is not None else None
         self._line(f"inserting {entries:,} entries, s", ours, bmv2=bmv2, goal="< 10")

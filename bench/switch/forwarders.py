@@ -1,4 +1,5 @@
-"""What is measured: a bare copy loop, the embedded switch, BMv2. Each is a context that gives a process id."""
+"""What is measured: a bare copy loop, the embedded switch, BMv2. Each is a context that gives a
+process id."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ from bench.switch.wires import (
     resident_mb,
 )
 
-NETWORK_MTU = 1044  # of the interfaces in this project's networks, whose frames have up to 1,058 bytes
+NETWORK_MTU = (
+    1044  # of the interfaces in this project's networks, whose frames have up to 1,058 bytes
+)
 START_S = 60  # BMv2 is slow to start where the machine is busy
 
 
@@ -45,41 +48,64 @@ def copy_loop(blast: Path, through: Wires) -> Iterator[int]:
 
 @contextlib.contextmanager
 def p4_switch(
-    command: Sequence[str], cpus: set[int], program: Path, through: Wires, options: Sequence[str] = ()
+    command: Sequence[str],
+    cpus: set[int],
+    program: Path,
+    through: Wires,
+    options: Sequence[str] = (),
 ) -> Iterator[int]:
     """Yields a P4Runtime target with the program and one route. Yields its process id."""
     interfaces = ["-i", f"1@{through.near_in}", "-i", f"2@{through.near_out}"]
     with listening(command, cpus, [*interfaces], options) as (pid, port):
         with Controller(port) as controller:
-            controller.set_pipeline(program.with_suffix(".p4info.txtpb").read_text(), program.read_bytes())
+            controller.set_pipeline(
+                program.with_suffix(".p4info.txtpb").read_text(), program.read_bytes()
+            )
             controller.insert([controller.route(DESTINATION)])
         yield pid
 
 
 def resident_with(command: Sequence[str], program: Path, ports: int) -> float:
-    """Resident memory, MB, of a P4Runtime target with `ports` ports and the program, before any packet."""
+    """Resident memory, MB, of a P4Runtime target with `ports` ports and the program, before any
+    packet."""
     with pairs(ports, NETWORK_MTU) as made:
         interfaces = [word for i, (_, near) in enumerate(made, 1) for word in ("-i", f"{i}@{near}")]
-        with listening(command, all_cpus(), interfaces) as (pid, port), Controller(port) as controller:
-            controller.set_pipeline(program.with_suffix(".p4info.txtpb").read_text(), program.read_bytes())
+        with (
+            listening(command, all_cpus(), interfaces) as (pid, port),
+            Controller(port) as controller,
+        ):
+            controller.set_pipeline(
+                program.with_suffix(".p4info.txtpb").read_text(), program.read_bytes()
+            )
             return resident_mb(pid)
 
 
 @contextlib.contextmanager
 def listening(
-    command: Sequence[str], cpus: set[int], interfaces: Sequence[str] = (), options: Sequence[str] = ()
+    command: Sequence[str],
+    cpus: set[int],
+    interfaces: Sequence[str] = (),
+    options: Sequence[str] = (),
 ) -> Iterator[tuple[int, int]]:
-    """Yields a target without a program. Yields its process id and the port of its server, which answers."""
+    """Yields a target without a program. Yields its process id and the port of its server, which
+    answers."""
     port = free_port()
     words = [*command, "--no-p4", "--device-id", "1", *interfaces, "-L", "warn"]
     words += ["--", "--grpc-server-addr", f"127.0.0.1:{port}", "--priority-queues", "8", *options]
-    with tempfile.TemporaryFile("w+") as log, process(words, cpus, stdout=log, stderr=log) as started:
-        with grpc.insecure_channel(f"127.0.0.1:{port}", [("grpc.initial_reconnect_backoff_ms", 20)]) as channel:
+    with (
+        tempfile.TemporaryFile("w+") as log,
+        process(words, cpus, stdout=log, stderr=log) as started,
+    ):
+        with grpc.insecure_channel(
+            f"127.0.0.1:{port}", [("grpc.initial_reconnect_backoff_ms", 20)]
+        ) as channel:
             try:
                 grpc.channel_ready_future(channel).result(timeout=START_S)
             except grpc.FutureTimeoutError:
                 log.seek(0)
-                raise BenchError(f"{command[0]} did not start: {log.read().strip()[-300:]}") from None
+                raise BenchError(
+                    f"{command[0]} did not start: {log.read().strip()[-300:]}"
+                ) from None
         yield started.pid, port
 
 
@@ -122,19 +148,29 @@ class Controller:
 
     def insert(self, entries: Sequence[Any]) -> None:
         """One batch."""
-        updates = [p4r.Update(type=p4r.Update.INSERT, entity=p4r.Entity(table_entry=entry)) for entry in entries]
-        self._stub.Write(p4r.WriteRequest(device_id=1, election_id=self._election, updates=updates), timeout=120)
+        updates = [
+            p4r.Update(type=p4r.Update.INSERT, entity=p4r.Entity(table_entry=entry))
+            for entry in entries
+        ]
+        self._stub.Write(
+            p4r.WriteRequest(device_id=1, election_id=self._election, updates=updates), timeout=120
+        )
 
     def route(self, address: bytes) -> Any:
         """Returns an entry of ipv4_lpm: a host's route, to port 2."""
-        table, action = named(self.info.tables, "ipv4_lpm"), named(self.info.actions, "ipv4_forward")
+        table, action = (
+            named(self.info.tables, "ipv4_lpm"),
+            named(self.info.actions, "ipv4_forward"),
+        )
         values = {"dst_mac": b"\x02\0\0\0\0\x02", "port": b"\x02"}
         call = p4r.Action(
             action_id=action.preamble.id,
             params=[p4r.Action.Param(param_id=p.id, value=values[p.name]) for p in action.params],
         )
         match = p4r.FieldMatch(field_id=1, lpm=p4r.FieldMatch.LPM(value=address, prefix_len=32))
-        return p4r.TableEntry(table_id=table.preamble.id, match=[match], action=p4r.TableAction(action=call))
+        return p4r.TableEntry(
+            table_id=table.preamble.id, match=[match], action=p4r.TableAction(action=call)
+        )
 
 
 def named(objects: Any, name: str) -> Any:
@@ -142,4 +178,6 @@ def named(objects: Any, name: str) -> Any:
     for candidate in objects:
         if candidate.preamble.name.rsplit(".", 1)[-1] == name:
             return candidate
-    raise BenchError(f"the program has no {name}: the bench needs its ipv4_lpm table and ipv4_forward action")
+    raise BenchError(
+        f"the program has no {name}: the bench needs its ipv4_lpm table and ipv4_forward action"
+    )

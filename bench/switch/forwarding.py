@@ -1,8 +1,9 @@
 """Packets a second, latency and shaping, from one veth to another through a P4 program.
 
-- `forwarded`: packets a second that come out while the sender offers what it can; median of several runs. Where
-  all that was sent came out, the sender was the limit;
-- CPU: time that a forwarder uses for one packet of a full ring, while nothing else comes: free of the sender's pace;
+- `forwarded`: packets a second that come out while the sender offers what it can; median of several
+  runs. Where all that was sent came out, the sender was the limit;
+- CPU: time that a forwarder uses for one packet of a full ring, while nothing else comes: free of
+  the sender's pace;
 - `loss-free`: the highest offered rate at which every packet of a run came out, by bisection to 2%;
 - latency: of single frames through an idle switch, with an awake receiver;
 - shaping: what a port with a rate lets out while a tenth more is offered.
@@ -18,7 +19,16 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.switch.wires import SENDER_CPU, BenchError, Wires, cpu_time_ns, one_cpu, roce_frame, run, stopped
+from bench.switch.wires import (
+    SENDER_CPU,
+    BenchError,
+    Wires,
+    cpu_time_ns,
+    one_cpu,
+    roce_frame,
+    run,
+    stopped,
+)
 
 _STILL_S = 0.05
 """How long nothing comes any more once a buffer is empty."""
@@ -44,8 +54,8 @@ class Latency:
 
 @dataclass(frozen=True)
 class Shaping:
-    """What came out of a shaped port over a second: the rate, bit/s; the largest burst, packets within half the time of
-    one; how many packets were the third or later of a burst."""
+    """What came out of a shaped port over a second: the rate, bit/s; the largest burst, packets
+    within half the time of one; how many packets were the third or later of a burst."""
 
     rate: float
     burst: int
@@ -54,7 +64,8 @@ class Shaping:
 
 @dataclass(frozen=True)
 class Bench:
-    """One forwarder under measurement. What was offered below capacity is lost once nothing has come for `lost_s`."""
+    """One forwarder under measurement. What was offered below capacity is lost once nothing has
+    come for `lost_s`."""
 
     blast: Path
     through: Wires
@@ -63,13 +74,17 @@ class Bench:
     lost_s: float = 1.0
 
     def offer(self, frame: bytes, rate: float, seconds: float = 0) -> tuple[int, int, float]:
-        """Returns the packets sent, packets that came out, and the seconds of sending. rate 0: as fast as it goes."""
+        """Returns the packets sent, packets that came out, and the seconds of sending. rate 0: as
+        fast as it goes."""
         before = self.through.arrived()
         words = ["send", self.through.far_in, str(rate), str(seconds or self.seconds), frame.hex()]
         sent, took = run(*self._sender(), *words).split()
         during = self.through.arrived() - before
-        drained = self._drained(before + during, before + int(sent), _STILL_S if rate == 0 else self.lost_s)
-        # Over the time of sending alone: what a full buffer still gives up afterwards doesn't count.
+        drained = self._drained(
+            before + during, before + int(sent), _STILL_S if rate == 0 else self.lost_s
+        )
+        # Over the time of sending alone: what a full buffer still gives up afterwards doesn't
+        # count.
         return int(sent), (during if rate == 0 else drained - before), float(took)
 
     def measure(self, length: int) -> Figures:
@@ -97,25 +112,40 @@ class Bench:
         return Figures(forwarded, low)
 
     def cpu_ns(self, pid: int, length: int) -> float:
-        """CPU time of process `pid` for one packet, ns: median over rings that fill while the process is stopped."""
+        """CPU time of process `pid` for one packet, ns: median over rings that fill while the
+        process is stopped."""
         frame = roce_frame(length)
         costs = []
         for _ in range(_FULL_TIMES):
             with stopped(pid):
                 before = self.through.arrived()
-                words = ["send", self.through.far_in, str(_FULL_RATE), str(_FULL / _FULL_RATE), frame.hex()]
+                words = [
+                    "send",
+                    self.through.far_in,
+                    str(_FULL_RATE),
+                    str(_FULL / _FULL_RATE),
+                    frame.hex(),
+                ]
                 sent = int(run(*self._sender(), *words).split()[0])
                 used_ns = cpu_time_ns(pid)
             arrived = self._drained(before, before + sent, self.lost_s) - before
             if arrived < sent:
-                raise BenchError(f"{sent - arrived} of {sent} frames that waited in the ring were lost")
+                raise BenchError(
+                    f"{sent - arrived} of {sent} frames that waited in the ring were lost"
+                )
             if arrived > 0:
                 costs.append((cpu_time_ns(pid) - used_ns) / arrived)
         return statistics.median(costs)
 
     def latency(self, length: int, frames: int = 2000) -> Latency:
         """Returns one frame a millisecond."""
-        words = ["ping", self.through.far_in, self.through.far_out, str(frames), roce_frame(length).hex()]
+        words = [
+            "ping",
+            self.through.far_in,
+            self.through.far_out,
+            str(frames),
+            roce_frame(length).hex(),
+        ]
         median, p99, came = run(*self._sender(), *words).split()
         if int(came) < frames:
             raise BenchError(f"{frames - int(came)} of {frames} single frames were lost")
@@ -124,7 +154,9 @@ class Bench:
     def shaping(self, bps: float, length: int) -> Shaping:
         """Returns the shaping of the port that leads out, which has this rate."""
         words = [*self._sender(), "watch", self.through.far_out, "1", str(bps)]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watcher:
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as watcher:
             assert watcher.stdout is not None
             assert watcher.stderr is not None
             if watcher.stdout.readline() == "ready\n":

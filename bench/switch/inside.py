@@ -1,4 +1,5 @@
-"""Measurements of one process: the pipeline alone, lookups, insertion over P4Runtime, start, memory, many at once."""
+"""Measurements of one process: the pipeline alone, lookups, insertion over P4Runtime, start,
+memory, many at once."""
 
 from __future__ import annotations
 
@@ -48,8 +49,8 @@ class Core:
         self._core.core_pipeline.restype = self._core.core_lookup.restype = ctypes.c_double
 
     def pipeline(self, path: Path, length: int, routes: int = 1) -> float:
-        """Returns the packets a second through a program, without sockets and threads, to destinations drawn from the
-        host routes of its table."""
+        """Returns the packets a second through a program, without sockets and threads, to
+        destinations drawn from the host routes of its table."""
         info, document = enlarged(path, routes)
         program = load_program(document)
         random_ = random.Random(routes)
@@ -64,15 +65,21 @@ class Core:
                 entity = p4r.Entity(table_entry=controller.route(address))
                 forwarding.apply(p4r.Update(type=p4r.Update.INSERT, entity=entity))
             complement = bytes(255 - byte for byte in addresses[0])
-            frame = ctypes.create_string_buffer(roce_frame(length, complement, addresses[0]), length)
-            handle, port, n = ctypes.c_void_p(native._handle), ctypes.c_uint16(1), ctypes.c_uint32(10_000)
+            frame = ctypes.create_string_buffer(
+                roce_frame(length, complement, addresses[0]), length
+            )
+            handle, port, n = (
+                ctypes.c_void_p(native._handle),
+                ctypes.c_uint16(1),
+                ctypes.c_uint32(10_000),
+            )
             words = (handle, port, frame, ctypes.c_uint32(length), n, drawn, ctypes.c_uint32(DRAWN))
             runs = [self._core.core_pipeline(*words) for _ in range(5)]
         return float(statistics.median(runs))
 
     def lookup(self, kind: int, entries: int, *, waiting: bool = False) -> float:
-        """Returns the mean time of a lookup, ns: random keys that match. `waiting`: each lookup waits for the one
-        before."""
+        """Returns the mean time of a lookup, ns: random keys that match. `waiting`: each lookup
+        waits for the one before."""
         words = (ctypes.c_int(kind), ctypes.c_uint32(entries), ctypes.c_bool(waiting))
         runs = [self._core.core_lookup(*words) for _ in range(3)]
         if min(runs) < 0:
@@ -81,8 +88,8 @@ class Core:
 
 
 def insertion(command: Sequence[str], program: Path, entries: int) -> float:
-    """Returns the seconds to insert `entries` LPM entries over P4Runtime, in batches, into a table made large
-    enough."""
+    """Returns the seconds to insert `entries` LPM entries over P4Runtime, in batches, into a table
+    made large enough."""
     info, document = enlarged(program, entries)
     with listening(command, all_cpus()) as (_, port), Controller(port) as controller:
         controller.set_pipeline(text_format.MessageToString(info), document.encode())
@@ -94,7 +101,8 @@ def insertion(command: Sequence[str], program: Path, entries: int) -> float:
 
 
 def enlarged(program: Path, entries: int) -> tuple[Any, str]:
-    """Returns a compiled program's p4info and its JSON, with an ipv4_lpm that has room for `entries` entries."""
+    """Returns a compiled program's p4info and its JSON, with an ipv4_lpm that has room for
+    `entries` entries."""
     document = json.loads(program.read_text())
     for pipeline in document["pipelines"]:
         for table in pipeline["tables"]:
@@ -109,7 +117,8 @@ def enlarged(program: Path, entries: int) -> tuple[Any, str]:
 
 @dataclass(frozen=True)
 class Start:
-    """Seconds from the call to the line that reports the listening address, with the program on the command line."""
+    """Seconds from the call to the line that reports the listening address, with the program on the
+    command line."""
 
     cached: float
     uncached: float
@@ -131,7 +140,8 @@ def _start(program: Path, environment: dict[str, str]) -> float:
 
 @dataclass(frozen=True)
 class Crowd:
-    """Many switches at once: seconds until the last one listens, memory of all in MB (shared pages counted once)."""
+    """Many switches at once: seconds until the last one listens, memory of all in MB (shared pages
+    counted once)."""
 
     ready: float
     memory: float
@@ -162,7 +172,10 @@ def _rest(pids: Sequence[int]) -> None:
 
 def _cpu_s(pids: Sequence[int]) -> float:
     """CPU time of all of them so far."""
-    rows = [Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split() for pid in pids]
+    rows = [
+        Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        for pid in pids
+    ]
     return sum(int(row[11]) + int(row[12]) for row in rows) / os.sysconf("SC_CLK_TCK")
 
 
@@ -170,9 +183,13 @@ def _ready(stack: contextlib.ExitStack, program: Path, environment: dict[str, st
     _wait(_launch(stack, program, environment))
 
 
-def _launch(stack: contextlib.ExitStack, program: Path, environment: dict[str, str]) -> subprocess.Popen[str]:
+def _launch(
+    stack: contextlib.ExitStack, program: Path, environment: dict[str, str]
+) -> subprocess.Popen[str]:
     words = [*SOFTSWITCH, str(program), "--grpc-server-addr", "127.0.0.1:0"]
-    switch = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=os.environ | environment)
+    switch = subprocess.Popen(
+        words, stderr=subprocess.PIPE, text=True, env=os.environ | environment
+    )
     stack.enter_context(switch)
     stack.callback(switch.terminate)
     return switch

@@ -1,4 +1,5 @@
-"""What every measurement needs: veth pairs, processes on chosen cores, frames, the packet source."""
+"""What every measurement needs: veth pairs, processes on chosen cores, frames, the packet
+source."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ class BenchError(Exception):
 
 @dataclass(frozen=True)
 class Wires:
-    """Where frames enter, and where they come out: the far ends are the bench's, the near ones the switch's."""
+    """Where frames enter, and where they come out: the far ends are the bench's, the near ones the
+    switch's."""
 
     far_in: str
     near_in: str
@@ -39,7 +41,14 @@ class Wires:
 def roce_frame(length: int, source: bytes = SOURCE, destination: bytes = DESTINATION) -> bytes:
     """Returns a RoCEv2 data packet of `length` bytes, ECN-capable, with a valid IPv4 checksum."""
     ip_length = length - 14
-    header = bytearray(b"\x45\x6a" + ip_length.to_bytes(2, "big") + bytes(4) + b"\x40\x11\0\0" + source + destination)
+    header = bytearray(
+        b"\x45\x6a"
+        + ip_length.to_bytes(2, "big")
+        + bytes(4)
+        + b"\x40\x11\0\0"
+        + source
+        + destination
+    )
     total = sum(int.from_bytes(header[i : i + 2], "big") for i in range(0, 20, 2))
     total = (total & 0xFFFF) + (total >> 16)
     header[10:12] = (~total & 0xFFFF).to_bytes(2, "big")
@@ -58,12 +67,15 @@ def wires() -> Iterator[Wires]:
 
 @contextlib.contextmanager
 def pairs(many: int, mtu: int = 1500) -> Iterator[list[tuple[str, str]]]:
-    """Veth pairs without IPv6, removed on every exit path: the bench's end of each, and the switch's."""
+    """Veth pairs without IPv6, removed on every exit path: the bench's end of each, and the
+    switch's."""
     made = [(f"b{i}f{os.getpid()}", f"b{i}n{os.getpid()}") for i in range(many)]
     with contextlib.ExitStack() as stack:
         for a, b in made:
             run("ip", "link", "add", a, "type", "veth", "peer", "name", b)
-            stack.callback(subprocess.run, ["ip", "link", "del", a], check=False, capture_output=True)
+            stack.callback(
+                subprocess.run, ["ip", "link", "del", a], check=False, capture_output=True
+            )
             for name in (a, b):
                 knob = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
                 if knob.exists():
@@ -87,7 +99,10 @@ def run(*command: str) -> str:
 def process(command: list[str], cpus: set[int], **options: Any) -> Iterator[subprocess.Popen[str]]:
     """Yields a process on these CPUs, ended on every exit path."""
     started = subprocess.Popen(
-        ["taskset", "-c", ",".join(map(str, sorted(cpus))), *command], text=True, stdin=subprocess.PIPE, **options
+        ["taskset", "-c", ",".join(map(str, sorted(cpus))), *command],
+        text=True,
+        stdin=subprocess.PIPE,
+        **options,
     )
     try:
         yield started

@@ -1,7 +1,8 @@
 """The controller's side of marking points: one module for each P4 file with a table.
 
-`Scheme.marking` names those of a scheme: a module here, a `PortTable`, or a user's file. There is no list to update.
-NP-ECN by the counter of paused packets (np_ecn.p4) has no table, and so no module.
+`Scheme.marking` names those of a scheme: a module here, a `PortTable`, or a user's file. There is
+no list to update. NP-ECN by the counter of paused packets (np_ecn.p4) has no table, and so no
+module.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class MarkingError(LabError):
 
 def names() -> list[str]:
     """Returns the names of the modules here."""
-    modules = (path.stem for path in Path(__file__).parent.iterdir() if path.suffix == ".py")  # pkgutil hides errors
+    # pkgutil hides errors
+    modules = (path.stem for path in Path(__file__).parent.iterdir() if path.suffix == ".py")
     return sorted(name for name in modules if not name.startswith("_"))
 
 
@@ -49,8 +51,8 @@ def find(name: str) -> PortTable:
 
 
 def tick_s(names: Sequence[str]) -> float:
-    """Returns the tick of the clock that these marking points need, in nominal time: the shortest `TICK_S`, v1model's
-    where none has one. Raises as `find`."""
+    """Returns the tick of the clock that these marking points need, in nominal time: the shortest
+    `TICK_S`, v1model's where none has one. Raises as `find`."""
     usual = TICK_NS / 1e9
     return min((getattr(find(name), "TICK_S", usual) for name in names), default=usual)
 
@@ -62,5 +64,8 @@ def _loaded(path: Path) -> PortTable:
         raise MarkingError(f"marking point: {error}") from error
     missing = [name for name in _NEEDED if not hasattr(module, name)]
     if missing:
-        raise MarkingError(f"{path} has no {' and no '.join(missing)}: see controller/marking_contract.py, PortTable")
+        raise MarkingError(
+            f"{path} has no {' and no '.join(missing)}: see controller/marking_contract.py, "
+            "PortTable"
+        )
     return cast(PortTable, module)

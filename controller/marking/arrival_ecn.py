@@ -1,4 +1,5 @@
-"""Marks by the queue on arrival, DCTCP's congestion point (SIGCOMM'10): the table of p4src/v1model/arrival_ecn.p4."""
+"""Marks by the queue on arrival, DCTCP's congestion point (SIGCOMM'10): the table of
+p4src/v1model/arrival_ecn.p4."""
 
 from __future__ import annotations
 
@@ -12,12 +13,21 @@ from pcn.topologies.model import Topology
 
 TABLE = "arrival_config"
 CLONE_SESSIONS = ()
-SETTINGS = (Setting("k", "size", "queue of an egress port above which what arrives is marked (DCTCP)", 0, 2**32 - 1),)
+SETTINGS = (
+    Setting(
+        "k",
+        "size",
+        "queue of an egress port above which what arrives is marked (DCTCP)",
+        0,
+        2**32 - 1,
+    ),
+)
 
 
 @dataclass(frozen=True)
 class ArrivalPort:
-    """One egress port: K in bytes, the arriving packet included. Raises ValueError for what can't work."""
+    """One egress port: K in bytes, the arriving packet included. Raises ValueError for what can't
+    work."""
 
     port: int
     k_bytes: int
@@ -31,11 +41,16 @@ class ArrivalPort:
         return [TableEntry(TABLE, match=TableMatch(port=self.port), action=action)]
 
 
-def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> ArrivalPort:
-    """Returns the port with the scheme's K, or with the switch's thresholds of such a port, where they are one step."""
+def configure(
+    topology: Topology, switch: str, port: int, dilation: float, parameters: Any
+) -> ArrivalPort:
+    """Returns the port with the scheme's K, or with the switch's thresholds of such a port, where
+    they are one step."""
     rate_bps = topology.link_at(switch, port).rate_bps
     steps = (one for one in topology.switch(switch).ecn if one.k_min_bytes == one.k_max_bytes)
-    own = next((step.k_min_bytes for step in steps if step.applies(port, rate_bps)), parameters.k_bytes)
+    own = next(
+        (step.k_min_bytes for step in steps if step.applies(port, rate_bps)), parameters.k_bytes
+    )
     return ArrivalPort(port, round(own))
 
 

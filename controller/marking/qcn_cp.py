@@ -22,8 +22,8 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class QcnPort:
-    """One egress port: the set point Q_eq, the weight w, and the bytes between two samples, if `adaptive` fewer the
-    worse it is. Raises ValueError for what can't work.
+    """One egress port: the set point Q_eq, the weight w, and the bytes between two samples, if
+    `adaptive` fewer the worse it is. Raises ValueError for what can't work.
     """
 
     port: int
@@ -41,7 +41,8 @@ class QcnPort:
 
     @property
     def scale_q32(self) -> int:
-        """63 over the F_b that has it (IEEE 802.1Qau), (2 w + 1) Q_eq, times 2^32. Rounded up, so that it does."""
+        """63 over the F_b that has it (IEEE 802.1Qau), (2 w + 1) Q_eq, times 2^32. Rounded up, so
+        that it does."""
         return -(-63 * 2**32 // ((2 * self.w + 1) * self.q_eq_bytes))
 
     @property
@@ -62,10 +63,18 @@ class QcnPort:
         }
 
     def entries(self) -> list[TableEntry]:
-        return [TableEntry(TABLE, match=TableMatch(port=self.port), action=TableAction("set_qcn", **self.arguments()))]
+        return [
+            TableEntry(
+                TABLE,
+                match=TableMatch(port=self.port),
+                action=TableAction("set_qcn", **self.arguments()),
+            )
+        ]
 
 
-def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> QcnPort:
+def configure(
+    topology: Topology, switch: str, port: int, dilation: float, parameters: Any
+) -> QcnPort:
     sample, adaptive = round(parameters.sample_bytes), bool(parameters.adaptive)
     return QcnPort(port, round(parameters.q_eq_bytes), round(parameters.w), sample, adaptive)
 
@@ -77,4 +86,6 @@ def show(arguments: Mapping[str, int]) -> dict[str, float]:
 
 def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> QcnPort:
     new = {**show(arguments), **values}
-    return QcnPort(port, round(new["q_eq"]), round(new["w"]), round(new["sample"]), bool(arguments["adaptive"]))
+    return QcnPort(
+        port, round(new["q_eq"]), round(new["w"]), round(new["sample"]), bool(arguments["adaptive"])
+    )

@@ -1,4 +1,5 @@
-"""QCN's congestion points at inputs (RZ 3880): the tables of p4src/v1model/qcn_in_cp.p4, at arrivals and departures."""
+"""QCN's congestion points at inputs (RZ 3880): the tables of p4src/v1model/qcn_in_cp.p4, at
+arrivals and departures."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from pcn.controller.marking_contract import PacketGenerator, Setting
 from pcn.topologies.model import Topology
 
 INPUTS_AT_ONE_OUTPUT = 16
-"""A packet waits longest where XOFF's bytes leave at such a part of the line, unless the longest wait is given."""
+"""A packet waits longest where XOFF's bytes leave at such a part of the line, unless the longest
+wait is given."""
 
 BY_GENERATOR = 2
 """Of `keep_alive`: the packet generator's frames sample paused inputs, beside departures."""
@@ -41,8 +43,9 @@ class Culprit(IntEnum):
 
 @dataclass(frozen=True)
 class QcnInPort(QcnPort):
-    """One ingress port. `keep_alive_us`: between two samples of a paused input, 0 for none. `sojourn_us`: the longest
-    wait of a packet, for SOJOURN. Both are real time. Raises ValueError for what can't work."""
+    """One ingress port. `keep_alive_us`: between two samples of a paused input, 0 for none.
+    `sojourn_us`: the longest wait of a packet, for SOJOURN. Both are real time. Raises ValueError
+    for what can't work."""
 
     adaptive: bool = False
     culprit: Culprit = Culprit.ARRIVAL
@@ -52,7 +55,9 @@ class QcnInPort(QcnPort):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.culprit is Culprit.ARRIVAL and self.keep_alive_us:
-            raise ValueError("keep-alive needs a culprit that isn't the arriving packet: a paused input has none")
+            raise ValueError(
+                "keep-alive needs a culprit that isn't the arriving packet: a paused input has none"
+            )
         if not 0 <= self.keep_alive_us < 2**48:
             raise ValueError(f"keep-alive {self.keep_alive_us} us: it must be from 0 to 2^48 - 1")
         if not 1 <= self.sojourn_us < 2**32:
@@ -69,15 +74,24 @@ class QcnInPort(QcnPort):
 
     def entries(self) -> list[TableEntry]:
         return [
-            TableEntry(table, match=TableMatch(port=self.port), action=TableAction(action, **self.arguments()))
+            TableEntry(
+                table,
+                match=TableMatch(port=self.port),
+                action=TableAction(action, **self.arguments()),
+            )
             for table, action in ((TABLE, "set_arrivals"), (DEPARTURES, "set_departures"))
         ]
 
 
-def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> QcnInPort:
+def configure(
+    topology: Topology, switch: str, port: int, dilation: float, parameters: Any
+) -> QcnInPort:
     rate_bps = topology.link_at(switch, port).rate_bps
     sample_s = 8 * parameters.sample_bytes / rate_bps
-    longest_s = parameters.longest_wait_s or INPUTS_AT_ONE_OUTPUT * 8 * topology.number("xoff_bytes") / rate_bps
+    longest_s = (
+        parameters.longest_wait_s
+        or INPUTS_AT_ONE_OUTPUT * 8 * topology.number("xoff_bytes") / rate_bps
+    )
     return QcnInPort(
         port,
         round(parameters.q_eq_bytes),
@@ -90,12 +104,17 @@ def configure(topology: Topology, switch: str, port: int, dilation: float, param
     )
 
 
-def packet_generator(topology: Topology, switch: str, dilation: float, parameters: Any) -> PacketGenerator | None:
-    """Returns a frame for each port and lossless class, as often as the fastest port is to be sampled."""
+def packet_generator(
+    topology: Topology, switch: str, dilation: float, parameters: Any
+) -> PacketGenerator | None:
+    """Returns a frame for each port and lossless class, as often as the fastest port is to be
+    sampled."""
     if parameters.keep_alive != BY_GENERATOR:
         return None
     ports = topology.ports(switch)
-    period_us = min(configure(topology, switch, port, dilation, parameters).keep_alive_us for port in ports)
+    period_us = min(
+        configure(topology, switch, port, dilation, parameters).keep_alive_us for port in ports
+    )
     inputs = tuple(index(port, number) for port in ports for number in topology.lossless_classes)
     return PacketGenerator(GENERATOR_PORT, period_us, inputs)
 

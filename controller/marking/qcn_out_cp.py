@@ -1,4 +1,5 @@
-"""QCN's congestion points at outputs with separate buffers: the table of p4src/v1model/qcn_out_cp.p4."""
+"""QCN's congestion points at outputs with separate buffers: the table of
+p4src/v1model/qcn_out_cp.p4."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ class QcnOutPort(QcnPort):
         return [TableEntry(TABLE, match=TableMatch(port=self.port), action=action)]
 
 
-def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> QcnOutPort:
+def configure(
+    topology: Topology, switch: str, port: int, dilation: float, parameters: Any
+) -> QcnOutPort:
     return _of(qcn_cp.configure(topology, switch, port, dilation, parameters))
 
 
@@ -40,7 +43,11 @@ def show(arguments: Mapping[str, int]) -> dict[str, float]:
 
 
 def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> QcnOutPort:
-    return _of(qcn_cp.change(port, arguments, {name.removeprefix(_OUT): value for name, value in values.items()}))
+    return _of(
+        qcn_cp.change(
+            port, arguments, {name.removeprefix(_OUT): value for name, value in values.items()}
+        )
+    )
 
 
 def _of(one: QcnPort) -> QcnOutPort:

@@ -20,8 +20,8 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class RedDepthPort:
-    """One egress port: K_min and K_max in packets; the probability rises to 1. Raises ValueError for what can't
-    work."""
+    """One egress port: K_min and K_max in packets; the probability rises to 1. Raises ValueError
+    for what can't work."""
 
     port: int
     k_min_packets: int
@@ -30,7 +30,8 @@ class RedDepthPort:
     def __post_init__(self) -> None:
         if not 0 <= self.k_min_packets <= self.k_max_packets < 2**32:
             raise ValueError(
-                f"K_min {self.k_min_packets} and K_max {self.k_max_packets}: 0 <= K_min <= K_max < 2^32 must hold"
+                f"K_min {self.k_min_packets} and K_max {self.k_max_packets}: 0 <= K_min <= K_max < "
+                "2^32 must hold"
             )
 
     @property
@@ -49,11 +50,20 @@ class RedDepthPort:
         return [TableEntry(TABLE, match=TableMatch(port=self.port), action=action)]
 
 
-def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> RedDepthPort:
-    """Returns RED's thresholds of a switch's port: shares of the frames that the port sends in the network's largest
-    round trip (`network_rtt_s`)."""
-    bdp_packets = topology.link_at(switch, port).rate_bps * parameters.network_rtt_s / 8 / parameters.frame_bytes
-    return RedDepthPort(port, round(parameters.ecn_low * bdp_packets), round(parameters.ecn_high * bdp_packets))
+def configure(
+    topology: Topology, switch: str, port: int, dilation: float, parameters: Any
+) -> RedDepthPort:
+    """Returns RED's thresholds of a switch's port: shares of the frames that the port sends in the
+    network's largest round trip (`network_rtt_s`)."""
+    bdp_packets = (
+        topology.link_at(switch, port).rate_bps
+        * parameters.network_rtt_s
+        / 8
+        / parameters.frame_bytes
+    )
+    return RedDepthPort(
+        port, round(parameters.ecn_low * bdp_packets), round(parameters.ecn_high * bdp_packets)
+    )
 
 
 def show(arguments: Mapping[str, int]) -> dict[str, float]:

@@ -1,4 +1,5 @@
-"""RED with ECN, DCQCN's congestion point (SIGCOMM'15, eq. 5): the table of p4src/v1model/red_ecn.p4."""
+"""RED with ECN, DCQCN's congestion point (SIGCOMM'15, eq. 5): the table of
+p4src/v1model/red_ecn.p4."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ PRECEDENCE = {YELLOW: 2, RED: 3}
 
 @dataclass(frozen=True)
 class RedPort:
-    """One egress port: K_min, K_max (bytes) and P_max, of packets of all colours but those with their own: `coloured`,
-    by colour. Raises ValueError for what can't work."""
+    """One egress port: K_min, K_max (bytes) and P_max, of packets of all colours but those with
+    their own: `coloured`, by colour. Raises ValueError for what can't work."""
 
     port: int
     k_min_bytes: int
@@ -38,31 +39,42 @@ class RedPort:
     def __post_init__(self) -> None:
         if not 0 <= self.k_min_bytes <= self.k_max_bytes < 2**32:
             raise ValueError(
-                f"K_min {self.k_min_bytes} and K_max {self.k_max_bytes} bytes: 0 <= K_min <= K_max < 2^32 must hold"
+                f"K_min {self.k_min_bytes} and K_max {self.k_max_bytes} bytes: 0 <= K_min <= K_max "
+                "< 2^32 must hold"
             )
         if not 0 <= self.p_max <= 1:
             raise ValueError(f"P_max {self.p_max:g}: it must be from 0 to 1")
 
     @property
     def slope_q48(self) -> int:
-        """What a byte above K_min adds to the probability, times 2^48. The data plane can't divide."""
+        """What a byte above K_min adds to the probability, times 2^48. The data plane can't
+        divide."""
         span = self.k_max_bytes - self.k_min_bytes
         return min(round(self.p_max * 2**48 / span), 2**48 - 1) if span else 0
 
     def entries(self) -> list[TableEntry]:
         others = [
-            TableEntry(COLOURED, match=TableMatch(port=self.port, precedence=PRECEDENCE[colour]), action=one._action())
+            TableEntry(
+                COLOURED,
+                match=TableMatch(port=self.port, precedence=PRECEDENCE[colour]),
+                action=one._action(),
+            )
             for colour, one in self.coloured
         ]
         return [TableEntry(TABLE, match=TableMatch(port=self.port), action=self._action()), *others]
 
     def _action(self) -> TableAction:
         return TableAction(
-            "set_red", k_min_bytes=self.k_min_bytes, k_max_bytes=self.k_max_bytes, slope_q48=self.slope_q48
+            "set_red",
+            k_min_bytes=self.k_min_bytes,
+            k_max_bytes=self.k_max_bytes,
+            slope_q48=self.slope_q48,
         )
 
 
-def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> RedPort:
+def configure(
+    topology: Topology, switch: str, port: int, dilation: float, parameters: Any
+) -> RedPort:
     rate_bps = topology.link_at(switch, port).rate_bps
     ecn = topology.switch(switch).ecn
 
@@ -70,14 +82,20 @@ def configure(topology: Topology, switch: str, port: int, dilation: float, param
         return RedPort(port, round(of.k_min_bytes), round(of.k_max_bytes), of.p_max, coloured)
 
     own = next((one for one in ecn if one.applies(port, rate_bps)), parameters)
-    others = [(colour, one) for colour in PRECEDENCE for one in ecn if one.applies(port, rate_bps, colour)]
+    others = [
+        (colour, one) for colour in PRECEDENCE for one in ecn if one.applies(port, rate_bps, colour)
+    ]
     first = dict(reversed(others))
     return red(own, *((colour, red(first[colour])) for colour in PRECEDENCE if colour in first))
 
 
 def show(arguments: Mapping[str, int]) -> dict[str, float]:
     k_min, k_max = arguments["k_min_bytes"], arguments["k_max_bytes"]
-    return {"k_min": k_min, "k_max": k_max, "p_max": arguments["slope_q48"] * (k_max - k_min) / 2**48}
+    return {
+        "k_min": k_min,
+        "k_max": k_max,
+        "p_max": arguments["slope_q48"] * (k_max - k_min) / 2**48,
+    }
 
 
 def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> RedPort:

@@ -1,4 +1,5 @@
-"""A switch over BF Runtime, the driver's own gRPC service: what labs have that run bf_switchd alone.
+"""A switch over BF Runtime, the driver's own gRPC service: what labs have that run bf_switchd
+alone.
 
     with BfRuntimeSwitch.connect("tofino", "192.0.2.10:50052") as switch:
         switch.set_pipeline(Package.compiled("pcn"))
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 CONNECT_LIMIT_S = 10.0
 CALL_LIMIT_S = 60.0
 WRITE_LIMIT_S = 1800.0
-"""A driver moves entries of ranges to make room for further ones: seconds an entry, minutes on a loaded machine."""
+"""A driver moves entries of ranges to make room for further ones: seconds an entry, minutes on a
+loaded machine."""
 PIPELINE_LIMIT_S = 600.0
 _LOOK_S = 0.2  # as long a signal waits
 _PROGRESS_S = 5.0
@@ -63,10 +65,20 @@ class BfRuntimeSwitch(ControlPlane):
     """A connection to one driver. `progress` gets a line now and then while a call takes long."""
 
     def __init__(
-        self, name: str, device_id: int, channel: grpc.Channel, messages: ModuleType, progress: Callable[[str], None]
+        self,
+        name: str,
+        device_id: int,
+        channel: grpc.Channel,
+        messages: ModuleType,
+        progress: Callable[[str], None],
     ) -> None:
         super().__init__(name)
-        self._device, self._channel, self._messages, self._progress = device_id, channel, messages, progress
+        self._device, self._channel, self._messages, self._progress = (
+            device_id,
+            channel,
+            messages,
+            progress,
+        )
         self._client = secrets.randbelow(_CLIENT_IDS - 1) + 1
         self._outgoing: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._incoming: queue.Queue[Any] = queue.Queue(_MOST_WAITING)
@@ -86,7 +98,8 @@ class BfRuntimeSwitch(ControlPlane):
         progress: Callable[[str], None] = lambda _text: None,
         limit_s: float = CONNECT_LIMIT_S,
     ) -> BfRuntimeSwitch:
-        """Connects and subscribes, which every client has to before it may call. Raises SwitchError."""
+        """Connects and subscribes, which every client has to before it may call. Raises
+        SwitchError."""
         messages = bfrt_messages.load()
         try:
             channel = address_channel(address, _OPTIONS)
@@ -119,7 +132,9 @@ class BfRuntimeSwitch(ControlPlane):
             )
             self._stream = call(iter(self._outgoing.get, None))
         threading.Thread(target=self._receive, name="bfrt-stream", daemon=True).start()
-        answer = self._next(limit_s, f"no BF Runtime server answers at {address} (is bf_switchd up?)")
+        answer = self._next(
+            limit_s, f"no BF Runtime server answers at {address} (is bf_switchd up?)"
+        )
         code = answer.subscribe.status.code
         if answer.WhichOneof("update") != "subscribe" or code:
             raise SwitchError(
@@ -134,7 +149,9 @@ class BfRuntimeSwitch(ControlPlane):
             with contextlib.suppress(queue.Empty):
                 answer = self._incoming.get(timeout=_LOOK_S)
                 if isinstance(answer, grpc.RpcError):
-                    raise SwitchError(f"{self.name}: {trouble}: {answer.details() or answer.code().name}")
+                    raise SwitchError(
+                        f"{self.name}: {trouble}: {answer.details() or answer.code().name}"
+                    )
                 if answer is None:
                     raise SwitchError(f"{self.name}: {trouble}: the server closed the stream")
                 return answer
@@ -142,11 +159,14 @@ class BfRuntimeSwitch(ControlPlane):
         raise SwitchError(f"{self.name}: {trouble}")
 
     def _receive(self) -> None:
-        """Hands on the answers that the stream brings, and the error that ends it, or None. All else is dropped, and
-        what is longer than any answer."""
+        """Hands on the answers that the stream brings, and the error that ends it, or None. All
+        else is dropped, and what is longer than any answer."""
         try:
             for message in self._stream:
-                if message.WhichOneof("update") in _HEEDED and message.ByteSize() <= _MOST_MESSAGE_BYTES:
+                if (
+                    message.WhichOneof("update") in _HEEDED
+                    and message.ByteSize() <= _MOST_MESSAGE_BYTES
+                ):
                     self._incoming.put(message)
             self._incoming.put(None)
         except grpc.RpcError as error:
@@ -162,31 +182,41 @@ class BfRuntimeSwitch(ControlPlane):
         return self._schema
 
     def set_pipeline(self, program: Loadable) -> None:
-        """Loads a program of p4src/tna, and binds to it, which keeps other clients from writing to it. Raises
-        SwitchError for one of another chip."""
+        """Loads a program of p4src/tna, and binds to it, which keeps other clients from writing to
+        it. Raises SwitchError for one of another chip."""
         assert isinstance(program, Package)
         _, chip, _ = self._pipeline()
         if program.chip is not chip:
             raise SwitchError(
-                f"{self.name}: the driver's chip is a {chip.title}, not a {program.chip.title}: write "
+                f"{self.name}: the driver's chip is a {chip.title}, not a {program.chip.title}: "
+                "write "
                 f"`chip: {chip.name}` in ports.yaml, with the ports of that chip"
             )
-        request = self._messages.SetForwardingPipelineConfigRequest(device_id=self._device, client_id=self._client)
+        request = self._messages.SetForwardingPipelineConfigRequest(
+            device_id=self._device, client_id=self._client
+        )
         request.action = request.VERIFY_AND_WARM_INIT_BEGIN_AND_END
         config = request.config.add(p4_name=program.name, bfruntime_info=program.bf_rt)
-        config.profiles.add(profile_name=PIPELINE, context=program.context, binary=program.binary, pipe_scope=PIPES)
+        config.profiles.add(
+            profile_name=PIPELINE, context=program.context, binary=program.binary, pipe_scope=PIPES
+        )
         what = f"loading {program.name}"
         with grpc_errors(self.name, what):
             self._call("SetForwardingPipelineConfig", request, PIPELINE_LIMIT_S, what)
         ends_s = time.monotonic() + PIPELINE_LIMIT_S  # whatever else the driver sends
         while True:  # the first answer reports that loading began
-            answer = self._next(ends_s - time.monotonic(), f"{what}: the driver doesn't report its end")
+            answer = self._next(
+                ends_s - time.monotonic(), f"{what}: the driver doesn't report its end"
+            )
             if answer.WhichOneof("update") == "set_forwarding_pipeline_config_response":
-                kind = answer.set_forwarding_pipeline_config_response.set_forwarding_pipeline_config_response_type
+                response = answer.set_forwarding_pipeline_config_response
+                kind = response.set_forwarding_pipeline_config_response_type
                 if kind == self._messages.WARM_INIT_FINISHED:
                     break
         self._identify()
-        bind = self._messages.SetForwardingPipelineConfigRequest(device_id=self._device, client_id=self._client)
+        bind = self._messages.SetForwardingPipelineConfigRequest(
+            device_id=self._device, client_id=self._client
+        )
         bind.action = bind.BIND
         bind.config.add(p4_name=program.name)
         with grpc_errors(self.name, f"binding to {program.name}"):
@@ -203,17 +233,24 @@ class BfRuntimeSwitch(ControlPlane):
         self._entities = Entities(self._messages, self._info, self._schema)
 
     def _pipeline(self) -> tuple[Sequence[Any], Chip, bytes]:
-        """Returns the programs that run, the chip, by the driver's own tables, and their description."""
-        request = self._messages.GetForwardingPipelineConfigRequest(device_id=self._device, client_id=self._client)
+        """Returns the programs that run, the chip, by the driver's own tables, and their
+        description."""
+        request = self._messages.GetForwardingPipelineConfigRequest(
+            device_id=self._device, client_id=self._client
+        )
         with grpc_errors(self.name, "reading the pipeline"):
-            answer = self._call("GetForwardingPipelineConfig", request, CALL_LIMIT_S, "reading the pipeline")
+            answer = self._call(
+                "GetForwardingPipelineConfig", request, CALL_LIMIT_S, "reading the pipeline"
+            )
         own = answer.non_p4_config.bfruntime_info
         tables = Info(self.name, [own]).tables
         for chip in CHIPS.values():
             if chip.table(PLACES) in tables:
                 return [one for one in answer.config if one.p4_name != _NO_PROGRAM], chip, own
         titles = " nor a ".join(chip.title for chip in CHIPS.values())
-        raise SwitchError(f"{self.name}: the driver's chip is neither a {titles}, by the names of its tables")
+        raise SwitchError(
+            f"{self.name}: the driver's chip is neither a {titles}, by the names of its tables"
+        )
 
     def _call(self, method: str, request: Any, limit_s: float, what: str) -> Any:
         """Calls, and reports every few seconds how long it waits. A signal interrupts the wait."""
@@ -247,10 +284,16 @@ class BfRuntimeSwitch(ControlPlane):
     def _write(self, updates: Sequence[p4r.Update], what: str) -> Mapping[int, str]:
         return self._send_updates([self._ready().update(update) for update in updates], what)
 
-    def _send_updates(self, updates: Sequence[Any], what: str, pipe: int = _ALL_PIPES) -> Mapping[int, str]:
-        """Sends them in one call, so that the driver moves entries and completes operations once. Returns refusals."""
-        # Without the program's name: with it the driver takes updates of clients that aren't bound, too.
-        request = self._messages.WriteRequest(client_id=self._client, updates=updates, target=self._target(pipe))
+    def _send_updates(
+        self, updates: Sequence[Any], what: str, pipe: int = _ALL_PIPES
+    ) -> Mapping[int, str]:
+        """Sends them in one call, so that the driver moves entries and completes operations once.
+        Returns refusals."""
+        # Without the program's name: with it the driver takes updates of clients that aren't bound,
+        # too.
+        request = self._messages.WriteRequest(
+            client_id=self._client, updates=updates, target=self._target(pipe)
+        )
         with grpc_errors(self.name, what):
             try:
                 answer = self._call("Write", request, WRITE_LIMIT_S, what)
@@ -285,18 +328,24 @@ class BfRuntimeSwitch(ControlPlane):
         entities = self._ready()
         wanted = [entities.query(query) for query in queries]
         found: list[p4r.Entity] = []
-        # Of a whole table the driver returns the default entry as well, so that's taken where it is wanted alone.
+        # Of a whole table the driver returns the default entry as well, so that's taken where it is
+        # wanted alone.
         for default in (False, True):
             part = [one for one in wanted if one.is_default_entry is default]
             read = self._read_entries(part, "reading") if part else []
             with self._understood("reading"):
                 found += [
-                    entity for one in read if one.is_default_entry is default for entity in entities.entities(one)
+                    entity
+                    for one in read
+                    if one.is_default_entry is default
+                    for entity in entities.entities(one)
                 ]
         return found
 
     def _read_entries(self, entries: Sequence[Any], what: str, pipe: int = _ALL_PIPES) -> list[Any]:
-        request = self._messages.ReadRequest(client_id=self._client, p4_name=self._program, target=self._target(pipe))
+        request = self._messages.ReadRequest(
+            client_id=self._client, p4_name=self._program, target=self._target(pipe)
+        )
         for entry in entries:
             request.entities.add(table_entry=entry)
         with grpc_errors(self.name, what), signals.deferred():
@@ -325,9 +374,9 @@ class BfRuntimeSwitch(ControlPlane):
     # ---- the driver's own tables ----
 
     def apply(self, settings: Sequence[Setting]) -> list[str]:
-        """Writes settings of ports and traffic manager, then reads back each field: what the driver computes from
-        several of them it holds after the last. Returns a line for each that the driver ignores without harm. Raises
-        SwitchError for those that it refused or didn't keep."""
+        """Writes settings of ports and traffic manager, then reads back each field: what the driver
+        computes from several of them it holds after the last. Returns a line for each that the
+        driver ignores without harm. Raises SwitchError for those that it refused or didn't keep."""
         self._ready()
         assert self._info is not None
         ignored: list[str] = []
@@ -335,7 +384,11 @@ class BfRuntimeSwitch(ControlPlane):
         written: list[tuple[Setting, dict[str, Any]]] = []
         for one in settings:
             keys = {**one.keys, **(self._place(*one.queue) if one.queue else {})}
-            fixed = [name for name in one.data if self._info.table(one.table).fields(one.action)[name].read_only]
+            fixed = [
+                name
+                for name in one.data
+                if self._info.table(one.table).fields(one.action)[name].read_only
+            ]
             self._set(one, keys, fixed)
             written.append((one, keys))
         for one, keys in written:
@@ -345,11 +398,14 @@ class BfRuntimeSwitch(ControlPlane):
                     line = f"{one.table} {keys}: {name} is {held.get(name)!r}, not {wanted!r}"
                     (ignored if name in FIXED else lost).append(line)
         if lost:
-            raise SwitchError(f"{self.name}: the driver didn't keep {len(lost)} fields: {'; '.join(lost)}")
+            raise SwitchError(
+                f"{self.name}: the driver didn't keep {len(lost)} fields: {'; '.join(lost)}"
+            )
         return ignored
 
     def held(self, table: str, keys: Mapping[str, int | str]) -> dict[str, Any]:
-        """Returns what an entry of one of the driver's own tables holds, by field. Raises SwitchError."""
+        """Returns what an entry of one of the driver's own tables holds, by field. Raises
+        SwitchError."""
         return self._held(Setting(table, keys, {}), dict(keys))
 
     def _set(self, one: Setting, keys: dict[str, Any], fixed: Sequence[str]) -> None:
@@ -364,7 +420,9 @@ class BfRuntimeSwitch(ControlPlane):
 
     def _change(self, kind: str, one: Setting, keys: dict[str, Any], data: dict[str, Any]) -> None:
         update = self._messages.Update(type=self._messages.Update.Type.Value(kind))
-        self._ready().fill(update.entity.table_entry, one.table, keys, data, one.action if data else "")
+        self._ready().fill(
+            update.entity.table_entry, one.table, keys, data, one.action if data else ""
+        )
         what = f"{'deleting' if kind == 'DELETE' else 'writing'} {one.table} {keys}"
         for reason in self._send_updates([update], what, _pipe(one)).values():
             raise SwitchError(f"{self.name}: {what} failed: {reason}")
@@ -397,7 +455,8 @@ class BfRuntimeSwitch(ControlPlane):
             yield
         except (LookupError, ValueError, TypeError, ArithmeticError, AttributeError) as error:
             raise SwitchError(
-                f"{self.name}: {what}: the answer doesn't fit the driver's description: {type(error).__name__}: {error}"
+                f"{self.name}: {what}: the answer doesn't fit the driver's description: "
+                f"{type(error).__name__}: {error}"
             ) from None
 
 

@@ -1,6 +1,8 @@
-"""P4Runtime's entities as BF Runtime's, and back: what `ControlPlane` speaks, in the words of the driver.
+"""P4Runtime's entities as BF Runtime's, and back: what `ControlPlane` speaks, in the words of the
+driver.
 
-Both name the same things of one compilation: tables, keys, actions and parameters have the same names. They differ in
+Both name the same things of one compilation: tables, keys, actions and parameters have the same
+names. They differ in
 
 - priorities: P4Runtime's highest wins, BF Runtime's lowest;
 - keys that don't matter: P4Runtime leaves them out, BF Runtime wants each;
@@ -34,10 +36,14 @@ class Entities:
         self._names = {one.preamble.id: one.preamble.name for kind in kinds for one in kind}
         self._ids = {self._info.table(name).id: number for number, name in self._names.items()}
         self._keys = {
-            table.preamble.id: {key.id: key.name for key in table.match_fields} for table in schema.p4info.tables
+            table.preamble.id: {key.id: key.name for key in table.match_fields}
+            for table in schema.p4info.tables
         }
         self._actions = {
-            action.preamble.id: (action.preamble.name, {param.id: param.name for param in action.params})
+            action.preamble.id: (
+                action.preamble.name,
+                {param.id: param.name for param in action.params},
+            )
             for action in schema.p4info.actions
         }
         self._action_ids = {name: number for number, (name, _) in self._actions.items()}
@@ -46,13 +52,19 @@ class Entities:
 
     def update(self, update: p4r.Update) -> Any:
         """Returns BF Runtime's update. Raises SwitchError for an entity that has no counterpart."""
-        kind = {p4r.Update.INSERT: "INSERT", p4r.Update.MODIFY: "MODIFY", p4r.Update.DELETE: "DELETE"}[update.type]
+        kind = {
+            p4r.Update.INSERT: "INSERT",
+            p4r.Update.MODIFY: "MODIFY",
+            p4r.Update.DELETE: "DELETE",
+        }[update.type]
         made = self._messages.Update(type=self._messages.Update.Type.Value(kind))
         which, entity = update.entity.WhichOneof("entity"), update.entity
         if which == "table_entry":
             self._entry(entity.table_entry, made.entity.table_entry, with_data=kind != "DELETE")
         elif which == "packet_replication_engine_entry" and _is_session(entity):
-            self._session(entity.packet_replication_engine_entry.clone_session_entry, made.entity.table_entry)
+            self._session(
+                entity.packet_replication_engine_entry.clone_session_entry, made.entity.table_entry
+            )
         else:
             raise SwitchError(f"BF Runtime: no {str(which).replace('_', ' ')} is written here")
         return made
@@ -69,7 +81,9 @@ class Entities:
             made.table_flags.from_hw = True
             if cell.HasField("index"):
                 key = table.keys[INDEXES[table.kind]]
-                made.key.fields.add(field_id=key.id).exact.value = cell.index.index.to_bytes(key.bytes, "big")
+                made.key.fields.add(field_id=key.id).exact.value = cell.index.index.to_bytes(
+                    key.bytes, "big"
+                )
         elif which == "packet_replication_engine_entry" and _is_session(entity):
             session = entity.packet_replication_engine_entry.clone_session_entry
             self.fill(made, SESSIONS, {"$sid": session.session_id}, {})
@@ -112,13 +126,20 @@ class Entities:
         }
         self.fill(made, SESSIONS, {"$sid": session.session_id}, data, "$normal")
 
-    def fill(self, made: Any, name: str, keys: dict[str, Value], data: dict[str, Value], action: str = "") -> None:
-        """Fills in an entry of one of the driver's own tables. Raises SwitchError for a name that it doesn't have."""
+    def fill(
+        self, made: Any, name: str, keys: dict[str, Value], data: dict[str, Value], action: str = ""
+    ) -> None:
+        """Fills in an entry of one of the driver's own tables. Raises SwitchError for a name that
+        it doesn't have."""
         table = self._info.table(name)
         made.table_id = table.id
         for one, value in keys.items():
             field = _named(table.keys, one, name)
-            raw = value.encode() if isinstance(value, str) else int(value).to_bytes(field.bytes, "big")
+            raw = (
+                value.encode()
+                if isinstance(value, str)
+                else int(value).to_bytes(field.bytes, "big")
+            )
             made.key.fields.add(field_id=field.id).exact.value = raw
         fields = table.fields(action)
         if action:
@@ -131,7 +152,10 @@ class Entities:
     def values(self, entry: Any) -> dict[str, Value]:
         """Returns the data of an entry by name: bool, int, str, or a list of them."""
         table = self._info.by_id[entry.table_id]
-        action = next((name for name, (number, _) in table.actions.items() if number == entry.data.action_id), "")
+        action = next(
+            (name for name, (number, _) in table.actions.items() if number == entry.data.action_id),
+            "",
+        )
         # The driver's own tables may leave the action out; their ids are each of one field.
         known = [action] if action else ["", *table.actions]
         names = {field.id: field for one in known for field in table.fields(one).values()}
@@ -146,7 +170,8 @@ class Entities:
         return found
 
     def entities(self, entry: Any) -> Iterator[p4r.Entity]:
-        """Yields P4Runtime's entity of an entry that was read; nothing for entries of other tables."""
+        """Yields P4Runtime's entity of an entry that was read; nothing for entries of other
+        tables."""
         number = self._ids.get(entry.table_id)
         table = self._info.by_id.get(entry.table_id)
         if table is not None and table.name == SESSIONS:
@@ -170,15 +195,21 @@ class Entities:
         session.session_id = _index(entry)
         if data.get("$session_enable") and data.get("$ucast_egress_port_valid"):
             session.replicas.add(egress_port=data["$ucast_egress_port"])
-        session.class_of_service, session.packet_length_bytes = data.get("$ingress_cos", 0), data.get("$max_pkt_len", 0)
+        session.class_of_service, session.packet_length_bytes = (
+            data.get("$ingress_cos", 0),
+            data.get("$max_pkt_len", 0),
+        )
         return made
 
     def _register(self, number: int, table: Table, entry: Any) -> p4r.RegisterEntry:
-        """Fields side by side, the first in the highest bits: those of the pipe that has the port of this cell."""
+        """Fields side by side, the first in the highest bits: those of the pipe that has the port
+        of this cell."""
         index = _index(entry)
         pipe, whole = index * _PIPES // table.size, 0
         for name, values in self.values(entry).items():
-            whole = whole << (table.data[name].width or 0) | values[pipe if pipe < len(values) else 0]
+            whole = (
+                whole << (table.data[name].width or 0) | values[pipe if pipe < len(values) else 0]
+            )
         register_entry = p4r.RegisterEntry(register_id=number, index=p4r.Index(index=index))
         register_entry.data.bitstring = _short(whole)
         return register_entry
@@ -192,15 +223,22 @@ class Entities:
                 table_entry.priority = MOST_PRIORITY - int.from_bytes(key.exact.value, "big")
             elif not _matches_all(field, key):
                 _match_back(key, table_entry.match.add(field_id=ids[field.name]))
-        name = next((one for one, (action, _) in table.actions.items() if action == entry.data.action_id), None)
+        name = next(
+            (one for one, (action, _) in table.actions.items() if action == entry.data.action_id),
+            None,
+        )
         if name is not None:
             table_entry.action.action.action_id = self._action_ids[name]
-            params = {text: param for param, text in self._actions[self._action_ids[name]][1].items()}
+            params = {
+                text: param for param, text in self._actions[self._action_ids[name]][1].items()
+            }
             fields = {field.id: field.name for field in table.actions[name][1].values()}
             for one in entry.data.fields:
                 if one.field_id in fields:
                     value = _short(int.from_bytes(one.stream, "big"))
-                    table_entry.action.action.params.add(param_id=params[fields[one.field_id]], value=value)
+                    table_entry.action.action.params.add(
+                        param_id=params[fields[one.field_id]], value=value
+                    )
         return table_entry
 
 
@@ -243,7 +281,10 @@ def _matches_all(field: Field, key: Any) -> bool:
     if field.match == "Ternary":
         return not number(key.ternary.mask, "big")
     if field.match == "Range":
-        return not number(key.range.low, "big") and number(key.range.high, "big") == (1 << (field.width or 0)) - 1
+        return (
+            not number(key.range.low, "big")
+            and number(key.range.high, "big") == (1 << (field.width or 0)) - 1
+        )
     return field.match == "LPM" and not key.lpm.prefix_len
 
 
@@ -251,7 +292,11 @@ def _match_back(key: Any, made: p4r.FieldMatch) -> None:
     kind = key.WhichOneof("match_type")
     for part in ("value", "mask", "low", "high"):
         if hasattr(getattr(key, kind), part):
-            setattr(getattr(made, kind), part, _short(int.from_bytes(getattr(getattr(key, kind), part), "big")))
+            setattr(
+                getattr(made, kind),
+                part,
+                _short(int.from_bytes(getattr(getattr(key, kind), part), "big")),
+            )
     if kind == "lpm":
         made.lpm.prefix_len = key.lpm.prefix_len
 

@@ -38,7 +38,8 @@ class Field:
 
 @dataclass(frozen=True)
 class Table:
-    """`data` is what entries have whatever their action; `actions`: ids and further data by name."""
+    """`data` is what entries have whatever their action; `actions`: ids and further data by
+    name."""
 
     id: int
     name: str
@@ -62,23 +63,31 @@ class Info:
         documents = list(documents)
         if (largest := max(map(len, documents), default=0)) > _MOST_BYTES:
             raise SwitchError(
-                f"{switch}: a BF-RT description of {largest >> 20} MB: {_MOST_BYTES >> 20} MB are the most"
+                f"{switch}: a BF-RT description of {largest >> 20} MB: {_MOST_BYTES >> 20} MB are "
+                "the most"
             )
         try:
-            made = [_table(load) for document in documents for load in json.loads(document)["tables"]]
+            made = [
+                _table(load) for document in documents for load in json.loads(document)["tables"]
+            ]
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise SwitchError(f"{switch}: no BF-RT description: {type(error).__name__}: {error}") from None
+            raise SwitchError(
+                f"{switch}: no BF-RT description: {type(error).__name__}: {error}"
+            ) from None
         self.tables = {table.name: table for table in made}
         self.by_id = {table.id: table for table in made}
 
     def table(self, name: str) -> Table:
-        """Returns the table whose name is `name`, or ends so: the description puts the pipeline's name in front. Raises
-        SwitchError."""
+        """Returns the table whose name is `name`, or ends so: the description puts the pipeline's
+        name in front. Raises SwitchError."""
         found = self.tables.get(name) or next(
             (table for whole, table in self.tables.items() if whole.endswith(f".{name}")), None
         )
         if found is None:
-            raise SwitchError(f"{self._switch}: its BF-RT description has no table {name}: another program runs there")
+            raise SwitchError(
+                f"{self._switch}: its BF-RT description has no table {name}: another program runs "
+                "there"
+            )
         return found
 
 
@@ -118,7 +127,13 @@ def _fields(found: Iterable[dict[str, Any]]) -> dict[str, Field]:
 
 def _field(one: Mapping[str, Any]) -> Field:
     kind = _text(one["type"]["type"])
-    width = _width(one["type"]["width"]) if kind == "bytes" else 8 * _BYTES[kind] if kind in _BYTES else None
+    width = (
+        _width(one["type"]["width"])
+        if kind == "bytes"
+        else 8 * _BYTES[kind]
+        if kind in _BYTES
+        else None
+    )
     return Field(
         _whole(one["id"]),
         _text(one["name"]),

@@ -27,12 +27,14 @@ def load(environment: Mapping[str, str] = os.environ) -> ModuleType:
     folder = environment.get(VARIABLE, "")
     if not folder:
         raise SwitchError(
-            f"BF Runtime needs the messages of your SDE: set {VARIABLE} to the folder in which it is installed"
+            f"BF Runtime needs the messages of your SDE: set {VARIABLE} to the folder in which it "
+            "is installed"
         )
     found = sorted(Path(folder).glob(f"lib/python3*/site-packages/**/{_FILE}"))
     if not found:
         raise SwitchError(
-            f"{VARIABLE}={folder}: there is no {_FILE} below lib/python3*/site-packages: build the SDE with GRPC=ON, "
+            f"{VARIABLE}={folder}: there is no {_FILE} below lib/python3*/site-packages: build the "
+            "SDE with GRPC=ON, "
             f"or set {VARIABLE} to where it is installed"
         )
     spec = importlib.util.spec_from_file_location("bfruntime_pb2", found[0])
@@ -44,7 +46,8 @@ def load(environment: Mapping[str, str] = os.environ) -> ModuleType:
             spec.loader.exec_module(module)
     except Exception as error:  # anything that this foreign file raises
         raise SwitchError(
-            f"{found[0]}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no details'}: these "
+            f"{found[0]}: {type(error).__name__}: "
+            f"{str(error).splitlines()[0] if str(error) else 'no details'}: these "
             "messages don't fit this Python's protobuf: make the file again with a newer protoc"
         ) from None
     return module
@@ -52,7 +55,8 @@ def load(environment: Mapping[str, str] = os.environ) -> ModuleType:
 
 @contextlib.contextmanager
 def _common_messages() -> Iterator[None]:
-    """Lends the SDE's file `google.rpc`, whose messages are registered once in a process: finsy has registered them."""
+    """Lends the SDE's file `google.rpc`, whose messages are registered once in a process: finsy has
+    registered them."""
     from finsy.proto.google import rpc
 
     name = "google.rpc"

@@ -1,7 +1,9 @@
-"""PFC, buffers and queues of a Tofino's traffic manager, which P4Runtime doesn't reach and Stratum leaves without PFC.
+"""PFC, buffers and queues of a Tofino's traffic manager, which P4Runtime doesn't reach and Stratum
+leaves without PFC.
 
-`settings` lists what is written, by the driver's own names of tables and fields. Two ways carry it there, and read all
-of it back: BF Runtime (`pcn.controller.tofino.bfrt`), and `pfc_script`, a script for the driver's shell (bfrt_python).
+`settings` lists what is written, by the driver's own names of tables and fields. Two ways carry it
+there, and read all of it back: BF Runtime (`pcn.controller.tofino.bfrt`), and `pfc_script`, a
+script for the driver's shell (bfrt_python).
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ _INGRESS_POOL, _EGRESS_POOL, _HEADROOM_POOL = "IG_APP_POOL_1", "EG_APP_POOL_0", 
 _PRIORITY_NAMES = {0: "LOW"}
 """The driver takes "0" as well, but reads it back so."""
 FIXED = ("mode_rx",)
-"""Fields that some releases of the driver only read. Both chips obey received PFC whatever they hold."""
+"""Fields that some releases of the driver only read. Both chips obey received PFC whatever they
+hold."""
 PORT_TABLE = "$PORT"
 PLACES = "port.cfg"
 """The traffic manager's table that has the places of a port's queues."""
@@ -34,9 +37,10 @@ PLACES = "port.cfg"
 
 @dataclass(frozen=True)
 class Setting:
-    """Data of one entry. `queue`: a port and a class; the entry is that of their queue, whose place `PLACES` has.
-    `action`: which one, where the table's data depends on it. `pipe`: None where the table is of the whole chip.
-    `frees`: keys of the table's entries that go first, unless this entry is there already with all its data."""
+    """Data of one entry. `queue`: a port and a class; the entry is that of their queue, whose place
+    `PLACES` has. `action`: which one, where the table's data depends on it. `pipe`: None where the
+    table is of the whole chip. `frees`: keys of the table's entries that go first, unless this
+    entry is there already with all its data."""
 
     table: str
     keys: Mapping[str, int | str]
@@ -49,13 +53,15 @@ class Setting:
 
 
 def settings(lab: TofinoLab) -> list[Setting]:
-    """Returns what the traffic manager and the ports are to hold, in the order in which it is written."""
+    """Returns what the traffic manager and the ports are to hold, in the order in which it is
+    written."""
     return [*_pools(lab), *_ports(lab), *_groups(lab), *_queues(lab)]
 
 
 def port_settings(lab: TofinoLab) -> list[Setting]:
-    """Returns the ports themselves, which Stratum's chassis configuration adds, and over BF Runtime its client. A lane
-    that is a separate port is in the way of a wider one: on a model the driver begins with such ports."""
+    """Returns the ports themselves, which Stratum's chassis configuration adds, and over BF Runtime
+    its client. A lane that is a separate port is in the way of a wider one: on a model the driver
+    begins with such ports."""
     return [
         Setting(
             PORT_TABLE,
@@ -63,7 +69,9 @@ def port_settings(lab: TofinoLab) -> list[Setting]:
             {
                 "$SPEED": f"BF_SPEED_{port.speed_bps // 10**9}G",
                 "$FEC": _fec(port),
-                "$AUTO_NEGOTIATION": "PM_AN_FORCE_ENABLE" if port.autoneg else "PM_AN_FORCE_DISABLE",
+                "$AUTO_NEGOTIATION": "PM_AN_FORCE_ENABLE"
+                if port.autoneg
+                else "PM_AN_FORCE_DISABLE",
                 "$TX_MTU": lab.mtu + FCS_BYTES,
                 "$RX_MTU": lab.mtu + FCS_BYTES,
                 "$PORT_ENABLE": True,
@@ -76,11 +84,15 @@ def port_settings(lab: TofinoLab) -> list[Setting]:
 
 
 def _fec(port: Port) -> str:
-    """Returns the code of the port's speed: lanes of 10 Gb/s have FireCode, others Reed-Solomon; of the driver's two
-    names for each the one that it reads back."""
+    """Returns the code of the port's speed: lanes of 10 Gb/s have FireCode, others Reed-Solomon; of
+    the driver's two names for each the one that it reads back."""
     if not port.fec:
         return "BF_FEC_TYP_NONE"
-    return "BF_FEC_TYP_FC" if port.speed_bps // len(port.lanes) == _SLOW_LANE_BPS else "BF_FEC_TYP_REED_SOLOMON"
+    return (
+        "BF_FEC_TYP_FC"
+        if port.speed_bps // len(port.lanes) == _SLOW_LANE_BPS
+        else "BF_FEC_TYP_REED_SOLOMON"
+    )
 
 
 def _pools(lab: TofinoLab) -> Iterator[Setting]:
@@ -103,7 +115,11 @@ def _ports(lab: TofinoLab) -> Iterator[Setting]:
         obeyed = enabled if lab.chip.obeys_by_class else (1 << CLASSES) - 1
         maps: dict[str, Value] = {"$TX_PFC_EN_MAP": enabled, "$RX_PFC_EN_MAP": obeyed}
         yield Setting(PORT_TABLE, {"$DEV_PORT": port.number}, maps)
-        modes: dict[str, Value] = {"mode_tx": "PFC", "mode_rx": "PFC", "cos_to_icos": list(range(CLASSES))}
+        modes: dict[str, Value] = {
+            "mode_tx": "PFC",
+            "mode_rx": "PFC",
+            "cos_to_icos": list(range(CLASSES)),
+        }
         yield Setting(lab.chip.table("port.flowcontrol"), keys, modes)
         headroom = len(lab.lossless) * lab.chip.cells(port.pfc.headroom_bytes)
         yield Setting(lab.chip.table("port.buffer"), keys, {"skid_limit_cells": headroom})
@@ -119,7 +135,9 @@ def _groups(lab: TofinoLab) -> Iterator[Setting]:
                 "pfc_enable": True,
                 "pfc_skid_max_cells": lab.chip.cells(port.pfc.headroom_bytes),
                 "guaranteed_cells": 0,
-                "hysteresis_cells": _resume_cells(lab.chip, port.pfc.xoff_bytes - port.pfc.xon_bytes),
+                "hysteresis_cells": _resume_cells(
+                    lab.chip, port.pfc.xoff_bytes - port.pfc.xon_bytes
+                ),
                 "pool_id": _INGRESS_POOL,
                 "pool_max_cells": lab.chip.cells(port.pfc.xoff_bytes),
                 "dynamic_baf": "DISABLE",
@@ -127,7 +145,9 @@ def _groups(lab: TofinoLab) -> Iterator[Setting]:
             }
             keys = {"ppg_id": _FIRST_GROUP + there[port.pipe]}
             there[port.pipe] += 1
-            yield Setting(lab.chip.table("ppg.cfg"), keys, data, action="dev_port", adds=True, pipe=port.pipe)
+            yield Setting(
+                lab.chip.table("ppg.cfg"), keys, data, action="dev_port", adds=True, pipe=port.pipe
+            )
 
 
 def _queues(lab: TofinoLab) -> Iterator[Setting]:
@@ -139,15 +159,26 @@ def _queues(lab: TofinoLab) -> Iterator[Setting]:
                 _PRIORITY_NAMES.get(traffic_class.priority, str(traffic_class.priority)),
             )
             served: dict[str, Value] = {"min_priority": priority, "max_priority": priority}
-            yield Setting(lab.chip.table("queue.sched_cfg"), {}, served, pipe=port.pipe, queue=place)
+            yield Setting(
+                lab.chip.table("queue.sched_cfg"), {}, served, pipe=port.pipe, queue=place
+            )
             if traffic_class.lossless:
                 yield Setting(
-                    lab.chip.table("queue.cfg"), {}, {"pfc_cos": traffic_class.number}, pipe=port.pipe, queue=place
+                    lab.chip.table("queue.cfg"),
+                    {},
+                    {"pfc_cos": traffic_class.number},
+                    pipe=port.pipe,
+                    queue=place,
                 )
                 # PFC bounds it where it came in; nothing is dropped here.
                 kept: dict[str, Value] = {"tail_drop_enable": False, "pool_id": _EGRESS_POOL}
                 yield Setting(
-                    lab.chip.table("queue.buffer"), {}, kept, action="shared_pool", pipe=port.pipe, queue=place
+                    lab.chip.table("queue.buffer"),
+                    {},
+                    kept,
+                    action="shared_pool",
+                    pipe=port.pipe,
+                    queue=place,
                 )
 
 
@@ -200,13 +231,21 @@ for table, node, key, data in written:
 if lost:
     raise RuntimeError("{{}} of {{}} fields don't hold what was written".format(lost, count))
 print("PFC of classes {lossless} at {ports} ports: {{}} fields were written and read back".format(count))
-"""
+"""  # noqa: E501
 
 
 def pfc_script(lab: TofinoLab) -> str:
     """Returns the script's text."""
     rows = [
-        (setting.table, setting.action, setting.adds, setting.pipe, setting.queue, setting.keys, setting.data)
+        (
+            setting.table,
+            setting.action,
+            setting.adds,
+            setting.pipe,
+            setting.queue,
+            setting.keys,
+            setting.data,
+        )
         for setting in settings(lab)
     ]
     return _SCRIPT.format(

@@ -1,5 +1,5 @@
-"""Writes Stratum's chassis configuration: the switch's ports and their speeds. Stratum reads this text when it starts,
-or over gNMI; P4Runtime doesn't configure ports."""
+"""Writes Stratum's chassis configuration: the switch's ports and their speeds. Stratum reads this
+text when it starts, or over gNMI; P4Runtime doesn't configure ports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ _NODE_PLACE = 1  # slot and index of the switch's one chip
 
 
 def chassis_config(lab: TofinoLab) -> str:
-    """Returns the configuration. A port's id is the device port, by which P4Runtime's entries name it as well."""
+    """Returns the configuration. A port's id is the device port, by which P4Runtime's entries name
+    it as well."""
     return "".join(
         (
             f'description: "PCN Lab, {lab.switch}"\n',

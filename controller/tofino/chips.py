@@ -1,4 +1,5 @@
-"""Tofino 1 and Tofino 2: how their ports are numbered, their buffers divided, and their driver's tables named."""
+"""Tofino 1 and Tofino 2: how their ports are numbered, their buffers divided, and their driver's
+tables named."""
 
 from __future__ import annotations
 
@@ -7,23 +8,33 @@ from typing import Final
 
 # Of both. A device port is 128 times its pipe, and a number in it.
 PORTS_A_PIPE = 128
-FRONT_PORTS = 64  # of a pipe; the others are the CPU's, for recirculation, and the packet generator's
+FRONT_PORTS = (
+    64  # of a pipe; the others are the CPU's, for recirculation, and the packet generator's
+)
 GROUPS_A_PIPE = 128  # of the buffer, each for a port and a lossless class
 MOST_CELLS = 2**19 - 1  # that the length of a queue can say
 GB = 10**9
-LANES_BY_SPEED = {10 * GB: 1, 25 * GB: 1, 40 * GB: 4, 50 * GB: 2, 100 * GB: 4, 200 * GB: 4, 400 * GB: 8}
+LANES_BY_SPEED = {
+    10 * GB: 1,
+    25 * GB: 1,
+    40 * GB: 4,
+    50 * GB: 2,
+    100 * GB: 4,
+    200 * GB: 4,
+    400 * GB: 8,
+}
 """As the drivers take them, unless they are given another number."""
 RS_LANE_BPS = 50 * GB  # a lane of PAM4, which has no link without Reed-Solomon
 
 
 @dataclass(frozen=True)
 class Chip:
-    """A chip. `name`: the compiler's, `title`: for people. `pipes`: how many there can be, the usual number first.
-    `first_port`: of those at the front, in a pipe. `lanes`: of a connector. `speeds`: of ports, bit/s. `free_cells`: of
-    the buffer, for lossless classes; the driver's own pools take the rest. `recirculation_port`: of each pipe.
-    `cut_bytes`: a mirror cuts copies at multiples of it.
-    `obeys_by_class`: whether a MAC obeys PFC of some classes, or of all or none. `tables`: in front of the names of the
-    driver's tables. `platform`: Stratum's name."""
+    """A chip. `name`: the compiler's, `title`: for people. `pipes`: how many there can be, the
+    usual number first. `first_port`: of those at the front, in a pipe. `lanes`: of a connector.
+    `speeds`: of ports, bit/s. `free_cells`: of the buffer, for lossless classes; the driver's own
+    pools take the rest. `recirculation_port`: of each pipe. `cut_bytes`: a mirror cuts copies at
+    multiples of it. `obeys_by_class`: whether a MAC obeys PFC of some classes, or of all or none.
+    `tables`: in front of the names of the driver's tables. `platform`: Stratum's name."""
 
     name: str
     title: str
@@ -79,7 +90,8 @@ TOFINO2: Final = Chip(
     lanes=8,
     speeds=tuple(LANES_BY_SPEED),
     cell_bytes=176,
-    # Of 384 * 1024: ingress may hold 250 * 1024 altogether, of which the pool of the other classes has up to 80,579.
+    # Of 384 * 1024: ingress may hold 250 * 1024 altogether, of which the pool of the other classes
+    # has up to 80,579.
     free_cells=171 * 1024,
     recirculation_port=6,
     cut_bytes=4,

@@ -1,5 +1,5 @@
-"""A program and a lab's entries into a Tofino switch: over P4Runtime, which Stratum has, or over BF Runtime, which the
-driver has."""
+"""A program and a lab's entries into a Tofino switch: over P4Runtime, which Stratum has, or over BF
+Runtime, which the driver has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 
 from pcn.controller.configure import SwitchPlan, entries
 from pcn.controller.constants import CLASSES, index
-from pcn.controller.control_plane import CloneSession, ControlPlane, Counter, TableAction, TableEntry, TableMatch
+from pcn.controller.control_plane import (
+    CloneSession,
+    ControlPlane,
+    Counter,
+    TableAction,
+    TableEntry,
+    TableMatch,
+)
 from pcn.controller.errors import SwitchError
 from pcn.controller.routes import Route
 from pcn.controller.switch import SwitchClient
@@ -31,7 +38,8 @@ MOST_ENTRIES = 1 << 20
 
 @dataclass(frozen=True)
 class Cell:
-    """A counter's cell: of a port and a class, or, in `dropped`, a reason. Bytes are those of frames without FCS."""
+    """A counter's cell: of a port and a class, or, in `dropped`, a reason. Bytes are those of
+    frames without FCS."""
 
     counter: str
     port: int
@@ -41,9 +49,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Deployed:
-    """The switch's state after deployment, as read from it. `entries`: by table. Over BF Runtime, `settings`: fields of
-    ports, PFC, buffers and queues that were written and read back; `ignored`: what the driver holds instead, of those
-    that do no harm."""
+    """The switch's state after deployment, as read from it. `entries`: by table. Over BF Runtime,
+    `settings`: fields of ports, PFC, buffers and queues that were written and read back; `ignored`:
+    what the driver holds instead, of those that do no harm."""
 
     entries: dict[str, int]
     counters: tuple[Cell, ...]
@@ -52,11 +60,14 @@ class Deployed:
 
 
 def plan(lab: TofinoLab) -> SwitchPlan:
-    """Returns what the switch is programmed with. PFC is the traffic manager's: see `pcn.controller.tofino.buffers`."""
+    """Returns what the switch is programmed with. PFC is the traffic manager's: see
+    `pcn.controller.tofino.buffers`."""
     return SwitchPlan(
         lab.switch,
         routes=tuple(
-            Route(str(route.network.network_address), route.mac, route.port, route.network.prefixlen)
+            Route(
+                str(route.network.network_address), route.mac, route.port, route.network.prefixlen
+            )
             for route in lab.routes
         ),
         pfc=(),
@@ -65,7 +76,9 @@ def plan(lab: TofinoLab) -> SwitchPlan:
 
 def rest_entries(lab: TofinoLab) -> list[TableEntry]:
     """Returns how a pause of each port is known by its rest, and which classes PFC stops."""
-    actions = {one.number: "set_rest" for one in lab.lossless} | {one.number: "goes_before" for one in lab.delaying}
+    actions = {one.number: "set_rest" for one in lab.lossless} | {
+        one.number: "goes_before" for one in lab.delaying
+    }
     return [
         TableEntry(
             "rest_config",
@@ -83,12 +96,15 @@ def sessions(lab: TofinoLab, package: Package) -> list[CloneSession]:
 
 
 def check(lab: TofinoLab, package: Package) -> list[TableEntry]:
-    """Returns the entries, each encoded by the program's p4info. Raises SwitchError for what the program doesn't
-    have."""
+    """Returns the entries, each encoded by the program's p4info. Raises SwitchError for what the
+    program doesn't have."""
     if package.name in qcn.PROGRAMS:
         marking = qcn.entries(lab, package.name)
     else:
-        marking = [*rest_entries(lab), *(tcd.entries(lab, lab.tcd) if package.name == "tcd" else [])]
+        marking = [
+            *rest_entries(lab),
+            *(tcd.entries(lab, lab.tcd) if package.name == "tcd" else []),
+        ]
     table_entries = [*marking, *entries(plan(lab))]
     for entry in table_entries:
         try:
@@ -98,15 +114,22 @@ def check(lab: TofinoLab, package: Package) -> list[TableEntry]:
     for name, count in Counts(entry.table_id for entry in table_entries).items():
         size = package.schema.tables[name].size
         if count > size:
-            raise SwitchError(f"{lab.switch}: {count} entries for {name}, which holds {size} in program {package.name}")
+            raise SwitchError(
+                f"{lab.switch}: {count} entries for {name}, which holds {size} in program "
+                f"{package.name}"
+            )
     return table_entries
 
 
 def deploy(
-    lab: TofinoLab, package: Package, address: str, election_id: int, progress: Callable[[str], None]
+    lab: TofinoLab,
+    package: Package,
+    address: str,
+    election_id: int,
+    progress: Callable[[str], None],
 ) -> Deployed:
-    """Loads the program over P4Runtime, which empties the switch's tables and stops its traffic meanwhile, and writes
-    the entries.
+    """Loads the program over P4Runtime, which empties the switch's tables and stops its traffic
+    meanwhile, and writes the entries.
 
     Raises SwitchError.
     """
@@ -118,26 +141,34 @@ def deploy(
         return _read(lab, client)
 
 
-def deploy_bfrt(lab: TofinoLab, package: Package, address: str, progress: Callable[[str], None]) -> Deployed:
-    """Does the same over BF Runtime, and sets up ports, PFC, buffers and queues, which loading brought back to their
-    defaults. The entries go in one call, for which the driver may take minutes.
+def deploy_bfrt(
+    lab: TofinoLab, package: Package, address: str, progress: Callable[[str], None]
+) -> Deployed:
+    """Does the same over BF Runtime, and sets up ports, PFC, buffers and queues, which loading
+    brought back to their defaults. The entries go in one call, for which the driver may take
+    minutes.
 
     Raises SwitchError.
     """
     made = check(lab, package)
     progress(f"connecting to {address}")
-    with BfRuntimeSwitch.connect(lab.switch, address, progress=progress, limit_s=CONNECT_LIMIT_S) as client:
+    with BfRuntimeSwitch.connect(
+        lab.switch, address, progress=progress, limit_s=CONNECT_LIMIT_S
+    ) as client:
         _program(lab, package, made, client, progress, MOST_ENTRIES)
         wanted = [*port_settings(lab), *settings(lab)]
         progress(f"{len(wanted)} settings of ports, PFC, buffers and queues")
         ignored = client.apply(wanted)
         return replace(
-            _read(lab, client, _cells(lab)), settings=sum(len(one.data) for one in wanted), ignored=tuple(ignored)
+            _read(lab, client, _cells(lab)),
+            settings=sum(len(one.data) for one in wanted),
+            ignored=tuple(ignored),
         )
 
 
 def look(lab: TofinoLab, address: str) -> Deployed:
-    """Returns what a switch holds that has its program already; nothing is changed. Raises SwitchError."""
+    """Returns what a switch holds that has its program already; nothing is changed. Raises
+    SwitchError."""
     with contextlib.closing(_connect(lab, address)) as client:
         return _read(lab, client)
 
@@ -179,14 +210,20 @@ def _cells(lab: TofinoLab) -> list[int]:
 
 
 def _read(lab: TofinoLab, client: ControlPlane, indices: Sequence[int] | None = None) -> Deployed:
-    """Returns the entries that were written, and counters of the lab's ports. Over P4Runtime a counter is read whole:
-    the chip copies it to memory at once. BF Runtime fetches `indices` from the chip, each by itself."""
+    """Returns the entries that were written, and counters of the lab's ports. Over P4Runtime a
+    counter is read whole: the chip copies it to memory at once. BF Runtime fetches `indices` from
+    the chip, each by itself."""
     written = [table for table in client.tables() if not client.schema.tables[table].is_const]
-    held = {table: sum(not entry.is_default_action for entry in client.read_table(table)) for table in written}
+    held = {
+        table: sum(not entry.is_default_action for entry in client.read_table(table))
+        for table in written
+    }
     cells = []
     for counter in client.counters():
         found, name = client.read_counters(counter, indices), client.counter_name(counter)
         cells += [
-            Cell(counter, *divmod(cell, CLASSES), of_frames(name, found[cell])) for cell in _cells(lab) if cell in found
+            Cell(counter, *divmod(cell, CLASSES), of_frames(name, found[cell]))
+            for cell in _cells(lab)
+            if cell in found
         ]
     return Deployed(held, tuple(cells))

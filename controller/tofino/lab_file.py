@@ -1,4 +1,5 @@
-"""ports.yaml: the one file that a lab writes. docs/tofino.md has its reference; `SAMPLE` is a whole one."""
+"""ports.yaml: the one file that a lab writes. docs/tofino.md has its reference; `SAMPLE` is a whole
+one."""
 
 from __future__ import annotations
 
@@ -10,7 +11,14 @@ from pathlib import Path
 
 from pcn.controller.constants import CLASSES
 from pcn.controller.pfc import LOSSLESS_CLASSES
-from pcn.controller.tofino.chips import CHIPS, LANES_BY_SPEED, MOST_CELLS, PORTS_A_PIPE, TOFINO, Chip
+from pcn.controller.tofino.chips import (
+    CHIPS,
+    LANES_BY_SPEED,
+    MOST_CELLS,
+    PORTS_A_PIPE,
+    TOFINO,
+    Chip,
+)
 from pcn.controller.tofino.model import (
     CULPRITS,
     Class,
@@ -40,7 +48,8 @@ _MOST_LOOKS = 255
 
 
 def read(path: Path) -> TofinoLab:
-    """Returns a lab's file, checked whole. Raises FileError with every fault: line, field, way out."""
+    """Returns a lab's file, checked whole. Raises FileError with every fault: line, field, way
+    out."""
     return read_file(path, _lab, empty="`pcn deploy --sample` prints one to start from")
 
 
@@ -71,15 +80,23 @@ def _lab(node: Node) -> TofinoLab:
 
 def _usual_classes() -> tuple[Class, ...]:
     """Returns the classes as in v1model: the class is the priority, and RoCE data's is lossless."""
-    return tuple(Class(number, number, bool(LOSSLESS_CLASSES >> number & 1)) for number in range(CLASSES))
+    return tuple(
+        Class(number, number, bool(LOSSLESS_CLASSES >> number & 1)) for number in range(CLASSES)
+    )
 
 
 def _classes(node: Node) -> tuple[Class, ...]:
-    """Returns all classes. Those that aren't named have their number as priority, and aren't lossless."""
-    fields = {"priority": optional(_whole(0, CLASSES - 1)), "lossless": optional(lambda one: one.value(_flag), False)}
+    """Returns all classes. Those that aren't named have their number as priority, and aren't
+    lossless."""
+    fields = {
+        "priority": optional(_whole(0, CLASSES - 1)),
+        "lossless": optional(lambda one: one.value(_flag), False),
+    }
     given = node.entries(lambda text: _number(text, 0, CLASSES - 1), lambda one: one.fields(fields))
     if not any(one["lossless"] for one in given.values()):
-        raise node.fail("none is lossless: write `3: {lossless: yes}` for RoCE data (DSCP 24 to 31)")
+        raise node.fail(
+            "none is lossless: write `3: {lossless: yes}` for RoCE data (DSCP 24 to 31)"
+        )
     made = []
     for number in range(CLASSES):
         found = given.get(number, {"priority": None, "lossless": False})
@@ -111,7 +128,9 @@ def _tcd(node: Node, chip: Chip) -> Tcd:
         raise node.fail(f"k_min {fields['k_min']} B is above k_max {fields['k_max']} B")
     if chip.cells(fields["k_max"]) > MOST_CELLS:
         longest = MOST_CELLS * chip.cell_bytes
-        raise node.fail(f"k_max {fields['k_max']} B: no queue is longer than {longest / 1e6:.1f} MB")
+        raise node.fail(
+            f"k_max {fields['k_max']} B: no queue is longer than {longest / 1e6:.1f} MB"
+        )
     return Tcd(*fields.values())
 
 
@@ -145,10 +164,13 @@ def _port(node: Node, chip: Chip) -> Callable[[Pfc, int], Port]:
     lanes = LANES_BY_SPEED[speed]
     if lane % lanes:
         first = ", ".join(f"{connector}/{one}" for one in range(0, chip.lanes, lanes))
-        raise node.fail(f"a port of {speed / 1e9:g}G takes {lanes} lanes of its connector and starts at {first}")
+        raise node.fail(
+            f"a port of {speed / 1e9:g}G takes {lanes} lanes of its connector and starts at {first}"
+        )
     if number % chip.lanes != lane:
         raise node.fail(
-            f"port {number} is lane {number % chip.lanes} of its connector, panel {connector}/{lane} is lane {lane}: "
+            f"port {number} is lane {number % chip.lanes} of its connector, panel "
+            f"{connector}/{lane} is lane {lane}: "
             "`pm show` in the switch's shell prints both (D_P and PORT)"
         )
     return lambda pfc, mtu: Port(
@@ -216,7 +238,9 @@ def _bytes(least: int, most: int) -> Callable[[Node], int]:
 
 def _culprit(text: str) -> str:
     if text not in CULPRITS:
-        raise ValueError(f"{text!r}: a Tofino chooses by {' or '.join(CULPRITS)}; docs/tofino.md explains why")
+        raise ValueError(
+            f"{text!r}: a Tofino chooses by {' or '.join(CULPRITS)}; docs/tofino.md explains why"
+        )
     return text
 
 
@@ -234,7 +258,9 @@ def _chip(text: str) -> Chip:
 
 def _pipes(chip: Chip, text: str) -> int:
     if text not in map(str, chip.pipes):
-        raise ValueError(f"{text!r}: a {chip.title} has {' or '.join(map(str, sorted(chip.pipes)))}")
+        raise ValueError(
+            f"{text!r}: a {chip.title} has {' or '.join(map(str, sorted(chip.pipes)))}"
+        )
     return int(text)
 
 
@@ -243,7 +269,8 @@ def _device_port(chip: Chip, text: str) -> int:
     number = _number(text, 0, max(chip.pipes) * PORTS_A_PIPE - 1)
     if not chip.first_port <= number % PORTS_A_PIPE <= chip.last_port:
         raise ValueError(
-            f"{number} is no port at the front: those of {chip.title} are {chip.first_port} to {chip.last_port}, plus "
+            f"{number} is no port at the front: those of {chip.title} are {chip.first_port} to "
+            f"{chip.last_port}, plus "
             f"{PORTS_A_PIPE} times the pipe"
         )
     return number
@@ -277,7 +304,10 @@ def _network(text: str) -> ipaddress.IPv4Network:
     except ValueError as error:
         raise ValueError(f"{error}: write an address or a prefix like 10.0.0.0/24") from None
     if network.prefixlen == 0:
-        raise ValueError("a route for everything is the table's default entry, which drops: write longer prefixes")
+        raise ValueError(
+            "a route for everything is the table's default entry, which drops: write longer "
+            "prefixes"
+        )
     return network
 
 

@@ -1,4 +1,5 @@
-"""A Tofino switch and its lab, as ports.yaml describes them, and what must hold between the parts."""
+"""A Tofino switch and its lab, as ports.yaml describes them, and what must hold between the
+parts."""
 
 from __future__ import annotations
 
@@ -7,7 +8,14 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from pcn.controller.constants import PFC_BYTES
-from pcn.controller.tofino.chips import GROUPS_A_PIPE, LANES_BY_SPEED, PORTS_A_PIPE, RS_LANE_BPS, TOFINO, Chip
+from pcn.controller.tofino.chips import (
+    GROUPS_A_PIPE,
+    LANES_BY_SPEED,
+    PORTS_A_PIPE,
+    RS_LANE_BPS,
+    TOFINO,
+    Chip,
+)
 
 CULPRITS = ("arrival", "sojourn")  # of QCN at inputs
 FCS_BYTES = 4
@@ -18,8 +26,8 @@ Fault = tuple[int, str]  # a line of the file, and what is wrong there
 
 @dataclass(frozen=True)
 class Pfc:
-    """PFC of a port, for each lossless class: the bytes that it holds above which it sends PAUSE, below which RESUME,
-    and those that still arrive after the PAUSE."""
+    """PFC of a port, for each lossless class: the bytes that it holds above which it sends PAUSE,
+    below which RESUME, and those that still arrive after the PAUSE."""
 
     xoff_bytes: int
     xon_bytes: int
@@ -28,7 +36,8 @@ class Pfc:
 
 @dataclass(frozen=True)
 class Class:
-    """A traffic class, which is the DSCP / 8 and also the number of its queue. The highest priority is served first."""
+    """A traffic class, which is the DSCP / 8 and also the number of its queue. The highest priority
+    is served first."""
 
     number: int
     priority: int
@@ -37,8 +46,8 @@ class Class:
 
 @dataclass(frozen=True)
 class Port:
-    """`number` is the driver's, the device port, which P4Runtime uses too. `connector` and `lane` are its place at the
-    front."""
+    """`number` is the driver's, the device port, which P4Runtime uses too. `connector` and `lane`
+    are its place at the front."""
 
     number: int
     connector: int
@@ -75,8 +84,9 @@ class Prefix:
 
 @dataclass(frozen=True)
 class Tcd:
-    """TCD and its RED, of all ports: RED's thresholds, the delay of a link one way, and what max(Ton) and congestion
-    take (docs/tcd.md). The values are those of `RedParameters` and `TcdParameters`."""
+    """TCD and its RED, of all ports: RED's thresholds, the delay of a link one way, and what
+    max(Ton) and congestion take (docs/tcd.md). The values are those of `RedParameters` and
+    `TcdParameters`."""
 
     k_min_bytes: int = 5_000
     k_max_bytes: int = 200_000
@@ -88,9 +98,9 @@ class Tcd:
 
 @dataclass(frozen=True)
 class Qcn:
-    """QCN, of all ports and lossless classes: the set point, the bytes between two samples, and how an input's sample
-    selects the flow to notify, one of CULPRITS. The values are those of `CommonParameters` and of scheme
-    qcn-os-sojourn."""
+    """QCN, of all ports and lossless classes: the set point, the bytes between two samples, and how
+    an input's sample selects the flow to notify, one of CULPRITS. The values are those of
+    `CommonParameters` and of scheme qcn-os-sojourn."""
 
     q_eq_bytes: int = 26_000
     sample_bytes: int = 150_000
@@ -99,8 +109,8 @@ class Qcn:
 
 @dataclass(frozen=True)
 class TofinoLab:
-    """`device` is Stratum's node id and P4Runtime's device id. `mtu` is the largest frame, with its Ethernet header and
-    without FCS."""
+    """`device` is Stratum's node id and P4Runtime's device id. `mtu` is the largest frame, with its
+    Ethernet header and without FCS."""
 
     switch: str
     device: int
@@ -137,13 +147,19 @@ class TofinoLab:
         for route in self.routes:
             if route.port not in known:
                 there = ", ".join(map(str, known)) or "none"
-                yield route.line, f"route {route.network}: there is no port {route.port}; `ports` has {there}"
+                yield (
+                    route.line,
+                    f"route {route.network}: there is no port {route.port}; `ports` has {there}",
+                )
         pfc, chip = [port.pfc for port in self.ports], self.chip
-        size = len(self.lossless) * sum(chip.cells(one.xoff_bytes) + chip.cells(one.headroom_bytes) for one in pfc)
+        size = len(self.lossless) * sum(
+            chip.cells(one.xoff_bytes) + chip.cells(one.headroom_bytes) for one in pfc
+        )
         if size > chip.free_cells:
             yield (
                 self.ports[0].line,
-                f"xoff and headroom of all ports and lossless classes are {size * chip.cell_bytes / 1e6:.1f} MB, the "
+                "xoff and headroom of all ports and lossless classes are "
+                f"{size * chip.cell_bytes / 1e6:.1f} MB, the "
                 f"buffer has {chip.free_cells * chip.cell_bytes / 1e6:.1f} free: lower them",
             )
         for pipe in range(self.pipes):
@@ -151,31 +167,63 @@ class TofinoLab:
             if groups > GROUPS_A_PIPE:
                 yield (
                     self.ports[0].line,
-                    f"pipe {pipe} needs {groups} priority groups, one for each port and lossless class; it has "
+                    f"pipe {pipe} needs {groups} priority groups, one for each port and lossless "
+                    "class; it has "
                     f"{GROUPS_A_PIPE}: make fewer classes lossless",
                 )
 
     def _port_faults(self, port: Port) -> Iterator[Fault]:
         if port.pipe >= self.pipes:
-            yield port.line, f"port {port.number} is in pipe {port.pipe}; with `pipes: {self.pipes}` there is none"
+            yield (
+                port.line,
+                (
+                    f"port {port.number} is in pipe {port.pipe}; with `pipes: {self.pipes}` there "
+                    "is none"
+                ),
+            )
         if port.pfc.xoff_bytes < self.mtu:
-            yield port.line, f"port {port.number}: xoff {port.pfc.xoff_bytes} B is less than a frame, {self.mtu} B"
+            yield (
+                port.line,
+                (
+                    f"port {port.number}: xoff {port.pfc.xoff_bytes} B is less than a frame, "
+                    f"{self.mtu} B"
+                ),
+            )
         if port.pfc.headroom_bytes < 2 * self.mtu:
             yield (
                 port.line,
-                f"port {port.number}: headroom {port.pfc.headroom_bytes} B: give it two frames at least, "
-                f"{2 * self.mtu} B: one that its neighbour has begun, and one of ours that a PAUSE waits for",
+                f"port {port.number}: headroom {port.pfc.headroom_bytes} B: give it two frames at "
+                "least, "
+                f"{2 * self.mtu} B: one that its neighbour has begun, and one of ours that a PAUSE "
+                "waits for",
             )
         if not port.fec and port.speed_bps >= RS_LANE_BPS * len(port.lanes):
-            yield port.line, f"port {port.number}: {port.speed_bps / 1e9:g}G needs `fec: yes`: its lanes have 50 Gb/s"
+            yield (
+                port.line,
+                (
+                    f"port {port.number}: {port.speed_bps / 1e9:g}G needs `fec: yes`: its lanes "
+                    "have 50 Gb/s"
+                ),
+            )
         for other in self.ports:
-            if other is not port and other.connector == port.connector and port.lane <= other.lane < port.lanes.stop:
-                yield other.line, f"panel {other.panel} is a lane of port {port.number}, which starts at {port.panel}"
+            if (
+                other is not port
+                and other.connector == port.connector
+                and port.lane <= other.lane < port.lanes.stop
+            ):
+                yield (
+                    other.line,
+                    (
+                        f"panel {other.panel} is a lane of port {port.number}, which starts at "
+                        f"{port.panel}"
+                    ),
+                )
 
 
 def usual_gap_ns(speed_bps: int, mtu: int) -> int:
-    """Returns how far apart two frames of the pipeline can leave a port while frames wait: the largest, and a PAUSE and
-    a RESUME of the MAC's own that go before the next. Rounded up, as the data plane counts ns."""
+    """Returns how far apart two frames of the pipeline can leave a port while frames wait: the
+    largest, and a PAUSE and a RESUME of the MAC's own that go before the next. Rounded up, as the
+    data plane counts ns."""
     return -(-8 * 1_000_000_000 * (mtu + 2 * PFC_BYTES + 3 * WIRE_BYTES) // speed_bps)
 
 

@@ -1,9 +1,10 @@
-"""The package that a P4Runtime server on Tofino loads: everything that the compiler and the assembler wrote for one
-program, in the one field `p4_device_config`.
+"""The package that a P4Runtime server on Tofino loads: everything that the compiler and the
+assembler wrote for one program, in the one field `p4_device_config`.
 
 The format is Stratum's, of its bfrt target since 2020: a protobuf message. Its fields, by number:
 
-    package  1 program's name | 2 BF-RT description (JSON) | 3 pipeline, as often as there are pipelines
+    package  1 program's name | 2 BF-RT description (JSON) | 3 pipeline, as often as there are
+             pipelines
     pipeline 1 name | 2 context (JSON) | 3 binary (CHIP.bin) | 4 hardware pipes it runs in, packed
 
 That is all of protobuf that is needed, so it is written here by hand: a key, a length, bytes.
@@ -45,26 +46,38 @@ _REMEDY = "it is committed, and `make p4-tofino` writes it anew"
 
 
 class PackageError(LabError):
-    """What the compiler wrote is missing, or doesn't belong together: names the file and the way out."""
+    """What the compiler wrote is missing, or doesn't belong together: names the file and the way
+    out."""
 
 
 class Package:
-    """A program for Tofino, checked: what the server or the driver would refuse is refused here. `schema` names its
-    tables and counters; `data` is what is sent over P4Runtime; `binary`, `context` and `bf_rt` are its parts."""
+    """A program for Tofino, checked: what the server or the driver would refuse is refused here.
+    `schema` names its tables and counters; `data` is what is sent over P4Runtime; `binary`,
+    `context` and `bf_rt` are its parts."""
 
     def __init__(self, folder: Path, chip: Chip = TOFINO) -> None:
-        """Of a folder with what the compiler and the assembler wrote, named after the program. Raises PackageError."""
+        """Of a folder with what the compiler and the assembler wrote, named after the program.
+        Raises PackageError."""
         self.name, self.chip = folder.name, chip
         self._p4info = _p4info(folder / "p4info.txtpb")
         self.binary, self.context, self.bf_rt = driver_files(folder / DRIVER, chip)
-        _check_target(folder, chip, self._p4info, _json(folder / DRIVER / "context.json", self.context), self.binary)
+        _check_target(
+            folder,
+            chip,
+            self._p4info,
+            _json(folder / DRIVER / "context.json", self.context),
+            self.binary,
+        )
         _check_names(folder, self._p4info, _json(folder / DRIVER / "bf-rt.json", self.bf_rt))
         self.data = encode(self.name, self.bf_rt, self.context, self.binary, PIPES)
 
     @classmethod
     def compiled(cls, name: str, chip: Chip = TOFINO) -> Package:
-        """Returns one of p4src/compiled, of the chip's folder. Raises UnknownNameError with the names there are."""
-        folders = {path.parent.name: path.parent for path in (COMPILED / chip.name).glob("*/p4info.txtpb")}
+        """Returns one of p4src/compiled, of the chip's folder. Raises UnknownNameError with the
+        names there are."""
+        folders = {
+            path.parent.name: path.parent for path in (COMPILED / chip.name).glob("*/p4info.txtpb")
+        }
         if name not in folders:
             raise UnknownNameError(f"program for {chip.title}", name, sorted(folders))
         return cls(folders[name], chip)
@@ -75,7 +88,8 @@ class Package:
 
 
 def file_names(chip: Chip) -> tuple[str, str, str]:
-    """Returns what the archive holds: the chip's configuration, where tables are, and BF-RT's description of them."""
+    """Returns what the archive holds: the chip's configuration, where tables are, and BF-RT's
+    description of them."""
     return f"{chip.name}.bin", "context.json", "bf-rt.json"
 
 
@@ -86,24 +100,39 @@ def driver_files(archive: Path, chip: Chip = TOFINO) -> tuple[bytes, bytes, byte
         with zipfile.ZipFile(archive) as packed:
             large = [name for name in names if packed.getinfo(name).file_size > _MOST_BYTES]
             if large:
-                raise PackageError(f"{archive}: {large[0]} is larger than {_MOST_BYTES >> 20} MB: {_REMEDY}")
+                raise PackageError(
+                    f"{archive}: {large[0]} is larger than {_MOST_BYTES >> 20} MB: {_REMEDY}"
+                )
             binary, context, bf_rt = map(packed.read, names)
     except OSError as error:
         raise PackageError(f"{archive}: {error.strerror}: {_REMEDY}") from None
     except KeyError as error:
         raise PackageError(f"{archive}: {error.args[0]}: {_REMEDY}") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+    ) as error:
         raise PackageError(f"{archive}: no archive that can be read ({error}): {_REMEDY}") from None
     return binary, context, bf_rt
 
 
-def encode(program: str, bf_rt: bytes, context: bytes, binary: bytes, pipes: Iterable[int]) -> bytes:
+def encode(
+    program: str, bf_rt: bytes, context: bytes, binary: bytes, pipes: Iterable[int]
+) -> bytes:
     """Returns the message, with one pipeline, PIPELINE."""
     scope = b"".join(map(_varint, pipes))
     pipeline = b"".join(
-        _field(number, value) for number, value in ((1, PIPELINE.encode()), (2, context), (3, binary), (4, scope))
+        _field(number, value)
+        for number, value in ((1, PIPELINE.encode()), (2, context), (3, binary), (4, scope))
     )
-    return b"".join(_field(number, value) for number, value in ((1, program.encode()), (2, bf_rt), (3, pipeline)))
+    return b"".join(
+        _field(number, value)
+        for number, value in ((1, program.encode()), (2, bf_rt), (3, pipeline))
+    )
 
 
 def _field(number: int, value: bytes) -> bytes:
@@ -120,26 +149,34 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _check_target(folder: Path, chip: Chip, info: p4i.P4Info, context: Mapping[str, Any], binary: bytes) -> None:
+def _check_target(
+    folder: Path, chip: Chip, info: p4i.P4Info, context: Mapping[str, Any], binary: bytes
+) -> None:
     """Architecture and target, and that context and binary are of one compilation."""
     if info.pkg_info.arch != chip.architecture:
         raise PackageError(
-            f"{folder}/p4info.txtpb: of architecture {info.pkg_info.arch or 'unknown'}, not {chip.architecture}"
+            f"{folder}/p4info.txtpb: of architecture {info.pkg_info.arch or 'unknown'}, not "
+            f"{chip.architecture}"
         )
     name = file_names(chip)[0]
     header = _header(folder / DRIVER / name, binary)
     for file, found in (("context.json", context.get("target")), (name, header.get("target"))):
         if found != chip.name:
-            raise PackageError(f"{folder}/{DRIVER}/{file}: for {found or 'no target'}, not for {chip.name}: {_REMEDY}")
+            raise PackageError(
+                f"{folder}/{DRIVER}/{file}: for {found or 'no target'}, not for {chip.name}: "
+                f"{_REMEDY}"
+            )
     if header.get("run_id") != context.get("run_id"):
         raise PackageError(
-            f"{folder}: context.json and {name} are of two compilations (run_id {context.get('run_id')} and "
+            f"{folder}: context.json and {name} are of two compilations (run_id "
+            f"{context.get('run_id')} and "
             f"{header.get('run_id')}): {_REMEDY}"
         )
 
 
 def _check_names(folder: Path, info: p4i.P4Info, bf_rt: Mapping[str, Any]) -> None:
-    """The server finds what the p4info describes in the BF-RT description by id, or by a name that holds its name."""
+    """The server finds what the p4info describes in the BF-RT description by id, or by a name that
+    holds its name."""
     things = [*bf_rt.get("tables", ()), *bf_rt.get("learn_filters", ())]
     ids, names = {thing["id"] for thing in things}, [thing["name"] for thing in things]
     kinds: tuple[Iterable[Any], ...] = (
@@ -148,11 +185,14 @@ def _check_names(folder: Path, info: p4i.P4Info, bf_rt: Mapping[str, Any]) -> No
     )
     for preamble in (one.preamble for kind in kinds for one in kind):
         if preamble.id not in ids and not any(preamble.name in name for name in names):
-            raise PackageError(f"{folder}: {preamble.name} of p4info.txtpb isn't in bf-rt.json: {_REMEDY}")
+            raise PackageError(
+                f"{folder}: {preamble.name} of p4info.txtpb isn't in bf-rt.json: {_REMEDY}"
+            )
 
 
 def _header(path: Path, binary: bytes) -> dict[str, str]:
-    """Returns the texts of the binary's first block: a word with its kind in the top byte, then BSON (bsonspec.org)."""
+    """Returns the texts of the binary's first block: a word with its kind in the top byte, then
+    BSON (bsonspec.org)."""
     result: dict[str, str] = {}
     try:
         kind, length = struct.unpack_from("<3xBI", binary)

@@ -1,5 +1,5 @@
-"""QCN's table entries and mirror sessions on Tofino: tables of p4src/tna/qcn_cp.p4, qcn_in_cp.p4 and cnm.p4, and
-sessions of mirror.p4."""
+"""QCN's table entries and mirror sessions on Tofino: tables of p4src/tna/qcn_cp.p4, qcn_in_cp.p4
+and cnm.p4, and sessions of mirror.p4."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def entries(lab: TofinoLab, program: str) -> list[TableEntry]:
     qcn = replace(lab.qcn, q_eq_bytes=set_point(lab.qcn.q_eq_bytes, program, lab.chip))
     return [
         *(
-            TableEntry(table, match=TableMatch({"port": port.number, "class": one.number}), action=action)
+            TableEntry(
+                table, match=TableMatch({"port": port.number, "class": one.number}), action=action
+            )
             for port in lab.ports
             for table, action in tables(qcn, port).items()
             for one in lab.lossless
@@ -41,14 +43,16 @@ def entries(lab: TofinoLab, program: str) -> list[TableEntry]:
 
 
 def set_point(q_eq_bytes: int, program: str, chip: Chip) -> int:
-    """Returns the set point as the program counts queues: at outputs a cell is 80 of its bytes, whatever the chip's
-    cells hold. Feedback is the queue's part of the set point, so it is the same."""
+    """Returns the set point as the program counts queues: at outputs a cell is 80 of its bytes,
+    whatever the chip's cells hold. Feedback is the queue's part of the set point, so it is the
+    same."""
     return q_eq_bytes * TOFINO.cell_bytes // chip.cell_bytes if program == "qcn" else q_eq_bytes
 
 
 def sessions(lab: TofinoLab) -> list[CloneSession]:
-    """Returns the sessions by which copies go to each pipe's recirculation port, cut behind their headers, or where
-    the chip can next: the rest is padding. That port loops back unless configured otherwise."""
+    """Returns the sessions by which copies go to each pipe's recirculation port, cut behind their
+    headers, or where the chip can next: the rest is padding. That port loops back unless configured
+    otherwise."""
     cut = -(-_COPY_BYTES // lab.chip.cut_bytes) * lab.chip.cut_bytes
     return [
         CloneSession(
@@ -61,8 +65,8 @@ def sessions(lab: TofinoLab) -> list[CloneSession]:
 
 
 def sampling(sample_bytes: int) -> dict[str, int]:
-    """Returns how many bytes samples are apart at least, and how many more they may be: the power of two next to QCN's
-    jitter, less one."""
+    """Returns how many bytes samples are apart at least, and how many more they may be: the power
+    of two next to QCN's jitter, less one."""
     width = 1 << max(0, round(math.log2(_JITTER * sample_bytes)))
     return {"sample_min_bytes": sample_bytes - width // 2, "sample_mask_bytes": width - 1}
 
@@ -73,19 +77,22 @@ def longest_wait_ns(port: Port) -> int:
 
 
 def dice_mask(longest_ns: int) -> int:
-    """Returns the mask of the bits of a random wait: one less than the smallest power of two that is at least
-    `longest_ns`."""
+    """Returns the mask of the bits of a random wait: one less than the smallest power of two that
+    is at least `longest_ns`."""
     return (1 << (longest_ns - 1).bit_length()) - 1
 
 
 def feedback_steps(q_eq_bytes: int) -> list[tuple[int, int, int]]:
-    """Returns the first and last step of F_b, and the value (6 bits) that stands for them; what is below the first has
-    none.
+    """Returns the first and last step of F_b, and the value (6 bits) that stands for them; what is
+    below the first has none.
 
-    IEEE 802.1Qau's 63 F_b / ((2 w + 1) Q_eq), rounded down; F_b is rounded down to whole steps before.
+    IEEE 802.1Qau's 63 F_b / ((2 w + 1) Q_eq), rounded down; F_b is rounded down to whole steps
+    before.
     """
     most = (2 * W + 1) * q_eq_bytes
-    firsts = [-(-value * most // (MOST_FEEDBACK * STEP_BYTES)) for value in range(1, MOST_FEEDBACK + 1)]
+    firsts = [
+        -(-value * most // (MOST_FEEDBACK * STEP_BYTES)) for value in range(1, MOST_FEEDBACK + 1)
+    ]
     lasts = [*(first - 1 for first in firsts[1:]), STEPS - 1]
     return [
         (first, last, value)
@@ -95,14 +102,17 @@ def feedback_steps(q_eq_bytes: int) -> list[tuple[int, int, int]]:
 
 
 def feedback_entries(q_eq_bytes: int) -> list[TableEntry]:
-    """Returns the entries of all that have this set point. F_b that is above 0, but below the first step, has an entry,
-    too: the one of all that is beyond would match it."""
+    """Returns the entries of all that have this set point. F_b that is above 0, but below the first
+    step, has an entry, too: the one of all that is beyond would match it."""
     steps = feedback_steps(q_eq_bytes)
-    found = [(first, last, TableAction("set_feedback", quantised=value)) for first, last, value in steps]
+    found = [
+        (first, last, TableAction("set_feedback", quantised=value)) for first, last, value in steps
+    ]
     if steps[0][0] > 0:
         found.insert(0, (0, steps[0][0] - 1, TableAction("no_feedback")))
     matches = [
-        (TableMatch(q_eq=q_eq_bytes, most=0, steps=(first, last)), _IN_STEPS, action) for first, last, action in found
+        (TableMatch(q_eq=q_eq_bytes, most=0, steps=(first, last)), _IN_STEPS, action)
+        for first, last, action in found
     ]
     beyond = TableAction("set_feedback", quantised=MOST_FEEDBACK)
     matches.append((TableMatch(q_eq=q_eq_bytes, most=(0, _SIGN)), _BEYOND, beyond))
@@ -113,7 +123,11 @@ def feedback_entries(q_eq_bytes: int) -> list[TableEntry]:
 
 
 def _output(qcn: Qcn, _port: Port) -> dict[str, TableAction]:
-    return {"qcn_config": TableAction("set_qcn", q_eq_bytes=qcn.q_eq_bytes, **sampling(qcn.sample_bytes))}
+    return {
+        "qcn_config": TableAction(
+            "set_qcn", q_eq_bytes=qcn.q_eq_bytes, **sampling(qcn.sample_bytes)
+        )
+    }
 
 
 def _input(qcn: Qcn, port: Port) -> dict[str, TableAction]:

@@ -13,7 +13,8 @@ _NAMED = 5  # of those that are missing
 
 
 def compare(client: ControlPlane, written: Sequence[CloneSession | TableEntry]) -> None:
-    """Reads the tables and sessions that were written. Raises SwitchError for an entry that is missing or differs."""
+    """Reads the tables and sessions that were written. Raises SwitchError for an entry that is
+    missing or differs."""
     wanted = [(entry, entry.encode(client.schema)) for entry in written]
     queries = {_place(entity): _query(entity) for _, entity in wanted}
     held = {_essence(entity) for entity in client.read(list(queries.values()))}
@@ -21,7 +22,8 @@ def compare(client: ControlPlane, written: Sequence[CloneSession | TableEntry]) 
     if missing:
         named = "; ".join(map(str, missing[:_NAMED]))
         raise SwitchError(
-            f"{client.name}: {len(missing)} of {len(written)} entries don't read back as they were written: {named}"
+            f"{client.name}: {len(missing)} of {len(written)} entries don't read back as they were "
+            f"written: {named}"
             f"{'; ...' if len(missing) > _NAMED else ''}"
         )
 
@@ -48,7 +50,8 @@ def _query(entity: p4r.Entity) -> p4r.Entity:
 
 
 def _essence(entity: p4r.Entity) -> Hashable:
-    """Returns what was written of an entity: servers add counters and times, and may pad numbers."""
+    """Returns what was written of an entity: servers add counters and times, and may pad
+    numbers."""
     if not entity.HasField("table_entry"):
         session = _session(entity)
         ports = tuple(replica.egress_port for replica in session.replicas)
@@ -57,7 +60,14 @@ def _essence(entity: p4r.Entity) -> Hashable:
     matches = sorted((match.field_id, *_numbers(match)) for match in entry.match)
     action = entry.action.action
     params = sorted((param.param_id, _number(param.value)) for param in action.params)
-    return *_place(entity), entry.is_default_action, entry.priority, tuple(matches), action.action_id, tuple(params)
+    return (
+        *_place(entity),
+        entry.is_default_action,
+        entry.priority,
+        tuple(matches),
+        action.action_id,
+        tuple(params),
+    )
 
 
 def _numbers(match: p4r.FieldMatch) -> tuple[int, ...]:

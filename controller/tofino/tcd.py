@@ -1,4 +1,5 @@
-"""Table entries of TCD and its RED on Tofino: the tables of p4src/tna/tcd_port.p4 and red_ecn.p4."""
+"""Table entries of TCD and its RED on Tofino: the tables of p4src/tna/tcd_port.p4 and
+red_ecn.p4."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class Step:
 
 
 def curve(tcd: Tcd, chip: Chip, steps: int = STEPS) -> list[Step]:
-    """RED in steps (SIGCOMM'15, eq. 5): each has the line's probability at its middle; above K_max all mark."""
+    """RED in steps (SIGCOMM'15, eq. 5): each has the line's probability at its middle; above K_max
+    all mark."""
     first, last = tcd.k_min_bytes // chip.cell_bytes + 1, tcd.k_max_bytes // chip.cell_bytes
     bounds = [first + (last + 1 - first) * step // steps for step in range(steps + 1)]
     made = []
@@ -43,20 +45,27 @@ def curve(tcd: Tcd, chip: Chip, steps: int = STEPS) -> list[Step]:
 
 
 def entries(lab: TofinoLab, tcd: Tcd) -> list[TableEntry]:
-    """Returns the entries of `tcd_config`, `red_config` and `red_curves` for all ports. max(Ton) follows docs/tcd.md,
-    with a port's own XOFF and XON in place of its neighbour's."""
+    """Returns the entries of `tcd_config`, `red_config` and `red_curves` for all ports. max(Ton)
+    follows docs/tcd.md, with a port's own XOFF and XON in place of its neighbour's."""
     table_entries = []
     for port in lab.ports:
         span = port.pfc.xoff_bytes - port.pfc.xon_bytes
         on_s = max_ton_s(port.speed_bps, tcd.delay_s, span, lab.mtu, tcd.epsilon)
         states = TableAction(
-            "set_tcd", max_ton_ns=math.ceil(on_s * 1e9), empty_cells=_FRAMES * lab.chip.cells(lab.mtu), looks=tcd.looks
+            "set_tcd",
+            max_ton_ns=math.ceil(on_s * 1e9),
+            empty_cells=_FRAMES * lab.chip.cells(lab.mtu),
+            looks=tcd.looks,
         )
         match = TableMatch(port=port.number)
         table_entries.append(TableEntry("tcd_config", match=match, action=states))
-        table_entries.append(TableEntry("red_config", match=match, action=TableAction("set_red", curve=_CURVE)))
+        table_entries.append(
+            TableEntry("red_config", match=match, action=TableAction("set_red", curve=_CURVE))
+        )
     for step in curve(tcd, lab.chip):
         match = TableMatch(curve=_CURVE, queue_cells=f"{step.low}...{step.high}")
         action = TableAction("set_probability", last_draw=step.draws - 1)
-        table_entries.append(TableEntry("red_curves", match=match, action=action, priority=_PRIORITY))
+        table_entries.append(
+            TableEntry("red_curves", match=match, action=action, priority=_PRIORITY)
+        )
     return table_entries

@@ -10,7 +10,9 @@ from pcn import Setting, TableAction, TableEntry, TableMatch, Topology
 
 TABLE = "step_config"
 CLONE_SESSIONS = ()
-SETTINGS = (Setting("k", "size", "queue of an egress port above which it marks (AIMD)", 0, 2**32 - 1),)
+SETTINGS = (
+    Setting("k", "size", "queue of an egress port above which it marks (AIMD)", 0, 2**32 - 1),
+)
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,9 @@ class StepPort:
         return [TableEntry(TABLE, match=TableMatch(port=self.port), action=action)]
 
 
-def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> StepPort:
+def configure(
+    topology: Topology, switch: str, port: int, dilation: float, parameters: Any
+) -> StepPort:
     return StepPort(port, round(parameters.k_bytes))
 
 

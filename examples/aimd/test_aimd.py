@@ -18,7 +18,9 @@ def test_up_by_steps_down_by_a_part() -> None:
 
 
 def test_it_holds_the_queue_near_k_without_pause() -> None:
-    with VirtualNetwork(topology := dumbbell(), find_scheme(AIMD).configure({"k_bytes": 100e3})) as network:
+    with VirtualNetwork(
+        topology := dumbbell(), find_scheme(AIMD).configure({"k_bytes": 100e3})
+    ) as network:
         for flow in topology.flows:
             network.add_flow(flow)
         queue = network.sample(50e-6, [network.queue_bytes("s0", 4)], from_s=0.1)

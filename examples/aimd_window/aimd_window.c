@@ -20,7 +20,8 @@ static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double n
     const struct parameters *parameters = rp->parameters;
     own(rp)->acked_bytes += (double)ack->acked_bytes;
     if (ack->mark != RP_CE) {
-        double risen = rp->window_bytes + parameters->step_bytes * (double)ack->acked_bytes / rp->window_bytes;
+        double risen =
+            rp->window_bytes + parameters->step_bytes * (double)ack->acked_bytes / rp->window_bytes;
         rp->window_bytes = fmin(risen, parameters->window_bytes);
     } else if (own(rp)->acked_bytes > own(rp)->cut_at_bytes) {
         double least = fmin(parameters->step_bytes, parameters->window_bytes);

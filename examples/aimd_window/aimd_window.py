@@ -1,5 +1,6 @@
-"""AIMD by windows: a window rises by a step a round trip while nothing is marked, and loses a part of itself, once a
-round trip, when something is. Each packet is acknowledged. aimd_window.c is the same RP in C."""
+"""AIMD by windows: a window rises by a step a round trip while nothing is marked, and loses a part
+of itself, once a round trip, when something is. Each packet is acknowledged. aimd_window.c is the
+same RP in C."""
 
 from __future__ import annotations
 
@@ -13,9 +14,15 @@ class AimdWindowParameters(Parameters):
     window_bytes: float = parameter(
         250e3, "size", "the largest window, with which flows start", name="W", least=64, most=1e9
     )
-    step_bytes: float = parameter(1058, "size", "what a round trip without marks adds", name="step", least=1, most=1e9)
-    cut: float = parameter(0.5, "number", "the part that a round trip with marks takes", least=0.001, most=0.9)
-    k_bytes: float = parameter(100e3, "size", "the queue above which switches mark", name="K", most=1e9)
+    step_bytes: float = parameter(
+        1058, "size", "what a round trip without marks adds", name="step", least=1, most=1e9
+    )
+    cut: float = parameter(
+        0.5, "number", "the part that a round trip with marks takes", least=0.001, most=0.9
+    )
+    k_bytes: float = parameter(
+        100e3, "size", "the queue above which switches mark", name="K", most=1e9
+    )
 
 
 class AimdWindowReactionPoint(ReactionPoint):

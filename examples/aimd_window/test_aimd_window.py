@@ -23,7 +23,12 @@ def test_aimd_window_keeps_the_rules_in_python_and_in_c() -> None:
 def test_page_shows_the_reaction_point_as_it_is_in_python_and_in_c() -> None:
     page = PAGE.read_text()
     python, c = ((FOLDER / f"aimd_window.{suffix}").read_text() for suffix in ("py", "c"))
-    assert python[python.index("class AimdWindowReactionPoint") : python.index("    def state")].rstrip() in page
+    assert (
+        python[
+            python.index("class AimdWindowReactionPoint") : python.index("    def state")
+        ].rstrip()
+        in page
+    )
     assert c[c.index("#include") :] in page
 
 
@@ -31,7 +36,9 @@ def test_page_shows_the_reaction_point_as_it_is_in_python_and_in_c() -> None:
 @pytest.mark.parametrize("in_c", [False, True])
 def test_throughput_is_a_window_a_round_trip_or_line_rate(packets: int, in_c: bool) -> None:
     scheme = find_scheme(WINDOW).configure({"window_bytes": packets * DATA})
-    with VirtualNetwork(star(1, 1, rate_bps=LINE_BPS, delay_s=DELAY_S), scheme, in_c=in_c) as network:
+    with VirtualNetwork(
+        star(1, 1, rate_bps=LINE_BPS, delay_s=DELAY_S), scheme, in_c=in_c
+    ) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0"))
         network.run(until_s=10 * RTT_S)
         before = flow.stats().received_bytes
@@ -45,8 +52,12 @@ def test_windows_share_a_bottleneck_and_hold_its_queue_near_k() -> None:
     seen = []
     for in_c in (True, False):
         windows = list[tuple[int, float, float]]()
-        with VirtualNetwork(topology := dumbbell(), find_scheme(WINDOW).configure(), in_c=in_c) as network:
-            network.on_rate = lambda flow, now_s, to=windows: to.append((flow.spec.id, now_s, flow.rp.window_bytes))  # type: ignore[misc]
+        with VirtualNetwork(
+            topology := dumbbell(), find_scheme(WINDOW).configure(), in_c=in_c
+        ) as network:
+            network.on_rate = lambda flow, now_s, to=windows: to.append(
+                (flow.spec.id, now_s, flow.rp.window_bytes)
+            )  # type: ignore[misc]
             for flow in topology.flows:
                 network.add_flow(flow)
             queue = network.sample(50e-6, [network.queue_bytes("s0", 4)], from_s=0.02)

@@ -1,6 +1,8 @@
-"""Probes of p4lang/tutorials' link_monitor: one a second from h1 through all links. Each prints rates since the last.
+"""Probes of p4lang/tutorials' link_monitor: one a second from h1 through all links. Each prints
+rates since the last.
 
-    pcn p4 run TUTORIALS/exercises/link_monitor --clock virtual --script examples/probes/probes.py --for 5s
+    pcn p4 run TUTORIALS/exercises/link_monitor --clock virtual --for 5s \\
+        --script examples/probes/probes.py
 
 docs/p4.md has the whole command, and what it prints.
 """
@@ -14,7 +16,8 @@ from pcn.virtualnet import Arrived
 
 TYPE_PROBE = 0x0812
 WAY = (4, 1, 4, 1, 3, 2, 3, 2, 1)
-HOP = struct.Struct(">BBI6s6s")  # last hop and switch, port, bytes since the last probe, its time, this one's time (us)
+# last hop and switch, port, bytes since the last probe, its time, this one's time (us)
+HOP = struct.Struct(">BBI6s6s")
 
 
 def start(network: VirtualP4) -> None:
@@ -33,4 +36,7 @@ def show(frame: Arrived) -> None:
         switch, port, count, last, now = HOP.unpack_from(frame.start, 15 + HOP.size * number)
         before, after = (int.from_bytes(time, "big") for time in (last, now))
         if before:
-            print(f"{frame.time_s:9.6f} s  s{switch & 0x7F}:{port}  {8 * count / (after - before):9.6f} Mbit/s")
+            print(
+                f"{frame.time_s:9.6f} s  s{switch & 0x7F}:{port}  "
+                f"{8 * count / (after - before):9.6f} Mbit/s"
+            )

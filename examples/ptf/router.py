@@ -24,7 +24,9 @@ class Routed(BaseTest):
         self.switch.become_primary()
         self.switch.set_pipeline(Program.find(PROGRAM))
         forward = TableAction("forward", dst_addr=HOST, port=3)
-        self.switch.insert([TableEntry("routes", match=TableMatch(dst_addr="10.0.3.0/24"), action=forward)])
+        self.switch.insert(
+            [TableEntry("routes", match=TableMatch(dst_addr="10.0.3.0/24"), action=forward)]
+        )
 
     def tearDown(self) -> None:
         self.switch.close()
@@ -32,7 +34,11 @@ class Routed(BaseTest):
     def runTest(self) -> None:
         packet = simple_udp_packet(eth_dst=ROUTER, ip_src="10.0.1.1", ip_dst="10.0.3.3", ip_ttl=64)
         send_packet(self, (0, 1), packet)
-        routed = simple_udp_packet(eth_src=ROUTER, eth_dst=HOST, ip_src="10.0.1.1", ip_dst="10.0.3.3", ip_ttl=63)
+        routed = simple_udp_packet(
+            eth_src=ROUTER, eth_dst=HOST, ip_src="10.0.1.1", ip_dst="10.0.3.3", ip_ttl=63
+        )
         verify_packet(self, routed, (0, 3))
-        send_packet(self, (0, 1), simple_udp_packet(eth_dst=ROUTER, ip_src="10.0.1.1", ip_dst="10.0.9.9"))
+        send_packet(
+            self, (0, 1), simple_udp_packet(eth_dst=ROUTER, ip_src="10.0.1.1", ip_dst="10.0.9.9")
+        )
         verify_no_other_packets(self)

@@ -17,7 +17,12 @@ def figures(groups: Sequence[Group]) -> Mapping[str, list[Chart]]:
     looks = _looks(groups)
     by_group = flows_by_size.pooled({group.name: group.samples for group in groups})
     slowdown = [
-        replace(chart, lines=[replace(line, scheme=looks.get(line.scheme, line.scheme)) for line in chart.lines])
+        replace(
+            chart,
+            lines=[
+                replace(line, scheme=looks.get(line.scheme, line.scheme)) for line in chart.lines
+            ],
+        )
         for chart in flows_by_size.charts(by_group)
     ]
     found = {
@@ -29,7 +34,8 @@ def figures(groups: Sequence[Group]) -> Mapping[str, list[Chart]]:
 
 
 def _looks(groups: Sequence[Group]) -> dict[str, str]:
-    """Returns schemes by group, whose look its lines have where each group has another scheme; else its own name."""
+    """Returns schemes by group, whose look its lines have where each group has another scheme; else
+    its own name."""
     schemes = [group.scheme for group in groups]
     alone = len(set(schemes)) == len(schemes)
     return {group.name: group.scheme if alone else group.name for group in groups}
@@ -50,5 +56,7 @@ def _over_time(groups: Sequence[Group], looks: Mapping[str, str]) -> Iterator[Ch
     for name, title, unit in ((QUEUE, "Largest queue", "KB"), (PAUSE, "PAUSE", "frames a ms")):
         lines = _lines(groups, name, looks)
         if any(line.y.any() for line in lines):
-            x_label = "\n".join([f"Time (ms); mean of {seeds}", *[flows_by_size.wrapped(note)] * bool(note)])
+            x_label = "\n".join(
+                [f"Time (ms); mean of {seeds}", *[flows_by_size.wrapped(note)] * bool(note)]
+            )
             yield Chart(title, x_label, f"{title} ({unit})", lines)

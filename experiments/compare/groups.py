@@ -1,4 +1,5 @@
-"""Runs that differ by their seed alone, taken together; what differs between them, and whether by more than seeds."""
+"""Runs that differ by their seed alone, taken together; what differs between them, and whether by
+more than seeds."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ class Group:
         return self.runs[0].scheme
 
     def values(self, number: str) -> list[float] | None:
-        """Returns a number of each run; None where a run has no such number: the others' would be of other seeds."""
+        """Returns a number of each run; None where a run has no such number: the others' would be
+        of other seeds."""
         return values_of([run.numbers.get(number) for run in self.runs])
 
     def mean(self, number: str) -> float | None:
@@ -57,8 +59,9 @@ class Group:
         return None if values is None else statistics.fmean(values)
 
     def curve(self, name: str) -> Line | None:
-        """Returns the mean of the seeds' curves with its intervals, over the x of all of them, between whose points
-        each is a straight line. After its end a run has nothing: 0. None where a run has no such curve."""
+        """Returns the mean of the seeds' curves with its intervals, over the x of all of them,
+        between whose points each is a straight line. After its end a run has nothing: 0. None where
+        a run has no such curve."""
         found = [run.curves[name] for run in self.runs if name in run.curves]
         if len(found) < len(self.runs) or not all(x for x, _ in found):
             return None
@@ -70,7 +73,9 @@ class Group:
         line = Line("", grid, each.mean(axis=0))
         if None in ends:
             return line
-        low, high = (np.array([getattr(end, name) for end in ends], float) for name in ("low", "high"))
+        low, high = (
+            np.array([getattr(end, name) for end in ends], float) for name in ("low", "high")
+        )
         return replace(line, low=low, high=high)
 
     @property
@@ -85,14 +90,15 @@ def values_of(values: Sequence[float | None]) -> list[float] | None:
 
 
 def pairs(first: Group, second: Group) -> bool:
-    """Returns whether two groups have the same flows seed by seed, so that their values belong together in pairs."""
+    """Returns whether two groups have the same flows seed by seed, so that their values belong
+    together in pairs."""
     digests = [{run.seed: run.samples.digest for run in group.runs} for group in (first, second)]
     return digests[0] == digests[1] and all(digests[0].values())
 
 
 def difference(first: Group, second: Group, number: str) -> Difference | None:
-    """Returns by how much a number differs, in pairs where both have the same flows. None where there is none, or one
-    seed leaves it open."""
+    """Returns by how much a number differs, in pairs where both have the same flows. None where
+    there is none, or one seed leaves it open."""
     if pairs(first, second):
         runs = [sorted(group.runs, key=lambda run: run.seed) for group in (first, second)]
         own = [values_of([run.numbers.get(number) for run in members]) for members in runs]
@@ -105,21 +111,27 @@ def difference(first: Group, second: Group, number: str) -> Difference | None:
 
 
 def grouped(runs: Sequence[Kept]) -> list[Group]:
-    """Returns the runs in groups of equal settings, in the order of their first runs. A run whose seed is in its group
-    already begins another group."""
+    """Returns the runs in groups of equal settings, in the order of their first runs. A run whose
+    seed is in its group already begins another group."""
     found: dict[tuple[str, int], list[Kept]] = {}
     for run in runs:
         settings = json.dumps(run.settings, sort_keys=True, default=str)
         number = next(
-            number for number in range(len(runs)) if run.seed not in {o.seed for o in found.get((settings, number), ())}
+            number
+            for number in range(len(runs))
+            if run.seed not in {o.seed for o in found.get((settings, number), ())}
         )
         found.setdefault((settings, number), []).append(run)
     groups = [Group("", tuple(members)) for members in found.values()]
-    return _named(groups, [name for name in different_settings(groups, alone=False) if name not in _OF_THE_TREE])
+    return _named(
+        groups,
+        [name for name in different_settings(groups, alone=False) if name not in _OF_THE_TREE],
+    )
 
 
 def _named(groups: Sequence[Group], differing: Sequence[str]) -> list[Group]:
-    """Returns each by its scheme, by as many of what differs as that needs, and by its place where nothing does."""
+    """Returns each by its scheme, by as many of what differs as that needs, and by its place where
+    nothing does."""
     names = [label(group.scheme) for group in groups]
     for setting in differing:
         shared = Counter(names)
@@ -145,15 +157,20 @@ def _called(setting: str, value: Any, text: str) -> str:
 
 
 def texts_of(groups: Sequence[Group], setting: str) -> list[str]:
-    """Returns a setting of each group for people: numbers with their units, files by their stems where these differ as
-    the files do; a dash where a group hasn't it."""
+    """Returns a setting of each group for people: numbers with their units, files by their stems
+    where these differ as the files do; a dash where a group hasn't it."""
     found = [group.settings.get(setting, _MISSING) for group in groups]
     files = {value for value in found if isinstance(value, str) and "/" in value}
     stems = len({Path(file).stem for file in files}) == len(files)
     kind = _kinds(groups).get(setting)
-    short = [Path(value).stem if stems and isinstance(value, str) and value in files else value for value in found]
+    short = [
+        Path(value).stem if stems and isinstance(value, str) and value in files else value
+        for value in found
+    ]
     texts = [text_of(value, kind) for value in short]
-    if len(set(texts)) < len({json.dumps(value, default=str) for value in found}) and _differs(found, True):
+    if len(set(texts)) < len({json.dumps(value, default=str) for value in found}) and _differs(
+        found, True
+    ):
         exact = [_exact(value, kind) for value in found]
         texts = exact if len(set(exact)) > len(set(texts)) else texts
     return texts
@@ -167,8 +184,11 @@ def _exact(value: Any, kind: Kind | None) -> str:
 
 
 def _kinds(groups: Sequence[Group]) -> dict[str, Kind]:
-    """Returns the kinds of settings: of schemes' parameters and scenarios'; of others by a name's end."""
-    found: dict[str, Kind] = {setting: kind_of(setting) for group in groups for setting in group.settings}
+    """Returns the kinds of settings: of schemes' parameters and scenarios'; of others by a name's
+    end."""
+    found: dict[str, Kind] = {
+        setting: kind_of(setting) for group in groups for setting in group.settings
+    }
     for scenario, scheme in {(run.scenario, run.scheme) for group in groups for run in group.runs}:
         found |= {parameter.name: parameter.kind for parameter in _parameters(scenario, scheme)}
     return found
@@ -177,7 +197,11 @@ def _kinds(groups: Sequence[Group]) -> dict[str, Kind]:
 def _parameters(scenario: str, scheme: str) -> Sequence[Parameter]:
     if scheme not in schemes:
         return ()
-    return SCENARIOS[scenario].parameters(scheme) if scenario in SCENARIOS else scheme_parameters.of(scheme)
+    return (
+        SCENARIOS[scenario].parameters(scheme)
+        if scenario in SCENARIOS
+        else scheme_parameters.of(scheme)
+    )
 
 
 def text_of(value: Any, kind: Kind | None = None) -> str:
@@ -191,10 +215,14 @@ def text_of(value: Any, kind: Kind | None = None) -> str:
 
 
 def different_settings(groups: Sequence[Group], alone: bool = True) -> list[str]:
-    """Returns the names of what isn't the same in all groups. `alone`: also what some groups have no value of, as of
-    another scheme's parameters; else only where the others' values differ."""
+    """Returns the names of what isn't the same in all groups. `alone`: also what some groups have
+    no value of, as of another scheme's parameters; else only where the others' values differ."""
     names = dict.fromkeys(name for group in groups for name in group.settings)
-    return [name for name in names if _differs([group.settings.get(name, _MISSING) for group in groups], alone)]
+    return [
+        name
+        for name in names
+        if _differs([group.settings.get(name, _MISSING) for group in groups], alone)
+    ]
 
 
 def _differs(values: Sequence[Any], alone: bool) -> bool:
@@ -202,7 +230,9 @@ def _differs(values: Sequence[Any], alone: bool) -> bool:
     if not alone:
         values = [value for value in values if value is not _MISSING]
     texts = [
-        json.dumps(float(value) if type(value) is int and abs(value) < _MOST else value, default=str)
+        json.dumps(
+            float(value) if type(value) is int and abs(value) < _MOST else value, default=str
+        )
         for value in values
     ]
     return len(set(texts)) > 1

@@ -35,17 +35,29 @@ class Kept:
 
 
 def read(place: Path) -> list[Kept]:
-    """Returns the runs of a folder: of one run, of several, of a sweep, or a folder of such; or of the file that one of
-    them is kept in. Raises ExperimentError."""
+    """Returns the runs of a folder: of one run, of several, of a sweep, or a folder of such; or of
+    the file that one of them is kept in. Raises ExperimentError."""
     if place.name in (SUMMARY, COMPARISON, STORE) and place.is_file():
         place = place.parent
     try:
         found = list(_runs(place))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         text = " ".join(str(error).split())
-        raise ExperimentError(f"{place}: no result that can be read: {type(error).__name__}: {text}") from None
+        raise ExperimentError(
+            f"{place}: no result that can be read: {type(error).__name__}: {text}"
+        ) from None
     if not found:
-        raise ExperimentError(f"{place} has no result: neither {SUMMARY} nor {COMPARISON} nor a sweep's {STORE}")
+        raise ExperimentError(
+            f"{place} has no result: neither {SUMMARY} nor {COMPARISON} nor a sweep's {STORE}"
+        )
     return found
 
 
@@ -77,7 +89,11 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
         "clock": summary["clock"],
         "target": summary["target"],
         "k": summary["k"],
-        **{name: value for name, value in summary.get("flow_control", {}).items() if value is not None},
+        **{
+            name: value
+            for name, value in summary.get("flow_control", {}).items()
+            if value is not None
+        },
         **summary["parameters"],
         "commit": summary["provenance"].get("commit", ""),
         "tree": summary["provenance"].get("tree", ""),
@@ -88,9 +104,15 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
         "duration_ms": summary["duration_s"] * 1e3,
         "packets lost": summary["packets"]["lost"],
         "pause_frames": summary["pfc"]["pause"],
-        **{f"steady {name}": steady[name] for name in ("utilisation", "jain", "queue_bytes_mean") if steady},
         **{
-            f"latency_{name.removesuffix('_s')}_us class {number}": None if value is None else value * 1e6
+            f"steady {name}": steady[name]
+            for name in ("utilisation", "jain", "queue_bytes_mean")
+            if steady
+        },
+        **{
+            f"latency_{name.removesuffix('_s')}_us class {number}": None
+            if value is None
+            else value * 1e6
             for number, one in summary["latency"].items()
             for name, value in one.items()
             if name != "packets"
@@ -98,18 +120,24 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
     }
     seed, curves = summary["seed"], summary["curves"]
     if "samples" not in summary:
-        raise ExperimentError(f"{place} is of an earlier version, without its flows by size: run it again")
+        raise ExperimentError(
+            f"{place} is of an earlier version, without its flows by size: run it again"
+        )
     kept = (settings, numbers, curves, summary["samples"])
     return _checked(place, seed, summary["scheme"], summary["scenario"], *kept)
 
 
 def _of_sweep(place: Path, row: Mapping[str, Any]) -> Kept:
     keys, value = row["keys"], row["value"]
-    settings = {**{name: one for name, one in keys.items() if name != "seed"}, "sources": row["version"]}
+    settings = {
+        **{name: one for name, one in keys.items() if name != "seed"},
+        "sources": row["version"],
+    }
     scheme = str(keys.get("scheme", ""))
     if "samples" not in value:
         raise ExperimentError(
-            f"{place} is a sweep of an earlier version, without its flows by size: the same `pcn sweep` with --fresh "
+            f"{place} is a sweep of an earlier version, without its flows by size: the same `pcn "
+            "sweep` with --fresh "
             "runs it anew"
         )
     kept = (settings, value["numbers"], value["curves"], value["samples"])
@@ -126,7 +154,8 @@ def _checked(
     curves: Mapping[str, Any],
     samples: Mapping[str, Any],
 ) -> Kept:
-    """Returns what a file had, whatever wrote it. Raises ValueError and others where it isn't what a run writes."""
+    """Returns what a file had, whatever wrote it. Raises ValueError and others where it isn't what
+    a run writes."""
     if not isinstance(seed, int):
         raise ValueError(f"seed {seed!r}")
     return Kept(
@@ -135,7 +164,10 @@ def _checked(
         scheme=_text(scheme),
         scenario=_text(scenario),
         settings={_text(name): value for name, value in settings.items()},
-        numbers={_text(name): None if value is None else _number(value) for name, value in numbers.items()},
+        numbers={
+            _text(name): None if value is None else _number(value)
+            for name, value in numbers.items()
+        },
         curves={_text(name): _curve(*curve) for name, curve in curves.items()},
         samples=RunSamples.from_json(samples),
     )

@@ -26,28 +26,39 @@ _FACTOR = 10
 
 
 def all_tables(groups: Sequence[Group]) -> list[Table]:
-    """Returns the settings that differ, numbers, flows by size, and the scenario's own tables of means."""
-    by_size = flows_by_size.tables(flows_by_size.pooled({group.name: group.samples for group in groups}))
+    """Returns the settings that differ, numbers, flows by size, and the scenario's own tables of
+    means."""
+    by_size = flows_by_size.tables(
+        flows_by_size.pooled({group.name: group.samples for group in groups})
+    )
     return [settings(groups), numbers(groups), *_own(groups), *by_size]
 
 
 def settings(groups: Sequence[Group]) -> Table:
     rows = [[name, *texts_of(groups, name)] for name in different_settings(groups)]
-    seeds = ["seeds", *(", ".join(map(str, sorted(run.seed for run in group.runs))) for group in groups)]
+    seeds = [
+        "seeds",
+        *(", ".join(map(str, sorted(run.seed for run in group.runs))) for group in groups),
+    ]
     return Table("settings that differ", ["", *(group.name for group in groups)], [*rows, seeds])
 
 
 def numbers(groups: Sequence[Group]) -> Table:
-    """Returns those that aren't equal in all groups, each with its difference from the first group's; below it what is
-    marked, and by which test."""
+    """Returns those that aren't equal in all groups, each with its difference from the first
+    group's; below it what is marked, and by which test."""
     first = groups[0]
     rows = [
-        [_labelled(name), *(_cell(group, name, first if group is not first else None) for group in groups)]
+        [
+            _labelled(name),
+            *(_cell(group, name, first if group is not first else None) for group in groups),
+        ]
         for name in _names(groups)
         if not _equal(groups, name)
     ]
     title = "numbers that differ" if rows else "no number differs"
-    return Table(title, ["", *(group.name for group in groups)] if rows else [""], rows, notes(groups))
+    return Table(
+        title, ["", *(group.name for group in groups)] if rows else [""], rows, notes(groups)
+    )
 
 
 def notes(groups: Sequence[Group]) -> list[str]:
@@ -63,13 +74,16 @@ def notes(groups: Sequence[Group]) -> list[str]:
         names = [one.name for one in tested if pairs(first, one) is paired]
         if names:
             made.append(
-                f"{MARK} in {', '.join(names)}: differs from {first.name} by more than the seeds make likely ({test}, "
-                "95%: of a hundred numbers that don't differ it marks five). Below a mean stands its difference from "
+                f"{MARK} in {', '.join(names)}: differs from {first.name} by more than the seeds "
+                f"make likely ({test}, "
+                "95%: of a hundred numbers that don't differ it marks five). Below a mean stands "
+                "its difference from "
                 f"{first.name}'s, with a 95% interval."
             )
     if untested := [group.name for group in groups if len(group.runs) < 2]:
         made.append(
-            f"{', '.join(untested)}: one seed, so nothing shows whether a difference is more than chance, and nothing "
+            f"{', '.join(untested)}: one seed, so nothing shows whether a difference is more than "
+            "chance, and nothing "
             "is marked: compare runs of several seeds."
         )
     return made
@@ -81,16 +95,22 @@ def equal(groups: Sequence[Group]) -> list[str]:
 
 
 def as_csv(groups: Sequence[Group]) -> str:
-    """Returns a row a number and group. `interval`: bootstrap, or range of the seeds; `difference_*`: from the first
-    group, relative, with a 95% interval by `test`; `beyond_spread` is empty where one seed leaves it open. `flows`: of
-    those numbers that are of flows of all seeds together."""
+    """Returns a row a number and group. `interval`: bootstrap, or range of the seeds;
+    `difference_*`: from the first group, relative, with a 95% interval by `test`; `beyond_spread`
+    is empty where one seed leaves it open. `flows`: of those numbers that are of flows of all seeds
+    together."""
     text = io.StringIO()
     table = csv.DictWriter(text, _COLUMNS, restval="", lineterminator="\n")
     table.writeheader()
     for name in _names(groups):
         for group in groups:
             table.writerow(
-                {"number": name, "runs": group.name, "seeds": len(group.runs), **_row(groups[0], group, name)}
+                {
+                    "number": name,
+                    "runs": group.name,
+                    "seeds": len(group.runs),
+                    **_row(groups[0], group, name),
+                }
             )
     for name, runs, flows, estimate in flows_by_size.rows(
         flows_by_size.pooled({group.name: group.samples for group in groups})
@@ -104,14 +124,17 @@ def as_csv(groups: Sequence[Group]) -> str:
 
 
 def as_json(groups: Sequence[Group]) -> dict[str, Any]:
-    """Returns the settings that differ, and the rows of `as_csv`, with numbers as numbers and null where there is
-    none."""
+    """Returns the settings that differ, and the rows of `as_csv`, with numbers as numbers and null
+    where there is none."""
     rows: list[dict[str, Any]] = [
         {name: _json_value(name, text) for name, text in row.items()}
         for row in csv.DictReader(io.StringIO(as_csv(groups)))
     ]
     return {
-        "runs": [{"name": group.name, "seeds": sorted(run.seed for run in group.runs)} for group in groups],
+        "runs": [
+            {"name": group.name, "seeds": sorted(run.seed for run in group.runs)}
+            for group in groups
+        ],
         "settings": {name: texts_of(groups, name) for name in different_settings(groups)},
         "numbers": rows,
     }
@@ -123,12 +146,18 @@ def _json_value(column: str, text: str) -> Any:
     if column in _COUNTS:
         return int(text) if text else None
     return (
-        {"true": True, "false": False, "": None}[text] if column == "beyond_spread" else float(text) if text else None
+        {"true": True, "false": False, "": None}[text]
+        if column == "beyond_spread"
+        else float(text)
+        if text
+        else None
     )
 
 
 _COLUMNS = (
-    "number", "runs", "mean", "low", "high", "interval", "standard_error", "seeds", "flows", "relative_difference",
+    "number", "runs", "mean", "low", "high", "interval", "standard_error", "seeds", "flows", (
+        "relative_difference"
+    ),
     "difference_low", "difference_high", "test", "beyond_spread",
 )  # fmt: skip
 _TEXTS = ("number", "runs", "interval", "test")
@@ -160,11 +189,17 @@ def _row(first: Group, group: Group, name: str) -> dict[str, object]:
 def _interval(interval: intervals.Interval | None) -> dict[str, object]:
     if interval is None:
         return {}
-    return {"low": interval.low, "high": interval.high, "interval": "bootstrap" if interval.bootstrap else "range"}
+    return {
+        "low": interval.low,
+        "high": interval.high,
+        "interval": "bootstrap" if interval.bootstrap else "range",
+    }
 
 
 def _names(groups: Sequence[Group]) -> list[str]:
-    return list(dict.fromkeys(name for group in groups for run in group.runs for name in run.numbers))
+    return list(
+        dict.fromkeys(name for group in groups for run in group.runs for name in run.numbers)
+    )
 
 
 def _equal(groups: Sequence[Group], name: str) -> bool:
@@ -194,7 +229,8 @@ def _cell(group: Group, name: str, first: Group | None) -> str:
     mean, interval = statistics.fmean(values), intervals.of_mean(values)
     text = _value(name, mean)
     if interval is not None and interval.low < interval.high:
-        text += f" [{', '.join(_value(name, float(f'{end:.3g}')) for end in (interval.low, interval.high))}]"
+        ends = (float(f"{end:.3g}") for end in (interval.low, interval.high))
+        text += f" [{', '.join(_value(name, end) for end in ends)}]"
     below = first.mean(name) if first else None
     if first is None or below is None or mean == below:
         return text
@@ -220,9 +256,19 @@ def _change(mean: float, below: float, found: Difference | None) -> str:
 def _own(groups: Sequence[Group]) -> list[Table]:
     """Returns the scenario's tables of the means."""
     scenarios = {run.scenario for group in groups for run in group.runs}
-    page = SCENARIOS[scenarios.pop()].page if len(scenarios) == 1 and scenarios <= SCENARIOS.keys() else None
+    page = (
+        SCENARIOS[scenarios.pop()].page
+        if len(scenarios) == 1 and scenarios <= SCENARIOS.keys()
+        else None
+    )
     if page is None or page.tables is None:
         return []
-    means = {group.name: Measured({name: group.mean(name) for name in _names([group])}) for group in groups}
+    means = {
+        group.name: Measured({name: group.mean(name) for name in _names([group])})
+        for group in groups
+    }
     several = any(len(group.runs) > 1 for group in groups)
-    return [replace(table, notes=[*table.notes, *["Means over the seeds."] * several]) for table in page.tables(means)]
+    return [
+        replace(table, notes=[*table.notes, *["Means over the seeds."] * several])
+        for table in page.tables(means)
+    ]

@@ -23,7 +23,9 @@ def write(groups: Sequence[Group], place: Path) -> list[str]:
     drawn = _pictures(groups) if extras.installed("figures") else {}
     files = {
         COMPARED: tables.as_csv(groups).encode(),
-        PAGE: render(groups, {name: kinds["svg"].decode() for name, kinds in drawn.items()}).encode(),
+        PAGE: render(
+            groups, {name: kinds["svg"].decode() for name, kinds in drawn.items()}
+        ).encode(),
         **{f"{name}.{kind}": data for name, kinds in drawn.items() for kind, data in kinds.items()},
     }
     with result_directory(place) as work:
@@ -41,10 +43,14 @@ def _pictures(groups: Sequence[Group]) -> dict[str, dict[str, bytes]]:
 
 def render(groups: Sequence[Group], drawn: Mapping[str, str]) -> str:
     """Returns the page; `drawn` are its pictures as SVG, by name."""
-    scenarios = dict.fromkeys(run.scenario for group in groups for run in group.runs if run.scenario)
+    scenarios = dict.fromkeys(
+        run.scenario for group in groups for run in group.runs if run.scenario
+    )
     page = {
         "title": f"Comparison: {', '.join(scenarios) or 'sweeps'}",
-        "places": [(group.name, list(dict.fromkeys(run.place for run in group.runs))) for group in groups],
+        "places": [
+            (group.name, list(dict.fromkeys(run.place for run in group.runs))) for group in groups
+        ],
         "tables": tables.all_tables(groups),
         "equal": tables.equal(groups),
         "pictures": [Markup(_inline(name, text)) for name, text in drawn.items()],
@@ -53,7 +59,8 @@ def render(groups: Sequence[Group], drawn: Mapping[str, str]) -> str:
 
 
 def _inline(name: str, text: str) -> str:
-    """Returns an SVG file as an element: without its prolog, with its own ids, as wide as there is room."""
+    """Returns an SVG file as an element: without its prolog, with its own ids, as wide as there is
+    room."""
     element = text[text.index("<svg") :]
     element = re.sub(r'\bid="', f'id="{name}-', element)
     element = re.sub(r'(href="|url\()#', rf"\1#{name}-", element)

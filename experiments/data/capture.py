@@ -21,8 +21,8 @@ _HEADER, _RECORD = 24, struct.Struct("=IIII")
 
 @dataclass(frozen=True)
 class Capture:
-    """`ways`: the engine's pcap files of what came in (True) and went out. `delay_ns`: of the link; frames that come in
-    are stamped where they left."""
+    """`ways`: the engine's pcap files of what came in (True) and went out. `delay_ns`: of the link;
+    frames that come in are stamped where they left."""
 
     name: str
     interface: str
@@ -39,7 +39,8 @@ class Capture:
         return cls(name, port.interface, what, round(link.delay_s * 1e9), ways)
 
     def write(self, file: IO[bytes]) -> None:
-        """Writes pcapng, once the engine has closed its files. Raises OSError, where these had no room, too."""
+        """Writes pcapng, once the engine has closed its files. Raises OSError, where these had no
+        room, too."""
         writer = PcapngWriter(file, self.interface, self.what, "virtual time, from the run's start")
         with ExitStack() as stack:
             ways = [

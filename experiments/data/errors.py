@@ -6,4 +6,5 @@ from pcn.topologies.errors import LabError
 
 
 class ExperimentError(LabError):
-    """An experiment could not be run, or not finished. The message is one line, names the thing and the way out."""
+    """An experiment could not be run, or not finished. The message is one line, names the thing and
+    the way out."""

@@ -1,4 +1,5 @@
-"""Collects the parts of a result that failed; the rest is kept, failures are reported in one line."""
+"""Collects the parts of a result that failed; the rest is kept, failures are reported in one
+line."""
 
 from __future__ import annotations
 
@@ -29,7 +30,10 @@ class Failures:
     def below(self, folder: str) -> Failures:
         """Returns the same, for a folder of the result: its parts are named from there."""
         inner = Failures()
-        inner._found, inner._prefix = self._found, f"{self._prefix}{folder}/" if folder else self._prefix
+        inner._found, inner._prefix = (
+            self._found,
+            f"{self._prefix}{folder}/" if folder else self._prefix,
+        )
         return inner
 
     def note(self, what: str, error: Exception) -> None:
@@ -54,7 +58,8 @@ class Failures:
         return None
 
     def lines(self) -> list[str]:
-        """Returns those of this folder: `queue.png, report.html: No space left on device`; a line a reason."""
+        """Returns those of this folder: `queue.png, report.html: No space left on device`; a line a
+        reason."""
         parts: dict[str, list[str]] = {}
         for what, why in self._found.items():
             if what.startswith(self._prefix):
@@ -66,7 +71,10 @@ class IncompleteError(ExperimentError):
     """A result without some of its parts."""
 
     def __init__(self, place: Path, failures: Failures) -> None:
-        super().__init__(f"{place} is incomplete: without {'; '.join(failures.lines()).rstrip('.')}. The rest is there")
+        super().__init__(
+            f"{place} is incomplete: without {'; '.join(failures.lines()).rstrip('.')}. The rest "
+            "is there"
+        )
         self.place = place
 
 

@@ -1,8 +1,8 @@
-"""A recording as what `pcn watch --json` reads of a network, frame by frame: for the live page, while a run goes on or
-afterwards.
+"""A recording as what `pcn watch --json` reads of a network, frame by frame: for the live page,
+while a run goes on or afterwards.
 
-A frame has the keys of `pcn.lab.observe.Snapshot`; None stands for what wasn't recorded. Rates are over the time since
-the frame before, all else is as it is at the frame's time.
+A frame has the keys of `pcn.lab.observe.Snapshot`; None stands for what wasn't recorded. Rates are
+over the time since the frame before, all else is as it is at the frame's time.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pcn.topologies.model import Endpoint, FlowSpec, Topology
 _MOST_FRAMES, _MOST_CELLS = 1500, 300_000
 """Frames of a run, and ports in all of them."""
 _ROUNDING, _ROUNDING_S = 1e-6, 5e-13
-"""Of a number of frames or packets, and of times, which are whole ps in virtual time: what is read at a frame's time is
-in it."""
+"""Of a number of frames or packets, and of times, which are whole ps in virtual time: what is read
+at a frame's time is in it."""
 Frame = dict[str, Any]
 _Columns = dict[str, Sequence[Any]]
 
@@ -35,10 +35,20 @@ class Frames:
     def __init__(self, topology: Topology, flows: Sequence[FlowSpec]) -> None:
         self._topology = topology
         self._ports = [
-            Endpoint(switch.name, port) for switch in topology.switches for port in topology.ports(switch.name)
+            Endpoint(switch.name, port)
+            for switch in topology.switches
+            for port in topology.ports(switch.name)
         ]
-        self._hosts = [Endpoint(host.name, port) for host in topology.hosts for port in topology.ports(host.name)]
-        self._ends = {flow_entity(flow.id, flow.group): (flow.src, flow.dst) for flow in flows if not flow.group}
+        self._hosts = [
+            Endpoint(host.name, port)
+            for host in topology.hosts
+            for port in topology.ports(host.name)
+        ]
+        self._ends = {
+            flow_entity(flow.id, flow.group): (flow.src, flow.dst)
+            for flow in flows
+            if not flow.group
+        }
         self._sizes: dict[str, float] = {}
         self._senders: dict[str, set[str]] = {}
         for flow in flows:
@@ -52,26 +62,42 @@ class Frames:
             return
         over_s = np.diff(edges)
         ports = [self._port(series, port, edges) for port in self._ports]
-        hosts = [self._host(series, port, edges) for port in self._hosts if _has(series, str(port), "sent_bytes")]
+        hosts = [
+            self._host(series, port, edges)
+            for port in self._hosts
+            if _has(series, str(port), "sent_bytes")
+        ]
         flows = [self._flow(series, entity, edges) for entity in series.entities("received_bytes")]
-        for number, (time_s, seconds) in enumerate(zip(edges[1:].tolist(), over_s.tolist(), strict=True)):
+        for number, (time_s, seconds) in enumerate(
+            zip(edges[1:].tolist(), over_s.tolist(), strict=True)
+        ):
             yield {
                 "time_s": time_s,
                 "over_s": seconds,
-                "ports": [{name: values[number] for name, values in port.items()} for port in ports],
-                "flows": [{name: values[number] for name, values in flow.items()} for flow in flows],
-                "hosts": [{name: values[number] for name, values in host.items()} for host in hosts],
+                "ports": [
+                    {name: values[number] for name, values in port.items()} for port in ports
+                ],
+                "flows": [
+                    {name: values[number] for name, values in flow.items()} for flow in flows
+                ],
+                "hosts": [
+                    {name: values[number] for name, values in host.items()} for host in hosts
+                ],
                 "overload": None,
             }
 
     def _port(self, series: Series, port: Endpoint, edges: Array) -> _Columns:
         name, count = str(port), edges.size - 1
-        link, back = self._topology.link_name(port.node, port.port), self._topology.peer(port.node, port.port)
+        link, back = (
+            self._topology.link_name(port.node, port.port),
+            self._topology.peer(port.node, port.port),
+        )
         reverse = self._topology.link_name(back.node, back.port)
         rate, utilisation = self._carried(series, port, "transmitted_bytes", edges)
         sent = _grown(series, name, "transmitted_packets", edges)
         waiting = "waiting_bytes" if _has(series, name, "waiting_bytes") else "queue_bytes"
-        # A neighbour's PAUSE is on the way for a link's delay: the port's register is exact where it was sampled.
+        # A neighbour's PAUSE is on the way for a link's delay: the port's register is exact where
+        # it was sampled.
         paused = (name, "tx_paused") if _has(series, name, "tx_paused") else (reverse, "xoff")
         return {
             "port": [name] * count,
@@ -95,9 +121,15 @@ class Frames:
 
     def _host(self, series: Series, port: Endpoint, edges: Array) -> _Columns:
         rate, utilisation = self._carried(series, port, "sent_bytes", edges)
-        return {"port": [str(port)] * (edges.size - 1), "rate_bps": rate.tolist(), "utilisation": utilisation.tolist()}
+        return {
+            "port": [str(port)] * (edges.size - 1),
+            "rate_bps": rate.tolist(),
+            "utilisation": utilisation.tolist(),
+        }
 
-    def _carried(self, series: Series, port: Endpoint, metric: str, edges: Array) -> tuple[Array, Array]:
+    def _carried(
+        self, series: Series, port: Endpoint, metric: str, edges: Array
+    ) -> tuple[Array, Array]:
         """Returns bit/s that left by a port, and the share of its link's rate."""
         rate_bps = self._topology.link_at(port.node, port.port).rate_bps
         rate = _carried_bps(series, str(port), metric, rate_bps, edges)
@@ -120,33 +152,49 @@ class Frames:
             "kept_pace": [True] * count,
             "window_bytes": _steps(series, entity, "window_bytes", edges),
             "in_flight_bytes": [None] * count,
-            "sent_bps": _carried_bps(series, entity, "sent_bytes", self._most_bps(entity), edges).tolist(),
+            "sent_bps": _carried_bps(
+                series, entity, "sent_bytes", self._most_bps(entity), edges
+            ).tolist(),
         }
 
     def _most_bps(self, entity: str) -> float:
         """Returns what the senders of a flow, or of a group, can send together."""
         topology = self._topology
         hosts = self._senders.get(entity) or [host.name for host in topology.hosts]
-        return sum(max(topology.link_at(host, port).rate_bps for port in topology.ports(host)) for host in hosts)
+        return sum(
+            max(topology.link_at(host, port).rate_bps for port in topology.ports(host))
+            for host in hosts
+        )
 
-    def _states(self, series: Series, entity: str, rates: Sequence[float | None], edges: Array) -> list[str]:
-        """Returns a flow's states by its rate. A group has none: it sends while something arrives, and has ended when
-        all has."""
+    def _states(
+        self, series: Series, entity: str, rates: Sequence[float | None], edges: Array
+    ) -> list[str]:
+        """Returns a flow's states by its rate. A group has none: it sends while something arrives,
+        and has ended when all has."""
         times, _ = series.get(entity, "rate_bps")
         if times.size:
             known = zip(edges[1:], rates, strict=True)
-            return ["waiting" if at < times[0] else "ended" if rate == 0 else "sending" for at, rate in known]
+            return [
+                "waiting" if at < times[0] else "ended" if rate == 0 else "sending"
+                for at, rate in known
+            ]
         arrived = series_math.counter_at(*series.get(entity, "received_bytes"), edges)
         size = self._sizes.get(entity, math.inf)
         return [
-            "waiting" if now == 0 else "ended" if now >= size else "sending" if now > before else "idle"
+            "waiting"
+            if now == 0
+            else "ended"
+            if now >= size
+            else "sending"
+            if now > before
+            else "idle"
             for before, now in itertools.pairwise(arrived.tolist())
         ]
 
 
 def interval(start_s: float, end_s: float, least_s: float, topology: Topology) -> float:
-    """Returns how far frames of a run are apart: how often its counters were read, or a multiple of that of a long run
-    or a large network, so that each frame has as many readings."""
+    """Returns how far frames of a run are apart: how often its counters were read, or a multiple of
+    that of a long run or a large network, so that each frame has as many readings."""
     lasts_s = end_s - start_s
     if not 0 < least_s < lasts_s:
         return max(lasts_s, 0.0)
@@ -195,7 +243,9 @@ def _carried_bps(series: Series, entity: str, metric: str, rate_bps: float, edge
     return found
 
 
-def _shares(series: Series, entity: str, metric: str, whole: Array, edges: Array) -> list[float | None]:
+def _shares(
+    series: Series, entity: str, metric: str, whole: Array, edges: Array
+) -> list[float | None]:
     if not _has(series, entity, metric):
         return [None] * (edges.size - 1)
     parts = _grown(series, entity, metric, edges)

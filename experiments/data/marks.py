@@ -1,8 +1,10 @@
-"""Why packets of data have marks, or none, and what NP-ECN would have decided in the queue without PAUSE.
+"""Why packets of data have marks, or none, and what NP-ECN would have decided in the queue without
+PAUSE.
 
-NP-ECN marks a packet whose queue wasn't empty when it came, unless a PAUSE held it up. Without any PAUSE of the port,
-frames would have waited before it if there had been more than the time of a frame ahead: exact where frames have one
-length, since what is ahead then is more than the frame on the line."""
+NP-ECN marks a packet whose queue wasn't empty when it came, unless a PAUSE held it up. Without any
+PAUSE of the port, frames would have waited before it if there had been more than the time of a
+frame ahead: exact where frames have one length, since what is ahead then is more than the frame on
+the line."""
 
 from __future__ import annotations
 
@@ -30,25 +32,32 @@ def of_hops(topology: Topology, logs: Logs, hops: NDArray[Any]) -> Counts:
         frames = (rows["bytes"].astype(np.int64) * 8_000_000_000_000 + rate // 2) // rate
         ahead = rows["without_ps"].astype(np.int64)
         kinds = {"nothing": ahead == 0, "unknown": ahead == _UNKNOWN_PS, "frame": ahead <= frames}
-        aheads = np.select(list(kinds.values()), list(map(MARK_AHEADS.index, kinds)), MARK_AHEADS.index("more"))
+        aheads = np.select(
+            list(kinds.values()), list(map(MARK_AHEADS.index, kinds)), MARK_AHEADS.index("more")
+        )
         np.add.at(counts, (rows["reason"], aheads), 1)
     return counts
 
 
 def is_np_ecn(counts: Counts) -> bool:
-    """Returns whether each unmarked packet of a run has one of NP-ECN's two reasons: another marking point leaves
-    packets unmarked whose queue wasn't empty."""
+    """Returns whether each unmarked packet of a run has one of NP-ECN's two reasons: another
+    marking point leaves packets unmarked whose queue wasn't empty."""
     of = by_reason(counts)
     return bool(sum(of["here"].values())) and not sum(of["other"].values())
 
 
 def decisions(counts: Counts, np_ecn: bool) -> dict[str, int]:
-    """Returns of the packets that were `marked` how many NP-ECN would have marked in the queue without PAUSE,
-    `marked_still`. With `np_ecn` likewise `held`, packets that a PAUSE left unmarked, and `held_marked`; and of all
-    `decisions`, about packets that came unmarked, those that it would have taken alike, `confirmed`. Where a port
-    doesn't serve in order nothing is known, and nothing counts."""
+    """Returns of the packets that were `marked` how many NP-ECN would have marked in the queue
+    without PAUSE, `marked_still`. With `np_ecn` likewise `held`, packets that a PAUSE left
+    unmarked, and `held_marked`; and of all `decisions`, about packets that came unmarked, those
+    that it would have taken alike, `confirmed`. Where a port doesn't serve in order nothing is
+    known, and nothing counts."""
     of = by_reason(counts)
-    known = {reason: sum(row.values()) - row["unknown"] for reason, row in of.items() if reason != "before"}
+    known = {
+        reason: sum(row.values()) - row["unknown"]
+        for reason, row in of.items()
+        if reason != "before"
+    }
     result = {"marked": known["here"], "marked_still": of["here"]["more"]}
     if np_ecn:
         unmarked = sum(known[reason] - of[reason]["more"] for reason in ("empty", "held", "other"))

@@ -1,4 +1,5 @@
-"""Parameters of scenarios: typed, with units (`pcn.softswitch.units`), given by name as `--set name=value`; nominal."""
+"""Parameters of scenarios: typed, with units (`pcn.softswitch.units`), given by name as `--set
+name=value`; nominal."""
 
 from __future__ import annotations
 
@@ -14,7 +15,14 @@ from pcn.topologies.errors import nearest
 Value = float | int | None
 _T = TypeVar("_T")
 
-UNITS: dict[Kind, str] = {"rate": "bit/s", "time": "s", "size": "B", "count": "", "number": "", "share": ""}
+UNITS: dict[Kind, str] = {
+    "rate": "bit/s",
+    "time": "s",
+    "size": "B",
+    "count": "",
+    "number": "",
+    "share": "",
+}
 """SI units by kind: what a value is in."""
 
 
@@ -22,7 +30,8 @@ UNITS: dict[Kind, str] = {"rate": "bit/s", "time": "s", "size": "B", "count": ""
 class Parameter:
     """One parameter of a scenario.
 
-    `default` None: it follows from others; `derived` then describes how. Values must lie in [`minimum`, `maximum`].
+    `default` None: it follows from others; `derived` then describes how. Values must lie in
+    [`minimum`, `maximum`].
     """
 
     name: str
@@ -34,8 +43,8 @@ class Parameter:
     derived: str = ""
 
     def parse(self, text: str) -> Value:
-        """Returns the value that `text` gives, in SI units. Raises ExperimentError that names the parameter and an
-        example."""
+        """Returns the value that `text` gives, in SI units. Raises ExperimentError that names the
+        parameter and an example."""
         if self.default is None and text.strip() == "auto":
             return None
         try:
@@ -45,17 +54,27 @@ class Parameter:
         return self.check(value)
 
     def check(self, value: Value) -> Value:
-        """`value` if it is in range, as an int where the parameter is a count or a size. Raises ExperimentError."""
+        """`value` if it is in range, as an int where the parameter is a count or a size. Raises
+        ExperimentError."""
         if value is None:
             if self.default is not None:
                 raise ExperimentError(f"{self.name}: needs a value")
             return None
         if not self.minimum <= value <= self.maximum or not math.isfinite(value):
-            top = f" to {format_value(self.kind, self.maximum)}" if math.isfinite(self.maximum) else " or more"
+            top = (
+                f" to {format_value(self.kind, self.maximum)}"
+                if math.isfinite(self.maximum)
+                else " or more"
+            )
             bottom = format_value(self.kind, self.minimum)
-            share = self.kind in ("number", "share") and self.minimum <= value / 100 <= self.maximum < value
+            share = (
+                self.kind in ("number", "share")
+                and self.minimum <= value / 100 <= self.maximum < value
+            )
             percent = f"; {value:g} percent is {value / 100:g} or {value:g}%" if share else ""
-            raise ExperimentError(f"{self.name}={format_value(self.kind, value)}: must be {bottom}{top}{percent}")
+            raise ExperimentError(
+                f"{self.name}={format_value(self.kind, value)}: must be {bottom}{top}{percent}"
+            )
         if self.kind in ("count", "size"):
             if abs(value - round(value)) > 1e-6:
                 raise ExperimentError(f"{self.name}={value:g}: must be a whole number")
@@ -72,12 +91,15 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def complete(given: Mapping[str, Value], parameters: Iterable[Parameter]) -> dict[str, Value]:
-    """Returns all parameters, in order: what was given, checked, and the defaults. Raises ExperimentError on unknown
-    names."""
+    """Returns all parameters, in order: what was given, checked, and the defaults. Raises
+    ExperimentError on unknown names."""
     known = {parameter.name: parameter for parameter in parameters}
     for name, value in given.items():
         lookup(name, known, "parameter").check(value)
-    return {name: parameter.check(given.get(name, parameter.default)) for name, parameter in known.items()}
+    return {
+        name: parameter.check(given.get(name, parameter.default))
+        for name, parameter in known.items()
+    }
 
 
 def lookup(name: str, known: Mapping[str, _T], noun: str) -> _T:
@@ -88,5 +110,6 @@ def lookup(name: str, known: Mapping[str, _T], noun: str) -> _T:
 
 
 def format_value(kind: Kind, value: Value) -> str:
-    """`value` for people, with the unit: 1e10 -> '10 Gbit/s', 0.0005 -> '500 us'; None -> 'auto'."""
+    """`value` for people, with the unit: 1e10 -> '10 Gbit/s', 0.0005 -> '500 us'; None ->
+    'auto'."""
     return "auto" if value is None else quantity_text(kind, value)

@@ -1,5 +1,5 @@
-"""Tables as Parquet files, by arro3, which is a fifth of pyarrow. Tables are made in memory first: arro3 panics on an
-OSError of a file."""
+"""Tables as Parquet files, by arro3, which is a fifth of pyarrow. Tables are made in memory first:
+arro3 panics on an OSError of a file."""
 
 from __future__ import annotations
 
@@ -23,10 +23,18 @@ Column = NDArray[Any] | Sequence[Any]
 _PROBE_BYTES, _PROBE_S = 2**32, 60
 
 
-def write(file: IO[bytes], columns: Mapping[str, Column | Array], metadata: Mapping[str, str] | None = None) -> None:
-    """Write columns of one length: numbers, texts or truth values, None for those that are missing. Raises OSError."""
-    table = Table.from_pydict({name: _array(column) for name, column in columns.items()}, metadata=dict(metadata or {}))
-    # Times and rates hardly repeat: a dictionary of them makes files larger, and takes a fifth of the time.
+def write(
+    file: IO[bytes],
+    columns: Mapping[str, Column | Array],
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write columns of one length: numbers, texts or truth values, None for those that are missing.
+    Raises OSError."""
+    table = Table.from_pydict(
+        {name: _array(column) for name, column in columns.items()}, metadata=dict(metadata or {})
+    )
+    # Times and rates hardly repeat: a dictionary of them makes files larger, and takes a fifth of
+    # the time.
     repeats: dict[str | Sequence[str], bool] = {
         name: False for name in table.column_names if table.column(name).type == DataType.float64()
     }
@@ -35,11 +43,15 @@ def write(file: IO[bytes], columns: Mapping[str, Column | Array], metadata: Mapp
     file.write(buffer.getbuffer())
 
 
-def read(path: Path, names: Sequence[str] | None = None, most: int | None = None) -> dict[str, list[Any]]:
-    """Returns the columns of a file of ours, or of one that `probe` has read; of these names those that it has. Raises
-    OSError; ValueError for more rows than `most`."""
+def read(
+    path: Path, names: Sequence[str] | None = None, most: int | None = None
+) -> dict[str, list[Any]]:
+    """Returns the columns of a file of ours, or of one that `probe` has read; of these names those
+    that it has. Raises OSError; ValueError for more rows than `most`."""
     reader = read_parquet(io.BytesIO(inputs.read_bytes(path)))
-    columns: dict[str, list[Any]] = {name: [] for name in reader.schema.names if names is None or name in names}
+    columns: dict[str, list[Any]] = {
+        name: [] for name in reader.schema.names if names is None or name in names
+    }
     rows = 0
     for batch in reader:
         rows += batch.num_rows
@@ -51,8 +63,8 @@ def read(path: Path, names: Sequence[str] | None = None, most: int | None = None
 
 
 def probe(path: Path) -> None:
-    """Read a file that any user may have written, in a separate process, with bounds of memory and time: wrong
-    lengths make arro3 end the process that it is in. Raises ValueError."""
+    """Read a file that any user may have written, in a separate process, with bounds of memory and
+    time: wrong lengths make arro3 end the process that it is in. Raises ValueError."""
     command = python_command("pcn.experiments.data.parquet_probe", str(path), str(_PROBE_BYTES))
     try:
         done = subprocess.run(command, capture_output=True, timeout=_PROBE_S, check=False)
@@ -63,9 +75,11 @@ def probe(path: Path) -> None:
 
 
 def labels(names: Sequence[str], which: NDArray[np.int32]) -> Array:
-    """Returns a column of texts that repeat (a dictionary in Parquet): row i has names[which[i]]."""
+    """Returns a column of texts that repeat (a dictionary in Parquet): row i has
+    names[which[i]]."""
     repeating = DataType.dictionary(DataType.int32(), DataType.string())
-    return Array(list(names), DataType.string()).cast(repeating).take(_numbers(which))  # takes numbers alone
+    # takes numbers alone
+    return Array(list(names), DataType.string()).cast(repeating).take(_numbers(which))
 
 
 def _array(column: Column | Array) -> Array:
@@ -77,14 +91,16 @@ def _array(column: Column | Array) -> Array:
 
 
 def _numbers(column: NDArray[Any]) -> Array:
-    """Returns a column of an array's numbers. arro3 0.8, the newest for Python 3.10, takes no array without any."""
+    """Returns a column of an array's numbers. arro3 0.8, the newest for Python 3.10, takes no array
+    without any."""
     if column.size == 0:
         return Array.from_numpy(np.zeros(1, column.dtype)).slice(0, 0)
     return Array.from_numpy(np.ascontiguousarray(column))
 
 
 def _type(column: Sequence[Any]) -> DataType:
-    """Returns the narrowest of bool, int64, float64 and string that has all values; float64 where all are missing."""
+    """Returns the narrowest of bool, int64, float64 and string that has all values; float64 where
+    all are missing."""
     kinds = set(map(type, column)) - {NoneType}
     for kind, made in ((bool, DataType.bool), (int, DataType.int64), (str, DataType.string)):
         if kinds == {kind}:

@@ -1,4 +1,5 @@
-"""Reads a Parquet file whole, in a process that `parquet.probe` starts with FILE and BYTES of memory."""
+"""Reads a Parquet file whole, in a process that `parquet.probe` starts with FILE and BYTES of
+memory."""
 
 from __future__ import annotations
 

@@ -25,17 +25,18 @@ NO_FLOW = 2**32 - 1
 
 
 def completing(sent: NDArray[Any], parts_ps: NDArray[np.int64]) -> int:
-    """Returns the place in a complete flow's log of packets of the one that completed it: its sender's parts are the
-    flow's."""
+    """Returns the place in a complete flow's log of packets of the one that completed it: its
+    sender's parts are the flow's."""
     wanted = parts_ps[: len(SENDER_PARTS)].astype(np.uint64)
     return int(np.flatnonzero((sent["parts_ps"] == wanted).all(axis=1))[-1])
 
 
 @dataclass(frozen=True)
 class Logs:
-    """What an explained run logged, as `pcn.lab.virtual.native.LOGS` has the entries, but flows are by their ids. Times
-    in ps from the run's start. `ports`: by the numbers that the entries have as links. `marks`: packets of data that
-    left each port, by `MARK_REASONS` and `MARK_AHEADS`; None: they weren't counted."""
+    """What an explained run logged, as `pcn.lab.virtual.native.LOGS` has the entries, but flows are
+    by their ids. Times in ps from the run's start. `ports`: by the numbers that the entries have as
+    links. `marks`: packets of data that left each port, by `MARK_REASONS` and `MARK_AHEADS`; None:
+    they weren't counted."""
 
     sent: NDArray[Any]
     hops: NDArray[Any]
@@ -47,9 +48,9 @@ class Logs:
 
 @dataclass(frozen=True)
 class Parts:
-    """A row a flow, in the order of the topology's flows; ps. `start_ps`: from the run's start; `fct_ps`: completion
-    times, both 0 of flows that hadn't arrived.
-    `parts_ps`: a column a part of `names`, 0 of flows that hadn't arrived."""
+    """A row a flow, in the order of the topology's flows; ps. `start_ps`: from the run's start;
+    `fct_ps`: completion times, both 0 of flows that hadn't arrived. `parts_ps`: a column a part of
+    `names`, 0 of flows that hadn't arrived."""
 
     names: tuple[str, ...]
     start_ps: NDArray[np.int64]
@@ -57,17 +58,27 @@ class Parts:
     parts_ps: NDArray[np.int64]
 
     def columns(self) -> Mapping[str, list[int | None]]:
-        """Returns the columns of flows.parquet, `fct_ps` and NAME_ps of each part; None of flows that hadn't
-        arrived."""
+        """Returns the columns of flows.parquet, `fct_ps` and NAME_ps of each part; None of flows
+        that hadn't arrived."""
         complete = (self.fct_ps != 0).tolist()
-        of = {"fct_ps": self.fct_ps, **{f"{name}_ps": self.parts_ps[:, i] for i, name in enumerate(self.names)}}
+        of = {
+            "fct_ps": self.fct_ps,
+            **{f"{name}_ps": self.parts_ps[:, i] for i, name in enumerate(self.names)},
+        }
         return {
-            name: [value if there else None for value, there in zip(values.tolist(), complete, strict=True)]
+            name: [
+                value if there else None
+                for value, there in zip(values.tolist(), complete, strict=True)
+            ]
             for name, values in of.items()
         }
 
     def shares(self) -> Mapping[str, float | None]:
-        """Returns NAME_share: each part's share of the sum of all completion times; None where no flow arrived."""
+        """Returns NAME_share: each part's share of the sum of all completion times; None where no
+        flow arrived."""
         total = int(self.fct_ps.sum())
         sums = self.parts_ps.sum(axis=0).tolist()
-        return {f"{name}_share": value / total if total else None for name, value in zip(self.names, sums, strict=True)}
+        return {
+            f"{name}_share": value / total if total else None
+            for name, value in zip(self.names, sums, strict=True)
+        }

@@ -13,16 +13,17 @@ from pcn.hosts.reliability import Reliability
 from pcn.topologies.model import Endpoint, Link, Topology
 
 PAYLOAD_BYTES, HEADER_BYTES = 1000, 58
-"""Of a data frame as the switch counts it: what figures send, and Ethernet, IPv4, UDP, BTH and ICRC."""
+"""Of a data frame as the switch counts it: what figures send, and Ethernet, IPv4, UDP, BTH and
+ICRC."""
 
 
 @dataclass(frozen=True)
 class Sampling:
     """What a runner samples, and how often: nominal seconds from one reading to the next.
 
-    `queues` are the ports whose registers are read, the most interesting first; counters are those of all ports, flows
-    the progress of all flows. `inputs`, in virtual time: the ports of which the ingress occupancy is read, as often as
-    queues.
+    `queues` are the ports whose registers are read, the most interesting first; counters are those
+    of all ports, flows the progress of all flows. `inputs`, in virtual time: the ports of which the
+    ingress occupancy is read, as often as queues.
     """
 
     queues: tuple[Endpoint, ...]
@@ -45,10 +46,11 @@ class LinkRate:
 class LiveLimits:
     """What a live run has to bear, and what would spoil it. Nominal.
 
-    `load_bps`: frames that all hosts together receive at the busiest time that lasts. k is chosen from `least_k`, at
-    which a late process distorts little, to `most_k`, where a run still ends soon. `stall_s`: by how much an agent may
-    be late, once. `most_lag`: of the run's time, by which its schedule may have moved since the process was late.
-    `kept_share`: what a port has to send of what it could, while packets wait.
+    `load_bps`: frames that all hosts together receive at the busiest time that lasts. k is chosen
+    from `least_k`, at which a late process distorts little, to `most_k`, where a run still ends
+    soon. `stall_s`: by how much an agent may be late, once. `most_lag`: of the run's time, by which
+    its schedule may have moved since the process was late. `kept_share`: what a port has to send of
+    what it could, while packets wait.
     """
 
     load_bps: float
@@ -63,8 +65,8 @@ class LiveLimits:
 class Plan:
     """An experiment with all values filled in. Nominal units.
 
-    The run lasts from `start_s` (at most 0), when its first flow starts, to `duration_s`: time 0 is the event that the
-    experiment is about.
+    The run lasts from `start_s` (at most 0), when its first flow starts, to `duration_s`: time 0 is
+    the event that the experiment is about.
     """
 
     scenario: str
@@ -84,16 +86,19 @@ class Plan:
     payload_bytes: int
     sampling: Sampling
     until_complete: bool = False
-    """The run ends when all flows have arrived, whenever that is; `duration_s` is how long it is expected to last."""
+    """The run ends when all flows have arrived, whenever that is; `duration_s` is how long it is
+    expected to last."""
     live: LiveLimits | None = None
     """None: it is for virtual time alone."""
     start_s: float = 0.0
     link_rates: tuple[LinkRate, ...] = ()
     """What changes during the run; in virtual time alone."""
     deadlock_every_s: float | None = None
-    """How often to look for a deadlock, which ends the run; None: only at its end. In virtual time alone."""
+    """How often to look for a deadlock, which ends the run; None: only at its end. In virtual time
+    alone."""
     paths: Mapping[int, tuple[Endpoint, ...]] = field(default_factory=dict)
-    """By flow the ports by which its data leaves switches, and a sender with several ports; in virtual time alone."""
+    """By flow the ports by which its data leaves switches, and a sender with several ports; in
+    virtual time alone."""
     records: Records = field(default_factory=Records)
     """What is recorded on request; in virtual time alone."""
     reliability: Mapping[int, Reliability] = field(default_factory=dict)
@@ -159,8 +164,8 @@ def plan_of(
     payload_bytes: int = PAYLOAD_BYTES,
     **more: Value,
 ) -> Plan:
-    """Returns a plan for virtual time whose first queue is the bottleneck's. `fields` are the scheme's parameters;
-    `more` goes into the plan's values beside them."""
+    """Returns a plan for virtual time whose first queue is the bottleneck's. `fields` are the
+    scheme's parameters; `more` goes into the plan's values beside them."""
     return Plan(
         scenario=name,
         scheme=scheme,

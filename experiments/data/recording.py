@@ -1,10 +1,12 @@
-"""What a runner hands over, live or virtual: the same for both, so that one report and one set of checks serve both.
+"""What a runner hands over, live or virtual: the same for both, so that one report and one set of
+checks serve both.
 
-All times and rates are nominal, in SI units; nodes, ports (`s0:4`) and links (`s1->s0`) are named as in the topology.
+All times and rates are nominal, in SI units; nodes, ports (`s0:4`) and links (`s1->s0`) are named
+as in the topology.
 
-docs/results-format.md has all series by entity and metric, with their units; a test compares it with runs. Flows of a
-group (`FlowSpec.group`) have series together, under the group's name, and no rate, unless the plan records them by
-themselves (`Records.flows`).
+docs/results-format.md has all series by entity and metric, with their units; a test compares it
+with runs. Flows of a group (`FlowSpec.group`) have series together, under the group's name, and no
+rate, unless the plan records them by themselves (`Records.flows`).
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class FlowRecord(NamedTuple):  # there are hundreds of thousands, and a dataclass takes four times as long
-    """One flow. Bytes are payload; `received` counts each packet once. `marked_packets` are marked CE,
-    `marked_ue_packets` UE."""
+# there are hundreds of thousands, and a dataclass takes four times as long
+class FlowRecord(NamedTuple):
+    """One flow. Bytes are payload; `received` counts each packet once. `marked_packets` are marked
+    CE, `marked_ue_packets` UE."""
 
     id: int
     src: str
@@ -39,7 +42,8 @@ class FlowRecord(NamedTuple):  # there are hundreds of thousands, and a dataclas
     duration_s: float | None = None
     """Of a flow that a time limits; None: to the end of the run, or of its bytes."""
     fct_s: float | None = None
-    """Time from the start to the arrival of the last byte; None for a flow that only the end of the run stopped."""
+    """Time from the start to the arrival of the last byte; None for a flow that only the end of the
+    run stopped."""
     marked_ue_packets: int = 0
     src_port: int = 0
     """Of the sender, by which its data left at the run's end."""
@@ -56,8 +60,8 @@ class FlowRecord(NamedTuple):  # there are hundreds of thousands, and a dataclas
 
 @dataclass(frozen=True)
 class LinkRecord:
-    """PFC frames that were sent over one direction of a link, those of PAUSE by class, and how long they held up the
-    other direction (of a live run, class 3 of it)."""
+    """PFC frames that were sent over one direction of a link, those of PAUSE by class, and how long
+    they held up the other direction (of a live run, class 3 of it)."""
 
     pause: int
     resume: int
@@ -67,10 +71,12 @@ class LinkRecord:
 
 @dataclass(frozen=True)
 class PortRecord:
-    """Packets of the lossless class that a port transmitted, how many it marked or sent messages for as an output, how
-    many it marked UE, and the messages because of what it has inside as an input; `rate_bps` nominal.
+    """Packets of the lossless class that a port transmitted, how many it marked or sent messages
+    for as an output, how many it marked UE, and the messages because of what it has inside as an
+    input; `rate_bps` nominal.
 
-    Fields with a default are counters of a marking point: both runners sample a program's counters of these names."""
+    Fields with a default are counters of a marking point: both runners sample a program's counters
+    of these names."""
 
     transmitted: int
     rate_bps: float
@@ -80,13 +86,15 @@ class PortRecord:
 
     @classmethod
     def marks(cls) -> tuple[str, ...]:
-        """Returns the names of the counters that a program may have, by port and class, beside `transmitted`."""
+        """Returns the names of the counters that a program may have, by port and class, beside
+        `transmitted`."""
         return tuple(one.name for one in fields(cls) if one.default == 0)
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A finished run. `left_inside`: registers that count what is inside a switch and weren't 0 after the drain."""
+    """A finished run. `left_inside`: registers that count what is inside a switch and weren't 0
+    after the drain."""
 
     series: Series
     flows: tuple[FlowRecord, ...]
@@ -101,16 +109,18 @@ class Recording:
     notes: tuple[str, ...] = ()
     """Remarks on this run for readers of the report."""
     lost_control: int | None = None
-    """PAUSE, RESUME and CNP frames that were sent and didn't come; `notes` name them. None: the ends aren't counted."""
+    """PAUSE, RESUME and CNP frames that were sent and didn't come; `notes` name them. None: the
+    ends aren't counted."""
     settings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Read back at the run's end, by port and by the names of `pcn set`: of switches with ECN thresholds,
-    in virtual time."""
+    """Read back at the run's end, by port and by the names of `pcn set`: of switches with ECN
+    thresholds, in virtual time."""
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What is computed of it once, by name: see `once`."""
     deadlock: Deadlock | None = None
     """At the run's end; `notes` name it. In virtual time alone, and without output buffers."""
     digest: str | None = None
-    """Of all events, the drain's too, 16 hexadecimal digits: equal runs have equal ones. In virtual time alone."""
+    """Of all events, the drain's too, 16 hexadecimal digits: equal runs have equal ones. In virtual
+    time alone."""
     recorded: Recorded = field(default_factory=Recorded)
     """In virtual time alone."""
 

@@ -1,4 +1,5 @@
-"""What a run in virtual time records on request, beside what every run records; and what that gave."""
+"""What a run in virtual time records on request, beside what every run records; and what that
+gave."""
 
 from __future__ import annotations
 
@@ -50,15 +51,17 @@ class FlowChoice:
         """Returns the numbers that are chosen. Raises ExperimentError for one that no flow has."""
         known = frozenset(flows)
         if missing := sorted(set(self.ids) - known):
-            raise ExperimentError(f"--series: no flow {missing[0]}: flows are numbered {min(known)} to {max(known)}")
+            raise ExperimentError(
+                f"--series: no flow {missing[0]}: flows are numbered {min(known)} to {max(known)}"
+            )
         return known if self.every else frozenset(self.ids)
 
 
 @dataclass(frozen=True)
 class LogChoice:
-    """What a run that is explained logs besides: the packets of these flows; what starts at these ports from `from_s`
-    to `to_s`, nominal; each PAUSE and what waited then; `marks`: counts of why packets have marks, or none;
-    `series`: the packets of flows that have series, too."""
+    """What a run that is explained logs besides: the packets of these flows; what starts at these
+    ports from `from_s` to `to_s`, nominal; each PAUSE and what waited then; `marks`: counts of why
+    packets have marks, or none; `series`: the packets of flows that have series, too."""
 
     flows: tuple[int, ...] = ()
     ports: tuple[Endpoint, ...] = ()
@@ -71,9 +74,10 @@ class LogChoice:
 
 @dataclass(frozen=True)
 class Records:
-    """`events`: each PAUSE and RESUME. `queues_s`: how often the queues of all ports are read; None: as often as
-    counters, and only the largest values are kept. `captures`: ports whose frames go into pcap files. `explain`: where
-    each flow's time goes; `logs`: likewise of single flows and ports."""
+    """`events`: each PAUSE and RESUME. `queues_s`: how often the queues of all ports are read;
+    None: as often as counters, and only the largest values are kept. `captures`: ports whose frames
+    go into pcap files. `explain`: where each flow's time goes; `logs`: likewise of single flows and
+    ports."""
 
     events: bool = False
     latency: bool = False
@@ -107,8 +111,8 @@ def parse_port(text: str, option: str = "--capture") -> Endpoint:
 
 @dataclass(frozen=True)
 class Queues:
-    """Bytes that wait at each port of the switches, of the classes that flows have; `values`: a row a time, a column a
-    port."""
+    """Bytes that wait at each port of the switches, of the classes that flows have; `values`: a row
+    a time, a column a port."""
 
     times_s: Array
     ports: tuple[Endpoint, ...]
@@ -117,7 +121,8 @@ class Queues:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What was requested; None: it wasn't. `queue_max`: by port, the most that waited when the run looked."""
+    """What was requested; None: it wasn't. `queue_max`: by port, the most that waited when the run
+    looked."""
 
     events: PfcEvents | None = None
     queues: Queues | None = None

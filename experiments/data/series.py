@@ -1,4 +1,5 @@
-"""What a run recorded over time: for an entity (flow, port, link) and a metric, values at nominal times."""
+"""What a run recorded over time: for an entity (flow, port, link) and a metric, values at nominal
+times."""
 
 from __future__ import annotations
 
@@ -23,14 +24,17 @@ class _Column:
     def settled(self) -> list[tuple[Array, Array]]:
         """Returns all as arrays."""
         if self.times:
-            self.arrays.append((np.array(self.times, dtype=float), np.array(self.values, dtype=float)))
+            self.arrays.append(
+                (np.array(self.times, dtype=float), np.array(self.values, dtype=float))
+            )
             self.times, self.values = [], []
         return self.arrays
 
 
 @dataclass
 class Series:
-    """Columns of (time_s, value) by (entity, metric). Entities are named like `flow 1`, `s0:4`, `s1->s0`."""
+    """Columns of (time_s, value) by (entity, metric). Entities are named like `flow 1`, `s0:4`,
+    `s1->s0`."""
 
     _columns: dict[tuple[str, str], _Column] = field(default_factory=dict)
 
@@ -49,7 +53,9 @@ class Series:
         if found is None:
             return np.empty(0), np.empty(0)
         arrays = found.settled()
-        times, values = arrays[0] if len(arrays) == 1 else map(np.concatenate, zip(*arrays, strict=True))
+        times, values = (
+            arrays[0] if len(arrays) == 1 else map(np.concatenate, zip(*arrays, strict=True))
+        )
         if (times[1:] >= times[:-1]).all():
             return times, values
         order = np.argsort(times, kind="stable")
@@ -68,12 +74,14 @@ class Series:
     def copy(self) -> Series:
         """Returns another one with the same values, which may get more."""
         columns = {
-            key: _Column(list(one.arrays), list(one.times), list(one.values)) for key, one in self._columns.items()
+            key: _Column(list(one.arrays), list(one.times), list(one.values))
+            for key, one in self._columns.items()
         }
         return Series(columns)
 
     def write(self, file: IO[bytes]) -> None:
-        """Write all as Parquet: time_s, entity, metric, value; one row a value, ordered by entity, metric and time."""
+        """Write all as Parquet: time_s, entity, metric, value; one row a value, ordered by entity,
+        metric and time."""
         from pcn.experiments.data import parquet
 
         columns = sorted(self._columns)
@@ -86,7 +94,9 @@ class Series:
             for at in [{unique: place for place, unique in enumerate(uniques)}]
             for places in [[at[key[part]] for key in columns]]
         }
-        times, values = (np.concatenate([one[part] for one in data]) if data else np.empty(0) for part in (0, 1))
+        times, values = (
+            np.concatenate([one[part] for one in data]) if data else np.empty(0) for part in (0, 1)
+        )
         parquet.write(file, {"time_s": times, **names, "value": values})
 
     @classmethod
@@ -96,7 +106,9 @@ class Series:
 
         table = parquet.read(path, most=most)
         series = cls()
-        for row in zip(table["time_s"], table["entity"], table["metric"], table["value"], strict=True):
+        for row in zip(
+            table["time_s"], table["entity"], table["metric"], table["value"], strict=True
+        ):
             series.add(*row)
         return series
 

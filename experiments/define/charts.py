@@ -1,8 +1,8 @@
-"""What a figure shows, apart from how it is drawn: `pcn.experiments.draw.pictures` makes PNG of it, report.js the
-page's plots.
+"""What a figure shows, apart from how it is drawn: `pcn.experiments.draw.pictures` makes PNG of it,
+report.js the page's plots.
 
-Time is nominal, in ms; colours are names of `pcn.experiments.draw.palette`: `flow0`, `flow1`, ..., `other0`, ...,
-`ink`.
+Time is nominal, in ms; colours are names of `pcn.experiments.draw.palette`: `flow0`, `flow1`, ...,
+`other0`, ..., `ink`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _UNDER = 2.0
 
 @dataclass(frozen=True)
 class Line:
-    """Values over x. `steps`: each value holds until the next x. A line without a colour looks as its `scheme` does, or
-    as no other line of its chart. `points` are marked; `seeds` are what each y is the mean of; `low` and `high` the
-    ends of each y's interval (NaN: it has none)."""
+    """Values over x. `steps`: each value holds until the next x. A line without a colour looks as
+    its `scheme` does, or as no other line of its chart. `points` are marked; `seeds` are what each
+    y is the mean of; `low` and `high` the ends of each y's interval (NaN: it has none)."""
 
     label: str
     x: Array
@@ -61,7 +61,15 @@ def curve(
     seeds: Sequence[Sequence[float]] = (),
 ) -> Line:
     """Returns a line over what an experiment varies."""
-    return Line(label, np.array(x, float), np.array(y, float), stroke=stroke, scheme=scheme, points=points, seeds=seeds)
+    return Line(
+        label,
+        np.array(x, float),
+        np.array(y, float),
+        stroke=stroke,
+        scheme=scheme,
+        points=points,
+        seeds=seeds,
+    )
 
 
 @dataclass(frozen=True)
@@ -95,12 +103,13 @@ class View:
 class Chart:
     """One pair of axes, or one a view.
 
-    A run's chart has a `name`; its `views` are those of the page, the first is shown first, and all charts of a page
-    have as many. One of several runs stands beside others, `columns` a row.
+    A run's chart has a `name`; its `views` are those of the page, the first is shown first, and all
+    charts of a page have as many. One of several runs stands beside others, `columns` a row.
 
-    `level` draws a thin line across, named `level_text`. `top` cuts the y axis; a text then has the highest value.
-    `ticks` name x = 0, 1, 2, ..., `bins` with both ends; `bars` do, too, and draw the lines' points as groups of bars.
-    `rows` name them from top to bottom and draw bars to the right; `level` is a vertical line then.
+    `level` draws a thin line across, named `level_text`. `top` cuts the y axis; a text then has the
+    highest value. `ticks` name x = 0, 1, 2, ..., `bins` with both ends; `bars` do, too, and draw
+    the lines' points as groups of bars. `rows` name them from top to bottom and draw bars to the
+    right; `level` is a vertical line then.
     """
 
     title: str
@@ -132,14 +141,21 @@ class Chart:
         return self.x_label == TIME
 
 
-def constant(label: str, value: float, colour: str, start_s: float, end_s: float, stroke: Stroke = "dashed") -> Line:
+def constant(
+    label: str, value: float, colour: str, start_s: float, end_s: float, stroke: Stroke = "dashed"
+) -> Line:
     """Returns a reference line."""
     times = np.array([start_s, end_s]) * 1e3
     return Line(label, times, np.array([value, value]), colour, stroke=stroke, width=1.2)
 
 
 def steps(
-    label: str, colour: str, series: tuple[Array, Array], end_s: float, unit: float = 1.0, width: float = 1.6
+    label: str,
+    colour: str,
+    series: tuple[Array, Array],
+    end_s: float,
+    unit: float = 1.0,
+    width: float = 1.6,
 ) -> Line:
     """Returns a step series up to `end_s`."""
     times, values = until(series, end_s)
@@ -148,7 +164,9 @@ def steps(
     return Line(label, times * 1e3, values * unit, colour, "steps", width=width)
 
 
-def sampled(label: str, colour: str, series: tuple[Array, Array], end_s: float, unit: float = 1.0) -> Line:
+def sampled(
+    label: str, colour: str, series: tuple[Array, Array], end_s: float, unit: float = 1.0
+) -> Line:
     """Returns the samples, joined by straight lines."""
     times, values = until(series, end_s)
     return Line(label, times * 1e3, values * unit, colour)
@@ -215,27 +233,35 @@ def share(
     span_s: tuple[float, float],
     stroke: Stroke = "solid",
 ) -> Line:
-    """Returns the share of one counter series in another, in bins, in percent; gaps where nothing moved."""
+    """Returns the share of one counter series in another, in bins, in percent; gaps where nothing
+    moved."""
     starts, values = series_math.binned_share(part, whole, bin_s, span_s[1], span_s[0])
     return _bins(label, colour, starts, values * 100, span_s[1], stroke)
 
 
 def overlay(below: tuple[str, Chart], above: tuple[str, Chart]) -> Chart:
-    """Returns the same chart of two runs, each with the run's name, over each other: the first run's lines wide and
-    pale.
+    """Returns the same chart of two runs, each with the run's name, over each other: the first
+    run's lines wide and pale.
 
-    What is the same in both, as ideals are, is there once; a line has the colour that it has in the first run.
+    What is the same in both, as ideals are, is there once; a line has the colour that it has in the
+    first run.
     """
     first, second = below[1], above[1]
     common = [line for line in first.lines if any(_same(line, other) for other in second.lines)]
     colours = {line.label: line.colour for line in (*second.lines, *first.lines)}
     lines = [
-        replace(line, label=f"{line.label}, {name}", colour=colours[line.label], pale=chart is first)
+        replace(
+            line, label=f"{line.label}, {name}", colour=colours[line.label], pale=chart is first
+        )
         for name, chart in (below, above)
         for line in chart.lines
         if line.label and not any(_same(line, other) for other in common)
     ]
-    marks = [Mark(f"{mark.label}, {name}", mark.x) for name, chart in (below, above) for mark in chart.marks]
+    marks = [
+        Mark(f"{mark.label}, {name}", mark.x)
+        for name, chart in (below, above)
+        for mark in chart.marks
+    ]
     tops = [
         None if None in (view.top, other.top) else max(view.top or 0, other.top or 0)
         for view, other in zip(first.views, second.views, strict=True)
@@ -250,13 +276,17 @@ def overlay(below: tuple[str, Chart], above: tuple[str, Chart]) -> Chart:
 
 
 def shown(panels: Sequence[Chart]) -> list[tuple[Line, ...]]:
-    """Returns the lines to draw of the same chart of one run or of several. Lines of the same values hide each other:
-    such as are the same in all panels are one, which has all their names; others lie on a wider one."""
+    """Returns the lines to draw of the same chart of one run or of several. Lines of the same
+    values hide each other: such as are the same in all panels are one, which has all their names;
+    others lie on a wider one."""
     groups = [_alike(chart.lines) for chart in panels]
     if all(group == groups[0] for group in groups):
         return [
             tuple(
-                replace(chart.lines[group[0]], label=", ".join(chart.lines[index].label for index in group))
+                replace(
+                    chart.lines[group[0]],
+                    label=", ".join(chart.lines[index].label for index in group),
+                )
                 for group in groups[0]
             )
             for chart in panels
@@ -277,13 +307,18 @@ def _alike(lines: Sequence[Line]) -> list[list[int]]:
     found: dict[tuple[object, ...], list[int]] = {}
     for index, line in enumerate(lines):
         values = (line.x.tobytes(), line.y.tobytes()) if line.x.size and line.label else (index,)
-        found.setdefault((*values, line.shape, line.stroke, line.pale, line.width), []).append(index)
+        found.setdefault((*values, line.shape, line.stroke, line.pale, line.width), []).append(
+            index
+        )
     return list(found.values())
 
 
 def values(lines: Sequence[Line], view: View | None = None) -> Array:
     """Returns all that lines have, their seeds and intervals too, in a view if there is one."""
-    inside = [line.y if view is None else line.y[(line.x >= view.start) & (line.x <= view.end)] for line in lines]
+    inside = [
+        line.y if view is None else line.y[(line.x >= view.start) & (line.x <= view.end)]
+        for line in lines
+    ]
     seeds = [np.array(seed, float) for line in lines for seed in line.seeds]
     ends = [end for line in lines for end in (line.low, line.high) if end is not None]
     found: Array = np.concatenate([*inside, *seeds, *ends, np.empty(0)])
@@ -296,11 +331,16 @@ def highest(lines: Sequence[Line], view: View | None = None) -> float:
 
 
 def part(line: Line, view: View | None) -> Line:
-    """Returns what a view shows of a line, and the points that lead there: what lies further outside sets no axis."""
+    """Returns what a view shows of a line, and the points that lead there: what lies further
+    outside sets no axis."""
     if view is None or not line.x.size:
         return line
     inside = np.flatnonzero((line.x >= view.start) & (line.x <= view.end))
-    first = max(0, inside[0] - 1) if inside.size else max(0, int(np.searchsorted(line.x, view.start)) - 1)
+    first = (
+        max(0, inside[0] - 1)
+        if inside.size
+        else max(0, int(np.searchsorted(line.x, view.start)) - 1)
+    )
     last = inside[-1] + 2 if inside.size else first + 2
     return replace(line, x=line.x[first:last], y=line.y[first:last])
 
@@ -311,10 +351,16 @@ def until(series: tuple[Array, Array], end_s: float) -> tuple[Array, Array]:
 
 
 def _same(line: Line, other: Line) -> bool:
-    return line.label == other.label and np.array_equal(line.x, other.x) and np.array_equal(line.y, other.y)
+    return (
+        line.label == other.label
+        and np.array_equal(line.x, other.x)
+        and np.array_equal(line.y, other.y)
+    )
 
 
-def _bins(label: str, colour: str, starts: Array, values: Array, end_s: float, stroke: Stroke) -> Line:
+def _bins(
+    label: str, colour: str, starts: Array, values: Array, end_s: float, stroke: Stroke
+) -> Line:
     if starts.size:
         starts, values = np.append(starts, end_s), np.append(values, values[-1])
     return Line(label, starts * 1e3, values, colour, "steps", stroke)

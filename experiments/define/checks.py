@@ -1,4 +1,5 @@
-"""A check compares a run: the paper's figure, the theory's, the measured one, and a verdict from them."""
+"""A check compares a run: the paper's figure, the theory's, the measured one, and a verdict from
+them."""
 
 from __future__ import annotations
 
@@ -10,14 +11,16 @@ from typing import Literal, get_args
 from pcn.experiments.data.recording import Recording
 
 Verdict = Literal["met", "trend", "not met", "not comparable"]
-"""met: within the band. trend: not within it, yet better than the next scheme in the paper, or of the theory's
+"""met: within the band. trend: not within it, yet better than the next scheme in the paper, or of
+the theory's
     order. not comparable: the run has no such figure."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One row. `claim` is the number in the list of claims, or empty; values are in `unit`, or None.
+    """One row. `claim` is the number in the list of claims, or empty; values are in `unit`, or
+    None.
 
     `known` is a section of docs/ (PAGE#ANCHOR) that explains why runs like this one deviate.
     """
@@ -57,8 +60,8 @@ def row(
 
 @dataclass(frozen=True)
 class Claim:
-    """A row of docs/claims.md that runs are compared with: its number, the unit, and what the paper has, by scheme
-    or by what it is of."""
+    """A row of docs/claims.md that runs are compared with: its number, the unit, and what the paper
+    has, by scheme or by what it is of."""
 
     id: str
     unit: str = ""
@@ -84,21 +87,41 @@ class Claim:
     ) -> Check:
         """Returns a row judged by its rule, beside the paper's figure `of` this, or `paper`."""
         stated = self.paper.get(of, paper)
-        return row(self.id, what, measured, rule, self.unit if unit is None else unit, stated, theory, known)
+        return row(
+            self.id,
+            what,
+            measured,
+            rule,
+            self.unit if unit is None else unit,
+            stated,
+            theory,
+            known,
+        )
 
 
 _CONTROL = "PAUSE, RESUME and CNP frames lost"
 
 
 def clean(recording: Recording) -> list[Check]:
-    """Returns what holds for every run of whatever: nothing lost that wasn't repeated, nothing left."""
-    lost = sum(flow.sent_packets - flow.repeated_packets - flow.received_packets for flow in recording.flows)
+    """Returns what holds for every run of whatever: nothing lost that wasn't repeated, nothing
+    left."""
+    lost = sum(
+        flow.sent_packets - flow.repeated_packets - flow.received_packets
+        for flow in recording.flows
+    )
     left = len(recording.left_inside)
     control = recording.lost_control
     return [
         row("", "packets lost", lost, exactly_none, "packets", 0, 0),
         *([] if control is None else [row("", _CONTROL, control, exactly_none, "frames", 0, 0)]),
-        row("", "switch registers not back at 0 after the drain", left, exactly_none, "registers", theory=0),
+        row(
+            "",
+            "switch registers not back at 0 after the drain",
+            left,
+            exactly_none,
+            "registers",
+            theory=0,
+        ),
     ]
 
 

@@ -1,11 +1,13 @@
-"""Collective operations as messages that wait for others: all-reduce, all-gather, reduce-scatter, all-to-all, pipeline.
+"""Collective operations as messages that wait for others: all-reduce, all-gather, reduce-scatter,
+all-to-all, pipeline.
 
-Ranks are numbered from 0. `size` is the operation's buffer in bytes, as MPI and NCCL count it: of an all-gather what
-each rank has at the end, of a reduce-scatter and an all-to-all what each has before. A rank sends a step's message when
-its message of the step before has arrived and it has received that step's: a blocking send and receive.
+Ranks are numbered from 0. `size` is the operation's buffer in bytes, as MPI and NCCL count it: of
+an all-gather what each rank has at the end, of a reduce-scatter and an all-to-all what each has
+before. A rank sends a step's message when its message of the step before has arrived and it has
+received that step's: a blocking send and receive.
 
-Ring and halving-doubling: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in
-MPICH", 2005.
+Ring and halving-doubling: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective
+Communication Operations in MPICH", 2005.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ MOST_MESSAGES = 2**22
 
 
 class Message(NamedTuple):
-    """From rank to rank. `after`: numbers of messages, places in their list, that arrive before it starts."""
+    """From rank to rank. `after`: numbers of messages, places in their list, that arrive before it
+    starts."""
 
     src: int
     dst: int
@@ -34,10 +37,13 @@ class _Schedule:
     messages: list[Message] = field(default_factory=list)
 
     def send(self, src: int, dst: int, size: int, after: Iterable[int | None] = ()) -> int:
-        """Adds a message after those that aren't None; returns its number. Raises ValueError for too many."""
+        """Adds a message after those that aren't None; returns its number. Raises ValueError for
+        too many."""
         if len(self.messages) == MOST_MESSAGES:
             raise ValueError(f"more than {MOST_MESSAGES:,} messages: give fewer ranks or chunks")
-        self.messages.append(Message(src, dst, size, tuple(sorted({one for one in after if one is not None}))))
+        self.messages.append(
+            Message(src, dst, size, tuple(sorted({one for one in after if one is not None})))
+        )
         return len(self.messages) - 1
 
 
@@ -64,8 +70,9 @@ def _ring(ranks: int, size: int, steps: int) -> list[Message]:
 
 
 def _exchanges(ranks: int, size: int, halving: bool, doubling: bool) -> list[Message]:
-    """Exchanges with the rank whose number differs in one bit: halves of what a rank still has, from the highest bit
-    down (reduce-scatter); then the same parts back, from the lowest bit up (all-gather)."""
+    """Exchanges with the rank whose number differs in one bit: halves of what a rank still has,
+    from the highest bit down (reduce-scatter); then the same parts back, from the lowest bit up
+    (all-gather)."""
     bits = ranks.bit_length() - 1
     schedule = _Schedule()
     last: list[int | None] = [None] * ranks
@@ -75,20 +82,26 @@ def _exchanges(ranks: int, size: int, halving: bool, doubling: bool) -> list[Mes
             low, high = spans[rank][-1]
             middle = low + (high - low + 1) // 2
             spans[rank].append((middle, high) if rank >> bit & 1 else (low, middle))
-    steps = [(bit, True) for bit in reversed(range(bits))] * halving + [(bit, False) for bit in range(bits)] * doubling
+    steps = [(bit, True) for bit in reversed(range(bits))] * halving + [
+        (bit, False) for bit in range(bits)
+    ] * doubling
     before = 0  # the bit of the step before
     for bit, halves in steps:
         sent = []
         for rank in range(ranks):
             peer = rank ^ 1 << bit
-            low, high = spans[peer if halves else rank][bits - bit]  # the peer's half, or all that the rank has
-            sent.append(schedule.send(rank, peer, high - low, (last[rank], last[rank ^ 1 << before])))
+            # the peer's half, or all that the rank has
+            low, high = spans[peer if halves else rank][bits - bit]
+            sent.append(
+                schedule.send(rank, peer, high - low, (last[rank], last[rank ^ 1 << before]))
+            )
         last, before = [*sent], bit
     return schedule.messages
 
 
 def _tree(ranks: int, size: int, chunks: int) -> list[Message]:
-    """Up a binary tree in which rank r's parent is (r - 1) / 2, summed on the way, and down again; chunk by chunk."""
+    """Up a binary tree in which rank r's parent is (r - 1) / 2, summed on the way, and down again;
+    chunk by chunk."""
     schedule = _Schedule()
     up: list[int | None] = [None] * ranks
     down: list[int | None] = [None] * ranks
@@ -133,15 +146,17 @@ def _pairwise(ranks: int, size: int) -> list[Message]:
 
 
 def _pipeline(ranks: int, size: int, chunks: int, back: bool) -> list[Message]:
-    """Returns the messages of each chunk from stage to stage; then, with `back`, each from the last stage to the
-    first, as GPipe trains."""
+    """Returns the messages of each chunk from stage to stage; then, with `back`, each from the last
+    stage to the first, as GPipe trains."""
     schedule = _Schedule()
     before: list[int | None] = [None] * ranks
     first_back: int | None = None
     for chunk in range(chunks):
         arrived: int | None = None
         for rank in range(ranks - 1):
-            before[rank] = arrived = schedule.send(rank, rank + 1, _part(size, chunks, chunk), (arrived, before[rank]))
+            before[rank] = arrived = schedule.send(
+                rank, rank + 1, _part(size, chunks, chunk), (arrived, before[rank])
+            )
         first_back = arrived
     if back:
         before = [None] * ranks
@@ -186,11 +201,16 @@ _POWERS = ("halving-doubling", "doubling", "halving")
 
 def names() -> list[str]:
     """Returns all names, as `OPERATION:ALGORITHM`."""
-    return [f"{operation}:{algorithm}" for operation, algorithms in COLLECTIVES.items() for algorithm in algorithms]
+    return [
+        f"{operation}:{algorithm}"
+        for operation, algorithms in COLLECTIVES.items()
+        for algorithm in algorithms
+    ]
 
 
 def collective(name: str) -> str:
-    """Returns the full name of `OPERATION` or `OPERATION:ALGORITHM`, in any case; empty if it isn't one."""
+    """Returns the full name of `OPERATION` or `OPERATION:ALGORITHM`, in any case; empty if it isn't
+    one."""
     operation, _, algorithm = name.lower().partition(":")
     known = COLLECTIVES.get(operation, {})
     chosen = algorithm or next(iter(known), "")
@@ -198,8 +218,8 @@ def collective(name: str) -> str:
 
 
 def messages(name: str, ranks: int, size: int, chunks: int = 1) -> list[Message]:
-    """Returns the messages of a collective by its full name. Raises ValueError for ranks, sizes or chunks it can't
-    have."""
+    """Returns the messages of a collective by its full name. Raises ValueError for ranks, sizes or
+    chunks it can't have."""
     operation, _, algorithm = name.partition(":")
     if ranks < 2:
         raise ValueError(f"{name} needs at least 2 ranks, not {ranks}")
@@ -215,8 +235,8 @@ def messages(name: str, ranks: int, size: int, chunks: int = 1) -> list[Message]
 
 
 def repeated(once: Sequence[Message], times: int) -> list[Message]:
-    """Returns the messages `times` times: a rank begins again when all that it sends and receives has arrived. Raises
-    ValueError for too many."""
+    """Returns the messages `times` times: a rank begins again when all that it sends and receives
+    has arrived. Raises ValueError for too many."""
     if len(once) * times > MOST_MESSAGES:
         raise ValueError(f"{times:,} times {len(once):,} messages: more than {MOST_MESSAGES:,}")
     last = ends(once)
@@ -243,15 +263,20 @@ def ends(once: Sequence[Message]) -> dict[int, list[int]]:
                 if rank in once[other][:2]:
                     awaited.setdefault(rank, set()).add(other)
     return {
-        rank: [number for number in numbers if number not in awaited.get(rank, ())] for rank, numbers in own.items()
+        rank: [number for number in numbers if number not in awaited.get(rank, ())]
+        for rank, numbers in own.items()
     }
 
 
 def flows(
-    made: Sequence[Message], hosts: Sequence[str], group: str, wait_s: float = 0.0, first_id: int = 0
+    made: Sequence[Message],
+    hosts: Sequence[str],
+    group: str,
+    wait_s: float = 0.0,
+    first_id: int = 0,
 ) -> list[FlowSpec]:
-    """Returns a flow for each message, between the ranks' hosts. `wait_s`: from what a message waits for to its start,
-    for a sum or other work."""
+    """Returns a flow for each message, between the ranks' hosts. `wait_s`: from what a message
+    waits for to its start, for a sum or other work."""
     return [
         FlowSpec(
             first_id + number,

@@ -1,4 +1,5 @@
-"""What the seed of a run decides. Where it decides nothing, runs with several seeds are one run, and have no spread."""
+"""What the seed of a run decides. Where it decides nothing, runs with several seeds are one run,
+and have no spread."""
 
 from __future__ import annotations
 
@@ -15,23 +16,27 @@ NOTHING = "nothing"
 
 
 def draws(experiment: Experiment, run: Run, plan: Plan) -> str:
-    """Returns what is drawn by the seed, in virtual time: by the plan, by the scheme's ends, by the program in the
-    switches; NOTHING where nothing is. Raises LabError."""
+    """Returns what is drawn by the seed, in virtual time: by the plan, by the scheme's ends, by the
+    program in the switches; NOTHING where nothing is. Raises LabError."""
     variant = experiment.variant(run)
     scheme = variant.scheme or find_scheme(plan.scheme)
     found = [experiment.draws] if experiment.draws else []
     np = scheme.configure(plan.scheme_parameters).new_np()
     if np.period_s is not None and np.phase_spread > 0:
         found.append("when receivers' windows begin")
-    program = Program.compiled(variant.program) if variant.program else Program.find(scheme.program, native=True)
+    program = (
+        Program.compiled(variant.program)
+        if variant.program
+        else Program.find(scheme.program, native=True)
+    )
     if program.draws:
         found.append(f"what the program {program.name.removesuffix('_native')} draws in switches")
     return ", ".join(found) or NOTHING
 
 
 def spreads(outcomes: Sequence[Outcome], what: str = "") -> bool:
-    """Returns whether runs that differ by their seed are a sample, which has a spread: the seed decides something
-    (`what`), and it made each of them another run."""
+    """Returns whether runs that differ by their seed are a sample, which has a spread: the seed
+    decides something (`what`), and it made each of them another run."""
     return what != NOTHING and distinct(outcomes) == len(outcomes)
 
 

@@ -1,7 +1,9 @@
-"""What an experiment is: its runs by their keys, a plan for one of them, what is kept of it, and what that shows.
+"""What an experiment is: its runs by their keys, a plan for one of them, what is kept of it, and
+what that shows.
 
-Runs are declared lazily, in JSON's terms, so that any process makes one of them from its declaration alone. What is
-made of recordings and outcomes is made by pure functions: the same verdicts come from outcomes that were kept.
+Runs are declared lazily, in JSON's terms, so that any process makes one of them from its
+declaration alone. What is made of recordings and outcomes is made by pure functions: the same
+verdicts come from outcomes that were kept.
 """
 
 from __future__ import annotations
@@ -35,8 +37,9 @@ class Variant:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of an experiment. `keys` distinguish it from the others: scheme, seed, and what the experiment varies;
-    the plan is made of `scheme`, `seed` and `arguments`, and runs as the variant of this name."""
+    """One run of an experiment. `keys` distinguish it from the others: scheme, seed, and what the
+    experiment varies; the plan is made of `scheme`, `seed` and `arguments`, and runs as the variant
+    of this name."""
 
     keys: Mapping[str, Key]
     scheme: str
@@ -60,12 +63,12 @@ class Headline:
 
 @dataclass(frozen=True)
 class RunPage:
-    """What the report of a single run shows beside its checks. Texts are (figure that a text belongs to, `topology` or
-    `checks`; a short paragraph)."""
+    """What the report of a single run shows beside its checks. Texts are (figure that a text
+    belongs to, `topology` or `checks`; a short paragraph)."""
 
     charts: Sequence[Callable[[Plan, Recording], Chart | None]]
-    """The figures, each by itself, named as its chart is: the same ones, in the same order, for each scheme. None: this
-    run has nothing to show there."""
+    """The figures, each by itself, named as its chart is: the same ones, in the same order, for
+    each scheme. None: this run has nothing to show there."""
     headlines: Callable[[Plan, Recording, Steady], list[Headline]]
     """What one looks at first: the same ones for each scheme."""
     about: Callable[[Plan], list[tuple[str, str]]]
@@ -75,14 +78,17 @@ class RunPage:
     replay: bool = True
     """Whether the run is replayed in the drawing of the network: for few flows."""
     tables: Callable[[Mapping[str, Measured]], list[Table]] | None = None
-    """What becomes of many flows, of one run or of several by their names; None: a row a flow is shown instead."""
+    """What becomes of many flows, of one run or of several by their names; None: a row a flow is
+    shown instead."""
     together: Callable[[Mapping[str, Measured]], list[Chart]] | None = None
-    """Charts beside each other, of one run or of several by their names, each with lines of all of them."""
+    """Charts beside each other, of one run or of several by their names, each with lines of all of
+    them."""
 
 
 class Experiment:
-    """A scenario, a figure of a paper, or a study of ours. One with a `page` runs by `pcn run`, on either clock if its
-    plans have live limits, with a report of each run; the others by `pcn figure`, in virtual time."""
+    """A scenario, a figure of a paper, or a study of ours. One with a `page` runs by `pcn run`, on
+    either clock if its plans have live limits, with a report of each run; the others by `pcn
+    figure`, in virtual time."""
 
     name: str
     title: str
@@ -97,7 +103,8 @@ class Experiment:
     deadlocks: bool = False
     """Whether it counts runs that end in a deadlock; elsewhere there may be none."""
     draws: str = ""
-    """What its plans draw by the seed; empty: nothing. Scheme and program may draw, too (`define.draws`)."""
+    """What its plans draw by the seed; empty: nothing. Scheme and program may draw, too
+    (`define.draws`)."""
     texts: Mapping[str, str] = {}
     """Options of the whole command, beside parameters, that are texts: their values, by name."""
     variants: Mapping[str, Callable[[], Variant]] = {}
@@ -123,24 +130,27 @@ class Experiment:
         return {"k": "--dilation K stretches live time"}
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        """Yields the runs, of those of these schemes that the experiment is about. Equal for equal arguments."""
+        """Yields the runs, of those of these schemes that the experiment is about. Equal for equal
+        arguments."""
         for scheme in schemes:
             yield Run({"scheme": scheme, "seed": 1}, scheme)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        """Returns the plan for these parameters, or for a run's arguments. Raises ExperimentError when they don't go
-        together."""
+        """Returns the plan for these parameters, or for a run's arguments. Raises ExperimentError
+        when they don't go together."""
         raise NotImplementedError(f"{self.name} has no runs")
 
     def variant(self, run: Run) -> Variant:
         return self.variants[run.variant]() if run.variant else Variant()
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        """Returns the numbers and curves that are kept of a run. Numbers by name with its unit at the end."""
+        """Returns the numbers and curves that are kept of a run. Numbers by name with its unit at
+        the end."""
         return Outcome(run.keys, {})
 
     def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:
-        """Returns what a run's result has as Parquet beside its series: columns, by the table's name."""
+        """Returns what a run's result has as Parquet beside its series: columns, by the table's
+        name."""
         return {}
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
@@ -168,8 +178,8 @@ class Experiment:
 class Paper:
     """A paper that is reproduced. `number` is that of its claims in docs/claims.md.
 
-    `scenarios` have a page, so `pcn run` runs them; `figures` have none. Both are in the paper's order, by name: the
-    class of an experiment as "module:Class", in the paper's `package`."""
+    `scenarios` have a page, so `pcn run` runs them; `figures` have none. Both are in the paper's
+    order, by name: the class of an experiment as "module:Class", in the paper's `package`."""
 
     number: int
     title: str

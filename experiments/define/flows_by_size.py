@@ -1,5 +1,5 @@
-"""Flows by size as tables and charts: of one run, of several side by side, of groups of several seeds. Groups of flows
-are apart, and each table and chart has the seeds and flows that it is of."""
+"""Flows by size as tables and charts: of one run, of several side by side, of groups of several
+seeds. Groups of flows are apart, and each table and chart has the seeds and flows that it is of."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pcn.experiments.define.size_bins import SHOWN, size_text
 from pcn.experiments.define.tables import Measured, Table
 
 FLOWS, COLLECTIVE, INCAST, CLASSES = "flows", "collective", "incast", "classes"
-"""Groups: those that are drawn or of a file, messages of a collective operation, flows of in-casts; the first ones once
-more, with classes of sizes as bins."""
+"""Groups: those that are drawn or of a file, messages of a collective operation, flows of in-casts;
+the first ones once more, with classes of sizes as bins."""
 _NAMES = {FLOWS: "", COLLECTIVE: "collective operation", INCAST: "in-casts", CLASSES: "classes"}
 _ACROSS = 60
 """Letters below a chart."""
@@ -31,15 +31,17 @@ ByRun = Mapping[str, Pooled]
 
 
 def pooled(runs: Mapping[str, Sequence[RunSamples]]) -> dict[str, ByRun]:
-    """Returns the flows by group and name, of the seeds that have such a group; but none of seeds with other bins each,
-    as they can't be taken together."""
+    """Returns the flows by group and name, of the seeds that have such a group; but none of seeds
+    with other bins each, as they can't be taken together."""
     found: dict[str, dict[str, Pooled]] = {}
     for name, seeds in runs.items():
         for group in dict.fromkeys(group for run in seeds for group in run.groups):
             own = [run.groups[group] for run in seeds if group in run.groups]
             if len({one.limits for one in own}) == 1:
                 found.setdefault(group, {})[name] = Pooled(own)
-    return {group: found[group] for group in sorted(found, key=lambda name: (*_NAMES, name).index(name))}
+    return {
+        group: found[group] for group in sorted(found, key=lambda name: (*_NAMES, name).index(name))
+    }
 
 
 def of_measured(runs: Mapping[str, Measured]) -> dict[str, ByRun]:
@@ -55,33 +57,59 @@ def tables(groups: Mapping[str, ByRun]) -> list[Table]:
 
 
 def charts(groups: Mapping[str, ByRun], shown: Sequence[str] = SHOWN) -> list[Chart]:
-    """Returns the slowdown by size of each group: of one run a line a percentile, of several runs, or of a single
-    percentile, a chart a percentile with a line a run, as far as they have the same bins."""
-    return [chart for group, runs in groups.items() if _has_bins(group, runs) for chart in _charts(group, runs, shown)]
+    """Returns the slowdown by size of each group: of one run a line a percentile, of several runs,
+    or of a single percentile, a chart a percentile with a line a run, as far as they have the same
+    bins."""
+    return [
+        chart
+        for group, runs in groups.items()
+        if _has_bins(group, runs)
+        for chart in _charts(group, runs, shown)
+    ]
 
 
-def figure_charts(title: str, runs: Mapping[str, Sequence[RunSamples]], statistic: str) -> list[Chart]:
-    """Returns a percentile of the slowdown by size for a figure, a chart a group, two a row; one without lines where
-    no bin has enough flows. `runs`: of each scheme the seeds."""
+def figure_charts(
+    title: str, runs: Mapping[str, Sequence[RunSamples]], statistic: str
+) -> list[Chart]:
+    """Returns a percentile of the slowdown by size for a figure, a chart a group, two a row; one
+    without lines where no bin has enough flows. `runs`: of each scheme the seeds."""
     groups = {group: of for group, of in pooled(runs).items() if group != CLASSES}
     made = [replace(chart, log_y=True, bottom=1.0) for chart in charts(groups, [statistic])]
-    none = Chart(f"Slowdown, {statistic[1:]}%", "Flows up to", "Slowdown", [], empty="too few flows")
-    return [replace(chart, title=f"{title}: {chart.title.lower()}", columns=2) for chart in made or [none]]
+    none = Chart(
+        f"Slowdown, {statistic[1:]}%", "Flows up to", "Slowdown", [], empty="too few flows"
+    )
+    return [
+        replace(chart, title=f"{title}: {chart.title.lower()}", columns=2)
+        for chart in made or [none]
+    ]
 
 
 def completion(groups: Mapping[str, ByRun], looks: Mapping[str, str]) -> list[Chart]:
-    """Returns the distribution of completion times of each group, a line a run. `looks`: schemes by name."""
+    """Returns the distribution of completion times of each group, a line a run. `looks`: schemes by
+    name."""
     made = []
     for group, runs in groups.items():
-        lines = [curve(label(name), *own.distribution("ms"), looks.get(name, name)) for name, own in runs.items()]
+        lines = [
+            curve(label(name), *own.distribution("ms"), looks.get(name, name))
+            for name, own in runs.items()
+        ]
         x_label = f"Completion time (ms)\n{wrapped(caption(runs))}"
-        made.append(Chart(_titled("Completion times", group), x_label, "Flows (%)", lines, log_x=True, columns=1))
+        made.append(
+            Chart(
+                _titled("Completion times", group),
+                x_label,
+                "Flows (%)",
+                lines,
+                log_x=True,
+                columns=1,
+            )
+        )
     return [chart for chart in made if any(line.x.size for line in chart.lines)]
 
 
 def rows(groups: Mapping[str, ByRun]) -> Iterator[tuple[str, str, int, Estimate | None]]:
-    """Yields each statistic of each bin: its name, as `p95_slowdown flows up to 1000 B`, the run's name, the number of
-    flows, and the value if there is one."""
+    """Yields each statistic of each bin: its name, as `p95_slowdown flows up to 1000 B`, the run's
+    name, the number of flows, and the value if there is one."""
     for group, runs in groups.items():
         for name, own in runs.items():
             for unit in UNITS:
@@ -121,7 +149,10 @@ def _whole(groups: Mapping[str, ByRun], unit: str) -> Table:
         for group, runs in groups.items()
         for name, own in runs.items()
     ]
-    notes = [f"{_NAMES.get(group, group) or 'flows'}: {_notes(runs)[0]}" for group, runs in groups.items()]
+    notes = [
+        f"{_NAMES.get(group, group) or 'flows'}: {_notes(runs)[0]}"
+        for group, runs in groups.items()
+    ]
     return Table(
         f"{UNITS[unit]}, all flows",
         ["", "flows", *STATISTICS],
@@ -146,7 +177,9 @@ def _by_size(group: str, runs: ByRun) -> Iterator[Table]:
         for same in _alike(runs):
             names = list(same)
             for place in range(0, len(names), _BESIDE):
-                yield _beside(group, {name: same[name] for name in names[place : place + _BESIDE]}, SHOWN)
+                yield _beside(
+                    group, {name: same[name] for name in names[place : place + _BESIDE]}, SHOWN
+                )
 
 
 def _alike(runs: ByRun) -> list[ByRun]:
@@ -178,18 +211,32 @@ def _of_one(group: str, runs: ByRun, unit: str) -> Table:
 def _beside(group: str, runs: ByRun, shown: Sequence[str]) -> Table:
     """Returns the slowdown side by side."""
     first = next(iter(runs.values()))
-    places = [place for place in range(len(first.limits)) if any(run.flows(place) for run in runs.values())]
+    places = [
+        place
+        for place in range(len(first.limits))
+        if any(run.flows(place) for run in runs.values())
+    ]
     same = all(run.flows(place) == first.flows(place) for run in runs.values() for place in places)
-    counted = {"flows": first} if same else {f"flows {label(name)}": own for name, own in runs.items()}
+    counted = (
+        {"flows": first} if same else {f"flows {label(name)}": own for name, own in runs.items()}
+    )
     of_one = f" {shown[0]}" if len(shown) == 1 else ""
     return Table(
         _titled(f"slowdown{of_one}, by size", group),
-        ["up to", *counted, *(label(name) if of_one else f"{label(name)} {one}" for name in runs for one in shown)],
+        [
+            "up to",
+            *counted,
+            *(label(name) if of_one else f"{label(name)} {one}" for name in runs for one in shown),
+        ],
         [
             [
                 size_text(first.limits[place]),
                 *(f"{own.flows(place):,}" for own in counted.values()),
-                *(cell(run.estimate("slowdown", one, place)) for run in runs.values() for one in shown),
+                *(
+                    cell(run.estimate("slowdown", one, place))
+                    for run in runs.values()
+                    for one in shown
+                ),
             ]
             for place in places
         ],
@@ -198,7 +245,8 @@ def _beside(group: str, runs: ByRun, shown: Sequence[str]) -> Table:
 
 
 def cell(estimate: Estimate | None) -> str:
-    """Returns a statistic for people, with its interval, whose ends have as many digits: else it could lie outside."""
+    """Returns a statistic for people, with its interval, whose ends have as many digits: else it
+    could lie outside."""
     if estimate is None:
         return "–"
     interval = estimate.interval
@@ -220,7 +268,10 @@ def _charts(group: str, runs: ByRun, shown: Sequence[str]) -> Iterator[Chart]:
         titled = [
             (
                 _titled(f"Slowdown, {name[1:]}%", group),
-                [replace(_line(own, name), label=label(run), scheme=run) for run, own in same.items()],
+                [
+                    replace(_line(own, name), label=label(run), scheme=run)
+                    for run, own in same.items()
+                ],
             )
             for name in shown
         ]
@@ -231,7 +282,9 @@ def _line(own: Pooled, statistic: str) -> Line:
     """Returns a statistic by size, over the largest sizes of the bins."""
     each = [(place, own.estimate("slowdown", statistic, place)) for place in range(len(own.limits))]
     known = [(place, estimate) for place, estimate in each if estimate]
-    line = curve("", [own.limits[place] for place, _ in known], [one.value for _, one in known], points=True)
+    line = curve(
+        "", [own.limits[place] for place, _ in known], [one.value for _, one in known], points=True
+    )
     line = replace(line, counts=[own.flows(place) for place, _ in known])
     if own.seeds < 2:
         return line

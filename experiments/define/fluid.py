@@ -1,7 +1,9 @@
-"""The paper's fluid model (appendix A, equations 3 to 7): N flows on one bottleneck, all notified at once, every T.
+"""The paper's fluid model (appendix A, equations 3 to 7): N flows on one bottleneck, all notified
+at once, every T.
 
-Rates in bit/s, times in s, queues in bytes. Loop k lasts from k T to (k + 1) T; rates and weights hold over it. What
-the appendix derives from the model stands in `pcn.experiments.define.theory`; the tests hold each against the other.
+Rates in bit/s, times in s, queues in bytes. Loop k lasts from k T to (k + 1) T; rates and weights
+hold over it. What the appendix derives from the model stands in `pcn.experiments.define.theory`;
+the tests hold each against the other.
 """
 
 from __future__ import annotations
@@ -55,8 +57,8 @@ class Fluid:
 
 @dataclass(frozen=True)
 class Loops:
-    """What the model did. `rates`, `received`: [loop, flow]; `w`, `congested`: [loop]; `queue`: at the start of each
-    loop, and at the end of the last."""
+    """What the model did. `rates`, `received`: [loop, flow]; `w`, `congested`: [loop]; `queue`: at
+    the start of each loop, and at the end of the last."""
 
     period_s: float
     rates: Array

@@ -1,7 +1,8 @@
 """How sure a value over several seeds is: 95% intervals, and differences of two groups of runs.
 
-A run is the unit: flows of one run meet each other, so they are no sample of independent ones. The bootstrap draws
-seeds, each with all of its flows (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, 8.5).
+A run is the unit: flows of one run meet each other, so they are no sample of independent ones. The
+bootstrap draws seeds, each with all of its flows (Efron and Tibshirani, An Introduction to the
+Bootstrap, 1993, 8.5).
 """
 
 from __future__ import annotations
@@ -21,17 +22,19 @@ DRAWS, FEWEST = 2000, 5
 """Of the bootstrap; the seeds that it needs."""
 _SEED = 1
 _T = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120,
+    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045,
+    2.042,
 )  # fmt: skip
-"""Student's t: 97.5% quantiles for 1 to 30 degrees of freedom, rounded; the last one for more, which is on the safe
-side."""
+"""Student's t: 97.5% quantiles for 1 to 30 degrees of freedom, rounded; the last one for more,
+which is on the safe side."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """From the 2.5% to the 97.5% quantile of the bootstrap over seeds; of fewer than FEWEST seeds (`bootstrap` is
-    false) from the least to the largest of theirs."""
+    """From the 2.5% to the 97.5% quantile of the bootstrap over seeds; of fewer than FEWEST seeds
+    (`bootstrap` is false) from the least to the largest of theirs."""
 
     low: float
     high: float
@@ -40,8 +43,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference:
-    """Of the mean over seeds of one group of runs from that of another, with its 95% interval by a t-test. `paired`:
-    by the differences seed by seed; else Welch's."""
+    """Of the mean over seeds of one group of runs from that of another, with its 95% interval by a
+    t-test. `paired`: by the differences seed by seed; else Welch's."""
 
     value: float
     low: float
@@ -78,8 +81,9 @@ def of_mean(values: Sequence[float]) -> Interval | None:
 
 
 def difference(first: Sequence[float], second: Sequence[float], paired: bool) -> Difference | None:
-    """Returns by how much the second values' mean is larger. `paired`: values of one place belong together. None where
-    a group has one value. Values without any spread differ beyond it, where they differ."""
+    """Returns by how much the second values' mean is larger. `paired`: values of one place belong
+    together. None where a group has one value. Values without any spread differ beyond it, where
+    they differ."""
     if len(first) < 2 or len(second) < 2:
         return None
     value = statistics.fmean(second) - statistics.fmean(first)
@@ -89,7 +93,9 @@ def difference(first: Sequence[float], second: Sequence[float], paired: bool) ->
     else:
         parts = [statistics.variance(own) / len(own) for own in (first, second)]
         variance = sum(parts)
-        below = sum(part**2 / (len(own) - 1) for part, own in zip(parts, (first, second), strict=True))
+        below = sum(
+            part**2 / (len(own) - 1) for part, own in zip(parts, (first, second), strict=True)
+        )
         freedom = variance**2 / below if below else 1.0
     half = _T[min(int(freedom), len(_T)) - 1] * math.sqrt(variance)
     return Difference(value, value - half, value + half, paired)

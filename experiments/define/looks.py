@@ -1,4 +1,5 @@
-"""How the schemes that papers compare are called in texts and drawn in pictures. Any other has its own name."""
+"""How the schemes that papers compare are called in texts and drawn in pictures. Any other has its
+own name."""
 
 from __future__ import annotations
 
@@ -41,8 +42,8 @@ _LABELS = {
 
 
 class Look(NamedTuple):
-    """How a line is drawn: the palette's name of its colour, the mark at its points, the stroke. Marks and strokes
-    alone distinguish all schemes in greyscale."""
+    """How a line is drawn: the palette's name of its colour, the mark at its points, the stroke.
+    Marks and strokes alone distinguish all schemes in greyscale."""
 
     colour: str
     mark: str
@@ -81,17 +82,23 @@ LOOKS = {
     "qcn-os-sojourn": Look("flow3", "<", "dashdot"),
 }
 MARKS = ("o", "s", "D", "^", "v", "<", ">", "P", "X", "*", "p", "h", "d")
-GROUPS = {name: f"flow{number}" for number, name in enumerate(("S", "M", "L", "XL", "collective", "incast"))}
-"""Colours of the groups that traffic has, whichever of them a run has, and in which order its flows start."""
+GROUPS = {
+    name: f"flow{number}"
+    for number, name in enumerate(("S", "M", "L", "XL", "collective", "incast"))
+}
+"""Colours of the groups that traffic has, whichever of them a run has, and in which order its flows
+start."""
 
 
 def flow_colours(entities: Iterable[str]) -> dict[str, str]:
-    """Returns the colour of each flow, or group of flows, by its name in series: traffic's groups by GROUPS, first, all
-    else in order."""
+    """Returns the colour of each flow, or group of flows, by its name in series: traffic's groups
+    by GROUPS, first, all else in order."""
     found = dict.fromkeys(entities)
     groups = {name: colour for name, colour in GROUPS.items() if name in found}
     rest = [name for name in found if name not in groups]
-    free = (f"flow{number}" for number in itertools.count() if f"flow{number}" not in groups.values())
+    free = (
+        f"flow{number}" for number in itertools.count() if f"flow{number}" not in groups.values()
+    )
     return groups | dict(zip(rest, free, strict=False))
 
 

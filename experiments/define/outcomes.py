@@ -20,8 +20,9 @@ Curve = tuple[list[float], list[float]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is kept of a run: numbers (None: the run has none) and curves to draw, both by name, claims that one run
-    settles, and its flows by size, as `pcn.experiments.define.samples` writes them."""
+    """What is kept of a run: numbers (None: the run has none) and curves to draw, both by name,
+    claims that one run settles, and its flows by size, as `pcn.experiments.define.samples` writes
+    them."""
 
     keys: Mapping[str, Key]
     numbers: Mapping[str, float | None]
@@ -32,11 +33,15 @@ class Outcome:
 
     @classmethod
     def from_json(cls, one: Mapping[str, Any]) -> Outcome:
-        """Reads what `dataclasses.asdict` made, from a file. Raises ValueError where it is something else."""
+        """Reads what `dataclasses.asdict` made, from a file. Raises ValueError where it is
+        something else."""
         try:
             curves = {name: _curve(*curve) for name, curve in one["curves"].items()}
             checks = tuple(Check(**check) for check in one["checks"])
-            numbers = {name: None if value is None else _number(value) for name, value in one["numbers"].items()}
+            numbers = {
+                name: None if value is None else _number(value)
+                for name, value in one["numbers"].items()
+            }
             if not all(isinstance(key, str | int | float) for key in one["keys"].values()):
                 raise ValueError("keys are texts or numbers")
             samples = one.get("samples", {})
@@ -59,7 +64,8 @@ def _curve(x: Sequence[Any], y: Sequence[Any]) -> Curve:
 
 
 class Outcomes:
-    """An experiment's outcomes, found by their keys. Runs that differ by their seed alone are taken together."""
+    """An experiment's outcomes, found by their keys. Runs that differ by their seed alone are taken
+    together."""
 
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
         self._outcomes = tuple(outcomes)
@@ -73,15 +79,17 @@ class Outcomes:
 
     def values(self, name: str) -> list[Key]:
         """Returns the different values of a key, in the order in which they came."""
-        return list(dict.fromkeys(outcome.keys[name] for outcome in self._outcomes if name in outcome.keys))
+        return list(
+            dict.fromkeys(outcome.keys[name] for outcome in self._outcomes if name in outcome.keys)
+        )
 
     def among(self, schemes: Sequence[str]) -> list[str]:
         """Returns those of these schemes that were run."""
         return [scheme for scheme in schemes if scheme in self.values("scheme")]
 
     def mean(self, number: str, **keys: Key) -> float | None:
-        """Returns the mean of a number over the seeds. None if there is no such run, or one of them has no such
-        number."""
+        """Returns the mean of a number over the seeds. None if there is no such run, or one of them
+        has no such number."""
         found = [one.numbers.get(number) for one in self.where(**keys)]
         known = [value for value in found if value is not None]
         return statistics.fmean(known) if known and len(known) == len(found) else None
@@ -91,7 +99,8 @@ class Outcomes:
         return statistics.median(known) if (known := self.each(number, **keys)) else None
 
     def extreme(self, number: str, largest: bool, **keys: Key) -> float | None:
-        """Returns the largest or smallest of a number over all runs with these keys. None as `mean` has it."""
+        """Returns the largest or smallest of a number over all runs with these keys. None as `mean`
+        has it."""
         found = [one.numbers.get(number) for one in self.where(**keys)]
         known = [value for value in found if value is not None]
         if not known or len(known) < len(found):
@@ -109,9 +118,11 @@ class Outcomes:
         return [RunSamples.from_json(one.samples) for one in self.where(**keys)]
 
     def line(self, label: str, x: str, number: str, look: str = "", **keys: Key) -> Line:
-        """Returns the means of a number over the values of key `x`, where there are any, each with what it is the mean
-        of. It looks as a scheme does: `look`, or that of the keys."""
-        points = [(float(value), self.each(number, **{x: value}, **keys)) for value in self.values(x)]
+        """Returns the means of a number over the values of key `x`, where there are any, each with
+        what it is the mean of. It looks as a scheme does: `look`, or that of the keys."""
+        points = [
+            (float(value), self.each(number, **{x: value}, **keys)) for value in self.values(x)
+        ]
         known = [(value, seeds) for value, seeds in points if seeds]
         return curve(
             label,
@@ -135,7 +146,8 @@ def ratio(above: float | None, below: float | None) -> float | None:
 
 
 def said(value: float | None, unit: str = "", digits: int = 3) -> str:
-    """Formats a number with `digits` significant digits, large ones without an exponent; a dash for None."""
+    """Formats a number with `digits` significant digits, large ones without an exponent; a dash for
+    None."""
     if value is None:
         return "–"
     text = f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"

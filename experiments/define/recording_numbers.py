@@ -24,14 +24,19 @@ POINTS = 400
 
 
 def thin(times: Array, values: Array, start_s: float, end_s: float, unit: float) -> Curve:
-    """Returns a step series as a curve of POINTS points over [start_s, end_s]: x in ms, y times `unit`."""
+    """Returns a step series as a curve of POINTS points over [start_s, end_s]: x in ms, y times
+    `unit`."""
     grid = np.linspace(start_s, end_s, POINTS)
     if times.size == 0:
         return [], []
-    return (grid * 1e3).round(6).tolist(), (series_math.step_at(times, values, grid) * unit).tolist()
+    return (grid * 1e3).round(6).tolist(), (
+        series_math.step_at(times, values, grid) * unit
+    ).tolist()
 
 
-def binned(times: Array, totals: Array, start_s: float, end_s: float, unit: float, bins: int = POINTS) -> Curve:
+def binned(
+    times: Array, totals: Array, start_s: float, end_s: float, unit: float, bins: int = POINTS
+) -> Curve:
     """Returns the mean rate of a counter series in bins: x in ms, y a second times `unit`."""
     edges = np.linspace(start_s, end_s, bins + 1)
     rates = np.diff(series_math.counter_at(times, totals, edges)) / np.diff(edges)
@@ -40,12 +45,16 @@ def binned(times: Array, totals: Array, start_s: float, end_s: float, unit: floa
 
 def throughput_bps(recording: Recording, port: str, start_s: float, end_s: float) -> float:
     """Returns the frames of the lossless class that a port transmitted, over an interval."""
-    return 8 * series_math.counter_rate(*recording.series.get(port, "transmitted_bytes"), start_s, end_s)
+    return 8 * series_math.counter_rate(
+        *recording.series.get(port, "transmitted_bytes"), start_s, end_s
+    )
 
 
 def goodput_bps(recording: Recording, entity: str, start_s: float, end_s: float) -> float:
     """Returns the payload that arrived of a flow or a group, over an interval."""
-    return 8 * series_math.counter_rate(*recording.series.get(entity, "received_bytes"), start_s, end_s)
+    return 8 * series_math.counter_rate(
+        *recording.series.get(entity, "received_bytes"), start_s, end_s
+    )
 
 
 def pauses(recording: Recording, links: Iterable[str], start_s: float, end_s: float) -> float:
@@ -56,15 +65,17 @@ def pauses(recording: Recording, links: Iterable[str], start_s: float, end_s: fl
 
 
 def completion_times_s(flows: Iterable[FlowRecord]) -> Array:
-    """Returns the completion times of these flows; empty where one hasn't arrived: the others are the faster ones."""
+    """Returns the completion times of these flows; empty where one hasn't arrived: the others are
+    the faster ones."""
     times = [flow.fct_s for flow in flows]
     return np.array([] if None in times else times, dtype=float)
 
 
 @dataclass(frozen=True)
 class EmptyPath:
-    """Links from host to host, and how long bytes take there where there is nothing else: a frame is sent on when it
-    has come whole. Of several shortest paths one; `rates_bps` and `delays_s` are of its links, in order."""
+    """Links from host to host, and how long bytes take there where there is nothing else: a frame
+    is sent on when it has come whole. Of several shortest paths one; `rates_bps` and `delays_s` are
+    of its links, in order."""
 
     rates_bps: tuple[float, ...]
     delays_s: tuple[float, ...]
@@ -95,8 +106,11 @@ class EmptyPath:
         return reached_s
 
     @staticmethod
-    def _frames(sizes_bytes: NDArray[np.int64], payload_bytes: int) -> tuple[NDArray[np.int64], int, NDArray[np.int64]]:
-        """Returns how many frames there are before the last one, the bits of each of these, and those of the last."""
+    def _frames(
+        sizes_bytes: NDArray[np.int64], payload_bytes: int
+    ) -> tuple[NDArray[np.int64], int, NDArray[np.int64]]:
+        """Returns how many frames there are before the last one, the bits of each of these, and
+        those of the last."""
         whole, rest = np.divmod(sizes_bytes, payload_bytes)
         full = whole - (rest == 0)
         last = np.where(rest == 0, payload_bytes, rest) + -rest % 4  # InfiniBand's padding
@@ -105,9 +119,9 @@ class EmptyPath:
 
 @dataclass(frozen=True)
 class SprayedPath(EmptyPath):
-    """All shortest paths from host to host together, for a flow whose packets take any of them: by stages, the links
-    at the same distance from the sender. `rates_bps` and `delays_s` are those of the fastest and shortest link of each
-    stage, `sums_bps` the rates of its links together."""
+    """All shortest paths from host to host together, for a flow whose packets take any of them: by
+    stages, the links at the same distance from the sender. `rates_bps` and `delays_s` are those of
+    the fastest and shortest link of each stage, `sums_bps` the rates of its links together."""
 
     sums_bps: tuple[float, ...] = ()
 
@@ -115,7 +129,9 @@ class SprayedPath(EmptyPath):
     def of(cls, topology: Topology, src: str, dst: str) -> SprayedPath:
         nodes, stages = {src}, list[list[tuple[float, float]]]()
         while nodes != {dst}:
-            ends = [(node, port) for node in sorted(nodes) for port in topology.next_hops(node, dst)]
+            ends = [
+                (node, port) for node in sorted(nodes) for port in topology.next_hops(node, dst)
+            ]
             if not stages:
                 ends = ends[:1]  # a flow leaves its sender by one port
             if not ends:
@@ -127,24 +143,33 @@ class SprayedPath(EmptyPath):
         return cls(tuple(map(max, rates)), delays_s, tuple(map(sum, rates)))
 
     def fcts_s(self, sizes_bytes: NDArray[np.int64], payload_bytes: int) -> Array:
-        """Returns the least time that flows of these sizes can take: no frame waits for one on another path, and no
-        stage carries more than its links do together."""
+        """Returns the least time that flows of these sizes can take: no frame waits for one on
+        another path, and no stage carries more than its links do together."""
         full, frame_bits, last_bits = self._frames(sizes_bytes, payload_bytes)
         delays_s, nic_bps = sum(self.delays_s), self.rates_bps[0]
         rest_s = sum(1 / rate_bps for rate_bps in self.rates_bps[1:])
         last_s = (full * frame_bits + last_bits) / nic_bps + last_bits * rest_s + delays_s
-        full_s = np.where(full == 0, 0.0, full * frame_bits / nic_bps + frame_bits * rest_s + delays_s)
+        full_s = np.where(
+            full == 0, 0.0, full * frame_bits / nic_bps + frame_bits * rest_s + delays_s
+        )
         least_s = np.maximum(last_s, full_s)
         small_bits = np.minimum(last_bits, np.where(full == 0, last_bits, frame_bits))
         first_s, latest_s = np.zeros(sizes_bytes.size), full * frame_bits / nic_bps
         for stage, (rate_bps, delay_s, sum_bps) in enumerate(
             zip(self.rates_bps, self.delays_s, self.sums_bps, strict=True)
         ):
-            # The first frame that comes to a stage is the first, or the last where that is short and has overtaken it.
-            comes_s = np.where(full == 0, latest_s, np.minimum(first_s, latest_s)) if stage else first_s
+            # The first frame that comes to a stage is the first, or the last where that is short
+            # and has overtaken it.
+            comes_s = (
+                np.where(full == 0, latest_s, np.minimum(first_s, latest_s)) if stage else first_s
+            )
             behind = range(stage + 1, len(self.rates_bps))
-            then_s = delay_s + sum(small_bits / self.rates_bps[one] + self.delays_s[one] for one in behind)
-            least_s = np.maximum(least_s, comes_s + (full * frame_bits + last_bits) / sum_bps + then_s)
+            then_s = delay_s + sum(
+                small_bits / self.rates_bps[one] + self.delays_s[one] for one in behind
+            )
+            least_s = np.maximum(
+                least_s, comes_s + (full * frame_bits + last_bits) / sum_bps + then_s
+            )
             first_s = first_s + frame_bits / rate_bps + delay_s
             latest_s = latest_s + last_bits / rate_bps + delay_s
         return np.asarray(least_s, dtype=float)
@@ -157,14 +182,15 @@ def sprays(plan: Plan) -> bool:
 
 
 class EmptyPaths:
-    """The paths of a topology in the empty network: equal ones are one object. `spread`: of flows whose packets take
-    all of them."""
+    """The paths of a topology in the empty network: equal ones are one object. `spread`: of flows
+    whose packets take all of them."""
 
     def __init__(self, topology: Topology, spread: bool = False) -> None:
         self._topology, self._spread = topology, spread
         self._trail = topology.trails.between
         self._found: dict[int, tuple[Trail, EmptyPath]] = {}
-        """By the id of the trail, which is kept so that no other object gets it: comparing trails takes longer."""
+        """By the id of the trail, which is kept so that no other object gets it: comparing trails
+        takes longer."""
         self._sprayed: dict[tuple[str, str], EmptyPath] = {}
         self._equal: dict[EmptyPath, EmptyPath] = {}
 
@@ -188,20 +214,25 @@ class EmptyPaths:
         return found[1]
 
 
-def empty_fct_s(topology: Topology, src: str, dst: str, size_bytes: int, payload_bytes: int) -> float:
-    """Returns the time of a number of bytes from host to host in the empty network, by `EmptyPath`."""
+def empty_fct_s(
+    topology: Topology, src: str, dst: str, size_bytes: int, payload_bytes: int
+) -> float:
+    """Returns the time of a number of bytes from host to host in the empty network, by
+    `EmptyPath`."""
     return EmptyPath.of(topology, src, dst).fct_s(size_bytes, payload_bytes)
 
 
 def slowest(plan: Plan, flows: Iterable[FlowRecord], count: int) -> tuple[int, ...]:
-    """Returns the numbers of the `count` flows with the largest slowdown, the largest first; flows that haven't arrived
-    by the run's end come before all others."""
+    """Returns the numbers of the `count` flows with the largest slowdown, the largest first; flows
+    that haven't arrived by the run's end come before all others."""
     paths = EmptyPaths.of(plan)
     found = []
     for spec, flow in zip(plan.topology.flows, flows, strict=True):
         path = paths.between(spec.src, spec.dst)
         empty_s = path.fct_s(spec.size_bytes or 1, plan.payload_bytes)
-        found.append((-math.inf if flow.fct_s is None else -flow.fct_s / empty_s, flow.start_s, flow.id))
+        found.append(
+            (-math.inf if flow.fct_s is None else -flow.fct_s / empty_s, flow.start_s, flow.id)
+        )
     return tuple(number for _, _, number in sorted(found)[:count])
 
 
@@ -214,5 +245,11 @@ def mean(values: Array) -> float | None:
 
 
 def lost(recording: Recording) -> float:
-    """Returns the packets sent and neither received nor repeated. Lossless Ethernet: 0 in every run."""
-    return float(sum(flow.sent_packets - flow.repeated_packets - flow.received_packets for flow in recording.flows))
+    """Returns the packets sent and neither received nor repeated. Lossless Ethernet: 0 in every
+    run."""
+    return float(
+        sum(
+            flow.sent_packets - flow.repeated_packets - flow.received_packets
+            for flow in recording.flows
+        )
+    )

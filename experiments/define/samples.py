@@ -1,8 +1,10 @@
-"""Flows by size, of one run or of several seeds together: what a run keeps of its flows, and statistics of these.
+"""Flows by size, of one run or of several seeds together: what a run keeps of its flows, and
+statistics of these.
 
-Bins are of the distribution of sizes, so that they are the same in all runs of a workload; groups of flows (drawn ones,
-in-casts, a collective operation's) are apart. Flows of all seeds are pooled: a percentile is that of all of them, and
-its interval is the bootstrap's over seeds (`pcn.experiments.define.intervals`).
+Bins are of the distribution of sizes, so that they are the same in all runs of a workload; groups
+of flows (drawn ones, in-casts, a collective operation's) are apart. Flows of all seeds are pooled:
+a percentile is that of all of them, and its interval is the bootstrap's over seeds
+(`pcn.experiments.define.intervals`).
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ UNITS = {"ms": "completion time (ms)", "slowdown": "slowdown"}
 BINS = 20
 """How many a distribution has at most."""
 MOST, _TOP = 512, 128
-"""Values that a run keeps of a bin at most, and how many of more flows it keeps as they are: the largest. Of the others
-it keeps means of equally many neighbours: their mean stays, and a percentile moves within a part."""
+"""Values that a run keeps of a bin at most, and how many of more flows it keeps as they are: the
+largest. Of the others it keeps means of equally many neighbours: their mean stays, and a percentile
+moves within a part."""
 _POINTS = 200
 """Of a distribution of completion times."""
 _MOST_FLOWS = 1 << 26
@@ -43,8 +46,8 @@ def needed(statistic: str) -> int:
 
 
 def limits_of(sizes: Iterable[float]) -> tuple[float, ...]:
-    """Returns the largest size of each bin: sizes themselves where there are few, else those that equal shares don't
-    exceed, rounded up to two digits."""
+    """Returns the largest size of each bin: sizes themselves where there are few, else those that
+    equal shares don't exceed, rounded up to two digits."""
     values = np.array(list(sizes), float)
     different = np.unique(values)
     if different.size <= BINS:
@@ -60,8 +63,8 @@ def _rounded_up(size: float) -> float:
 
 @dataclass(frozen=True)
 class Samples:
-    """Flows of a group in one run, by bin: the largest size in bytes, how many there are, how many of them haven't
-    arrived; by unit the sorted values of those that have (see MOST)."""
+    """Flows of a group in one run, by bin: the largest size in bytes, how many there are, how many
+    of them haven't arrived; by unit the sorted values of those that have (see MOST)."""
 
     limits: tuple[float, ...]
     flows: tuple[int, ...]
@@ -78,13 +81,19 @@ class Samples:
             tuple(map(float, limits)),
             tuple(int(one.sum()) for one in own),
             tuple(int((one & missing).sum()) for one in own),
-            {unit: tuple(_reduced(values[one & ~missing]) for one in own) for unit, values in units.items()},
+            {
+                unit: tuple(_reduced(values[one & ~missing]) for one in own)
+                for unit, values in units.items()
+            },
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Returns JSON's terms; values as base64 of little-endian float32, of one bin after the other."""
+        """Returns JSON's terms; values as base64 of little-endian float32, of one bin after the
+        other."""
         values = {
-            unit: base64.b64encode(np.concatenate([*each, np.empty(0)]).astype("<f4").tobytes()).decode()
+            unit: base64.b64encode(
+                np.concatenate([*each, np.empty(0)]).astype("<f4").tobytes()
+            ).decode()
             for unit, each in self.values.items()
         }
         counts = {"flows": list(self.flows), "unfinished": list(self.unfinished)}
@@ -92,7 +101,8 @@ class Samples:
 
     @classmethod
     def from_json(cls, one: Mapping[str, Any]) -> Samples:
-        """Reads what `to_json` made, from a file. Raises ValueError and others where it is something else."""
+        """Reads what `to_json` made, from a file. Raises ValueError and others where it is
+        something else."""
         limits = [float(limit) for limit in one["limits"] if type(limit) in (int, float)]
         flows, unfinished = one["flows"], one["unfinished"]
         counts = [*flows, *unfinished]
@@ -102,7 +112,9 @@ class Samples:
             raise ValueError("bins of flow sizes don't fit together")
         if not all(a < b for a, b in pairwise(limits)) or not all(map(math.isfinite, limits)):
             raise ValueError("bins of flow sizes are in no order")
-        if set(one["values"]) != set(UNITS) or any(b > a for a, b in zip(flows, unfinished, strict=True)):
+        if set(one["values"]) != set(UNITS) or any(
+            b > a for a, b in zip(flows, unfinished, strict=True)
+        ):
             raise ValueError("flows by size have no such values")
         lengths = [min(MOST, all_of - left) for all_of, left in zip(flows, unfinished, strict=True)]
         ends = np.cumsum([0, *lengths])
@@ -139,8 +151,8 @@ def _weights(flows: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class RunSamples:
-    """What a run keeps of its flows: by group, and a digest of their ends, sizes and starts. Empty of an experiment
-    that keeps none."""
+    """What a run keeps of its flows: by group, and a digest of their ends, sizes and starts. Empty
+    of an experiment that keeps none."""
 
     digest: str = ""
     groups: Mapping[str, Samples] = field(default_factory=dict)
@@ -152,10 +164,16 @@ class RunSamples:
             return cls()
         if not isinstance(one["digest"], str):
             raise ValueError("the flows' digest is no text")
-        return cls(one["digest"], {_name(name): Samples.from_json(own) for name, own in one["groups"].items()})
+        return cls(
+            one["digest"],
+            {_name(name): Samples.from_json(own) for name, own in one["groups"].items()},
+        )
 
     def to_json(self) -> dict[str, Any]:
-        return {"digest": self.digest, "groups": {name: own.to_json() for name, own in self.groups.items()}}
+        return {
+            "digest": self.digest,
+            "groups": {name: own.to_json() for name, own in self.groups.items()},
+        }
 
 
 def _name(name: Any) -> str:
@@ -174,15 +192,16 @@ def digest(rows: Iterable[tuple[object, ...]]) -> str:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A statistic of pooled flows. `interval`: None of one seed, and where a seed has too few flows by itself for its
-    least and largest."""
+    """A statistic of pooled flows. `interval`: None of one seed, and where a seed has too few flows
+    by itself for its least and largest."""
 
     value: float
     interval: Interval | None
 
 
 class Pooled:
-    """Flows of a group in runs of several seeds, which have the same bins. Raises ValueError where they haven't."""
+    """Flows of a group in runs of several seeds, which have the same bins. Raises ValueError where
+    they haven't."""
 
     def __init__(self, runs: Sequence[Samples]) -> None:
         if len({run.limits for run in runs}) != 1:
@@ -199,11 +218,13 @@ class Pooled:
         return sum(self._counts(place))
 
     def unfinished(self, place: int | None = None) -> int:
-        return sum(sum(run.unfinished) if place is None else run.unfinished[place] for run in self.runs)
+        return sum(
+            sum(run.unfinished) if place is None else run.unfinished[place] for run in self.runs
+        )
 
     def estimate(self, unit: str, statistic: str, place: int | None = None) -> Estimate | None:
-        """Returns a statistic of a bin, or of all flows. None where a flow hasn't arrived, since the others are the
-        faster ones, and where there are too few."""
+        """Returns a statistic of a bin, or of all flows. None where a flow hasn't arrived, since
+        the others are the faster ones, and where there are too few."""
         if self.flows(place) < needed(statistic) or self.unfinished(place):
             return None
         merged = self._merged(unit, place)
@@ -229,7 +250,9 @@ class Pooled:
         total = every - self.unfinished()
         if not total:
             return [], []
-        ranks = np.unique(np.minimum(np.linspace(0, total, _POINTS + 1).astype(np.int64), total - 1))
+        ranks = np.unique(
+            np.minimum(np.linspace(0, total, _POINTS + 1).astype(np.int64), total - 1)
+        )
         ones = np.ones((1, self.seeds), np.int64)
         values = [float(merged.at(ones, np.array([rank]))[0]) for rank in ranks]
         return values, ((ranks + 1) / every * 100).tolist()
@@ -257,9 +280,12 @@ class Pooled:
 
 
 class _Merged:
-    """Values of all seeds in one order. A draw has each seed some number of times: a row of `times`."""
+    """Values of all seeds in one order. A draw has each seed some number of times: a row of
+    `times`."""
 
-    def __init__(self, values: Array, weights: NDArray[np.int64], seeds: NDArray[np.int64], count: int) -> None:
+    def __init__(
+        self, values: Array, weights: NDArray[np.int64], seeds: NDArray[np.int64], count: int
+    ) -> None:
         order = np.argsort(values, kind="stable")
         self._values = values[order]
         by_seed = np.where(seeds[order][:, None] == np.arange(count), weights[order][:, None], 0)
@@ -268,7 +294,8 @@ class _Merged:
         self._sums = (by_seed * self._values[:, None]).sum(axis=0)
 
     def statistic(self, name: str, times: NDArray[np.int64]) -> Array:
-        """Returns a statistic of each draw, which has a flow at least. A percentile is between flows as numpy's is."""
+        """Returns a statistic of each draw, which has a flow at least. A percentile is between
+        flows as numpy's is."""
         total = times @ self._below[-1]
         if name == MEAN:
             return np.asarray(times @ self._sums / total)
@@ -297,7 +324,9 @@ def caption(pooled: Mapping[str, Pooled]) -> str:
 
 
 def _counted(own: Pooled) -> str:
-    return f"{own.seeds} seed{'s' * (own.seeds > 1)}, {own.flows():,} flow{'s' * (own.flows() != 1)}"
+    return (
+        f"{own.seeds} seed{'s' * (own.seeds > 1)}, {own.flows():,} flow{'s' * (own.flows() != 1)}"
+    )
 
 
 def interval_note(seeds: Iterable[int]) -> str:

@@ -1,7 +1,9 @@
-"""The schemes' parameters as scenarios offer them: by the papers' names, with units, whichever scenario it is.
+"""The schemes' parameters as scenarios offer them: by the papers' names, with units, whichever
+scenario it is.
 
-They are the fields of the schemes' dataclasses. A run has one scheme, and names are its: `NAME=VALUE` sets NAME of each
-scheme that runs, and where schemes give a name to different things, `SCHEME.NAME=VALUE` sets that scheme's alone.
+They are the fields of the schemes' dataclasses. A run has one scheme, and names are its:
+`NAME=VALUE` sets NAME of each scheme that runs, and where schemes give a name to different things,
+`SCHEME.NAME=VALUE` sets that scheme's alone.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ class Offers(Protocol):
 
 
 def scheme_names(text: str) -> list[str]:
-    """Returns the names of the schemes that a text finds, with commas between, each once. Raises ExperimentError."""
+    """Returns the names of the schemes that a text finds, with commas between, each once. Raises
+    ExperimentError."""
     try:
         return list(dict.fromkeys(find_scheme(word.strip()).name for word in text.split(",")))
     except SchemeError as error:
@@ -57,17 +60,22 @@ def scheme_names(text: str) -> list[str]:
 
 
 def of(
-    scheme: str, own: Iterable[Parameter] = (), defaults: Mapping[str, Default] = MappingProxyType({})
+    scheme: str,
+    own: Iterable[Parameter] = (),
+    defaults: Mapping[str, Default] = MappingProxyType({}),
 ) -> tuple[Parameter, ...]:
-    """Returns a scenario's own parameters and then the scheme's, with the scenario's defaults: those of `pcn.T` are of
-    every scheme whose T means what PCN's does. A name that the scenario has itself is SCHEME.NAME here."""
+    """Returns a scenario's own parameters and then the scheme's, with the scenario's defaults:
+    those of `pcn.T` are of every scheme whose T means what PCN's does. A name that the scenario has
+    itself is SCHEME.NAME here."""
     found = {one.name: one for one in own}
     scenarios, found_scheme = frozenset(found), find_scheme(scheme)
     usual = {_meaning(*full.split(".")): default for full, default in defaults.items()}
     rules = found_scheme.rules
     for one in describe(found_scheme.parameters):
         name = f"{scheme}.{one.name}" if one.name in scenarios else one.name
-        by_rule: Default = (None, rules[one.field].text) if one.field in rules else (one.default, "")
+        by_rule: Default = (
+            (None, rules[one.field].text) if one.field in rules else (one.default, "")
+        )
         value, derived = usual.get((one.name, one.what), by_rule)
         if one.kind in ("size", "count") and value is not None:
             value = round(value)
@@ -76,12 +84,14 @@ def of(
 
 
 def as_published(*names: str) -> dict[str, Default]:
-    """Returns as a scenario's own defaults the values that these schemes' parameters have in their papers, whatever the
-    network: for scenarios that are a paper's."""
+    """Returns as a scenario's own defaults the values that these schemes' parameters have in their
+    papers, whatever the network: for scenarios that are a paper's."""
     published: dict[str, Default] = {}
     for name in names:
         scheme = find_scheme(name)
-        by_rule = [entry for entry in describe(scheme.parameters) if entry.field in scheme.by_network]
+        by_rule = [
+            entry for entry in describe(scheme.parameters) if entry.field in scheme.by_network
+        ]
         published |= {f"{name}.{entry.name}": (entry.default, "") for entry in by_rule}
     return published
 
@@ -96,8 +106,8 @@ _READ_BACK = {"k_min_bytes": "k_min", "k_max_bytes": "k_max", "p_max": "p_max"}
 
 
 def as_run(plan: Plan, recording: Recording) -> dict[str, Value | None]:
-    """Returns the plan's values, where ports have another one that they had in the run, read back: None where they
-    differ."""
+    """Returns the plan's values, where ports have another one that they had in the run, read back:
+    None where they differ."""
     values: dict[str, Value | None] = dict(plan.values)
     if all(switch.buffer is not None for switch in plan.topology.switches):
         values |= dict.fromkeys(("xoff_bytes", "xon_bytes") & values.keys())
@@ -110,9 +120,15 @@ def as_run(plan: Plan, recording: Recording) -> dict[str, Value | None]:
         had = {found[setting] for found in recording.settings.values() if setting in found}
         own = plan.scheme_parameters[field]
         if len(recording.settings) < ports:
-            had |= {parameter[field] for parameter in plan.port_parameters.values()} if field in by_port else {own}
+            had |= (
+                {parameter[field] for parameter in plan.port_parameters.values()}
+                if field in by_port
+                else {own}
+            )
         if not all(math.isclose(one, own, rel_tol=1e-6) for one in had):
-            values[name_of(plan.scheme, field, plan.values)] = next(iter(had)) if len(had) == 1 else None
+            values[name_of(plan.scheme, field, plan.values)] = (
+                next(iter(had)) if len(had) == 1 else None
+            )
     return values
 
 
@@ -120,17 +136,22 @@ SET, USUAL = Rule("set", "the run's settings"), "the same on every network"
 
 
 def rules_of(plan: Plan) -> dict[str, dict[str, object]]:
-    """Returns by the scheme's parameters their value, the rule that it follows from, who states that, and the values of
-    ports of other rates."""
+    """Returns by the scheme's parameters their value, the rule that it follows from, who states
+    that, and the values of ports of other rates."""
     scheme, names = find_scheme(plan.scheme), _names(plan.scheme, plan.values)
-    rules = {**{entry.field: Rule(USUAL, scheme.summary) for entry in describe(scheme.parameters)}, **scheme.rules}
+    rules = {
+        **{entry.field: Rule(USUAL, scheme.summary) for entry in describe(scheme.parameters)},
+        **scheme.rules,
+    }
     usual = {entry.field: entry.default for entry in describe(scheme.parameters)}
     stated: dict[str, dict[str, object]] = {}
     for field, name in names.items():
         value = plan.scheme_parameters.get(field, usual[field])
         follows = field in plan.derived or (field not in scheme.rules and value == usual[field])
         rule = rules[field] if follows else SET
-        ports = {f"{rate:.0f}": at[field] for rate, at in plan.port_parameters.items() if field in at}
+        ports = {
+            f"{rate:.0f}": at[field] for rate, at in plan.port_parameters.items() if field in at
+        }
         stated[name] = {"value": value, "rule": rule.text, "source": rule.source, "ports": ports}
     return stated
 
@@ -140,9 +161,12 @@ def name_of(scheme: str, field: str, values: Mapping[str, Value]) -> str:
     return _names(scheme, values)[field]
 
 
-def with_network(scheme: str, values: Mapping[str, Value], topology: Topology, payload_bytes: int) -> SchemePart:
-    """Returns the values as a plan has them: those of the scheme's parameters for which none is given follow from the
-    network, by the scheme's rules. Raises ExperimentError for values that don't go together."""
+def with_network(
+    scheme: str, values: Mapping[str, Value], topology: Topology, payload_bytes: int
+) -> SchemePart:
+    """Returns the values as a plan has them: those of the scheme's parameters for which none is
+    given follow from the network, by the scheme's rules. Raises ExperimentError for values that
+    don't go together."""
     definition, names = find_scheme(scheme), _names(scheme, values)
     missing = [field for field in definition.by_network if values.get(names[field]) is None]
     usual = recommended(topology, definition, payload_bytes) if missing else {}
@@ -164,10 +188,15 @@ def with_network(scheme: str, values: Mapping[str, Value], topology: Topology, p
 
 
 def by_rules(plan: Plan) -> Plan:
-    """Returns the plan with what of its scheme's parameters follows from its network, where the plan has no value."""
+    """Returns the plan with what of its scheme's parameters follows from its network, where the
+    plan has no value."""
     definition, fixed = find_scheme(plan.scheme), plan.scheme_parameters
     usual = recommended(plan.topology, definition, plan.payload_bytes)
-    derived = {field: value for field, value in usual.items() if field in definition.by_network and field not in fixed}
+    derived = {
+        field: value
+        for field, value in usual.items()
+        if field in definition.by_network and field not in fixed
+    }
     return replace(
         plan,
         values={**plan.values, **derived},
@@ -182,15 +211,19 @@ def unfit(scheme: str, topology: Topology, payload_bytes: int) -> Iterator[str]:
     definition = find_scheme(scheme)
     if definition.unfit is not None:
         yield from (
-            f"{scheme}: {text}" for text in definition.unfit(network_facts(topology, definition, payload_bytes))
+            f"{scheme}: {text}"
+            for text in definition.unfit(network_facts(topology, definition, payload_bytes))
         )
 
 
-def settings(scenario: Offers, chosen: Sequence[str], assignments: Iterable[str]) -> dict[str, dict[str, Value]]:
-    """Returns the values of `NAME=VALUE` and `SCHEME.NAME=VALUE` by scheme, of these schemes, and parameter.
+def settings(
+    scenario: Offers, chosen: Sequence[str], assignments: Iterable[str]
+) -> dict[str, dict[str, Value]]:
+    """Returns the values of `NAME=VALUE` and `SCHEME.NAME=VALUE` by scheme, of these schemes, and
+    parameter.
 
-    Raises ExperimentError for a malformed assignment, a name that none of them has (with the nearest one), that means
-    different things to them or that is given twice, and for a bad value.
+    Raises ExperimentError for a malformed assignment, a name that none of them has (with the
+    nearest one), that means different things to them or that is given twice, and for a bad value.
     """
     found: dict[str, dict[str, Value]] = {scheme: {} for scheme in chosen}
     for given in assignments:
@@ -203,11 +236,13 @@ def settings(scenario: Offers, chosen: Sequence[str], assignments: Iterable[str]
 
 
 def meant(scenario: Offers, chosen: Sequence[str], name: str) -> dict[str, Parameter]:
-    """Returns the parameter that a name is, of each of these schemes that has it. Raises ExperimentError."""
+    """Returns the parameter that a name is, of each of these schemes that has it. Raises
+    ExperimentError."""
     parameters = _named(scenario, chosen, name)
     if len({(one.kind, one.what) for one in parameters.values()}) > 1:
         raise ExperimentError(
-            f"{name} differs by scheme: give {' or '.join(f'{scheme}.{name}' for scheme in parameters)}"
+            f"{name} differs by scheme: give "
+            f"{' or '.join(f'{scheme}.{name}' for scheme in parameters)}"
         )
     if parameters:
         return parameters
@@ -215,10 +250,15 @@ def meant(scenario: Offers, chosen: Sequence[str], name: str) -> dict[str, Param
         raise ExperimentError(f"no parameter {name!r}: {scenario.elsewhere[name]}")
     if others := [*_named(scenario, tuple(schemes), name)]:
         raise ExperimentError(
-            f"{name} is a parameter of {', '.join(others)}: no such scheme runs here. Leave it out, "
+            f"{name} is a parameter of {', '.join(others)}: no such scheme runs here. Leave it "
+            "out, "
             f"or add --scheme {others[0]}"
         )
-    known = [parameter.name for scheme in (*chosen, *schemes) for parameter in scenario.parameters(scheme)]
+    known = [
+        parameter.name
+        for scheme in (*chosen, *schemes)
+        for parameter in scenario.parameters(scheme)
+    ]
     listed = f"`pcn run {scenario.name} --list` lists them"
     raise ExperimentError(f"no parameter {name!r}; {nearest(name, known)} ({listed})")
 
@@ -241,4 +281,7 @@ def _meaning(scheme: str, name: str) -> tuple[str, str]:
 def _names(scheme: str, values: Mapping[str, Value]) -> dict[str, str]:
     """Returns the names of the scheme's parameters among a run's values, by field."""
     described = describe(find_scheme(scheme).parameters)
-    return {one.field: full if (full := f"{scheme}.{one.name}") in values else one.name for one in described}
+    return {
+        one.field: full if (full := f"{scheme}.{one.name}") in values else one.name
+        for one in described
+    }

@@ -17,10 +17,13 @@ _LABELS = 7
 
 
 def on_bins(
-    titled: Sequence[tuple[str, Sequence[Line]]], limits: Sequence[float], x_label: str, columns: int
+    titled: Sequence[tuple[str, Sequence[Line]]],
+    limits: Sequence[float],
+    x_label: str,
+    columns: int,
 ) -> list[Chart]:
-    """Returns a chart of the slowdown for each title whose lines have points. Their x are some of `limits`, the largest
-    sizes of the bins."""
+    """Returns a chart of the slowdown for each title whose lines have points. Their x are some of
+    `limits`, the largest sizes of the bins."""
     places = {limit: number for number, limit in enumerate(limits)}
     every = max(1, -(-len(limits) // _LABELS))
     ticks = [_size(limit) if number % every == 0 else "" for number, limit in enumerate(limits)]
@@ -29,7 +32,10 @@ def on_bins(
             title,
             x_label,
             "Slowdown",
-            [replace(line, x=np.array([places[x] for x in line.x.tolist()], float), points=True) for line in lines],
+            [
+                replace(line, x=np.array([places[x] for x in line.x.tolist()], float), points=True)
+                for line in lines
+            ],
             ticks=ticks,
             bins=ranges(limits),
             columns=columns,
@@ -50,11 +56,15 @@ def ranges(limits: Sequence[float]) -> list[str]:
 
 def size_text(size: float) -> str:
     """Returns a number of bytes for people: 12.3 KB."""
-    scale, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if size >= s), (1.0, "B"))
+    scale, unit = next(
+        ((s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if size >= s), (1.0, "B")
+    )
     return f"{size / scale:.4g} {unit}"
 
 
 def _size(size: float) -> str:
     """Returns a number of bytes on an axis: 12 KB."""
-    scale, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if size >= s), (1.0, "B"))
+    scale, unit = next(
+        ((s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if size >= s), (1.0, "B")
+    )
     return f"{size / scale:.2g} {unit}" if size / scale < 100 else f"{size / scale:.0f} {unit}"

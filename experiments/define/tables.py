@@ -21,7 +21,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Measured:
-    """What tables are made of: numbers by name, of a run or means over seeds; of each seed the flows by size."""
+    """What tables are made of: numbers by name, of a run or means over seeds; of each seed the
+    flows by size."""
 
     numbers: Mapping[str, float | None]
     samples: Sequence[RunSamples] = ()

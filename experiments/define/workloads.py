@@ -1,6 +1,8 @@
-"""Traffic of many flows: how large they are, when they start, from where to where. Equal seeds give equal flows.
+"""Traffic of many flows: how large they are, when they start, from where to where. Equal seeds give
+equal flows.
 
-Sizes are payload bytes, times s, rates bit/s. Load is a link's: frames, headers included, over its rate.
+Sizes are payload bytes, times s, rates bit/s. Load is a link's: frames, headers included, over its
+rate.
 """
 
 from __future__ import annotations
@@ -24,12 +26,14 @@ from pcn.softswitch.units import quantity
 from pcn.topologies.model import FlowSpec
 
 SMALLEST_BYTES, LARGEST_BYTES = 100.0, 10e6
-"""Table 1's classes are open at both ends; 10 MB is where the published Hadoop distribution of its source [44] ends."""
+"""Table 1's classes are open at both ends; 10 MB is where the published Hadoop distribution of its
+source [44] ends."""
 
 
 @dataclass(frozen=True)
 class SizeClass:
-    """Sizes from `low` to `high` with the mean `mean`: a bounded Pareto distribution, its exponent found from these."""
+    """Sizes from `low` to `high` with the mean `mean`: a bounded Pareto distribution, its exponent
+    found from these."""
 
     low: float
     high: float
@@ -37,9 +41,12 @@ class SizeClass:
 
     @cached_property
     def exponent(self) -> float:
-        """a in the density's x^(-a-1). 0 is log-uniform, -1 uniform. Raises ValueError if no a gives the mean."""
+        """a in the density's x^(-a-1). 0 is log-uniform, -1 uniform. Raises ValueError if no a
+        gives the mean."""
         if not self.low < self.mean < self.high:
-            raise ValueError(f"a mean of {self.mean:g} B isn't between {self.low:g} and {self.high:g} B")
+            raise ValueError(
+                f"a mean of {self.mean:g} B isn't between {self.low:g} and {self.high:g} B"
+            )
         low, high = -500.0, 500.0
         for _ in range(200):
             middle = (low + high) / 2
@@ -110,7 +117,8 @@ class FlowSizes(Protocol):
     def mean_bytes(self) -> float: ...
 
     def sizes(self, drawn: Array) -> list[int]:
-        """Returns a size a column of `drawn`, which has `draws` rows of numbers from 0 to 1; in whole bytes."""
+        """Returns a size a column of `drawn`, which has `draws` rows of numbers from 0 to 1; in
+        whole bytes."""
 
 
 def sample(sizes: FlowSizes, random: np.random.Generator, count: int) -> list[int]:
@@ -142,7 +150,8 @@ class ClassSizes:
 
 @dataclass(frozen=True)
 class CdfSizes:
-    """By percentiles, between which sizes are uniform. `points`: a size, and the share of the flows up to it.
+    """By percentiles, between which sizes are uniform. `points`: a size, and the share of the flows
+    up to it.
 
     Raises ValueError where they make no distribution.
     """
@@ -173,9 +182,10 @@ _WHOLE = (100.0, 1.0, 1000.0)
 
 
 def read_cdf(path: Path) -> CdfSizes:
-    """Returns a file of lines `SIZE SHARE`, as traffic generators have them: bytes, or with a unit (`64KB`); shares in
-    percent, as fractions or per mille, which the last one decides; `,` between them or not; `#` begins a comment, and
-    the first line may be a header of words. Raises ValueError that names the file, and the line."""
+    """Returns a file of lines `SIZE SHARE`, as traffic generators have them: bytes, or with a unit
+    (`64KB`); shares in percent, as fractions or per mille, which the last one decides; `,` between
+    them or not; `#` begins a comment, and the first line may be a header of words. Raises
+    ValueError that names the file, and the line."""
     points: list[tuple[float, float]] = []
     numbers: list[int] = []
     lines = inputs.read_text(path).splitlines()
@@ -184,15 +194,25 @@ def read_cdf(path: Path) -> CdfSizes:
         if not words or (not points and not re.search("[0-9]", line)):
             continue
         if len(words) != 2:
-            raise ValueError(f"{path}:{number}: a size in bytes and a share are needed, not {' '.join(words)!r}")
+            raise ValueError(
+                f"{path}:{number}: a size in bytes and a share are needed, not {' '.join(words)!r}"
+            )
         size, share = words
         try:
-            points.append((quantity("size", size, si=True), quantity("number", share.removesuffix("%"))))
+            points.append(
+                (quantity("size", size, si=True), quantity("number", share.removesuffix("%")))
+            )
         except ValueError as error:
-            raise ValueError(f"{path}:{number}: a size in bytes and a share are needed: {error}") from None
+            raise ValueError(
+                f"{path}:{number}: a size in bytes and a share are needed: {error}"
+            ) from None
         numbers.append(number)
-        if len(points) > 1 and not (points[-2][0] <= points[-1][0] and points[-2][1] <= points[-1][1]):
-            raise ValueError(f"{path}:{number}: {line.strip()[:40]!r}: neither sizes nor shares may fall")
+        if len(points) > 1 and not (
+            points[-2][0] <= points[-1][0] and points[-2][1] <= points[-1][1]
+        ):
+            raise ValueError(
+                f"{path}:{number}: {line.strip()[:40]!r}: neither sizes nor shares may fall"
+            )
     if not points:
         raise ValueError(f"{path}: no line SIZE SHARE")
     for at, verb, right in ((0, "begins", (0.0,)), (-1, "ends", _WHOLE)):
@@ -206,11 +226,12 @@ def read_cdf(path: Path) -> CdfSizes:
 
 
 def from_table(name: str, number: Sequence[float], traffic: Sequence[float]) -> ClassSizes:
-    """Returns the distribution with Table 1's shares by number and by traffic (percent; they needn't add up to 100
-    exactly).
+    """Returns the distribution with Table 1's shares by number and by traffic (percent; they
+    needn't add up to 100 exactly).
 
-    The shares fix each class's mean up to one factor, the mean of all. It is bounded by the classes' ends: its value
-    is the geometric mean of these bounds. Raises ValueError where the table leaves none.
+    The shares fix each class's mean up to one factor, the mean of all. It is bounded by the
+    classes' ends: its value is the geometric mean of these bounds. Raises ValueError where the
+    table leaves none.
     """
     ends = (SMALLEST_BYTES, 10e3, 100e3, 1e6, LARGEST_BYTES)
     shares = [share / sum(number) for share in number]
@@ -220,7 +241,10 @@ def from_table(name: str, number: Sequence[float], traffic: Sequence[float]) -> 
     if not least < most:
         raise ValueError(f"{name}: shares by number and by traffic contradict each other")
     mean = math.sqrt(least * most)
-    classes = [SizeClass(low, high, mean * ratio) for low, high, ratio in zip(ends, ends[1:], ratios, strict=False)]
+    classes = [
+        SizeClass(low, high, mean * ratio)
+        for low, high, ratio in zip(ends, ends[1:], ratios, strict=False)
+    ]
     return ClassSizes(name, tuple(shares), tuple(classes))
 
 
@@ -230,26 +254,32 @@ W2 = from_table("W2", (70.79, 16.59, 3.52, 9.1), (0.22, 1.56, 1.53, 96.7))
 """Hadoop cluster at Facebook. [Table 1]"""
 
 HADOOP = CdfSizes("Hadoop", (
-    (0, 0), (100, 0.01), (200, 0.02), (300, 0.05), (350, 0.15), (400, 0.2), (500, 0.3), (600, 0.4), (700, 0.5),
-    (1e3, 0.6), (2e3, 0.67), (7e3, 0.7), (30e3, 0.72), (50e3, 0.82), (80e3, 0.87), (120e3, 0.9), (300e3, 0.95),
+    (0, 0), (100, 0.01), (200, 0.02), (300, 0.05), (350, 0.15), (400, 0.2), (500, 0.3), (600, 0.4),
+    (700, 0.5),
+    (1e3, 0.6), (2e3, 0.67), (7e3, 0.7), (30e3, 0.72), (50e3, 0.82), (80e3, 0.87), (120e3, 0.9),
+    (300e3, 0.95),
     (1e6, 0.975), (2e6, 0.99), (10e6, 1),
 ))  # fmt: skip
-"""Hadoop at Facebook, by the percentiles that HPCC's authors publish with their simulator; SIGCOMM'21's names one, 90%
-below 120 KB."""
+"""Hadoop at Facebook, by the percentiles that HPCC's authors publish with their simulator;
+SIGCOMM'21's names one, 90% below 120 KB."""
 WEB_SEARCH = CdfSizes("WebSearch", (
-    (0, 0), (10e3, 0.15), (20e3, 0.2), (30e3, 0.3), (50e3, 0.4), (80e3, 0.53), (200e3, 0.6), (1e6, 0.7), (2e6, 0.8),
+    (0, 0), (10e3, 0.15), (20e3, 0.2), (30e3, 0.3), (50e3, 0.4), (80e3, 0.53), (200e3, 0.6), (1e6,
+    0.7), (2e6, 0.8),
     (5e6, 0.9), (10e6, 0.97), (30e6, 1),
 ))  # fmt: skip
 """Web search (DCTCP), likewise; SIGCOMM'21: 90% below 5 MB."""
 
 
-def arrivals_per_s(load: float, rate_bps: float, sizes: FlowSizes, payload_bytes: int, frame_bytes: int) -> float:
+def arrivals_per_s(
+    load: float, rate_bps: float, sizes: FlowSizes, payload_bytes: int, frame_bytes: int
+) -> float:
     """Returns how many flows a second load a link of this rate to `load`."""
     return load * rate_bps / (8 * sizes.mean_bytes * frame_bytes / payload_bytes)
 
 
 def poisson_times(random: np.random.Generator, per_s: float, end_s: float) -> list[float]:
-    """Returns the arrivals of a Poisson process from 0 to `end_s`: exponentially distributed gaps."""
+    """Returns the arrivals of a Poisson process from 0 to `end_s`: exponentially distributed
+    gaps."""
     expected = per_s * end_s
     gaps = random.exponential(1 / per_s, round(expected + 10 * math.sqrt(expected) + 20))
     times = np.cumsum(gaps)
@@ -268,7 +298,8 @@ def poisson_flows(
 ) -> list[FlowSpec]:
     """Returns the flows that arrive from 0 to `end_s`, `per_s` a second at each sender.
 
-    Several senders are synchronous: at each arrival all of them start a flow of the same size. [7.2]
+    Several senders are synchronous: at each arrival all of them start a flow of the same size.
+    [7.2]
     """
     times = poisson_times(random, per_s, end_s)
     drawn = sample(sizes, random, len(times))
@@ -280,9 +311,15 @@ def poisson_flows(
 
 
 def bursts(
-    senders: Sequence[str], receiver: str, size_bytes: int, interval_s: float, end_s: float, first_id: int = 0
+    senders: Sequence[str],
+    receiver: str,
+    size_bytes: int,
+    interval_s: float,
+    end_s: float,
+    first_id: int = 0,
 ) -> list[FlowSpec]:
-    """Returns flows of `size_bytes` that every sender starts at 0 and after each interval, until `end_s`. [B.2]"""
+    """Returns flows of `size_bytes` that every sender starts at 0 and after each interval, until
+    `end_s`. [B.2]"""
     starts = [k * interval_s for k in range(math.ceil(end_s / interval_s - 1e-9))]
     places = [(start, sender) for start in starts for sender in senders]
     return [
@@ -308,8 +345,8 @@ def uniform_flows(
     group: Group = no_group,
     arrivals: Arrivals | None = None,
 ) -> list[FlowSpec]:
-    """`count` flows, `per_s` a second from each host on average, each from one host to another, all chosen evenly.
-    Without `arrivals` they are a Poisson process."""
+    """`count` flows, `per_s` a second from each host on average, each from one host to another, all
+    chosen evenly. Without `arrivals` they are a Poisson process."""
     if arrivals is None:
         starts = np.cumsum(random.exponential(1 / (per_s * len(hosts)), count))
         drawn = sample(sizes, random, count)
@@ -319,8 +356,17 @@ def uniform_flows(
         drawn = sample(sizes, random, count)
     steps = random.integers(1, len(hosts), count)
     return [
-        FlowSpec(number, hosts[src], hosts[(src + step) % len(hosts)], float(start), size, group=group(size))
-        for number, (start, size, src, step) in enumerate(zip(starts, drawn, sources, steps, strict=True))
+        FlowSpec(
+            number,
+            hosts[src],
+            hosts[(src + step) % len(hosts)],
+            float(start),
+            size,
+            group=group(size),
+        )
+        for number, (start, size, src, step) in enumerate(
+            zip(starts, drawn, sources, steps, strict=True)
+        )
     ]
 
 
@@ -333,8 +379,8 @@ def permutation_flows(
     group: Group = no_group,
     arrivals: Arrivals | None = None,
 ) -> list[FlowSpec]:
-    """Returns flows drawn as by `uniform_flows`, except for receivers: each host sends to one other host and receives
-    from one, in a cycle of all hosts."""
+    """Returns flows drawn as by `uniform_flows`, except for receivers: each host sends to one other
+    host and receives from one, in a cycle of all hosts."""
     order = [hosts[int(index)] for index in random.permutation(len(hosts))]
     after = dict(zip(order, [*order[1:], order[0]], strict=True))
     drawn = uniform_flows(random, sizes, per_s, count, hosts, group, arrivals)
@@ -351,11 +397,11 @@ def incast_flows(
     end_s: float = math.inf,
     group: Group = no_group,
 ) -> list[FlowSpec]:
-    """Returns at least `count` flows among `hosts`, `per_s` a second towards each host on average; where `end_s` comes
-    before, the flows that start until then.
+    """Returns at least `count` flows among `hosts`, `per_s` a second towards each host on average;
+    where `end_s` comes before, the flows that start until then.
 
-    An arrival is an in-cast: a receiver, and 1 to `most` different senders that start a flow of one size each to it;
-    all chosen at random, evenly. [7.4]
+    An arrival is an in-cast: a receiver, and 1 to `most` different senders that start a flow of one
+    size each to it; all chosen at random, evenly. [7.4]
     """
     events_per_s = per_s * len(hosts) / ((1 + most) / 2)
     ends: list[tuple[float, list[int]]] = []
@@ -365,16 +411,22 @@ def incast_flows(
         time += float(random.exponential(1 / events_per_s))
         if time >= end_s:
             break
-        chosen = random.choice(len(hosts), size=1 + int(random.integers(1, most + 1)), replace=False).tolist()
+        chosen = random.choice(
+            len(hosts), size=1 + int(random.integers(1, most + 1)), replace=False
+        ).tolist()
         ends.append((time, chosen))
         drawn.append(random.random((sizes.draws, len(chosen) - 1)))
         total += len(chosen) - 1
     if not ends:
         return []
-    flows = ((time, hosts[sender], hosts[chosen[0]]) for time, chosen in ends for sender in chosen[1:])
+    flows = (
+        (time, hosts[sender], hosts[chosen[0]]) for time, chosen in ends for sender in chosen[1:]
+    )
     return [
         FlowSpec(number, src, dst, time, size, group=group(size))
-        for number, ((time, src, dst), size) in enumerate(zip(flows, sizes.sizes(np.hstack(drawn)), strict=True))
+        for number, ((time, src, dst), size) in enumerate(
+            zip(flows, sizes.sizes(np.hstack(drawn)), strict=True)
+        )
     ]
 
 
@@ -393,5 +445,9 @@ def fan_in_flows(
         receiver, *chosen = random.choice(len(hosts), size=1 + senders, replace=False)
         for sender in chosen:
             number = first_id + len(specs)
-            specs.append(FlowSpec(number, hosts[sender], hosts[receiver], float(start), size_bytes, group=group))
+            specs.append(
+                FlowSpec(
+                    number, hosts[sender], hosts[receiver], float(start), size_bytes, group=group
+                )
+            )
     return specs

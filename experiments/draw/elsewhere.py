@@ -1,7 +1,9 @@
-"""matplotlib, loaded without the matplotlibrc of the current folder, which it reads before all others.
+"""matplotlib, loaded without the matplotlibrc of the current folder, which it reads before all
+others.
 
-The folder may be another user's, or an exercise's, who had no part in how pictures are drawn. For a user without a home
-it keeps its own in our cache: releases before 3.11 don't load there, later ones warn.
+The folder may be another user's, or an exercise's, who had no part in how pictures are drawn. For a
+user without a home it keeps its own in our cache: releases before 3.11 don't load there, later ones
+warn.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ def _name_a_folder() -> None:
 
 
 def _load() -> None:
-    """Loads it in a thread whose current folder is this package's; other threads' stays as it is."""
+    """Loads it in a thread whose current folder is this package's; other threads' stays as it
+    is."""
     errors: list[BaseException] = []
 
     def load() -> None:

@@ -1,4 +1,5 @@
-"""How lines look, in pictures and on pages alike: by their own colour, their scheme, or as no other line of a chart."""
+"""How lines look, in pictures and on pages alike: by their own colour, their scheme, or as no other
+line of a chart."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ _OTHERS = 4 * len(LIGHT.others)
 
 
 def looks(lines: Sequence[Line]) -> list[Look]:
-    """Returns each line's: its own colour, its scheme's look, or one that no other of these lines has. A scheme that
-    has no look begins to search for one at a place that its name decides. A line's own stroke is in place of another
-    one's."""
+    """Returns each line's: its own colour, its scheme's look, or one that no other of these lines
+    has. A scheme that has no look begins to search for one at a place that its name decides. A
+    line's own stroke is in place of another one's."""
     named = [_own(line) for line in lines]
     colours = dict.fromkeys(f"other{number}" for number in range(len(LIGHT.others)))
     colours |= dict.fromkeys(f"flow{number}" for number in range(len(LIGHT.flows)))
@@ -27,7 +28,9 @@ def looks(lines: Sequence[Line]) -> list[Look]:
         values.setdefault(LIGHT.colour(name), name)
     taken = {LIGHT.colour(look.colour) for look in named if look}
     free = [name for value, name in values.items() if value not in taken] or list(values.values())
-    marks = [mark for mark in MARKS if mark not in {look.mark for look in named if look}] or list(MARKS)
+    marks = [mark for mark in MARKS if mark not in {look.mark for look in named if look}] or list(
+        MARKS
+    )
     used: list[int] = []
     found = []
     for line, look in zip(lines, named, strict=True):
@@ -36,7 +39,11 @@ def looks(lines: Sequence[Line]) -> list[Look]:
             order = [(first + step) % len(free) for step in range(len(free))]
             place = min(order, key=used.count)  # the first of those that are used least
             used.append(place)
-            look = Look(free[place], marks[(place + len(free) * (used.count(place) - 1)) % len(marks)], "solid")
+            look = Look(
+                free[place],
+                marks[(place + len(free) * (used.count(place) - 1)) % len(marks)],
+                "solid",
+            )
         found.append(look if line.stroke == "solid" else look._replace(stroke=line.stroke))
     return found
 
@@ -48,15 +55,26 @@ def _own(line: Line) -> Look | None:
 
 
 def apart(panels: Sequence[Chart]) -> list[Chart]:
-    """Returns the same chart of several runs, with another look for each port and link that its lines name."""
+    """Returns the same chart of several runs, with another look for each port and link that its
+    lines name."""
     colours: dict[str, str] = {}
     free = itertools.cycle(f"other{number}" for number in range(_OTHERS))
-    known = {line.label: line.colour for chart in panels for line in chart.lines if line.colour.startswith("other")}
+    known = {
+        line.label: line.colour
+        for chart in panels
+        for line in chart.lines
+        if line.colour.startswith("other")
+    }
     if len(set(known.values())) == len(known):
         return list(panels)
     for label in known:
         colours[label] = next(free)
     return [
-        replace(chart, lines=tuple(replace(line, colour=colours.get(line.label, line.colour)) for line in chart.lines))
+        replace(
+            chart,
+            lines=tuple(
+                replace(line, colour=colours.get(line.label, line.colour)) for line in chart.lines
+            ),
+        )
         for chart in panels
     ]

@@ -1,5 +1,5 @@
-"""Colours of figures and report, light and dark. The first four of flows are Okabe and Ito's, which colour-blind people
-can distinguish; in the dark they are lighter."""
+"""Colours of figures and report, light and dark. The first four of flows are Okabe and Ito's, which
+colour-blind people can distinguish; in the dark they are lighter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _AGAIN: tuple[Stroke, ...] = ("solid", "dashed", "dotted", "dashdot")
 
 @dataclass(frozen=True)
 class Theme:
-    """One look. `flows` colours flows in order of their id, everywhere; `others` is for ports and links."""
+    """One look. `flows` colours flows in order of their id, everywhere; `others` is for ports and
+    links."""
 
     name: str
     background: str
@@ -63,8 +64,8 @@ DARK = Theme(
 
 
 def palette_name(name: str) -> str:
-    """Returns the name, or that of a colour that comes again where there are more things than colours: `flow6` is
-    `flow0`."""
+    """Returns the name, or that of a colour that comes again where there are more things than
+    colours: `flow6` is `flow0`."""
     for kind, colours in (("flow", LIGHT.flows), ("other", LIGHT.others)):
         if name.startswith(kind):
             return f"{kind}{int(name[len(kind) :]) % len(colours)}"
@@ -72,7 +73,8 @@ def palette_name(name: str) -> str:
 
 
 def stroke_of(name: str) -> Stroke:
-    """Returns the stroke that goes with a colour's name: where colours come again, as of `flow6`, another one."""
+    """Returns the stroke that goes with a colour's name: where colours come again, as of `flow6`,
+    another one."""
     for kind, colours in (("flow", LIGHT.flows), ("other", LIGHT.others)):
         if name.startswith(kind):
             return _AGAIN[int(name[len(kind) :]) // len(colours) % len(_AGAIN)]
@@ -80,5 +82,6 @@ def stroke_of(name: str) -> Stroke:
 
 
 def dot(name: str) -> str:
-    """Returns the classes of a dot of this colour on a page: hollow where the colour comes again."""
+    """Returns the classes of a dot of this colour on a page: hollow where the colour comes
+    again."""
     return palette_name(name) if stroke_of(name) == "solid" else f"{palette_name(name)} again"

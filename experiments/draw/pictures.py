@@ -1,4 +1,5 @@
-"""Charts as pictures, PNG, SVG and PDF: the views of a run's chart side by side, or the charts of several runs."""
+"""Charts as pictures, PNG, SVG and PDF: the views of a run's chart side by side, or the charts of
+several runs."""
 
 from __future__ import annotations
 
@@ -10,7 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pcn.experiments.draw.elsewhere import matplotlib  # before what follows, which would load it here
+# before what follows, which would load it here
+from pcn.experiments.draw.elsewhere import (
+    matplotlib,
+)
 
 # isort: split
 from matplotlib.axes import Axes
@@ -20,26 +24,42 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import AutoMinorLocator, FuncFormatter, LogFormatter
 from matplotlib.transforms import ScaledTranslation
 
-from pcn.experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, highest, part, shown, values
+from pcn.experiments.define.charts import (
+    PALE_OPACITY,
+    PALE_WIDTH,
+    Chart,
+    Line,
+    View,
+    highest,
+    part,
+    shown,
+    values,
+)
 from pcn.experiments.define.looks import Look
 from pcn.experiments.draw.line_looks import looks
 from pcn.experiments.draw.palette import LIGHT, Theme
 
 STYLE = Path(__file__).with_name("pcn.mplstyle")
 """What all pictures have in common; `matplotlib.style.use` takes it for one's own."""
-_STROKES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1, 2)), "dashdot": (0, (6, 2, 1.5, 2))}
+_STROKES = {
+    "solid": "-",
+    "dashed": (0, (5, 3)),
+    "dotted": (0, (1, 2)),
+    "dashdot": (0, (6, 2, 1.5, 2)),
+}
 _MARK_EVERY = 0.11
 """Of the axes: how far apart marks are on a scheme's line without points."""
 _TICKS = 8
 """The most different x on a logarithmic axis that each get a label."""
 _BESIDE, _ALL_BESIDE = 0.055, 0.24
-"""How far apart points of one x stand, in steps of x, and all of them: equal lines don't hide each other."""
+"""How far apart points of one x stand, in steps of x, and all of them: equal lines don't hide each
+other."""
 _HEADROOM, _FOOTROOM = 1.06, 0.05
 _UNSEEN = 0.006
 """A bar of this share of the highest is no more than a line."""
 _TOGETHER = 8
-"""The most names that one legend above all charts has, if they mean the same in all; else each chart has its own
-below."""
+"""The most names that one legend above all charts has, if they mean the same in all; else each
+chart has its own below."""
 _OF_VIEWS = 4
 """Names a row above a run's chart."""
 _HANDLE_IN, _LETTER_IN = 0.55, 0.075
@@ -52,11 +72,12 @@ _SEEDS = "points and bars: means over the seeds, with standard errors; dots: eac
 
 
 def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
-    """Returns the charts as data, by format: `png`, `svg`, and `pdf`, which takes as long as both. Equal charts give
-    equal data."""
+    """Returns the charts as data, by format: `png`, `svg`, and `pdf`, which takes as long as both.
+    Equal charts give equal data."""
     with matplotlib.rc_context(fname=str(STYLE)):
         figure = draw(charts)
-        if layout := figure.get_layout_engine():  # finds a place for everything, once for all formats
+        # finds a place for everything, once for all formats
+        if layout := figure.get_layout_engine():
             layout.execute(figure)
         figure.set_layout_engine("none")
         # By the canvases, which aren't typed: `savefig` draws twice.
@@ -66,7 +87,10 @@ def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
         in_png.print_png(found["png"], metadata={"Software": None})
         in_svg.print_svg(found["svg"], metadata={"Date": None})
         if pdf:
-            from matplotlib.backends.backend_pdf import FigureCanvasPdf  # takes as long to load as a chart to draw
+            # takes as long to load as a chart to draw
+            from matplotlib.backends.backend_pdf import (
+                FigureCanvasPdf,
+            )
 
             in_pdf: Any = FigureCanvasPdf(figure)
             in_pdf.print_pdf(found.setdefault("pdf", io.BytesIO()), metadata={"CreationDate": None})
@@ -82,18 +106,30 @@ def draw(charts: Sequence[Chart]) -> Figure:
 def _drawn(charts: Sequence[Chart]) -> Figure:
     first = charts[0]
     if first.views:
-        figure, columns, rows = Figure(figsize=(10.4, 3.9), dpi=160, layout="constrained"), len(first.views), 1
+        figure, columns, rows = (
+            Figure(figsize=(10.4, 3.9), dpi=160, layout="constrained"),
+            len(first.views),
+            1,
+        )
     else:
         columns = first.columns or (2 if len(charts) == 4 else min(len(charts), 3))
         rows = -(-len(charts) // columns)
         width = 4.3 if columns <= 3 else 13.6 / columns
-        height = max(3.4 if columns <= 3 else 2.6, *(0.9 + 0.18 * len(chart.rows) for chart in charts))
-        figure = Figure(figsize=(width * columns, height * rows + 0.3), dpi=120, layout="constrained")
+        height = max(
+            3.4 if columns <= 3 else 2.6, *(0.9 + 0.18 * len(chart.rows) for chart in charts)
+        )
+        figure = Figure(
+            figsize=(width * columns, height * rows + 0.3), dpi=120, layout="constrained"
+        )
     figure.set_facecolor(LIGHT.background)
     FigureCanvasAgg(figure)
-    grid = figure.add_gridspec(rows, columns, width_ratios=[1.65, 1] if len(first.views) == 2 else None)
+    grid = figure.add_gridspec(
+        rows, columns, width_ratios=[1.65, 1] if len(first.views) == 2 else None
+    )
     panes = [(chart, view) for chart in charts for view in chart.views or (None,)]
-    drawn = [figure.add_subplot(grid[place // columns, place % columns]) for place in range(len(panes))]
+    drawn = [
+        figure.add_subplot(grid[place // columns, place % columns]) for place in range(len(panes))
+    ]
     for axes, (chart, view) in zip(drawn, panes, strict=True):
         _draw(axes, chart, view, LIGHT)
         if view is None or axes is drawn[0]:
@@ -114,19 +150,29 @@ def _name(figure: Figure, drawn: Sequence[Axes], charts: Sequence[Chart], theme:
     together = {label: handle for one in reversed(named) for label, handle in one.items()}
     together = {label: together[label] for one in named for label in one}
     one_level = len({chart.level_text for chart in charts if chart.level_text}) <= 1
-    same = len(together) <= _TOGETHER and one_level and all(len(found) == 1 for found in looks_of.values())
+    same = (
+        len(together) <= _TOGETHER
+        and one_level
+        and all(len(found) == 1 for found in looks_of.values())
+    )
     if charts[0].views or same:
-        room = figure.get_figwidth() / (_HANDLE_IN + _LETTER_IN * max(map(len, together), default=0))
+        room = figure.get_figwidth() / (
+            _HANDLE_IN + _LETTER_IN * max(map(len, together), default=0)
+        )
         most = _OF_VIEWS if charts[0].views else _TOGETHER
         _legend(figure, together, theme, max(1, min(most, int(room))), loc="outside upper left")
         return
     for axes, own in zip(drawn, named, strict=True):
         below_in = _BELOW_IN + _LINE_IN * axes.get_xlabel().count("\n")
         below = axes.transAxes + ScaledTranslation(0, -below_in, figure.dpi_scale_trans)
-        _legend(axes, own, theme, 2, loc="upper left", bbox_to_anchor=(-0.02, 0), bbox_transform=below)
+        _legend(
+            axes, own, theme, 2, loc="upper left", bbox_to_anchor=(-0.02, 0), bbox_transform=below
+        )
 
 
-def _legend(where: Figure | Axes, named: Mapping[str, Any], theme: Theme, columns: int, **place: Any) -> None:
+def _legend(
+    where: Figure | Axes, named: Mapping[str, Any], theme: Theme, columns: int, **place: Any
+) -> None:
     """Handles by their labels."""
     if not named:
         return
@@ -168,23 +214,44 @@ def _dress(axes: Axes, theme: Theme) -> None:
 def _draw_rows(axes: Axes, chart: Chart, theme: Theme) -> None:
     for line, look in zip(chart.lines, looks(chart.lines), strict=True):
         axes.barh(line.x, line.y, 0.7, color=theme.colour(look.colour), label=line.label)
-        for place, value, seeds in zip(line.x, line.y, line.seeds or [()] * len(line.x), strict=True):
+        for place, value, seeds in zip(
+            line.x, line.y, line.seeds or [()] * len(line.x), strict=True
+        ):
             _draw_seeds(axes, place, value, seeds, theme, across=True)
     if chart.level is not None:
-        axes.axvline(chart.level, color=theme.accent, lw=1, ls=_STROKES["dashed"], label=chart.level_text or None)
+        axes.axvline(
+            chart.level,
+            color=theme.accent,
+            lw=1,
+            ls=_STROKES["dashed"],
+            label=chart.level_text or None,
+        )
     axes.set_yticks(range(len(chart.rows)), chart.rows)
     axes.invert_yaxis()
 
 
 def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> None:
-    # Points of equal lines stand side by side; other equal lines are one, which has all their names.
+    # Points of equal lines stand side by side; other equal lines are one, which has all their
+    # names.
     (own,) = shown([chart]) if view else (tuple(chart.lines),)
     lines, count = [part(line, view) for line in own], len(own)
-    step = _step([x for line in lines for x in line.x], chart.log_x) if any(line.points for line in lines) else 0.0
+    step = (
+        _step([x for line in lines for x in line.x], chart.log_x)
+        if any(line.points for line in lines)
+        else 0.0
+    )
     for index, (line, look) in enumerate(zip(lines, looks(lines), strict=True)):
         aside = index - (count - 1) / 2
         if chart.bars:
-            _draw_bars(axes, line, look, aside * 0.8 / count, 0.72 / count, _UNSEEN * _most(chart, lines), theme)
+            _draw_bars(
+                axes,
+                line,
+                look,
+                aside * 0.8 / count,
+                0.72 / count,
+                _UNSEEN * _most(chart, lines),
+                theme,
+            )
             continue
         shift = min(_BESIDE, _ALL_BESIDE / count) * step * aside if line.points else 0.0
         places = line.x * 2**shift if chart.log_x else line.x + shift
@@ -214,24 +281,38 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
                 capsize=2,
                 alpha=_FULL if count <= _FEW else _FAINT,
             )
-        for place, value, seeds in zip(places, line.y, line.seeds or [()] * len(places), strict=True):
+        for place, value, seeds in zip(
+            places, line.y, line.seeds or [()] * len(places), strict=True
+        ):
             _draw_seeds(axes, place, value, seeds, theme)
     if chart.level is not None:
-        axes.axhline(chart.level, color=theme.accent, lw=1, ls=_STROKES["dashed"], label=chart.level_text or None)
+        axes.axhline(
+            chart.level,
+            color=theme.accent,
+            lw=1,
+            ls=_STROKES["dashed"],
+            label=chart.level_text or None,
+        )
     for mark in chart.marks:
         if view is None or view.start < mark.x <= view.end:
-            axes.axvline(mark.x, color=theme.accent, lw=1, ls=":", label=f"{mark.label}: {mark.x:.2g} ms")
+            axes.axvline(
+                mark.x, color=theme.accent, lw=1, ls=":", label=f"{mark.label}: {mark.x:.2g} ms"
+            )
     _set_x(axes, chart, view)
     if chart.log_y and any((line.y > 0).any() for line in lines):
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
-        axes.yaxis.set_minor_formatter(LogFormatter())  # labels where there are few decades, without TeX
+        # labels where there are few decades, without TeX
+        axes.yaxis.set_minor_formatter(LogFormatter())
     else:
         _set_y(axes, chart, view, lines, theme)
 
 
-def _draw_bars(axes: Axes, line: Line, look: Look, aside: float, width: float, unseen: float, theme: Theme) -> None:
-    """Bars; those up to `unseen` would be taken for missing ones, and have their value written above."""
+def _draw_bars(
+    axes: Axes, line: Line, look: Look, aside: float, width: float, unseen: float, theme: Theme
+) -> None:
+    """Bars; those up to `unseen` would be taken for missing ones, and have their value written
+    above."""
     places = line.x + aside
     axes.bar(places, line.y, width, color=theme.colour(look.colour), label=line.label)
     for place, value, seeds in zip(places, line.y, line.seeds or [()] * len(places), strict=True):
@@ -258,7 +339,12 @@ def _draw_bars(axes: Axes, line: Line, look: Look, aside: float, width: float, u
 
 
 def _draw_seeds(
-    axes: Axes, place: float, mean: float, seeds: Sequence[float], theme: Theme, across: bool = False
+    axes: Axes,
+    place: float,
+    mean: float,
+    seeds: Sequence[float],
+    theme: Theme,
+    across: bool = False,
 ) -> None:
     """Each seed's value, and the standard error of their mean."""
     if len(seeds) < 2:
@@ -299,9 +385,11 @@ def _most(chart: Chart, lines: Sequence[Line]) -> float:
     return max(highest(lines), chart.level or 0.0)
 
 
-def _set_y(axes: Axes, chart: Chart, view: View | None, lines: Sequence[Line], theme: Theme) -> None:
-    """From `bottom`, or a little below what is lowest, to `top`, or to a little above what is highest; returns where
-    the axis is cut below that."""
+def _set_y(
+    axes: Axes, chart: Chart, view: View | None, lines: Sequence[Line], theme: Theme
+) -> None:
+    """From `bottom`, or a little below what is lowest, to `top`, or to a little above what is
+    highest; returns where the axis is cut below that."""
     cut, most = view.top if view else chart.top, highest(lines, view)
     top, lowest = _most(chart, lines) * _HEADROOM or 1.0, float(values(lines).min(initial=math.inf))
     bottom = lowest - (top - lowest) * _FOOTROOM if lowest < chart.bottom else chart.bottom

@@ -1,4 +1,5 @@
-"""The topology as inline SVG: senders left, receivers right, switches between. Colours come from the page's CSS.
+"""The topology as inline SVG: senders left, receivers right, switches between. Colours come from
+the page's CSS.
 
 The page's script replays a run in it: links, queues and flows carry their names as data attributes.
 """
@@ -18,7 +19,8 @@ from pcn.topologies.picture.load import Load, busiest, colour
 _COLUMN, _ROW, _MARGIN = 168, 62, 58
 _HOST, _SWITCH, _SMALL_HOST = (54, 30), (60, 46), (44, 26)
 _BELOW_ROW, _BELOW_STEP, _BELOW_FIRST, _BELOW_EACH = 7, 54, 118, 50
-"""Senders that hang on a later switch stand below it: how many a row, how far apart, the first row, each further."""
+"""Senders that hang on a later switch stand below it: how many a row, how far apart, the first row,
+each further."""
 _BAR_WIDTH, _BAR_HEIGHT = 12, 58
 _RATE_ROOM = 128
 """Right of the receivers, for what flows get there."""
@@ -28,11 +30,15 @@ _Place = tuple[float, float]
 
 
 def topology_svg(
-    topology: Topology, bottleneck: Endpoint, queues: Sequence[Endpoint] = (), load: Load | None = None
+    topology: Topology,
+    bottleneck: Endpoint,
+    queues: Sequence[Endpoint] = (),
+    load: Load | None = None,
 ) -> str:
-    """Returns an SVG element; empty for a topology too large to be drawn. Flows, and groups of flows, are dots at their
-    ends in the classes `flow0`, `flow1`, ..., in order. `queues` are ports that get a gauge: then what each flow gets
-    stands at its receiver instead of a dot. Links have the colours of their `load`."""
+    """Returns an SVG element; empty for a topology too large to be drawn. Flows, and groups of
+    flows, are dots at their ends in the classes `flow0`, `flow1`, ..., in order. `queues` are ports
+    that get a gauge: then what each flow gets stands at its receiver instead of a dot. Links have
+    the colours of their `load`."""
     if len(topology.hosts) > _MOST_HOSTS:
         return ""
     below = _below(topology)
@@ -41,7 +47,11 @@ def topology_svg(
     width = max(x for x, _ in places.values()) + _MARGIN + (_RATE_ROOM if queues else 0)
     height = max(y for _, y in places.values()) + _MARGIN - 14
     shapes = [
-        *(shape for link in topology.links for shape in _link(topology, places, link, bottleneck, below, load)),
+        *(
+            shape
+            for link in topology.links
+            for shape in _link(topology, places, link, bottleneck, below, load)
+        ),
         *_nodes(topology, places, below),
         *_dots(topology, places, below, receivers=not queues),
         *(shape for port in queues for shape in _gauge(topology, places, port)),
@@ -52,7 +62,8 @@ def topology_svg(
         f"{topology.link_name(bottleneck.node, bottleneck.port)}"
     )
     return (
-        f'<svg class="topology" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(description)}">'
+        f'<svg class="topology" viewBox="0 0 {width:g} {height:g}" role="img" '
+        f'aria-label="{escape(description)}">'
         f"{''.join(shapes)}</svg>"
     )
 
@@ -80,11 +91,14 @@ def _below(topology: Topology) -> set[str]:
 
 
 def _places(topology: Topology, below: set[str]) -> dict[str, _Place]:
-    """Returns the centre of every node. Columns: hosts that send; switches, by hops from them; hosts that don't."""
+    """Returns the centre of every node. Columns: hosts that send; switches, by hops from them;
+    hosts that don't."""
     depth = _depths(topology)
     last = max(depth.values(), default=0)
     columns: dict[int, list[str]] = {}
-    for node in [host.name for host in topology.hosts] + [switch.name for switch in topology.switches]:
+    for node in [host.name for host in topology.hosts] + [
+        switch.name for switch in topology.switches
+    ]:
         if node not in below:
             columns.setdefault(depth.get(node, last), []).append(node)
     tallest = max(len(nodes) for nodes in columns.values())
@@ -100,7 +114,10 @@ def _places(topology: Topology, below: set[str]) -> dict[str, _Place]:
         for index, host in enumerate(hosts):
             row, column = divmod(index, _BELOW_ROW)
             wide = min(_BELOW_ROW, len(hosts) - row * _BELOW_ROW)
-            places[host] = (x + (column - (wide - 1) / 2) * _BELOW_STEP, y + _BELOW_FIRST + row * _BELOW_EACH)
+            places[host] = (
+                x + (column - (wide - 1) / 2) * _BELOW_STEP,
+                y + _BELOW_FIRST + row * _BELOW_EACH,
+            )
     return places
 
 
@@ -130,27 +147,33 @@ def _link(
         points = _way_down(*(reversed(points) if host_first else points))
     path = " ".join(f"{x:g},{y:g}" for x, y in points)
     yield (
-        f'<polyline class="{kind}" data-a="{link.a.node}" data-b="{link.b.node}"{colouring} points="{path}">'
+        f'<polyline class="{kind}" data-a="{link.a.node}" data-b="{link.b.node}"{colouring} '
+        f'points="{path}">'
         f"<title>{escape(title)}</title></polyline>"
     )
     if narrow:
         middle_x, middle_y = (x1 + x2) / 2, (y1 + y2) / 2
         # Below the link, unless that is where links to hosts are.
-        for text, offset in ((rate, -37), ("bottleneck", -20)) if below else ((rate, 21), ("bottleneck", 38)):
-            yield f'<text class="note" x="{middle_x:g}" y="{middle_y + offset:g}">{escape(text)}</text>'
+        for text, offset in (
+            ((rate, -37), ("bottleneck", -20)) if below else ((rate, 21), ("bottleneck", 38))
+        ):
+            place = f'x="{middle_x:g}" y="{middle_y + offset:g}"'
+            yield f'<text class="note" {place}>{escape(text)}</text>'
     if hanging:
         return
     for end, (x, y), (far_x, far_y) in ((link.a, (x1, y1), (x2, y2)), (link.b, (x2, y2), (x1, y1))):
         if not topology.is_host(end.node):
             part = 50 / max(((far_x - x) ** 2 + (far_y - y) ** 2) ** 0.5, 1)
             yield (
-                f'<text class="port" x="{x + (far_x - x) * part:.1f}" y="{y + (far_y - y) * part - 5:.1f}">'
+                f'<text class="port" x="{x + (far_x - x) * part:.1f}" '
+                f'y="{y + (far_y - y) * part - 5:.1f}">'
                 f"{end.port}</text>"
             )
 
 
 def _way_down(switch: _Place, host: _Place) -> list[_Place]:
-    """Returns the way from a switch to a host below it: beside the hosts of the rows before, not across them."""
+    """Returns the way from a switch to a host below it: beside the hosts of the rows before, not
+    across them."""
     rows = round((host[1] - switch[1] - _BELOW_FIRST) / _BELOW_EACH)
     if not rows:
         return [switch, host]
@@ -173,15 +196,19 @@ def _nodes(topology: Topology, places: dict[str, _Place], below: set[str]) -> It
 
 
 def _colours(topology: Topology) -> dict[str, str]:
-    """Returns the class of each flow, or group of flows, by its name in series: one colour each, here and in all
-    plots."""
+    """Returns the class of each flow, or group of flows, by its name in series: one colour each,
+    here and in all plots."""
     entities = (flow_entity(flow.id, flow.group) for flow in topology.flows)
     return {name: dot(colour) for name, colour in flow_colours(entities).items()}
 
 
-def _dots(topology: Topology, places: dict[str, _Place], below: set[str], receivers: bool) -> Iterable[str]:
+def _dots(
+    topology: Topology, places: dict[str, _Place], below: set[str], receivers: bool
+) -> Iterable[str]:
     colours, at = _colours(topology), dict[str, int]()
-    for src, dst, entity in {(flow.src, flow.dst, flow_entity(flow.id, flow.group)): None for flow in topology.flows}:
+    for src, dst, entity in {
+        (flow.src, flow.dst, flow_entity(flow.id, flow.group)): None for flow in topology.flows
+    }:
         for node, side in ((src, -1), (dst, 1)) if receivers else ((src, -1),):
             x, y = places[node]
             if node in below:
@@ -189,18 +216,22 @@ def _dots(topology: Topology, places: dict[str, _Place], below: set[str], receiv
             shift = at.get(node, 0)
             at[node] = shift + 1
             yield (
-                f'<circle class="{colours[entity]}" cx="{x + side * (40 + 14 * shift):g}" cy="{y:g}" r="5">'
+                f'<circle class="{colours[entity]}" cx="{x + side * (40 + 14 * shift):g}" '
+                f'cy="{y:g}" r="5">'
                 f"<title>{escape(entity)}: {escape(src)} to {escape(dst)}</title></circle>"
             )
 
 
 def _gauge(topology: Topology, places: dict[str, _Place], port: Endpoint) -> Iterable[str]:
-    """Yields how much waits at a port: a bar above its switch, at the side of the port, with the amount."""
+    """Yields how much waits at a port: a bar above its switch, at the side of the port, with the
+    amount."""
     x, y = places[port.node]
     peer = topology.peer(port.node, port.port).node
     x += 8 if places[peer][0] > x else -8
     top = y - _SWITCH[1] / 2 - _BAR_HEIGHT - 8
-    bar = f'x="{x - _BAR_WIDTH / 2:g}" y="{top:g}" width="{_BAR_WIDTH}" height="{_BAR_HEIGHT}" rx="3"'
+    bar = (
+        f'x="{x - _BAR_WIDTH / 2:g}" y="{top:g}" width="{_BAR_WIDTH}" height="{_BAR_HEIGHT}" rx="3"'
+    )
     yield (
         f'<g class="gauge" data-port="{port}"><title>waiting at {port}, to {peer}</title>'
         f'<rect class="scale" {bar}/><rect class="level" {bar}/>'
@@ -212,7 +243,9 @@ def _rates(topology: Topology, places: dict[str, _Place]) -> Iterable[str]:
     """Yields what each flow gets, right of its receiver; flows of one receiver under each other."""
     colours = _colours(topology)
     rows: dict[str, list[str]] = {}
-    for dst, entity in {(flow.dst, flow_entity(flow.id, flow.group)): None for flow in topology.flows}:
+    for dst, entity in {
+        (flow.dst, flow_entity(flow.id, flow.group)): None for flow in topology.flows
+    }:
         rows.setdefault(dst, []).append(entity)
     for host, entities in rows.items():
         x, y = places[host]

@@ -27,15 +27,25 @@ from pcn.softswitch import inputs
 from pcn.topologies import python_file
 from pcn.topologies.model import Endpoint, Topology, TopologyError
 
-NAMES = ("reference", "scheme", "scheme_reference", "seed", "parameters", "digest", "files", "clock", "provenance")
+NAMES = (
+    "reference",
+    "scheme",
+    "scheme_reference",
+    "seed",
+    "parameters",
+    "digest",
+    "files",
+    "clock",
+    "provenance",
+)
 """Of summary.json, that a run follows from."""
 _CODE = "the result names this file of code: --allow-code runs it, if you trust the result's author"
 
 
 @dataclass(frozen=True)
 class Change:
-    """Of a run, to see what it would bring: links with other rates, by one of their ports; flows left out, by number or
-    group."""
+    """Of a run, to see what it would bring: links with other rates, by one of their ports; flows
+    left out, by number or group."""
 
     rates_bps: Mapping[Endpoint, float] = field(default_factory=dict)
     without: tuple[str, ...] = ()
@@ -49,7 +59,8 @@ class Change:
         return " and ".join([f"with {rates}"] * bool(rates) + [f"without {names}"] * bool(names))
 
     def of(self, topology: Topology) -> Topology:
-        """Returns the topology with it. Raises ExperimentError for a port, a flow or a group that is missing."""
+        """Returns the topology with it. Raises ExperimentError for a port, a flow or a group that
+        is missing."""
         links = list(topology.links)
         for port, rate_bps in self.rates_bps.items():
             result = [place for place, link in enumerate(links) if port in (link.a, link.b)]
@@ -60,7 +71,9 @@ class Change:
         for name in self.without:
             if name not in names:
                 raise ExperimentError(f"--without-flows {name}: there is no such flow or group")
-        flows = tuple(flow for flow in topology.flows if not {str(flow.id), flow.group} & set(self.without))
+        flows = tuple(
+            flow for flow in topology.flows if not {str(flow.id), flow.group} & set(self.without)
+        )
         try:
             return replace(topology, links=tuple(links), flows=flows)
         except TopologyError as error:
@@ -69,7 +82,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Again:
-    """What a run gave. Times of `logs` are in ps from `plan.start_s`. `marks`: switches marked packets."""
+    """What a run gave. Times of `logs` are in ps from `plan.start_s`. `marks`: switches marked
+    packets."""
 
     plan: Plan
     flows: tuple[FlowRecord, ...]
@@ -92,8 +106,8 @@ class Again:
 class KeptResult:
     """A result that a folder keeps. Raises ExperimentError where its run can't be repeated.
 
-    A result may be another user's: the files of code that it names, schemes and topologies, run with `allow_code`
-    alone.
+    A result may be another user's: the files of code that it names, schemes and topologies, run
+    with `allow_code` alone.
     """
 
     def __init__(self, place: Path, allow_code: bool = False) -> None:
@@ -114,8 +128,10 @@ class KeptResult:
         recording = run_virtual(plan, progress)
         if recording.digest != self.digest:
             raise ExperimentError(
-                f"{self.place}: the run again has another digest ({recording.digest}, not {self.digest}): it was made "
-                f"by another version of PCN Lab, commit {self._commit}; run it again, then explain that"
+                f"{self.place}: the run again has another digest ({recording.digest}, not "
+                f"{self.digest}): it was made "
+                f"by another version of PCN Lab, commit {self._commit}; run it again, then explain "
+                "that"
             )
         parts, logged = recording.recorded.parts, recording.recorded.logs
         assert parts is not None
@@ -125,16 +141,19 @@ class KeptResult:
         return Again(plan, recording.flows, parts, logged, recording.series, marks)
 
     def changed(self, change: Change, progress: RunProgress) -> dict[int, int | None]:
-        """Runs it with a change. Returns the completion times of its flows in ps, by number; None: it didn't arrive."""
-        plan = replace(self.plan, topology=change.of(self.plan.topology), records=Records(explain=True))
+        """Runs it with a change. Returns the completion times of its flows in ps, by number; None:
+        it didn't arrive."""
+        plan = replace(
+            self.plan, topology=change.of(self.plan.topology), records=Records(explain=True)
+        )
         parts = run_virtual(plan, progress).recorded.parts
         assert parts is not None
         times = zip(plan.topology.flows, parts.fct_ps.tolist(), strict=True)
         return {flow.id: fct_ps or None for flow, fct_ps in times}
 
     def slowest(self, n: int, progress: RunProgress) -> tuple[int, ...]:
-        """Returns the numbers of the flows with the largest slowdowns, of those that have arrived; where none has, of
-        those that were under way for longest."""
+        """Returns the numbers of the flows with the largest slowdowns, of those that have arrived;
+        where none has, of those that were under way for longest."""
         numbers = self._of_table(n)
         if numbers is not None:
             return numbers
@@ -156,7 +175,11 @@ class KeptResult:
             parquet.probe(file)  # it may be another user's
             table = parquet.read(file)
             rows = zip(table["slowdown"], table["start_s"], table["id"], strict=True)
-            ordered = sorted((-slowdown, start_s, number) for slowdown, start_s, number in rows if slowdown is not None)
+            ordered = sorted(
+                (-slowdown, start_s, number)
+                for slowdown, start_s, number in rows
+                if slowdown is not None
+            )
         except (LookupError, ValueError, TypeError):
             return None
         known = {flow.id for flow in self.plan.topology.flows}
@@ -168,14 +191,20 @@ def _plan(summary: Mapping[str, Any]) -> Plan:
     scheme = find_scheme(summary["scheme_reference"])
     experiment = find_experiment(summary["reference"])
     declared = {item.name for item in experiment.parameters(scheme.name)}
-    values = {name: value for name, value in summary["parameters"].items() if name in declared and value is not None}
+    values = {
+        name: value
+        for name, value in summary["parameters"].items()
+        if name in declared and value is not None
+    }
     return experiment.plan(scheme.name, summary["seed"], values)
 
 
 def _summary(place: Path) -> Mapping[str, Any]:
     """Returns the summary of a run that can be repeated."""
     if not (place / SUMMARY).is_file():
-        raise ExperimentError(f"{place} has no {SUMMARY}: name the folder of one run, of `pcn run --clock virtual`")
+        raise ExperimentError(
+            f"{place} has no {SUMMARY}: name the folder of one run, of `pcn run --clock virtual`"
+        )
     try:
         summary: Mapping[str, Any] = json.loads(inputs.read_text(place / SUMMARY))
         clock, missing = summary["clock"], [name for name in NAMES if name not in summary]
@@ -185,15 +214,19 @@ def _summary(place: Path) -> Mapping[str, Any]:
             f"{place / SUMMARY}: no result that can be read: {' '.join(str(error).split())}"
         ) from None
     if clock != "virtual":
-        raise ExperimentError(f"{place} is of a {clock} run: runs in virtual time alone can be repeated and explained")
+        raise ExperimentError(
+            f"{place} is of a {clock} run: runs in virtual time alone can be repeated and explained"
+        )
     if missing:
         raise ExperimentError(
-            f"{place} is of an older version, which kept no {', '.join(missing)}: run it again, then explain that"
+            f"{place} is of an older version, which kept no {', '.join(missing)}: run it again, "
+            "then explain that"
         )
     for path, digest in digests(map(Path, files)).items():
         if digest != files[path]:
             now = "is missing" if not digest else "has changed"
             raise ExperimentError(
-                f"{path}, which {place} was made of, {now}: bring it back, or run the experiment again"
+                f"{path}, which {place} was made of, {now}: bring it back, or run the experiment "
+                "again"
             )
     return summary

@@ -1,5 +1,5 @@
-"""From a kept result to explanations of its flows, of a port or of a PAUSE: a run for packets and causes, and one for
-the lines of the ports that these name."""
+"""From a kept result to explanations of its flows, of a port or of a PAUSE: a run for packets and
+causes, and one for the lines of the ports that these name."""
 
 from __future__ import annotations
 
@@ -50,13 +50,17 @@ class Answer:
         return result
 
 
-def of_flows(original: KeptResult, numbers: Sequence[int], span_s: Span | None, progress: RunProgress) -> Answer:
-    """Explains these flows; with `span_s` (nominal s of the run) what their senders did within it. Raises
-    ExperimentError."""
+def of_flows(
+    original: KeptResult, numbers: Sequence[int], span_s: Span | None, progress: RunProgress
+) -> Answer:
+    """Explains these flows; with `span_s` (nominal s of the run) what their senders did within it.
+    Raises ExperimentError."""
     known = {flow.id for flow in original.plan.topology.flows}
     for number in numbers:
         if number not in known:
-            raise ExperimentError(f"no flow {number}: flows are numbered {min(known)} to {max(known)}")
+            raise ExperimentError(
+                f"no flow {number}: flows are numbered {min(known)} to {max(known)}"
+            )
     progress.stage("The run again: packets of these flows, and causes of PAUSEs")
     first = original.run(LogChoice(flows=tuple(numbers)), progress)
     span_ps = _in_ps(first, span_s)
@@ -71,28 +75,44 @@ def of_flows(original: KeptResult, numbers: Sequence[int], span_s: Span | None, 
         tuple(numbers),
         tuple(first.logs.ports[port] for port in sorted(ports)),
         min((item.start_s for item in first.flows if item.id in numbers), default=start_s),
-        start_s + (int(first.logs.hops["start_ps"].max()) if first.logs.hops.size else int(times.max())) / 1e12,
+        start_s
+        + (int(first.logs.hops["start_ps"].max()) if first.logs.hops.size else int(times.max()))
+        / 1e12,
         marks=True,
     )
     second = original.run(lives, progress)
     lines = Lines(second.plan.topology, second.logs)
     result = tuple(explain_flow(second, lines, pauses, number, span_ps) for number in numbers)
-    return Answer("flow", result, parts=second.parts, ids=tuple(flow.id for flow in second.plan.topology.flows))
+    return Answer(
+        "flow",
+        result,
+        parts=second.parts,
+        ids=tuple(flow.id for flow in second.plan.topology.flows),
+    )
 
 
-def with_change(answer: Answer, original: KeptResult, change: Change, progress: RunProgress) -> Answer:
+def with_change(
+    answer: Answer, original: KeptResult, change: Change, progress: RunProgress
+) -> Answer:
     """Returns an answer about flows with what they take with a change. Raises ExperimentError."""
     if endless := [item.id for item in answer.flows if not item.complete]:
-        raise ExperimentError(f"flow {endless[0]}: a change is seen in completion times, and it has none here")
+        raise ExperimentError(
+            f"flow {endless[0]}: a change is seen in completion times, and it has none here"
+        )
     progress.stage(f"The run with a change: {change}")
     times = original.changed(change, progress)
     if gone := [item.id for item in answer.flows if item.id not in times]:
         raise ExperimentError(f"flow {gone[0]} is among those that are left out")
-    return replace(answer, change=str(change), changed_ps={item.id: times[item.id] for item in answer.flows})
+    return replace(
+        answer, change=str(change), changed_ps={item.id: times[item.id] for item in answer.flows}
+    )
 
 
-def of_port(original: KeptResult, port: Endpoint, span_s: Span | None, progress: RunProgress) -> Answer:
-    """Explains a port: whose frames it sent, and where its PAUSEs came from. Raises ExperimentError."""
+def of_port(
+    original: KeptResult, port: Endpoint, span_s: Span | None, progress: RunProgress
+) -> Answer:
+    """Explains a port: whose frames it sent, and where its PAUSEs came from. Raises
+    ExperimentError."""
     try:
         original.plan.topology.link_at(port.node, port.port)
     except TopologyError as error:
@@ -102,13 +122,17 @@ def of_port(original: KeptResult, port: Endpoint, span_s: Span | None, progress:
     end_ps = _end_ps(again)
     span_ps = _in_ps(again, span_s) or (0, end_ps)
     lines, pauses = Lines(again.plan.topology, again.logs), Pauses(again.logs, end_ps)
-    return Answer("port", result=explain_port(again, lines, pauses, again.logs.ports.index(port), span_ps))
+    return Answer(
+        "port", result=explain_port(again, lines, pauses, again.logs.ports.index(port), span_ps)
+    )
 
 
 def of_marks(original: KeptResult, progress: RunProgress) -> Answer:
     """Explains why a run's packets have marks, or none. Raises ExperimentError."""
     progress.stage("The run again: why packets have marks, or none")
-    return Answer("marks", result=explain_marks(original.run(LogChoice(causes=False, marks=True), progress)))
+    return Answer(
+        "marks", result=explain_marks(original.run(LogChoice(causes=False, marks=True), progress))
+    )
 
 
 def of_job(original: KeptResult, progress: RunProgress) -> Answer:
@@ -116,7 +140,10 @@ def of_job(original: KeptResult, progress: RunProgress) -> Answer:
     progress.stage("The run again: parts of all flows")
     again = original.run(LogChoice(causes=False), progress)
     return Answer(
-        "job", job=explain_job(again), parts=again.parts, ids=tuple(flow.id for flow in again.plan.topology.flows)
+        "job",
+        job=explain_job(again),
+        parts=again.parts,
+        ids=tuple(flow.id for flow in again.plan.topology.flows),
     )
 
 
@@ -126,13 +153,18 @@ def of_pause(original: KeptResult, number: int, progress: RunProgress) -> Answer
     first = original.run(LogChoice(), progress)
     pauses = Pauses(first.logs, _end_ps(first))
     if not 0 <= number < len(pauses.all):
-        there = f"PAUSEs are numbered 0 to {len(pauses.all) - 1}" if pauses.all else "the run has none"
+        there = (
+            f"PAUSEs are numbered 0 to {len(pauses.all) - 1}" if pauses.all else "the run has none"
+        )
         raise ExperimentError(f"no PAUSE {number}: {there}")
     pause = pauses.all[number]
     ports = tuple(first.logs.ports[item.port] for item in pause.waiting)
     progress.stage(f"The run again: {len(ports)} ports for which packets waited")
     second = original.run(LogChoice(ports=ports), progress)
-    return Answer("pause", result=explain_pause(second, Lines(second.plan.topology, second.logs), pauses, pause))
+    return Answer(
+        "pause",
+        result=explain_pause(second, Lines(second.plan.topology, second.logs), pauses, pause),
+    )
 
 
 def _end_ps(again: Again) -> int:
@@ -152,5 +184,6 @@ def _require_explained(again: Again, number: int, span_s: Span | None) -> None:
     span_ps = _in_ps(again, span_s) or (0, _end_ps(again))
     if int(((sent >= span_ps[0]) & (sent <= span_ps[1])).sum()) < (1 if span_s is None else 2):
         raise ExperimentError(
-            f"flow {number} sent nothing{' in that time' if span_s else ''}: there is nothing to explain"
+            f"flow {number} sent nothing{' in that time' if span_s else ''}: there is nothing to "
+            "explain"
         )

@@ -1,4 +1,5 @@
-"""Why a flow was slow: its parts, its last packet's hops, the port that it shared, marks, roots of PAUSEs."""
+"""Why a flow was slow: its parts, its last packet's hops, the port that it shared, marks, roots of
+PAUSEs."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ _SLOW = 1.1
 _ABOVE, _BELOW = 1.1, 0.9
 """Times its fair share: more than that is above it, less is below it."""
 _IDLE = 0.5
-"""Share of its life in which the busiest port of a flow's path sent nothing, above which nothing there held it."""
+"""Share of its life in which the busiest port of a flow's path sent nothing, above which nothing
+there held it."""
 _ANY_POINTS = ("before", "here")
 """Reasons for a mark, whatever the marking point."""
 VICTIM, CONTRIBUTOR, CULPRIT = "victim", "contributor", "culprit"
@@ -32,9 +34,10 @@ VICTIM, CONTRIBUTOR, CULPRIT = "victim", "contributor", "culprit"
 
 @dataclass(frozen=True)
 class Hop:
-    """Of the last packet, at a port of a switch. Times in ps; `by_flow`: frames on the line meanwhile, the flow's own
-    among them; -1: frames that are no flow's data. `mark`: why it left with a mark or without, of `MARK_REASONS`; empty
-    where it isn't known: another marking point than NP-ECN has other reasons for none."""
+    """Of the last packet, at a port of a switch. Times in ps; `by_flow`: frames on the line
+    meanwhile, the flow's own among them; -1: frames that are no flow's data. `mark`: why it left
+    with a mark or without, of `MARK_REASONS`; empty where it isn't known: another marking point
+    than NP-ECN has other reasons for none."""
 
     port: str
     wait_ps: int
@@ -47,8 +50,9 @@ class Hop:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The port of the flow's path that idled least in the flow's life; shares of that time. `above`: other flows with
-    more than their fair share, by number: what they got, and what was fair."""
+    """The port of the flow's path that idled least in the flow's life; shares of that time.
+    `above`: other flows with more than their fair share, by number: what they got, and what was
+    fair."""
 
     port: str
     idle: float
@@ -61,8 +65,8 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Origin:
-    """A root of PAUSEs: `share` of the flow's time by PAUSE and by queues that PAUSE had built. `filled`: who filled
-    its queue at those PAUSEs, as shares of bytes by flow."""
+    """A root of PAUSEs: `share` of the flow's time by PAUSE and by queues that PAUSE had built.
+    `filled`: who filled its queue at those PAUSEs, as shares of bytes by flow."""
 
     port: str
     kind: str
@@ -75,9 +79,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Of a flow, or of what of it left its sender within a span. `parts_ps` sum to `time_ps`. `pause_ps`: what PAUSE
-    took and queues that it had built; `blame_ps`: by root, which sums to it. `decisions`: of `marks.decisions`.
-    `rate_set_by`: of the time in which its rate held it, the shares of the ports whose marks had set that."""
+    """Of a flow, or of what of it left its sender within a span. `parts_ps` sum to `time_ps`.
+    `pause_ps`: what PAUSE took and queues that it had built; `blame_ps`: by root, which sums to it.
+    `decisions`: of `marks.decisions`. `rate_set_by`: of the time in which its rate held it, the
+    shares of the ports whose marks had set that."""
 
     id: int
     src: str
@@ -125,7 +130,8 @@ class FlowLog:
         self.last = self._last()
 
     def _last(self) -> int:
-        """Returns the place in `sent` of the packet that completed the flow; else of the last one."""
+        """Returns the place in `sent` of the packet that completed the flow; else of the last
+        one."""
         if not self.complete:
             return len(self.sent) - 1
         return completing(self.sent, self.parts_ps)
@@ -148,13 +154,18 @@ class FlowLog:
         if span_ps is None:
             return 0, self.last
         times = self.sent["time_ps"]
-        first, last = np.searchsorted(times, span_ps[0], "left"), np.searchsorted(times, span_ps[1], "right") - 1
+        first, last = (
+            np.searchsorted(times, span_ps[0], "left"),
+            np.searchsorted(times, span_ps[1], "right") - 1,
+        )
         return int(first), int(last)
 
     def stopped(self, first: int, last: int) -> list[tuple[int, int]]:
         """Returns the gaps between its frames in which its NIC's port was PAUSEd."""
         times = self.sent["time_ps"][first : last + 1].astype(np.int64)
-        paused = self.sent["parts_ps"][first : last + 1, SENDER_PARTS.index("paused")].astype(np.int64)
+        paused = self.sent["parts_ps"][first : last + 1, SENDER_PARTS.index("paused")].astype(
+            np.int64
+        )
         before = np.flatnonzero(np.diff(paused) > 0)
         spans = [(int(times[i]), int(times[i + 1])) for i in before]
         if first == 0 and paused.size and paused[0]:
@@ -169,38 +180,57 @@ class FlowLog:
         parts = self._between(first, last, span_ps is None)
         stopped = self.stopped(first, last)
         total = sum(end - begin for begin, end in stopped)
-        rows = [(self.nic, item, round(parts["paused"] * (item[1] - item[0]) / total)) for item in stopped]
+        rows = [
+            (self.nic, item, round(parts["paused"] * (item[1] - item[0]) / total))
+            for item in stopped
+        ]
         for hop in self.of_packet(last) if span_ps is None else ():
             idle, behind, without = _waits(hop)
             rows.append((int(hop["link"]), (int(hop["since_ps"]), int(hop["start_ps"])), idle))
-            rows.append((int(hop["link"]), (int(hop["busy_ps"]), int(hop["since_ps"])), behind - without))
+            rows.append(
+                (int(hop["link"]), (int(hop["busy_ps"]), int(hop["since_ps"])), behind - without)
+            )
         return [row for row in rows if row[2] > 0]
 
     def _between(self, first: int, last: int, whole: bool) -> dict[str, int]:
         if whole and self.complete:
             return dict(zip(PARTS, self.parts_ps.tolist(), strict=True))
         rows = self.sent["parts_ps"].astype(np.int64)
-        return dict(zip(SENDER_PARTS, (rows[last] - (0 if whole else rows[first])).tolist(), strict=True))
+        return dict(
+            zip(SENDER_PARTS, (rows[last] - (0 if whole else rows[first])).tolist(), strict=True)
+        )
 
     def times(self, span_ps: tuple[int, int] | None) -> tuple[int, int, dict[str, int], int]:
-        """Returns from when until when it is explained, its parts in between, and the bytes that left."""
+        """Returns from when until when it is explained, its parts in between, and the bytes that
+        left."""
         first, last = self.span(span_ps)
         whole = span_ps is None
         parts = self._between(first, last, whole)
-        start = int(self.sent["time_ps"][first]) - (int(self.sent["parts_ps"][first].sum()) if whole else 0)
+        start = int(self.sent["time_ps"][first]) - (
+            int(self.sent["parts_ps"][first].sum()) if whole else 0
+        )
         end = start + self.fct_ps if whole and self.complete else int(self.sent["time_ps"][last])
-        return start, end, parts, int(self.sent["bytes"][first : last + (whole and self.complete)].sum())
+        return (
+            start,
+            end,
+            parts,
+            int(self.sent["bytes"][first : last + (whole and self.complete)].sum()),
+        )
 
 
 def _waits(hop: Any) -> tuple[int, int, int]:
-    """Returns of a hop's wait: idle by PAUSE, behind what was there, and what would have been without PAUSE."""
+    """Returns of a hop's wait: idle by PAUSE, behind what was there, and what would have been
+    without PAUSE."""
     wait, idle = int(hop["start_ps"] - hop["since_ps"]), int(hop["idle_ps"])
     behind = min(int(hop["behind_ps"]), wait - idle)
     return idle, behind, min(int(hop["without_ps"]), behind)
 
 
-def named_ports(again: Again, pauses: Pauses, flows: list[int], span_ps: tuple[int, int] | None) -> set[int]:
-    """Returns the ports of which an explanation of these flows needs the lines: of their paths, and roots."""
+def named_ports(
+    again: Again, pauses: Pauses, flows: list[int], span_ps: tuple[int, int] | None
+) -> set[int]:
+    """Returns the ports of which an explanation of these flows needs the lines: of their paths, and
+    roots."""
     result: set[int] = set()
     for number in flows:
         log = FlowLog(again, number)
@@ -239,11 +269,16 @@ def explain_flow(
         for depth, port, n, shares in pauses.tree(by_pause)
     ]
     result = Explanation(
-        id=number, src=log.spec.src, dst=log.spec.dst, group=log.spec.group, traffic_class=log.spec.traffic_class,
-        size_bytes=None if log.spec.size_bytes is None else round(log.spec.size_bytes), complete=whole,
-        from_ps=start - again.zero_ps, time_ps=end - start, least_ps=least, sent_bytes=sent_bytes, parts_ps=parts,
+        id=number, src=log.spec.src, dst=log.spec.dst, group=log.spec.group,
+        traffic_class=log.spec.traffic_class,
+        size_bytes=None if log.spec.size_bytes is None else round(log.spec.size_bytes),
+        complete=whole,
+        from_ps=start - again.zero_ps, time_ps=end - start, least_ps=least, sent_bytes=sent_bytes,
+        parts_ps=parts,
         hops=[_hop(again, lines, hop, names) for hop in log.of_packet(last)] if whole else [],
-        bottleneck=_bottleneck(lines, pauses, log, first, last, names) if parts["rate"] + parts["window"] else None,
+        bottleneck=_bottleneck(lines, pauses, log, first, last, names) if parts["rate"] + parts[(
+            "window"
+        )] else None,
         marked=marked, decisions=decisions if again.marks else {},
         packets=len(np.unique(used["serial"])),
         rate_set_by=_rate_set_by(again, log, first, last, names),
@@ -252,7 +287,9 @@ def explain_flow(
     why, role = _why(result)
     named = _named(again, result)
     names_of = {flow.id: f"{flow.src} > {flow.dst}" for flow in named}
-    return replace(result, why=why, role=role, names=names_of, groups={flow.id: flow.group for flow in named})
+    return replace(
+        result, why=why, role=role, names=names_of, groups={flow.id: flow.group for flow in named}
+    )
 
 
 def _blame(
@@ -280,7 +317,8 @@ def _by_name(blame: dict[Root, float], names: list[str]) -> dict[str, float]:
 
 
 def _origins(
-    again: Again, lines: Lines, pauses: Pauses, log: FlowLog, blame: dict[Root, float], by_pause: dict[int, float],
+    again: Again, lines: Lines, pauses: Pauses, log: FlowLog, blame: dict[Root, float],
+    by_pause: dict[int, float],
     names: list[str],
 ) -> list[Origin]:  # fmt: skip
     total, crossed = sum(blame.values()), log.ports()
@@ -292,15 +330,22 @@ def _origins(
             for flow, size in lines.at(root.port).work_of(at, work).items():
                 filled[flow] += size
         everything = sum(filled.values())
-        shares = {flow: size / everything for flow, size in sorted(filled.items(), key=lambda item: -item[1])}
+        shares = {
+            flow: size / everything
+            for flow, size in sorted(filled.items(), key=lambda item: -item[1])
+        }
         share, inside = shares.get(log.spec.id, 0.0), root.port in crossed
         fair = _ABOVE / max(len(shares), 1)
-        role = "" if root.kind else VICTIM if not inside else CULPRIT if share > fair else CONTRIBUTOR
+        role = (
+            "" if root.kind else VICTIM if not inside else CULPRIT if share > fair else CONTRIBUTOR
+        )
         result.append(Origin(names[root.port], root.kind, ps / total, inside, share, shares, role))
     return result
 
 
-def _chains(pauses: Pauses, by_pause: dict[int, float], traffic_class: int) -> dict[int, dict[int, int]]:
+def _chains(
+    pauses: Pauses, by_pause: dict[int, float], traffic_class: int
+) -> dict[int, dict[int, int]]:
     """Returns the PAUSEs behind these at each port: what work waited there then, ps, by time."""
     result: dict[int, dict[int, int]] = defaultdict(dict)
     pending, seen = list(by_pause), set(by_pause)
@@ -325,7 +370,13 @@ def _hop(again: Again, lines: Lines, hop: Any, names: list[str]) -> Hop:
     idle = start - since - sum(by_flow.values())
     ordered = dict(sorted(by_flow.items(), key=lambda item: -item[1]))
     return Hop(
-        names[int(hop["link"])], start - since, int(hop["queue_bytes"]), int(hop["idle_ps"]), idle, ordered, mark
+        names[int(hop["link"])],
+        start - since,
+        int(hop["queue_bytes"]),
+        int(hop["idle_ps"]),
+        idle,
+        ordered,
+        mark,
     )
 
 
@@ -337,7 +388,10 @@ def _bottleneck(
         begin -= int(log.sent["parts_ps"][0].sum())
     if left <= begin:
         return None
-    shifts = {log.nic: 0, **{int(hop["link"]): int(hop["since_ps"]) - left for hop in log.of_packet(last)}}
+    shifts = {
+        log.nic: 0,
+        **{int(hop["link"]): int(hop["since_ps"]) - left for hop in log.of_packet(last)},
+    }
     result: tuple[int, int, int, dict[int, int], Line] | None = None
     for port, shift in shifts.items():
         line = lines.at(port)
@@ -357,7 +411,9 @@ def _bottleneck(
         if flow != CONTROL and ps > _ABOVE * fair.get(flow, 0.0)
     }
     shares = {flow: ps / span for flow, ps in sorted(by_flow.items(), key=lambda item: -item[1])}
-    stopped = sum(ps for _, ps in pauses.closed((port, log.spec.traffic_class), begin + shift, left + shift))
+    stopped = sum(
+        ps for _, ps in pauses.closed((port, log.spec.traffic_class), begin + shift, left + shift)
+    )
     return Bottleneck(
         names[port], idle / span, min(stopped, idle) / span,
         frames_ps / span, fair.get(log.spec.id, 0.0) / span, shares,
@@ -365,8 +421,11 @@ def _bottleneck(
     )  # fmt: skip
 
 
-def _rate_set_by(again: Again, log: FlowLog, first: int, last: int, names: list[str]) -> dict[str, float]:
-    """Returns shares by the latest window of the NP before it whose notification had a mark, and the marks in it."""
+def _rate_set_by(
+    again: Again, log: FlowLog, first: int, last: int, names: list[str]
+) -> dict[str, float]:
+    """Returns shares by the latest window of the NP before it whose notification had a mark, and
+    the marks in it."""
     rate = log.sent["parts_ps"][first : last + 1, SENDER_PARTS.index("rate")].astype(np.int64)
     times = log.sent["time_ps"][first : last + 1].astype(np.int64)
     ends, marks = again.series.get(flow_entity(log.spec.id), "window_marked")
@@ -384,7 +443,12 @@ def _rate_set_by(again: Again, log: FlowLog, first: int, last: int, names: list[
         inside = ports[np.searchsorted(came, begin) : np.searchsorted(came, end)]
         if marks[place] and inside.size:
             links, counts = np.unique(inside, return_counts=True)
-            windows.append((end + back, dict(zip(links.tolist(), (counts / inside.size).tolist(), strict=True))))
+            windows.append(
+                (
+                    end + back,
+                    dict(zip(links.tolist(), (counts / inside.size).tolist(), strict=True)),
+                )
+            )
     known = np.array([time for time, _ in windows], np.int64)
     total: dict[str, float] = defaultdict(float)
     for time, held in zip(times[1:].tolist(), np.diff(rate).tolist(), strict=True):
@@ -404,7 +468,8 @@ def _named(again: Again, result: Explanation) -> list[FlowSpec]:
 
 
 def _why(result: Explanation) -> tuple[str, str]:
-    """Returns the largest reason for what the flow took beyond its least time, in words, and its role in it."""
+    """Returns the largest reason for what the flow took beyond its least time, in words, and its
+    role in it."""
     parts, lost = result.parts_ps, result.time_ps - result.least_ps
     if lost < (_SLOW - 1) * result.least_ps:
         return "it wasn't slow", ""
@@ -420,7 +485,13 @@ def _why(result: Explanation) -> tuple[str, str]:
     if top == "pause" and result.origins:
         origin = result.origins[0]
         if origin.kind:
-            return f"{'credits' if origin.kind == 'unknown' else 'a circle of PAUSEs'} at {origin.port} ({share})", ""
+            return (
+                (
+                    f"{'credits' if origin.kind == 'unknown' else 'a circle of PAUSEs'} at "
+                    f"{origin.port} ({share})"
+                ),
+                "",
+            )
         words = {
             VICTIM: "it doesn't cross that port",
             CULPRIT: "it filled more than its share of that queue",
@@ -451,13 +522,17 @@ def _held(result: Explanation, limit: str, share: str) -> tuple[str, str]:
     if port.idle > _IDLE:
         paused = f", and was PAUSEd for {port.paused:.0%}" if port.paused > 0.02 else ""
         return (
-            f"{begin}, for no reason in the network: the busiest port of its path, {port.port}, sent nothing for "
+            f"{begin}, for no reason in the network: the busiest port of its path, {port.port}, "
+            "sent nothing for "
             f"{port.idle:.0%} of its life{paused}"
         ), ""
     got = f"it got {port.got:.1%} where {port.fair:.1%} were fair"
     if port.got < _BELOW * port.fair and port.above:
         return (
-            f"{begin}: {port.port} was busy with others, {len(port.above)} of them above their fair shares; {got}",
+            (
+                f"{begin}: {port.port} was busy with others, {len(port.above)} of them above their "
+                f"fair shares; {got}"
+            ),
             VICTIM,
         )
     if port.got > _ABOVE * port.fair:

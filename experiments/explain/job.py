@@ -1,7 +1,8 @@
-"""A job: flows that wait for each other, as those of a collective operation, and what its makespan went to.
+"""A job: flows that wait for each other, as those of a collective operation, and what its makespan
+went to.
 
-From its last arrival back: each flow of the chain began when the one before it had arrived, and a time had passed that
-the flow waits besides. So their parts and these times sum to the makespan."""
+From its last arrival back: each flow of the chain began when the one before it had arrived, and a
+time had passed that the flow waits besides. So their parts and these times sum to the makespan."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from pcn.virtualnet.times import picoseconds
 
 @dataclass(frozen=True)
 class ChainFlow:
-    """Of a chain, in order. `between_ps`: from the arrival of the flow before, or from the job's begin, to its start;
-    `parts_ps` sum to `time_ps`, its completion time."""
+    """Of a chain, in order. `between_ps`: from the arrival of the flow before, or from the job's
+    begin, to its start; `parts_ps` sum to `time_ps`, its completion time."""
 
     id: int
     src: str
@@ -31,8 +32,9 @@ class ChainFlow:
 
 @dataclass(frozen=True)
 class Job:
-    """`jobs`: how many the run has, of which this one takes longest. `parts_ps`: sums of the chain's, and `between`;
-    they sum to `time_ps`, from the start of its first flow to its last arrival."""
+    """`jobs`: how many the run has, of which this one takes longest. `parts_ps`: sums of the
+    chain's, and `between`; they sum to `time_ps`, from the start of its first flow to its last
+    arrival."""
 
     jobs: int
     flows: int
@@ -46,17 +48,22 @@ class Job:
 
 
 def explain_job(again: Again) -> Job:
-    """Returns what the makespan of a run's longest job went to. Raises ExperimentError where no flow waits for others,
-    or where one of the job hasn't arrived."""
+    """Returns what the makespan of a run's longest job went to. Raises ExperimentError where no
+    flow waits for others, or where one of the job hasn't arrived."""
     flows, parts = again.plan.topology.flows, again.parts
     starts, times = parts.start_ps.tolist(), parts.fct_ps.tolist()
     place = {flow.id: number for number, flow in enumerate(flows)}
     jobs = _jobs(flows)
     if not jobs:
-        raise ExperimentError("no flow waits for others: --job is for collective operations, and flows with `after`")
+        raise ExperimentError(
+            "no flow waits for others: --job is for collective operations, and flows with `after`"
+        )
     for number in (place[flow.id] for job in jobs for flow in job):
         if not times[number]:
-            raise ExperimentError(f"flow {flows[number].id} hadn't arrived when the run ended: its job has no makespan")
+            raise ExperimentError(
+                f"flow {flows[number].id} hadn't arrived when the run ended: its job has no "
+                "makespan"
+            )
 
     def end_ps(flow: FlowSpec) -> int:
         return int(starts[place[flow.id]] + times[place[flow.id]])
@@ -88,7 +95,8 @@ def explain_job(again: Again) -> Job:
 
 
 def _delay_ps(flow: FlowSpec, earlier: int) -> int:
-    """Returns how long after an earlier one's arrival a flow starts, as far as it waits for that one."""
+    """Returns how long after an earlier one's arrival a flow starts, as far as it waits for that
+    one."""
     return picoseconds(flow.after_s[flow.after.index(earlier)] if flow.after_s else flow.start_s)
 
 

@@ -19,8 +19,9 @@ _FILES = {JSON, TEXT, TABLE}
 
 
 def keep(place: Path, answer: Answer, text: Sequence[str]) -> Path | None:
-    """Writes an explanation into the folder `explain` of a result, in place of an earlier one. Returns the folder; None
-    where it can't be written, as where there is more than an earlier one's files, and then nothing of it is there."""
+    """Writes an explanation into the folder `explain` of a result, in place of an earlier one.
+    Returns the folder; None where it can't be written, as where there is more than an earlier one's
+    files, and then nothing of it is there."""
     undo = contextlib.ExitStack()
     try:
         with signals.deferred():

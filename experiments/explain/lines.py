@@ -1,4 +1,5 @@
-"""What ports sent, of a run that logged them: whose frames were on a line, and what share of it was fair."""
+"""What ports sent, of a run that logged them: whose frames were on a line, and what share of it was
+fair."""
 
 from __future__ import annotations
 
@@ -28,7 +29,10 @@ class Line:
 
     def by_flow(self, begin: int, end: int) -> dict[int, int]:
         """Returns how long frames of each flow were on the line within [begin, end], ps."""
-        first, last = np.searchsorted(self.ends, begin, "right"), np.searchsorted(self.starts, end, "left")
+        first, last = (
+            np.searchsorted(self.ends, begin, "right"),
+            np.searchsorted(self.starts, end, "left"),
+        )
         spans = np.minimum(self.ends[first:last], end) - np.maximum(self.starts[first:last], begin)
         sums: dict[int, int] = defaultdict(int)
         for flow, span in zip(self.flows[first:last].tolist(), spans.tolist(), strict=True):
@@ -36,7 +40,8 @@ class Line:
         return dict(sums)
 
     def work_of(self, at: int, work: int) -> dict[int, int]:
-        """Returns the bytes by flow of the frames that started from `at` on, until `work` ps of them."""
+        """Returns the bytes by flow of the frames that started from `at` on, until `work` ps of
+        them."""
         sums: dict[int, int] = defaultdict(int)
         first, done = int(np.searchsorted(self.starts, at, "left")), 0
         for place in range(first, self.starts.size):
@@ -48,8 +53,9 @@ class Line:
         return dict(sums)
 
     def fair(self, begin: int, end: int) -> dict[int, float]:
-        """Returns by flow how long it would have had the line within [begin, end] if those that were under way there,
-        from their first frame to their last, had shared it alike: 1/n(t), ps."""
+        """Returns by flow how long it would have had the line within [begin, end] if those that
+        were under way there, from their first frame to their last, had shared it alike: 1/n(t),
+        ps."""
         inside = (self.ends > begin) & (self.starts < end) & (self.flows != CONTROL)
         flows = self.flows[inside]
         order = np.argsort(flows, kind="stable")

@@ -1,9 +1,10 @@
 """PAUSEs of a run, and the ports that they come from.
 
-A PAUSE falls due at an input, whose bytes wait for outputs. Its time goes to these by their shares of the bytes. At an
-output, the part of the time in which the line was PAUSEd itself goes to that port's PAUSEs then. Of the rest, as much
-as would wait there without any PAUSE of the port, by its share of what did wait, is the port's: it is a root. What is
-left was built by the port's earlier PAUSEs since its queue was empty, and goes to these. So weights sum to 1."""
+A PAUSE falls due at an input, whose bytes wait for outputs. Its time goes to these by their shares
+of the bytes. At an output, the part of the time in which the line was PAUSEd itself goes to that
+port's PAUSEs then. Of the rest, as much as would wait there without any PAUSE of the port, by its
+share of what did wait, is the port's: it is a root. The rest was built by the port's earlier
+PAUSEs since its queue was empty, and goes to these. So weights sum to 1."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ _DEEPEST = 60
 
 @dataclass(frozen=True)
 class Root:
-    """Where a PAUSE comes from: a port; `circle`: PAUSEs that cause each other; `unknown`: a gate that credits closed,
-    or whose PAUSE no switch sent."""
+    """Where a PAUSE comes from: a port; `circle`: PAUSEs that cause each other; `unknown`: a gate
+    that credits closed, or whose PAUSE no switch sent."""
 
     port: int
     kind: str = ""
@@ -33,8 +34,8 @@ class Root:
 
 @dataclass(frozen=True)
 class Waiting:
-    """At a PAUSE: bytes of its input that wait for an output, and the work there, ps: all of it, and what would wait
-    without PAUSE."""
+    """At a PAUSE: bytes of its input that wait for an output, and the work there, ps: all of it,
+    and what would wait without PAUSE."""
 
     port: int
     bytes: int
@@ -97,21 +98,29 @@ class Pauses:
                 self._by_key[key][-1].to_ps = time
         for key, start in since.items():
             closed[key].append((start, end_ps))
-        self._closed = {key: np.array(spans, np.int64).reshape(-1, 2) for key, spans in closed.items()}
+        self._closed = {
+            key: np.array(spans, np.int64).reshape(-1, 2) for key, spans in closed.items()
+        }
         self._starts = {
-            key: np.array([item.from_ps for item in result], np.int64) for key, result in self._by_key.items()
+            key: np.array([item.from_ps for item in result], np.int64)
+            for key, result in self._by_key.items()
         }
         self._roots: dict[int, dict[Root, float]] = {}
 
     def closed(self, key: Key, begin: int, end: int) -> list[tuple[int, int]]:
-        """Returns the spans within [begin, end] in which the port's gate was closed: start of the whole span, and how
-        much of it lies within, ps."""
+        """Returns the spans within [begin, end] in which the port's gate was closed: start of the
+        whole span, and how much of it lies within, ps."""
         spans = self._closed.get(key)
         if spans is None or end <= begin:
             return []
-        first, last = np.searchsorted(spans[:, 1], begin, "right"), np.searchsorted(spans[:, 0], end, "left")
+        first, last = (
+            np.searchsorted(spans[:, 1], begin, "right"),
+            np.searchsorted(spans[:, 0], end, "left"),
+        )
         return [
-            (start, min(stop, end) - max(start, begin)) for start, stop in spans[first:last].tolist() if stop > begin
+            (start, min(stop, end) - max(start, begin))
+            for start, stop in spans[first:last].tolist()
+            if stop > begin
         ]
 
     def behind(self, key: Key, closed_ps: int) -> Pause | None:
@@ -124,12 +133,15 @@ class Pauses:
         """Returns the ports that a PAUSE comes from, with weights that sum to 1."""
         if pause.number in self._roots:
             return self._roots[pause.number]
-        self._roots[pause.number] = {Root(pause.port, "circle"): 1.0}  # of a walk that returns to this PAUSE
+        # of a walk that returns to this PAUSE
+        self._roots[pause.number] = {Root(pause.port, "circle"): 1.0}
         result: dict[Root, float] = defaultdict(float)
         for waiting, share in self.outputs(pause):
             key = waiting.port, pause.traffic_class
             length = max(pause.to_ps - pause.from_ps, 1)
-            stopped = min(sum(ps for _, ps in self.closed(key, pause.from_ps, pause.to_ps)) / length, 1.0)
+            stopped = min(
+                sum(ps for _, ps in self.closed(key, pause.from_ps, pause.to_ps)) / length, 1.0
+            )
             unpaused = min(waiting.without_ps / waiting.work_ps, 1.0) if waiting.work_ps else 1.0
             result[Root(waiting.port)] += share * (1 - stopped) * unpaused
             for part, begin, end in (
@@ -156,11 +168,16 @@ class Pauses:
     def outputs(self, pause: Pause) -> list[tuple[Waiting, float]]:
         """Returns what waited at a PAUSE with its share of the bytes, the largest first."""
         total = sum(item.bytes for item in pause.waiting)
-        return [(item, item.bytes / total) for item in sorted(pause.waiting, key=lambda item: (-item.bytes, item.port))]
+        return [
+            (item, item.bytes / total)
+            for item in sorted(pause.waiting, key=lambda item: (-item.bytes, item.port))
+        ]
 
-    def blame(self, key: Key, spans: Iterable[tuple[int, int]]) -> tuple[dict[Root, float], dict[int, float]]:
-        """Returns how much of the time in which the port was stopped within these spans comes from which root, and from
-        which PAUSE of it, by number; ps."""
+    def blame(
+        self, key: Key, spans: Iterable[tuple[int, int]]
+    ) -> tuple[dict[Root, float], dict[int, float]]:
+        """Returns how much of the time in which the port was stopped within these spans comes from
+        which root, and from which PAUSE of it, by number; ps."""
         by_root: dict[Root, float] = defaultdict(float)
         by_pause: dict[int, float] = defaultdict(float)
         for begin, end in spans:
@@ -173,8 +190,9 @@ class Pauses:
         return dict(by_root), dict(by_pause)
 
     def tree(self, weights: dict[int, float]) -> list[tuple[int, int, int, dict[int, float]]]:
-        """Returns the PAUSEs behind these (by number, with weights) as a tree: depth, port, how often it was PAUSEd,
-        and the shares of the ports that its bytes waited for, from the nearest on; each port once."""
+        """Returns the PAUSEs behind these (by number, with weights) as a tree: depth, port, how
+        often it was PAUSEd, and the shares of the ports that its bytes waited for, from the nearest
+        on; each port once."""
         rows: list[tuple[int, int, int, dict[int, float]]] = []
         seen: set[int] = set()
         level = [self.all[number] for number in weights]
@@ -198,7 +216,14 @@ class Pauses:
                             behind = self.behind(key, start)
                             if behind is not None:
                                 deeper[behind.number] = behind
-                rows.append((depth, port, len(result), dict(sorted(shares.items(), key=lambda item: -item[1]))))
+                rows.append(
+                    (
+                        depth,
+                        port,
+                        len(result),
+                        dict(sorted(shares.items(), key=lambda item: -item[1])),
+                    )
+                )
                 if deeper:
                     pending.append((depth + 1, list(deeper.values())))
         return rows

@@ -12,16 +12,21 @@ from pcn.experiments.explain.pauses import Pause, Pauses, Root
 Facts = dict[str, Any]
 
 
-def explain_port(again: Again, lines: Lines, pauses: Pauses, port: int, span_ps: tuple[int, int]) -> Facts:
-    """Returns whose frames were on a port's line within a span, as shares of it; how long each class was PAUSEd, by
-    root; and how much of all PAUSEs of others came from it."""
+def explain_port(
+    again: Again, lines: Lines, pauses: Pauses, port: int, span_ps: tuple[int, int]
+) -> Facts:
+    """Returns whose frames were on a port's line within a span, as shares of it; how long each
+    class was PAUSEd, by root; and how much of all PAUSEs of others came from it."""
     names = [str(item) for item in again.logs.ports]
     begin, end = span_ps
     span = max(end - begin, 1)
     by_flow = lines.at(port).by_flow(begin, end)
     fair = lines.at(port).fair(begin, end)
     groups: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
-    labels = {flow.id: flow.group or f"flow {flow.id} {flow.src} > {flow.dst}" for flow in again.plan.topology.flows}
+    labels = {
+        flow.id: flow.group or f"flow {flow.id} {flow.src} > {flow.dst}"
+        for flow in again.plan.topology.flows
+    }
     for flow, ps in by_flow.items():
         of = groups["control frames" if flow == CONTROL else labels[flow]]
         of[0] += 1
@@ -45,16 +50,24 @@ def explain_port(again: Again, lines: Lines, pauses: Pauses, port: int, span_ps:
         "from_ps": begin - again.zero_ps,
         "time_ps": end - begin,
         "idle": 1 - sum(by_flow.values()) / span,
-        "flows": [{"name": name, "flows": int(n), "share": share, "fair": due} for name, (n, share, due) in ordered],
+        "flows": [
+            {"name": name, "flows": int(n), "share": share, "fair": due}
+            for name, (n, share, due) in ordered
+        ],
         "paused": stopped,
-        "caused_ps": {names[at]: ps for at, ps in sorted(caused.items(), key=lambda item: -item[1])},
+        "caused_ps": {
+            names[at]: ps for at, ps in sorted(caused.items(), key=lambda item: -item[1])
+        },
     }
 
 
 def explain_pause(again: Again, lines: Lines, pauses: Pauses, pause: Pause) -> Facts:
     """Returns where a PAUSE came from, and who filled what its bytes waited for."""
     names = [str(item) for item in again.logs.ports]
-    labels = {flow.id: flow.group or f"flow {flow.id} {flow.src} > {flow.dst}" for flow in again.plan.topology.flows}
+    labels = {
+        flow.id: flow.group or f"flow {flow.id} {flow.src} > {flow.dst}"
+        for flow in again.plan.topology.flows
+    }
     outputs = []
     for waiting, share in pauses.outputs(pause):
         filled: dict[str, float] = defaultdict(float)
@@ -68,7 +81,10 @@ def explain_pause(again: Again, lines: Lines, pauses: Pauses, pause: Pause) -> F
                 "share": share,
                 "bytes": waiting.bytes,
                 "without_pause": without,
-                "filled": {name: size / total for name, size in sorted(filled.items(), key=lambda item: -item[1])},
+                "filled": {
+                    name: size / total
+                    for name, size in sorted(filled.items(), key=lambda item: -item[1])
+                },
             }
         )
     return {

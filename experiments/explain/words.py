@@ -24,7 +24,11 @@ PARTS = {
     "wire": "serialisation and propagation",
     "inside": "switches' latencies",
 }
-_OF_MARK = {"here": "marked here", "empty": "unmarked: its queue was empty", "held": "unmarked: a PAUSE held it up"}
+_OF_MARK = {
+    "here": "marked here",
+    "empty": "unmarked: its queue was empty",
+    "held": "unmarked: a PAUSE held it up",
+}
 _MOST = 5
 """Flows, roots and rows of a tree that are named."""
 
@@ -44,12 +48,18 @@ def lines_of(answer: Answer) -> Iterator[str]:
         yield from _flow(item)
         if answer.change:
             fct_ps = answer.changed_ps[item.id]
-            then = "it wouldn't have arrived" if fct_ps is None else f"{us(fct_ps)}, {_saved(item.time_ps, fct_ps)}"
+            then = (
+                "it wouldn't have arrived"
+                if fct_ps is None
+                else f"{us(fct_ps)}, {_saved(item.time_ps, fct_ps)}"
+            )
             yield f"  INSTEAD, {answer.change}: {then}."
 
 
 def _saved(before_ps: int, after_ps: int) -> str:
-    return f"{abs(before_ps - after_ps) / before_ps:.0%} {'less' if after_ps <= before_ps else 'more'}"
+    return (
+        f"{abs(before_ps - after_ps) / before_ps:.0%} {'less' if after_ps <= before_ps else 'more'}"
+    )
 
 
 def us(ps: float) -> str:
@@ -62,7 +72,11 @@ def _flow(item: Explanation) -> Iterator[str]:
         f"  {item.group}" if item.group else ""
     )
     if item.complete:
-        times = f" = {item.time_ps / item.least_ps:.1f} x {us(item.least_ps)}, the least" if item.least_ps else ""
+        times = (
+            f" = {item.time_ps / item.least_ps:.1f} x {us(item.least_ps)}, the least"
+            if item.least_ps
+            else ""
+        )
         yield f"  completion {us(item.time_ps)}{times}"
     else:
         rate = 8e3 * item.sent_bytes / item.time_ps if item.time_ps else 0.0
@@ -87,7 +101,9 @@ def _hop(item: Explanation, by_flow: Mapping[int, int], hop: Any) -> str:
     texts += [f"PAUSEd {us(hop.pause_idle_ps)}"] * bool(hop.pause_idle_ps)
     texts += [f"own packets {us(ps)}" for flow, ps in by_flow.items() if flow == item.id]
     texts += [f"{_name(item, flow)} {us(ps)}" for flow, ps in others[:_MOST]]
-    texts += [f"{len(others) - _MOST} more {us(sum(ps for _, ps in others[_MOST:]))}"] * (len(others) > _MOST)
+    texts += [f"{len(others) - _MOST} more {us(sum(ps for _, ps in others[_MOST:]))}"] * (
+        len(others) > _MOST
+    )
     texts += [_OF_MARK[mark] for mark in (hop.mark,) if mark in _OF_MARK]
     return "; ".join(texts)
 
@@ -102,16 +118,20 @@ def _shared(item: Explanation) -> Iterator[str]:
     port = item.bottleneck
     if port is None:
         return
-    others = ", ".join(f"{_name(item, flow)} {share:.1%}" for flow, share in list(port.by_flow.items())[:_MOST])
+    others = ", ".join(
+        f"{_name(item, flow)} {share:.1%}" for flow, share in list(port.by_flow.items())[:_MOST]
+    )
     yield (
         f"  the busiest port of its path, {port.port}, in that time: own frames {port.got:.1%}, "
-        f"{len(port.by_flow)} other{'s' * (len(port.by_flow) != 1)} {sum(port.by_flow.values()):.1%}, "
+        f"{len(port.by_flow)} other{'s' * (len(port.by_flow) != 1)} "
+        f"{sum(port.by_flow.values()):.1%}, "
         f"nothing {port.idle:.1%}" + (f" (PAUSEd {port.paused:.1%})" if port.paused else "")
     )
     if others:
         yield f"    {others}"
     above = ", ".join(
-        f"{_name(item, flow)} {got:.1%} of {due:.1%}" for flow, (got, due) in list(port.above.items())[:3]
+        f"{_name(item, flow)} {got:.1%} of {due:.1%}"
+        for flow, (got, due) in list(port.above.items())[:3]
     )
     tail = f"; {len(port.above)} above theirs by a tenth and more: {above}" if port.above else ""
     yield f"    a fair share, 1/n(t), would have been {port.fair:.1%}{tail}"
@@ -119,19 +139,24 @@ def _shared(item: Explanation) -> Iterator[str]:
 
 def _marks(item: Explanation) -> Iterator[str]:
     if item.marked:
-        ports = ", ".join(f"{port} {n:,}" for port, n in sorted(item.marked.items(), key=lambda item: -item[1]))
+        ports = ", ".join(
+            f"{port} {n:,}" for port, n in sorted(item.marked.items(), key=lambda item: -item[1])
+        )
         yield f"  marked {sum(item.marked.values()):,} times on {item.packets:,} packets: {ports}"
     if item.decisions:
         yield f"    by the queue without PAUSE: {_decided(item.decisions)}"
     if item.rate_set_by:
-        ports = ", ".join(f"{port} {share:.1%}" for port, share in list(item.rate_set_by.items())[:_MOST])
+        ports = ", ".join(
+            f"{port} {share:.1%}" for port, share in list(item.rate_set_by.items())[:_MOST]
+        )
         yield f"    while its rate held it, that had been set by marks of {ports}"
 
 
 def _job(job: Job) -> Iterator[str]:
     among = f", of {job.jobs} the one that takes longest" if job.jobs > 1 else ""
     yield f"job of {job.flows:,} flows that wait for each other{among}"
-    yield f"  makespan {us(job.time_ps)}, from {us(job.from_ps)} on: a chain of {len(job.chain)} flows"
+    chain = f"a chain of {len(job.chain)} flows"
+    yield f"  makespan {us(job.time_ps)}, from {us(job.from_ps)} on: {chain}"
     for name, text in {"between": "between an arrival and the next start", **PARTS}.items():
         if ps := job.parts_ps[name]:
             yield f"    {us(ps):>14} {ps / job.time_ps:6.1%}  {text}"
@@ -144,11 +169,16 @@ def _job(job: Job) -> Iterator[str]:
 
 
 def _decided(of: Mapping[str, int]) -> str:
-    """Returns how many of the decisions that a PAUSE may have changed the queue without PAUSE confirms."""
+    """Returns how many of the decisions that a PAUSE may have changed the queue without PAUSE
+    confirms."""
     texts = []
     for decision, n, confirmed in (
         ("marked", of["marked"], of["marked_still"]),
-        ("left unmarked for a PAUSE", of.get("held", 0), of.get("held", 0) - of.get("held_marked", 0)),
+        (
+            "left unmarked for a PAUSE",
+            of.get("held", 0),
+            of.get("held", 0) - of.get("held_marked", 0),
+        ),
     ):
         if n:
             texts.append(f"{decision} {n:,}, {confirmed / n:.0%} confirmed")
@@ -158,7 +188,9 @@ def _decided(of: Mapping[str, int]) -> str:
 def _run_marks(result: dict[str, Any]) -> Iterator[str]:
     sums = {reason: sum(row.values()) for reason, row in result["packets"].items()}
     total = sum(sums.values())
-    yield f"{total:,} times a packet of data left a switch" + ("" if sums["here"] else ", and none was marked")
+    yield f"{total:,} times a packet of data left a switch" + (
+        "" if sums["here"] else ", and none was marked"
+    )
     for reason, text in (
         ("before", "it had come with a mark"),
         ("here", "it was marked there"),
@@ -174,7 +206,10 @@ def _run_marks(result: dict[str, Any]) -> Iterator[str]:
         yield f"  by the queues without PAUSE: {_decided(result)}"
     if result.get("decisions"):
         share = result["confirmed"] / result["decisions"]
-        yield f"  NP-ECN in the queues without PAUSE would have taken {share:.1%} of {result['decisions']:,} alike"
+        yield (
+            f"  NP-ECN in the queues without PAUSE would have taken {share:.1%} of "
+            f"{result['decisions']:,} alike"
+        )
     for name, port in list(result["ports"].items())[:_MOST]:
         if port["marked"] or port.get("held"):
             yield f"    {name:8} {_decided(port)}"
@@ -210,7 +245,8 @@ def _roots(item: Explanation) -> Iterator[str]:
         if texts:
             yield f"            its queue at those PAUSEs: {', '.join(texts)}"
     if len(item.origins) > 3:
-        yield f"    {sum(origin.share for origin in item.origins[3:]):6.1%}  {len(item.origins) - 3} other ports"
+        share = sum(origin.share for origin in item.origins[3:])
+        yield f"    {share:6.1%}  {len(item.origins) - 3} other ports"
     yield from _tree(item.tree)
 
 
@@ -235,25 +271,35 @@ def _port(result: dict[str, Any]) -> Iterator[str]:
         yield f"            and {len(result['flows']) - 2 * _MOST} more"
     for traffic_class, stopped in result["paused"].items():
         yield f"  class {traffic_class} PAUSEd for {us(stopped['paused_ps'])}, by root:"
-        yield from (f"    {share:6.1%}  {root}" for root, share in list(stopped["roots"].items())[:_MOST])
+        yield from (
+            f"    {share:6.1%}  {root}" for root, share in list(stopped["roots"].items())[:_MOST]
+        )
     if result["caused_ps"]:
         yield "  it is a root of PAUSEs of:"
-        yield from (f"    {us(ps):>14}  {port}" for port, ps in list(result["caused_ps"].items())[: 2 * _MOST])
+        yield from (
+            f"    {us(ps):>14}  {port}"
+            for port, ps in list(result["caused_ps"].items())[: 2 * _MOST]
+        )
 
 
 def _pause(result: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"PAUSE {result['number']}: {result['port']} stopped in class {result['class']} for {us(result['time_ps'])}, "
+        f"PAUSE {result['number']}: {result['port']} stopped in class {result['class']} for "
+        f"{us(result['time_ps'])}, "
         f"from {us(result['from_ps'])} on"
     )
     allowed = f"{result['used_bytes']:,} of {result['threshold_bytes']:,} allowed"
     yield f"  {result['held_bytes']:,} B inside of what it sent; {allowed}"
     for row in result["waiting"]:
-        filled = ", ".join(f"{name} {share:.1%}" for name, share in list(row["filled"].items())[:_MOST])
+        filled = ", ".join(
+            f"{name} {share:.1%}" for name, share in list(row["filled"].items())[:_MOST]
+        )
         alone = f"{row['without_pause']:.0%} of its queue without any PAUSE of it"
         yield f"    {row['share']:6.1%} of these waited for {row['port']}, {alone}"
         if filled:
             yield f"            its queue: {filled}"
     yield "  by root:"
-    yield from (f"    {share:6.1%}  {root}" for root, share in list(result["roots"].items())[:_MOST])
+    yield from (
+        f"    {share:6.1%}  {root}" for root, share in list(result["roots"].items())[:_MOST]
+    )
     yield from _tree(result["tree"])

@@ -1,6 +1,6 @@
-"""docs/claims.md names each claim's check: tests, figures with their verdicts, a choice, or the reason why there is
-none yet. The command that writes the figures' results writes the verdicts; docs/results.md begins with the claims'
-counts."""
+"""docs/claims.md names each claim's check: tests, figures with their verdicts, a choice, or the
+reason why there is none yet. The command that writes the figures' results writes the verdicts;
+docs/results.md begins with the claims' counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pcn.experiments.define.checks import VERDICTS
 
 NOT_YET = "not yet: "
-_ROW = re.compile(r"^\| (?P<id>\d+\.\d+) \|.*\| (?P<kind>[^|]+) \| (?P<checked>[^|]*) \|$", re.MULTILINE)
+_ROW = re.compile(
+    r"^\| (?P<id>\d+\.\d+) \|.*\| (?P<kind>[^|]+) \| (?P<checked>[^|]*) \|$", re.MULTILINE
+)
 _PAPER = re.compile(r"^## (\d+) (.+?) \(", re.MULTILINE)
 _TEST = re.compile(r"`([\w./-]+\.py)::(\w+)`")
 _FIGURE = re.compile(r"\[([\w-]+)\]\(results\.md[^)]*\)(?:: [^;|]*\w)?")
@@ -55,11 +57,15 @@ class Claim:
 
 def claims(text: str) -> list[Claim]:
     """Returns the rows of docs/claims.md."""
-    return [Claim(found["id"], found["kind"].strip(), found["checked"].strip()) for found in _ROW.finditer(text)]
+    return [
+        Claim(found["id"], found["kind"].strip(), found["checked"].strip())
+        for found in _ROW.finditer(text)
+    ]
 
 
 def addressed(text: str, anchors: Mapping[str, str], verdicts: Verdicts) -> str:
-    """docs/claims.md with the figures' present sections and verdicts. Figures without results stay as they are."""
+    """docs/claims.md with the figures' present sections and verdicts. Figures without results stay
+    as they are."""
 
     def figure(found: re.Match[str], claim: str) -> str:
         name = found[1]
@@ -77,15 +83,20 @@ def addressed(text: str, anchors: Mapping[str, str], verdicts: Verdicts) -> str:
 
 
 def table(text: str, verdicts: Verdicts) -> str:
-    """Counts the claims of each paper and kind by their check, and the verdicts of the figures' rows."""
+    """Counts the claims of each paper and kind by their check, and the verdicts of the figures'
+    rows."""
     head = ("paper", "kind", "claims", "tests", "figures", "choices", "not yet", *VERDICTS)
     titles = {int(number): title for number, title in _PAPER.findall(text)}
     lines = [f"| {' | '.join(head)} |", f"| --- | --- |{' --: |' * (len(head) - 2)}"]
     groups: dict[tuple[int, str], list[Claim]] = {}
     for claim in claims(text):
         groups.setdefault((claim.paper, claim.kind[0]), []).append(claim)
-    for (paper, kind), own in sorted(groups.items(), key=lambda group: (group[0][0], "ASPX-".index(group[0][1]))):
-        lines.append(f"| {titles[paper]} | {kind} | {' | '.join(map(str, _counts(own, verdicts)))} |")
+    for (paper, kind), own in sorted(
+        groups.items(), key=lambda group: (group[0][0], "ASPX-".index(group[0][1]))
+    ):
+        lines.append(
+            f"| {titles[paper]} | {kind} | {' | '.join(map(str, _counts(own, verdicts)))} |"
+        )
     lines.append(f"| all | | {' | '.join(map(str, _counts(claims(text), verdicts)))} |")
     return "\n".join(lines)
 
@@ -95,5 +106,8 @@ def _counts(own: Sequence[Claim], verdicts: Verdicts) -> list[int]:
     for claim in own:
         for figure in verdicts.values():
             rows += figure.get(claim.id, Counter())
-    ways = [sum(bool(getattr(claim, way)) for claim in own) for way in ("tests", "figures", "choices", "missing")]
+    ways = [
+        sum(bool(getattr(claim, way)) for claim in own)
+        for way in ("tests", "figures", "choices", "missing")
+    ]
     return [len(own), *ways, *(rows[verdict] for verdict in VERDICTS)]

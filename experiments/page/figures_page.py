@@ -1,4 +1,5 @@
-"""The results of figures as a page for the repository (docs/results.md) and one that opens offline (report.html)."""
+"""The results of figures as a page for the repository (docs/results.md) and one that opens offline
+(report.html)."""
 
 from __future__ import annotations
 
@@ -25,25 +26,34 @@ from pcn.experiments.sweep.figures import PICTURE, read
 from pcn.softswitch import inputs
 
 _WHAT = (
-    "What the paper's figures come to here: the compiled P4 program of each scheme and its host algorithms in virtual "
+    "What the paper's figures come to here: the compiled P4 program of each scheme and its host "
+    "algorithms in virtual "
     "time, at line rate."
 )
 _READING = (
-    "Met: within the band that the row names. Trend: outside it, yet on the paper's side of the others, "
-    "or within the wider band that the row names. Claims have the numbers of [claims.md](claims.md); what was chosen "
-    "where the paper is silent stands in [choices.md](choices.md). Where it is known why a row is off, it links to it."
+    "Met: within the band that the row names. Trend: outside it, yet on the paper's side of the "
+    "others, "
+    "or within the wider band that the row names. Claims have the numbers of "
+    "[claims.md](claims.md); what was chosen "
+    "where the paper is silent stands in [choices.md](choices.md). Where it is known why a row is "
+    "off, it links to it."
 )
 _OF_DOCS = (
-    f"{_WHAT} `make figures` runs all of it and writes this page; no number and no verdict in its tables is typed."
+    f"{_WHAT} `make figures` runs all of it and writes this page; no number and no verdict in its "
+    "tables is typed."
 )
 _OF_PAGE = (
-    f"{_WHAT} `pcn figure NAME` runs one and puts it on this page, which has all that were run; `pcn figure NAME "
+    f"{_WHAT} `pcn figure NAME` runs one and puts it on this page, which has all that were run; "
+    "`pcn figure NAME "
     "--redraw` judges and draws again what was run."
 )
 _CLAIMS = (
-    "How many of the claims of [claims.md](claims.md) are checked, by paper and kind, its first (A: closed form or "
-    "deterministic, S: simulated or measured, P: a parameter, X: the text disagrees with itself, -: context alone): in "
-    "tests, in figures, by a choice, which may be several, or not yet. Then the figures' rows about them."
+    "How many of the claims of [claims.md](claims.md) are checked, by paper and kind, its first "
+    "(A: closed form or "
+    "deterministic, S: simulated or measured, P: a parameter, X: the text disagrees with itself, "
+    "-: context alone): in "
+    "tests, in figures, by a choice, which may be several, or not yet. Then the figures' rows "
+    "about them."
 )
 _LINE = 120
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -70,7 +80,10 @@ class Section:
         """How many, and how long they took, by the clock: beside other work it is longer."""
         if not self.count:
             return "No run is needed."
-        return f"{self.count} run{'s' * (self.count > 1)}, {self.summary['wall_s']:.0f} s one after the other."
+        return (
+            f"{self.count} run{'s' * (self.count > 1)}, {self.summary['wall_s']:.0f} s one after "
+            "the other."
+        )
 
     @property
     def heading(self) -> str:
@@ -100,8 +113,8 @@ def sections(root: Path) -> list[Section]:
 
 
 def _picture(place: Path) -> bytes | None:
-    """Returns a figure's picture, if it has one. A user who may write the folder could link any file there, and then
-    read it in the page: so it has to be a picture, and no link."""
+    """Returns a figure's picture, if it has one. A user who may write the folder could link any
+    file there, and then read it in the page: so it has to be a picture, and no link."""
     try:
         with held(place) as folder, inputs.opened(folder / PICTURE, links=False) as file:
             content = file.read()
@@ -111,8 +124,9 @@ def _picture(place: Path) -> bytes | None:
 
 
 def write_docs(root: Path, docs: Path) -> None:
-    """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json with its part of
-    docs/results.md. Then that page of all existing figures, and their verdicts in docs/claims.md, if that exists."""
+    """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json with its
+    part of docs/results.md. Then that page of all existing figures, and their verdicts in
+    docs/claims.md, if that exists."""
     figures = docs / "figures"
     with held(figures, make=True):
         pass
@@ -148,7 +162,9 @@ def documented(docs: Path) -> list[Section]:
 def with_verdicts(claims: str, made: Sequence[Section]) -> str:
     """docs/claims.md with the figures' verdicts."""
     anchors = {section.figure.name: anchor(section.heading) for section in made}
-    return claims_page.addressed(claims, anchors, {section.figure.name: section.verdicts for section in made})
+    return claims_page.addressed(
+        claims, anchors, {section.figure.name: section.verdicts for section in made}
+    )
 
 
 def markdown(made: Sequence[Section], claims: str = "") -> str:
@@ -157,8 +173,14 @@ def markdown(made: Sequence[Section], claims: str = "") -> str:
     if claims:
         verdicts = {section.figure.name: section.verdicts for section in made}
         parts += [_wrapped(_CLAIMS), claims_page.table(claims, verdicts)]
-    table = [f"| paper | figure | {' | '.join(VERDICTS)} |", f"| --- | --- |{' --: |' * len(VERDICTS)}"]
-    runs, wall_s = sum(section.count for section in made), sum(section.summary["wall_s"] for section in made)
+    table = [
+        f"| paper | figure | {' | '.join(VERDICTS)} |",
+        f"| --- | --- |{' --: |' * len(VERDICTS)}",
+    ]
+    runs, wall_s = (
+        sum(section.count for section in made),
+        sum(section.summary["wall_s"] for section in made),
+    )
     took = f"{wall_s / 60:.0f} minutes one after the other, some of them beside other work"
     reading = f"{_READING} All together: {runs:,} runs, {took}."
     parts += [_wrapped(reading), "\n".join([*table, *map(_line, made)]), *map(_body, made)]
@@ -171,17 +193,24 @@ def _line(section: Section) -> str:
     paper = next(paper.title for paper in PAPERS if figure.name in paper.figures)
     counts = Counter(check["verdict"] for check in section.summary["checks"])
     numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
-    return f"| {paper} | [{figure.source}](#{anchor(section.heading)}): {figure.title} | {numbers} |"
+    return (
+        f"| {paper} | [{figure.source}](#{anchor(section.heading)}): {figure.title} | {numbers} |"
+    )
 
 
 def _body(section: Section) -> str:
     figure, checks = section.figure, section.summary["checks"]
     picture = f"![{figure.title}](figures/{figure.name}.png)"
     table = [f"| {' | '.join(_COLUMNS)} |", "| --- | --- | --: | --: | --: | --- | --- |"]
-    table += [f"| {' | '.join(cell.replace('|', '/') for cell in _linked(Check(**check)))} |" for check in checks]
+    table += [
+        f"| {' | '.join(cell.replace('|', '/') for cell in _linked(Check(**check)))} |"
+        for check in checks
+    ]
     story = section.summary.get("story", ())
     texts = [_wrapped(text) for text in (figure.about, *story, section.runs)]
-    return "\n\n".join([f"## {section.heading}", *texts, *map(_table, section.tables), picture, "\n".join(table)])
+    return "\n\n".join(
+        [f"## {section.heading}", *texts, *map(_table, section.tables), picture, "\n".join(table)]
+    )
 
 
 def _table(one: Table) -> str:
@@ -193,7 +222,8 @@ def _table(one: Table) -> str:
 def _wrapped(text: str) -> str:
     """Returns the paragraphs in lines of a page."""
     return "\n\n".join(
-        textwrap.fill(part, _LINE, break_long_words=False, break_on_hyphens=False) for part in text.split("\n\n")
+        textwrap.fill(part, _LINE, break_long_words=False, break_on_hyphens=False)
+        for part in text.split("\n\n")
     )
 
 
@@ -206,7 +236,10 @@ def _linked(check: Check) -> list[str]:
 
 def page(made: Sequence[Section]) -> str:
     """report.html: everything in one file, with the look of a run's report."""
-    checks = {section.figure.name: [Check(**check) for check in section.summary["checks"]] for section in made}
+    checks = {
+        section.figure.name: [Check(**check) for check in section.summary["checks"]]
+        for section in made
+    }
     parts = [
         {
             "name": section.figure.name,

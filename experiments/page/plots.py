@@ -1,4 +1,5 @@
-"""What the page's script draws: the charts of each run, those that have lines of all runs, and what is replayed."""
+"""What the page's script draws: the charts of each run, those that have lines of all runs, and what
+is replayed."""
 
 from __future__ import annotations
 
@@ -25,7 +26,11 @@ def drawn(results: Sequence[Result]) -> list[tuple[Chart, ...]]:
     """Returns the charts that all runs have: of each one a scheme."""
     panels = [agreement.charts(runs) for runs in by_scheme(results)]
     common = set.intersection(*({chart.name for chart in charts} for charts in panels))
-    return list(zip(*([chart for chart in charts if chart.name in common] for charts in panels), strict=True))
+    return list(
+        zip(
+            *([chart for chart in charts if chart.name in common] for charts in panels), strict=True
+        )
+    )
 
 
 def page_of(result: Result) -> RunPage:
@@ -36,13 +41,19 @@ def page_of(result: Result) -> RunPage:
 def together(results: Sequence[Result]) -> list[Chart]:
     """Charts that have lines of all runs."""
     made = page_of(results[0]).together
-    return (results[0].failures.attempt(f"chart {TOGETHER}", lambda: made(measured(results))) or []) if made else []
+    return (
+        (results[0].failures.attempt(f"chart {TOGETHER}", lambda: made(measured(results))) or [])
+        if made
+        else []
+    )
 
 
 def measured(results: Sequence[Result]) -> dict[str, Measured]:
     """Returns the runs by name: several runs of one scheme have the folder beside its name."""
     return {
-        (one.folder or one.plan.scheme): Measured(one.outcome.numbers, [RunSamples.from_json(one.outcome.samples)])
+        (one.folder or one.plan.scheme): Measured(
+            one.outcome.numbers, [RunSamples.from_json(one.outcome.samples)]
+        )
         for one in results
     }
 
@@ -51,7 +62,9 @@ def data(results: Sequence[Result]) -> dict[str, Any]:
     """Returns what the page's script draws."""
     common = drawn(results)
     charts = {panels[0].name: _chart(panels, shown(panels)) for panels in map(apart, common)}
-    if beside := [_named(chart, len(common[0][0].views) if common else 1) for chart in together(results)]:
+    if beside := [
+        _named(chart, len(common[0][0].views) if common else 1) for chart in together(results)
+    ]:
         charts[TOGETHER] = _chart(beside, [chart.lines for chart in beside])
     return {"charts": charts, "replay": replay.data(results)}
 
@@ -91,7 +104,9 @@ def _line(line: Line, look: Look) -> dict[str, Any]:
         "stroke": look.stroke,
         "mark": look.mark if line.points else "",
         "counts": list(line.counts),
-        "ends": [] if line.low is None or line.high is None else [_numbers(line.low, 4), _numbers(line.high, 4)],
+        "ends": []
+        if line.low is None or line.high is None
+        else [_numbers(line.low, 4), _numbers(line.high, 4)],
         "width": line.width * (PALE_WIDTH if line.pale else 1),
         "opacity": PALE_OPACITY if line.pale else 1,
         "x": _numbers(line.x, 4),
@@ -100,5 +115,6 @@ def _line(line: Line, look: Look) -> dict[str, Any]:
 
 
 def _numbers(values: Array, digits: int) -> list[float | None]:
-    """Returns the digits after the point to which values are rounded: 0.1 us, and less than a line's width."""
+    """Returns the digits after the point to which values are rounded: 0.1 us, and less than a
+    line's width."""
     return [None if math.isnan(value) else round(float(value), digits) for value in values]

@@ -1,4 +1,5 @@
-"""`report.html`: one file that opens offline, in light and dark, narrow and wide; of one run, or of several schemes."""
+"""`report.html`: one file that opens offline, in light and dark, narrow and wide; of one run, or of
+several schemes."""
 
 from __future__ import annotations
 
@@ -59,26 +60,33 @@ _FLOW_COLUMNS = (
 
 
 class _Kept(BytecodeCache):
-    """Templates as Python compiled them, in the cache: jinja2 takes an eighth of a short run for it."""
+    """Templates as Python compiled them, in the cache: jinja2 takes an eighth of a short run for
+    it."""
 
     def load_bytecode(self, bucket: Bucket) -> None:
         with suppress(BuildError):
             if (code := kept(self._place(bucket))) is not None:
-                bucket.bytecode_from_string(bytes(code))  # jinja2 compares Python's version and the template
+                # jinja2 compares Python's version and the template
+                bucket.bytecode_from_string(bytes(code))
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         with suppress(BuildError):
             keep(self._place(bucket), bucket.bytecode_to_string())
 
     def _place(self, bucket: Bucket) -> Path:
-        """Returns the file, whose name has what decides about the code besides the template: jinja2 compares a part."""
-        identity = f"{bucket.key} {jinja2.__version__} {sys.implementation.cache_tag} {digest([Path(__file__)])}"
+        """Returns the file, whose name has what decides about the code besides the template: jinja2
+        compares a part."""
+        identity = (
+            f"{bucket.key} {jinja2.__version__} {sys.implementation.cache_tag} "
+            f"{digest([Path(__file__)])}"
+        )
         return cache_dir() / f"template-{hashlib.sha256(identity.encode()).hexdigest()[:32]}.bin"
 
 
 @functools.cache
 def environment() -> Environment:
-    """Returns where the pages' templates are, with what all of them need: colours, style, what opens what is known."""
+    """Returns where the pages' templates are, with what all of them need: colours, style, what
+    opens what is known."""
     made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         bytecode_cache=_Kept(),
@@ -107,9 +115,10 @@ def render(
     failures: Failures | None = None,
     pictures: bool = False,
 ) -> str:
-    """Returns the page of one run, or of several: schemes side by side, in figures the clocks of a scheme over each
-    other. `compared` are the checks across them. `failures` names what is missing (default: the one run's). `pictures`:
-    whether there are PNG and SVG files of the charts beside it."""
+    """Returns the page of one run, or of several: schemes side by side, in figures the clocks of a
+    scheme over each other. `compared` are the checks across them. `failures` names what is missing
+    (default: the one run's). `pictures`: whether there are PNG and SVG files of the charts beside
+    it."""
     first = results[0]
     charts = [first_chart for first_chart, *_ in plots.drawn(results)]
     page = {
@@ -117,23 +126,36 @@ def render(
         "source": first.experiment.source,
         "clock_text": _clock_text(results),
         "script": script("known.js", "report.js"),
-        "data": Markup(json.dumps(plots.data(results), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")),
+        "data": Markup(
+            json.dumps(plots.data(results), separators=(",", ":"), allow_nan=False).replace(
+                "<", "\\u003c"
+            )
+        ),
         "views": [view.title for view in charts[0].views] if charts else [],
         "replayed": replay.times(first).size > 2,
         "load_steps": [(f"{below:.0%} to {most:.0%}", one) for below, (most, one) in _load_steps()],
         "tables": _tables(results),
-        "about": _by_place(first.failures.attempt("text", lambda: plots.page_of(first).about(first.plan)) or []),
-        "charts": [{"name": chart.name, "title": chart.title, "what": chart.what} for chart in charts],
+        "about": _by_place(
+            first.failures.attempt("text", lambda: plots.page_of(first).about(first.plan)) or []
+        ),
+        "charts": [
+            {"name": chart.name, "title": chart.title, "what": chart.what} for chart in charts
+        ],
         "together": [chart.title for chart in plots.together(results)],
         "runs": [_run(result, results, pictures) for result in results],
         "panels": [_panel_text(runs) for runs in by_scheme(results)],
         "headlines": first.failures.attempt("headlines", lambda: _headlines(results)) or [],
         "flow_columns": _FLOW_COLUMNS,
-        "claims": any(check.claim for check in (*compared, *(check for run in results for check in run.checks))),
+        "claims": any(
+            check.claim
+            for check in (*compared, *(check for run in results for check in run.checks))
+        ),
         "compared": [row(check) for check in compared],
         "known": known([*compared, *(check for result in results for check in result.checks)]),
     }
-    missing = (first.failures if failures is None else failures).lines()  # at last: some are of the above
+    missing = (
+        first.failures if failures is None else failures
+    ).lines()  # at last: some are of the above
     return environment().get_template("report.html.j2").render(page, missing=missing)
 
 
@@ -144,7 +166,8 @@ def scheme_title(scheme: str) -> str:
 
 
 def number(value: float | None) -> str:
-    """Returns a figure of a check for people: four significant digits, no exponent, a dash where there is none."""
+    """Returns a figure of a check for people: four significant digits, no exponent, a dash where
+    there is none."""
     if value is None:
         return "–"
     if value == 0 or value == round(value):
@@ -160,13 +183,18 @@ def took(wall_s: float) -> str:
 def _clock_text(results: Sequence[Result]) -> str:
     live = [result for result in results if result.clock == "live"]
     virtual = [
-        f"virtual clock, {result.target}, links and queues computed" for result in results if result.clock == "virtual"
+        f"virtual clock, {result.target}, links and queues computed"
+        for result in results
+        if result.clock == "virtual"
     ][:1]
     if not live:
         return virtual[0]
     stretched = sorted({result.recording.k for result in live})
     times = " to ".join(f"{k:g}" for k in dict.fromkeys((stretched[0], stretched[-1])))
-    stretch = f"live on {live[0].target}, every packet real, time stretched {times} times; all figures are nominal"
+    stretch = (
+        f"live on {live[0].target}, every packet real, time stretched {times} times; all figures "
+        "are nominal"
+    )
     return " · ".join([stretch, *virtual])
 
 
@@ -191,7 +219,9 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
                 *["logs"] * (result.clock == "live"),
             ]
         ),
-        "name": f"{result.name}, {result.clock}" if len({one.clock for one in results}) > 1 else result.name,
+        "name": f"{result.name}, {result.clock}"
+        if len({one.clock for one in results}) > 1
+        else result.name,
         "title": scheme_title(plan.scheme),
         "lasts": format_value("time", float(f"{recording.duration_s - recording.start_s:.4g}")),
         "topology": Markup(result.failures.attempt("topology", lambda: _picture(result)) or ""),
@@ -199,7 +229,12 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
         "flows": _flows(result),
         "facts": _facts(result),
         "parameters": [
-            (p.name, format_value(p.kind, had[p.name]) if had[p.name] == plan.values[p.name] else _at_ports(p, had))
+            (
+                p.name,
+                format_value(p.kind, had[p.name])
+                if had[p.name] == plan.values[p.name]
+                else _at_ports(p, had),
+            )
             for p in experiment.parameters(plan.scheme)
             if p.name in had
         ],
@@ -209,11 +244,16 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
 
 
 def _picture(result: Result) -> str:
-    """Returns the network, links in the colours of their load: with what is replayed in it, or by its tiers."""
+    """Returns the network, links in the colours of their load: with what is replayed in it, or by
+    its tiers."""
     plan, load = result.plan, utilisation(result)
     replayed = replay.times(result).size > 2
     queues = plan.sampling.queues if replayed else ()
-    drawn = topology_svg(plan.topology, plan.bottleneck, queues, load) if plots.page_of(result).replay else ""
+    drawn = (
+        topology_svg(plan.topology, plan.bottleneck, queues, load)
+        if plots.page_of(result).replay
+        else ""
+    )
     return drawn or svg(plan.topology, load, _MOST_CABLES)
 
 
@@ -238,7 +278,11 @@ def _load_steps() -> list[tuple[float, tuple[float, str]]]:
 def _tables(results: Sequence[Result]) -> list[Table]:
     """Returns what becomes of many flows."""
     made = plots.page_of(results[0]).tables
-    return (results[0].failures.attempt("tables", lambda: made(plots.measured(results))) or []) if made else []
+    return (
+        (results[0].failures.attempt("tables", lambda: made(plots.measured(results))) or [])
+        if made
+        else []
+    )
 
 
 def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -258,7 +302,10 @@ def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
             ]
         )
     return [
-        {"what": rows[0][0], "cells": [{"value": value, "beside": beside} for _, value, beside in rows]}
+        {
+            "what": rows[0][0],
+            "cells": [{"value": value, "beside": beside} for _, value, beside in rows],
+        }
         for rows in zip(*columns, strict=True)
     ]
 
@@ -279,9 +326,16 @@ def row(check: Check) -> dict[str, str]:
 
 def known(checks: Iterable[Check]) -> list[dict[str, str]]:
     """Returns the sections of docs/ that rows link to."""
-    sections = [section(link) for link in dict.fromkeys(check.explained for check in checks) if link]
+    sections = [
+        section(link) for link in dict.fromkeys(check.explained for check in checks) if link
+    ]
     return [
-        {"anchor": one.anchor, "heading": one.heading, "page": one.page, "text": Markup(html(one.text))}
+        {
+            "anchor": one.anchor,
+            "heading": one.heading,
+            "page": one.page,
+            "text": Markup(html(one.text)),
+        }
         for one in sections
     ]
 
@@ -296,13 +350,17 @@ def _flows(result: Result) -> list[dict[str, Any]]:
     colours = flow_colours(flow.entity for flow in result.recording.flows)
     rows = [_flow(colours[flow.entity], str(flow.id), [flow], result) for flow in singles]
     ordered = [group for group in colours if group in groups]
-    rows += [_flow(colours[name], f"{len(groups[name])} {name}", groups[name], result) for name in ordered]
+    rows += [
+        _flow(colours[name], f"{len(groups[name])} {name}", groups[name], result)
+        for name in ordered
+    ]
     return rows
 
 
 def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -> dict[str, Any]:
     sent, received, marked, marked_ue = (
-        sum(map(attrgetter(f"{what}_packets"), flows)) for what in ("sent", "received", "marked", "marked_ue")
+        sum(map(attrgetter(f"{what}_packets"), flows))
+        for what in ("sent", "received", "marked", "marked_ue")
     )
     goodput = [goodput_bps(flow, result.recording.duration_s) for flow in flows]
     steady = result.steady.goodput_bps.get(flows[0].id)
@@ -348,7 +406,10 @@ def _facts(result: Result) -> list[tuple[str, str]]:
         ("flow control", _flow_control(plan.topology)),
         ("took", took(recording.wall_s)),
         *(
-            (f"packet latency, class {number}", f"{_us(one.percentile_s(50))}, 99% {_us(one.percentile_s(99))}")
+            (
+                f"packet latency, class {number}",
+                f"{_us(one.percentile_s(50))}, 99% {_us(one.percentile_s(99))}",
+            )
             for number, one in recording.recorded.latency.items()
         ),
     ]
@@ -366,13 +427,18 @@ def _flow_control(topology: Topology) -> str:
     numbers = []
     shared = [switch for switch in topology.switches if switch.buffer is not None]
     if shared:
-        numbers.append(f"thresholds of shared buffers at {len(shared)} of {len(topology.switches)} switches")
+        numbers.append(
+            f"thresholds of shared buffers at {len(shared)} of {len(topology.switches)} switches"
+        )
     for name in lossless.names(topology.flow_control):
         if len(shared) == len(topology.switches) and name in ("xoff_bytes", "xon_bytes"):
             continue
         called = name.removesuffix("_bytes").removesuffix("_s").replace("_", " ")
         numbers.append(f"{called} {format_value(kind_of(name), topology.number(name))}")
-    return f"{topology.flow_control}, classes {', '.join(map(str, topology.lossless_classes))}: {', '.join(numbers)}"
+    return (
+        f"{topology.flow_control}, classes {', '.join(map(str, topology.lossless_classes))}: "
+        f"{', '.join(numbers)}"
+    )
 
 
 def _us(seconds: float | None) -> str:

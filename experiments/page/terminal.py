@@ -28,8 +28,8 @@ _MOST_FLOWS = 16
 
 
 def stdout(quiet: bool = False) -> Console:
-    """Returns a console that breaks no row of a table if neither a terminal nor COLUMNS has a width; with `quiet` it
-    prints nothing."""
+    """Returns a console that breaks no row of a table if neither a terminal nor COLUMNS has a
+    width; with `quiet` it prints nothing."""
     console = Console(quiet=quiet)
     wide = console.is_terminal or os.environ.get("COLUMNS", "").isdecimal()
     return console if wide else Console(quiet=quiet, width=200)
@@ -38,7 +38,9 @@ def stdout(quiet: bool = False) -> Console:
 def show(directory: Path, summary: Mapping[str, Any], console: Console) -> None:
     """Prints the tables of the result in `directory`, of one run or of several."""
     if "runs" in summary:
-        _show_tables({name: directory / name for name in summary["runs"]}, summary["scenario"], console)
+        _show_tables(
+            {name: directory / name for name in summary["runs"]}, summary["scenario"], console
+        )
         _show_runs(summary, console)
     else:
         shown = _show_tables({summary["scheme"]: directory}, summary["scenario"], console)
@@ -72,11 +74,16 @@ def measured(directory: Path) -> Measured:
 
 
 def show_table(table: Table, console: Console) -> None:
-    """Prints a table as wide as it needs to be; of one without rows the title alone, and what stands below it."""
-    rich_table = RichTable(title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    """Prints a table as wide as it needs to be; of one without rows the title alone, and what
+    stands below it."""
+    rich_table = RichTable(
+        title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
     rich_table.padding = (0, 0)
     for place, heading in enumerate(table.columns):
-        rich_table.add_column(Text(heading), justify="right" if place else "left", no_wrap=not place)
+        rich_table.add_column(
+            Text(heading), justify="right" if place else "left", no_wrap=not place
+        )
     for row in table.rows:
         rich_table.add_row(*map(Text, row))
     console.print(rich_table if table.rows else Text(table.title))
@@ -89,12 +96,19 @@ def _show_latency(summary: Mapping[str, Any], console: Console) -> None:
     for name, run in summary.get("runs", {summary.get("scheme"): summary}).items():
         for traffic_class, one in run["latency"].items():
             if one["packets"]:
-                times = ", ".join(f"{key.removesuffix('_s')} {one[key] * 1e6:.4g}" for key in one if key != "packets")
-                console.print(f"{name}: packet latency of class {traffic_class}, us: {times}", highlight=False)
+                times = ", ".join(
+                    f"{key.removesuffix('_s')} {one[key] * 1e6:.4g}"
+                    for key in one
+                    if key != "packets"
+                )
+                console.print(
+                    f"{name}: packet latency of class {traffic_class}, us: {times}", highlight=False
+                )
 
 
 def unmet(summary: Mapping[str, Any]) -> list[str]:
-    """Returns the checks of a summary, of one run or of several, that aren't met: claim and what it is about."""
+    """Returns the checks of a summary, of one run or of several, that aren't met: claim and what it
+    is about."""
     runs = summary.get("runs", {})
     rows = [(f"{name}: ", check) for name, run in runs.items() for check in run["checks"]]
     rows += [("", check) for check in summary["checks"]]
@@ -110,7 +124,8 @@ def _show_runs(summary: Mapping[str, Any], console: Console) -> None:
         show_checks(f"{summary['scenario']}, {name}: checks", run["checks"], console)
     show_checks("across the runs", summary["checks"], console)
     lost = ", ".join(
-        f"{name} {run['packets']['lost']} of {run['packets']['sent']:,}" for name, run in summary["runs"].items()
+        f"{name} {run['packets']['lost']} of {run['packets']['sent']:,}"
+        for name, run in summary["runs"].items()
     )
     console.print(f"Packets lost: {lost}; took {took(summary['wall_s'])}", highlight=False)
 
@@ -161,9 +176,14 @@ def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> Non
         style = _STYLES[check.verdict]
         known = ", known" if check.explained else ""
         first = [check.claim] * claimed
-        checks.add_row(*first, check.what, *values, check.unit, f"[{style}]{check.verdict}[/{style}]{known}")
+        checks.add_row(
+            *first, check.what, *values, check.unit, f"[{style}]{check.verdict}[/{style}]{known}"
+        )
     console.print(checks)
     for link, claims in why.items():
         found = section(link)
-        text = f'Known: {", ".join(dict.fromkeys(claims))} as {found.page} explains under "{found.heading}"'
+        text = (
+            f"Known: {', '.join(dict.fromkeys(claims))} as {found.page} explains under "
+            f'"{found.heading}"'
+        )
         console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -1,5 +1,6 @@
-"""The files of a result, in the order of what they are worth: numbers, then pictures, then the page. What can't be made
-or has no room is noted in the result's failures; the others are written all the same."""
+"""The files of a result, in the order of what they are worth: numbers, then pictures, then the
+page. What can't be made or has no room is noted in the result's failures; the others are written
+all the same."""
 
 from __future__ import annotations
 
@@ -15,7 +16,15 @@ from pcn.experiments.define.checks import Check
 from pcn.experiments.define.outcomes import Outcomes
 from pcn.experiments.page import plots, report
 from pcn.experiments.results import agreement, summary
-from pcn.experiments.results.atomic_folder import COMPARISON, PATHS, SERIES, SUMMARY, TOPOLOGY, has_numbers, whole
+from pcn.experiments.results.atomic_folder import (
+    COMPARISON,
+    PATHS,
+    SERIES,
+    SUMMARY,
+    TOPOLOGY,
+    has_numbers,
+    whole,
+)
 from pcn.experiments.results.judged_run import Result, by_scheme
 from pcn.experiments.results.kept_run import drawn_with
 from pcn.experiments.results.recorded_tables import recorded_tables
@@ -24,14 +33,18 @@ from pcn.topologies.formats import pcn
 
 Page = Callable[[Sequence[Result], Sequence[Check], Failures, bool], str]
 PAGES: dict[str, Page] = {"report.html": report.render}
-"""HTML pages of a result by name, each rendered from its runs, the checks across them, the failures so far and whether
-there are pictures beside it."""
+"""HTML pages of a result by name, each rendered from its runs, the checks across them, the failures
+so far and whether there are pictures beside it."""
 
 
 def write_run(result: Result, directory: Path, pictures: bool = False, export: str = "") -> bool:
-    """Writes the files of one run, and those of the format `export`. Returns False where the disk has no room even for
-    the run's numbers: then the directory is removed."""
-    _write_numbers(result, directory / SUMMARY, lambda file: file.write(summary.dumps(summary.build(result)).encode()))
+    """Writes the files of one run, and those of the format `export`. Returns False where the disk
+    has no room even for the run's numbers: then the directory is removed."""
+    _write_numbers(
+        result,
+        directory / SUMMARY,
+        lambda file: file.write(summary.dumps(summary.build(result)).encode()),
+    )
     tables = extras.installed("parquet")
     if tables:
         _write_numbers(result, directory / SERIES, result.recording.series.write)
@@ -57,7 +70,9 @@ def write_run(result: Result, directory: Path, pictures: bool = False, export: s
     return True
 
 
-def write_together(results: Sequence[Result], directory: Path, failures: Failures, pictures: bool = False) -> None:
+def write_together(
+    results: Sequence[Result], directory: Path, failures: Failures, pictures: bool = False
+) -> None:
     """What several runs have together; `directory` has theirs already."""
     compared = failures.attempt("checks across the runs", lambda: _compare(results)) or []
     with failures.noting(COMPARISON), whole(directory / COMPARISON) as file:
@@ -107,7 +122,12 @@ def _write_captures(result: Result, directory: Path) -> None:
 def _write_tables(result: Result, directory: Path) -> None:
     from pcn.experiments.data import parquet  # an extra
 
-    made = result.failures.attempt("tables", lambda: result.experiment.tables(result.plan, result.recording)) or {}
+    made = (
+        result.failures.attempt(
+            "tables", lambda: result.experiment.tables(result.plan, result.recording)
+        )
+        or {}
+    )
     flows = () if "flows" in made else result.plan.topology.flows
     for name, columns in {**made, **recorded_tables(result.recording.recorded, flows)}.items():
         path = directory / f"{name}.parquet"
@@ -126,9 +146,14 @@ def _draw_together(results: Sequence[Result], directory: Path, failures: Failure
         _write_pictures(plots.TOGETHER, charts, directory, failures)
 
 
-def _write_pictures(name: str, charts: Sequence[Chart], directory: Path, failures: Failures) -> None:
+def _write_pictures(
+    name: str, charts: Sequence[Chart], directory: Path, failures: Failures
+) -> None:
     with failures.noting(f"{name}.png"):
-        from pcn.experiments.draw import pictures  # only here: matplotlib takes as long to load as all the rest
+        # only here: matplotlib takes as long to load as all the rest
+        from pcn.experiments.draw import (
+            pictures,
+        )
 
         for kind, data in pictures.pictures(charts).items():
             with failures.noting(f"{name}.{kind}"), whole(directory / f"{name}.{kind}") as file:
@@ -136,7 +161,11 @@ def _write_pictures(name: str, charts: Sequence[Chart], directory: Path, failure
 
 
 def _write_pages(
-    results: Sequence[Result], compared: Sequence[Check], directory: Path, failures: Failures, pictures: bool
+    results: Sequence[Result],
+    compared: Sequence[Check],
+    directory: Path,
+    failures: Failures,
+    pictures: bool,
 ) -> None:
     for name, render in PAGES.items():
         with failures.noting(name), whole(directory / name) as file:
@@ -145,10 +174,19 @@ def _write_pages(
 
 def _compare(results: Sequence[Result]) -> list[Check]:
     """Returns the clocks of each scheme, and the schemes on each clock."""
-    found = [check for runs in by_scheme(results) if len(runs) > 1 for check in agreement.agreement(*runs)]
+    found = [
+        check
+        for runs in by_scheme(results)
+        if len(runs) > 1
+        for check in agreement.agreement(*runs)
+    ]
     clocks = dict.fromkeys(result.clock for result in results)
     for clock in clocks:
         outcomes = Outcomes(result.outcome for result in results if result.clock == clock)
         checks = results[0].experiment.checks(outcomes)
-        found += [replace(check, what=f"{clock}: {check.what}") for check in checks] if len(clocks) > 1 else checks
+        found += (
+            [replace(check, what=f"{clock}: {check.what}") for check in checks]
+            if len(clocks) > 1
+            else checks
+        )
     return found

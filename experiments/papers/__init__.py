@@ -25,7 +25,8 @@ _TRAFFIC = "pcn.experiments.traffic.experiment:Traffic"
 
 
 class Catalog(MutableMapping[str, Experiment]):
-    """Experiments by name. A module is imported when its experiment is looked up, not when names are listed."""
+    """Experiments by name. A module is imported when its experiment is looked up, not when names
+    are listed."""
 
     def __init__(self, classes: dict[str, str]) -> None:
         """`classes`: by name, "module:Class"."""
@@ -57,10 +58,17 @@ class Catalog(MutableMapping[str, Experiment]):
 
 
 SCENARIOS = Catalog(
-    {name: f"{paper.package}.{place}" for paper in PAPERS for name, place in paper.scenarios.items()} | {NAME: _TRAFFIC}
+    {
+        name: f"{paper.package}.{place}"
+        for paper in PAPERS
+        for name, place in paper.scenarios.items()
+    }
+    | {NAME: _TRAFFIC}
 )
 """What `pcn run` runs."""
-FIGURES = Catalog({name: f"{paper.package}.{place}" for paper in PAPERS for name, place in paper.figures.items()})
+FIGURES = Catalog(
+    {name: f"{paper.package}.{place}" for paper in PAPERS for name, place in paper.figures.items()}
+)
 """What `pcn figure` runs."""
 EXPERIMENTS = ChainMap[str, Experiment](FIGURES, SCENARIOS)
 """Scenarios, then figures."""
@@ -77,4 +85,6 @@ def find_experiment(reference: str) -> Experiment:
 
 def find_scenario(reference: str) -> Experiment:
     """Finds as `find_experiment` does, of those that `pcn run` runs."""
-    return find_experiment(reference) if "?" in reference else lookup(reference, SCENARIOS, "scenario")
+    return (
+        find_experiment(reference) if "?" in reference else lookup(reference, SCENARIOS, "scenario")
+    )

@@ -19,7 +19,8 @@ _FRAMES = 5
 
 
 def charts(runs: Sequence[Result]) -> tuple[Chart, ...]:
-    """Returns a scheme's charts, with the runs of its clocks, where there are two, over each other."""
+    """Returns a scheme's charts, with the runs of its clocks, where there are two, over each
+    other."""
     first, *others = runs
     if not others:
         return first.charts
@@ -33,14 +34,16 @@ def charts(runs: Sequence[Result]) -> tuple[Chart, ...]:
 
 
 def agreement(live: Result, virtual: Result) -> list[Check]:
-    """Returns the live run's figures, measured, against the virtual one's, in theory's place: over the plan's last
-    third; of flows that are recorded by groups alone, whose network is empty by then, their completion times."""
+    """Returns the live run's figures, measured, against the virtual one's, in theory's place: over
+    the plan's last third; of flows that are recorded by groups alone, whose network is empty by
+    then, their completion times."""
     return list(_rows(live, virtual))
 
 
 @dataclass(frozen=True)
 class _Figure:
-    """`values` of both runs, in units of `scale`. Those that differ by no more than `slack` agree, too."""
+    """`values` of both runs, in units of `scale`. Those that differ by no more than `slack` agree,
+    too."""
 
     what: str
     unit: str
@@ -67,7 +70,9 @@ def _rows(live: Result, virtual: Result) -> Iterator[Check]:
 def _steady(*both: Result) -> Iterator[_Figure]:
     live, virtual = both
     slack = float(_FRAMES * live.plan.frame_bytes)
-    yield _Figure("sum of the sending rates, last third", "Gbit/s", 1e9, (_sending(live), _sending(virtual)))
+    yield _Figure(
+        "sum of the sending rates, last third", "Gbit/s", 1e9, (_sending(live), _sending(virtual))
+    )
     for what, unit, scale, own, allowed in (
         ("bottleneck utilisation", "", 1.0, "utilisation", 0.0),
         ("Jain's index of the goodputs", "", 1.0, "jain", 0.0),
@@ -82,7 +87,9 @@ def _completion(*both: Result) -> Iterator[_Figure]:
     yield _Figure("flows that have arrived", "flows", 1.0, (arrived[0], arrived[1]))
     live, virtual = (recording_numbers.completion_times_s(one.recording.flows) for one in both)
     if live.size and virtual.size:
-        yield _Figure("mean completion time", "ms", 1e-3, (float(live.mean()), float(virtual.mean())))
+        yield _Figure(
+            "mean completion time", "ms", 1e-3, (float(live.mean()), float(virtual.mean()))
+        )
         ends = (float(np.percentile(live, 99)), float(np.percentile(virtual, 99)))
         yield _Figure("99% completion time", "ms", 1e-3, ends)
 

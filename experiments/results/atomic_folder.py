@@ -1,14 +1,17 @@
-"""Where results go: made whole in a hidden directory beside their place, then moved there in one step.
+"""Where results go: made whole in a hidden directory beside their place, then moved there in one
+step.
 
-The place may be below another user's folder, as where root works in a user's clone: he may rename all that is above
-the files, and put links there. So what is written here goes by names below descriptors (`private.held`), never by the
-place's own name: what he changes meanwhile isn't followed.
+The place may be below another user's folder, as where root works in a user's clone: he may rename
+all that is above the files, and put links there. So what is written here goes by names below
+descriptors (`private.held`), never by the place's own name: what he changes meanwhile isn't
+followed.
 
-A result that is already there is kept: it moves to `NAME.1`, what was there to `NAME.2`, and so on; the newest is
-always `NAME`. What several runs have together is kept together: a run whose place is inside a comparison moves all of
-that. A run that fails or is interrupted before its numbers are written leaves nothing. One that is killed
-leaves its hidden directory, and a link to it in the cache, by which the next run, or `pcn down`, finds and removes it.
-A running one is known by its lock.
+A result that is already there is kept: it moves to `NAME.1`, what was there to `NAME.2`, and so on;
+the newest is always `NAME`. What several runs have together is kept together: a run whose place is
+inside a comparison moves all of that. A run that fails or is interrupted before its numbers are
+written leaves nothing. One that is killed leaves its hidden directory, and a link to it in the
+cache, by which the next run, or `pcn down`, finds and removes it. A running one is known by its
+lock.
 """
 
 from __future__ import annotations
@@ -53,14 +56,16 @@ _LOCKED_S, _AGAIN_S = 10.0, 0.01
 
 @contextmanager
 def result_directory(place: Path, replaces: bool = True) -> Iterator[Path]:
-    """Yields a new directory to write results into; when the block ends well, it becomes `place`, where nothing may be
-    unless it `replaces` that.
+    """Yields a new directory to write results into; when the block ends well, it becomes `place`,
+    where nothing may be unless it `replaces` that.
 
-    Raises ExperimentError when `place` can't be written, or when it is something else than an earlier result (it is
-    never touched then).
+    Raises ExperimentError when `place` can't be written, or when it is something else than an
+    earlier result (it is never touched then).
     """
     if place.exists() and not is_result(place):
-        raise ExperimentError(f"{place} is there and isn't a result of an earlier run: choose another --out")
+        raise ExperimentError(
+            f"{place} is there and isn't a result of an earlier run: choose another --out"
+        )
     undo = contextlib.ExitStack()
     undo.callback(remove_empty, [parent for parent in place.parents if not parent.exists()])
     names: dict[Path, Path] = {}
@@ -72,13 +77,22 @@ def result_directory(place: Path, replaces: bool = True) -> Iterator[Path]:
         with signals.deferred(), _locked(folder):
             if replaces:
                 _move_aside(folder / earlier.name)
-            with private.held(folder / place.parent.relative_to(earlier.parent), private.PUBLIC) as parent:
+            with private.held(
+                folder / place.parent.relative_to(earlier.parent), private.PUBLIC
+            ) as parent:
                 work.rename(parent / place.name)
     except private.NotPrivateError as error:
         raise ExperimentError(error.line("choose another --out")) from None
     except OSError as error:
         file = Path(error.filename or "/")
-        what = next((name / file.relative_to(held) for held, name in names.items() if file.is_relative_to(held)), None)
+        what = next(
+            (
+                name / file.relative_to(held)
+                for held, name in names.items()
+                if file.is_relative_to(held)
+            ),
+            None,
+        )
         if error.errno is None or not (what or error.errno in NO_ROOM):
             raise
         raise ExperimentError(
@@ -90,20 +104,24 @@ def result_directory(place: Path, replaces: bool = True) -> Iterator[Path]:
 
 
 def _comparison(place: Path) -> Path | None:
-    """Returns the outermost folder of several runs that `place` is inside, if any; none that this process works in."""
+    """Returns the outermost folder of several runs that `place` is inside, if any; none that this
+    process works in."""
     here = Path.cwd()
-    around = (folder for folder in reversed(place.parents) if not here.is_relative_to(folder.resolve()))
+    around = (
+        folder for folder in reversed(place.parents) if not here.is_relative_to(folder.resolve())
+    )
     return next((folder for folder in around if (folder / COMPARISON).is_file()), None)
 
 
 def _work_directory(place: Path, undo: contextlib.ExitStack) -> tuple[Path, Path]:
-    """Returns the folder of `place`, held, and a new directory below it, to which a link in the cache leads; `undo`
-    removes that, unless it was renamed. Raises ExperimentError."""
+    """Returns the folder of `place`, held, and a new directory below it, to which a link in the
+    cache leads; `undo` removes that, unless it was renamed. Raises ExperimentError."""
     try:
         folder = undo.enter_context(private.held(place.parent, private.PUBLIC))
         with signals.deferred(), _locked(folder):
             remove_dead()
-            # A folder around the result that others can't enter: nobody but this user can rename what is in it.
+            # A folder around the result that others can't enter: nobody but this user can rename
+            # what is in it.
             around = undo.enter_context(private.scratch(folder, f".{place.name}{_WORK}"))
             work = around / "result"
             work.mkdir()
@@ -126,9 +144,9 @@ def _work_directory(place: Path, undo: contextlib.ExitStack) -> tuple[Path, Path
 
 @contextmanager
 def whole(path: Path) -> Iterator[IO[bytes]]:
-    """Yields a new file of this name for the block to write, never what a link of that name leads to: where that fails,
-    nothing of the file stays. Its folder is the same all the while (`private.held`). Raises ExperimentError where
-    another user's link leads there."""
+    """Yields a new file of this name for the block to write, never what a link of that name leads
+    to: where that fails, nothing of the file stays. Its folder is the same all the while
+    (`private.held`). Raises ExperimentError where another user's link leads there."""
     with held(path.parent) as folder:
         new = folder / path.name
         new.unlink(missing_ok=True)
@@ -137,15 +155,19 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
                 yield file
         except BaseException as error:
             new.unlink(missing_ok=True)
-            if isinstance(error, OSError) and error.filename in (None, str(new)):  # None as of a write
+            # None as of a write
+            if isinstance(error, OSError) and error.filename in (
+                None,
+                str(new),
+            ):
                 error.filename = str(path)
             raise
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Yields a new file for the block to write. It then takes the place of `path`, which stays as it is if that
-    fails. Raises as `whole`."""
+    """Yields a new file for the block to write. It then takes the place of `path`, which stays as
+    it is if that fails. Raises as `whole`."""
     new = path.with_name(f"{path.name}.new")
     with whole(new) as file:
         yield file
@@ -155,8 +177,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def held(folder: Path, make: bool = False) -> Iterator[Path]:
-    """Yields a name by which a folder stays the same one (`private.held`), with `make` also one that was missing.
-    Raises ExperimentError where another user's link leads there; OSError."""
+    """Yields a name by which a folder stays the same one (`private.held`), with `make` also one
+    that was missing. Raises ExperimentError where another user's link leads there; OSError."""
     try:
         with private.held(folder, private.PUBLIC if make else None) as same:
             yield same
@@ -165,15 +187,23 @@ def held(folder: Path, make: bool = False) -> Iterator[Path]:
 
 
 def left_out(pictures: bool = True) -> str:
-    """Returns a line on what results lack here and how it comes, if anything; `pictures`: whether these are wanted."""
-    lacking = [extra for extra in _OPTIONAL if not extras.installed(extra) and (pictures or extra != "figures")]
+    """Returns a line on what results lack here and how it comes, if anything; `pictures`: whether
+    these are wanted."""
+    lacking = [
+        extra
+        for extra in _OPTIONAL
+        if not extras.installed(extra) and (pictures or extra != "figures")
+    ]
     what = " and no ".join(_OPTIONAL[extra] for extra in lacking)
     return what and f"results have no {what} here: {extras.remedy(*lacking)} adds them"
 
 
 def is_result(directory: Path) -> bool:
-    """Returns whether this is a directory that a run wrote, or one that holds nothing but such directories."""
-    return directory.is_dir() and (has_numbers(directory) or all(is_result(inner) for inner in directory.iterdir()))
+    """Returns whether this is a directory that a run wrote, or one that holds nothing but such
+    directories."""
+    return directory.is_dir() and (
+        has_numbers(directory) or all(is_result(inner) for inner in directory.iterdir())
+    )
 
 
 def has_numbers(directory: Path) -> bool:
@@ -205,19 +235,23 @@ def remove_dead() -> list[str]:
 
 
 def _runs() -> Path | None:
-    """Has a link to the work directory of each run of this user. None in a cache that can only be read: what is in it
-    is enough for a run. Raises BuildError."""
+    """Has a link to the work directory of each run of this user. None in a cache that can only be
+    read: what is in it is enough for a run. Raises BuildError."""
     try:
         path = cache_dir("runs")
     except BuildError as error:
-        if isinstance(error.__cause__, OSError) and error.__cause__.errno in (errno.EROFS, errno.EACCES):
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in (
+            errno.EROFS,
+            errno.EACCES,
+        ):
             return None
         raise
     return path if os.access(path, os.W_OK) else None
 
 
 def _lock(directory: Path) -> int:
-    """Locks a directory as long as this process lives or until the descriptor is closed. Raises BlockingIOError."""
+    """Locks a directory as long as this process lives or until the descriptor is closed. Raises
+    BlockingIOError."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -228,9 +262,13 @@ def _lock(directory: Path) -> int:
 
 
 def remove_empty(directories: Sequence[Path]) -> None:
-    """Those of these that are empty, in this order: what a failed run made on the way to its place, the inner first."""
+    """Those of these that are empty, in this order: what a failed run made on the way to its place,
+    the inner first."""
     for directory in directories:
-        with contextlib.suppress(OSError, private.NotPrivateError), private.held(directory.parent) as folder:
+        with (
+            contextlib.suppress(OSError, private.NotPrivateError),
+            private.held(directory.parent) as folder,
+        ):
             (folder / directory.name).rmdir()
 
 
@@ -249,9 +287,13 @@ def _move_aside(place: Path) -> None:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Two runs that end at once must not rename the same earlier result. Any user who may read a folder may lock it
-    without an end; so a run waits for the lock for longer than runs have it, and then goes on."""
-    descriptor, end = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), time.monotonic() + _LOCKED_S
+    """Two runs that end at once must not rename the same earlier result. Any user who may read a
+    folder may lock it without an end; so a run waits for the lock for longer than runs have it, and
+    then goes on."""
+    descriptor, end = (
+        os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC),
+        time.monotonic() + _LOCKED_S,
+    )
     try:
         while True:
             try:

@@ -1,5 +1,5 @@
-"""Entries of a JSON object, each declared once: what is written, the check of a document and its documentation are
-derived from the declarations."""
+"""Entries of a JSON object, each declared once: what is written, the check of a document and its
+documentation are derived from the declarations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _WORDS = {int: "integer", float: "number", str: "text", dict: "object", NoneType
 class Column:
     """An entry: its name, its type, and its meaning with the unit.
 
-    `type` is a Python type or union, Columns (an object), [TYPE] (a list) or {"*": TYPE} (an object by name). `read`
-    takes the value from the object's source: a function, or the path of an attribute (default: the entry's name)."""
+    `type` is a Python type or union, Columns (an object), [TYPE] (a list) or {"*": TYPE} (an object
+    by name). `read` takes the value from the object's source: a function, or the path of an
+    attribute (default: the entry's name)."""
 
     name: str
     type: Any
@@ -38,7 +39,8 @@ class Columns(list[Column]):
         return {one.name: one.of(source) for one in self}
 
     def documented(self, path: str = "") -> Iterator[str]:
-        """Yields a line of Markdown's table for each entry, those of nested objects below their own."""
+        """Yields a line of Markdown's table for each entry, those of nested objects below their
+        own."""
         for one in self:
             kind, name = one.type, f"{path}{one.name}"
             yield f"| `{name}` | {_text(kind)} | {one.meaning} |"
@@ -54,7 +56,11 @@ def _plain(kind: Any, value: Any) -> Any:
         return kind.of(value)
     if isinstance(kind, list):
         return [_plain(kind[0], item) for item in value]
-    return {name: _plain(kind["*"], item) for name, item in value.items()} if isinstance(kind, dict) else value
+    return (
+        {name: _plain(kind["*"], item) for name, item in value.items()}
+        if isinstance(kind, dict)
+        else value
+    )
 
 
 def _text(kind: Any) -> str:
@@ -62,7 +68,10 @@ def _text(kind: Any) -> str:
         return "object"
     if isinstance(kind, list):
         inner = _text(kind[0])
-        return f"list of {inner.replace('list', 'lists', 1) if inner.startswith('list') else f'{inner}s'}"
+        return (
+            "list of "
+            f"{inner.replace('list', 'lists', 1) if inner.startswith('list') else f'{inner}s'}"
+        )
     if isinstance(kind, dict):
         return f"{_text(kind['*'])} by name"
     return " or ".join(_WORDS[one] for one in get_args(kind) or (kind,))

@@ -1,4 +1,5 @@
-"""Sections of docs/ that reports point to and quote: where a run may be off for a reason that is known, and why."""
+"""Sections of docs/ that reports point to and quote: where a run may be off for a reason that is
+known, and why."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 @dataclass(frozen=True)
 class Section:
-    """Of a page of docs/: its heading and the Markdown below it. If it is missing: its anchor, and nothing."""
+    """Of a page of docs/: its heading and the Markdown below it. If it is missing: its anchor, and
+    nothing."""
 
     link: str
     """PAGE#ANCHOR, as pages of docs/ name it to each other."""
@@ -33,8 +35,8 @@ class Section:
 
 
 def section(link: str) -> Section:
-    """Returns the section that a link names. Where it isn't, as in an installation without docs/, there is its name
-    alone."""
+    """Returns the section that a link names. Where it isn't, as in an installation without docs/,
+    there is its name alone."""
     name, _, wanted = link.partition("#")
     page = DOCS / name
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
@@ -53,8 +55,8 @@ def anchor(heading: str) -> str:
 
 @lru_cache(maxsize=64)
 def html(text: str) -> str:
-    """Markdown as HTML, for a page that opens offline anywhere: links within the page stay, of links to other pages of
-    docs/ their names, of pictures nothing."""
+    """Markdown as HTML, for a page that opens offline anywhere: links within the page stay, of
+    links to other pages of docs/ their names, of pictures nothing."""
     from markdown_it import MarkdownIt  # slow to load; for reports alone
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")

@@ -1,4 +1,5 @@
-"""A run's results in formats of other projects: by the format's name its files, each a function that yields lines."""
+"""A run's results in formats of other projects: by the format's name its files, each a function
+that yields lines."""
 
 from __future__ import annotations
 

@@ -1,10 +1,13 @@
 """A run here as the files that HPCC's ns-3 simulation writes (SIGCOMM'19: alibaba-edu's repository,
-simulation/scratch/third.cc), for its scripts. Nodes have the numbers of `pcn topology convert NET hpcc:FILE`; times are
-whole ns.
+simulation/scratch/third.cc), for its scripts. Nodes have the numbers of `pcn topology convert NET
+hpcc:FILE`; times are whole ns.
 
-    fct.txt    SIP DIP SPORT DPORT SIZE START FCT STANDALONE    a flow that has arrived, in the order of the ends
-    pfc.txt    TIME NODE TYPE PORT PAUSE                        a PFC frame at the port that it stops; TYPE 1: a switch
-    qlen.txt   time: TIME, then NODE PORT N0 N1 ...             samples so far with a queue of 0, 1, ... KB
+    fct.txt    SIP DIP SPORT DPORT SIZE START FCT STANDALONE    a flow that has arrived, in the
+                                                                order of the ends
+    pfc.txt    TIME NODE TYPE PORT PAUSE                        a PFC frame at the port that it
+                                                                stops; TYPE 1: a switch
+    qlen.txt   time: TIME, then NODE PORT N0 N1 ...             samples so far with a queue of 0, 1,
+                                                                ... KB
 """
 
 from __future__ import annotations
@@ -28,8 +31,9 @@ _STOPS = {"paused": 1, "resumed": 0, "expired": 0}
 
 
 def fct(result: Result) -> Iterator[str]:
-    """Standalone is the time in the empty network, by which slowdown is measured here: so FCT / STANDALONE is that of
-    flows.parquet. ns-3 counts until the sender has the last ACK, here the last byte's arrival ends a flow."""
+    """Standalone is the time in the empty network, by which slowdown is measured here: so FCT /
+    STANDALONE is that of flows.parquet. ns-3 counts until the sender has the last ACK, here the
+    last byte's arrival ends a flow."""
     plan, numbers = result.plan, numbered(result.plan.topology)
     paths = EmptyPaths.of(plan)
     pairs: Counter[tuple[str, str]] = Counter()
@@ -44,7 +48,9 @@ def fct(result: Result) -> Iterator[str]:
         port = _FIRST_PORT + pairs[ends] - 1
         times = f"{_ns(flow.start_s - plan.start_s)} {_ns(flow.fct_s)} {_ns(standalone_s)}"
         kind = _INCAST if spec.group == "incast" else _NORMAL
-        lines.append((flow.start_s + flow.fct_s, f"{addresses} {port} {kind} {spec.size_bytes} {times}\n"))
+        lines.append(
+            (flow.start_s + flow.fct_s, f"{addresses} {port} {kind} {spec.size_bytes} {times}\n")
+        )
     yield from (line for _, line in sorted(lines))
 
 
@@ -55,7 +61,10 @@ def pfc(result: Result) -> Iterator[str]:
     if events is None:
         return
     topology, numbers = result.plan.topology, numbered(result.plan.topology)
-    ports = [f"{numbers[end.node]} {not topology.is_host(end.node):d} {_index(topology, end)}" for end in events.ports]
+    ports = [
+        f"{numbers[end.node]} {not topology.is_host(end.node):d} {_index(topology, end)}"
+        for end in events.ports
+    ]
     start_s = result.plan.start_s
     for time_s, port, kind in zip(events.times_s, events.which, events.kinds, strict=True):
         if (stops := _STOPS.get(KINDS[kind])) is not None:
@@ -70,7 +79,11 @@ def qlen(result: Result) -> Iterator[str]:
     names = [f"{numbers[end.node]} {_index(topology, end)}" for end in queues.ports]
     times_ns = np.round((queues.times_s - result.plan.start_s) * 1e9).astype(np.int64)
     kilobytes = (queues.values / 1000).astype(np.int64)
-    ends = [*np.flatnonzero(np.diff(-(-times_ns // _DUMP_NS))).tolist(), len(times_ns) - 1] if len(times_ns) else []
+    ends = (
+        [*np.flatnonzero(np.diff(-(-times_ns // _DUMP_NS))).tolist(), len(times_ns) - 1]
+        if len(times_ns)
+        else []
+    )
     counts = [np.zeros(1, np.int64) for _ in names]
     last = -1
     for end in ends:

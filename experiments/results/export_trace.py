@@ -1,7 +1,7 @@
 """A run here as Chrome's trace events in JSON, which Perfetto and speedscope open.
 
-A track for each class of a port that was PAUSEd, a counter for each queue, a track for each flow, with phases of those
-that have series. Times are in us from the run's start, exact to a ps.
+A track for each class of a port that was PAUSEd, a counter for each queue, a track for each flow,
+with phases of those that have series. Times are in us from the run's start, exact to a ps.
 """
 
 from __future__ import annotations
@@ -36,12 +36,23 @@ def _line(event: dict[str, Any]) -> str:
     """Returns an event as JSON; its times, whole ps, as numbers of us with all their digits."""
     times = {name: event.pop(name) for name in ("ts", "dur") if name in event}
     text = json.dumps(event, separators=(",", ":"))
-    exact = "".join(f',"{name}":{ps // 1_000_000}.{ps % 1_000_000:06d}' for name, ps in times.items())
+    exact = "".join(
+        f',"{name}":{ps // 1_000_000}.{ps % 1_000_000:06d}' for name, ps in times.items()
+    )
     return f"{text[:-1]}{exact}}}\n"
 
 
-def _span(name: str, process: int, track: int, begin_ps: int, end_ps: int, **arguments: Any) -> dict[str, Any]:
-    of = {"ph": "X", "name": name, "pid": process, "tid": track, "ts": begin_ps, "dur": end_ps - begin_ps}
+def _span(
+    name: str, process: int, track: int, begin_ps: int, end_ps: int, **arguments: Any
+) -> dict[str, Any]:
+    of = {
+        "ph": "X",
+        "name": name,
+        "pid": process,
+        "tid": track,
+        "ts": begin_ps,
+        "dur": end_ps - begin_ps,
+    }
     return {**of, "args": arguments} if arguments else of
 
 
@@ -58,7 +69,8 @@ def _end_ps(result: Result) -> int:
 
 
 def _pauses(result: Result) -> Iterator[dict[str, Any]]:
-    """Yields the spans in which a class of a port was PAUSEd; one that doesn't end goes on until the run's end."""
+    """Yields the spans in which a class of a port was PAUSEd; one that doesn't end goes on until
+    the run's end."""
     events = result.recording.recorded.events
     if events is None:
         return
@@ -90,7 +102,8 @@ def _columns(events: Any) -> tuple[list[int], list[int], list[int]]:
 
 
 def _queues(result: Result) -> Iterator[dict[str, Any]]:
-    """Yields what waits at each port where something did, whenever it is another value than before."""
+    """Yields what waits at each port where something did, whenever it is another value than
+    before."""
     queues = result.recording.recorded.queues
     if queues is None:
         return
@@ -99,23 +112,33 @@ def _queues(result: Result) -> Iterator[dict[str, Any]]:
         values = queues.values[:, place]
         if values.any():
             changes = np.flatnonzero(np.diff(values, prepend=-1.0))
-            for time_ps, value in zip(times_ps[changes].tolist(), values[changes].tolist(), strict=True):
+            for time_ps, value in zip(
+                times_ps[changes].tolist(), values[changes].tolist(), strict=True
+            ):
                 of = {"ph": "C", "name": f"{port} queue", "pid": _PORTS, "tid": 0, "ts": time_ps}
                 yield {**of, "args": {"bytes": round(value)}}
 
 
 def _flows(result: Result) -> Iterator[dict[str, Any]]:
-    """Yields a span for each flow from its start to its arrival, or the run's end, with its parts; and its phases."""
+    """Yields a span for each flow from its start to its arrival, or the run's end, with its parts;
+    and its phases."""
     parts, logs = result.recording.recorded.parts, result.recording.recorded.logs
     if parts is None:
         return
     start_s = result.plan.start_s
-    for place, (spec, flow) in enumerate(zip(result.plan.topology.flows, result.recording.flows, strict=True)):
+    for place, (spec, flow) in enumerate(
+        zip(result.plan.topology.flows, result.recording.flows, strict=True)
+    ):
         fct_ps = int(parts.fct_ps[place])
-        begin_ps = int(parts.start_ps[place]) if fct_ps else max(round((flow.start_s - start_s) * 1e12), 0)
+        begin_ps = (
+            int(parts.start_ps[place]) if fct_ps else max(round((flow.start_s - start_s) * 1e12), 0)
+        )
         end_ps = begin_ps + fct_ps if fct_ps else max(begin_ps, _end_ps(result))
         name, track = f"flow {spec.id} {spec.src} > {spec.dst}", place + 1
-        of = {f"{part}_ps": ps for part, ps in zip(parts.names, parts.parts_ps[place].tolist(), strict=True)}
+        of = {
+            f"{part}_ps": ps
+            for part, ps in zip(parts.names, parts.parts_ps[place].tolist(), strict=True)
+        }
         about = {"group": spec.group, "class": spec.traffic_class, "arrived": bool(fct_ps)}
         yield _track(name, _FLOWS, track)
         yield _span(name, _FLOWS, track, begin_ps, end_ps, **about, **(of if fct_ps else {}))
@@ -126,13 +149,16 @@ def _flows(result: Result) -> Iterator[dict[str, Any]]:
         for label, first_ps, until_ps, sums in phases(sent[: last + 1]):
             yield _span(label, _FLOWS, track, first_ps, until_ps, **sums)
         if fct_ps:
-            way = {name: ps for name, ps in of.items() if name.removesuffix("_ps") not in SENDER_PARTS}
+            way = {
+                name: ps for name, ps in of.items() if name.removesuffix("_ps") not in SENDER_PARTS
+            }
             yield _span(_ON_ITS_WAY, _FLOWS, track, int(sent["time_ps"][last]), end_ps, **way)
 
 
 def phases(sent: NDArray[Any]) -> Iterator[tuple[str, int, int, dict[str, int]]]:
-    """Yields what a sender spent its time on, from the flow's start until its last logged frame: the largest part of at
-    least 10 us, begin and end, and the time of each part, NAME_ps, which sum to its length. Neighbours differ."""
+    """Yields what a sender spent its time on, from the flow's start until its last logged frame:
+    the largest part of at least 10 us, begin and end, and the time of each part, NAME_ps, which sum
+    to its length. Neighbours differ."""
     times = sent["time_ps"].astype(np.int64)
     totals = sent["parts_ps"].astype(np.int64)
     begin = int(times[0] - totals[0].sum())

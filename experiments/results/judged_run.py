@@ -1,4 +1,5 @@
-"""A finished run with all that was made of it: what the summary, the pictures and the report show."""
+"""A finished run with all that was made of it: what the summary, the pictures and the report
+show."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Result:
     charts: tuple[Chart, ...]
     outcome: Outcome
     folder: str = ""
-    """Where it is below the directory of several runs, by what distinguishes them: `pcn`, `live`, `pcn/live`."""
+    """Where it is below the directory of several runs, by what distinguishes them: `pcn`, `live`,
+    `pcn/live`."""
     failures: Failures = field(default_factory=Failures)
     """What of it couldn't be made."""
     provenance: Mapping[str, str] = field(default_factory=dict)
@@ -68,7 +70,10 @@ def judge(
     steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
     run = Run({"scheme": plan.scheme, "seed": plan.seed}, plan.scheme, plan.seed)
     charts = experiment.page.charts if experiment.page else ()
-    drawn = [own.attempt(f"chart {chart.__name__}", functools.partial(chart, plan, recording)) for chart in charts]
+    drawn = [
+        own.attempt(f"chart {chart.__name__}", functools.partial(chart, plan, recording))
+        for chart in charts
+    ]
     return Result(
         experiment=experiment,
         plan=plan,
@@ -78,7 +83,8 @@ def judge(
         steady=steady,
         checks=tuple(own.attempt("checks", lambda: experiment.settled(plan, recording)) or ()),
         charts=tuple(chart for chart in drawn if chart),
-        outcome=own.attempt("measures", lambda: experiment.measure(run, plan, recording)) or Outcome(run.keys, {}),
+        outcome=own.attempt("measures", lambda: experiment.measure(run, plan, recording))
+        or Outcome(run.keys, {}),
         folder=folder,
         failures=own,
         provenance=provenance or {},

@@ -1,6 +1,8 @@
-"""A kept run, read back from its folder as frames for the live page: its network, and its series over time.
+"""A kept run, read back from its folder as frames for the live page: its network, and its series
+over time.
 
-The files may be another user's work: whatever they have, reading ends with a run or with an ExperimentError."""
+The files may be another user's work: whatever they have, reading ends with a run or with an
+ExperimentError."""
 
 from __future__ import annotations
 
@@ -64,11 +66,14 @@ def drawn_with(result: Result) -> Topology:
 
 
 def read_run(place: Path) -> KeptRun:
-    """Returns the run that a folder keeps. Raises ExperimentError; MissingExtraError without `parquet`."""
+    """Returns the run that a folder keeps. Raises ExperimentError; MissingExtraError without
+    `parquet`."""
     extras.require("parquet")
     for name in (SUMMARY, SERIES, TOPOLOGY):
         if not (place / name).is_file():
-            raise ExperimentError(f"{place} has no {name}: name the folder of one run, of `pcn run`")
+            raise ExperimentError(
+                f"{place} has no {name}: name the folder of one run, of `pcn run`"
+            )
     try:
         summary = json.loads(inputs.read_text(place / SUMMARY))
         topology = find_topology(f"pcn-json:{place / TOPOLOGY}").build()
@@ -81,9 +86,18 @@ def read_run(place: Path) -> KeptRun:
         )
     except (LabError, OSError):
         raise
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         text = " ".join(str(error).split())
-        raise ExperimentError(f"{place}: no result that can be read: {type(error).__name__}: {text}") from None
+        raise ExperimentError(
+            f"{place}: no result that can be read: {type(error).__name__}: {text}"
+        ) from None
 
 
 def _over_time(place: Path, topology: Topology, end_s: float) -> dict[str, Any]:
@@ -98,7 +112,8 @@ def _over_time(place: Path, topology: Topology, end_s: float) -> dict[str, Any]:
     first = []
     for entity, metric in series:
         times, values = series.get(_text(entity), _text(metric))
-        if not ((np.abs(times) <= _MOST_S).all() and (np.abs(values) <= _MOST).all()):  # no NaN, either
+        # no NaN, either
+        if not ((np.abs(times) <= _MOST_S).all() and (np.abs(values) <= _MOST).all()):
             raise ValueError(f"{entity}, {metric}: a time or a value is no number, or too large")
         first += [times[0]] * (metric == "transmitted_bytes")
     if not abs(end_s) <= _MOST_S:
@@ -107,9 +122,15 @@ def _over_time(place: Path, topology: Topology, end_s: float) -> dict[str, Any]:
 
 
 def _add_queues(series: Series, table: dict[str, list[Any]], topology: Topology) -> None:
-    known = {str(Endpoint(switch.name, port)) for switch in topology.switches for port in topology.ports(switch.name)}
+    known = {
+        str(Endpoint(switch.name, port))
+        for switch in topology.switches
+        for port in topology.ports(switch.name)
+    }
     wanted = {name for name in known if (name, "queue_bytes") not in series}
-    for time_s, port, value in zip(table["time_s"], table["port"], table["queue_bytes"], strict=True):
+    for time_s, port, value in zip(
+        table["time_s"], table["port"], table["queue_bytes"], strict=True
+    ):
         if port in wanted:
             series.add(_number(time_s), port, "queue_bytes", _number(value))
 

@@ -1,4 +1,5 @@
-"""What a summary keeps of a run over time, to be drawn over other runs: the largest queue, and PAUSE."""
+"""What a summary keeps of a run over time, to be drawn over other runs: the largest queue, and
+PAUSE."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ _POINTS = 200
 
 
 def over_time(recording: Recording) -> dict[str, Curve]:
-    """Returns curves by name, over ms: the largest queue of all ports that were read, in KB, as the maximum of each of
-    200 bins (the latest value where a bin has no sample); and all links' PAUSE frames a ms, in the same bins."""
+    """Returns curves by name, over ms: the largest queue of all ports that were read, in KB, as the
+    maximum of each of 200 bins (the latest value where a bin has no sample); and all links' PAUSE
+    frames a ms, in the same bins."""
     edges = np.linspace(recording.start_s, recording.duration_s, _POINTS + 1)
     starts_ms = [_rounded(start) for start in edges[:-1] * 1e3]
     curves: dict[str, Curve] = {}

@@ -1,4 +1,5 @@
-"""Tables of what a run recorded on request: events.parquet, queues.parquet, and parts of flows in flows.parquet."""
+"""Tables of what a run recorded on request: events.parquet, queues.parquet, and parts of flows in
+flows.parquet."""
 
 from __future__ import annotations
 
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
     from pcn.virtualnet.pfc_log import PfcEvents
 
 
-def recorded_tables(recorded: Recorded, flows: Sequence[FlowSpec] = ()) -> Mapping[str, Mapping[str, Any]]:
-    """Returns the columns, by the table's name. `flows`: the topology's; none where the experiment has a table of
-    them."""
+def recorded_tables(
+    recorded: Recorded, flows: Sequence[FlowSpec] = ()
+) -> Mapping[str, Mapping[str, Any]]:
+    """Returns the columns, by the table's name. `flows`: the topology's; none where the experiment
+    has a table of them."""
     tables = dict(_tables(recorded))
     if flows and recorded.parts is not None:
         tables["flows"] = {

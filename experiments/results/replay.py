@@ -1,5 +1,5 @@
-"""What the page's slider replays, moment by moment: which links are held and what waits then, and, since the moment
-before, over which links PAUSE frames went and what each flow got."""
+"""What the page's slider replays, moment by moment: which links are held and what waits then, and,
+since the moment before, over which links PAUSE frames went and what each flow got."""
 
 from __future__ import annotations
 
@@ -16,27 +16,34 @@ from pcn.experiments.results.judged_run import Result
 
 _MOST_FRAMES = 400
 _ROUNDING, _ROUNDING_S = 1e-6, 5e-13
-"""Of a number of moments, and of times, which are whole ps in virtual time: what is read at a moment is in it."""
+"""Of a number of moments, and of times, which are whole ps in virtual time: what is read at a
+moment is in it."""
 
 
 def times(result: Result) -> Array:
-    """Returns the moments, in s, after one from which the first counts: when counters were read, or some of these
-    times, in the first view of the charts over time. Empty where there is no such chart, or nothing to replay it in."""
+    """Returns the moments, in s, after one from which the first counts: when counters were read, or
+    some of these times, in the first view of the charts over time. Empty where there is no such
+    chart, or nothing to replay it in."""
     view = next((chart.views[0] for chart in result.charts if chart.over_time), None)
     if view is None or not (result.experiment.page and result.experiment.page.replay):
         return np.empty(0)
-    start, end = max(view.start * 1e-3, result.plan.start_s), min(view.end * 1e-3, result.plan.duration_s)
+    start, end = (
+        max(view.start * 1e-3, result.plan.start_s),
+        min(view.end * 1e-3, result.plan.duration_s),
+    )
     first_s, read_s = result.plan.start_s, result.plan.sampling.counters_s
     apart_s = read_s * max(1, math.ceil((end - start) / read_s / _MOST_FRAMES - _ROUNDING))
     start = first_s + read_s * math.ceil((start - first_s) / read_s - _ROUNDING)
-    moments: Array = start + apart_s * np.arange(math.floor((end - start) / apart_s + _ROUNDING) + 1, dtype=float)
+    moments: Array = start + apart_s * np.arange(
+        math.floor((end - start) / apart_s + _ROUNDING) + 1, dtype=float
+    )
     return moments
 
 
 def data(results: Sequence[Result]) -> dict[str, Any]:
-    """Returns what the page's script replays: moments in ms, and of each run at each of them the PAUSE frames that each
-    link sent since the moment before, whether it is held (0 or 1), queues in KB by port, and rates in Gb/s by flow
-    since the moment before; `queueMax` in KB."""
+    """Returns what the page's script replays: moments in ms, and of each run at each of them the
+    PAUSE frames that each link sent since the moment before, whether it is held (0 or 1), queues in
+    KB by port, and rates in Gb/s by flow since the moment before; `queueMax` in KB."""
     edges = times(results[0])
     if edges.size < 3:
         return {"times": [], "runs": []}
@@ -44,7 +51,9 @@ def data(results: Sequence[Result]) -> dict[str, Any]:
     return {
         "times": [round(float(moment) * 1e3, 4) for moment in edges[1:]],
         "runs": runs,
-        "queueMax": max((max(queue, default=0) for run in runs for queue in run["queues"].values()), default=0),
+        "queueMax": max(
+            (max(queue, default=0) for run in runs for queue in run["queues"].values()), default=0
+        ),
     }
 
 
@@ -70,7 +79,9 @@ def _run(result: Result, edges: Array) -> dict[str, Any]:
         },
         "flows": {
             entity: np.round(
-                np.diff(series_math.counter_at(*series.get(entity, "received_packets"), edges)) * bits, 2
+                np.diff(series_math.counter_at(*series.get(entity, "received_packets"), edges))
+                * bits,
+                2,
             ).tolist()
             for entity in entities
         },

@@ -15,13 +15,13 @@ from pcn.experiments.results.atomic_folder import COMPARISON, SUMMARY
 
 @dataclass(frozen=True)
 class ResultFolder:
-    """A folder of results, absolute, and what its JSON file has. `folder / "series.parquet"` is one of its files, and
-    what takes a path takes this."""
+    """A folder of results, absolute, and what its JSON file has. `folder / "series.parquet"` is one
+    of its files, and what takes a path takes this."""
 
     folder: Path
     summary: Mapping[str, Any] = field(repr=False, hash=False)
-    """The content of `summary.json`, or of `comparison.json` where several runs are in the folder: SI units, nominal
-    time."""
+    """The content of `summary.json`, or of `comparison.json` where several runs are in the folder:
+    SI units, nominal time."""
 
     def __fspath__(self) -> str:
         return os.fspath(self.folder)

@@ -1,7 +1,7 @@
 """`summary.json`: a run in one page of numbers. Times and rates are nominal, in SI units.
 
-An entry is a Column of its object, and nothing else lists it; docs/summary.md has the table that `documentation`
-makes."""
+An entry is a Column of its object, and nothing else lists it; docs/summary.md has the table that
+`documentation` makes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,11 @@ class _Port:
         return series_math.step_mean(*self.queue, *self.span_s) if self.queue else None
 
     def queue_max(self) -> float | None:
-        return float(np.max(self.queue[1][self.queue[0] <= self.recording.duration_s])) if self.queue else None
+        return (
+            float(np.max(self.queue[1][self.queue[0] <= self.recording.duration_s]))
+            if self.queue
+            else None
+        )
 
     def utilisation(self) -> float:
         sent = self.recording.series.get(self.name, "transmitted_bytes")
@@ -92,9 +96,11 @@ def _percentile(q: float, latency: Any) -> float | None:
 
 
 def _threshold(name: str, topology: Topology) -> float | None:
-    """Returns a parameter of the topology's flow control, in bytes or quanta; None where that flow control has none of
-    this name."""
-    if name in ("xoff_bytes", "xon_bytes") and all(switch.buffer is not None for switch in topology.switches):
+    """Returns a parameter of the topology's flow control, in bytes or quanta; None where that flow
+    control has none of this name."""
+    if name in ("xoff_bytes", "xon_bytes") and all(
+        switch.buffer is not None for switch in topology.switches
+    ):
         return None
     return topology.number(name) if name in lossless.names(topology.flow_control) else None
 
@@ -106,7 +112,12 @@ def _latency(result: Result) -> dict[str, Any]:
 PACKETS = Columns(
     [
         Column("sent", int, "packets of all flows", lambda run: _sum(run.flows, "sent_packets")),
-        Column("received", int, "those that arrived, each once", lambda run: _sum(run.flows, "received_packets")),
+        Column(
+            "received",
+            int,
+            "those that arrived, each once",
+            lambda run: _sum(run.flows, "received_packets"),
+        ),
         Column(
             "lost",
             int,
@@ -125,20 +136,38 @@ LINK = Columns(
 )
 PFC = Columns(
     [
-        Column("pause", int, "PAUSE frames over all links", lambda run: _sum(run.links.values(), "pause")),
-        Column("resume", int, "RESUME frames over all links", lambda run: _sum(run.links.values(), "resume")),
+        Column(
+            "pause",
+            int,
+            "PAUSE frames over all links",
+            lambda run: _sum(run.links.values(), "pause"),
+        ),
+        Column(
+            "resume",
+            int,
+            "RESUME frames over all links",
+            lambda run: _sum(run.links.values(), "resume"),
+        ),
         Column("links", {"*": LINK}, "each direction of a link, such as `s1->s0`"),
     ]
 )
 FLOW_CONTROL = Columns(
     [
         Column("kind", str, "pfc or credits", "flow_control"),
-        Column("lossless_classes", [int], "traffic classes that it protects", lambda one: list(one.lossless_classes)),
+        Column(
+            "lossless_classes",
+            [int],
+            "traffic classes that it protects",
+            lambda one: list(one.lossless_classes),
+        ),
         *(
             Column(
                 name,
                 float | None,
-                f"{what}; null: not of this kind, or all switches have shared buffers (topology.json)",
+                (
+                    f"{what}; null: not of this kind, or all switches have shared buffers "
+                    "(topology.json)"
+                ),
                 partial(_threshold, name),
             )
             for name, what in (
@@ -153,12 +182,29 @@ FLOW_CONTROL = Columns(
 )
 PORT = Columns(
     [
-        Column("transmitted", int, "packets of the lossless class transmitted", "record.transmitted"),
+        Column(
+            "transmitted", int, "packets of the lossless class transmitted", "record.transmitted"
+        ),
         Column("marked", int, "packets that it marked CE, or sent a message for", "record.marked"),
         Column("marked_ue", int, "packets that it marked UE", "record.marked_ue"),
-        Column("notified", int, "messages that it sent for packets inside, as an input", "record.notified"),
-        Column("queue_bytes_mean", float | None, "mean queue, bytes; null: not sampled", _Port.queue_mean),
-        Column("queue_bytes_max", float | None, "largest queue, bytes; null: not sampled", _Port.queue_max),
+        Column(
+            "notified",
+            int,
+            "messages that it sent for packets inside, as an input",
+            "record.notified",
+        ),
+        Column(
+            "queue_bytes_mean",
+            float | None,
+            "mean queue, bytes; null: not sampled",
+            _Port.queue_mean,
+        ),
+        Column(
+            "queue_bytes_max",
+            float | None,
+            "largest queue, bytes; null: not sampled",
+            _Port.queue_max,
+        ),
         Column("utilisation", float, "transmitted share of its rate, 0 to 1", _Port.utilisation),
     ]
 )
@@ -172,11 +218,19 @@ FLOW = Columns(
         Column(
             "goodput_bps",
             float,
-            "payload that arrived, over the time from the start to the flow's end or the run's, bit/s",
+            (
+                "payload that arrived, over the time from the start to the flow's end or the "
+                "run's, bit/s"
+            ),
             lambda flow: goodput_bps(flow.record, flow.duration_s),
         ),
         Column("start_s", float, "time of its start, s", "record.start_s"),
-        Column("fct_s", float | None, "flow completion time, s; null: the run's end stopped it", "record.fct_s"),
+        Column(
+            "fct_s",
+            float | None,
+            "flow completion time, s; null: the run's end stopped it",
+            "record.fct_s",
+        ),
         Column(
             "marked_fraction",
             float | None,
@@ -194,8 +248,14 @@ FLOW = Columns(
 STEADY = Columns(
     [
         Column("from_s", float, "begin of the steady state, s; it lasts to the run's end"),
-        Column("utilisation", float, "frames transmitted by the bottleneck, share of its rate, 0 to 1"),
-        Column("jain", float | None, "Jain's index of the goodputs of flows without a group; null: there are none"),
+        Column(
+            "utilisation", float, "frames transmitted by the bottleneck, share of its rate, 0 to 1"
+        ),
+        Column(
+            "jain",
+            float | None,
+            "Jain's index of the goodputs of flows without a group; null: there are none",
+        ),
         Column("queue_bytes_mean", float, "mean queue of the bottleneck, bytes"),
         Column("pause", int, "PAUSE frames over all links"),
     ]
@@ -210,7 +270,12 @@ LATENCY = Columns(
             lambda one: one.mean_s(),
         ),
         *(
-            Column(f"p{q:g}_s", float | None, f"time that {q:g}% of them don't exceed, s", partial(_percentile, q))
+            Column(
+                f"p{q:g}_s",
+                float | None,
+                f"time that {q:g}% of them don't exceed, s",
+                partial(_percentile, q),
+            )
             for q in (50, 95, 99, 99.9)
         ),
         Column("max_s", float | None, "the longest time, s", partial(_percentile, 100)),
@@ -264,7 +329,10 @@ RUN = Columns(
         Column(
             "parameters",
             dict,
-            "parameters of scenario and scheme; thresholds of ports as they were in the run, null where ports differ",
+            (
+                "parameters of scenario and scheme; thresholds of ports as they were in the run, "
+                "null where ports differ"
+            ),
             lambda result: scheme_parameters.as_run(result.plan, result.recording),
         ),
         Column(
@@ -273,7 +341,12 @@ RUN = Columns(
             "the scheme's parameters, by the names of `parameters`",
             lambda result: scheme_parameters.rules_of(result.plan),
         ),
-        Column("flow_control", FLOW_CONTROL, "flow control of all links, as it was set", "plan.topology"),
+        Column(
+            "flow_control",
+            FLOW_CONTROL,
+            "flow control of all links, as it was set",
+            "plan.topology",
+        ),
         Column("versions", {"*": str}, "versions of what took part", "recording.versions"),
         Column("provenance", {"*": str}, "commit, command line and machine"),
         Column(
@@ -282,10 +355,19 @@ RUN = Columns(
             "what finds the scheme in any process: its name, or FILE.py:NAME",
             lambda result: find_scheme(result.plan.scheme).reference,
         ),
-        Column("files", {"*": str}, "files that it was made of, by path: the first 12 digits of their SHA-256"),
+        Column(
+            "files",
+            {"*": str},
+            "files that it was made of, by path: the first 12 digits of their SHA-256",
+        ),
         Column("notes", [str], "remarks on this run", "recording.notes"),
         Column("duration_s", float, "end of the run, s", "recording.duration_s"),
-        Column("wall_s", float, "real time that it took, s", lambda result: round(result.recording.wall_s, 3)),
+        Column(
+            "wall_s",
+            float,
+            "real time that it took, s",
+            lambda result: round(result.recording.wall_s, 3),
+        ),
         Column(
             "deadlock_s",
             float | None,
@@ -304,12 +386,18 @@ RUN = Columns(
             "ports",
             {"*": PORT},
             "switches' ports, such as `s0:4`",
-            lambda result: {name: _Port(port, name, result.recording) for name, port in result.recording.ports.items()},
+            lambda result: {
+                name: _Port(port, name, result.recording)
+                for name, port in result.recording.ports.items()
+            },
         ),
         Column(
             "flows",
             [FLOW],
-            "flows in the order of their numbers; none of `pcn run traffic`, which writes flows.parquet",
+            (
+                "flows in the order of their numbers; none of `pcn run traffic`, which writes "
+                "flows.parquet"
+            ),
             lambda result: [
                 _Flow(flow, result.recording.duration_s)
                 for flow in (() if result.experiment.many_flows else result.recording.flows)
@@ -317,19 +405,29 @@ RUN = Columns(
         ),
         Column("steady", STEADY, "steady state"),
         Column("measures", {"*": float | None}, "the experiment's own numbers", "outcome.numbers"),
-        Column("latency", {"*": LATENCY}, "of data packets by traffic class, where it was measured", _latency),
+        Column(
+            "latency",
+            {"*": LATENCY},
+            "of data packets by traffic class, where it was measured",
+            _latency,
+        ),
         Column(
             "samples",
             dict,
-            "flows of traffic by group and size: a digest of the flows; of each group the bins' largest sizes in "
-            "bytes, flows, unfinished ones, and sorted completion times and slowdowns (base64 of little-endian "
+            "flows of traffic by group and size: a digest of the flows; of each group the bins' "
+            "largest sizes in "
+            "bytes, flows, unfinished ones, and sorted completion times and slowdowns (base64 of "
+            "little-endian "
             "float32), at most 512 a bin",
             "outcome.samples",
         ),
         Column(
             "curves",
             {"*": [[float]]},
-            "x and y of what can be drawn over other runs: over time in ms, or the experiment's own",
+            (
+                "x and y of what can be drawn over other runs: over time in ms, or the "
+                "experiment's own"
+            ),
             lambda result: {**over_time(result.recording), **result.outcome.curves},
         ),
         Column("checks", [CHECK], "rows of the report: paper, theory and run"),
@@ -343,8 +441,8 @@ def build(result: Result) -> Summary:
 
 
 def side_by_side(results: Sequence[Result], compared: Sequence[Check]) -> Summary:
-    """Returns `comparison.json` of the runs of several schemes or clocks, by directory: of each what distinguishes it,
-    and the checks across them."""
+    """Returns `comparison.json` of the runs of several schemes or clocks, by directory: of each
+    what distinguishes it, and the checks across them."""
     first = results[0]
     return {
         "schema": SCHEMA,
@@ -353,14 +451,17 @@ def side_by_side(results: Sequence[Result], compared: Sequence[Check]) -> Summar
         "provenance": dict(first.provenance),
         "wall_s": round(sum(result.recording.wall_s for result in results), 3),
         "runs": {
-            result.folder: {name: whole[name] for name in _OF_EACH} for result in results for whole in [build(result)]
+            result.folder: {name: whole[name] for name in _OF_EACH}
+            for result in results
+            for whole in [build(result)]
         },
         "checks": [CHECK.of(check) for check in compared],
     }
 
 
 def goodput_bps(flow: FlowRecord, duration_s: float) -> float:
-    """Returns the payload that arrived, over the time from the flow's start to its end (or that of the run)."""
+    """Returns the payload that arrived, over the time from the flow's start to its end (or that of
+    the run)."""
     active = flow.fct_s or flow.duration_s or duration_s - flow.start_s
     return 8 * flow.received_bytes / active if active > 0 else 0.0
 

@@ -10,13 +10,16 @@ from pcn.experiments.results.judged_run import Result
 
 
 def utilisation(result: Result) -> dict[str, float]:
-    """Returns the shares of 1, by the port that the direction leaves (`s0:4`). Switches' ports count what they
-    transmit, of the lossless class; of a host there is what its flows sent."""
+    """Returns the shares of 1, by the port that the direction leaves (`s0:4`). Switches' ports
+    count what they transmit, of the lossless class; of a host there is what its flows sent."""
     plan, recording = result.plan, result.recording
     span_s = recording.duration_s - recording.start_s
     found = {
         name: series_math.utilisation(
-            *recording.series.get(name, "transmitted_bytes"), port.rate_bps, recording.start_s, recording.duration_s
+            *recording.series.get(name, "transmitted_bytes"),
+            port.rate_bps,
+            recording.start_s,
+            recording.duration_s,
         )
         for name, port in recording.ports.items()
     }

@@ -1,5 +1,5 @@
-"""The agents' logs as series: the rate that each flow's algorithm allowed, what was really sent and received, and what
-its receiver reported."""
+"""The agents' logs as series: the rate that each flow's algorithm allowed, what was really sent and
+received, and what its receiver reported."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _RECEIVED = ("received_bytes", "received_packets", "marked_packets", "marked_ue_
 
 
 def read_logs(paths: Iterable[Path], topology: Topology, series: Series) -> None:
-    """Adds the logs' (see `pcn.hosts.log`) values of the network's flows to `series`, and of hosts with one port what
-    they sent. Their times count from time 0."""
+    """Adds the logs' (see `pcn.hosts.log`) values of the network's flows to `series`, and of hosts
+    with one port what they sent. Their times count from time 0."""
     reader = _Reader(topology, series)
     for path in paths:
         with path.open(encoding="utf-8") as lines:

@@ -1,4 +1,5 @@
-"""A run from its plan to its recording: the one way in which runs are carried out, on either clock."""
+"""A run from its plan to its recording: the one way in which runs are carried out, on either
+clock."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Live:
-    """A run on Mininet: its switches, how far time is stretched (None: as this machine can carry), its logs' folder."""
+    """A run on Mininet: its switches, how far time is stretched (None: as this machine can carry),
+    its logs' folder."""
 
     target: str
     k: float | None
@@ -34,25 +36,37 @@ def execute(
     folder: Path | None = None,
     watcher: Watcher | None = None,
 ) -> tuple[Plan, Recording]:
-    """Carries out a run, in virtual time or `live`. Returns its plan, with the time that it took, and what was
-    recorded; captures of virtual time go into `folder`, and a `watcher` sees it go on. Raises LabError."""
-    recording = _virtual(plan, progress, variant, folder, watcher) if live is None else _live(plan, live, progress)
+    """Carries out a run, in virtual time or `live`. Returns its plan, with the time that it took,
+    and what was recorded; captures of virtual time go into `folder`, and a `watcher` sees it go on.
+    Raises LabError."""
+    recording = (
+        _virtual(plan, progress, variant, folder, watcher)
+        if live is None
+        else _live(plan, live, progress)
+    )
     return replace(plan, duration_s=recording.duration_s), recording
 
 
 def _virtual(
-    plan: Plan, progress: RunProgress, variant: Variant | None, folder: Path | None, watcher: Watcher | None
+    plan: Plan,
+    progress: RunProgress,
+    variant: Variant | None,
+    folder: Path | None,
+    watcher: Watcher | None,
 ) -> Recording:
     from pcn.experiments.run.virtual import run_virtual  # only here: a live run loads no engine
 
     records = plan.records
     if not records.flows.worst:
         return run_virtual(plan, progress, variant, folder, watcher)
-    # Only the end shows which flows are the worst: the same run again, equal to the bit, records these alone.
+    # Only the end shows which flows are the worst: the same run again, equal to the bit, records
+    # these alone.
     first = run_virtual(replace(plan, records=Records()), progress, variant)
     chosen = FlowChoice(ids=recording_numbers.slowest(plan, first.flows, records.flows.worst))
     progress.stage(f"The same run again, with series of flows {', '.join(map(str, chosen.ids))}")
-    return run_virtual(replace(plan, records=replace(records, flows=chosen)), progress, variant, folder, watcher)
+    return run_virtual(
+        replace(plan, records=replace(records, flows=chosen)), progress, variant, folder, watcher
+    )
 
 
 def _live(plan: Plan, on: Live, progress: RunProgress) -> Recording:

@@ -34,7 +34,8 @@ _STATS_EVERY_REAL_S = 1.0
 _LEAST_EVERY_REAL_S = 1e-3
 """Between two readings of the switches, which take the processor from them."""
 _HEAD_START_REAL_S, _FLOW_REAL_S = 0.3, 3e-3
-"""From the commands to the start of the first flow, and more for each flow: its agent must have its command by then."""
+"""From the commands to the start of the first flow, and more for each flow: its agent must have its
+command by then."""
 _QUIET_S = 5.0
 """Real time without any change after which a network won't ever be drained."""
 _STILL_S = 60.0
@@ -44,11 +45,11 @@ _NAMED = 5
 
 
 def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgress) -> Recording:
-    """Runs `plan` and returns what was recorded. The programs' logs stay in `logs`. A network that is up is left alone:
-    this one then gets another name.
+    """Runs `plan` and returns what was recorded. The programs' logs stay in `logs`. A network that
+    is up is left alone: this one then gets another name.
 
-    Raises LabError where the network can't be made or a part of it fails, and its subclass TooFastError when this
-    machine can't carry this k. Nothing is left behind in any case.
+    Raises LabError where the network can't be made or a part of it fails, and its subclass
+    TooFastError when this machine can't carry this k. Nothing is left behind in any case.
     """
     started = time.monotonic()
     name = records.free_name(plan.topology.name)
@@ -78,7 +79,11 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         stats = run.read_agents()
         host_logs = [logs / Path(host.log).name for host in lab.network.hosts.values()]
         lost = control_frames.lost(lab)
-        notes = [*_notes(lab.network.features), *run.late_nodes(), *(f"Lost on the way: {one}." for one in lost)]
+        notes = [
+            *_notes(lab.network.features),
+            *run.late_nodes(),
+            *(f"Lost on the way: {one}." for one in lost),
+        ]
         notes += [f"{line}." for stat in stats.values() for line in stat.refused()]
         notes += _left(left)
     series = run.sampler.series
@@ -88,7 +93,10 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
     return Recording(
         series=series,
         flows=flows,
-        links={name: _link(series, name, plan, run.sampler.pauses[name]) for name in series.entities("pause")},
+        links={
+            name: _link(series, name, plan, run.sampler.pauses[name])
+            for name in series.entities("pause")
+        },
         ports={
             name: _port(series, name, plan.topology.link_at(*_endpoint(name)).rate_bps)
             for name in series.entities("transmitted_packets")
@@ -141,9 +149,14 @@ class _Run:
         self.sampler.counters()
 
     def sample(self) -> None:
-        """Samples until the run's time is over, or all flows have arrived, and sees to it that the agents keep pace."""
+        """Samples until the run's time is over, or all flows have arrived, and sees to it that the
+        agents keep pace."""
         start, end, sampling = self._plan.start_s, self._plan.duration_s, self._plan.sampling
-        length = "until all flows have arrived" if self._plan.until_complete else f"{(end - start) * 1e3:.4g} ms"
+        length = (
+            "until all flows have arrived"
+            if self._plan.until_complete
+            else f"{(end - start) * 1e3:.4g} ms"
+        )
         self._progress.stage(f"Run: {length}, stretched {self.clock.k:g} times")
         every = {
             "queues": max(sampling.queues_s, _LEAST_EVERY_REAL_S / self.clock.k),
@@ -169,7 +182,8 @@ class _Run:
         self.sampler.counters()
 
     def _look(self, stats: Mapping[str, AgentStats]) -> None:
-        """Of a run until all flows have arrived: whether they have, or nothing has arrived for _STILL_S."""
+        """Of a run until all flows have arrived: whether they have, or nothing has arrived for
+        _STILL_S."""
         received = [flow for stat in stats.values() for flow in stat.received]
         arrived = sum(flow.packets for flow in received)
         now = time.monotonic()
@@ -179,16 +193,23 @@ class _Run:
         self._complete = whole == len(self._plan.topology.flows) or now - self._moved > _STILL_S
 
     def drain(self) -> dict[str, int]:
-        """Waits until all that was sent has arrived and nothing is inside a switch, acknowledgements included, which
-        come after the last packet; gives up when nothing changes any more. Returns what is inside, as the sampler's."""
+        """Waits until all that was sent has arrived and nothing is inside a switch,
+        acknowledgements included, which come after the last packet; gives up when nothing changes
+        any more. Returns what is inside, as the sampler's."""
         self._progress.stage("Drain: waiting for the last packets")
         last: object = None
         quiet_since = time.monotonic()
         while True:
             stats = self.read_agents()
             sent = sum(flow.packets for stat in stats.values() for flow in stat.sent)
-            received = sum(flow.packets - flow.duplicates for stat in stats.values() for flow in stat.received)
-            sending = any(flow.state in ("waiting", "sending") for stat in stats.values() for flow in stat.sent)
+            received = sum(
+                flow.packets - flow.duplicates for stat in stats.values() for flow in stat.received
+            )
+            sending = any(
+                flow.state in ("waiting", "sending")
+                for stat in stats.values()
+                for flow in stat.sent
+            )
             arrived = not sending and received == sent
             left = self.sampler.inside() if arrived else {}  # all cells: no reading for each poll
             if arrived and not left:
@@ -213,12 +234,15 @@ class _Run:
                 self._plan.topology.link_at(end.node, end.port).rate_bps,
             )
             if share is not None and share < self._plan.live.kept_share:
-                who = f"the switch {end.node} sent {share:.0%} of its rate while packets waited at {end}"
+                who = (
+                    f"the switch {end.node} sent {share:.0%} of its rate while packets waited at "
+                    f"{end}"
+                )
                 raise TooFastError(self.clock.k, who)
 
     def read_agents(self) -> dict[str, AgentStats]:
-        """Reads all statistics. Raises TooFastError when an agent fell behind, OSError when its log has no room,
-        ExperimentError when a flow failed or was forgotten."""
+        """Reads all statistics. Raises TooFastError when an agent fell behind, OSError when its log
+        has no room, ExperimentError when a flow failed or was forgotten."""
         stats: dict[str, AgentStats] = {}
         for name, agent in self._agents.items():
             one = stats[name] = agent.stats()
@@ -233,8 +257,13 @@ class _Run:
         return stats
 
     def late_nodes(self) -> list[str]:
-        """Returns a note about nodes that were behind while the run was sampled; none if all kept pace."""
-        return [f"Not in pace for a part of the run: {', '.join(sorted(self._behind))}."] if self._behind else []
+        """Returns a note about nodes that were behind while the run was sampled; none if all kept
+        pace."""
+        return (
+            [f"Not in pace for a part of the run: {', '.join(sorted(self._behind))}."]
+            if self._behind
+            else []
+        )
 
     def _wait(self, nominal_s: float) -> None:
         time.sleep(max(0.0, self.clock.real(nominal_s) - time.monotonic()))
@@ -253,13 +282,15 @@ def check_flows(agent: AgentStats) -> None:
     if failed := next(agent.failed(), None):
         raise ExperimentError(failed)
     if agent.forgotten_sent or agent.forgotten_received:
-        raise ExperimentError(f"{agent.name} has more flows than the {MOST_FLOWS} that a host keeps: take fewer")
+        raise ExperimentError(
+            f"{agent.name} has more flows than the {MOST_FLOWS} that a host keeps: take fewer"
+        )
 
 
 @contextmanager
 def agent_errors(logs: Mapping[str, Path]) -> Iterator[None]:
-    """Raises an agent's failure in the block as ExperimentError, with the last line that each host's agent wrote to
-    stderr, as a failed run's logs are removed."""
+    """Raises an agent's failure in the block as ExperimentError, with the last line that each
+    host's agent wrote to stderr, as a failed run's logs are removed."""
     try:
         yield
     except AgentError as error:
@@ -273,7 +304,8 @@ def agent_errors(logs: Mapping[str, Path]) -> Iterator[None]:
 
 
 def _end_s(flows: Iterable[FlowRecord], at_most_s: float) -> float:
-    """Returns when the last of the flows had arrived, nominal; where one hadn't, the end of sampling."""
+    """Returns when the last of the flows had arrived, nominal; where one hadn't, the end of
+    sampling."""
     ends = [at_most_s if flow.fct_s is None else flow.start_s + flow.fct_s for flow in flows]
     return max(ends)
 
@@ -281,8 +313,12 @@ def _end_s(flows: Iterable[FlowRecord], at_most_s: float) -> float:
 def _flow_records(plan: Plan, stats: Mapping[str, AgentStats]) -> list[FlowRecord]:
     records = []
     for flow in plan.topology.flows:
-        sent: SentFlow | None = next((one for one in stats[flow.src].sent if one.flow == flow.id), None)
-        got: ReceivedFlow | None = next((one for one in stats[flow.dst].received if one.flow == flow.id), None)
+        sent: SentFlow | None = next(
+            (one for one in stats[flow.src].sent if one.flow == flow.id), None
+        )
+        got: ReceivedFlow | None = next(
+            (one for one in stats[flow.dst].received if one.flow == flow.id), None
+        )
         each = plan.payload_bytes
         duplicate_bytes = got.duplicates * each if got else 0
         complete = got.complete_s if got and flow.size_bytes is not None else None
@@ -320,7 +356,10 @@ def _link(series: Series, name: str, plan: Plan, pauses: tuple[int, ...]) -> Lin
 
 def _port(series: Series, name: str, rate_bps: float) -> PortRecord:
     transmitted = series.get(name, "transmitted_packets")[1]
-    marks = {counter: int(np.max(series.get(name, f"{counter}_packets")[1], initial=0)) for counter in MARKS}
+    marks = {
+        counter: int(np.max(series.get(name, f"{counter}_packets")[1], initial=0))
+        for counter in MARKS
+    }
     return PortRecord(int(np.max(transmitted)), rate_bps, **marks)
 
 
@@ -348,7 +387,8 @@ def _pace_note(stats: Mapping[str, AgentStats]) -> str:
     late = max(stats.values(), key=lambda stat: stat.late_real_s)
     busy = sum(stat.cpu_s / stat.elapsed_real_s for stat in stats.values() if stat.elapsed_real_s)
     return (
-        f"Pace: the agents took {busy:.0%} of a core together; in its worst second {worst.name} sent "
+        f"Pace: the agents took {busy:.0%} of a core together; in its worst second {worst.name} "
+        "sent "
         f"{worst.worst_pace:.1%} of what it was allowed to; the latest frame left {late.name} "
         f"{late.late_real_s * 1e3:.1f} ms (real) after it was due."
     )

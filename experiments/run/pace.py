@@ -23,17 +23,22 @@ class TooFastError(ExperimentError):
         self.who = who
         self.suggestion = max(10.0, round(k * 1.6, -1))
         super().__init__(
-            f"this machine can't carry k={k:g}: {who}. Leave k out, and it is chosen; or try k={self.suggestion:g}"
+            f"this machine can't carry k={k:g}: {who}. Leave k out, and it is chosen; or try "
+            f"k={self.suggestion:g}"
         )
 
 
 def how_it_fell_behind(name: str, agent: AgentStats, plan: Plan, k: float) -> str | None:
-    """Returns how an agent was late beyond what the plan bears, for TooFastError: by one long stall (machines stop for
-    0.1 s now and then, at any k), by one frame, which may be a CNP, or by too much in all. None if it wasn't."""
+    """Returns how an agent was late beyond what the plan bears, for TooFastError: by one long stall
+    (machines stop for 0.1 s now and then, at any k), by one frame, which may be a CNP, or by too
+    much in all. None if it wasn't."""
     assert plan.live
     stall_real_s = plan.live.stall_s * k
     if 1 - agent.worst_pace > stall_real_s:  # of a window of a second
-        return f"the agent of {name} sent {agent.worst_pace:.0%} of what it should have in its worst second"
+        return (
+            f"the agent of {name} sent {agent.worst_pace:.0%} of what it should have in its worst "
+            "second"
+        )
     if agent.late_real_s > stall_real_s:
         return f"a frame left the agent of {name} {agent.late_real_s * 1e3:.0f} ms (real) late"
     if agent.lag_real_s > plan.live.most_lag * (plan.duration_s - plan.start_s) * k:
@@ -42,12 +47,16 @@ def how_it_fell_behind(name: str, agent: AgentStats, plan: Plan, k: float) -> st
 
 
 def carried_share(
-    queue: tuple[Array, Array], paused: tuple[Array, Array], sent_bytes: tuple[Array, Array], rate_bps: float
+    queue: tuple[Array, Array],
+    paused: tuple[Array, Array],
+    sent_bytes: tuple[Array, Array],
+    rate_bps: float,
 ) -> float | None:
-    """Returns what a port sent while packets waited and no pause held it, over what it could send in that time.
+    """Returns what a port sent while packets waited and no pause held it, over what it could send
+    in that time.
 
-    Counts the spans between two readings of `sent_bytes` in which every sample of the queue (packets) is at least
-    BUSY_PACKETS and none is paused. None if these are too few.
+    Counts the spans between two readings of `sent_bytes` in which every sample of the queue
+    (packets) is at least BUSY_PACKETS and none is paused. None if these are too few.
     """
     times, totals = sent_bytes
     busy = could = 0.0

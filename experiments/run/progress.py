@@ -35,8 +35,8 @@ class Watcher(Protocol):
         """A run of this plan begins; several may, one after another."""
 
     def seen(self, series: Series, now_s: float) -> None:
-        """`series` has all that was recorded until now (nominal s), with the queues of all ports; called at most twice
-        a second."""
+        """`series` has all that was recorded until now (nominal s), with the queues of all ports;
+        called at most twice a second."""
 
 
 class Silent:
@@ -94,7 +94,8 @@ class Later(Notes):
 
 
 class ConsoleProgress:
-    """A context manager. On a terminal one moving line a step; elsewhere a line a step, and one each `_EVERY` of it."""
+    """A context manager. On a terminal one moving line a step; elsewhere a line a step, and one
+    each `_EVERY` of it."""
 
     _EVERY = 0.2
 
@@ -117,7 +118,10 @@ class ConsoleProgress:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self._task is not None and kind is None:
             self._finish()

@@ -29,7 +29,9 @@ _LARGEST = 4
 class Recorder:
     """Made before the run, read after it. `folder`: where captures go. Raises LabError."""
 
-    def __init__(self, plan: Plan, network: VirtualNetwork, ports: Sequence[Endpoint], folder: Path | None) -> None:
+    def __init__(
+        self, plan: Plan, network: VirtualNetwork, ports: Sequence[Endpoint], folder: Path | None
+    ) -> None:
         records = plan.records
         self._plan, self._network, self._ports = plan, network, tuple(ports)
         self._classes = sorted({flow.traffic_class for flow in plan.topology.flows})
@@ -40,7 +42,9 @@ class Recorder:
             network.measure_latency()
         if records.paths:
             network.log_paths()
-        self._captures = [Capture.of(port, plan.topology, folder) for port in records.captures if folder]
+        self._captures = [
+            Capture.of(port, plan.topology, folder) for port in records.captures if folder
+        ]
         for port, capture in zip(records.captures, self._captures, strict=False):
             for incoming, end in ((False, port), (True, plan.topology.peer(port.node, port.port))):
                 network.capture(end.node, end.port, capture.ways[incoming])
@@ -51,7 +55,8 @@ class Recorder:
         samples = (plan.duration_s - plan.start_s) / every_s if every_s else 0
         if samples * len(self._ports) > MOST_SAMPLES:
             raise ExperimentError(
-                f"--queues: {samples * len(self._ports):,.0f} samples of {len(self._ports)} ports are too many "
+                f"--queues: {samples * len(self._ports):,.0f} samples of {len(self._ports)} ports "
+                "are too many "
                 f"({MOST_SAMPLES:,} at most): read them less often"
             )
         sources = []
@@ -64,8 +69,8 @@ class Recorder:
         return network.sample(every_s or plan.sampling.counters_s, sources)
 
     def finish(self, series: Series) -> Recorded:
-        """Returns what was recorded; the largest queue of all ports over time goes into `series`, and the
-        queues of the ports that had the largest ones."""
+        """Returns what was recorded; the largest queue of all ports over time goes into `series`,
+        and the queues of the ports that had the largest ones."""
         plan = self._plan
         times, values = self._queues()
         if values.size:
@@ -73,14 +78,19 @@ class Recorder:
         most = values.max(axis=0, initial=0.0)
         for place in np.argsort(-most, kind="stable")[:_LARGEST]:
             if most[place]:
-                series.extend(times, str(self._ports[place]), "queue_bytes", np.array(values[:, place]))
+                series.extend(
+                    times, str(self._ports[place]), "queue_bytes", np.array(values[:, place])
+                )
         events = self._log.read() if self._log else None
         return Recorded(
             parts=self._parts() if plan.records.explain else None,
             logs=self._logs() if plan.records.logs else None,
             events=events and replace(events, times_s=events.times_s + plan.start_s),
             queues=Queues(times, self._ports, values) if plan.records.queues_s else None,
-            latency={traffic_class: self._network.latency(traffic_class) for traffic_class in self._classes}
+            latency={
+                traffic_class: self._network.latency(traffic_class)
+                for traffic_class in self._classes
+            }
             if plan.records.latency
             else {},
             captures=tuple(self._captures),
@@ -94,14 +104,18 @@ class Recorder:
         if chosen is not None:
             from_s, to_s = max(chosen.from_s - start_s, 0.0), chosen.to_s - start_s
             flows = {*chosen.flows, *(self.singles if chosen.series else ())}
-            self._network.explain_log(sorted(flows), chosen.ports, from_s, to_s, chosen.causes, chosen.marks)
+            self._network.explain_log(
+                sorted(flows), chosen.ports, from_s, to_s, chosen.causes, chosen.marks
+            )
 
     def _logs(self) -> Logs:
         network = self._network
         ids = np.zeros(len(network.flows), np.uint32)
         for number, flow in network.flows.items():
             ids[flow.index] = number
-        sent, hops, lines, causes = (network.explain_entries(log) for log in (LOG_SENT, LOG_HOP, LOG_LINE, LOG_CAUSE))
+        sent, hops, lines, causes = (
+            network.explain_entries(log) for log in (LOG_SENT, LOG_HOP, LOG_LINE, LOG_CAUSE)
+        )
         for log in (sent, hops, lines):
             there = log["flow"] != NO_FLOW
             log["flow"][there] = ids[log["flow"][there]]
@@ -118,7 +132,12 @@ class Recorder:
         complete = rows["complete_ps"] != 0
         fct_ps = np.where(complete, rows["complete_ps"] - rows["start_ps"], 0)
         start_ps = np.where(complete, rows["start_ps"], 0)
-        return Parts(PARTS, start_ps.astype(np.int64), fct_ps.astype(np.int64), rows["parts_ps"].astype(np.int64))
+        return Parts(
+            PARTS,
+            start_ps.astype(np.int64),
+            fct_ps.astype(np.int64),
+            rows["parts_ps"].astype(np.int64),
+        )
 
     def add_queues(self, series: Series) -> None:
         """Adds the queues of all ports, as far as they were read, to `series`."""
@@ -136,4 +155,6 @@ class Recorder:
 
     def _columns(self, port: Endpoint) -> int:
         """Returns the sources of a port."""
-        return len(self._classes) * (2 if self._plan.topology.switch(port.node).output is not None else 1)
+        return len(self._classes) * (
+            2 if self._plan.topology.switch(port.node).output is not None else 1
+        )

@@ -1,4 +1,5 @@
-"""Reads the switches while a run goes on, and fills the series. Real time comes in, nominal goes out."""
+"""Reads the switches while a run goes on, and fills the series. Real time comes in, nominal goes
+out."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def queue_registers(there: Iterable[str]) -> list[str]:
 
 
 class Clock:
-    """Nominal time: 0 at `epoch`, a monotonic time in real seconds; one nominal second takes `k` real ones."""
+    """Nominal time: 0 at `epoch`, a monotonic time in real seconds; one nominal second takes `k`
+    real ones."""
 
     def __init__(self, epoch: float, k: float) -> None:
         self.epoch = epoch
@@ -46,21 +48,29 @@ class Sampler:
     """Samples of one network's switches, in the terms of `pcn.experiments.data.recording`."""
 
     def __init__(
-        self, topology: Topology, switches: Mapping[str, ControlPlane], queues: Sequence[Endpoint], clock: Clock
+        self,
+        topology: Topology,
+        switches: Mapping[str, ControlPlane],
+        queues: Sequence[Endpoint],
+        clock: Clock,
     ) -> None:
         self.series = Series()
         self.pauses: dict[str, tuple[int, ...]] = {}
-        """PAUSE frames by link and class, of the classes that flows have, at the latest `counters`."""
+        """PAUSE frames by link and class, of the classes that flows have, at the latest
+        `counters`."""
         self._topology = topology
         self._switches = switches
         self._queues = [(port, queue_registers(switches[port.node].registers())) for port in queues]
         self._clock = clock
-        self._cells = {name: {port: index(port) for port in topology.ports(name)} for name in switches}
+        self._cells = {
+            name: {port: index(port) for port in topology.ports(name)} for name in switches
+        }
         self._classes = sorted({flow.traffic_class for flow in topology.flows} | {ROCE_CLASS})
         self._base: dict[tuple[str, str, int], tuple[int, int]] = {}
 
     def queues(self) -> int:
-        """Reads the registers of the ports whose queues are sampled; the bytes that wait at the first of them."""
+        """Reads the registers of the ports whose queues are sampled; the bytes that wait at the
+        first of them."""
         seen: list[int] = []
         for port, registers in self._queues:
             switch, cell = self._switches[port.node], index(port.port)
@@ -74,8 +84,13 @@ class Sampler:
     def counters(self) -> None:
         """Reads what every port transmitted and marked, and the PFC frames that it sent."""
         for name, switch in self._switches.items():
-            # A part of the packets before all of them: what is transmitted meanwhile is not more marked than sent.
-            marks = {counter: self._read(name, counter) for counter in MARKS if counter in switch.counters()}
+            # A part of the packets before all of them: what is transmitted meanwhile is not more
+            # marked than sent.
+            marks = {
+                counter: self._read(name, counter)
+                for counter in MARKS
+                if counter in switch.counters()
+            }
             transmitted = self._read(name, "transmitted")
             for port in self._cells[name]:
                 entity = str(Endpoint(name, port))
@@ -88,7 +103,9 @@ class Sampler:
                 read = {number: self._read(name, counter, number) for number in self._classes}
                 for port, (at, _, _) in read[ROCE_CLASS].items():
                     link = self._topology.link_name(name, port)
-                    frames = tuple(read[number][port][1] if number in read else 0 for number in range(CLASSES))
+                    frames = tuple(
+                        read[number][port][1] if number in read else 0 for number in range(CLASSES)
+                    )
                     self.series.add(at, link, metric, sum(frames))
                     if metric == "pause":
                         self.pauses[link] = frames
@@ -99,7 +116,8 @@ class Sampler:
                 self.series.add(at, self._topology.link_name(name, port), "xoff", xoff[cell])
 
     def inside(self) -> dict[str, int]:
-        """Returns the cells of INSIDE that aren't 0, of all switches, ports and classes, by name."""
+        """Returns the cells of INSIDE that aren't 0, of all switches, ports and classes, by
+        name."""
         left: dict[str, int] = {}
         for name, switch in self._switches.items():
             for register in INSIDE:
@@ -108,9 +126,11 @@ class Sampler:
                         left[f"{name}:{cell // 8} class {cell % 8} {register}"] = value
         return left
 
-    def _read(self, name: str, counter: str, number: int = ROCE_CLASS) -> dict[int, tuple[float, int, int]]:
-        """Returns the readings of a class's counter by port: (time in s, packets, bytes), both counted from the
-        sampler's first reading."""
+    def _read(
+        self, name: str, counter: str, number: int = ROCE_CLASS
+    ) -> dict[int, tuple[float, int, int]]:
+        """Returns the readings of a class's counter by port: (time in s, packets, bytes), both
+        counted from the sampler's first reading."""
         wanted = {port: index(port, number) for port in self._cells[name]}
         before = self._clock.now()
         cells = self._switches[name].read_counters(counter, list(wanted.values()))

@@ -29,8 +29,8 @@ _BEFORE_PATH = {"1": 8, "2": 9, "u": 10, "?": 1}
 
 
 def versions(scheme: Scheme) -> dict[str, str]:
-    """Returns versions by name: of PCN Lab, Python, the kernel, Mininet and p4c, and short hashes of the P4 program's
-    top file and of the scheme's files from outside the project."""
+    """Returns versions by name: of PCN Lab, Python, the kernel, Mininet and p4c, and short hashes
+    of the P4 program's top file and of the scheme's files from outside the project."""
     found = {
         extras.PROJECT: extras.version(),
         "python": platform.python_version(),
@@ -56,7 +56,8 @@ def outside(scheme: Scheme) -> dict[str, str]:
 
 
 def digests(files: Iterable[Path]) -> dict[str, str]:
-    """Returns short hashes of files by their absolute paths; of a file that is missing an empty text."""
+    """Returns short hashes of files by their absolute paths; of a file that is missing an empty
+    text."""
     return {str(file.absolute()): _hash(file) if file.is_file() else "" for file in files}
 
 
@@ -65,13 +66,20 @@ def _hash(file: Path) -> str:
 
 
 def outside_files(scheme: Scheme) -> dict[Path, Path]:
-    """Returns a scheme's files from outside the project, each with the folder of the one that names it: its own, its
-    program, its marking points, its RP and NP in C, and what Python files import."""
+    """Returns a scheme's files from outside the project, each with the folder of the one that names
+    it: its own, its program, its marking points, its RP and NP in C, and what Python files
+    import."""
     own = inspect.getsourcefile(scheme.parameters) or ""
     ends = (scheme.reaction_point, scheme.notification_point)
     in_c = (c_file(end) for end in ends if isinstance(end, type))
     files: dict[Path, Path] = {}
-    for text in (own, *in_c, scheme.program, *scheme.marking, *re.split(r":\w+|@", scheme.reference)):
+    for text in (
+        own,
+        *in_c,
+        scheme.program,
+        *scheme.marking,
+        *re.split(r":\w+|@", scheme.reference),
+    ):
         path = Path(text or "")
         if path.is_absolute() and path.is_file() and python_file.is_outside(path):
             imported = python_file.sources(path) if path.suffix == ".py" else [path]
@@ -80,8 +88,8 @@ def outside_files(scheme: Scheme) -> dict[Path, Path]:
 
 
 def provenance() -> dict[str, str]:
-    """Returns where a result comes from: git's commit, whether the tree is as committed, the C compiler, the command
-    line. "unknown" where there is no git, or no repository."""
+    """Returns where a result comes from: git's commit, whether the tree is as committed, the C
+    compiler, the command line. "unknown" where there is no git, or no repository."""
     try:
         compiler = made_by()
     except BuildError:
@@ -94,7 +102,8 @@ def provenance() -> dict[str, str]:
 
 
 def checkout() -> dict[str, str]:
-    """Returns git's commit, and whether the tree is as committed; "unknown" likewise. A release has a file for it."""
+    """Returns git's commit, and whether the tree is as committed; "unknown" likewise. A release has
+    a file for it."""
     if RELEASED.is_file():
         return {"commit": RELEASED.read_text(encoding="utf-8").strip(), "tree": "clean"}
     found = _git("status", "--porcelain=v2", "--branch", "--", ".")
@@ -107,7 +116,8 @@ def checkout() -> dict[str, str]:
 
 
 def _path(line: str) -> str:
-    """Returns the path in a line of git's status, version 2; where it was renamed, with the one before."""
+    """Returns the path in a line of git's status, version 2; where it was renamed, with the one
+    before."""
     path, _, before = line.split(" ", _BEFORE_PATH[line[0]])[-1].partition("\t")
     return f"{before} -> {path}" if before else path
 
@@ -120,13 +130,23 @@ def _tree(changed: list[str]) -> str:
 
 
 def _git(*arguments: str) -> str | None:
-    """git's output; None where it fails. The checkout may be another user's than root's. An installation lies in no
-    repository of ours, but perhaps in another one."""
+    """git's output; None where it fails. The checkout may be another user's than root's. An
+    installation lies in no repository of ours, but perhaps in another one."""
     if not (ROOT / ".git").exists():
         return None
-    command = ["git", "--no-optional-locks", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), *arguments]
+    command = [
+        "git",
+        "--no-optional-locks",
+        "-c",
+        f"safe.directory={ROOT}",
+        "-C",
+        str(ROOT),
+        *arguments,
+    ]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
     except OSError:
         return None
     return done.stdout.rstrip() if done.returncode == 0 else None

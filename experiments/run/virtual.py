@@ -1,4 +1,5 @@
-"""The virtual runner: a plan in virtual time, at line rate. What it records is what the live runner records."""
+"""The virtual runner: a plan in virtual time, at line rate. What it records is what the live runner
+records."""
 
 from __future__ import annotations
 
@@ -16,7 +17,13 @@ from pcn.controller import settings
 from pcn.controller.constants import index
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.plan import LinkRate, Plan
-from pcn.experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
+from pcn.experiments.data.recording import (
+    FlowRecord,
+    LinkRecord,
+    PortRecord,
+    Recording,
+    flow_entity,
+)
 from pcn.experiments.data.records import Recorded
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.experiment import Variant
@@ -34,7 +41,8 @@ from pcn.virtualnet.native import NEVER
 from pcn.virtualnet.threads import threads_for
 
 _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
-"""How long the network may take to empty after the run, and how often that is looked at; simulated time."""
+"""How long the network may take to empty after the run, and how often that is looked at; simulated
+time."""
 _STILL_S = 1.0
 """Simulated time in which nothing arrives: what is under way then stands still."""
 
@@ -46,13 +54,15 @@ def run_virtual(
     folder: Path | None = None,
     watcher: Watcher | None = None,
 ) -> Recording:
-    """Runs `plan` and returns what was recorded; captures go into `folder`, and a `watcher` sees it go on. Raises
-    LabError."""
+    """Runs `plan` and returns what was recorded; captures go into `folder`, and a `watcher` sees it
+    go on. Raises LabError."""
     variant = variant or Variant()
     started = time.monotonic()
     progress.stage("Network: switches and their programs")
     try:
-        scheme = (variant.scheme or find_scheme(plan.scheme)).configure(plan.scheme_parameters, plan.port_parameters)
+        scheme = (variant.scheme or find_scheme(plan.scheme)).configure(
+            plan.scheme_parameters, plan.port_parameters
+        )
     except SchemeError as error:
         raise ExperimentError(str(error)) from None
     with VirtualNetwork(
@@ -101,7 +111,11 @@ class _Run:
     """One run. The network's time begins where the plan's does: `plan.start_s` is its 0."""
 
     def __init__(
-        self, plan: Plan, network: VirtualNetwork, folder: Path | None, watcher: Watcher | None = None
+        self,
+        plan: Plan,
+        network: VirtualNetwork,
+        folder: Path | None,
+        watcher: Watcher | None = None,
     ) -> None:
         self._plan = plan
         self._watcher = watcher
@@ -116,12 +130,18 @@ class _Run:
         self._samplers: list[tuple[Samples, list[tuple[str, str]]]] = []
         topology = plan.topology
         self._ports = [
-            Endpoint(switch.name, port) for switch in topology.switches for port in topology.ports(switch.name)
+            Endpoint(switch.name, port)
+            for switch in topology.switches
+            for port in topology.ports(switch.name)
         ]
         counters = {name: switch.counters() for name, switch in network.switches.items()}
-        self._marks = {node: [name for name in MARKS if name in names] for node, names in counters.items()}
+        self._marks = {
+            node: [name for name in MARKS if name in names] for node, names in counters.items()
+        }
         self._recorder = Recorder(plan, network, self._ports, folder)
-        self._single = self._recorder.singles | {flow.id for flow in topology.flows if not flow.group}
+        self._single = self._recorder.singles | {
+            flow.id for flow in topology.flows if not flow.group
+        }
         made_flows = network.add_flows(map(self._times, in_order(topology.flows)))
         self._recorder.begin()
         for made in made_flows if self._single else ():  # groups have no rates
@@ -141,7 +161,11 @@ class _Run:
         plan, end_s = self._plan, None
         start_s = flow.start_s if flow.after and not flow.after_s else flow.start_s - plan.start_s
         if not (plan.until_complete or flow.duration_s):
-            end_s = plan.duration_s - plan.start_s if flow.after else start_s + (plan.duration_s - flow.start_s)
+            end_s = (
+                plan.duration_s - plan.start_s
+                if flow.after
+                else start_s + (plan.duration_s - flow.start_s)
+            )
         return flow, start_s, end_s
 
     def go(self, progress: RunProgress) -> None:
@@ -150,15 +174,28 @@ class _Run:
 
         def told(now_s: float, left_s: float) -> None:
             left = f", {left_s:.0f} s left" if every_s == length_s else ""
-            done = f", {flows - network.totals().unfinished:,} of {flows:,} flows" if open_end else ""
-            progress.advance(min(now_s / length_s, 1.0), f"{(now_s + self._plan.start_s) * 1e3:.1f} ms{done}{left}")
+            done = (
+                f", {flows - network.totals().unfinished:,} of {flows:,} flows" if open_end else ""
+            )
+            progress.advance(
+                min(now_s / length_s, 1.0),
+                f"{(now_s + self._plan.start_s) * 1e3:.1f} ms{done}{left}",
+            )
             self._show(now_s)
 
         if self._watcher is not None:
             self._watcher.begin(self._plan)
-        network, open_end, flows = self._network, self._plan.until_complete, len(self._plan.topology.flows)
+        network, open_end, flows = (
+            self._network,
+            self._plan.until_complete,
+            len(self._plan.topology.flows),
+        )
         complete, step, until_s = False, 0, 0.0
-        while not complete and self.deadlock is None and (until_s < length_s or (open_end and self._moves())):
+        while (
+            not complete
+            and self.deadlock is None
+            and (until_s < length_s or (open_end and self._moves()))
+        ):
             step += 1
             until_s = min(step * every_s, length_s) if until_s < length_s else until_s + _STILL_S
             complete = network.run(until_s=until_s, finish=open_end, progress=told) and open_end
@@ -173,14 +210,16 @@ class _Run:
 
     def _look(self) -> None:
         buffered = any(
-            switch.output is not None or switch.buffer is not None for switch in self._plan.topology.switches
+            switch.output is not None or switch.buffer is not None
+            for switch in self._plan.topology.switches
         )
         found = None if buffered else self._network.deadlock()
         if found is not None:
             self.deadlock = replace(found, since_s=found.since_s + self._plan.start_s)
 
     def drain(self) -> None:
-        """Until no frame is left; gives up after _DRAIN_S. What was on its way may end in a deadlock, too."""
+        """Until no frame is left; gives up after _DRAIN_S. What was on its way may end in a
+        deadlock, too."""
         end_s = self._network.now_s + _DRAIN_S
         while self._network.totals().packets and self._network.now_s < end_s:
             self._network.run(until_s=self._network.now_s + _DRAIN_STEP_S)
@@ -221,7 +260,8 @@ class _Run:
         flows, first_s, made = self._plan.topology.flows, self._plan.start_s, self._network.flows
         rows = self._network.flow_stats()[[made[flow.id].index for flow in flows]]
         started_s, complete_s = (
-            np.where(rows[name] == NEVER, np.nan, rows[name] / 1e12 + first_s) for name in ("start_ps", "complete_ps")
+            np.where(rows[name] == NEVER, np.nan, rows[name] / 1e12 + first_s)
+            for name in ("start_ps", "complete_ps")
         )
         start_s = np.array([flow.start_s for flow in flows])
         waited = np.fromiter((bool(flow.after) for flow in flows), bool, len(flows))
@@ -244,7 +284,11 @@ class _Run:
     @cached_property
     def _link_stats(self) -> dict[Endpoint, LinkStats]:
         """After the run, of both directions of switches' links."""
-        ends = {end for port in self._ports for end in (port, self._plan.topology.peer(port.node, port.port))}
+        ends = {
+            end
+            for port in self._ports
+            for end in (port, self._plan.topology.peer(port.node, port.port))
+        }
         return {end: self._network.link_stats(end.node, end.port) for end in ends}
 
     def link_records(self) -> Iterable[tuple[str, LinkRecord]]:
@@ -257,15 +301,20 @@ class _Run:
         counted = {}
         for node, switch in self._network.switches.items():
             cells = [index(port) for port in self._plan.topology.ports(node)]
-            counted[node] = {name: switch.read_counters(name, cells) for name in ("transmitted", *self._marks[node])}
+            counted[node] = {
+                name: switch.read_counters(name, cells)
+                for name in ("transmitted", *self._marks[node])
+            }
         for port in self._ports:
-            counters = {name: of[index(port.port)].packets for name, of in counted[port.node].items()}
+            counters = {
+                name: of[index(port.port)].packets for name, of in counted[port.node].items()
+            }
             rate_bps = self._plan.topology.link_at(port.node, port.port).rate_bps
             yield str(port), PortRecord(rate_bps=rate_bps, **counters)
 
     def inside(self) -> dict[str, int]:
-        """Returns the cells of INSIDE that aren't 0, of all switches, ports and classes, by name; and what the engine
-        counts at inputs and in output buffers."""
+        """Returns the cells of INSIDE that aren't 0, of all switches, ports and classes, by name;
+        and what the engine counts at inputs and in output buffers."""
         counted: dict[str, int] = {}
         for port in self._ports:
             peer = self._plan.topology.peer(port.node, port.port)
@@ -280,7 +329,8 @@ class _Run:
         }
 
     def refusing(self) -> dict[tuple[Endpoint, int], int]:
-        """Returns how many packets each queue has refused, by port and class, of those that have."""
+        """Returns how many packets each queue has refused, by port and class, of those that
+        have."""
         return {
             (port, number): count
             for port in self._ports
@@ -311,7 +361,10 @@ class _Run:
                 for port in sampling.queues
                 if network.topology.switch(port.node).output is not None
             ]
-            + [(str(port), "ingress_bytes", network.held_bytes(port.node, port.port)) for port in sampling.inputs],
+            + [
+                (str(port), "ingress_bytes", network.held_bytes(port.node, port.port))
+                for port in sampling.inputs
+            ],
         )
 
     def _set_rate(self, change: LinkRate) -> None:
@@ -323,7 +376,11 @@ class _Run:
             node, cell = port.node, index(port.port)
             link = self._plan.topology.link_name(node, port.port)
             sources += [
-                (str(port), "transmitted_packets", network.counter_packets(node, "transmitted", cell)),
+                (
+                    str(port),
+                    "transmitted_packets",
+                    network.counter_packets(node, "transmitted", cell),
+                ),
                 (str(port), "transmitted_bytes", network.counter_bytes(node, "transmitted", cell)),
                 *(
                     (str(port), f"{name}_packets", network.counter_packets(node, name, cell))
@@ -335,7 +392,9 @@ class _Run:
             ]
         for host in self._plan.topology.hosts:
             for number in self._plan.topology.ports(host.name):
-                sources.append((f"{host.name}:{number}", "sent_bytes", network.link_bytes(host.name, number)))
+                sources.append(
+                    (f"{host.name}:{number}", "sent_bytes", network.link_bytes(host.name, number))
+                )
         self._sample(self._plan.sampling.counters_s, sources)
 
     def _sample_flows(self) -> None:
@@ -367,7 +426,12 @@ class _Run:
     def _rate(self, flow: VirtualFlow, now_s: float) -> None:
         if flow.spec.id not in self._single:
             return
-        entity, time_s, rp, add = flow_entity(flow.spec.id), now_s + self._plan.start_s, flow.rp, self.series.add
+        entity, time_s, rp, add = (
+            flow_entity(flow.spec.id),
+            now_s + self._plan.start_s,
+            flow.rp,
+            self.series.add,
+        )
         add(time_s, entity, "rate_bps", rp.rate_bps)
         if (window_bytes := rp.window_bytes) < math.inf:
             add(time_s, entity, "window_bytes", window_bytes)
@@ -387,7 +451,8 @@ class _Run:
 def _notes(network: VirtualNetwork) -> Iterator[str]:
     totals, threads = network.totals(), network.threads()
     yield (
-        f"Virtual time: {totals.events:,} events, {totals.traversals:,} packets through a switch's program; at most "
+        f"Virtual time: {totals.events:,} events, {totals.traversals:,} packets through a switch's "
+        "program; at most "
         f"{totals.packets_most:,} frames were in memory at once."
     )
     if len(threads.busy_s) > 1:

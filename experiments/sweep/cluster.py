@@ -29,7 +29,10 @@ _GONE_LOOK_S = 5.0  # how often that is asked
 _QUESTIONS = 3  # times that a question is put to a scheduler which loses connections
 _SILENT = logging.CRITICAL + 1
 _LOST_S = 600.0  # a machine may stand still so long before it counts as gone
-_CONFIGURATION = {"distributed.comm.timeouts.connect": _LOST_S, "distributed.comm.timeouts.tcp": _LOST_S}
+_CONFIGURATION = {
+    "distributed.comm.timeouts.connect": _LOST_S,
+    "distributed.comm.timeouts.tcp": _LOST_S,
+}
 
 
 class Tls(NamedTuple):
@@ -41,18 +44,19 @@ class Tls(NamedTuple):
 
 
 def carry_out(tasks: Sequence[Task], scheduler: str, tls: Tls | None) -> Ends:
-    """Yields tasks with their outcomes, as workers of `scheduler` finish them. `scheduler`: tls://HOST:PORT, or tcp://
-    without `tls`.
+    """Yields tasks with their outcomes, as workers of `scheduler` finish them. `scheduler`:
+    tls://HOST:PORT, or tcp:// without `tls`.
 
-    Raises ExperimentError where the scheduler doesn't answer, has no workers, loses all, or these have other sources or
-    another Dask.
+    Raises ExperimentError where the scheduler doesn't answer, has no workers, loses all, or these
+    have other sources or another Dask.
     """
     with _connected(scheduler, tls) as client:
         yield from _by(client, tasks)
 
 
 def _execute(task: Task) -> Done:
-    """Executes a task in a worker, with one thread unless the worker's environment sets another number."""
+    """Executes a task in a worker, with one thread unless the worker's environment sets another
+    number."""
     os.environ.setdefault(threads.VARIABLE, "1")
     return execute(task)
 
@@ -61,7 +65,10 @@ def _by(client: Any, tasks: Sequence[Task]) -> Ends:
     from dask.distributed import as_completed
 
     with signals.deferred() as interrupt:
-        futures = {client.submit(_execute, task, key=f"task-{task.identity}", pure=False): task for task in tasks}
+        futures = {
+            client.submit(_execute, task, key=f"task-{task.identity}", pure=False): task
+            for task in tasks
+        }
         ended, number = as_completed(futures), itertools.count(1)
         attendance = _Attendance(client)
         while futures:
@@ -77,7 +84,9 @@ def _by(client: Any, tasks: Sequence[Task]) -> Ends:
                 if done is not None:
                     yield task, done
                     continue
-                again = client.submit(_execute, task, key=f"task-{task.identity}-{next(number)}", pure=False)
+                again = client.submit(
+                    _execute, task, key=f"task-{task.identity}-{next(number)}", pure=False
+                )
                 futures[again] = task
                 ended.add(again)
 
@@ -99,14 +108,15 @@ class _Attendance:
             self._present_s = now_s
         elif now_s - self._present_s >= _GONE_S:
             raise ExperimentError(
-                f"all workers of {self._client.scheduler.address} have ended, and none came for {_GONE_S:g} s: look at "
+                f"all workers of {self._client.scheduler.address} have ended, and none came for "
+                f"{_GONE_S:g} s: look at "
                 "their logs, start some, and give the command again: runs that are done are kept"
             )
 
 
 def _result(client: Any, task: Task, future: Any, interrupt: signals.Deferred) -> Done | None:
-    """Returns what a future has come to; None: a dying worker took it along, and Dask gave it up. Else Dask has such a
-    task computed again by itself. Runs are deterministic."""
+    """Returns what a future has come to; None: a dying worker took it along, and Dask gave it up.
+    Else Dask has such a task computed again by itself. Runs are deterministic."""
     from dask.distributed import CancelledError, KilledWorker
     from dask.distributed import TimeoutError as NotYet
 
@@ -114,10 +124,15 @@ def _result(client: Any, task: Task, future: Any, interrupt: signals.Deferred) -
         interrupt.check()
         try:
             found: Done = future.result(timeout=1.0)
-        except (NotYet, UnboundLocalError):  # the latter where Dask ended what it waits with for several callers
+        except (
+            NotYet,
+            UnboundLocalError,
+        ):  # the latter where Dask ended what it waits with for several callers
             continue
         except KilledWorker:
-            return Done(task.identity, error="its workers ended, again and again: too little memory?")
+            return Done(
+                task.identity, error="its workers ended, again and again: too little memory?"
+            )
         except CancelledError:
             if client.status != "running":
                 raise ExperimentError("the connection to Dask's scheduler was lost") from None
@@ -126,28 +141,34 @@ def _result(client: Any, task: Task, future: Any, interrupt: signals.Deferred) -
 
 
 def _require_dask(client: Any, scheduler: str) -> None:
-    """Raises ExperimentError where a worker or the scheduler has another version of Dask: messages of one are none of
-    the other, and a worker dies of the first."""
+    """Raises ExperimentError where a worker or the scheduler has another version of Dask: messages
+    of one are none of the other, and a worker dies of the first."""
     versions = client.get_versions(check=False)
     own = versions["client"]["packages"]["distributed"]
-    places = {"its scheduler": versions["scheduler"], **{f"worker {at}": of for at, of in versions["workers"].items()}}
+    places = {
+        "its scheduler": versions["scheduler"],
+        **{f"worker {at}": of for at, of in versions["workers"].items()},
+    }
     for place, found in places.items():
         theirs = found["packages"]["distributed"] if found else None
         if theirs != own:
             raise ExperimentError(
-                f"--scheduler {scheduler}: {place} has Dask {theirs or 'of an unknown version'}, this machine {own}: "
+                f"--scheduler {scheduler}: {place} has Dask {theirs or 'of an unknown version'}, "
+                f"this machine {own}: "
                 "they have to be equal"
             )
 
 
 def _version() -> str:
-    """Returns the version of a worker's sources. Dask sends the function by its name, so a worker reads its own."""
+    """Returns the version of a worker's sources. Dask sends the function by its name, so a worker
+    reads its own."""
     return store.version()
 
 
 @contextlib.contextmanager
 def _configured() -> Iterator[None]:
-    """Applies our Dask settings and silences its log (40 lines per lost worker), and its table of versions."""
+    """Applies our Dask settings and silences its log (40 lines per lost worker), and its table of
+    versions."""
     from dask import config
     from dask.distributed import versions
 
@@ -166,11 +187,15 @@ def _security(tls: Tls) -> Any:
     from dask.distributed import Security
 
     ca, cert, key = map(str, tls)
-    security = Security(tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True)
+    security = Security(
+        tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True
+    )
     try:
         security.get_connection_args("client")
     except OSError as error:  # an SSLError is one
-        raise ExperimentError(f"--tls-ca {ca}, --tls-cert {cert}, --tls-key {key}: {error}") from None
+        raise ExperimentError(
+            f"--tls-ca {ca}, --tls-cert {cert}, --tls-key {key}: {error}"
+        ) from None
     return security
 
 
@@ -186,31 +211,43 @@ def _connected(scheduler: str, tls: Tls | None) -> Iterator[Any]:
         try:
             client = stack.enter_context(Client(scheduler, security=security, timeout=_ANSWER_S))
         except (OSError, ValueError) as error:
-            raise ExperimentError(f"--scheduler {scheduler}: no Dask scheduler answers there ({error})") from None
+            raise ExperimentError(
+                f"--scheduler {scheduler}: no Dask scheduler answers there ({error})"
+            ) from None
         try:
             _answer(lambda: client.wait_for_workers(1, timeout=_WORKERS_S))
             _answer(lambda: _require_dask(client, scheduler))
             versions = _answer(lambda: client.run(_version))
         except NoWorkers:
             raise ExperimentError(
-                f"--scheduler {scheduler}: it has no workers. Start some: dask worker {scheduler} --nthreads 1"
+                f"--scheduler {scheduler}: it has no workers. Start some: dask worker {scheduler} "
+                "--nthreads 1"
             ) from None
         except ImportError as error:
-            raise ExperimentError(f"--scheduler {scheduler}: its workers lack our packages ({error})") from None
+            raise ExperimentError(
+                f"--scheduler {scheduler}: its workers lack our packages ({error})"
+            ) from None
         except OSError as error:  # Dask's CommClosedError is one
             raise ExperimentError(
-                f"--scheduler {scheduler}: its connection was lost, before any run ({error}): give the command again"
+                f"--scheduler {scheduler}: its connection was lost, before any run ({error}): give "
+                "the command again"
             ) from None
-        strangers = sorted(address for address, version in versions.items() if version != store.version())
+        strangers = sorted(
+            address for address, version in versions.items() if version != store.version()
+        )
         if strangers:
-            raise ExperimentError(f"--scheduler {scheduler}: {', '.join(strangers)} has other sources than these")
+            raise ExperimentError(
+                f"--scheduler {scheduler}: {', '.join(strangers)} has other sources than these"
+            )
         yield client
 
 
 def _answer(question: Callable[[], Any]) -> Any:
-    """Returns the answer to a question that changes nothing. One whose connection is lost is put again, over a new one.
+    """Returns the answer to a question that changes nothing. One whose connection is lost is put
+    again, over a new one.
 
-    In a scheduler on Python 3.14 the end of one TLS connection can end another, with its error (EPIPE of a read).
+    In a scheduler on Python 3.14 the end of one TLS connection can end another, with its error
+    (EPIPE of a read).
     """
     for _ in range(_QUESTIONS - 1):
         try:

@@ -25,25 +25,30 @@ class Means:
     memory_bytes: int | None = None
     """What a process of ours may have; one that has more ends, and its task has failed."""
     tls: cluster.Tls | None = None
-    """Certificates of the scheduler and this process. Without TLS, on tcp://HOST:PORT, everyone who reaches scheduler
-    or workers runs code as their users."""
+    """Certificates of the scheduler and this process. Without TLS, on tcp://HOST:PORT, everyone who
+    reaches scheduler or workers runs code as their users."""
 
     def __post_init__(self) -> None:
         if self.tls and not self.scheduler:
             raise ExperimentError(
-                "--tls-ca, --tls-cert and --tls-key are for a --scheduler: add that, or leave them out"
+                "--tls-ca, --tls-cert and --tls-key are for a --scheduler: add that, or leave them "
+                "out"
             )
         if self.scheduler and self.scheduler.startswith("tls://") != (self.tls is not None):
             raise ExperimentError(
-                f"--scheduler {self.scheduler}: tls://HOST:PORT, --tls-ca, --tls-cert and --tls-key go together"
+                f"--scheduler {self.scheduler}: tls://HOST:PORT, --tls-ca, --tls-cert and "
+                "--tls-key go together"
             )
 
 
 def sweep(tasks: Sequence[Task], store: Store, means: Means, progress: RunProgress) -> list[Done]:
     """Returns all of them, in their order. Tasks in the store aren't run again, except failed ones.
 
-    A task that fails leaves the others alone. Whatever ends the sweep, what was over stays in the store."""
-    todo = [task for task in tasks if task.identity not in store.done or store.done[task.identity].error]
+    A task that fails leaves the others alone. Whatever ends the sweep, what was over stays in the
+    store."""
+    todo = [
+        task for task in tasks if task.identity not in store.done or store.done[task.identity].error
+    ]
     failed, began = 0, time.monotonic()
     if todo:
         with contextlib.closing(_carry_out(todo, means)) as ends:
@@ -51,7 +56,9 @@ def sweep(tasks: Sequence[Task], store: Store, means: Means, progress: RunProgre
                 store.add(task, done)
                 failed += bool(done.error)
                 left_s = (time.monotonic() - began) / number * (len(todo) - number)
-                progress.advance(number / len(todo), said(number, len(todo), failed, left_s, task.label))
+                progress.advance(
+                    number / len(todo), said(number, len(todo), failed, left_s, task.label)
+                )
     return [store.done[task.identity] for task in tasks]
 
 

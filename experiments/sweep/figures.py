@@ -1,4 +1,5 @@
-"""Runs figures: their runs are a sweep; claims, text and picture of what these come to; results as files."""
+"""Runs figures: their runs are a sweep; claims, text and picture of what these come to; results as
+files."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ OUTCOMES, PICTURE = "outcomes.json", "figure.png"
 
 @dataclass(frozen=True)
 class FigureResult:
-    """A figure that was run: its checks, its runs, what is to be seen in them, and what of it couldn't be made."""
+    """A figure that was run: its checks, its runs, what is to be seen in them, and what of it
+    couldn't be made."""
 
     figure: Experiment
     checks: tuple[Check, ...]
@@ -49,16 +51,21 @@ def run_figure(
     execution: Execution | None = None,
     progress: RunProgress | None = None,
 ) -> FigureResult:
-    """Returns these runs of a figure (see `runs_of`), and what they come to. Raises RunsFailedError as `run_all`
-    does."""
+    """Returns these runs of a figure (see `runs_of`), and what they come to. Raises RunsFailedError
+    as `run_all` does."""
     progress = progress or Silent()
     progress.stage(f"{figure.name}: {figure.title}, {len(runs)} runs")
     return judge(figure, run_all(figure, runs, store, execution or Execution(), progress))
 
 
-def runs_of(figure: Experiment, schemes: Iterable[str] | None = None, seeds: Sequence[int] | None = None) -> list[Run]:
-    """Returns a figure's runs with these schemes, by their names, and these seeds (default: the figure's own)."""
-    runs = list(figure.runs(figure.schemes if schemes is None else in_order(schemes, figure.schemes)))
+def runs_of(
+    figure: Experiment, schemes: Iterable[str] | None = None, seeds: Sequence[int] | None = None
+) -> list[Run]:
+    """Returns a figure's runs with these schemes, by their names, and these seeds (default: the
+    figure's own)."""
+    runs = list(
+        figure.runs(figure.schemes if schemes is None else in_order(schemes, figure.schemes))
+    )
     return runs if seeds is None else with_seeds(runs, seeds)
 
 
@@ -75,12 +82,15 @@ def judge(figure: Experiment, outcomes: Sequence[Outcome]) -> FigureResult:
     story = failures.attempt("text", lambda: figure.story(found)) or []
     tables = failures.attempt("tables", lambda: figure.page_tables(found)) or []
     lossless = _lossless(outcomes, figure.deadlocks)
-    return FigureResult(figure, (*checks, *lossless), tuple(outcomes), tuple(story), tuple(tables), failures)
+    return FigureResult(
+        figure, (*checks, *lossless), tuple(outcomes), tuple(story), tuple(tables), failures
+    )
 
 
 def _lossless(outcomes: Sequence[Outcome], deadlocks: bool) -> list[Check]:
-    """Returns what must hold of every run: nothing lost, the switches' counts of what is inside back at 0, no deadlock.
-    In one that has stood still since, all that is on its way stays there."""
+    """Returns what must hold of every run: nothing lost, the switches' counts of what is inside
+    back at 0, no deadlock. In one that has stood still since, all that is on its way stays
+    there."""
     free = [outcome for outcome in outcomes if "deadlock_s" not in outcome.numbers]
     stuck = len(outcomes) - len(free)
     rows = []
@@ -89,21 +99,37 @@ def _lossless(outcomes: Sequence[Outcome], deadlocks: bool) -> list[Check]:
         inside = sum(outcome.numbers["inside"] or 0 for outcome in free)
         which = f"the {len(free)} runs that end" if stuck else f"all {len(free)} runs"
         rows.append(row("", f"packets lost, {which}", lost, at_most(0), "packets", 0, 0))
-        rows.append(row("", "registers of what is inside not back at 0", inside, at_most(0), "registers", theory=0))
+        rows.append(
+            row(
+                "",
+                "registers of what is inside not back at 0",
+                inside,
+                at_most(0),
+                "registers",
+                theory=0,
+            )
+        )
     if stuck and not deadlocks:
         rows.append(row("", "runs that end in a deadlock", stuck, at_most(0), "runs"))
     return rows
 
 
 def write(result: FigureResult, place: Path) -> None:
-    """The result as a directory: figure.json, outcomes.json, then figure.png and figure.svg. What was there is kept
-    beside it. What fails or has no room is noted in the result's failures. Raises ExperimentError where nothing has."""
+    """The result as a directory: figure.json, outcomes.json, then figure.png and figure.svg. What
+    was there is kept beside it. What fails or has no room is noted in the result's failures. Raises
+    ExperimentError where nothing has."""
     with result_directory(place) as work:
-        for name, content in ((FIGURE, _as_json(result)), (OUTCOMES, [asdict(outcome) for outcome in result.outcomes])):
+        for name, content in (
+            (FIGURE, _as_json(result)),
+            (OUTCOMES, [asdict(outcome) for outcome in result.outcomes]),
+        ):
             with result.failures.noting(name), whole(work / name) as file:
-                file.write(f"{json.dumps(content, indent=1 if name == FIGURE else None, allow_nan=False)}\n".encode())
+                indent = 1 if name == FIGURE else None
+                file.write(f"{json.dumps(content, indent=indent, allow_nan=False)}\n".encode())
         if not has_numbers(work):
-            raise ExperimentError(f"nothing could be written into {place}: {'; '.join(result.failures.lines())}")
+            raise ExperimentError(
+                f"nothing could be written into {place}: {'; '.join(result.failures.lines())}"
+            )
         with result.failures.noting(PICTURE):
             from pcn.experiments.draw.pictures import (
                 pictures,  # only here: matplotlib takes as long to load as all the rest
@@ -124,14 +150,19 @@ def _as_json(result: FigureResult) -> dict[str, Any]:
         "tables": [asdict(table) for table in result.tables],
         "checks": [asdict(check) for check in result.checks],
         "runs": [
-            {"keys": dict(outcome.keys), "numbers": dict(outcome.numbers), "wall_s": round(outcome.wall_s, 2)}
+            {
+                "keys": dict(outcome.keys),
+                "numbers": dict(outcome.numbers),
+                "wall_s": round(outcome.wall_s, 2),
+            }
             for outcome in result.outcomes
         ],
     }
 
 
 def read(place: Path) -> Mapping[str, Any] | None:
-    """Returns the summary that `write` wrote there, if any. Raises ExperimentError where it is something else."""
+    """Returns the summary that `write` wrote there, if any. Raises ExperimentError where it is
+    something else."""
     path = place / FIGURE
     if not path.is_file():
         return None
@@ -145,7 +176,8 @@ def read(place: Path) -> Mapping[str, Any] | None:
 
 
 def kept(place: Path) -> list[Outcome]:
-    """Returns the outcomes of the runs that `write` wrote there. Raises ExperimentError where there are none."""
+    """Returns the outcomes of the runs that `write` wrote there. Raises ExperimentError where there
+    are none."""
     path = place / OUTCOMES
     if not path.is_file():
         raise ExperimentError(f"{place} has no {OUTCOMES}: run the figure first, without --redraw")
@@ -153,4 +185,6 @@ def kept(place: Path) -> list[Outcome]:
         return [Outcome.from_json(load) for load in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError, RecursionError) as error:
         text = " ".join(str(error).split())
-        raise ExperimentError(f"{path}: no figure's runs: run it again, without --redraw: {text}") from None
+        raise ExperimentError(
+            f"{path}: no figure's runs: run it again, without --redraw: {text}"
+        ) from None

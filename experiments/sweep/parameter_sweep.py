@@ -1,7 +1,9 @@
-"""A sweep of one experiment: its schemes, seeds and parameters in every combination; means over the seeds.
+"""A sweep of one experiment: its schemes, seeds and parameters in every combination; means over the
+seeds.
 
 done.jsonl    a line a run, as it ends (see `pcn.experiments.sweep.store`)
-runs.parquet  all runs in the order in which they were declared: keys, numbers, or why there are none
+runs.parquet  all runs in the order in which they were declared: keys, numbers, or why there are
+              none
 means.csv     each number's mean over the seeds, with its standard error
 sweep.png     the numbers over what was varied, each seed a dot
 """
@@ -40,7 +42,8 @@ _MOST_CHARTS = 12
 
 @dataclass(frozen=True)
 class Mean:
-    """Of a number over the seeds. `error` is the standard error; None of one seed, and where no spread stands."""
+    """Of a number over the seeds. `error` is the standard error; None of one seed, and where no
+    spread stands."""
 
     value: float
     error: float | None
@@ -48,24 +51,35 @@ class Mean:
 
 
 def runs(
-    experiment: Experiment, schemes: Sequence[str], seeds: Sequence[int] | None, settings: Sequence[str]
+    experiment: Experiment,
+    schemes: Sequence[str],
+    seeds: Sequence[int] | None,
+    settings: Sequence[str],
 ) -> list[Run]:
-    """Returns a run for each combination of schemes, seeds and settings. `settings` are `name=value,value,...`:
-    parameters of a scenario. A figure has none; its seeds are its own (default), or these.
+    """Returns a run for each combination of schemes, seeds and settings. `settings` are
+    `name=value,value,...`: parameters of a scenario. A figure has none; its seeds are its own
+    (default), or these.
 
     Raises ExperimentError.
     """
     if not experiment.page:
         if settings:
-            raise ExperimentError(f"{experiment.name} is a figure, whose runs are fixed: leave out --set")
+            raise ExperimentError(
+                f"{experiment.name} is a figure, whose runs are fixed: leave out --set"
+            )
         return runs_of(experiment, schemes, seeds)
     varied = _varied(experiment, schemes, settings)
     found = []
     for scheme, own in varied.items():
         for values in itertools.product(*own.values()):
             given = dict(zip(own, values, strict=True))
-            keys: dict[str, Key] = {name: value for name, value in given.items() if value is not None}
-            found += [Run({"scheme": scheme, **keys, "seed": seed}, scheme, seed, given) for seed in seeds or [1]]
+            keys: dict[str, Key] = {
+                name: value for name, value in given.items() if value is not None
+            }
+            found += [
+                Run({"scheme": scheme, **keys, "seed": seed}, scheme, seed, given)
+                for seed in seeds or [1]
+            ]
     if found:
         first = found[0]  # what is wrong with all of them, before any runs
         experiment.plan(first.scheme, first.seed, first.arguments)
@@ -89,14 +103,17 @@ def _varied(
     return varied
 
 
-def write_runs(place: Path, tasks: Sequence[Task], store: Store, provenance: Mapping[str, str]) -> None:
-    """runs.parquet: in the order in which they were declared, whichever ended first. `provenance` is
-    the file's metadata."""
+def write_runs(
+    place: Path, tasks: Sequence[Task], store: Store, provenance: Mapping[str, str]
+) -> None:
+    """runs.parquet: in the order in which they were declared, whichever ended first. `provenance`
+    is the file's metadata."""
     from pcn.experiments.data import parquet
 
     done = [store.done[task.identity] for task in tasks]
     rows = [
-        {**task.keys, **_numbers(one), "error": one.error, **_how(one)} for task, one in zip(tasks, done, strict=True)
+        {**task.keys, **_numbers(one), "error": one.error, **_how(one)}
+        for task, one in zip(tasks, done, strict=True)
     ]
     names = list(dict.fromkeys(name for row in rows for name in row))
     with replacing(place / RUNS) as file:
@@ -131,15 +148,20 @@ def groups(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def whole(tasks: Sequence[Task], done: Sequence[Done]) -> list[Outcome]:
-    """Returns the outcomes of groups of which no run failed: means over the others would be of other seeds than those
-    beside them."""
+    """Returns the outcomes of groups of which no run failed: means over the others would be of
+    other seeds than those beside them."""
     broken = {group_of(task.keys) for task, one in zip(tasks, done, strict=True) if one.error}
-    return [outcome(one) for task, one in zip(tasks, done, strict=True) if group_of(task.keys) not in broken]
+    return [
+        outcome(one)
+        for task, one in zip(tasks, done, strict=True)
+        if group_of(task.keys) not in broken
+    ]
 
 
 def foresee(experiment: Experiment, runs: Sequence[Run]) -> tuple[dict[str, str], list[str]]:
-    """Returns what the seed decides (`pcn.experiments.define.draws`), by group, and the remarks of plans, by the first
-    run of each group. A group that can't be planned has neither: its runs fail, and name why."""
+    """Returns what the seed decides (`pcn.experiments.define.draws`), by group, and the remarks of
+    plans, by the first run of each group. A group that can't be planned has neither: its runs fail,
+    and name why."""
     first = {group_of(run.keys): run for run in reversed(runs)}
     decided: dict[str, str] = {}
     remarks: dict[str, None] = {}
@@ -152,8 +174,8 @@ def foresee(experiment: Experiment, runs: Sequence[Run]) -> tuple[dict[str, str]
 
 
 def means(outcomes: Sequence[Outcome], what: str = "") -> dict[str, Mean]:
-    """Returns by name the means of the numbers that all of these runs have, with standard errors where the runs are a
-    sample (`spreads`)."""
+    """Returns by name the means of the numbers that all of these runs have, with standard errors
+    where the runs are a sample (`spreads`)."""
     found, sample = {}, len(outcomes) > 1 and spreads(outcomes, what)
     for name in dict.fromkeys(name for one in outcomes for name in one.numbers):
         values = [one.numbers.get(name) for one in outcomes]
@@ -164,21 +186,32 @@ def means(outcomes: Sequence[Outcome], what: str = "") -> dict[str, Mean]:
     return found
 
 
-def notes(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]) -> list[str]:
-    """Returns the remarks on the means: what seeds determine, where they give equal runs, and which runs lack one of
-    the numbers `shown`."""
+def notes(
+    outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]
+) -> list[str]:
+    """Returns the remarks on the means: what seeds determine, where they give equal runs, and which
+    runs lack one of the numbers `shown`."""
     found: list[str] = []
     grouped = groups(outcomes)
     who: dict[str, dict[str, None]] = {}
     for group in (group for group, members in grouped.items() if len(members) > 1):
         keys = json.loads(group)
-        who.setdefault(decided[group], {})[label(str(keys["scheme"])) if "scheme" in keys else text_of(keys)] = None
+        who.setdefault(decided[group], {})[
+            label(str(keys["scheme"])) if "scheme" in keys else text_of(keys)
+        ] = None
     for what, names in who.items():
-        found.append(f"the seed decides {what}" if len(who) == 1 else f"{', '.join(names)}: the seed decides {what}")
+        found.append(
+            f"the seed decides {what}"
+            if len(who) == 1
+            else f"{', '.join(names)}: the seed decides {what}"
+        )
     for group, members in grouped.items():
         name, different = text_of(json.loads(group)), distinct(members)
         if decided[group] != NOTHING and different < len(members):
-            found.append(f"{name}: {len(members)} seeds give {different} different runs, so no standard error")
+            found.append(
+                f"{name}: {len(members)} seeds give {different} different runs, so no standard "
+                "error"
+            )
         for number in shown:
             lacking = [
                 str(member.keys["seed"])
@@ -194,21 +227,33 @@ def write_means(place: Path, outcomes: Sequence[Outcome], decided: Mapping[str, 
     """means.csv: a row for each number of each group."""
     found = {name: means(members, decided[name]) for name, members in groups(outcomes).items()}
     columns = list(dict.fromkeys(key for name in found for key in json.loads(name)))
-    with replacing(place / MEANS) as new, io.TextIOWrapper(new, encoding="utf-8", newline="") as file:
+    with (
+        replacing(place / MEANS) as new,
+        io.TextIOWrapper(new, encoding="utf-8", newline="") as file,
+    ):
         table = csv.writer(file)
         table.writerow([*columns, "number", "mean", "standard_error", "seeds"])
         for name, numbers in found.items():
             keys = [json.loads(name).get(column, "") for column in columns]
             for number, one in numbers.items():
-                table.writerow([*keys, number, one.value, "" if one.error is None else one.error, one.seeds])
+                table.writerow(
+                    [*keys, number, one.value, "" if one.error is None else one.error, one.seeds]
+                )
 
 
-def charts(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str] = ()) -> list[Chart]:
-    """Returns each number over the first thing that was varied, a line for each combination of the others; a bar for
-    each combination where nothing was. `shown`: these numbers alone. Seeds are drawn where they are a sample in all."""
+def charts(
+    outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str] = ()
+) -> list[Chart]:
+    """Returns each number over the first thing that was varied, a line for each combination of the
+    others; a bar for each combination where nothing was. `shown`: these numbers alone. Seeds are
+    drawn where they are a sample in all."""
     found, axis, grouped = Outcomes(outcomes), _axis(outcomes), groups(outcomes)
     sample = all(spreads(members, decided[group]) for group, members in grouped.items())
-    names = [name for name in dict.fromkeys(name for one in outcomes for name in one.numbers) if _tells(name, outcomes)]
+    names = [
+        name
+        for name in dict.fromkeys(name for one in outcomes for name in one.numbers)
+        if _tells(name, outcomes)
+    ]
     names = [name for name in shown or names if name in names][:_MOST_CHARTS]
     made = []
     for name in names:
@@ -223,7 +268,9 @@ def charts(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Seque
         seeds = [Outcomes(members).each(name) for members in grouped.values()]
         known = [(place, values) for place, values in enumerate(seeds) if values]
         each = [values for _, values in known] if sample else ()
-        line = curve(name, [x for x, _ in known], [statistics.fmean(y) for _, y in known], seeds=each)
+        line = curve(
+            name, [x for x, _ in known], [statistics.fmean(y) for _, y in known], seeds=each
+        )
         texts = [text_of(json.loads(group)) for group in grouped]
         made.append(Chart(name, name, "", [line], columns=min(2, len(names)), rows=texts))
     return made
@@ -231,7 +278,9 @@ def charts(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Seque
 
 def text_of(keys: Mapping[str, Key]) -> str:
     """Returns the keys that distinguish runs, the scheme by its name."""
-    texts = {name: f"{value:g}" if isinstance(value, float) else value for name, value in keys.items()}
+    texts = {
+        name: f"{value:g}" if isinstance(value, float) else value for name, value in keys.items()
+    }
     others = [f"{name} {text}" for name, text in texts.items() if name != "scheme"]
     return ", ".join([label(str(keys["scheme"])), *others] if "scheme" in keys else others)
 
@@ -239,7 +288,9 @@ def text_of(keys: Mapping[str, Key]) -> str:
 def _axis(outcomes: Sequence[Outcome]) -> str:
     """Returns the first key with several numbers."""
     found = Outcomes(outcomes)
-    keys = dict.fromkeys(key for one in outcomes for key in one.keys if key not in ("scheme", "seed"))
+    keys = dict.fromkeys(
+        key for one in outcomes for key in one.keys if key not in ("scheme", "seed")
+    )
     for key in keys:
         values = found.values(key)
         if len(values) > 1 and all(isinstance(value, int | float) for value in values):
@@ -249,7 +300,8 @@ def _axis(outcomes: Sequence[Outcome]) -> str:
 
 def _others(outcomes: Sequence[Outcome], axis: str) -> Iterator[dict[str, Key]]:
     seen = dict.fromkeys(
-        json.dumps({key: value for key, value in one.keys.items() if key not in (axis, "seed")}) for one in outcomes
+        json.dumps({key: value for key, value in one.keys.items() if key not in (axis, "seed")})
+        for one in outcomes
     )
     for text in seen:
         yield json.loads(text)
@@ -264,7 +316,10 @@ def write_picture(
     place: Path, outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str] = ()
 ) -> bool:
     """sweep.png and .svg; False where no number differs between runs."""
-    from pcn.experiments.draw.pictures import pictures  # only here: matplotlib takes as long to load as all the rest
+    # only here: matplotlib takes as long to load as all the rest
+    from pcn.experiments.draw.pictures import (
+        pictures,
+    )
 
     drawn = charts(outcomes, decided, shown)
     for kind, data in pictures(drawn).items() if drawn else ():

@@ -1,7 +1,8 @@
-"""Worker processes of this machine: each has a pipe to the process that started it, and no socket that others reach.
+"""Worker processes of this machine: each has a pipe to the process that started it, and no socket
+that others reach.
 
-A worker sends None when it is up, then the end of each task that it receives. It ends with its starter, whatever ends
-that one (PR_SET_PDEATHSIG).
+A worker sends None when it is up, then the end of each task that it receives. It ends with its
+starter, whatever ends that one (PR_SET_PDEATHSIG).
 """
 
 from __future__ import annotations
@@ -27,10 +28,13 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def carry_out(tasks: Sequence[Task], jobs: int, memory_bytes: int | None) -> Ends:
-    """Yields tasks with their outcomes, from `jobs` processes of at most `memory_bytes` each (default: an equal share
-    of the machine's memory). All processes end with the generator, in any case. Raises ExperimentError where none can
-    be started."""
-    with signals.deferred() as interrupt, contextlib.closing(_Pool(tasks, jobs, memory_bytes)) as pool:
+    """Yields tasks with their outcomes, from `jobs` processes of at most `memory_bytes` each
+    (default: an equal share of the machine's memory). All processes end with the generator, in any
+    case. Raises ExperimentError where none can be started."""
+    with (
+        signals.deferred() as interrupt,
+        contextlib.closing(_Pool(tasks, jobs, memory_bytes)) as pool,
+    ):
         while pool.is_at_work():
             interrupt.check()
             yield from pool.look()
@@ -97,7 +101,10 @@ class _Worker:
 
     def __init__(self, jobs: int) -> None:
         """`jobs`: the number of processes that share the machine."""
-        from pcn.virtualnet.threads import shared  # with all of virtual time, which a worker's tasks may do without
+        # with all of virtual time, which a worker's tasks may do without
+        from pcn.virtualnet.threads import (
+            shared,
+        )
 
         self.task: Task | None = None
         self.pipe, theirs = Pipe()
@@ -107,14 +114,21 @@ class _Worker:
         with theirs:
             try:
                 self._process = subprocess.Popen(
-                    ["setpriv", "--pdeathsig", "KILL", *python_command(__name__, str(theirs.fileno()))],
+                    [
+                        "setpriv",
+                        "--pdeathsig",
+                        "KILL",
+                        *python_command(__name__, str(theirs.fileno())),
+                    ],
                     stdin=subprocess.DEVNULL,
                     env={**os.environ, **paths, **shared(jobs)},
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,  # Ctrl-C is for the process that started it
                 )
             except OSError as error:
-                raise ExperimentError(f"can't start a process for runs: {error.strerror}; fewer --jobs?") from None
+                raise ExperimentError(
+                    f"can't start a process for runs: {error.strerror}; fewer --jobs?"
+                ) from None
 
     def give(self, task: Task) -> None:
         self.task = task
@@ -122,7 +136,8 @@ class _Worker:
             self.pipe.send(task)
 
     def receive(self) -> Done | None:
-        """Returns the end of its task; None: it is up. Raises EOFError or OSError once it has ended."""
+        """Returns the end of its task; None: it is up. Raises EOFError or OSError once it has
+        ended."""
         done: Done | None = self.pipe.recv()
         self.task = None
         return done
@@ -130,7 +145,10 @@ class _Worker:
     def kill_above(self, most_bytes: int) -> None:
         """Kills it if it has more memory."""
         with contextlib.suppress(OSError):
-            has = int(Path(f"/proc/{self._process.pid}/statm").read_text(encoding="utf-8").split()[1]) * _PAGE_BYTES
+            has = (
+                int(Path(f"/proc/{self._process.pid}/statm").read_text(encoding="utf-8").split()[1])
+                * _PAGE_BYTES
+            )
             if has > most_bytes:
                 self._above_bytes = most_bytes
                 self._process.kill()
@@ -143,7 +161,10 @@ class _Worker:
         code = self._process.wait()
         self.pipe.close()
         if self._above_bytes:
-            return f"it needs more memory than {self._above_bytes / 1e9:.3g} GB; --memory gives it more"
+            return (
+                f"it needs more memory than {self._above_bytes / 1e9:.3g} GB; --memory gives it "
+                "more"
+            )
         if code == -signal.SIGKILL:
             return "SIGKILL; was memory short? Fewer --jobs leave more"
         return f"exit code {code}" if code >= 0 else signal.Signals(-code).name

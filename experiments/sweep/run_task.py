@@ -1,4 +1,5 @@
-"""Runs of experiments in virtual time as tasks of a sweep: declared here, carried out anywhere, outcomes again."""
+"""Runs of experiments in virtual time as tasks of a sweep: declared here, carried out anywhere,
+outcomes again."""
 
 from __future__ import annotations
 
@@ -40,19 +41,28 @@ class RunsFailedError(ExperimentError):
 
 
 def run_all(
-    experiment: Experiment, runs: Sequence[Run], store: Store, execution: Execution, progress: RunProgress
+    experiment: Experiment,
+    runs: Sequence[Run],
+    store: Store,
+    execution: Execution,
+    progress: RunProgress,
 ) -> list[Outcome]:
-    """Returns the outcomes of all runs, in their order. Raises RunsFailedError once all others are over."""
+    """Returns the outcomes of all runs, in their order. Raises RunsFailedError once all others are
+    over."""
     tasks = [task_of(experiment, run, execution.limit_s) for run in runs]
     done = run_tasks(tasks, store, execution.means, progress)
     require_all(tasks, done, store)
     return [outcome(one) for one in done]
 
 
-def run_tasks(tasks: Sequence[Task], store: Store, means: Means, progress: RunProgress) -> list[Done]:
-    """Returns the outcomes of `sweep`. When a signal ends it, finished tasks stay in the store, and a line reports
-    that."""
-    before = sum(task.identity in store.done and not store.done[task.identity].error for task in tasks)
+def run_tasks(
+    tasks: Sequence[Task], store: Store, means: Means, progress: RunProgress
+) -> list[Done]:
+    """Returns the outcomes of `sweep`. When a signal ends it, finished tasks stay in the store, and
+    a line reports that."""
+    before = sum(
+        task.identity in store.done and not store.done[task.identity].error for task in tasks
+    )
     if before:
         progress.note(f"{before} of {len(tasks)} runs were done before: {store.place}")
     try:
@@ -62,7 +72,10 @@ def run_tasks(tasks: Sequence[Task], store: Store, means: Means, progress: RunPr
     except BaseException:
         kept = sum(task.identity in store.done for task in tasks)
         if kept:
-            progress.note(f"{kept} of {len(tasks)} runs are kept in {store.place}: the same command goes on from there")
+            progress.note(
+                f"{kept} of {len(tasks)} runs are kept in {store.place}: the same command goes on "
+                "from there"
+            )
         else:
             store.remove()
         raise
@@ -75,20 +88,30 @@ def require_all(tasks: Sequence[Task], done: Sequence[Done], store: Store) -> No
         more = f"; and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
         named = "; ".join(f"{task.label}: {one.error}" for task, one in failed[:_NAMED])
         raise RunsFailedError(
-            f"{len(failed)} of {len(tasks)} runs failed: {named}{more}. {store.place} keeps the others, and the "
+            f"{len(failed)} of {len(tasks)} runs failed: {named}{more}. {store.place} keeps the "
+            "others, and the "
             "tracebacks; the same command runs those that failed again"
         )
 
 
-def task_of(experiment: Experiment, run: Run, limit_s: float | None = None, explain: bool = False) -> Task:
-    """Returns what any process can carry out: a scheme from outside is found there by its reference. With other files
-    it is another task. `explain`: its numbers have the parts' shares of completion times."""
+def task_of(
+    experiment: Experiment, run: Run, limit_s: float | None = None, explain: bool = False
+) -> Task:
+    """Returns what any process can carry out: a scheme from outside is found there by its
+    reference. With other files it is another task. `explain`: its numbers have the parts' shares of
+    completion times."""
     scheme = find_scheme(run.scheme)
-    arguments: dict[str, Any] = {"experiment": experiment.reference, "run": asdict(run), "scheme": scheme.reference}
+    arguments: dict[str, Any] = {
+        "experiment": experiment.reference,
+        "run": asdict(run),
+        "scheme": scheme.reference,
+    }
     arguments["files"] = outside(scheme)
     if explain:
         arguments["explain"] = True
-    return Task("pcn.experiments.sweep.run_task:carry_out", arguments, run.keys, {"limit_s": limit_s})
+    return Task(
+        "pcn.experiments.sweep.run_task:carry_out", arguments, run.keys, {"limit_s": limit_s}
+    )
 
 
 def carry_out(
@@ -111,15 +134,22 @@ def outcome(done: Done) -> Outcome:
     return replace(Outcome.from_json(done.value), wall_s=done.wall_s)
 
 
-def outcome_of(experiment: Experiment, run: Run, limit_s: float | None = None, explain: bool = False) -> Outcome:
-    """Returns what a run comes to, in virtual time: its plan is made from the declaration alone. Raises LabError."""
+def outcome_of(
+    experiment: Experiment, run: Run, limit_s: float | None = None, explain: bool = False
+) -> Outcome:
+    """Returns what a run comes to, in virtual time: its plan is made from the declaration alone.
+    Raises LabError."""
     plan = experiment.plan(run.scheme, run.seed, run.arguments)
     if explain:
         plan = replace(plan, records=replace(plan.records, explain=True))
     progress = Silent() if limit_s is None else _Limit(limit_s)
     plan, recording = execute(plan, progress, variant=experiment.variant(run))
     found = experiment.measure(run, plan, recording)
-    numbers = {**found.numbers, "lost": recording_numbers.lost(recording), "inside": float(len(recording.left_inside))}
+    numbers = {
+        **found.numbers,
+        "lost": recording_numbers.lost(recording),
+        "inside": float(len(recording.left_inside)),
+    }
     if experiment.page:
         numbers |= _steady(plan, recording)
     if recording.recorded.parts is not None:
@@ -151,7 +181,8 @@ def with_seeds(runs: Iterable[Run], seeds: Sequence[int]) -> list[Run]:
 
 
 class _Limit(Silent):
-    """Ends a run that takes too long, from within: a thread that is busy can't be ended from outside."""
+    """Ends a run that takes too long, from within: a thread that is busy can't be ended from
+    outside."""
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s
@@ -159,4 +190,6 @@ class _Limit(Silent):
 
     def advance(self, share: float, text: str) -> None:
         if time.monotonic() > self._end_s:
-            raise ExperimentError(f"it took longer than {self._limit_s:g} s (--limit), {share:.0%} of it was done")
+            raise ExperimentError(
+                f"it took longer than {self._limit_s:g} s (--limit), {share:.0%} of it was done"
+            )

@@ -1,9 +1,11 @@
 """What has been run: a file with a line of JSON a task, in the order in which they ended.
 
-    done.jsonl   identity, version, keys, value, error, traceback, digest, host, wall_s, cpu_s, max_rss_bytes
+    done.jsonl   identity, version, keys, value, error, traceback, digest, host, wall_s, cpu_s,
+                 max_rss_bytes
 
-A task that failed and was run again has several lines; the last one holds. A crash leaves whole lines, and at most one
-that isn't, which is cut off. One process writes; workers need no file system in common.
+A task that failed and was run again has several lines; the last one holds. A crash leaves whole
+lines, and at most one that isn't, which is cut off. One process writes; workers need no file system
+in common.
 
 With `--fresh` lines go to `done.jsonl.new`, which takes the other's place once every task is over.
 """
@@ -26,7 +28,9 @@ from pcn.topologies.errors import NO_ROOM
 
 ROOT = Path(__file__).resolve().parents[2]
 _SOURCES = (
-    "base", "experiments", "lab/virtual", "virtualnet", "softswitch", "hosts", "topologies", "controller",
+    "base", "experiments", "lab/virtual", "virtualnet", "softswitch", "hosts", "topologies", (
+        "controller"
+    ),
     "p4src/compiled",
 )  # fmt: skip
 _KINDS = (".py", ".c", ".h", ".json", ".txtpb")
@@ -44,8 +48,8 @@ def version() -> str:
 
 
 class Store:
-    """Tasks that are over, in `place`. `fresh`: none of those that are there counts, and `complete` replaces them; what
-    an interrupted sweep with `fresh` has done counts.
+    """Tasks that are over, in `place`. `fresh`: none of those that are there counts, and `complete`
+    replaces them; what an interrupted sweep with `fresh` has done counts.
 
     Raises ExperimentError where there are runs of another version of the sources, or no room."""
 
@@ -53,8 +57,14 @@ class Store:
         self.place = place
         self._kept = self._path = place / FILE
         self._made = [folder for folder in (place, *place.parents) if not folder.exists()]
-        if place.exists() and not self._path.is_file() and (not place.is_dir() or any(place.iterdir())):
-            raise ExperimentError(f"{place} has no {FILE}, so it isn't a sweep's folder: choose another --out")
+        if (
+            place.exists()
+            and not self._path.is_file()
+            and (not place.is_dir() or any(place.iterdir()))
+        ):
+            raise ExperimentError(
+                f"{place} has no {FILE}, so it isn't a sweep's folder: choose another --out"
+            )
         try:
             with held(place, make=True):
                 pass
@@ -85,7 +95,9 @@ class Store:
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
-            raise ExperimentError(f"can't write {self._path}: {error.strerror}. What is in it stays") from None
+            raise ExperimentError(
+                f"can't write {self._path}: {error.strerror}. What is in it stays"
+            ) from None
         finally:
             os.close(file)
         self.done[task.identity] = done
@@ -97,8 +109,8 @@ class Store:
         self._path = self._kept
 
     def remove(self) -> None:
-        """Forgets all of them, but none that `fresh` has left out, and leaves no empty folder behind that wasn't there
-        before."""
+        """Forgets all of them, but none that `fresh` has left out, and leaves no empty folder
+        behind that wasn't there before."""
         with held(self.place) as folder:
             (folder / self._path.name).unlink(missing_ok=True)
         remove_empty([self.place, *self._made])
@@ -131,18 +143,23 @@ class Store:
                 other = ours = False
             if other:
                 raise ExperimentError(
-                    f"{self.place} has runs of another version of the sources: give --fresh to run them anew, "
+                    f"{self.place} has runs of another version of the sources: give --fresh to run "
+                    "them anew, "
                     "or another --out"
                 )
             if not ours:
-                raise ExperimentError(f"{self._path}:{number}: no run of a sweep: give --fresh, or another --out")
+                raise ExperimentError(
+                    f"{self._path}:{number}: no run of a sweep: give --fresh, or another --out"
+                )
             yield done
 
 
 def _is_ours(done: Done) -> bool:
     texts = (done.identity, done.error, done.traceback, done.digest, done.host)
     numbers = (done.wall_s, done.cpu_s, done.max_rss_bytes)
-    plain = all(isinstance(text, str) for text in texts) and all(type(number) in (int, float) for number in numbers)
+    plain = all(isinstance(text, str) for text in texts) and all(
+        type(number) in (int, float) for number in numbers
+    )
     return plain and (bool(done.error) or digest(done.value) == done.digest)
 
 

@@ -1,4 +1,5 @@
-"""A task of a sweep: a function by name with its arguments, in JSON's terms. Any process carries it out alone."""
+"""A task of a sweep: a function by name with its arguments, in JSON's terms. Any process carries it
+out alone."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ from pcn.topologies.errors import LabError
 
 @dataclass(frozen=True)
 class Task:
-    """`function` is "module:name", called with `arguments` and `limits`; it returns a JSON value. `keys` distinguish a
-    task from others of its sweep. `limits` don't change what comes out, but whether something does."""
+    """`function` is "module:name", called with `arguments` and `limits`; it returns a JSON value.
+    `keys` distinguish a task from others of its sweep. `limits` don't change what comes out, but
+    whether something does."""
 
     function: str
     arguments: Mapping[str, Any]
@@ -60,7 +62,8 @@ Ends = Generator[tuple[Task, Done], None, None]
 
 
 def execute(task: Task) -> Done:
-    """Carries a task out here. An exception of the task is its result; what ends a process goes through."""
+    """Carries a task out here. An exception of the task is its result; what ends a process goes
+    through."""
     wall_s, cpu_s = time.monotonic(), time.process_time()
     value, error, trace = None, "", ""
     try:
@@ -68,7 +71,11 @@ def execute(task: Task) -> Done:
         found = getattr(importlib.import_module(module), name)(**task.arguments, **task.limits)
         value = json.loads(json.dumps(found, allow_nan=False))  # as it comes back from a file
     except Exception as exception:
-        error = str(exception) if isinstance(exception, LabError) else f"{type(exception).__name__}: {exception}"
+        error = (
+            str(exception)
+            if isinstance(exception, LabError)
+            else f"{type(exception).__name__}: {exception}"
+        )
         trace = traceback.format_exc()
     return Done(
         task.identity,

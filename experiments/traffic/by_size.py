@@ -28,14 +28,15 @@ from pcn.experiments.traffic.spec import sizes as distribution
 _DRAWN = 100_000
 """Sizes that fix a distribution's bins."""
 _DRAIN = (
-    "Most of a run is drain here, at a load that falls: numbers are of a transient. `--set span=10ms` has drawn flows "
+    "Most of a run is drain here, at a load that falls: numbers are of a transient. `--set "
+    "span=10ms` has drawn flows "
     "start for that long."
 )
 
 
 def samples(spec: TrafficSpec, plan: Plan, recording: Recording) -> RunSamples:
-    """Returns what a run keeps of its flows by group and size. Bins of drawn flows are those of the distribution of
-    their sizes."""
+    """Returns what a run keeps of its flows by group and size. Bins of drawn flows are those of the
+    distribution of their sizes."""
     sizes, names = _sizes(plan), _groups(plan)
     values = _values(plan, recording)
     found = {}
@@ -43,26 +44,34 @@ def samples(spec: TrafficSpec, plan: Plan, recording: Recording) -> RunSamples:
         own = names == group
         drawn = group == FLOWS and not (spec.flows or spec.collective)
         limits = _distribution_limits(spec) if drawn else limits_of(sizes[own].tolist())
-        found[group] = Samples.of(limits, sizes[own], {unit: of[own] for unit, of in values.items()})
+        found[group] = Samples.of(
+            limits, sizes[own], {unit: of[own] for unit, of in values.items()}
+        )
     specs = plan.topology.flows
-    of_flows = digest((flow.src, flow.dst, flow.start_s, flow.size_bytes, flow.group, flow.after) for flow in specs)
+    of_flows = digest(
+        (flow.src, flow.dst, flow.start_s, flow.size_bytes, flow.group, flow.after)
+        for flow in specs
+    )
     return RunSamples(of_flows, found)
 
 
 def with_classes(spec: TrafficSpec, plan: Plan, recording: Recording) -> RunSamples:
-    """Returns the same, and the drawn flows once more as group `CLASSES`, whose bins are the classes of `SIZES`."""
+    """Returns the same, and the drawn flows once more as group `CLASSES`, whose bins are the
+    classes of `SIZES`."""
     kept, own = samples(spec, plan, recording), _groups(plan) == FLOWS
     if not own.any():
         return kept
     largest = _distribution_limits(spec)[-1]
     limits = [*(most for _, most in SIZES if most < largest), largest]
     values = {unit: of[own] for unit, of in _values(plan, recording).items()}
-    return RunSamples(kept.digest, {**kept.groups, CLASSES: Samples.of(limits, _sizes(plan)[own], values)})
+    return RunSamples(
+        kept.digest, {**kept.groups, CLASSES: Samples.of(limits, _sizes(plan)[own], values)}
+    )
 
 
 def estimate(runs: Sequence[RunSamples], statistic: str, group: str) -> Estimate | None:
-    """Returns a statistic of the slowdown in a group, or in a class by size, of the flows of all seeds together.
-    `runs`: what `with_classes` returned of each seed."""
+    """Returns a statistic of the slowdown in a group, or in a class by size, of the flows of all
+    seeds together. `runs`: what `with_classes` returned of each seed."""
     names = [name for name, _ in SIZES]
     pooled = flows_by_size.pooled({"": runs}).get(CLASSES if group in names else group, {}).get("")
     place = names.index(group) if group in names else None
@@ -77,7 +86,12 @@ def _sizes(plan: Plan) -> Array:
 
 def _groups(plan: Plan) -> NDArray[np.str_]:
     """Returns the group of each flow; classes by size aren't ones."""
-    return np.array([flow.group if flow.group in (COLLECTIVE, INCAST) else FLOWS for flow in plan.topology.flows])
+    return np.array(
+        [
+            flow.group if flow.group in (COLLECTIVE, INCAST) else FLOWS
+            for flow in plan.topology.flows
+        ]
+    )
 
 
 def _values(plan: Plan, recording: Recording) -> dict[str, Array]:
@@ -95,8 +109,8 @@ def _distribution_limits(spec: TrafficSpec) -> tuple[float, ...]:
 
 
 def tables(runs: Mapping[str, Measured]) -> list[Table]:
-    """Returns the tables of one run, or of several side by side, by their names; a terminal of 80 columns shows them
-    whole."""
+    """Returns the tables of one run, or of several side by side, by their names; a terminal of 80
+    columns shows them whole."""
     by_size = flows_by_size.tables(flows_by_size.of_measured(runs))
     return [_counts(runs), _spans(runs), *_parts(runs), *collective.tables(runs), *by_size]
 
@@ -108,7 +122,9 @@ def charts(runs: Mapping[str, Measured]) -> list[Chart]:
 
 def _counts(runs: Mapping[str, Measured]) -> Table:
     """Returns how many flows, what they got, what PFC and the queues did."""
-    names = dict.fromkeys(name for run in runs.values() for name in run.numbers if name.startswith("pause_frames "))
+    names = dict.fromkeys(
+        name for run in runs.values() for name in run.numbers if name.startswith("pause_frames ")
+    )
     tiers = [name for name in names if not name.startswith("pause_frames class")]
     tiers = tiers if len(tiers) > 1 else []
     columns = ["", "flows", "done", "largest queue, KB", "PAUSE"]
@@ -118,12 +134,17 @@ def _counts(runs: Mapping[str, Measured]) -> Table:
         [
             [
                 label(name),
-                *(_count(value) for value in (flows, None if flows is None else flows - (missing or 0))),
+                *(
+                    _count(value)
+                    for value in (flows, None if flows is None else flows - (missing or 0))
+                ),
                 _number(one.numbers.get("largest_queue_kb")),
                 *(_count(one.numbers.get(number, 0.0)) for number in ("pause_frames", *tiers)),
             ]
             for name, one in runs.items()
-            for flows, missing in [(one.numbers.get(f"flows {ALL}"), one.numbers.get(f"unfinished {ALL}"))]
+            for flows, missing in [
+                (one.numbers.get(f"flows {ALL}"), one.numbers.get(f"unfinished {ALL}"))
+            ]
         ],
         [f"{tier}*: all switches named {tier} plus a number."] if (tier := _tier(tiers)) else (),
     )
@@ -152,7 +173,8 @@ def _parts(runs: Mapping[str, Measured]) -> list[Table]:
 
 
 def _spans(runs: Mapping[str, Measured]) -> Table:
-    """Returns when flows start and the last one arrives; goodput of all flows together until then."""
+    """Returns when flows start and the last one arrives; goodput of all flows together until
+    then."""
     names = ("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps")
     columns = [
         "flows a host",
@@ -164,7 +186,10 @@ def _spans(runs: Mapping[str, Measured]) -> Table:
     return Table(
         "time",
         ["", *columns],
-        [[label(run), *(_number(one.numbers.get(name)) for name in names)] for run, one in runs.items()],
+        [
+            [label(run), *(_number(one.numbers.get(name)) for name in names)]
+            for run, one in runs.items()
+        ],
         [_DRAIN] if any(map(_drains, runs.values())) else (),
     )
 

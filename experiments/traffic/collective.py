@@ -1,4 +1,5 @@
-"""A collective operation on a network: its parameters, its flows, how long it takes, and how long it takes at least."""
+"""A collective operation on a network: its parameters, its flows, how long it takes, and how long
+it takes at least."""
 
 from __future__ import annotations
 
@@ -25,9 +26,25 @@ GROUP = COLLECTIVE
 PARAMETERS = (
     Parameter("size", "size", 100e6, "the operation's buffer", 1, 1e12),
     Parameter("ranks", "count", None, "on a host each", 2, collectives.MOST_MESSAGES, "all hosts"),
-    Parameter("chunks", "count", 1, f"of {', '.join(collectives.CHUNKED)}", 1, collectives.MOST_MESSAGES),
-    Parameter("repeat", "count", 1, "times that the operation runs, one after the other", 1, collectives.MOST_MESSAGES),
-    Parameter("wait", "time", 0.0, "from what a message waits for to its start: a sum, or other work", 0, 1e6),
+    Parameter(
+        "chunks", "count", 1, f"of {', '.join(collectives.CHUNKED)}", 1, collectives.MOST_MESSAGES
+    ),
+    Parameter(
+        "repeat",
+        "count",
+        1,
+        "times that the operation runs, one after the other",
+        1,
+        collectives.MOST_MESSAGES,
+    ),
+    Parameter(
+        "wait",
+        "time",
+        0.0,
+        "from what a message waits for to its start: a sum, or other work",
+        0,
+        1e6,
+    ),
 )
 _NUMBERS = {
     "collective_ms": "time (ms)",
@@ -42,15 +59,19 @@ _NUMBERS = {
 def draw(
     name: str, hosts: Sequence[str], random: np.random.Generator | None, more: Mapping[str, Value]
 ) -> list[FlowSpec]:
-    """Returns the flows of a collective by its full name, ranks on the hosts in their order, or in one that `random`
-    draws. Raises ExperimentError."""
+    """Returns the flows of a collective by its full name, ranks on the hosts in their order, or in
+    one that `random` draws. Raises ExperimentError."""
     ranks = len(hosts) if more["ranks"] is None else round(more["ranks"])
     if ranks > len(hosts):
-        raise ExperimentError(f"ranks={ranks}: the topology has {len(hosts)} hosts, for a rank each")
+        raise ExperimentError(
+            f"ranks={ranks}: the topology has {len(hosts)} hosts, for a rank each"
+        )
     if random is not None:
         hosts = [hosts[int(index)] for index in random.permutation(len(hosts))]
     try:
-        once = collectives.messages(name, ranks, round(more["size"] or 0), round(more["chunks"] or 1))
+        once = collectives.messages(
+            name, ranks, round(more["size"] or 0), round(more["chunks"] or 1)
+        )
         made = collectives.repeated(once, round(more["repeat"] or 1))
     except ValueError as error:
         raise ExperimentError(str(error)) from None
@@ -58,10 +79,14 @@ def draw(
 
 
 def least_s(
-    flows: Sequence[FlowSpec], topology: Topology, payload_bytes: int, paths: EmptyPaths | None = None
+    flows: Sequence[FlowSpec],
+    topology: Topology,
+    payload_bytes: int,
+    paths: EmptyPaths | None = None,
 ) -> float:
-    """Returns how long flows that wait for earlier ones of the list take at least: each in the empty network, by
-    `paths` or the topology's, after those that it waits for, and no host's links carry more than their rate."""
+    """Returns how long flows that wait for earlier ones of the list take at least: each in the
+    empty network, by `paths` or the topology's, after those that it waits for, and no host's links
+    carry more than their rate."""
     paths = paths or EmptyPaths(topology)
     sums: dict[tuple[str, str], int] = {}
     ends: dict[int, float] = {}
@@ -75,33 +100,43 @@ def least_s(
         for place in (("src", flow.src), ("dst", flow.dst)):
             sums[place] = sums.get(place, 0) + size
     frames = 8 * (payload_bytes + HEADER_BYTES) / payload_bytes
-    busiest_s = max(frames * size / topology.host_rate_bps(host) for (_, host), size in sums.items())
+    busiest_s = max(
+        frames * size / topology.host_rate_bps(host) for (_, host), size in sums.items()
+    )
     return max(busiest_s, *ends.values())
 
 
 def _starts_s(flow: FlowSpec, ends: Mapping[int, float]) -> float:
     """Returns when a flow starts, if those that it waits for have arrived at these times."""
     if flow.after_s:
-        return max(flow.start_s, *(ends[one] + own for one, own in zip(flow.after, flow.after_s, strict=True)))
+        return max(
+            flow.start_s,
+            *(ends[one] + own for one, own in zip(flow.after, flow.after_s, strict=True)),
+        )
     return max((ends[one] for one in flow.after), default=0.0) + flow.start_s
 
 
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
-    """Returns the mean and slowest time of the repetitions, each from the end of the one before, in ms; the least
-    possible mean time (`least_s`) and their ratio. Bandwidths in Gbit/s, as NCCL's tests print them: the buffer over
-    the mean time, and the most that a rank sends over the mean time. Nothing where there is no collective; None where a
-    message hasn't arrived."""
+    """Returns the mean and slowest time of the repetitions, each from the end of the one before, in
+    ms; the least possible mean time (`least_s`) and their ratio. Bandwidths in Gbit/s, as NCCL's
+    tests print them: the buffer over the mean time, and the most that a rank sends over the mean
+    time. Nothing where there is no collective; None where a message hasn't arrived."""
     return recording.once("collective", lambda: _numbers(plan, recording))
 
 
 def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     own = [
-        (spec, record) for spec, record in zip(plan.topology.flows, recording.flows, strict=True) if spec.group == GROUP
+        (spec, record)
+        for spec, record in zip(plan.topology.flows, recording.flows, strict=True)
+        if spec.group == GROUP
     ]
     if not own:
         return {}
     repeat = round(plan.values["repeat"] or 1)
-    least = least_s([spec for spec, _ in own], plan.topology, plan.payload_bytes, EmptyPaths.of(plan)) / repeat
+    least = (
+        least_s([spec for spec, _ in own], plan.topology, plan.payload_bytes, EmptyPaths.of(plan))
+        / repeat
+    )
     if any(record.fct_s is None for _, record in own):
         return dict.fromkeys(_NUMBERS) | {"collective_least_ms": least * 1e3}
     ends: Array = np.array([record.start_s + (record.fct_s or 0.0) for _, record in own])
@@ -134,7 +169,13 @@ def headlines(plan: Plan, recording: Recording) -> list[Headline]:
 def tables(runs: Mapping[str, Measured]) -> list[Table]:
     """Returns the operation's times, a row a run; none where there is no collective."""
     rows = [
-        [label(run), *("–" if (value := one.numbers.get(name)) is None else f"{value:.4g}" for name in _NUMBERS)]
+        [
+            label(run),
+            *(
+                "–" if (value := one.numbers.get(name)) is None else f"{value:.4g}"
+                for name in _NUMBERS
+            ),
+        ]
         for run, one in runs.items()
         if "collective_ms" in one.numbers
     ]

@@ -1,4 +1,5 @@
-"""`pcn run traffic`: flows of a distribution, or of a file, on any network of the catalog, on both clocks."""
+"""`pcn run traffic`: flows of a distribution, or of a file, on any network of the catalog, on both
+clocks."""
 
 from __future__ import annotations
 
@@ -30,14 +31,32 @@ from pcn.topologies.unusual import unusual
 _OWN = (
     Parameter("load", "number", 0.6, "of each host's link, by frames, on average", 0.001, 10),
     Parameter("count", "count", 1000, "flows, at least, beside those of --incast", 0, MOST_FLOWS),
-    Parameter("span", "time", None, "for which they start, in place of count", 1e-9, LONGEST_S, "count decides"),
+    Parameter(
+        "span",
+        "time",
+        None,
+        "for which they start, in place of count",
+        1e-9,
+        LONGEST_S,
+        "count decides",
+    ),
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
-    Parameter("duration", "time", None, "when the run ends at the latest", 1e-6, LONGEST_S, "all flows have arrived"),
+    Parameter(
+        "duration",
+        "time",
+        None,
+        "when the run ends at the latest",
+        1e-6,
+        LONGEST_S,
+        "all flows have arrived",
+    ),
 )
 _DRAWN = ("load", "count", "span")
 """Of flows that are drawn: neither of a file's nor of a collective operation's."""
 _OF_ARRIVALS = {
-    "lognormal": (Parameter("sigma", "number", 2.0, "of the logarithm of gaps between a host's flows", 0, 5),),
+    "lognormal": (
+        Parameter("sigma", "number", 2.0, "of the logarithm of gaps between a host's flows", 0, 5),
+    ),
     "onoff": (
         Parameter("on", "time", 1e-3, "mean time for which a host starts flows", 1e-9, LONGEST_S),
         Parameter("off", "time", 1e-3, "mean time for which it starts none", 0, LONGEST_S),
@@ -45,8 +64,23 @@ _OF_ARRIVALS = {
 }
 _OF_INCAST = (
     Parameter("incast_size", "size", 500e3, "of each flow of an in-cast", 1, 1e12),
-    Parameter("incast_load", "number", 0.02, "of all hosts' links by in-casts, by frames, on average", 1e-6, 10),
-    Parameter("incast_period", "time", None, "from one in-cast to the next", 1e-9, LONGEST_S, "random, by incast_load"),
+    Parameter(
+        "incast_load",
+        "number",
+        0.02,
+        "of all hosts' links by in-casts, by frames, on average",
+        1e-6,
+        10,
+    ),
+    Parameter(
+        "incast_period",
+        "time",
+        None,
+        "from one in-cast to the next",
+        1e-9,
+        LONGEST_S,
+        "random, by incast_load",
+    ),
 )
 _BUSIEST = 4
 """Ports whose queues are sampled."""
@@ -61,7 +95,9 @@ class Traffic(Experiment):
     name = NAME
     title = "Traffic of many flows"
     source = "Network, flows and sizes of your choice"
-    about = "Completion times and slowdown by size, PAUSE by tier and class, of traffic on any network."
+    about = (
+        "Completion times and slowdown by size, PAUSE by tier and class, of traffic on any network."
+    )
     schemes = ("pcn",)
     many_flows = True
     page = RunPage(
@@ -88,9 +124,16 @@ class Traffic(Experiment):
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
         """Returns its own, the topology's except texts, and the scheme's."""
-        own = [one for one in _OWN if one.name not in _DRAWN or not (self.spec.flows or self.spec.collective)]
+        own = [
+            one
+            for one in _OWN
+            if one.name not in _DRAWN or not (self.spec.flows or self.spec.collective)
+        ]
         own += collective.PARAMETERS if self.spec.collective else ()
-        own += [*_OF_ARRIVALS.get(self.spec.arrivals, ()), *(_OF_INCAST if self.spec.incast else ())]
+        own += [
+            *_OF_ARRIVALS.get(self.spec.arrivals, ()),
+            *(_OF_INCAST if self.spec.incast else ()),
+        ]
         own += _of_topology(self.spec.topology)
         return scheme_parameters.of(scheme, own)
 
@@ -98,13 +141,23 @@ class Traffic(Experiment):
     def texts(self) -> Mapping[str, str]:  # type: ignore[override]
         """The topology's, as `lossless_classes`."""
         options = find_topology(self.spec.topology).options
-        defaults = {name: str(one.default) for name, one in options.items() if one.annotation is str}
+        defaults = {
+            name: str(one.default) for name, one in options.items() if one.annotation is str
+        }
         return {**defaults, **self.spec.texts}
 
     @property
     def elsewhere(self) -> Mapping[str, str]:
-        whole = "--flows has all flows" if self.spec.flows else f"{self.spec.collective} has its own messages"
-        drawn = dict.fromkeys(_DRAWN, f"{whole}; leave it out") if self.spec.flows or self.spec.collective else {}
+        whole = (
+            "--flows has all flows"
+            if self.spec.flows
+            else f"{self.spec.collective} has its own messages"
+        )
+        drawn = (
+            dict.fromkeys(_DRAWN, f"{whole}; leave it out")
+            if self.spec.flows or self.spec.collective
+            else {}
+        )
         mtu = {"mtu_bytes": "frames follow from --set payload=1000B"}
         return {**super().elsewhere, **drawn, **mtu, **find_topology(self.spec.topology).elsewhere}
 
@@ -130,8 +183,10 @@ class Traffic(Experiment):
             duration_s = max(duration_s, 2 * collective.least_s(drawn, topology, payload))
         if duration_s > 2 * LONGEST_S:
             raise ExperimentError(
-                f"{max(flow.size_bytes or 0 for flow in drawn):,} bytes in a flow: hosts' links need "
-                f"{duration_s:.2g} s for all flows; runs last {LONGEST_S:,.0f} s at most. Give --set duration=10s"
+                f"{max(flow.size_bytes or 0 for flow in drawn):,} bytes in a flow: hosts' links "
+                "need "
+                f"{duration_s:.2g} s for all flows; runs last {LONGEST_S:,.0f} s at most. Give "
+                "--set duration=10s"
             )
         busiest = _busiest(received, topology)
         shortest_s = min(max(busiest_s, _last_s(drawn)), duration_s)
@@ -145,12 +200,17 @@ class Traffic(Experiment):
             bottleneck=busiest[0],
             duration_s=duration_s,
             payload_bytes=payload,
-            sampling=Sampling(tuple(busiest), queues_s=every_s, counters_s=every_s, flows_s=every_s),
+            sampling=Sampling(
+                tuple(busiest), queues_s=every_s, counters_s=every_s, flows_s=every_s
+            ),
             until_complete=given_s is None,
             paths=self._paths(topology),
             reliability=self.spec.repeats,
             live=LiveLimits(_received_bps(drawn, topology, payload), *_K, _STALL_S),
-            notes=(*self._notes(topology, filled), *scheme_parameters.unfit(scheme, topology, payload)),
+            notes=(
+                *self._notes(topology, filled),
+                *scheme_parameters.unfit(scheme, topology, payload),
+            ),
         )
 
     def _notes(self, topology: Topology, filled: Mapping[str, Value]) -> Iterator[str]:
@@ -158,21 +218,29 @@ class Traffic(Experiment):
         yield from unusual(topology)
         used = {flow.traffic_class for flow in topology.flows}
         safe = lossless.classes(str(topology.parameters["lossless_classes"]))
-        if topology.flow_control == lossless.PFC and (lossy := sorted(used - set(safe) - set(self.spec.repeats))):
+        if topology.flow_control == lossless.PFC and (
+            lossy := sorted(used - set(safe) - set(self.spec.repeats))
+        ):
             names = f"class{'es' * (len(lossy) > 1)} {', '.join(map(str, lossy))}"
             wanted = ",".join(map(str, sorted({*safe, *lossy})))
             yield (
-                f"flows of {names} have no PFC and may lose packets; --set lossless_classes={wanted} gives them PFC, "
+                f"flows of {names} have no PFC and may lose packets; --set "
+                f"lossless_classes={wanted} gives them PFC, "
                 f"--reliability {lossy[0]}=selective repeats what is lost"
             )
         if self.spec.flows:
             yield from flow_files.notes(Path(self.spec.flows))
         if self.spec.flows and filled.get("split_hosts"):
-            yield "hosts are split: a flow of host h2 uses NIC h2-N at each end, N its id modulo the host's links"
+            yield (
+                "hosts are split: a flow of host h2 uses NIC h2-N at each end, N its id modulo the "
+                "host's links"
+            )
 
     def _topology(self, filled: Mapping[str, Value], payload: int) -> Topology:
         names = {one.name for one in _of_topology(self.spec.topology)}
-        given: dict[str, Any] = {name: value for name, value in filled.items() if name in names and value is not None}
+        given: dict[str, Any] = {
+            name: value for name, value in filled.items() if name in names and value is not None
+        }
         given |= {"mtu_bytes": payload + HEADER_BYTES, **self.spec.texts}
         try:
             return find_topology(self.spec.topology).build(given)
@@ -188,7 +256,9 @@ class Traffic(Experiment):
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         numbers = {**flows.numbers(plan, recording), **collective.numbers(plan, recording)}
-        return Outcome(run.keys, numbers, samples=by_size.samples(self.spec, plan, recording).to_json())
+        return Outcome(
+            run.keys, numbers, samples=by_size.samples(self.spec, plan, recording).to_json()
+        )
 
     def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:
         return {"flows": flows.table(plan, recording)}
@@ -213,8 +283,8 @@ def _of_topology(name: str) -> tuple[Parameter, ...]:
 
 
 def _expected_s(drawn: list[FlowSpec], topology: Topology, busiest_s: float) -> float:
-    """Returns the time in s by which all flows should have arrived: the last start, and twice as long as the links of
-    any host need for all that it sends or receives."""
+    """Returns the time in s by which all flows should have arrived: the last start, and twice as
+    long as the links of any host need for all that it sends or receives."""
     return _last_s(drawn) + 2 * busiest_s + 10 * topology.max_rtt_s() + 1e-3
 
 
@@ -222,7 +292,9 @@ def _last_s(drawn: list[FlowSpec]) -> float:
     return max(flow.start_s for flow in drawn)
 
 
-def _busiest_s(bytes_by_host: Iterable[Mapping[str, int]], topology: Topology, payload: int) -> float:
+def _busiest_s(
+    bytes_by_host: Iterable[Mapping[str, int]], topology: Topology, payload: int
+) -> float:
     """Returns how long any host's links need for all that it sends or receives."""
     return max(
         8 * size * (payload + HEADER_BYTES) / payload / topology.host_rate_bps(host)
@@ -245,7 +317,8 @@ def _busiest(received: Mapping[str, int], topology: Topology) -> list[Endpoint]:
 
 
 def _received_bps(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
-    """Returns the frames that hosts receive while flows start, at most all that their links carry."""
+    """Returns the frames that hosts receive while flows start, at most all that their links
+    carry."""
     last_s = _last_s(drawn)
     frames = 8 * sum(flow.size_bytes or 0 for flow in drawn) * (payload + HEADER_BYTES) / payload
     lines = sum(topology.host_rate_bps(host.name) for host in topology.hosts)

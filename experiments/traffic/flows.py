@@ -25,7 +25,8 @@ ALL = "all"
 
 
 def size_class(name: str) -> str:
-    """Returns a class's name with its sizes, for people: `M, 10 to 100 KB`; another group's alone."""
+    """Returns a class's name with its sizes, for people: `M, 10 to 100 KB`; another group's
+    alone."""
     texts = {"S": "up to 10 KB", "M": "10 to 100 KB", "L": "100 KB to 1 MB", "XL": "above 1 MB"}
     return f"{name}, {texts[name]}" if name in texts else name
 
@@ -33,16 +34,19 @@ def size_class(name: str) -> str:
 def by_size(flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:
     """Yields each in a group of its size, if it has no other: series are of groups."""
     for flow in flows:
-        # All fields by hand: there are hundreds of thousands, and dataclasses.replace takes three times as long.
+        # All fields by hand: there are hundreds of thousands, and dataclasses.replace takes three
+        # times as long.
         yield flow if flow.group else FlowSpec(
-            flow.id, flow.src, flow.dst, flow.start_s, flow.size_bytes, flow.rate_bps, flow.duration_s,
+            flow.id, flow.src, flow.dst, flow.start_s, flow.size_bytes, flow.rate_bps,
+            flow.duration_s,
             size_group(flow.size_bytes), flow.traffic_class, flow.after, flow.after_s, flow.colour,
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Ended:
-    """Flows in the order of their numbers. Times in s; NaN for one that hadn't arrived when the run ended."""
+    """Flows in the order of their numbers. Times in s; NaN for one that hadn't arrived when the run
+    ended."""
 
     sizes: NDArray[np.str_]
     start_s: Array
@@ -57,9 +61,13 @@ class Ended:
 
 
 def kinds(plan: Plan) -> list[str]:
-    """Returns the groups of flows: by size, and those of a collective operation and of in-casts if there are any."""
+    """Returns the groups of flows: by size, and those of a collective operation and of in-casts if
+    there are any."""
     groups = {flow.group for flow in plan.topology.flows}
-    return [*(name for name, _ in SIZES), *(name for name in (collective.GROUP, INCAST) if name in groups)]
+    return [
+        *(name for name, _ in SIZES),
+        *(name for name in (collective.GROUP, INCAST) if name in groups),
+    ]
 
 
 def ended(plan: Plan, recording: Recording) -> Ended:
@@ -77,18 +85,20 @@ def _ended(plan: Plan, recording: Recording) -> Ended:
     for number in numbers.values():
         own = which == number
         least[own] = taken[int(np.argmax(own))].fcts_s(bytes_[own], plan.payload_bytes)
-    times = np.array([np.nan if record.fct_s is None else record.fct_s for record in recording.flows])
+    times = np.array(
+        [np.nan if record.fct_s is None else record.fct_s for record in recording.flows]
+    )
     starts = np.array([record.start_s for record in recording.flows])
     return Ended(np.array([spec.group for spec in specs]), starts, times, times / least)
 
 
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
-    """Returns the completion times in ms and slowdowns, mean and percentiles, by size; how many flows haven't arrived;
-    PAUSE frames, by the tier that sends them (a switch's name without its number) and by class. Of a size of which a
-    flow hasn't arrived there is neither mean nor percentile: the others are the faster ones; nor is there a percentile
-    of so few flows that none is beyond it. Goodput is payload that
-    arrived until the last flow did, or the run ended, and until the last flow started; the largest queue is what the
-    run saw when it looked."""
+    """Returns the completion times in ms and slowdowns, mean and percentiles, by size; how many
+    flows haven't arrived; PAUSE frames, by the tier that sends them (a switch's name without its
+    number) and by class. Of a size of which a flow hasn't arrived there is neither mean nor
+    percentile: the others are the faster ones; nor is there a percentile of so few flows that none
+    is beyond it. Goodput is payload that arrived until the last flow did, or the run ended, and
+    until the last flow started; the largest queue is what the run saw when it looked."""
     return recording.once("numbers", lambda: _numbers(plan, recording))
 
 
@@ -108,13 +118,17 @@ def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
                 found[f"p{q:g}_{name} {size}"] = recording_numbers.percentile(enough, q)
     found |= _parts(plan, recording)
     ends = [flow.start_s + flow.fct_s for flow in recording.flows if flow.fct_s is not None]
-    span_s = (max(ends) if len(ends) == len(recording.flows) else recording.duration_s) - recording.start_s
+    span_s = (
+        max(ends) if len(ends) == len(recording.flows) else recording.duration_s
+    ) - recording.start_s
     found["goodput_gbps"] = 8e-9 * sum(flow.received_bytes for flow in recording.flows) / span_s
     found["flows_a_host"] = len(recording.flows) / len(plan.topology.hosts)
     found["starts_ms"] = 1e3 * (float(of.start_s.max()) - recording.start_s)
     found["end_ms"] = 1e3 * span_s
     found["goodput_of_starts_gbps"] = _goodput_gbps(recording, float(of.start_s.max()))
-    found["largest_queue_kb"] = max(recording.recorded.queue_max.values(), default=0.0) / 1e3 or _sampled_kb(recording)
+    found["largest_queue_kb"] = max(
+        recording.recorded.queue_max.values(), default=0.0
+    ) / 1e3 or _sampled_kb(recording)
     found["pause_frames"] = float(sum(link.pause for link in recording.links.values()))
     for name, frames in sorted(pause_by_tier(recording).items()):
         found[f"pause_frames {name}"] = float(frames)
@@ -125,8 +139,9 @@ def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
 
 
 def _parts(plan: Plan, recording: Recording) -> dict[str, float | None]:
-    """Returns the mean of each part of the completion time in ms by size, `own_ms all`; nothing where the run wasn't
-    explained. They sum to the mean completion time, and are missing where that is."""
+    """Returns the mean of each part of the completion time in ms by size, `own_ms all`; nothing
+    where the run wasn't explained. They sum to the mean completion time, and are missing where that
+    is."""
     parts, of = recording.recorded.parts, ended(plan, recording)
     if parts is None:
         return {}
@@ -143,11 +158,15 @@ def _parts(plan: Plan, recording: Recording) -> dict[str, float | None]:
 
 
 def _goodput_gbps(recording: Recording, end_s: float) -> float | None:
-    """Returns the payload that arrives from the run's start to a time; None where nothing was read until then."""
+    """Returns the payload that arrives from the run's start to a time; None where nothing was read
+    until then."""
     each = [
-        recording.series.get(name, "received_bytes") for name in dict.fromkeys(flow.group for flow in recording.flows)
+        recording.series.get(name, "received_bytes")
+        for name in dict.fromkeys(flow.group for flow in recording.flows)
     ]
-    if end_s <= recording.start_s or not all(times.size > 1 and times[1] <= end_s for times, _ in each):
+    if end_s <= recording.start_s or not all(
+        times.size > 1 and times[1] <= end_s for times, _ in each
+    ):
         return None
     at = np.array([recording.start_s, end_s])
     arrived = sum(float(np.diff(series_math.counter_at(*one, at))[0]) for one in each)
@@ -157,7 +176,9 @@ def _goodput_gbps(recording: Recording, end_s: float) -> float | None:
 def _sampled_kb(recording: Recording) -> float | None:
     """Returns the largest of the queues that were sampled; None: there are none."""
     ports = recording.series.entities("waiting_bytes")
-    return max((recording.series.get(port, "waiting_bytes")[1].max() / 1e3 for port in ports), default=None)
+    return max(
+        (recording.series.get(port, "waiting_bytes")[1].max() / 1e3 for port in ports), default=None
+    )
 
 
 def pause_by_tier(recording: Recording) -> dict[str, int]:
@@ -173,7 +194,8 @@ def _pause_by_tier(recording: Recording) -> dict[str, int]:
 
 
 def tier_of(link: str) -> str:
-    """Returns the name of a link's sender without its number: the link is `l0->t3` or `l0:2->t3`."""
+    """Returns the name of a link's sender without its number: the link is `l0->t3` or
+    `l0:2->t3`."""
     return re.sub(r"\d+(:\d+)?$", "", link.partition("->")[0])
 
 
@@ -187,7 +209,8 @@ def table(plan: Plan, recording: Recording) -> dict[str, list[Any]]:
     of = ended(plan, recording)
     specs, records = plan.topology.flows, recording.flows
     started = [
-        one.start_s if one.sent_packets or not spec.after else None for spec, one in zip(specs, records, strict=True)
+        one.start_s if one.sent_packets or not spec.after else None
+        for spec, one in zip(specs, records, strict=True)
     ]
     return {
         "id": [spec.id for spec in specs],

@@ -12,7 +12,8 @@ from pcn.topologies.formats import FORMATS, Source
 
 
 def other_kind(path: Path, option: str) -> str:
-    """Returns what a file that `option` can't read is, and the option that reads it; empty: neither is known."""
+    """Returns what a file that `option` can't read is, and the option that reads it; empty: neither
+    is known."""
     kinds = {"topology": _topology, "flows": _flows, "workload": _sizes}
     for other, name in kinds.items():
         if other != option and (found := name(path)):
@@ -32,7 +33,9 @@ def _topology(path: Path) -> str:
 def _flows(path: Path) -> str:
     file = FlowFile(path)
     try:
-        found = [name for name, one in FLOW_FORMATS.items() if name != "csv" and one.recognises(file)]
+        found = [
+            name for name, one in FLOW_FORMATS.items() if name != "csv" and one.recognises(file)
+        ]
         if not found and "src," in file.text.text.partition("\n")[0]:
             found = ["csv"]
     except LabError:

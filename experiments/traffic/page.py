@@ -46,12 +46,26 @@ def slowdown(plan: Plan, recording: Recording) -> Chart:
         ordered = np.sort(values[~np.isnan(values)])
         if ordered.size:
             shown = np.unique(np.linspace(0, ordered.size - 1, _POINTS).round().astype(int))
-            lines.append(Line(size_class(size), ordered[shown], (shown + 1) / values.size * 100, GROUPS[size], "steps"))
-            most, longest = max(most, float(np.percentile(ordered, 99))), max(longest, float(ordered[-1]))
+            lines.append(
+                Line(
+                    size_class(size),
+                    ordered[shown],
+                    (shown + 1) / values.size * 100,
+                    GROUPS[size],
+                    "steps",
+                )
+            )
+            most, longest = (
+                max(most, float(np.percentile(ordered, 99))),
+                max(longest, float(ordered[-1])),
+            )
     return Chart(
         name="slowdown",
         title="Slowdown",
-        what="share of the flows of a size whose completion time is at most a multiple of that in the empty network",
+        what=(
+            "share of the flows of a size whose completion time is at most a multiple of that in "
+            "the empty network"
+        ),
         x_label="Completion time over that in the empty network",
         y_label="Flows (%)",
         lines=tuple(lines),
@@ -65,14 +79,23 @@ def under_way(plan: Plan, recording: Recording) -> Chart:
     found = ended(plan, recording)
     for size in kinds(plan):
         own = found.sizes == size
-        starts, ends = np.sort(found.start_s[own]), np.sort((found.start_s + found.fct_s)[own])  # NaN last
+        # NaN last
+        starts, ends = (
+            np.sort(found.start_s[own]),
+            np.sort((found.start_s + found.fct_s)[own]),
+        )
         if starts.size:
             times = np.unique(np.append(starts, ends[~np.isnan(ends)]))
             if times.size > _POINTS:
                 times = np.linspace(times[0], times[-1], _POINTS)
             under = np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")
             lines.append(
-                charts.steps(size_class(size), GROUPS[size], (times, under.astype(float)), recording.duration_s)
+                charts.steps(
+                    size_class(size),
+                    GROUPS[size],
+                    (times, under.astype(float)),
+                    recording.duration_s,
+                )
             )
     return Chart(
         name="under_way",
@@ -86,7 +109,8 @@ def under_way(plan: Plan, recording: Recording) -> Chart:
 
 
 def queues(plan: Plan, recording: Recording) -> Chart:
-    """Returns the chart of the ports with the largest queues; of a live run, among the ports that were read."""
+    """Returns the chart of the ports with the largest queues; of a live run, among the ports that
+    were read."""
     series, (view,) = recording.series, _views(plan, recording)
     metric = "queue_bytes" if recording.recorded.queue_max else "waiting_bytes"
     edges = np.linspace(0.0, view.end / 1e3, _POINTS + 1)
@@ -94,7 +118,9 @@ def queues(plan: Plan, recording: Recording) -> Chart:
     for number, port in enumerate(map(parse_port, series.entities(metric))):
         largest = series_math.binned_max(*series.get(str(port), metric), edges)
         label = f"{port} to {plan.topology.peer(port.node, port.port).node}"
-        lines.append(charts.steps(label, f"other{number}", (edges[:-1], largest), view.end / 1e3, 1e-3))
+        lines.append(
+            charts.steps(label, f"other{number}", (edges[:-1], largest), view.end / 1e3, 1e-3)
+        )
     return Chart(
         name="queues",
         title="Largest queues",
@@ -115,9 +141,13 @@ def pause(plan: Plan, recording: Recording) -> Chart:
     for number, (tier, frames) in enumerate(sorted(pause_by_tier(recording).items())):
         if frames:
             own = (name for name in recording.links if tier_of(name) == tier)
-            each = [series_math.counter_at(*recording.series.get(name, "pause"), times) for name in own]
+            each = [
+                series_math.counter_at(*recording.series.get(name, "pause"), times) for name in own
+            ]
             lines.append(
-                charts.events(f"{tier}*", f"other{number}", (times, np.sum(each, axis=0)), bin_s, span_s, 1e-3)
+                charts.events(
+                    f"{tier}*", f"other{number}", (times, np.sum(each, axis=0)), bin_s, span_s, 1e-3
+                )
             )
     return Chart(
         name="pause",
@@ -132,7 +162,8 @@ def pause(plan: Plan, recording: Recording) -> Chart:
 
 
 def _views(plan: Plan, recording: Recording) -> tuple[View]:
-    """Returns the view that ends when the last flow has arrived, or with the run where one hasn't."""
+    """Returns the view that ends when the last flow has arrived, or with the run where one
+    hasn't."""
     found = ended(plan, recording)
     last_s = float((found.start_s + found.fct_s).max())
     end_s = recording.duration_s if math.isnan(last_s) else min(last_s * 1.02, recording.duration_s)
@@ -169,8 +200,10 @@ def about(plan: Plan) -> list[tuple[str, str]]:
     return [
         (
             "topology",
-            f"{topology.name}: {len(topology.hosts)} hosts, {len(topology.switches)} switches. {len(specs):,} flows of "
-            f"{size_text(size)} on average, {len(specs) / len(topology.hosts):.3g} a host, start {when}; the run "
+            f"{topology.name}: {len(topology.hosts)} hosts, {len(topology.switches)} switches. "
+            f"{len(specs):,} flows of "
+            f"{size_text(size)} on average, {len(specs) / len(topology.hosts):.3g} a host, start "
+            f"{when}; the run "
             + (
                 "ends when all have arrived."
                 if plan.until_complete
@@ -179,7 +212,8 @@ def about(plan: Plan) -> list[tuple[str, str]]:
         ),
         (
             "slowdown",
-            "S: flows up to 10 KB, M: up to 100 KB, L: up to 1 MB, XL: longer ones. Slowdown is the completion time "
+            "S: flows up to 10 KB, M: up to 100 KB, L: up to 1 MB, XL: longer ones. Slowdown is "
+            "the completion time "
             "over that of the same flow in the empty network.",
         ),
         *[("checks", "flows.parquet has a row for each flow.")] * extras.installed("parquet"),
@@ -192,14 +226,23 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
     rows = [
         f"{size}: {_unfinished(found, size)}, so no mean and no percentile"
         if found[f"unfinished {size}"]
-        else f"{size}: {found[f'flows {size}']:,.0f} flows, completion time {said(found[f'mean_ms {size}'])} / "
-        f"{said(found[f'p50_ms {size}'])} / {said(found[f'p95_ms {size}'])} / {said(found[f'p99_ms {size}'])} ms, "
-        f"slowdown {said(found[f'mean_slowdown {size}'])} / {said(found[f'p50_slowdown {size}'])} / "
+        else f"{size}: {found[f'flows {size}']:,.0f} flows, completion time "
+        f"{said(found[f'mean_ms {size}'])} / "
+        f"{said(found[f'p50_ms {size}'])} / {said(found[f'p95_ms {size}'])} / "
+        f"{said(found[f'p99_ms {size}'])} ms, "
+        f"slowdown {said(found[f'mean_slowdown {size}'])} / {said(found[f'p50_slowdown {size}'])} "
+        "/ "
         f"{said(found[f'p95_slowdown {size}'])} / {said(found[f'p99_slowdown {size}'])}"
         for size in sizes
     ]
-    tiers = [f"{name}* {count:,}" for name, count in sorted(pause_by_tier(recording).items()) if count]
-    classes = [f"class {number} {count:,}" for number, count in enumerate(pause_by_class(recording)) if count]
+    tiers = [
+        f"{name}* {count:,}" for name, count in sorted(pause_by_tier(recording).items()) if count
+    ]
+    classes = [
+        f"class {number} {count:,}"
+        for number, count in enumerate(pause_by_class(recording))
+        if count
+    ]
     told = [("slowdown", f"Mean, 50%, 95%, 99%. {'. '.join(rows)}.")]
     if tiers:
         told.append(("pause", f"PAUSE frames: {', '.join([*tiers, *classes])}."))

@@ -1,4 +1,5 @@
-"""What flows of traffic do about lost packets, as `--reliability` has it: `0=selective,timeout=1ms`."""
+"""What flows of traffic do about lost packets, as `--reliability` has it:
+`0=selective,timeout=1ms`."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ def reliability(texts: Iterable[str]) -> Mapping[int, Reliability]:
         number, _, rest = text.partition("=")
         kind, *times = rest.split(",")
         if number not in map(str, range(CONTROL_CLASS)) or kind not in KINDS:
-            raise ExperimentError(f"--reliability {text}: {_FORM}; classes are 0 to {CONTROL_CLASS - 1}")
+            raise ExperimentError(
+                f"--reliability {text}: {_FORM}; classes are 0 to {CONTROL_CLASS - 1}"
+            )
         if int(number) in reliabilities:
             raise ExperimentError(f"--reliability {text}: class {number} has one already")
         reliabilities[int(number)] = _reliability(text, KINDS[kind], times)
@@ -33,7 +36,9 @@ def _reliability(text: str, repeats: Repeats, times: Iterable[str]) -> Reliabili
     for one in times:
         name, _, value = one.partition("=")
         if name not in _TIMES or name in given:
-            raise ExperimentError(f"--reliability {text}: {one!r}: timeout=TIME and reordering=TIME, each once")
+            raise ExperimentError(
+                f"--reliability {text}: {one!r}: timeout=TIME and reordering=TIME, each once"
+            )
         try:
             given[name] = quantity("time", value)
         except ValueError as error:

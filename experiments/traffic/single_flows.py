@@ -1,4 +1,5 @@
-"""Charts of the flows that a run recorded one by one (`Records.flows`); none where there are none."""
+"""Charts of the flows that a run recorded one by one (`Records.flows`); none where there are
+none."""
 
 from __future__ import annotations
 
@@ -25,12 +26,16 @@ def single_rates(plan: Plan, recording: Recording) -> Chart | None:
 
 def single_marks(plan: Plan, recording: Recording) -> Chart | None:
     def line(number: int, flow: FlowRecord) -> Line:
-        part, whole = (_read(recording, flow, name) for name in ("marked_packets", "received_packets"))
+        part, whole = (
+            _read(recording, flow, name) for name in ("marked_packets", "received_packets")
+        )
         span_s = _span_s(recording)
         bin_s = max((span_s[1] - span_s[0]) / _BINS, plan.sampling.flows_s)
         return charts.share(_name(flow), f"flow{number}", part, whole, bin_s, span_s)
 
-    return _chart(recording, "single_marks", "Marked packets of single flows", "Marked CE (%)", line)
+    return _chart(
+        recording, "single_marks", "Marked packets of single flows", "Marked CE (%)", line
+    )
 
 
 def single_alpha(plan: Plan, recording: Recording) -> Chart | None:
@@ -61,7 +66,9 @@ def _variable(recording: Recording, metric: str, label: str, unit: float = 1.0) 
         series = recording.series.get(flow_entity(flow.id), metric)
         return charts.steps(_name(flow), f"flow{number}", series, recording.duration_s, unit)
 
-    return _chart(recording, f"single_{metric}", f"{label.partition(' (')[0]} of single flows", label, line)
+    return _chart(
+        recording, f"single_{metric}", f"{label.partition(' (')[0]} of single flows", label, line
+    )
 
 
 def _read(recording: Recording, flow: FlowRecord, metric: str) -> tuple[Array, Array]:

@@ -1,4 +1,5 @@
-"""What traffic is made of: a topology, flow sizes, a pattern, or a file of flows; and as one reference.
+"""What traffic is made of: a topology, flow sizes, a pattern, or a file of flows; and as one
+reference.
 
     traffic?topology=clos&workload=W1&pattern=incast
     traffic?topology=compact&flows=/home/me/flows.csv&digest=1f3a...
@@ -56,11 +57,12 @@ _STREAM, _INCAST_STREAM, _RANKS_STREAM = 77, 78, 79
 @dataclass(frozen=True)
 class TrafficSpec:
     """`topology` is a reference (`find_topology`). `workload` names sizes or a collective operation
-    (`define.collectives`), or is a file of sizes (`read_cdf`). `flows`, a file, takes the place of all others.
-    `paths`, a file, has ways of flows (`read_paths`). `reliability`: what classes repeat, texts of `repeats` with `;`
-    between them. `arrivals` are Poisson's where it is empty. `incast`, a number,
-    adds in-casts of that many senders. `options`: those of the topology that are texts, as a query; numbers are
-    parameters of runs. Files are known by their contents, too: another content is another experiment."""
+    (`define.collectives`), or is a file of sizes (`read_cdf`). `flows`, a file, takes the place of
+    all others. `paths`, a file, has ways of flows (`read_paths`). `reliability`: what classes
+    repeat, texts of `repeats` with `;` between them. `arrivals` are Poisson's where it is empty.
+    `incast`, a number, adds in-casts of that many senders. `options`: those of the topology that
+    are texts, as a query; numbers are parameters of runs. Files are known by their contents, too:
+    another content is another experiment."""
 
     topology: str = "dumbbell"
     workload: str = "W2"
@@ -97,7 +99,8 @@ class TrafficSpec:
 
 
 def text_options(topology: str) -> set[str]:
-    """Returns the names of a topology's options that are texts, as `lossless_classes`. Raises ExperimentError."""
+    """Returns the names of a topology's options that are texts, as `lossless_classes`. Raises
+    ExperimentError."""
     try:
         found = find_topology(topology or TrafficSpec.topology).options
     except TopologyError as error:
@@ -116,21 +119,27 @@ def parse_spec(
     paths: str = "",
     reliability: Sequence[str] = (),
 ) -> TrafficSpec:
-    """Returns the specification of what a user gives; the rest has `TrafficSpec`'s defaults. `options`: those of
-    `text_options`. Raises ExperimentError."""
+    """Returns the specification of what a user gives; the rest has `TrafficSpec`'s defaults.
+    `options`: those of `text_options`. Raises ExperimentError."""
     drawn = {"workload": workload, "pattern": pattern, "arrivals": arrivals, "incast": incast}
     if flows and any(drawn.values()):
         others = " and ".join(f"--{name}" for name, value in drawn.items() if value)
-        raise ExperimentError(f"--flows has sizes, starts and ends of all flows: leave out {others}")
+        raise ExperimentError(
+            f"--flows has sizes, starts and ends of all flows: leave out {others}"
+        )
     try:
         network = find_topology(topology or TrafficSpec.topology).reference
     except TopologyError as error:
         instead = other_kind(Path(topology), "topology") if Path(topology).is_file() else ""
-        raise ExperimentError(f"--topology {topology}: {instead}" if instead else str(error)) from None
+        raise ExperimentError(
+            f"--topology {topology}: {instead}" if instead else str(error)
+        ) from None
     named = published(workload)
     made = TrafficSpec(
         network,
-        named.name if named else collectives.collective(workload) or workload or TrafficSpec.workload,
+        named.name
+        if named
+        else collectives.collective(workload) or workload or TrafficSpec.workload,
         pattern or TrafficSpec.pattern,
         flows,
         "" if arrivals == POISSON else arrivals,
@@ -143,19 +152,27 @@ def parse_spec(
     lookup(arrivals or POISSON, dict.fromkeys(ARRIVALS), "arrivals")
     if made.arrivals and made.pattern == "incast":
         raise ExperimentError(
-            f"--arrivals {made.arrivals}: of the patterns uniform and permutation; in-casts are Poisson's"
+            f"--arrivals {made.arrivals}: of the patterns uniform and permutation; in-casts are "
+            "Poisson's"
         )
     if made.collective:
         if arrivals:
-            raise ExperimentError(f"--arrivals {arrivals}: messages of {made.workload} start after others")
+            raise ExperimentError(
+                f"--arrivals {arrivals}: messages of {made.workload} start after others"
+            )
         if made.pattern == "incast":
-            raise ExperimentError(f"--pattern incast: ranks of {made.workload} are in order, or --pattern permutation")
+            raise ExperimentError(
+                f"--pattern incast: ranks of {made.workload} are in order, or --pattern permutation"
+            )
     if incast and not (incast.isascii() and incast.isdigit() and int(incast[:9]) > 0):
         raise ExperimentError(f"--incast {incast}: a number of senders, from 1")
     if file := flows or ("" if made.workload in WORKLOADS or made.collective else made.workload):
         path = Path(file).absolute()
         if not path.is_file():
-            known = f" Workloads are {', '.join(WORKLOADS)}, or a file of lines `SIZE SHARE`; collective operations are"
+            known = (
+                f" Workloads are {', '.join(WORKLOADS)}, or a file of lines `SIZE SHARE`; "
+                "collective operations are"
+            )
             known = "" if flows else f"{known} {', '.join(collectives.names())}."
             raise ExperimentError(f"there is no file {file}.{known}")
         made = replace(made, **{"flows" if flows else "workload": str(path)})
@@ -164,7 +181,9 @@ def parse_spec(
             _ = read_flows(path) if flows else sizes(made)
         except ExperimentError as error:
             instead = other_kind(path, option)
-            raise ExperimentError(f"--{option} {file}: {instead}" if instead else str(error)) from None
+            raise ExperimentError(
+                f"--{option} {file}: {instead}" if instead else str(error)
+            ) from None
     if paths:
         path = Path(paths).absolute()
         if not path.is_file():
@@ -176,12 +195,15 @@ def parse_spec(
 
 
 def from_reference(text: str) -> TrafficSpec:
-    """Parses `TrafficSpec.reference`. Raises ExperimentError where a file has another content by now."""
+    """Parses `TrafficSpec.reference`. Raises ExperimentError where a file has another content by
+    now."""
     _, _, query = text.partition("?")
     traffic_spec = TrafficSpec(**dict(parse_qsl(query)))
     if traffic_spec.digest and _digest(traffic_spec) != traffic_spec.digest:
         names = " or ".join(map(str, files(traffic_spec)))
-        raise ExperimentError(f"{names} isn't what it was when these runs were declared: give the command again")
+        raise ExperimentError(
+            f"{names} isn't what it was when these runs were declared: give the command again"
+        )
     return traffic_spec
 
 
@@ -204,8 +226,9 @@ def draw(
     payload_bytes: int,
     more: Mapping[str, Value] = MappingProxyType({}),
 ) -> list[FlowSpec]:
-    """Returns the flows of a run: those of the file, or drawn; `more` are the parameters of arrivals and in-casts.
-    Equal for equal arguments, whatever the scheme. Raises ExperimentError for a host that the topology hasn't."""
+    """Returns the flows of a run: those of the file, or drawn; `more` are the parameters of
+    arrivals and in-casts. Equal for equal arguments, whatever the scheme. Raises ExperimentError
+    for a host that the topology hasn't."""
     hosts = [host.name for host in topology.hosts]
     if of.flows:
         return read_flows(Path(of.flows), topology)
@@ -213,12 +236,18 @@ def draw(
     drawn: list[FlowSpec] = []
     span_s = more.get("span")
     if of.collective:
-        drawn_order = np.random.default_rng([seed, _RANKS_STREAM]) if of.pattern == "permutation" else None
+        drawn_order = (
+            np.random.default_rng([seed, _RANKS_STREAM]) if of.pattern == "permutation" else None
+        )
         drawn = collective.draw(of.collective, hosts, drawn_order, more)
     elif count:
-        per_s = arrivals_per_s(load, rate_bps, sizes(of), payload_bytes, payload_bytes + HEADER_BYTES)
+        per_s = arrivals_per_s(
+            load, rate_bps, sizes(of), payload_bytes, payload_bytes + HEADER_BYTES
+        )
         if span_s is None:
-            drawn = _background(of, np.random.default_rng([seed, _STREAM]), per_s, count, hosts, more)
+            drawn = _background(
+                of, np.random.default_rng([seed, _STREAM]), per_s, count, hosts, more
+            )
         else:
             drawn = _until(span_s, of, [seed, _STREAM], per_s, hosts, more)
     if of.incast:
@@ -228,17 +257,32 @@ def draw(
             end_s = span_s or (drawn[-1].start_s if drawn else more.get("duration"))
         if end_s is None:
             raise ExperimentError(
-                "in-casts alone need an end: give --set span=10ms, or --set count=1000 of other flows"
+                "in-casts alone need an end: give --set span=10ms, or --set count=1000 of other "
+                "flows"
             )
         lines_bps = rate_bps * len(hosts) * payload_bytes / (payload_bytes + HEADER_BYTES)
-        drawn += _incasts(of, np.random.default_rng([seed, _INCAST_STREAM]), lines_bps, end_s, hosts, more, len(drawn))
+        drawn += _incasts(
+            of,
+            np.random.default_rng([seed, _INCAST_STREAM]),
+            lines_bps,
+            end_s,
+            hosts,
+            more,
+            len(drawn),
+        )
     return drawn
 
 
 def _until(
-    end_s: float, of: TrafficSpec, seed: list[int], per_s: float, hosts: Sequence[str], more: Mapping[str, Value]
+    end_s: float,
+    of: TrafficSpec,
+    seed: list[int],
+    per_s: float,
+    hosts: Sequence[str],
+    more: Mapping[str, Value],
 ) -> list[FlowSpec]:
-    """Returns the flows that start before `end_s`. Raises ExperimentError where there are too many."""
+    """Returns the flows that start before `end_s`. Raises ExperimentError where there are too
+    many."""
     expected = per_s * len(hosts) * end_s
     count = round(expected + 10 * math.sqrt(expected) + 20)
     while count <= 2 * MOST_FLOWS:
@@ -248,7 +292,9 @@ def _until(
             if len(flow_specs) <= MOST_FLOWS:
                 return flow_specs
         count *= 2
-    raise ExperimentError(f"some {expected:,.0f} flows start within {end_s:g} s: more than {MOST_FLOWS:,}")
+    raise ExperimentError(
+        f"some {expected:,.0f} flows start within {end_s:g} s: more than {MOST_FLOWS:,}"
+    )
 
 
 def _background(
@@ -260,10 +306,16 @@ def _background(
     more: Mapping[str, Value],
 ) -> list[FlowSpec]:
     if of.pattern == "uniform":
-        return uniform_flows(random, sizes(of), per_s, count, hosts, size_group, _arrivals(of, more))
+        return uniform_flows(
+            random, sizes(of), per_s, count, hosts, size_group, _arrivals(of, more)
+        )
     if of.pattern == "permutation":
-        return permutation_flows(random, sizes(of), per_s, count, hosts, size_group, _arrivals(of, more))
-    return incast_flows(random, sizes(of), per_s, count, hosts, min(MOST_SENDERS, len(hosts) - 1), group=size_group)
+        return permutation_flows(
+            random, sizes(of), per_s, count, hosts, size_group, _arrivals(of, more)
+        )
+    return incast_flows(
+        random, sizes(of), per_s, count, hosts, min(MOST_SENDERS, len(hosts) - 1), group=size_group
+    )
 
 
 def _arrivals(of: TrafficSpec, more: Mapping[str, Value]) -> Arrivals | None:
@@ -281,32 +333,39 @@ def _incasts(
     more: Mapping[str, Value],
     first_id: int,
 ) -> list[FlowSpec]:
-    """Returns the in-casts' flows: at a period, or as a Poisson process of a load. `lines_bps`: payload that all hosts'
-    links carry."""
+    """Returns the in-casts' flows: at a period, or as a Poisson process of a load. `lines_bps`:
+    payload that all hosts' links carry."""
     senders, size, period_s = int(of.incast), round(more["incast_size"] or 0), more["incast_period"]
     if senders >= len(hosts):
-        raise ExperimentError(f"--incast {senders}: {len(hosts)} hosts have at most {len(hosts) - 1} senders to one")
+        raise ExperimentError(
+            f"--incast {senders}: {len(hosts)} hosts have at most {len(hosts) - 1} senders to one"
+        )
     if period_s is None:
         per_s = (more["incast_load"] or 0.0) * lines_bps / (8 * size * senders)
         starts = poisson_times(random, per_s, end_s)
     else:
         starts = [number * period_s for number in range(math.floor(end_s / period_s) + 1)]
     if len(starts) * senders > MOST_FLOWS:
-        raise ExperimentError(f"{len(starts):,} in-casts of {senders} senders: more than {MOST_FLOWS:,} flows")
+        raise ExperimentError(
+            f"{len(starts):,} in-casts of {senders} senders: more than {MOST_FLOWS:,} flows"
+        )
     return fan_in_flows(random, starts, senders, size, hosts, INCAST, first_id)
 
 
 def files(of: TrafficSpec) -> list[Path]:
-    """Returns what is read: the topology's and what they import, then those of flows or sizes, and of paths."""
+    """Returns what is read: the topology's and what they import, then those of flows or sizes, and
+    of paths."""
     file = of.flows or (of.workload if of.workload not in WORKLOADS and not of.collective else "")
     file_of = find_topology(of.topology).file
-    own = (python_file.sources(file_of) if file_of.suffix == ".py" else [file_of]) if file_of else []
+    own = (
+        (python_file.sources(file_of) if file_of.suffix == ".py" else [file_of]) if file_of else []
+    )
     flows = files_of(Path(of.flows)) if of.flows else []
     return [*own, *(flows or [Path(file)] * bool(file)), *([Path(of.paths)] * bool(of.paths))]
 
 
 def _digest(of: TrafficSpec) -> str:
-    """Returns a digest (16 hex digits) of the files' contents; empty where there are no files. A file that has gone has
-    no contents."""
+    """Returns a digest (16 hex digits) of the files' contents; empty where there are no files. A
+    file that has gone has no contents."""
     contents = [path.read_bytes() if path.is_file() else b"" for path in files(of)]
     return hashlib.sha256(b"\0".join(contents)).hexdigest()[:16] if contents else ""

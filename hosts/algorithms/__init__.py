@@ -1,5 +1,5 @@
-"""Congestion control schemes: each a file with its RP, NP, parameters and `Scheme`, which `discovery` finds by itself.
-docs/schemes.md describes how to add one in a user's file."""
+"""Congestion control schemes: each a file with its RP, NP, parameters and `Scheme`, which
+`discovery` finds by itself. docs/schemes.md describes how to add one in a user's file."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""What a congestion control scheme is to the hosts that run it: a reaction point (RP) and a notification point (NP).
+"""What a congestion control scheme is to the hosts that run it: a reaction point (RP) and a
+notification point (NP).
 
-Both are pure state machines of one flow. They use no clock, socket or random number: their caller (the live
-agent, or the virtual clock's NIC) passes times and events and applies the results. Units are bit/s and seconds of the
-modelled network. Rates and sizes are of Ethernet frames, without preamble and FCS.
+Both are pure state machines of one flow. They use no clock, socket or random number: their caller
+(the live agent, or the virtual clock's NIC) passes times and events and applies the results. Units
+are bit/s and seconds of the modelled network. Rates and sizes are of Ethernet frames, without
+preamble and FCS.
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ from pcn.hosts.reliability import Reliability
 
 
 class Mark(IntEnum):
-    """The state that congestion points write into a packet, and notifications report of a flow: the ECN field's values.
+    """The state that congestion points write into a packet, and notifications report of a flow: the
+    ECN field's values.
 
-    CE: congestion experienced. UE: undetermined, ECT(1) (SIGCOMM'21). Of several marks the worst counts: CE, then UE.
+    CE: congestion experienced. UE: undetermined, ECT(1) (SIGCOMM'21). Of several marks the worst
+    counts: CE, then UE.
     """
 
     UE = 1
@@ -39,8 +43,8 @@ UE, NONE, CE = Mark
 
 @dataclass(slots=True)
 class Cnp:
-    """A congestion notification for one flow: its mark, and the rate at which data arrives (0: the scheme sends none;
-    any other arrives in whole Mb/s, rounded, at least 1).
+    """A congestion notification for one flow: its mark, and the rate at which data arrives (0: the
+    scheme sends none; any other arrives in whole Mb/s, rounded, at least 1).
 
     An NP makes one a period and flow, in half the time that a named tuple takes.
     """
@@ -50,15 +54,17 @@ class Cnp:
 
 
 class Cnm(NamedTuple):
-    """Congestion notification message (IEEE 802.1Qau): quantised feedback of a congestion point, 0 to 63."""
+    """Congestion notification message (IEEE 802.1Qau): quantised feedback of a congestion point, 0
+    to 63."""
 
     feedback: int
 
 
 class Hop(NamedTuple):
-    """What a hop wrote into a packet when that left it: the rate of its link (0: it is unknown), the time on the
-    switch's clock, the bytes that the port had sent until then, and those that wait behind it in its class. Time and
-    bytes sent start again after 2^24 ticks and 2^27 bytes: what lies between two packets counts."""
+    """What a hop wrote into a packet when that left it: the rate of its link (0: it is unknown),
+    the time on the switch's clock, the bytes that the port had sent until then, and those that wait
+    behind it in its class. Time and bytes sent start again after 2^24 ticks and 2^27 bytes: what
+    lies between two packets counts."""
 
     rate_bps: float
     ticks: int
@@ -71,8 +77,9 @@ class Hop(NamedTuple):
 
 
 class Telemetry(NamedTuple):
-    """What the hops of a packet's path wrote into it, five at most, in order. `path_id`: of the ports that it left by,
-    16 bits; records of another path aren't to be compared. `tick_s`: how long a tick of the switches' clocks is."""
+    """What the hops of a packet's path wrote into it, five at most, in order. `path_id`: of the
+    ports that it left by, 16 bits; records of another path aren't to be compared. `tick_s`: how
+    long a tick of the switches' clocks is."""
 
     path_id: int
     tick_s: float
@@ -80,12 +87,14 @@ class Telemetry(NamedTuple):
 
 
 class Ack(NamedTuple):
-    """A packet that requested it was acknowledged, and with it all before. `rtt_s`: from when it had left the NIC to
-    when that arrived; `mark`: the worst of the packets since the acknowledgement before.
+    """A packet that requested it was acknowledged, and with it all before. `rtt_s`: from when it
+    had left the NIC to when that arrived; `mark`: the worst of the packets since the
+    acknowledgement before.
 
-    `acked_bytes`: frames' bytes that no acknowledgement acknowledged before (0: this one came twice). `psn`: the
-    packet's sequence number, 24 bits. `path`: the entropy by which switches chose its path, its UDP source port.
-    `telemetry`: what switches wrote into the packet, where the RP `wants_telemetry`; None if it has none.
+    `acked_bytes`: frames' bytes that no acknowledgement acknowledged before (0: this one came
+    twice). `psn`: the packet's sequence number, 24 bits. `path`: the entropy by which switches
+    chose its path, its UDP source port. `telemetry`: what switches wrote into the packet, where the
+    RP `wants_telemetry`; None if it has none.
     """
 
     rtt_s: float
@@ -97,30 +106,31 @@ class Ack(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Packets of the flow are lost, `lost_bytes` of frames, and will be repeated. `timeout`: all that were in flight,
-    as nothing new was acknowledged for as long as the host waits."""
+    """Packets of the flow are lost, `lost_bytes` of frames, and will be repeated. `timeout`: all
+    that were in flight, as nothing new was acknowledged for as long as the host waits."""
 
     lost_bytes: int
     timeout: bool = False
 
 
 class Grant(NamedTuple):
-    """A receiver grants: the flow may have sent `granted_bytes` of frames in all, beyond what it may send unasked.
-    Whole units of 256 bytes, below 2^40."""
+    """A receiver grants: the flow may have sent `granted_bytes` of frames in all, beyond what it
+    may send unasked. Whole units of 256 bytes, below 2^40."""
 
     granted_bytes: int
 
 
 class Demand(NamedTuple):
-    """What a data packet demands for its flow, `demanded_bytes`, as a `Grant` has them; `trimmed`: its headers have
-    come alone."""
+    """What a data packet demands for its flow, `demanded_bytes`, as a `Grant` has them; `trimmed`:
+    its headers have come alone."""
 
     demanded_bytes: int
     trimmed: bool = False
 
 
 class Turn(IntEnum):
-    """A list of a host's NPs that grant: of those that want a turn, or that take one when none wants any; or none."""
+    """A list of a host's NPs that grant: of those that want a turn, or that take one when none
+    wants any; or none."""
 
     NONE = 0
     IDLE = 1
@@ -128,9 +138,11 @@ class Turn(IntEnum):
 
 
 class Window(NamedTuple):
-    """What arrived of one flow in one NP period. Marked packets are counted by their mark: CE, or UE (ECT(1)).
+    """What arrived of one flow in one NP period. Marked packets are counted by their mark: CE, or
+    UE (ECT(1)).
 
-    `first_s` and `last_s` are arrival times; they are equal if one packet arrived, and 0 if none did.
+    `first_s` and `last_s` are arrival times; they are equal if one packet arrived, and 0 if none
+    did.
     """
 
     packets: int
@@ -142,10 +154,10 @@ class Window(NamedTuple):
 
 
 class NetworkFacts(NamedTuple):
-    """What rules for a scheme's parameters go by: the most flows that last and share a link (0: unknown); the largest
-    RTT, without queues, of delays alone, and with the time of a data frame on each link there and of its ACK on each
-    link back (0: unknown); the fastest host's rate, or, where a rule is of ports, the port's (0: unknown); the bytes of
-    a data frame."""
+    """What rules for a scheme's parameters go by: the most flows that last and share a link (0:
+    unknown); the largest RTT, without queues, of delays alone, and with the time of a data frame on
+    each link there and of its ACK on each link back (0: unknown); the fastest host's rate, or,
+    where a rule is of ports, the port's (0: unknown); the bytes of a data frame."""
 
     flows: int
     rtt_s: float
@@ -155,7 +167,8 @@ class NetworkFacts(NamedTuple):
 
     @property
     def round_trip_s(self) -> float:
-        """The largest round trip of the empty network in s, with frames where their times are known."""
+        """The largest round trip of the empty network in s, with frames where their times are
+        known."""
         return max(self.rtt_s, self.frame_rtt_s)
 
     @property
@@ -173,40 +186,48 @@ def check_rate(rate_bps: float) -> None:
 def check_window(window_bytes: float) -> None:
     """Raises ValueError for what an RP's window can't be."""
     if not window_bytes > 0:
-        raise ValueError(f"window_bytes is {window_bytes:g}: a window is above 0, and infinite where there is none")
+        raise ValueError(
+            f"window_bytes is {window_bytes:g}: a window is above 0, and infinite where there is "
+            "none"
+        )
 
 
 def check_timer(timer_s: float | None, after_s: float = -math.inf) -> None:
-    """Raises ValueError for what an RP's timer can't be; `after_s`: the time of its event, where one has run out."""
+    """Raises ValueError for what an RP's timer can't be; `after_s`: the time of its event, where
+    one has run out."""
     if timer_s is not None and not timer_s > after_s:
-        raise ValueError(f"timer_s is {timer_s:g} after {after_s:g} s: a timer lies ahead, or is None")
+        raise ValueError(
+            f"timer_s is {timer_s:g} after {after_s:g} s: a timer lies ahead, or is None"
+        )
 
 
 class ReactionPoint:
-    """RP of one flow. `rate_bps` is what it may send from now on: finite and above 0. Above the line rate it counts as
-    the line rate.
+    """RP of one flow. `rate_bps` is what it may send from now on: finite and above 0. Above the
+    line rate it counts as the line rate.
 
-    Events return nothing: read `rate_bps` afterwards. A scheme overrides the events that it reacts to.
-    `timer_s` is when `on_timer` wants to be called, None if never; read it after each event.
-    `sent_bytes` is what the flow has sent so far, in frames; the caller keeps it. `on_bytes_sent` wants to be
-    called when it has reached `due_bytes`, None if never; read that after each event, too.
-    `window_bytes` is how many bytes of the flow's frames may be sent and not acknowledged: above 0, and infinite if
-    there is no such limit. The smaller of window and rate holds; a window below a packet lets one out at a time.
-    `segment_bytes` is when `on_ack` wants to be called: for each such length of payload, in whole packets (1: for
-    each packet), None if never. It doesn't change. The packet that fills the window is acknowledged in any case. Where
-    an RP has neither a segment nor, at its start, a window, its flow's packets aren't acknowledged.
-    `exact_marks`: what came before a change between packets marked CE and others is acknowledged before it, so that an
-    acknowledgement's mark is that of each packet that it acknowledges (DCTCP's receiver). It doesn't change.
-    `paths`: which of equal paths its packets take, where the network has no setting; None: one. `reliability`: what
-    its host does about lost packets, where the flow's class has no setting; None: nothing. Neither changes.
-    `wants_telemetry`, of the class: packets have room for telemetry, and acknowledgements bring it back.
-    `needs_rec_rate`: CNPs without a rate (RecRate 0), as other schemes and RoCE NICs send them, are none of this
-    scheme's. Hosts count and drop them.
-    Where its NP `grants`: `left_bytes` is what the flow has left to send, in frames, what is to be repeated too, None
-    if it has no end; the caller keeps it. `demand_bytes` is what the next packet demands for the flow, rounded
-    up to whole units of 256 bytes; read it after each event. Virtual time alone has such NPs.
-    `in_c`: a file with the same RP in C (hosts/csrc/reaction_point.h), which virtual time runs in its place; found from
-    the class's own. It is of this class: one derived from it has none, unless it names its own.
+    Events return nothing: read `rate_bps` afterwards. A scheme overrides the events that it reacts
+    to. `timer_s` is when `on_timer` wants to be called, None if never; read it after each event.
+    `sent_bytes` is what the flow has sent so far, in frames; the caller keeps it. `on_bytes_sent`
+    wants to be called when it has reached `due_bytes`, None if never; read that after each event,
+    too. `window_bytes` is how many bytes of the flow's frames may be sent and not acknowledged:
+    above 0, and infinite if there is no such limit. The smaller of window and rate holds; a window
+    below a packet lets one out at a time. `segment_bytes` is when `on_ack` wants to be called: for
+    each such length of payload, in whole packets (1: for each packet), None if never. It doesn't
+    change. The packet that fills the window is acknowledged in any case. Where an RP has neither a
+    segment nor, at its start, a window, its flow's packets aren't acknowledged. `exact_marks`: what
+    came before a change between packets marked CE and others is acknowledged before it, so that an
+    acknowledgement's mark is that of each packet that it acknowledges (DCTCP's receiver). It
+    doesn't change. `paths`: which of equal paths its packets take, where the network has no
+    setting; None: one. `reliability`: what its host does about lost packets, where the flow's class
+    has no setting; None: nothing. Neither changes. `wants_telemetry`, of the class: packets have
+    room for telemetry, and acknowledgements bring it back. `needs_rec_rate`: CNPs without a rate
+    (RecRate 0), as other schemes and RoCE NICs send them, are none of this scheme's. Hosts count
+    and drop them. Where its NP `grants`: `left_bytes` is what the flow has left to send, in frames,
+    what is to be repeated too, None if it has no end; the caller keeps it. `demand_bytes` is what
+    the next packet demands for the flow, rounded up to whole units of 256 bytes; read it after each
+    event. Virtual time alone has such NPs. `in_c`: a file with the same RP in C
+    (hosts/csrc/reaction_point.h), which virtual time runs in its place; found from the class's own.
+    It is of this class: one derived from it has none, unless it names its own.
     """
 
     rate_bps: float
@@ -261,15 +282,16 @@ class ReactionPoint:
 class NotificationPoint:
     """NP of one flow.
 
-    `period_s` is the length of the windows that it needs, None if none. Windows follow each other without gap, as of a
-    timer that doesn't depend on the flow's start: the first packet comes anywhere in one
-    (`window_phase`), or, where `phase_spread` is below 1, in that part of it. A window without packets may be left out.
-    `marked_from_s` is from when on `on_marked` wants to be called; calls before change nothing.
-    `grants`, which doesn't change: data brings it demands of its flow, and its host gives it turns, of which each sends
-    a grant; it has no on_marked. After on_demand and on_turn `turn` is the list that it is put into, unless it is in it
-    (a demand's turn is never IDLE), and `pace_bytes`, of a turn, what the line carries until the host's next one.
-    Virtual time alone has it.
-    `in_c`: a file with the same NP in C (hosts/csrc/notification_point.h), as an RP's.
+    `period_s` is the length of the windows that it needs, None if none. Windows follow each other
+    without gap, as of a timer that doesn't depend on the flow's start: the first packet comes
+    anywhere in one (`window_phase`), or, where `phase_spread` is below 1, in that part of it. A
+    window without packets may be left out. `marked_from_s` is from when on `on_marked` wants to be
+    called; calls before change nothing. `grants`, which doesn't change: data brings it demands of
+    its flow, and its host gives it turns, of which each sends a grant; it has no on_marked. After
+    on_demand and on_turn `turn` is the list that it is put into, unless it is in it (a demand's
+    turn is never IDLE), and `pace_bytes`, of a turn, what the line carries until the host's next
+    one. Virtual time alone has it. `in_c`: a file with the same NP in C
+    (hosts/csrc/notification_point.h), as an RP's.
     """
 
     period_s: float | None = None
@@ -292,7 +314,8 @@ class NotificationPoint:
         """Takes the demand of a data packet that arrived, or its headers."""
 
     def on_turn(self, turn: Turn, now_s: float) -> int:
-        """Returns what is granted in all, bytes, which the sender gets: it is the NP's turn, by this list."""
+        """Returns what is granted in all, bytes, which the sender gets: it is the NP's turn, by
+        this list."""
         return 0
 
 
@@ -303,7 +326,7 @@ def c_file(end: type[ReactionPoint | NotificationPoint]) -> Path | None:
 
 
 def window_phase(spread: float, seed: int, src_ip: int, flow: int) -> float:
-    """Returns how far into a window of its NP a flow's first packet comes, windows: the same in every clock. `spread`:
-    the NP's `phase_spread`."""
+    """Returns how far into a window of its NP a flow's first packet comes, windows: the same in
+    every clock. `spread`: the NP's `phase_spread`."""
     key = b"%d/%d/%d" % (seed, src_ip, flow)
     return spread * int.from_bytes(hashlib.blake2b(key, digest_size=6).digest(), "big") / (1 << 48)

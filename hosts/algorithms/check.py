@@ -1,7 +1,8 @@
 """Whether a scheme's RP and NP keep the rules of `base`: what `pcn scheme check` runs.
 
-Both are driven by events as hosts bring them (check_events.py): what breaks a rule is named with the event that did
-it. They have to be functions of their events: no clock, no random numbers, no state that flows share."""
+Both are driven by events as hosts bring them (check_events.py): what breaks a rule is named with
+the event that did it. They have to be functions of their events: no clock, no random numbers, no
+state that flows share."""
 
 from __future__ import annotations
 
@@ -27,7 +28,16 @@ LINE_RATES_BPS = (1e9, 10e9, 100e9)
 _FLOWS = 4
 _SLOW = 20.0
 """Calls that take longer than PCN's by this factor make virtual time slow."""
-_OWN_CLOCKS = {"time", "random", "_random", "secrets", "posix", "_socket", "datetime", "numpy.random"}
+_OWN_CLOCKS = {
+    "time",
+    "random",
+    "_random",
+    "secrets",
+    "posix",
+    "_socket",
+    "datetime",
+    "numpy.random",
+}
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,10 @@ def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
         ("events are those that hosts bring", lambda: _methods(scheme)),
         ("rates are finite, above 0 and at most the line rate", lambda: _rates(scheme, seed)),
         ("windows are answered by a CNP or nothing", lambda: _notifications(scheme, seed)),
-        ("the same events give the same, whatever other flows do", lambda: _deterministic(scheme, seed)),
+        (
+            "the same events give the same, whatever other flows do",
+            lambda: _deterministic(scheme, seed),
+        ),
         ("no clock, random number, file or socket", lambda: _closed(scheme, seed)),
     ]
     for end, make, same in (
@@ -58,7 +71,12 @@ def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
         ("NP", lambda: scheme.configure().new_np(), _np_in_c),
     ):
         if c_file(type(make())) is not None:
-            rules.append((f"the {end} in C decides what the {end} in Python does", partial(same, scheme, seed)))
+            rules.append(
+                (
+                    f"the {end} in C decides what the {end} in Python does",
+                    partial(same, scheme, seed),
+                )
+            )
     findings: list[Finding] = []
     for rule, test in rules:
         findings.append(_verdict(rule, test))
@@ -87,25 +105,36 @@ def _parameters(scheme: Scheme) -> str:
     fields = describe(scheme.parameters)
     for one in fields:
         if one.kind not in KINDS:
-            raise _BrokenError(f"{one.field} is a {one.kind!r}: it has to be one of {', '.join(KINDS)}")
+            raise _BrokenError(
+                f"{one.field} is a {one.kind!r}: it has to be one of {', '.join(KINDS)}"
+            )
         if not one.what:
             raise _BrokenError(
-                f"{one.field} is a bare field: declare it with pcn.hosts.algorithms.parameters.parameter(...)"
+                f"{one.field} is a bare field: declare it with "
+                "pcn.hosts.algorithms.parameters.parameter(...)"
             )
         one.check(one.default)
     recommended = scheme.recommended(NetworkFacts(4, 500e-6))
     scheme.configure(dict(recommended))
-    return f"{len(fields)}: {', '.join(field.name for field in fields)}" if fields else "it has none"
+    return (
+        f"{len(fields)}: {', '.join(field.name for field in fields)}" if fields else "it has none"
+    )
 
 
 def _methods(scheme: Scheme) -> str:
     configured = scheme.configure()
-    ends = (configured.new_rp(LINE_RATES_BPS[0]), ReactionPoint), (configured.new_np(), NotificationPoint)
+    ends = (
+        (configured.new_rp(LINE_RATES_BPS[0]), ReactionPoint),
+        (configured.new_np(), NotificationPoint),
+    )
     own: list[str] = []
     for end, base in ends:
         for name in (name for name in dir(end) if name.startswith("on_")):
             if not hasattr(base, name):
-                raise _BrokenError(f"{type(end).__name__}.{name}: no host calls it; {nearest(name, _events_of(base))}")
+                raise _BrokenError(
+                    f"{type(end).__name__}.{name}: no host calls it; "
+                    f"{nearest(name, _events_of(base))}"
+                )
             if getattr(type(end), name, None) is not getattr(base, name):
                 own.append(name)
     return ", ".join(own) or "it reacts to none"
@@ -125,11 +154,14 @@ def _rates(scheme: Scheme, seed: int) -> str:
             bring(rp, event)
             _check_rp(rp, event, number, line_bps)
             if rp.segment_bytes != segment:
-                raise _BrokenError(f"segment_bytes changed from {segment} to {rp.segment_bytes}: it must not")
+                raise _BrokenError(
+                    f"segment_bytes changed from {segment} to {rp.segment_bytes}: it must not"
+                )
             acks = rp.wants_acks if event[0] == "on_start" else acks
             if rp.wants_acks and not acks:
                 raise _BrokenError(
-                    f"window_bytes is {rp.window_bytes} after event {number + 1}, and no packet requests an "
+                    f"window_bytes is {rp.window_bytes} after event {number + 1}, and no packet "
+                    "requests an "
                     "acknowledgement: set segment_bytes, or a window from the start"
                 )
             ways.add(event[0])
@@ -140,15 +172,24 @@ def _check_rp(rp: ReactionPoint, event: Event, number: int, line_bps: float) -> 
     where = f"after event {number + 1}, {event_text(event)}, on a line of {line_bps / 1e9:g} Gbit/s"
     if not (math.isfinite(rp.rate_bps) and 0 < rp.rate_bps <= line_bps * (1 + 1e-9)):
         none = isinstance(event[1], Cnp) and not event[1].rec_rate_bps
-        way = ": others' CNPs have no rate; with needs_rec_rate = True hosts drop them" if none else ""
+        way = (
+            ": others' CNPs have no rate; with needs_rec_rate = True hosts drop them"
+            if none
+            else ""
+        )
         raise _BrokenError(f"rate_bps is {rp.rate_bps} {where}{way}")
     if not rp.window_bytes > 0:
-        raise _BrokenError(f"window_bytes is {rp.window_bytes} {where}: above 0, and infinite where there is none")
+        raise _BrokenError(
+            f"window_bytes is {rp.window_bytes} {where}: above 0, and infinite where there is none"
+        )
     if rp.timer_s is not None and not (math.isfinite(rp.timer_s) and rp.timer_s > event[2]):
-        raise _BrokenError(f"timer_s is {rp.timer_s} {where}, at {event[2]} s: it must lie ahead, or be None")
+        raise _BrokenError(
+            f"timer_s is {rp.timer_s} {where}, at {event[2]} s: it must lie ahead, or be None"
+        )
     if rp.due_bytes is not None and rp.due_bytes <= rp.sent_bytes:
         raise _BrokenError(
-            f"due_bytes is {rp.due_bytes} {where}, {rp.sent_bytes} are sent: it must lie ahead, or be None"
+            f"due_bytes is {rp.due_bytes} {where}, {rp.sent_bytes} are sent: it must lie ahead, or "
+            "be None"
         )
     for name, value in rp.state().items():
         if not math.isfinite(value):
@@ -158,15 +199,24 @@ def _check_rp(rp: ReactionPoint, event: Event, number: int, line_bps: float) -> 
 def _notifications(scheme: Scheme, seed: int) -> str:
     np = scheme.configure().new_np()
     if np.period_s is not None and not 1e-6 <= np.period_s <= 1:
-        raise _BrokenError(f"period_s is {np.period_s}: windows last from 1 us to 1 s, or there are none (None)")
+        raise _BrokenError(
+            f"period_s is {np.period_s}: windows last from 1 us to 1 s, or there are none (None)"
+        )
     if np.grants:
         return _turns(np, seed)
     if not 0 <= np.phase_spread <= 1:
-        raise _BrokenError(f"phase_spread is {np.phase_spread}: it is a part of the period, from 0 to 1")
+        raise _BrokenError(
+            f"phase_spread is {np.phase_spread}: it is a part of the period, from 0 to 1"
+        )
     answers = [_answer(np, event, number) for number, event in enumerate(np_events(np, seed))]
     sent = [answer for answer in answers if answer is not None]
-    if any(not one.rec_rate_bps for one in sent) and scheme.configure().new_rp(LINE_RATES_BPS[0]).needs_rec_rate:
-        raise _BrokenError("it sends CNPs without a rate, and its RP has needs_rec_rate: hosts drop them")
+    if (
+        any(not one.rec_rate_bps for one in sent)
+        and scheme.configure().new_rp(LINE_RATES_BPS[0]).needs_rec_rate
+    ):
+        raise _BrokenError(
+            "it sends CNPs without a rate, and its RP has needs_rec_rate: hosts drop them"
+        )
     return f"{len(answers):,} events, {len(sent):,} CNPs"
 
 
@@ -176,11 +226,16 @@ def _turns(np: NotificationPoint, seed: int) -> str:
     for number, event in enumerate(np_events(np, seed)):
         granted: object = bring(np, event)
         where = f"event {number + 1}, {event_text(event)}"
-        if np.turn not in (Turn.NONE, Turn.ACTIVE) and (event[0] == "on_demand" or np.turn is not Turn.IDLE):
+        if np.turn not in (Turn.NONE, Turn.ACTIVE) and (
+            event[0] == "on_demand" or np.turn is not Turn.IDLE
+        ):
             raise _BrokenError(f"{where}: turn is {np.turn!r}: a Turn, after a demand not IDLE")
         if event[0] == "on_turn":
             if not (isinstance(granted, int) and most <= granted < 2**40):
-                raise _BrokenError(f"{where} is answered by {granted!r}: bytes, at least {most} as before, below 2^40")
+                raise _BrokenError(
+                    f"{where} is answered by {granted!r}: bytes, at least {most} as before, below "
+                    "2^40"
+                )
             if not 1 <= np.pace_bytes < 2**40:
                 raise _BrokenError(f"{where}: pace_bytes is {np.pace_bytes}: from 1 to below 2^40")
             most = granted
@@ -209,7 +264,8 @@ def _deterministic(scheme: Scheme, seed: int) -> str:
         for flow, row in enumerate(rows):
             if row != alone[flow][number]:
                 raise _BrokenError(
-                    f"flow {flow} alone comes to {alone[flow][number]} after event {number + 1}, beside others to {row}"
+                    f"flow {flow} alone comes to {alone[flow][number]} after event {number + 1}, "
+                    f"beside others to {row}"
                 )
     return f"{_FLOWS} flows, one after the other and in turns"
 
@@ -224,7 +280,11 @@ def _in_c(scheme: Scheme, seed: int) -> str:
             compiled.sent_bytes, compiled.left_bytes = python.sent_bytes, python.left_bytes
             bring(python, event)
             bring(compiled, event)
-            _same(decided(compiled), decided(python), f"{_after(number, event)} on a line of {line_bps / 1e9:g} Gbit/s")
+            _same(
+                decided(compiled),
+                decided(python),
+                f"{_after(number, event)} on a line of {line_bps / 1e9:g} Gbit/s",
+            )
     return f"{len(LINE_RATES_BPS)} line rates, {EVENTS:,} events each"
 
 
@@ -235,7 +295,10 @@ def _np_in_c(scheme: Scheme, seed: int) -> str:
     python, compiled = configured.new_np(), Ends(configured).new_np()
     events = list(np_events(python, seed))
     for number, event in enumerate(events):
-        in_c, expected = ((bring(np, event), np.marked_from_s, np.turn, np.pace_bytes) for np in (compiled, python))
+        in_c, expected = (
+            (bring(np, event), np.marked_from_s, np.turn, np.pace_bytes)
+            for np in (compiled, python)
+        )
         _same(in_c, expected, _after(number, event))
     return f"{len(events):,} events"
 
@@ -271,7 +334,9 @@ def _closed(scheme: Scheme, seed: int) -> str:
         if what == "c_call":
             owner = getattr(function, "__self__", None)
             module = getattr(function, "__module__", None) or getattr(owner, "__module__", None)
-            module = module or (owner.__name__ if isinstance(owner, type(sys)) else type(owner).__module__)
+            module = module or (
+                owner.__name__ if isinstance(owner, type(sys)) else type(owner).__module__
+            )
             if module in _OWN_CLOCKS or function is open:
                 called[f"{module}.{getattr(function, '__name__', function)}"] = None
 
@@ -298,7 +363,8 @@ def _closed(scheme: Scheme, seed: int) -> str:
 
 
 def cost(scheme: Scheme) -> Finding:
-    """Judges the time of a call, by this machine's clock, so apart from `check`, whose results don't vary."""
+    """Judges the time of a call, by this machine's clock, so apart from `check`, whose results
+    don't vary."""
     return _verdict("a call takes little", lambda: _cost(scheme))
 
 

@@ -34,10 +34,14 @@ Event = tuple[str, Any, float]
 
 
 def rp_events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Event]:
-    """Yields what a host brings to an RP, which decides by its state what can come. CNPs are its own NP's, or any that
-    the wire can carry. Events may be far apart, or at the same time."""
+    """Yields what a host brings to an RP, which decides by its state what can come. CNPs are its
+    own NP's, or any that the wire can carry. Events may be far apart, or at the same time."""
     rng = random.Random(seed)
-    cnps = [cnp for cnp in (bring(np, arrival) for arrival in np_events(np, seed)) if isinstance(cnp, Cnp)]
+    cnps = [
+        cnp
+        for cnp in (bring(np, arrival) for arrival in np_events(np, seed))
+        if isinstance(cnp, Cnp)
+    ]
     now_s, granted_bytes = rng.uniform(0, 1e-3), 0
     yield "on_start", None, now_s
     for _ in range(EVENTS - 1):
@@ -63,31 +67,53 @@ def rp_events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[E
             granted_bytes += 256 * rng.choice((0, 16, rng.randrange(1 << 16)))
             yield "on_grant", Grant(granted_bytes), now_s
         elif kind == "loss":
-            yield "on_loss", Loss(rng.choice((62, 1058, rng.randint(62, 10**9))), rng.random() < 0.3), now_s
+            yield (
+                "on_loss",
+                Loss(rng.choice((62, 1058, rng.randint(62, 10**9))), rng.random() < 0.3),
+                now_s,
+            )
         elif kind == "cnm":
             yield "on_cnm", Cnm(rng.choice((0, 63, rng.randint(0, 63)))), now_s
         else:
             rtt_s = rng.choice((0.0, 1e-12, 5e-6, rng.uniform(5e-6, 2e-3), 0.1, 1e4))
             acked = rng.choice((0, 62, 1058, rng.randint(62, 10**9)))
             telemetry = _telemetry(rng, now_s) if rp.wants_telemetry else None
-            yield "on_ack", Ack(rtt_s, rng.choice(list(Mark)), acked, rng.randrange(1 << 24), 0xC001, telemetry), now_s
+            yield (
+                "on_ack",
+                Ack(
+                    rtt_s, rng.choice(list(Mark)), acked, rng.randrange(1 << 24), 0xC001, telemetry
+                ),
+                now_s,
+            )
 
 
 def _telemetry(rng: random.Random, now_s: float) -> Telemetry | None:
-    """Returns telemetry, or None: mostly of one path whose clocks and counters go on, else any that the wire can
-    carry."""
+    """Returns telemetry, or None: mostly of one path whose clocks and counters go on, else any that
+    the wire can carry."""
     if rng.random() < 0.1:
         return None
     if rng.random() < 0.8:
         tick = int(now_s * 1e6)
-        hops = [(rate, tick % 2**24, tick * rng.randrange(100, 2000) // 128 * 128 % 2**27) for rate in (10e9, 100e9)]
-        return Telemetry(7, 1e-6, tuple(Hop(*hop, rng.choice((0, 64 * rng.randrange(2**10)))) for hop in hops))
+        hops = [
+            (rate, tick % 2**24, tick * rng.randrange(100, 2000) // 128 * 128 % 2**27)
+            for rate in (10e9, 100e9)
+        ]
+        return Telemetry(
+            7, 1e-6, tuple(Hop(*hop, rng.choice((0, 64 * rng.randrange(2**10)))) for hop in hops)
+        )
     rates = (0.0, 1e8, 1e9, 100e9, 1600e9)
     any_hops = (
-        Hop(rng.choice(rates), rng.randrange(2**24), rng.randrange(2**20) * 128, rng.randrange(2**16) * 64)
+        Hop(
+            rng.choice(rates),
+            rng.randrange(2**24),
+            rng.randrange(2**20) * 128,
+            rng.randrange(2**16) * 64,
+        )
         for _ in range(rng.randrange(6))
     )
-    return Telemetry(rng.choice((7, rng.randrange(2**16))), rng.choice((1e-6, 1e-9)), tuple(any_hops))
+    return Telemetry(
+        rng.choice((7, rng.randrange(2**16))), rng.choice((1e-6, 1e-9)), tuple(any_hops)
+    )
 
 
 def _any_cnp(rp: ReactionPoint, rng: random.Random) -> Cnp:
@@ -104,8 +130,9 @@ def _on_the_wire(cnp: Cnp) -> Cnp:
 
 
 def np_events(np: NotificationPoint, seed: int) -> Iterator[Event]:
-    """Yields what a host brings to an NP: windows, empty and full, of packets of all sizes, and marked packets. A
-    window's last packet may come with the next one's first, or a picosecond before."""
+    """Yields what a host brings to an NP: windows, empty and full, of packets of all sizes, and
+    marked packets. A window's last packet may come with the next one's first, or a picosecond
+    before."""
     rng = random.Random(seed)
     if np.grants:
         yield from _demands(rng)
@@ -120,7 +147,10 @@ def np_events(np: NotificationPoint, seed: int) -> Iterator[Event]:
         ce = rng.choice((0, packets, rng.randint(0, packets)))
         ue = rng.randint(0, packets - ce)
         edges = (end_s - period_s, end_s - period_s + 1e-12, end_s)
-        times = sorted(rng.choice((*edges, end_s - period_s * rng.random())) for _ in range(2 if packets > 1 else 1))
+        times = sorted(
+            rng.choice((*edges, end_s - period_s * rng.random()))
+            for _ in range(2 if packets > 1 else 1)
+        )
         first_s, last_s = (times[0], times[-1]) if packets else (0.0, 0.0)
         size = rng.choice((62, 1058, 9216))
         yield "on_window", Window(packets, ce, ue, packets * size, first_s, last_s), end_s

@@ -1,15 +1,19 @@
-"""DCQCN (SIGCOMM'15, section 3.1): the RP of Fig. 7 and the NP of Fig. 6. Its congestion point is p4src's red_ecn.p4.
+"""DCQCN (SIGCOMM'15, section 3.1): the RP of Fig. 7 and the NP of Fig. 6. Its congestion point is
+p4src's red_ecn.p4.
 
 Where the paper leaves a choice:
 
-- Fast recovery runs "for F = 5 successive iterations", while Fig. 7 compares max(T, BC) < F after counting, which makes
-  four. Here T and BC count the expiries before this one, so that Fig. 7's comparisons and the five of the text agree.
-- Hyper increase is QCN's ("see [17]"): here the target rises by R_HAI at each event, without QCN's growing factor, as
-  the parameter is usually given for DCQCN.
-- Alpha decays from the flow's start on, not from its first CNP: eq. 2 requires only "no feedback for K time units".
-- The NP sends its next CNP at the first marked packet N after the last one. Fig. 6 can be read as sending it
-  at the end of those N for a packet marked within; the paper's text has "if a marked packet arrives for a flow, and no
-  CNP has been sent for the flow in last N microseconds, a CNP is sent immediately".
+- Fast recovery runs "for F = 5 successive iterations", while Fig. 7 compares max(T, BC) < F after
+  counting, which makes four. Here T and BC count the expiries before this one, so that Fig. 7's
+  comparisons and the five of the text agree.
+- Hyper increase is QCN's ("see [17]"): here the target rises by R_HAI at each event, without QCN's
+  growing factor, as the parameter is usually given for DCQCN.
+- Alpha decays from the flow's start on, not from its first CNP: eq. 2 requires only "no feedback
+  for K time units".
+- The NP sends its next CNP at the first marked packet N after the last one. Fig. 6 can be read as
+  sending it at the end of those N for a packet marked within; the paper's text has "if a marked
+  packet arrives for a flow, and no CNP has been sent for the flow in last N microseconds, a CNP is
+  sent immediately".
 """
 
 from __future__ import annotations
@@ -26,32 +30,51 @@ from .scheme import Rule, Scheme
 
 @dataclass(frozen=True)
 class DcqcnParameters(RedParameters):
-    """RP, NP and RED. g, f, N, K, T, B: eq. 1 and 2, Fig. 7. What the paper states: "initial value of alpha is 1", f is
-    "fixed at 5", N "50 us in our deployment", K 55 us "in our implementation" (it has to exceed N), R_AI "fixed at 40
-    Mbps"; the rest is the tuning that its section 5 arrives at. It names no least rate; NICs count in 1 Mb/s."""
+    """RP, NP and RED. g, f, N, K, T, B: eq. 1 and 2, Fig. 7. What the paper states: "initial value
+    of alpha is 1", f is "fixed at 5", N "50 us in our deployment", K 55 us "in our implementation"
+    (it has to exceed N), R_AI "fixed at 40 Mbps"; the rest is the tuning that its section 5 arrives
+    at. It names no least rate; NICs count in 1 Mb/s."""
 
-    g: float = parameter(1 / 256, "number", "DCQCN: how fast alpha follows the CNPs", least=1e-6, most=1)
-    initial_alpha: float = parameter(1.0, "number", "DCQCN: alpha at a flow's start", least=1e-6, most=1.9)
+    g: float = parameter(
+        1 / 256, "number", "DCQCN: how fast alpha follows the CNPs", least=1e-6, most=1
+    )
+    initial_alpha: float = parameter(
+        1.0, "number", "DCQCN: alpha at a flow's start", least=1e-6, most=1.9
+    )
     f: float = parameter(5, "count", "DCQCN: iterations of fast recovery", name="F", most=1000)
     cnp_interval_s: float = parameter(
         50e-6, "time", "DCQCN: least between CNPs", name="cnp_interval", least=1e-9, most=1
     )
-    alpha_timer_s: float = parameter(55e-6, "time", "DCQCN: timer of alpha", name="alpha_timer", least=1e-6, most=1)
+    alpha_timer_s: float = parameter(
+        55e-6, "time", "DCQCN: timer of alpha", name="alpha_timer", least=1e-6, most=1
+    )
     rate_timer_s: float = parameter(
         55e-6, "time", "DCQCN: timer of rate increase", name="rate_timer", least=1e-6, most=1
     )
     byte_counter_bytes: float = parameter(
-        10e6, "size", "DCQCN: byte counter of rate increase", name="byte_counter", least=1, most=1e12
+        10e6,
+        "size",
+        "DCQCN: byte counter of rate increase",
+        name="byte_counter",
+        least=1,
+        most=1e12,
     )
-    r_ai_bps: float = parameter(40e6, "rate", "DCQCN: step of additive increase", name="R_AI", least=1, most=1e12)
-    r_hai_bps: float = parameter(200e6, "rate", "DCQCN: step of hyper increase", name="R_HAI", least=1, most=1e12)
-    min_rate_bps: float = parameter(1e6, "rate", "DCQCN: least rate", name="min_rate", least=1, most=1e12)
+    r_ai_bps: float = parameter(
+        40e6, "rate", "DCQCN: step of additive increase", name="R_AI", least=1, most=1e12
+    )
+    r_hai_bps: float = parameter(
+        200e6, "rate", "DCQCN: step of hyper increase", name="R_HAI", least=1, most=1e12
+    )
+    min_rate_bps: float = parameter(
+        1e6, "rate", "DCQCN: least rate", name="min_rate", least=1, most=1e12
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.alpha_timer_s > self.cnp_interval_s:
             raise ValueError(
-                f"alpha_timer_s = {self.alpha_timer_s} and cnp_interval_s = {self.cnp_interval_s}: alpha's timer must "
+                f"alpha_timer_s = {self.alpha_timer_s} and cnp_interval_s = {self.cnp_interval_s}: "
+                "alpha's timer must "
                 "be the longer one, or alpha falls between two CNPs of a congested flow"
             )
 
@@ -123,7 +146,8 @@ class DcqcnReactionPoint(ReactionPoint):
 
 
 class DcqcnNotificationPoint(NotificationPoint):
-    """Fig. 6: a CNP at the first marked packet, then one each N at most, while packets are marked."""
+    """Fig. 6: a CNP at the first marked packet, then one each N at most, while packets are
+    marked."""
 
     in_c = "dcqcn_np.c"
 
@@ -139,11 +163,13 @@ class DcqcnNotificationPoint(NotificationPoint):
 
 
 _AI_SHARE, _HAI_SHARE, _BYTES_S = 1e-3, 5e-3, 2e-3
-"""The steps over the line's rate, and the byte counter as a time of the line, of the paper's 40 Gb/s."""
+"""The steps over the line's rate, and the byte counter as a time of the line, of the paper's 40
+Gb/s."""
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
-    """Returns the paper's steps and byte counter, in proportion to the host's rate, and RED's thresholds."""
+    """Returns the paper's steps and byte counter, in proportion to the host's rate, and RED's
+    thresholds."""
     line_bps = network.rate_bps
     if not line_bps:
         return {}

@@ -1,12 +1,15 @@
-"""DCQCN as HPCC's ns-3 simulation has it (alibaba-edu's repository, rdma-hw.cc, "Mellanox's version"; CC_MODE 1).
+"""DCQCN as HPCC's ns-3 simulation has it (alibaba-edu's repository, rdma-hw.cc, "Mellanox's
+version"; CC_MODE 1).
 
-Its defaults are those that HPCC's run.py sets for NICs of 100 Gb/s. What differs from the paper's DCQCN (dcqcn.py):
+Its defaults are those that HPCC's run.py sets for NICs of 100 Gb/s. What differs from the paper's
+DCQCN (dcqcn.py):
 
 - Each marked packet is reported, in ns-3 by its ACK, here by a CNP; the RP collects them.
-- The RP has two grids from its first CNP on: at each `alpha_interval` alpha rises if a CNP came since the last one, and
-  falls otherwise; at each `cut_interval` the rate is cut if one came. So the first cut waits for an interval.
-- Cuts in a row keep the target (CLAMP_TARGET_RATE 0): it becomes the rate only where an increase came since the last
-  cut.
+- The RP has two grids from its first CNP on: at each `alpha_interval` alpha rises if a CNP came
+  since the last one, and falls otherwise; at each `cut_interval` the rate is cut if one came. So
+  the first cut waits for an interval.
+- Cuts in a row keep the target (CLAMP_TARGET_RATE 0): it becomes the rate only where an increase
+  came since the last cut.
 - One timer increases the rate, and there is no byte counter.
 """
 
@@ -32,24 +35,52 @@ _GRID = 1e-6
 class DcqcnNs3Parameters(RedParameters):
     """RP and RED, by the names of HPCC's config.txt."""
 
-    k_min_bytes: float = parameter(400e3, "size", "KMIN_MAP: RED marks from this queue on", name="K_min", most=1e9)
-    k_max_bytes: float = parameter(1600e3, "size", "KMAX_MAP: RED marks everything above it", name="K_max", most=1e9)
-    p_max: float = parameter(0.2, "number", "PMAX_MAP: RED's probability at K_max", name="P_max", most=1)
-    g: float = parameter(1 / 256, "number", "EWMA_GAIN: how fast alpha follows the CNPs", least=1e-6, most=1)
+    k_min_bytes: float = parameter(
+        400e3, "size", "KMIN_MAP: RED marks from this queue on", name="K_min", most=1e9
+    )
+    k_max_bytes: float = parameter(
+        1600e3, "size", "KMAX_MAP: RED marks everything above it", name="K_max", most=1e9
+    )
+    p_max: float = parameter(
+        0.2, "number", "PMAX_MAP: RED's probability at K_max", name="P_max", most=1
+    )
+    g: float = parameter(
+        1 / 256, "number", "EWMA_GAIN: how fast alpha follows the CNPs", least=1e-6, most=1
+    )
     alpha_interval_s: float = parameter(
-        1e-6, "time", "ALPHA_RESUME_INTERVAL: grid of alpha", name="alpha_interval", least=1e-9, most=1
+        1e-6,
+        "time",
+        "ALPHA_RESUME_INTERVAL: grid of alpha",
+        name="alpha_interval",
+        least=1e-9,
+        most=1,
     )
     cut_interval_s: float = parameter(
-        4e-6, "time", "RATE_DECREASE_INTERVAL: grid of cuts", name="cut_interval", least=1e-9, most=1
+        4e-6,
+        "time",
+        "RATE_DECREASE_INTERVAL: grid of cuts",
+        name="cut_interval",
+        least=1e-9,
+        most=1,
     )
     rate_timer_s: float = parameter(
         300e-6, "time", "RP_TIMER: timer of rate increase", name="rate_timer", least=1e-6, most=1
     )
-    f: float = parameter(1, "count", "FAST_RECOVERY_TIMES: iterations of fast recovery", name="F", most=1000)
-    r_ai_bps: float = parameter(20e6, "rate", "RATE_AI: step of additive increase", name="R_AI", least=1, most=1e12)
-    r_hai_bps: float = parameter(200e6, "rate", "RATE_HAI: step of hyper increase", name="R_HAI", least=1, most=1e12)
-    min_rate_bps: float = parameter(1e9, "rate", "MIN_RATE: least rate", name="min_rate", least=1, most=1e12)
-    clamp: float = parameter(0, "count", "CLAMP_TARGET_RATE: 1: each cut sets the target", name="clamp", most=1)
+    f: float = parameter(
+        1, "count", "FAST_RECOVERY_TIMES: iterations of fast recovery", name="F", most=1000
+    )
+    r_ai_bps: float = parameter(
+        20e6, "rate", "RATE_AI: step of additive increase", name="R_AI", least=1, most=1e12
+    )
+    r_hai_bps: float = parameter(
+        200e6, "rate", "RATE_HAI: step of hyper increase", name="R_HAI", least=1, most=1e12
+    )
+    min_rate_bps: float = parameter(
+        1e9, "rate", "MIN_RATE: least rate", name="min_rate", least=1, most=1e12
+    )
+    clamp: float = parameter(
+        0, "count", "CLAMP_TARGET_RATE: 1: each cut sets the target", name="clamp", most=1
+    )
 
 
 class DcqcnNs3ReactionPoint(ReactionPoint):
@@ -101,20 +132,28 @@ class DcqcnNs3ReactionPoint(ReactionPoint):
         return {"alpha": self.alpha, "target_bps": self.target_bps}
 
     def _follow(self, now_s: float) -> None:
-        """Alpha's steps up to now. Only the first of them can find a CNP: the others lie between the same two."""
+        """Alpha's steps up to now. Only the first of them can find a CNP: the others lie between
+        the same two."""
         assert self._first_s is not None
-        steps = math.floor((now_s - self._first_s) / self._parameters.alpha_interval_s + _GRID) - self._alpha_steps
+        steps = (
+            math.floor((now_s - self._first_s) / self._parameters.alpha_interval_s + _GRID)
+            - self._alpha_steps
+        )
         if steps <= 0:
             return
         self._alpha_steps += steps
         g = self._parameters.g
-        self.alpha = self.alpha * (1 - g) ** steps + (g * (1 - g) ** (steps - 1) if self._alpha_cnp else 0.0)
+        self.alpha = self.alpha * (1 - g) ** steps + (
+            g * (1 - g) ** (steps - 1) if self._alpha_cnp else 0.0
+        )
         self._alpha_cnp = False
 
     def _increase(self) -> None:
         parameters = self._parameters
         if self.increases >= parameters.f:
-            step_bps = parameters.r_ai_bps if self.increases == parameters.f else parameters.r_hai_bps
+            step_bps = (
+                parameters.r_ai_bps if self.increases == parameters.f else parameters.r_hai_bps
+            )
             self.target_bps = min(self.target_bps + step_bps, self._line_rate_bps)
         self.rate_bps = (self.rate_bps + self.target_bps) / 2
 
@@ -133,14 +172,22 @@ class DcqcnNs3NotificationPoint(NotificationPoint):
         return Cnp(CE)
 
 
-_K_MIN_S, _K_MAX_S, _AI_SHARE, _HAI_SHARE, _LEAST_SHARE, _LEAST_BPS = 32e-6, 128e-6, 2e-4, 2e-3, 1e-2, 1e9
-"""Of run.py: thresholds as times of the port, steps as shares of the host's rate, the least rate and its share of
-100 Gb/s."""
+_K_MIN_S, _K_MAX_S, _AI_SHARE, _HAI_SHARE, _LEAST_SHARE, _LEAST_BPS = (
+    32e-6,
+    128e-6,
+    2e-4,
+    2e-3,
+    1e-2,
+    1e9,
+)
+"""Of run.py: thresholds as times of the port, steps as shares of the host's rate, the least rate
+and its share of 100 Gb/s."""
 _MADE_FOR_BPS = 40e9
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
-    """Returns run.py's thresholds and steps; its least rate belongs to hosts of 100 Gb/s, slower ones have less."""
+    """Returns run.py's thresholds and steps; its least rate belongs to hosts of 100 Gb/s, slower
+    ones have less."""
     rate_bps = network.rate_bps
     if not rate_bps:
         return {}
@@ -176,7 +223,9 @@ DCQCN_NS3 = Scheme(
         "k_max_bytes": Rule("128 us of the port", "run.py: 16 KB for each Gb/s", of_port=True),
         "r_ai_bps": Rule("a five thousandth of the host's rate", "run.py: 5 Mb/s at 25 Gb/s"),
         "r_hai_bps": Rule("a five hundredth of the host's rate", "run.py: 50 Mb/s at 25 Gb/s"),
-        "min_rate_bps": Rule("1 Gb/s, at most a hundredth of the host's rate", "run.py; below 100 Gb/s ours"),
+        "min_rate_bps": Rule(
+            "1 Gb/s, at most a hundredth of the host's rate", "run.py; below 100 Gb/s ours"
+        ),
     },
     unfit=unfit,
     holds=red.holds,

@@ -1,10 +1,12 @@
 """DCQCN with TCD (SIGCOMM'21, 5.2.1): flows that only undetermined ports marked keep their rate.
 
-"We change the rate reduction factor alpha from default 0.5 to 1.2": 1 - alpha / 2 is what a cut leaves, and alpha
-moves, so that 1.2 can only be where it starts. DCQCN's paper has 1 there, its code as TCD's authors use it 0.5. Compare
-at equal `initial_alpha` as well: otherwise TCD is credited with what that does.
+"We change the rate reduction factor alpha from default 0.5 to 1.2": 1 - alpha / 2 is what a cut
+leaves, and alpha moves, so that 1.2 can only be where it starts. DCQCN's paper has 1 there, its
+code as TCD's authors use it 0.5. Compare at equal `initial_alpha` as well: otherwise TCD is
+credited with what that does.
 
-At a CNP with UE the rate stays, and what would raise it starts anew, as in the authors' code: target, timers, counters.
+At a CNP with UE the rate stays, and what would raise it starts anew, as in the authors' code:
+target, timers, counters.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from .tcd import TcdNotificationPoint, TcdParameters
 class DcqcnTcdParameters(TcdParameters, DcqcnParameters):
     """DCQCN's parameters with another alpha, and those of the marking point."""
 
-    initial_alpha: float = parameter(1.2, "number", "DCQCN: alpha at a flow's start", least=1e-6, most=1.9)
+    initial_alpha: float = parameter(
+        1.2, "number", "DCQCN: alpha at a flow's start", least=1e-6, most=1.9
+    )
 
 
 class DcqcnTcdReactionPoint(DcqcnReactionPoint):

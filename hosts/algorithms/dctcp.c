@@ -45,7 +45,9 @@ static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double n
         dctcp->window_acked = dctcp->window_marked = 0;
         dctcp->window_ends = (double)rp->sent_bytes;
     }
-    if (marked && dctcp->acked_bytes > dctcp->cut_ends) cut(rp, rp->window_bytes * (1 - dctcp->alpha / 2)); /* equation 2 */
+    /* equation 2 */
+    if (marked && dctcp->acked_bytes > dctcp->cut_ends)
+        cut(rp, rp->window_bytes * (1 - dctcp->alpha / 2));
     else if (marked) return; /* a window is cut once */
     else if (rp->window_bytes < dctcp->threshold_bytes) grow(rp, acked);
     else grow(rp, rp->parameters->frame_bytes * acked / rp->window_bytes);

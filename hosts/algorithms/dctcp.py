@@ -1,14 +1,16 @@
-"""DCTCP (SIGCOMM'10, 3.1): a window that falls in proportion to the share of packets that were marked. dctcp.c is
-the same RP in C, which virtual time runs.
+"""DCTCP (SIGCOMM'10, 3.1): a window that falls in proportion to the share of packets that were
+marked. dctcp.c is the same RP in C, which virtual time runs.
 
 Where the paper leaves a choice:
 
-- Windows are bytes of frames, segments are frames, and every packet may be acknowledged: TCP's slow start and
-  congestion avoidance by bytes (RFC 3465) are the rest of the algorithm, as in the paper.
-- A flow begins with `init_window`, and in slow start where that is below the bandwidth-delay product.
+- Windows are bytes of frames, segments are frames, and every packet may be acknowledged: TCP's slow
+  start and congestion avoidance by bytes (RFC 3465) are the rest of the algorithm, as in the paper.
+- A flow begins with `init_window`, and in slow start where that is below the bandwidth-delay
+  product.
 - alpha begins with 1, as in Linux and RFC 8257, so that the first mark halves.
 - "Once per window" ends when what had been sent at the latest cut is acknowledged.
-- A loss that isn't found by the timer halves the window, once a window; the timer leaves a frame (RFC 5681)."""
+- A loss that isn't found by the timer halves the window, once a window; the timer leaves a frame
+  (RFC 5681)."""
 
 from __future__ import annotations
 
@@ -22,13 +24,23 @@ from .spraying import SprayingParameters, spray
 
 @dataclass(frozen=True)
 class DctcpParameters(SprayingParameters):
-    """The paper's values for 10 Gbit/s: K = 65 packets, here of 1,058 bytes, and g = 1/16 (3.4, 3.5)."""
+    """The paper's values for 10 Gbit/s: K = 65 packets, here of 1,058 bytes, and g = 1/16 (3.4,
+    3.5)."""
 
     k_bytes: float = parameter(
-        65 * 1058, "size", "DCTCP: the queue on arrival above which switches mark", name="K", most=1e9
+        65 * 1058,
+        "size",
+        "DCTCP: the queue on arrival above which switches mark",
+        name="K",
+        most=1e9,
     )
     g: float = parameter(
-        1 / 16, "number", "DCTCP: weight of the newest share of marked packets", name="g", least=1e-6, most=1
+        1 / 16,
+        "number",
+        "DCTCP: weight of the newest share of marked packets",
+        name="g",
+        least=1e-6,
+        most=1,
     )
     init_window_bytes: float = parameter(
         10 * 1058, "size", "DCTCP: the first window", name="init_window", least=64, most=1e9
@@ -36,7 +48,9 @@ class DctcpParameters(SprayingParameters):
     max_window_bytes: float = parameter(
         10e6, "size", "DCTCP: the largest window", name="max_window", least=64, most=1e12
     )
-    frame_bytes: float = parameter(1058, "size", "DCTCP: a segment, a frame's bytes", name="frame", least=64, most=9216)
+    frame_bytes: float = parameter(
+        1058, "size", "DCTCP: a segment, a frame's bytes", name="frame", least=64, most=9216
+    )
     ack_bytes: float = parameter(
         1,
         "size",
@@ -46,7 +60,9 @@ class DctcpParameters(SprayingParameters):
         most=1e6,
     )
     exact: float = parameter(
-        0, "count", "DCTCP: 1: an ACK at each change of the mark (Fig. 8); not on live networks", name="exact",
+        0, "count", (
+            "DCTCP: 1: an ACK at each change of the mark (Fig. 8); not on live networks"
+        ), name="exact",
         least=0, most=1,
     )  # fmt: skip
 
@@ -54,7 +70,8 @@ class DctcpParameters(SprayingParameters):
         super().__post_init__()
         if self.init_window_bytes > self.max_window_bytes:
             raise ValueError(
-                f"init_window_bytes = {self.init_window_bytes} and max_window_bytes = {self.max_window_bytes}: "
+                f"init_window_bytes = {self.init_window_bytes} and max_window_bytes = "
+                f"{self.max_window_bytes}: "
                 "init_window <= max_window must hold"
             )
 
@@ -74,7 +91,11 @@ class DctcpReactionPoint(ReactionPoint):
         self.alpha = 1.0
         self._threshold_bytes = parameters.max_window_bytes  # of slow start
         self._acked_bytes = 0.0  # all
-        self._window_acked, self._window_marked = 0.0, 0.0  # of the window whose share is being measured
+        # of the window whose share is being measured
+        self._window_acked, self._window_marked = (
+            0.0,
+            0.0,
+        )
         self._window_ends = 0.0  # when so much is acknowledged
         self._cut_ends = 0.0
 
@@ -123,7 +144,8 @@ _LEAST_FRAMES, _OF_BDP = 20, 1 / 7
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
-    """Returns K by equation 13, of a port of `rate_bps`, and windows of bandwidth-delay products."""
+    """Returns K by equation 13, of a port of `rate_bps`, and windows of bandwidth-delay
+    products."""
     frame_bytes, bdp_bytes = network.frame_bytes, network.bdp_bytes
     values = {"frame_bytes": frame_bytes}
     if bdp_bytes:
@@ -135,7 +157,10 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
 
 def holds(network: NetworkFacts, parameters: DctcpParameters) -> dict[str, float]:
     """Returns 3.3's: a full link, and a queue of K and a packet of each flow at most."""
-    return {"utilisation": 1.0, "queue_bytes": parameters.k_bytes + network.flows * parameters.frame_bytes}
+    return {
+        "utilisation": 1.0,
+        "queue_bytes": parameters.k_bytes + network.flows * parameters.frame_bytes,
+    }
 
 
 DCTCP = Scheme(
@@ -148,10 +173,14 @@ DCTCP = Scheme(
     recommended=recommended,
     by_network={
         "k_bytes": Rule(
-            "C RTT / 7 of the port, at least 20 frames", "eq. 13; the 20 of its ports of 1 Gb/s (4)", of_port=True
+            "C RTT / 7 of the port, at least 20 frames",
+            "eq. 13; the 20 of its ports of 1 Gb/s (4)",
+            of_port=True,
         ),
         "frame_bytes": Rule("a data packet's frame", "section 3.1: a segment"),
-        "init_window_bytes": Rule("a bandwidth-delay product", "HPCC's ns-3: DCTCP begins at the line's rate"),
+        "init_window_bytes": Rule(
+            "a bandwidth-delay product", "HPCC's ns-3: DCTCP begins at the line's rate"
+        ),
         "max_window_bytes": Rule("two bandwidth-delay products, at least 10 MB", "ours: no limit"),
     },
     holds=holds,

@@ -3,10 +3,11 @@
     pcn                        one of ours, or of an installed package (pcn.topologies.entry_points)
     path/to/file.py:NAME       a `Scheme` in a Python file
     path/to/file.c             a scheme in C alone, called file (hosts/c_scheme.py)
-    pcn@path/to/x.json         one of these with another program in the switches: called pcn@x, as it is another scheme
+    pcn@path/to/x.json         one of these with another program in the switches: called pcn@x, as
+                               it is another scheme
 
-A scheme that was found has a name, which results, tables and pictures use. Other processes get `Scheme.reference`,
-and find the same scheme by it.
+A scheme that was found has a name, which results, tables and pictures use. Other processes get
+`Scheme.reference`, and find the same scheme by it.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def _in_file(name: str) -> Iterator[Scheme]:
 
 
 def find_scheme(text: str) -> Scheme:
-    """Finds a scheme by name or file, or with another program. Raises SchemeError, which lists the existing schemes."""
+    """Finds a scheme by name or file, or with another program. Raises SchemeError, which lists the
+    existing schemes."""
     if (own := text.replace("-", "_")) in _files():
         for scheme in _in_file(own):
             if scheme.name == text:
@@ -89,7 +91,8 @@ def find_scheme(text: str) -> Scheme:
 
 
 def names() -> list[str]:
-    """Returns the names of all schemes: the project's, those found so far, and those of installed packages."""
+    """Returns the names of all schemes: the project's, those found so far, and those of installed
+    packages."""
     known = _schemes()
     return [*known, *(point.name for point in _installed() if point.name not in known)]
 
@@ -102,7 +105,8 @@ def _register(scheme: Scheme) -> Scheme:
     known = _schemes().setdefault(scheme.name, scheme)
     if known.reference != scheme.reference:
         raise SchemeError(
-            f"{scheme.reference} is called {scheme.name!r}, as {known.reference} is already: give it another name"
+            f"{scheme.reference} is called {scheme.name!r}, as {known.reference} is already: give "
+            "it another name"
         )
     return known
 
@@ -110,7 +114,9 @@ def _register(scheme: Scheme) -> Scheme:
 def _with_program(scheme: Scheme, program: str) -> Scheme:
     path = Path(program).absolute()
     if path.suffix not in (".p4", ".json"):
-        raise SchemeError(f"{program!r}: a program is a .p4 file, or the .json that p4c made of one")
+        raise SchemeError(
+            f"{program!r}: a program is a .p4 file, or the .json that p4c made of one"
+        )
     if not path.is_file():
         raise SchemeError(f"there is no program {program}")
     return dataclasses.replace(

@@ -13,11 +13,15 @@ struct hpcc {
     double w_c, u, acked_bytes, update_ends;
     double loads[RP_MOST_HOPS];
     struct before before[RP_MOST_HOPS];
-    uint32_t path, stage; /* path: its id, and above that the number of its hops and 1; 0: none yet */
+    /* path: its id, and above that the number of its hops and 1; 0: none yet */
+    uint32_t path, stage;
 };
 RP_OWN(struct hpcc)
 
-static double window_at(const struct reaction_point *rp, double rate_bps) { return rate_bps * rp->parameters->base_rtt_s / 8; }
+static double window_at(const struct reaction_point *rp, double rate_bps)
+{
+    return rate_bps * rp->parameters->base_rtt_s / 8;
+}
 
 static void begin(struct reaction_point *rp)
 {
@@ -27,7 +31,10 @@ static void begin(struct reaction_point *rp)
     own(rp)->u = 1;
 }
 
-static struct before of(const struct rp_hop *hop) { return (struct before){hop->ticks, hop->sent_bytes, hop->queue_bytes}; }
+static struct before of(const struct rp_hop *hop)
+{
+    return (struct before){hop->ticks, hop->sent_bytes, hop->queue_bytes};
+}
 
 static bool measure_inflight(struct reaction_point *rp, const struct rp_telemetry *telemetry)
 {
@@ -49,9 +56,11 @@ static bool measure_inflight(struct reaction_point *rp, const struct rp_telemetr
                  sent_bytes = (hop->sent_bytes - before->sent_bytes) % RP_SENT_BYTES;
         bool measured = ticks > 0 && ticks < OLDER && hop->rate_bps > 0;
         if (measured) {
-            double queue_bytes = hop->queue_bytes < before->queue_bytes ? hop->queue_bytes : before->queue_bytes;
+            double queue_bytes =
+                hop->queue_bytes < before->queue_bytes ? hop->queue_bytes : before->queue_bytes;
             double tx_rate_bps = (double)sent_bytes * 8 / (ticks * telemetry->tick_s);
-            hpcc->loads[i] = queue_bytes * 8 / (hop->rate_bps * base_rtt_s) + tx_rate_bps / hop->rate_bps;
+            hpcc->loads[i] =
+                queue_bytes * 8 / (hop->rate_bps * base_rtt_s) + tx_rate_bps / hop->rate_bps;
             *before = of(hop);
         }
         if (hpcc->loads[i] > u) {
@@ -85,7 +94,8 @@ static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double n
 {
     (void)now_s;
     struct hpcc *hpcc = own(rp);
-    if (rp->parameters->first_rtt != 0 && hpcc->acked_bytes == 0) hpcc->update_ends = (double)rp->sent_bytes;
+    if (rp->parameters->first_rtt != 0 && hpcc->acked_bytes == 0)
+        hpcc->update_ends = (double)rp->sent_bytes;
     hpcc->acked_bytes += (double)ack->acked_bytes;
     if (ack->telemetry == NULL || !measure_inflight(rp, ack->telemetry)) return;
     bool updates = hpcc->acked_bytes > hpcc->update_ends;

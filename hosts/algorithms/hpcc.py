@@ -1,20 +1,25 @@
-"""HPCC (SIGCOMM'19, Algorithm 1): a window that goes by what in-band telemetry has of each link's load. hpcc.c is the
-same RP in C, which virtual time runs.
+"""HPCC (SIGCOMM'19, Algorithm 1): a window that goes by what in-band telemetry has of each link's
+load. hpcc.c is the same RP in C, which virtual time runs.
 
 Where the paper leaves a choice:
 
-- A switch's clock ticks once a ns, as the paper's; one that ticks seldom (v1model's: 1 us) makes rates unequal where
-  a round trip has few ticks. A link's load is measured between packets that have different
-  times, and holds until then; an acknowledgement changes something if the busiest link's was measured by it. Where
-  each packet has a separate time, that is the algorithm as it stands.
-- The first acknowledgement measures nothing, nor does one of another path than the one before (4.1: pathID). The first
-  RTT begins with the first that measures; in the authors' simulator with the one before, as with `first_rtt` here. Its
-  window counts payload, and its rate has a least value: `frame_per_payload` and `min_rate_bps`.
-- U begins with 1. Neither window nor reference window exceeds the first window, B_NIC T: the rate is the line's then.
+- A switch's clock ticks once a ns, as the paper's; one that ticks seldom (v1model's: 1 us) makes
+  rates unequal where a round trip has few ticks. A link's load is measured between packets that
+  have different times, and holds until then; an acknowledgement changes something if the busiest
+  link's was measured by it. Where each packet has a separate time, that is the algorithm as it
+  stands.
+- The first acknowledgement measures nothing, nor does one of another path than the one before (4.1:
+  pathID). The first RTT begins with the first that measures; in the authors' simulator with the one
+  before, as with `first_rtt` here. Its window counts payload, and its rate has a least value:
+  `frame_per_payload` and `min_rate_bps`.
+- U begins with 1. Neither window nor reference window exceeds the first window, B_NIC T: the rate
+  is the line's then.
 - "Once an RTT" ends when what had been sent at the latest update is acknowledged.
-- maxStage is 0, as in the simulations of the paper: the 5 in its text is a mistake, its authors state
-  (hpcc-group.github.io, results). Steps of W_AI below eta alone, and cuts above it, turn each error of U into a loss.
-- T has to be at least the round trip of an empty network: a shorter one leaves a part of the link idle.
+- maxStage is 0, as in the simulations of the paper: the 5 in its text is a mistake, its authors
+  state (hpcc-group.github.io, results). Steps of W_AI below eta alone, and cuts above it, turn each
+  error of U into a loss.
+- T has to be at least the round trip of an empty network: a shorter one leaves a part of the link
+  idle.
 - Losses change nothing: packets are repeated, and telemetry goes on."""
 
 from __future__ import annotations
@@ -32,19 +37,36 @@ _OLDER = 2**23  # ticks: half of a clock's range
 class HpccParameters(Parameters):
     """The paper's eta and W_AI (5.1), and the maxStage and T of its simulations."""
 
-    eta: float = parameter(0.95, "number", "HPCC: the utilisation that it aims at", name="eta", least=0.01, most=1)
-    max_stage: float = parameter(
-        0, "count", "HPCC: steps of W_AI before a multiplicative one", name="maxStage", least=0, most=1e6
+    eta: float = parameter(
+        0.95, "number", "HPCC: the utilisation that it aims at", name="eta", least=0.01, most=1
     )
-    w_ai_bytes: float = parameter(80, "size", "HPCC: additive increase, of a window", name="W_AI", least=1e-3, most=1e9)
+    max_stage: float = parameter(
+        0,
+        "count",
+        "HPCC: steps of W_AI before a multiplicative one",
+        name="maxStage",
+        least=0,
+        most=1e6,
+    )
+    w_ai_bytes: float = parameter(
+        80, "size", "HPCC: additive increase, of a window", name="W_AI", least=1e-3, most=1e9
+    )
     base_rtt_s: float = parameter(
         13e-6, "time", "HPCC: round trip of the empty network", name="hpcc_T", least=1e-9, most=1
     )
     frame_per_payload: float = parameter(
-        1, "number", "HPCC: bytes of frames for each of a window; above 1: it counts payload", least=1, most=100
+        1,
+        "number",
+        "HPCC: bytes of frames for each of a window; above 1: it counts payload",
+        least=1,
+        most=100,
     )
-    min_rate_bps: float = parameter(0, "rate", "HPCC: least rate, and so least window", name="min_rate", most=1e12)
-    first_rtt: float = parameter(0, "count", "HPCC: 1: the first RTT begins with the first acknowledgement", most=1)
+    min_rate_bps: float = parameter(
+        0, "rate", "HPCC: least rate, and so least window", name="min_rate", most=1e12
+    )
+    first_rtt: float = parameter(
+        0, "count", "HPCC: 1: the first RTT begins with the first acknowledgement", most=1
+    )
 
 
 class HpccReactionPoint(ReactionPoint):
@@ -96,7 +118,9 @@ class HpccReactionPoint(ReactionPoint):
             if measured:
                 queue_bytes = min(hop.queue_bytes, before.queue_bytes)
                 tx_rate_bps = sent_bytes * 8 / (ticks * telemetry.tick_s)
-                self._loads[i] = queue_bytes * 8 / (hop.rate_bps * base_rtt_s) + tx_rate_bps / hop.rate_bps
+                self._loads[i] = (
+                    queue_bytes * 8 / (hop.rate_bps * base_rtt_s) + tx_rate_bps / hop.rate_bps
+                )
                 self._before[i] = hop
             if self._loads[i] > u:
                 u = self._loads[i]
@@ -111,7 +135,10 @@ class HpccReactionPoint(ReactionPoint):
         parameters = self._parameters
         multiplies = self.u >= parameters.eta or self._stage >= parameters.max_stage
         window = self.w_c / (self.u / parameters.eta) if multiplies else self.w_c
-        most, least = (rate * parameters.base_rtt_s / 8 for rate in (self._line_rate_bps, parameters.min_rate_bps))
+        most, least = (
+            rate * parameters.base_rtt_s / 8
+            for rate in (self._line_rate_bps, parameters.min_rate_bps)
+        )
         window = min(max(window + parameters.w_ai_bytes, least), most)
         self.window_bytes = window * parameters.frame_per_payload
         self.rate_bps = min(window * 8 / parameters.base_rtt_s, self._line_rate_bps)
@@ -124,8 +151,8 @@ class HpccReactionPoint(ReactionPoint):
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
-    """T a little more than the largest round trip; W_AI = W_init (1 - eta) / N (3.3). The paper's W_AI, 80 bytes at 100
-    Gbit/s and 13 us, is that of N = 100 flows."""
+    """T a little more than the largest round trip; W_AI = W_init (1 - eta) / N (3.3). The paper's
+    W_AI, 80 bytes at 100 Gbit/s and 13 us, is that of N = 100 flows."""
     usual = HpccParameters()
     base_rtt_s = 1.02 * network.round_trip_s
     w_ai = network.rate_bps * base_rtt_s / 8 * (1 - usual.eta) / max(network.flows, 100)
@@ -146,8 +173,12 @@ HPCC = Scheme(
     marking=("telemetry",),
     recommended=recommended,
     by_network={
-        "base_rtt_s": Rule("the largest round trip, and 2%", "5.1: a little more than the largest RTT"),
-        "w_ai_bytes": Rule("W_init (1 - eta) / N, N flows that last on a link, at least 100", "3.3"),
+        "base_rtt_s": Rule(
+            "the largest round trip, and 2%", "5.1: a little more than the largest RTT"
+        ),
+        "w_ai_bytes": Rule(
+            "W_init (1 - eta) / N, N flows that last on a link, at least 100", "3.3"
+        ),
     },
     holds=holds,
 )

@@ -1,17 +1,19 @@
-"""InfiniBand's congestion control (Architecture 1.2.1, annex A10) in RoCE's terms: CE stands for FECN, a CNP for BECN.
+"""InfiniBand's congestion control (Architecture 1.2.1, annex A10) in RoCE's terms: CE stands for
+FECN, a CNP for BECN.
 
-A source has an index into its congestion control table (CCT) for each flow. A BECN raises it, a timer lowers it, and
-the entry is the wait after a packet, in packet times. A destination answers every packet that
-is marked. Its congestion point is a threshold: p4src's red_ecn.p4 with K_min = K_max.
+A source has an index into its congestion control table (CCT) for each flow. A BECN raises it, a
+timer lowers it, and the entry is the wait after a packet, in packet times. A destination answers
+every packet that is marked. Its congestion point is a threshold: p4src's red_ecn.p4 with K_min =
+K_max.
 
-The annex leaves some values to a network's configuration; these are ours: entry i waits i packet times, so that the
-rate is line / (1 + i); the threshold is a tenth of the buffer that TCD's paper has for a port. Differences from the
-annex:
+The annex leaves some values to a network's configuration; these are ours: entry i waits i packet
+times, so that the rate is line / (1 + i); the threshold is a tenth of the buffer that TCD's paper
+has for a port. Differences from the annex:
 
-- The index and its timer belong to a flow, and the timer runs from the first BECN until the index is 0 again, where the
-  annex has one timer that goes on for all flows of a service level.
-- A switch marks at its threshold whether it has credits to send or not: it doesn't distinguish the root of a congestion
-  tree from its victims.
+- The index and its timer belong to a flow, and the timer runs from the first BECN until the index
+  is 0 again, where the annex has one timer that goes on for all flows of a service level.
+- A switch marks at its threshold whether it has credits to send or not: it doesn't distinguish the
+  root of a congestion tree from its victims.
 """
 
 from __future__ import annotations
@@ -30,12 +32,23 @@ class IbccParameters(Parameters):
     ccti_increase: float = parameter(
         1, "count", "IB CC: what a BECN adds to the index", name="CCTI_Increase", least=1, most=255
     )
-    ccti_limit: float = parameter(127, "count", "IB CC: largest index", name="CCTI_Limit", least=1, most=65535)
+    ccti_limit: float = parameter(
+        127, "count", "IB CC: largest index", name="CCTI_Limit", least=1, most=65535
+    )
     ccti_timer_s: float = parameter(
-        150e-6, "time", "IB CC: time after which the index falls by 1", name="CCTI_Timer", least=1e-6, most=1
+        150e-6,
+        "time",
+        "IB CC: time after which the index falls by 1",
+        name="CCTI_Timer",
+        least=1e-6,
+        most=1,
     )
     threshold_bytes: float = parameter(
-        28e3, "size", "IB CC: queue of an egress port above which all packets are marked", name="threshold", most=1e9
+        28e3,
+        "size",
+        "IB CC: queue of an egress port above which all packets are marked",
+        name="threshold",
+        most=1e9,
     )
 
     @property
@@ -62,7 +75,9 @@ class IbccReactionPoint(ReactionPoint):
         self.ccti = 0
 
     def on_cnp(self, cnp: Cnp, now_s: float) -> None:
-        self._take(min(self.ccti + int(self._parameters.ccti_increase), int(self._parameters.ccti_limit)))
+        self._take(
+            min(self.ccti + int(self._parameters.ccti_increase), int(self._parameters.ccti_limit))
+        )
         if self.timer_s is None:
             self.timer_s = now_s + self._parameters.ccti_timer_s
 

@@ -1,7 +1,9 @@
-"""InfiniBand's congestion control with TCD (SIGCOMM'21, 5.2): flows that only undetermined ports marked keep their
-rate, and those that are congested are cut by two entries of the table instead of one.
+"""InfiniBand's congestion control with TCD (SIGCOMM'21, 5.2): flows that only undetermined ports
+marked keep their rate, and those that are congested are cut by two entries of the table instead of
+one.
 
-At a notification with UE the index stays, and the time until it falls starts anew, as DCQCN with TCD holds its rate.
+At a notification with UE the index stays, and the time until it falls starts anew, as DCQCN with
+TCD holds its rate.
 """
 
 from __future__ import annotations
@@ -17,13 +19,24 @@ from .tcd import TcdParameters
 
 @dataclass(frozen=True)
 class IbccTcdParameters(TcdParameters, IbccParameters):
-    """The step is the paper's. An NP sends UE once in a period, like DCQCN with TCD; that is our choice."""
+    """The step is the paper's. An NP sends UE once in a period, like DCQCN with TCD; that is our
+    choice."""
 
     ccti_increase: float = parameter(
-        2, "count", "IB CC with TCD: what a BECN adds to the index", name="CCTI_Increase", least=1, most=255
+        2,
+        "count",
+        "IB CC with TCD: what a BECN adds to the index",
+        name="CCTI_Increase",
+        least=1,
+        most=255,
     )
     period_s: float = parameter(
-        50e-6, "time", "IB CC with TCD: from one notification of UE to the next", name="period", least=1e-6, most=1
+        50e-6,
+        "time",
+        "IB CC with TCD: from one notification of UE to the next",
+        name="period",
+        least=1e-6,
+        most=1,
     )
 
 
@@ -38,7 +51,8 @@ class IbccTcdReactionPoint(IbccReactionPoint):
 
 
 class IbccTcdNotificationPoint(IbccNotificationPoint):
-    """A BECN for each packet with FECN. A period with packets marked UE and none with FECN makes one with UE."""
+    """A BECN for each packet with FECN. A period with packets marked UE and none with FECN makes
+    one with UE."""
 
     def __init__(self, parameters: IbccTcdParameters) -> None:
         super().__init__(parameters)

@@ -7,12 +7,14 @@ struct nscc {
     double target_s, alpha, fi, fi_scale, eta, base_rtt_s, most_bytes, avg_delay_s;
     double acked_bytes, lost_bytes; /* all */
     double increase_bytes, received_bytes; /* since the latest adjustment */
-    double adjusted_s, decreased_s, fast_bytes, achieved_bytes, adapt_at_s, ignored_bytes, ignore_bytes;
+    double adjusted_s, decreased_s, fast_bytes, achieved_bytes, adapt_at_s, ignored_bytes,
+        ignore_bytes;
     bool fast, adapt;
 };
 RP_OWN(struct nscc)
 
-static const double REFERENCE_BDP = 12e-6 * 100e9 / 8, REFERENCE_RTT_S = 12e-6, HEADERS = 58, EMPTY_S = 1e-6;
+static const double REFERENCE_BDP = 12e-6 * 100e9 / 8, REFERENCE_RTT_S = 12e-6, HEADERS = 58,
+                    EMPTY_S = 1e-6;
 
 static void begin(struct reaction_point *rp)
 {
@@ -22,12 +24,14 @@ static void begin(struct reaction_point *rp)
     double scale = rtt_s * rp->line_rate_bps / 8 / REFERENCE_BDP;
     rp->rate_bps = rp->line_rate_bps;
     nscc->target_s = parameters->target_qdelay_s > 0 ? parameters->target_qdelay_s : 0.75 * rtt_s;
-    nscc->alpha = parameters->alpha * segment_bytes * scale * (nscc->target_s / REFERENCE_RTT_S) / nscc->target_s;
+    nscc->alpha = parameters->alpha * segment_bytes * scale * (nscc->target_s / REFERENCE_RTT_S) /
+                  nscc->target_s;
     nscc->fi = parameters->fi * segment_bytes * scale;
     nscc->fi_scale = parameters->fi_scale * scale;
     nscc->eta = parameters->eta * segment_bytes * scale;
     nscc->base_rtt_s = rtt_s;
-    nscc->most_bytes = rp->window_bytes = fmax(1.5 * rtt_s * rp->line_rate_bps / 8, parameters->frame_bytes);
+    nscc->most_bytes = rp->window_bytes =
+        fmax(1.5 * rtt_s * rp->line_rate_bps / 8, parameters->frame_bytes);
 }
 
 static void note_delay(struct reaction_point *rp, double delay_s)
@@ -37,7 +41,8 @@ static void note_delay(struct reaction_point *rp, double delay_s)
 
 static void bound(struct reaction_point *rp)
 {
-    rp->window_bytes = fmin(fmax(rp->window_bytes, rp->parameters->frame_bytes), own(rp)->most_bytes);
+    rp->window_bytes =
+        fmin(fmax(rp->window_bytes, rp->parameters->frame_bytes), own(rp)->most_bytes);
 }
 
 static bool quick_adapt(struct reaction_point *rp, bool marked, double delay_s, double now_s)
@@ -79,7 +84,8 @@ static void fall(struct reaction_point *rp, double now_s)
     struct nscc *nscc = own(rp);
     nscc->fast = false;
     nscc->fast_bytes = 0;
-    if (!(nscc->avg_delay_s > nscc->target_s && now_s - nscc->decreased_s > nscc->base_rtt_s)) return;
+    if (!(nscc->avg_delay_s > nscc->target_s && now_s - nscc->decreased_s > nscc->base_rtt_s))
+        return;
     double excess = (nscc->avg_delay_s - nscc->target_s) / nscc->avg_delay_s;
     rp->window_bytes *= fmax(1 - rp->parameters->gamma * excess, rp->parameters->max_md_jump);
     nscc->decreased_s = now_s;
@@ -107,7 +113,8 @@ static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double n
     else if (!marked) rise(rp, acked, delay_s);
     else if (above) fall(rp, now_s);
     bound(rp);
-    if (nscc->received_bytes > parameters->adjust_packets * parameters->frame_bytes || now_s - nscc->adjusted_s > period_s) {
+    if (nscc->received_bytes > parameters->adjust_packets * parameters->frame_bytes ||
+        now_s - nscc->adjusted_s > period_s) {
         rp->window_bytes += nscc->increase_bytes / rp->window_bytes;
         if (now_s - nscc->adjusted_s >= period_s) {
             rp->window_bytes += nscc->eta;
@@ -141,6 +148,7 @@ const struct reaction_point_events reaction_point = {
     .logged =
         {
             {"window_bytes", offsetof(struct reaction_point, window_bytes)},
-            {"avg_delay_s", offsetof(struct reaction_point, own) + offsetof(struct nscc, avg_delay_s)},
+            {"avg_delay_s",
+             offsetof(struct reaction_point, own) + offsetof(struct nscc, avg_delay_s)},
         },
 };

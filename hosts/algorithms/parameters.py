@@ -1,11 +1,14 @@
-"""Parameters of a scheme: fields of a dataclass that carry the paper's name, the unit, bounds and a line of help.
+"""Parameters of a scheme: fields of a dataclass that carry the paper's name, the unit, bounds and a
+line of help.
 
     @dataclass(frozen=True)
     class AimdParameters(Parameters):
-        step_bps: float = parameter(40e6, "rate", "step of the increase", name="R_AI", least=1, most=1e12)
+        step_bps: float = parameter(
+            40e6, "rate", "step of the increase", name="R_AI", least=1, most=1e12
+        )
 
-What the commands offer, what docs list and what is refused follow from these. A field without such a description is
-a number without bounds.
+What the commands offer, what docs list and what is refused follow from these. A field without such
+a description is a number without bounds.
 """
 
 from __future__ import annotations
@@ -35,14 +38,27 @@ class Description:
     def check(self, value: float) -> None:
         """Raises ValueError for what the field can't be."""
         if not (math.isfinite(value) and self.least <= value <= self.most):
-            most = f"from {self.least:g} to {self.most:g}" if math.isfinite(self.most) else f"at least {self.least:g}"
-            raise ValueError(f"{self.field} = {value:g}: it must be {most if self.least > -math.inf else 'finite'}")
+            most = (
+                f"from {self.least:g} to {self.most:g}"
+                if math.isfinite(self.most)
+                else f"at least {self.least:g}"
+            )
+            raise ValueError(
+                f"{self.field} = {value:g}: it must be "
+                f"{most if self.least > -math.inf else 'finite'}"
+            )
         if self.kind == "count" and value != int(value):
             raise ValueError(f"{self.field} = {value:g}: it must be a whole number")
 
 
 def parameter(
-    default: float, kind: Kind, what: str, *, name: str = "", least: float = 0.0, most: float = math.inf
+    default: float,
+    kind: Kind,
+    what: str,
+    *,
+    name: str = "",
+    least: float = 0.0,
+    most: float = math.inf,
 ) -> Any:
     """Returns a field of a dataclass. `name`: the paper's, where that isn't the field's."""
     return dataclasses.field(default=default, metadata={_KEY: (name, kind, what, least, most)})
@@ -52,9 +68,15 @@ def describe(parameters: type[Any]) -> tuple[Description, ...]:
     """Returns the fields of a scheme's dataclass, in order."""
     found = []
     for field in dataclasses.fields(parameters):
-        name, kind, what, least, most = field.metadata.get(_KEY, ("", "number", "", -math.inf, math.inf))
-        assert isinstance(field.default, (int, float)), f"{parameters.__name__}.{field.name} has no default"
-        found.append(Description(field.name, name or field.name, kind, field.default, what, least, most))
+        name, kind, what, least, most = field.metadata.get(
+            _KEY, ("", "number", "", -math.inf, math.inf)
+        )
+        assert isinstance(field.default, (int, float)), (
+            f"{parameters.__name__}.{field.name} has no default"
+        )
+        found.append(
+            Description(field.name, name or field.name, kind, field.default, what, least, most)
+        )
     return tuple(found)
 
 

@@ -2,18 +2,20 @@
 
 Where the paper leaves a choice:
 
-- The NP's timer runs freely, with a separate phase for each flow; the first packet comes anywhere in a period, and
-  what arrived in that rest of it is divided by T as well. In a packet model of section 7.1's dumbbell the initial queue
-  is then drained after 3 to 5 ms (paper: 7.5), and Jain's index is 0.98 to 1.00. If periods start with the flows' first
-  packets, flows that start together are notified in step: 37 ms, and 0.92.
-- "The receiving rate is calculated directly with T divided by the total size of arrived packets" is inverted: it is
-  their total size divided by T.
-- "When the inter-arrival time is larger than T, NP estimates the receiving rate by replacing T by the inter-arrival
-  time": that between the latest packet and the one before it. It can exceed T only in a period of one packet; a period
-  of several packets after a silence (for example a PAUSE) is divided by T, so that the silence doesn't hide the rate.
+- The NP's timer runs freely, with a separate phase for each flow; the first packet comes anywhere
+  in a period, and what arrived in that rest of it is divided by T as well. In a packet model of
+  section 7.1's dumbbell the initial queue is then drained after 3 to 5 ms (paper: 7.5), and Jain's
+  index is 0.98 to 1.00. If periods start with the flows' first packets, flows that start together
+  are notified in step: 37 ms, and 0.92.
+- "The receiving rate is calculated directly with T divided by the total size of arrived packets" is
+  inverted: it is their total size divided by T.
+- "When the inter-arrival time is larger than T, NP estimates the receiving rate by replacing T by
+  the inter-arrival time": that between the latest packet and the one before it. It can exceed T
+  only in a period of one packet; a period of several packets after a silence (for example a PAUSE)
+  is divided by T, so that the silence doesn't hide the rate.
 - "95% packets": at least 95%. Below 20 packets a period this means all of them.
-- RecRate, "normalized by 1Mbps", is rounded to the nearest Mb/s and at least 1: rounding down would take 8% from flows
-  of 10 Mb/s.
+- RecRate, "normalized by 1Mbps", is rounded to the nearest Mb/s and at least 1: rounding down would
+  take 8% from flows of 10 Mb/s.
 """
 
 from __future__ import annotations
@@ -30,26 +32,38 @@ from .scheme import Rule, Scheme
 
 REC_RATE_UNIT_BPS = 1e6
 PERIOD_FRAMES = 20
-"""Of a flow in a period, at least, where it is known how many flows share a link: from as many on the 95% rule
-tolerates an unmarked packet. Of 16 flows Jain's index is 0.998 and more then, on seven stars of 10 to 400 Gb/s and 3 to
-60 us; with 15 it is 0.93 to 1.00, with 5 0.40 to 0.74 (docs/fairness.md)."""
+"""Of a flow in a period, at least, where it is known how many flows share a link: from as many on
+the 95% rule tolerates an unmarked packet. Of 16 flows Jain's index is 0.998 and more then, on seven
+stars of 10 to 400 Gb/s and 3 to 60 us; with 15 it is 0.93 to 1.00, with 5 0.40 to 0.74
+(docs/fairness.md)."""
 
 
 @dataclass(frozen=True)
 class PcnWeights(Parameters):
-    """Section 5's names. Section 6.2 recommends w_min = 0.1 / flows, w_max = 0.5 and T = the largest RTT."""
+    """Section 5's names. Section 6.2 recommends w_min = 0.1 / flows, w_max = 0.5 and T = the
+    largest RTT."""
 
-    w_min: float = parameter(1 / 128, "number", "PCN's least weight of an increase", least=1e-6, most=1 - 1e-6)
-    w_max: float = parameter(0.5, "number", "PCN's largest weight of an increase", least=1e-6, most=1)
+    w_min: float = parameter(
+        1 / 128, "number", "PCN's least weight of an increase", least=1e-6, most=1 - 1e-6
+    )
+    w_max: float = parameter(
+        0.5, "number", "PCN's largest weight of an increase", least=1e-6, most=1
+    )
     period_s: float = parameter(50e-6, "time", "PCN's CNP period", name="T", least=1e-6, most=1)
     phase_spread: float = parameter(
-        1.0, "number", "PCN: flows start in this part of their NPs' periods; 0: in step", name="phases", most=1
+        1.0,
+        "number",
+        "PCN: flows start in this part of their NPs' periods; 0: in step",
+        name="phases",
+        most=1,
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.w_min <= self.w_max:
-            raise ValueError(f"w_min = {self.w_min} and w_max = {self.w_max}: 0 < w_min <= w_max <= 1 must hold")
+            raise ValueError(
+                f"w_min = {self.w_min} and w_max = {self.w_max}: 0 < w_min <= w_max <= 1 must hold"
+            )
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,9 @@ class PcnParameters(PcnWeights):
     """And the NP's rule."""
 
     congested_fraction: float = parameter(
-        0.95, "number", "PCN: a flow is congested if this share of its packets is marked", name="congested",
+        0.95, "number", (
+            "PCN: a flow is congested if this share of its packets is marked"
+        ), name="congested",
         least=1e-6, most=1,
     )  # fmt: skip
 
@@ -71,11 +87,15 @@ def period_rule(frames: float) -> Callable[[NetworkFacts], dict[str, float]]:
     """Returns 6.2's rule with a T of at least this number of a flow's frames."""
 
     def recommended(network: NetworkFacts) -> dict[str, float]:
-        """Returns w_min = 0.1 / N, and as T the largest round trip, or the time of a flow's frames where that
-        is longer; 5's w_min where N is unknown."""
+        """Returns w_min = 0.1 / N, and as T the largest round trip, or the time of a flow's frames
+        where that is longer; 5's w_min where N is unknown."""
         usual = PcnWeights()
         w_min = 0.1 / network.flows if network.flows else usual.w_min
-        frames_s = 8 * frames * network.flows * network.frame_bytes / network.rate_bps if network.rate_bps else 0.0
+        frames_s = (
+            8 * frames * network.flows * network.frame_bytes / network.rate_bps
+            if network.rate_bps
+            else 0.0
+        )
         period_s = max(network.round_trip_s, frames_s)
         return {"w_min": min(w_min, usual.w_max), "period_s": period_s}
 
@@ -87,7 +107,10 @@ def period_text(frames: float) -> Mapping[str, Rule]:
     return {
         "w_min": Rule("0.1 / N, N flows that last on a link; 1/128 where N is unknown", "6.2; 5.3"),
         "period_s": Rule(
-            f"the largest round trip; at least {frames:g} frames of each of N flows, where N is known",
+            (
+                f"the largest round trip; at least {frames:g} frames of each of N flows, where N "
+                "is known"
+            ),
             "6.2; the frames are ours",
         ),
     }
@@ -139,12 +162,15 @@ class PcnNotificationPoint(NotificationPoint):
         self._last_arrival_s: float | None = None
 
     def on_window(self, window: Window) -> Cnp | None:
-        packets, marked_ce, _, size, _, last_s = window  # once a period and flow: its nanoseconds show
+        packets, marked_ce, _, size, _, last_s = (
+            window  # once a period and flow: its nanoseconds show
+        )
         # "the CNP is not generated when none of its packets is received in period T"
         if packets == 0:
             return None
 
-        # "congested if 95% packets received in [...] T are marked". The sum: 0.95 has no exact binary form.
+        # "congested if 95% packets received in [...] T are marked". The sum: 0.95 has no exact
+        # binary form.
         congested = marked_ce > 0 and marked_ce + 1e-9 >= self._congested_fraction * packets
 
         # Total size / T, or / the inter-arrival time "when the inter-arrival time is larger than T"
@@ -161,7 +187,10 @@ class PcnNotificationPoint(NotificationPoint):
 def holds(network: NetworkFacts, parameters: PcnWeights) -> dict[str, float]:
     """Returns what 6.2's w_min bounds: the swing of the rates' sum, and that of the queue."""
     swing = network.flows * parameters.w_min
-    return {"utilisation": 1 - swing, "queue_bytes": swing * network.rate_bps * parameters.period_s / 8}
+    return {
+        "utilisation": 1 - swing,
+        "queue_bytes": swing * network.rate_bps * parameters.period_s / 8,
+    }
 
 
 PCN = Scheme(

@@ -1,11 +1,14 @@
-"""PCN with a window: our variant of the reaction point (not in the paper). pcn_w.c is the same RP in C.
+"""PCN with a window: our variant of the reaction point (not in the paper). pcn_w.c is the same RP
+in C.
 
-PCN limits what a flow sends by its rate alone, so all that N flows send in the first period, N T C of it, stands in
-the queue before the first CNP comes. Here a flow may have in flight what its rate fills in `window_rtts` empty round
-trips, W = rate * RTT * window_rtts, so its queue is at most N windows, whatever T is, and acknowledgements clock it
-meanwhile. RecRate still sets the rate, and the window with it: a constant window leaves its queue standing.
+PCN limits what a flow sends by its rate alone, so all that N flows send in the first period, N T C
+of it, stands in the queue before the first CNP comes. Here a flow may have in flight what its rate
+fills in `window_rtts` empty round trips, W = rate * RTT * window_rtts, so its queue is at most N
+windows, whatever T is, and acknowledgements clock it meanwhile. RecRate still sets the rate, and
+the window with it: a constant window leaves its queue standing.
 
-NP and switches are PCN's. An acknowledgement of four packets is enough, and of the one that fills the window."""
+NP and switches are PCN's. An acknowledgement of four packets is enough, and of the one that fills
+the window."""
 
 from __future__ import annotations
 
@@ -21,7 +24,12 @@ from .scheme import Rule, Scheme
 @dataclass(frozen=True)
 class PcnWParameters(PcnParameters):
     rtt_s: float = parameter(
-        12e-6, "time", "PCN-W: the network's largest empty round trip", name="rtt_w", least=1e-9, most=1
+        12e-6,
+        "time",
+        "PCN-W: the network's largest empty round trip",
+        name="rtt_w",
+        least=1e-9,
+        most=1,
     )
     window_rtts: float = parameter(
         2,
@@ -31,7 +39,9 @@ class PcnWParameters(PcnParameters):
         least=0.1,
         most=1e3,
     )
-    frame_bytes: float = parameter(1058, "size", "PCN-W: the least window", name="least_window", least=64, most=9216)
+    frame_bytes: float = parameter(
+        1058, "size", "PCN-W: the least window", name="least_window", least=64, most=9216
+    )
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:

@@ -1,22 +1,27 @@
-"""PCN-X: PCN with a fairer NP and RP. Not of the paper: docs/fairness.md derives each rule, and measures what it does.
+"""PCN-X: PCN with a fairer NP and RP. Not of the paper: docs/fairness.md derives each rule, and
+measures what it does.
 
-PCN is fair while flows are few. With N flows on a bottleneck a flow has C T / N / packet size packets in a period (at
-10 Gb/s, T = 500 us and N = 64: nine), and this goes wrong:
+PCN is fair while flows are few. With N flows on a bottleneck a flow has C T / N / packet size
+packets in a period (at 10 Gb/s, T = 500 us and N = 64: nine), and this goes wrong:
 
-1. "Congested if 95% are marked" then means all of them: one unmarked packet stops the decrease, and a flow with more
-   packets is likelier to have one. Increases become proportional to the rate, which is MIMD, not AIMD. Here decreases
-   come as often as packets are marked: the NP adds each period's marked share to a credit, and a decrease costs 1.
-2. Bytes / T counts whole packets, so RecRate is up to one packet in T too low, more than w_min when these are few. Here
-   the time runs from the last packet of the period before to the last one of this period: no fraction of a gap is
-   lost. RecRate is rounded up, since its unit on the wire, 1 Mb/s, is much for a slow flow.
-3. RecRate is a loop old when it arrives. PCN's min{sendRate, RecRate (1 - w_min)} takes back an increase whose effect
-   it hasn't seen, which costs a slow flow more of its rate than a fast one. Here RecRate is compared with the rate
-   that it is about: the lower of the present one and the one before.
-4. PCN's decreases all go to the same RecRate (1 - w_min) while a queue drains. Relative ones add up: they are by
-   `beta`, since w_min, 0.05 for two flows, would empty the link.
-5. An NP whose flow a higher class starves receives no packets, and sends no CNP; the sender goes on at its rate,
-   into a queue that isn't served (docs/notebook/priorities.md). Here an RP that sends and receives no CNP halves its
-   rate after `silence` periods, and again after each further one. The next CNP is about the rate before.
+1. "Congested if 95% are marked" then means all of them: one unmarked packet stops the decrease, and
+   a flow with more packets is likelier to have one. Increases become proportional to the rate,
+   which is MIMD, not AIMD. Here decreases come as often as packets are marked: the NP adds each
+   period's marked share to a credit, and a decrease costs 1.
+2. Bytes / T counts whole packets, so RecRate is up to one packet in T too low, more than w_min when
+   these are few. Here the time runs from the last packet of the period before to the last one of
+   this period: no fraction of a gap is lost. RecRate is rounded up, since its unit on the wire, 1
+   Mb/s, is much for a slow flow.
+3. RecRate is a loop old when it arrives. PCN's min{sendRate, RecRate (1 - w_min)} takes back an
+   increase whose effect it hasn't seen, which costs a slow flow more of its rate than a fast one.
+   Here RecRate is compared with the rate that it is about: the lower of the present one and the one
+   before.
+4. PCN's decreases all go to the same RecRate (1 - w_min) while a queue drains. Relative ones add
+   up: they are by `beta`, since w_min, 0.05 for two flows, would empty the link.
+5. An NP whose flow a higher class starves receives no packets, and sends no CNP; the sender goes on
+   at its rate, into a queue that isn't served (docs/notebook/priorities.md). Here an RP that sends
+   and receives no CNP halves its rate after `silence` periods, and again after each further one.
+   The next CNP is about the rate before.
 
 CP, CNP and the increase are PCN's.
 """
@@ -32,8 +37,8 @@ from .pcn import REC_RATE_UNIT_BPS, PcnReactionPoint, PcnWeights, holds, period_
 from .scheme import Scheme
 
 PERIOD_FRAMES = 5
-"""As PCN's: PCN-X needs fewer. Of 16 flows Jain's index is 0.99 and more with them; with two it is 0.96, and
-utilisation 0.84 to 0.98."""
+"""As PCN's: PCN-X needs fewer. Of 16 flows Jain's index is 0.99 and more with them; with two it is
+0.96, and utilisation 0.84 to 0.98."""
 _FEW_BYTES = 5000
 """Of a flow that has sent less, no packet may have arrived in a period: it is slow, not unheard."""
 _MOST_UNITS = 2**32 - 1
@@ -44,14 +49,21 @@ _WHOLE = 1 - 1e-9
 
 @dataclass(frozen=True)
 class PcnXParameters(PcnWeights):
-    """PCN's weights, and `beta`: by how much a decrease lowers a rate that the bottleneck carries already.
+    """PCN's weights, and `beta`: by how much a decrease lowers a rate that the bottleneck carries
+    already.
 
-    The share of marked packets settles at 1 - beta / (beta + N w_min): 0.95 with beta = 0.005 and w_min = 0.1 / N.
+    The share of marked packets settles at 1 - beta / (beta + N w_min): 0.95 with beta = 0.005 and
+    w_min = 0.1 / N.
     """
 
-    beta: float = parameter(0.005, "number", "PCN-X: by how much a decrease lowers a rate", least=1e-6, most=1 - 1e-6)
+    beta: float = parameter(
+        0.005, "number", "PCN-X: by how much a decrease lowers a rate", least=1e-6, most=1 - 1e-6
+    )
     silence: float = parameter(
-        0, "number", "PCN-X: periods without a CNP after which the rate is halved; 0: never", most=1e6
+        0,
+        "number",
+        "PCN-X: periods without a CNP after which the rate is halved; 0: never",
+        most=1e6,
     )
 
 
@@ -61,7 +73,8 @@ class PcnXReactionPoint(PcnReactionPoint):
     def __init__(self, line_rate_bps: float, parameters: PcnXParameters) -> None:
         super().__init__(line_rate_bps, parameters)
         self._beta = parameters.beta
-        self._least_bps = REC_RATE_UNIT_BPS * (1 - parameters.w_min)  # that of line 6: products would end at 0
+        # that of line 6: products would end at 0
+        self._least_bps = REC_RATE_UNIT_BPS * (1 - parameters.w_min)
         self._before_bps = line_rate_bps
         self._period_s = parameters.period_s
         self._silence_s = parameters.silence * parameters.period_s
@@ -94,7 +107,11 @@ class PcnXReactionPoint(PcnReactionPoint):
             super().on_cnp(cnp, now_s)
             return
         about_bps = min(self.rate_bps, then_bps)
-        share = cnp.rec_rate_bps / about_bps * (1 - self._w_min) if cnp.rec_rate_bps < about_bps else 1 - self._beta
+        share = (
+            cnp.rec_rate_bps / about_bps * (1 - self._w_min)
+            if cnp.rec_rate_bps < about_bps
+            else 1 - self._beta
+        )
         self.rate_bps = max(self.rate_bps * share, self._least_bps)
         self.w = self._w_min
 
@@ -115,7 +132,9 @@ class PcnXNotificationPoint(NotificationPoint):
         if self._last_arrival_s is not None and window.last_s > self._last_arrival_s:
             elapsed_s = window.last_s - self._last_arrival_s
         self._last_arrival_s = window.last_s
-        units = max(1, math.ceil(min(window.bytes * 8 / elapsed_s / REC_RATE_UNIT_BPS, _MOST_UNITS)))
+        units = max(
+            1, math.ceil(min(window.bytes * 8 / elapsed_s / REC_RATE_UNIT_BPS, _MOST_UNITS))
+        )
 
         self._credit += window.marked_ce / window.packets
         congested = self._credit >= _WHOLE

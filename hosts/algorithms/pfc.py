@@ -1,4 +1,5 @@
-"""No congestion control: flows send at line rate, PFC alone keeps the network lossless. Section 3.1's baseline."""
+"""No congestion control: flows send at line rate, PFC alone keeps the network lossless. Section
+3.1's baseline."""
 
 from __future__ import annotations
 

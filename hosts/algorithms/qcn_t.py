@@ -1,12 +1,14 @@
-"""QCN-T (Computer Networks 2018): QCN with "a single modified Timer" instead of byte counter and timer.
+"""QCN-T (Computer Networks 2018): QCN with "a single modified Timer" instead of byte counter and
+timer.
 
-With QCN a flow's rate grows after a number of bytes, or after a time: fast flows reach the bytes sooner, and so the
-byte counter, which "generally dominates", gives more steps to faster flows. By a timer alone all take as many steps.
+With QCN a flow's rate grows after a number of bytes, or after a time: fast flows reach the bytes
+sooner, and so the byte counter, which "generally dominates", gives more steps to faster flows. By a
+timer alone all take as many steps.
 
-The text at hand doesn't describe the modified timer. Here it has QCN's cycles: five of fast recovery, then ones of
-half the length with active increase. Hyper-active increase, for which QCN waits for both counters, there is none. The
-timer's length decides how steady the queue is (docs/choices.md). The default is what the byte counter's 150 KB take
-at 1 Gb/s.
+The text at hand doesn't describe the modified timer. Here it has QCN's cycles: five of fast
+recovery, then ones of half the length with active increase. Hyper-active increase, for which QCN
+waits for both counters, there is none. The timer's length decides how steady the queue is
+(docs/choices.md). The default is what the byte counter's 150 KB take at 1 Gb/s.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from .scheme import Rule, Scheme
 class QcnTParameters(CommonParameters):
     """QCN's parameters with another timer."""
 
-    timer_s: float = parameter(1.2e-3, "time", "QCN-T: timer of rate increase", name="qcn_timer", least=1e-6, most=1)
+    timer_s: float = parameter(
+        1.2e-3, "time", "QCN-T: timer of rate increase", name="qcn_timer", least=1e-6, most=1
+    )
 
 
 class QcnTReactionPoint(ReactionPoint):
@@ -52,7 +56,8 @@ class QcnTReactionPoint(ReactionPoint):
         self.timer_cycles += 1
         self.timer_s += parameters.timer_s * (1.0 if self.timer_cycles < parameters.cycles else 0.5)
         if self.timer_cycles > parameters.cycles:
-            self.target_bps = min(self.target_bps + parameters.r_ai_bps, self._line_rate_bps)  # eq. 4
+            # eq. 4
+            self.target_bps = min(self.target_bps + parameters.r_ai_bps, self._line_rate_bps)
         self.rate_bps = (self.rate_bps + self.target_bps) / 2  # eq. 3, 4
 
     def state(self) -> dict[str, float]:
@@ -80,7 +85,10 @@ QCN_T = Scheme(
     recommended=recommended,
     by_network={
         **COMMON_RULES,
-        "timer_s": Rule("what 150 KB take at a tenth of the host's rate, at most 1.2 ms", "ours (docs/choices.md)"),
+        "timer_s": Rule(
+            "what 150 KB take at a tenth of the host's rate, at most 1.2 ms",
+            "ours (docs/choices.md)",
+        ),
     },
     holds=holds,
 )

@@ -37,7 +37,8 @@ static void decide(struct reaction_point *rp)
     double left = rp->left_bytes == RP_NEVER ? INFINITY : fmax((double)rp->left_bytes - frame, 0);
     double wanted = fmin(left, parameters->maxwnd_bytes) - (credit - frame);
     if (!own(rp)->answered && left > 0) wanted = fmax(wanted, frame);
-    rp->demand_bytes = (uint64_t)(ceil(fmax((double)own(rp)->granted_bytes + wanted, 0) / UNIT) * UNIT);
+    rp->demand_bytes =
+        (uint64_t)(ceil(fmax((double)own(rp)->granted_bytes + wanted, 0) / UNIT) * UNIT);
 }
 
 static void begin(struct reaction_point *rp)

@@ -1,18 +1,21 @@
-"""RCCC, Ultra Ethernet's receiver-credit congestion control (Specification 1.0): a receiver grants its line's rate to
-those who send to it, in turns. rccc.c is the same RP in C and rccc_np.c the same NP, which virtual time runs.
+"""RCCC, Ultra Ethernet's receiver-credit congestion control (Specification 1.0): a receiver grants
+its line's rate to those who send to it, in turns. rccc.c is the same RP in C and rccc_np.c the same
+NP, which virtual time runs.
 
-A flow begins with a credit of `maxwnd`, unasked, that ends with the first answer. It may send while it has any credit,
-and pays for each packet, repeated ones too. A packet demands the rest of its flow, at most `maxwnd`. The receiver
-grants `mtus_per_pull` segments a turn, up to what was demanded; a host's turns come one after the other, each when its
-line, at the part `pull_rate` of its rate, has carried what the one before granted. Who has what it demanded gets turns
-that no other flow wants, up to `maxwnd` beyond its demand.
+A flow begins with a credit of `maxwnd`, unasked, that ends with the first answer. It may send while
+it has any credit, and pays for each packet, repeated ones too. A packet demands the rest of its
+flow, at most `maxwnd`. The receiver grants `mtus_per_pull` segments a turn, up to what was
+demanded; a host's turns come one after the other, each when its line, at the part `pull_rate` of
+its rate, has carried what the one before granted. Who has what it demanded gets turns that no other
+flow wants, up to `maxwnd` beyond its demand.
 
-What the specification leaves open is as uet-htsim runs it (ultraethernet/uet-htsim 40ccb05, uec.cpp, BSD 2-clause),
-whose names the parameters have, without its congestion control for oversubscribed networks; as there, `maxwnd` is 1.5
-bandwidth-delay products. Its sender sprays as `nscc` does. Here a demand isn't divided among a sender's flows; a flow
-waits once in each of a host's lists; and where the retransmission timer finds no credit, a packet goes out where there
-the headers of one do. So does one where no answer came for `rto`: the last grant may be lost when nothing is in flight.
-Virtual time alone has it."""
+What the specification leaves open is as uet-htsim runs it (ultraethernet/uet-htsim 40ccb05,
+uec.cpp, BSD 2-clause), whose names the parameters have, without its congestion control for
+oversubscribed networks; as there, `maxwnd` is 1.5 bandwidth-delay products. Its sender sprays as
+`nscc` does. Here a demand isn't divided among a sender's flows; a flow waits once in each of a
+host's lists; and where the retransmission timer finds no credit, a packet goes out where there the
+headers of one do. So does one where no answer came for `rto`: the last grant may be lost when
+nothing is in flight. Virtual time alone has it."""
 
 from __future__ import annotations
 
@@ -37,29 +40,55 @@ _EMPTY_TURN_BYTES = 1024
 @dataclass(frozen=True)
 class RcccParameters(SprayingParameters):
     network_rtt_s: float = parameter(
-        12e-6, "time", "RCCC: the network's largest empty round trip", name="network_rtt", least=1e-9, most=1
+        12e-6,
+        "time",
+        "RCCC: the network's largest empty round trip",
+        name="network_rtt",
+        least=1e-9,
+        most=1,
     )
     maxwnd_bytes: float = parameter(
-        225e3, "size", "RCCC: the most credit that a flow has or demands", name="maxwnd", least=64, most=1e12
+        225e3,
+        "size",
+        "RCCC: the most credit that a flow has or demands",
+        name="maxwnd",
+        least=64,
+        most=1e12,
     )
-    frame_bytes: float = parameter(1062, "size", "RCCC: a data packet's frame", name="frame", least=128, most=9216)
+    frame_bytes: float = parameter(
+        1062, "size", "RCCC: a data packet's frame", name="frame", least=128, most=9216
+    )
     mtus_per_pull: float = parameter(
         4, "count", "RCCC: segments that a turn grants", name="mtus_per_pull", least=1, most=1e3
     )
     pull_rate: float = parameter(
-        0.99, "number", "RCCC: share of the line's rate that is granted", name="pull_rate", least=0.01, most=1
+        0.99,
+        "number",
+        "RCCC: share of the line's rate that is granted",
+        name="pull_rate",
+        least=0.01,
+        most=1,
     )
-    paths: float = parameter(64, "count", "RCCC: UDP source ports of a flow, in turn", name="paths", least=1, most=256)
+    paths: float = parameter(
+        64, "count", "RCCC: UDP source ports of a flow, in turn", name="paths", least=1, most=256
+    )
     ecn_low: float = parameter(
-        0.2, "number", "RCCC: share of the bandwidth-delay product in a queue from which switches mark",
+        0.2, "number", (
+            "RCCC: share of the bandwidth-delay product in a queue from which switches mark"
+        ),
         name="ecn_low", most=100,
     )  # fmt: skip
-    ecn_high: float = parameter(0.8, "number", "RCCC: share above which they mark all", name="ecn_high", most=100)
+    ecn_high: float = parameter(
+        0.8, "number", "RCCC: share above which they mark all", name="ecn_high", most=100
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.ecn_low > self.ecn_high:
-            raise ValueError(f"ecn_low = {self.ecn_low} and ecn_high = {self.ecn_high}: ecn_low <= ecn_high must hold")
+            raise ValueError(
+                f"ecn_low = {self.ecn_low} and ecn_high = {self.ecn_high}: ecn_low <= ecn_high "
+                "must hold"
+            )
 
 
 class RcccReactionPoint(ReactionPoint):
@@ -127,8 +156,14 @@ class RcccReactionPoint(ReactionPoint):
         self.rate_bps = self._line_rate_bps if self.credit_bytes > 0 else _NO_CREDIT_BPS
         self.due_bytes = self.sent_bytes + 1
         # Of the next packet: what there is when it has gone.
-        left_bytes = math.inf if self.left_bytes is None else max(self.left_bytes - parameters.frame_bytes, 0.0)
-        wanted = min(left_bytes, parameters.maxwnd_bytes) - (self.credit_bytes - parameters.frame_bytes)
+        left_bytes = (
+            math.inf
+            if self.left_bytes is None
+            else max(self.left_bytes - parameters.frame_bytes, 0.0)
+        )
+        wanted = min(left_bytes, parameters.maxwnd_bytes) - (
+            self.credit_bytes - parameters.frame_bytes
+        )
         if self._unasked and left_bytes > 0:
             wanted = max(wanted, parameters.frame_bytes)
         self.demand_bytes = math.ceil(max(self._granted_bytes + wanted, 0.0) / _UNIT) * _UNIT
@@ -178,14 +213,19 @@ def recommended(facts: NetworkFacts) -> dict[str, float]:
 def unfit(facts: NetworkFacts) -> Iterator[str]:
     """Yields a remark on switches that don't trim: none of a network's description does."""
     yield (
-        "it is made for switches that trim: here what flows send unasked, 1.5 bandwidth-delay products each, waits, "
+        "it is made for switches that trim: here what flows send unasked, 1.5 bandwidth-delay "
+        "products each, waits, "
         "for 100 times as long as it takes to be sent"
     )
 
 
 def holds(network: NetworkFacts, parameters: RcccParameters) -> dict[str, float]:
-    """Returns the part of the line that receivers grant; what flows send unasked stands in a queue until then."""
-    return {"utilisation": parameters.pull_rate, "queue_bytes": network.flows * parameters.maxwnd_bytes}
+    """Returns the part of the line that receivers grant; what flows send unasked stands in a queue
+    until then."""
+    return {
+        "utilisation": parameters.pull_rate,
+        "queue_bytes": network.flows * parameters.maxwnd_bytes,
+    }
 
 
 RCCC = Scheme(

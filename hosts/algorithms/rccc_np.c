@@ -6,13 +6,18 @@
 struct rccc_np {
     uint64_t demanded_bytes, granted_bytes;
 };
-_Static_assert(sizeof(struct rccc_np) <= NP_OWN_DOUBLES * sizeof(double), "its state is larger than it can be");
+_Static_assert(sizeof(struct rccc_np) <= NP_OWN_DOUBLES * sizeof(double),
+               "its state is larger than it can be");
 
 static const double UNIT = 256, HEADERS = 62, EMPTY_TURN_BYTES = 1024;
 
-static struct rccc_np *own(struct notification_point *np) { return (struct rccc_np *)(void *)np->own; }
+static struct rccc_np *own(struct notification_point *np)
+{
+    return (struct rccc_np *)(void *)np->own;
+}
 
-static void on_demand(struct notification_point *np, uint64_t demanded_bytes, bool trimmed, double now_s)
+static void on_demand(struct notification_point *np, uint64_t demanded_bytes, bool trimmed,
+                      double now_s)
 {
     (void)now_s;
     np->turn = demanded_bytes > own(np)->demanded_bytes || trimmed ? NP_TURN : NP_NO_TURN;
@@ -32,11 +37,14 @@ static uint64_t on_turn(struct notification_point *np, enum np_turn turn, double
         np->turn = granted < demanded ? NP_TURN : NP_IDLE_TURN;
     } else {
         double most = floor(parameters->maxwnd_bytes / UNIT) * UNIT;
-        np->turn = granted >= demanded && (double)(granted - demanded) < most ? NP_IDLE_TURN : NP_NO_TURN;
+        np->turn =
+            granted >= demanded && (double)(granted - demanded) < most ? NP_IDLE_TURN : NP_NO_TURN;
     }
     rccc->granted_bytes = granted;
-    np->pace_bytes = (granted != before ? (double)(granted - before) : EMPTY_TURN_BYTES) / parameters->pull_rate;
+    np->pace_bytes =
+        (granted != before ? (double)(granted - before) : EMPTY_TURN_BYTES) / parameters->pull_rate;
     return granted;
 }
 
-const struct notification_point_events notification_point = {.on_demand = on_demand, .on_turn = on_turn};
+const struct notification_point_events notification_point = {.on_demand = on_demand,
+                                                             .on_turn = on_turn};

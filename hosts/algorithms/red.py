@@ -13,17 +13,23 @@ from .scheme import Rule, Scheme
 
 @dataclass(frozen=True)
 class RedParameters(Parameters):
-    """Of the marking point. The values are those that DCQCN's paper arrives at, in its section 5."""
+    """Of the marking point. The values are those that DCQCN's paper arrives at, in its section
+    5."""
 
-    k_min_bytes: float = parameter(5e3, "size", "RED marks from this queue on", name="K_min", most=1e9)
-    k_max_bytes: float = parameter(200e3, "size", "RED marks everything above this queue", name="K_max", most=1e9)
+    k_min_bytes: float = parameter(
+        5e3, "size", "RED marks from this queue on", name="K_min", most=1e9
+    )
+    k_max_bytes: float = parameter(
+        200e3, "size", "RED marks everything above this queue", name="K_max", most=1e9
+    )
     p_max: float = parameter(0.01, "number", "RED's probability at K_max", name="P_max", most=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.k_min_bytes <= self.k_max_bytes:
             raise ValueError(
-                f"k_min_bytes = {self.k_min_bytes} and k_max_bytes = {self.k_max_bytes}: 0 <= K_min <= K_max must hold"
+                f"k_min_bytes = {self.k_min_bytes} and k_max_bytes = {self.k_max_bytes}: 0 <= "
+                "K_min <= K_max must hold"
             )
 
 
@@ -36,7 +42,10 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
     if not network.rate_bps:
         return {}
     k_min_bytes = max(_K_MIN_S * network.rate_bps / 8, _FRAMES * network.frame_bytes)
-    return {"k_min_bytes": k_min_bytes, "k_max_bytes": max(_K_MAX_S * network.rate_bps / 8, k_min_bytes)}
+    return {
+        "k_min_bytes": k_min_bytes,
+        "k_max_bytes": max(_K_MAX_S * network.rate_bps / 8, k_min_bytes),
+    }
 
 
 def holds(network: NetworkFacts, parameters: Any) -> dict[str, float]:
@@ -45,7 +54,9 @@ def holds(network: NetworkFacts, parameters: Any) -> dict[str, float]:
 
 
 RULES = {
-    "k_min_bytes": Rule("1 us of the port, at least two frames", "DCQCN, section 5: 5 KB at 40 Gb/s", of_port=True),
+    "k_min_bytes": Rule(
+        "1 us of the port, at least two frames", "DCQCN, section 5: 5 KB at 40 Gb/s", of_port=True
+    ),
     "k_max_bytes": Rule("40 us of the port", "DCQCN, section 5: 200 KB at 40 Gb/s", of_port=True),
 }
 

@@ -1,4 +1,5 @@
-"""A scheme as data: its two ends, its parameters, the program in the switches and the marking points that it sets."""
+"""A scheme as data: its two ends, its parameters, the program in the switches and the marking
+points that it sets."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ class SchemeError(ValueError):
 
 
 class Rule(NamedTuple):
-    """How a parameter follows from a network: the formula, who states it, and whether switches take its value by each
-    port's rate (`of_port`), where RPs and NPs have the one of the fastest host's."""
+    """How a parameter follows from a network: the formula, who states it, and whether switches take
+    its value by each port's rate (`of_port`), where RPs and NPs have the one of the fastest
+    host's."""
 
     text: str
     source: str = ""
@@ -37,16 +39,19 @@ def no_rules(_network: NetworkFacts) -> Mapping[str, float]:
 class Scheme:
     """How to make the two ends of a flow, and what marks for it.
 
-    `program` is the data plane: a top program of p4src/v1model, or a file (.p4, or p4c's .json). `parameters` is the
-    dataclass whose fields are the scheme's settings (`pcn.hosts.algorithms.parameters`). `marking` are the marking
-    points of the program that take some of these: names of modules in `pcn.controller.marking`, or files. Files are
-    found from where the scheme's own file is. `recommended` returns the settings that follow from a network, which
-    `pcn up` uses. `by_network`: those of these fields that runs, too, derive from the network unless they are set, each
-    with its rule: a `Rule`, or a text. `unfit` yields a remark, a line without the scheme's name, for each way in which
-    a network isn't what the scheme is made for. `holds` returns what its rule comes to where `flows` last on a link, by
-    these parameters: `utilisation`, the least, and `queue_bytes`, the most in the mean; what the rule doesn't state is
-    left out. `lossless_alone`: its program marks packets of lossless classes alone, so flows of others are
-    refused, as they would have no signal. `reference` is what another process finds the scheme by.
+    `program` is the data plane: a top program of p4src/v1model, or a file (.p4, or p4c's .json).
+    `parameters` is the dataclass whose fields are the scheme's settings
+    (`pcn.hosts.algorithms.parameters`). `marking` are the marking points of the program that take
+    some of these: names of modules in `pcn.controller.marking`, or files. Files are found from
+    where the scheme's own file is. `recommended` returns the settings that follow from a network,
+    which `pcn up` uses. `by_network`: those of these fields that runs, too, derive from the network
+    unless they are set, each with its rule: a `Rule`, or a text. `unfit` yields a remark, a line
+    without the scheme's name, for each way in which a network isn't what the scheme is made for.
+    `holds` returns what its rule comes to where `flows` last on a link, by these parameters:
+    `utilisation`, the least, and `queue_bytes`, the most in the mean; what the rule doesn't state
+    is left out. `lossless_alone`: its program marks packets of lossless classes alone, so flows of
+    others are refused, as they would have no signal. `reference` is what another process finds the
+    scheme by.
     """
 
     name: str
@@ -70,15 +75,19 @@ class Scheme:
     @property
     def rules(self) -> dict[str, Rule]:
         """The rules of `by_network`, by field."""
-        return {name: Rule(rule) if isinstance(rule, str) else rule for name, rule in self.by_network.items()}
+        return {
+            name: Rule(rule) if isinstance(rule, str) else rule
+            for name, rule in self.by_network.items()
+        }
 
     def configure(
         self,
         settings: Mapping[str, str | float] | None = None,
         at_ports: Mapping[float, Mapping[str, float]] = MappingProxyType({}),
     ) -> Configured:
-        """Returns the scheme with these settings over its defaults: numbers in SI units, or text like `500us` and
-        `1/128`. `at_ports`: by the rate of a switch's port, bit/s, settings that it has instead.
+        """Returns the scheme with these settings over its defaults: numbers in SI units, or text
+        like `500us` and `1/128`. `at_ports`: by the rate of a switch's port, bit/s, settings that
+        it has instead.
 
         Raises SchemeError.
         """
@@ -88,7 +97,9 @@ class Scheme:
             if name not in kinds:
                 raise SchemeError(f"{self.name} has no parameter {name!r}; {nearest(name, kinds)}")
             try:
-                values[name] = quantity(kinds[name], value) if isinstance(value, str) else float(value)
+                values[name] = (
+                    quantity(kinds[name], value) if isinstance(value, str) else float(value)
+                )
             except ValueError as error:
                 raise SchemeError(f"{name}={value}: {error}") from None
         try:
@@ -115,8 +126,8 @@ class Configured:
 
     @property
     def wants_telemetry(self) -> bool:
-        """Whether its RPs do: by their class, so that none is made; by one of them where a function makes them. Raises
-        SchemeError."""
+        """Whether its RPs do: by their class, so that none is made; by one of them where a function
+        makes them. Raises SchemeError."""
         made = self.scheme.reaction_point
         if isinstance(made, type) and issubclass(made, ReactionPoint):
             return made.wants_telemetry
@@ -137,7 +148,8 @@ class Configured:
             raise self._cannot_make("NP", error) from error
         if np.period_s is not None and not 0 < np.period_s < math.inf:
             raise SchemeError(
-                f"{self.scheme.name}: its NP's period_s is {np.period_s:g}: seconds, above 0; None: no windows"
+                f"{self.scheme.name}: its NP's period_s is {np.period_s:g}: seconds, above 0; "
+                "None: no windows"
             )
         return np
 

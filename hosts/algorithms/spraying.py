@@ -11,13 +11,16 @@ from .base import ReactionPoint
 from .parameters import Parameters, parameter
 
 _REORDERING_S = 1.0
-"""Packets overtake each other by paths' queues, so what is lost is found by NAKs and the timer alone."""
+"""Packets overtake each other by paths' queues, so what is lost is found by NAKs and the timer
+alone."""
 
 
 @dataclass(frozen=True)
 class SprayingParameters(Parameters):
     paths: float = parameter(
-        1, "count", "UDP source ports of a flow, in turn: paths; above 1 in virtual time alone", name="paths",
+        1, "count", (
+            "UDP source ports of a flow, in turn: paths; above 1 in virtual time alone"
+        ), name="paths",
         least=1, most=256,
     )  # fmt: skip
     flowlet_gap_s: float = parameter(
@@ -28,7 +31,12 @@ class SprayingParameters(Parameters):
         most=1,
     )
     rto_s: float = parameter(
-        10e-3, "time", "retransmission timer of flows with several paths", name="rto", least=1e-6, most=10
+        10e-3,
+        "time",
+        "retransmission timer of flows with several paths",
+        name="rto",
+        least=1e-6,
+        most=10,
     )
 
 

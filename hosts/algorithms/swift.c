@@ -54,7 +54,8 @@ static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double n
         double more = parameters->ai * ((double)ack->acked_bytes / parameters->frame_bytes);
         set(rp, swift->cwnd + (swift->cwnd >= 1 ? more / swift->cwnd : more));
     } else if (now_s - swift->decreased_s >= swift->rtt_s) {
-        double factor = fmax(1 - parameters->beta * ((delay_s - target_s) / delay_s), 1 - parameters->max_mdf);
+        double factor =
+            fmax(1 - parameters->beta * ((delay_s - target_s) / delay_s), 1 - parameters->max_mdf);
         decrease(rp, swift->cwnd * factor, now_s);
     } else {
         set(rp, swift->cwnd);
@@ -66,8 +67,10 @@ static void on_loss(struct reaction_point *rp, const struct rp_loss *loss, doubl
     const struct parameters *parameters = rp->parameters;
     struct swift *swift = own(rp);
     if (loss->timeout) swift->timeouts++;
-    if (loss->timeout && swift->timeouts >= parameters->retx_reset) decrease(rp, parameters->min_cwnd, now_s);
-    else if (now_s - swift->decreased_s >= swift->rtt_s) decrease(rp, swift->cwnd * (1 - parameters->max_mdf), now_s);
+    if (loss->timeout && swift->timeouts >= parameters->retx_reset)
+        decrease(rp, parameters->min_cwnd, now_s);
+    else if (now_s - swift->decreased_s >= swift->rtt_s)
+        decrease(rp, swift->cwnd * (1 - parameters->max_mdf), now_s);
 }
 
 const struct reaction_point_events reaction_point = {

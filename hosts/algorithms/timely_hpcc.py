@@ -1,10 +1,12 @@
-"""TIMELY as HPCC's ns-3 simulation has it (alibaba-edu's repository, rdma-hw.cc and run.py; CC_MODE 7). What differs
-from Algorithm 1 (timely.py):
+"""TIMELY as HPCC's ns-3 simulation has it (alibaba-edu's repository, rdma-hw.cc and run.py; CC_MODE
+7). What differs from Algorithm 1 (timely.py):
 
 - The rate changes once a round trip: where what had been sent at the latest change is acknowledged.
-- Below T_low the rate rises by the hyperactive step, too, after five increases in a row, whatever their bands.
-- A decrease has no bound but the least rate, which is 1 Gb/s; the step is 10 Mb/s for 10 Gb/s of the host, and five
-  times that. The gradient is over 20 us, whatever the network: here over its round trip where that is longer.
+- Below T_low the rate rises by the hyperactive step, too, after five increases in a row, whatever
+  their bands.
+- A decrease has no bound but the least rate, which is 1 Gb/s; the step is 10 Mb/s for 10 Gb/s of
+  the host, and five times that. The gradient is over 20 us, whatever the network: here over its
+  round trip where that is longer.
 - The first acknowledgement sets what the next ones are compared with."""
 
 from __future__ import annotations
@@ -25,26 +27,53 @@ class TimelyHpccParameters(Parameters):
     """Those of rdma-hw.cc and of run.py for NICs of 100 Gb/s."""
 
     alpha: float = parameter(
-        0.875, "number", "m_tmly_alpha: weight of the newest RTT difference in their mean", least=1e-6, most=1
+        0.875,
+        "number",
+        "m_tmly_alpha: weight of the newest RTT difference in their mean",
+        least=1e-6,
+        most=1,
     )
     beta: float = parameter(0.8, "number", "m_tmly_beta: weight of a decrease", least=1e-6, most=1)
-    delta_bps: float = parameter(100e6, "rate", "RATE_AI: step of the increase", name="delta", least=1, most=1e12)
-    t_low_s: float = parameter(50e-6, "time", "m_tmly_TLow: below this RTT the rate rises", name="T_low", most=1)
-    t_high_s: float = parameter(500e-6, "time", "m_tmly_THigh: above this RTT it falls", name="T_high", most=1)
+    delta_bps: float = parameter(
+        100e6, "rate", "RATE_AI: step of the increase", name="delta", least=1, most=1e12
+    )
+    t_low_s: float = parameter(
+        50e-6, "time", "m_tmly_TLow: below this RTT the rate rises", name="T_low", most=1
+    )
+    t_high_s: float = parameter(
+        500e-6, "time", "m_tmly_THigh: above this RTT it falls", name="T_high", most=1
+    )
     min_rtt_s: float = parameter(
-        _MIN_RTT_S, "time", "m_tmly_minRtt: what the gradient is divided by", name="min_rtt", least=1e-6, most=1
+        _MIN_RTT_S,
+        "time",
+        "m_tmly_minRtt: what the gradient is divided by",
+        name="min_rtt",
+        least=1e-6,
+        most=1,
     )
     segment_bytes: float = parameter(
-        1, "size", "L2_ACK_INTERVAL: payload from RTT to RTT; 1: of each packet", name="segment", least=1, most=1e9
+        1,
+        "size",
+        "L2_ACK_INTERVAL: payload from RTT to RTT; 1: of each packet",
+        name="segment",
+        least=1,
+        most=1e9,
     )
-    hai_events: float = parameter(5, "count", "increases in a row before the hyperactive step", least=1)
+    hai_events: float = parameter(
+        5, "count", "increases in a row before the hyperactive step", least=1
+    )
     hai_factor: float = parameter(5, "number", "RATE_HAI over RATE_AI", least=1)
-    min_rate_bps: float = parameter(_LEAST_BPS, "rate", "MIN_RATE: least rate", name="min_rate", least=1, most=1e12)
+    min_rate_bps: float = parameter(
+        _LEAST_BPS, "rate", "MIN_RATE: least rate", name="min_rate", least=1, most=1e12
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.t_low_s <= self.t_high_s:
-            raise ValueError(f"t_low_s = {self.t_low_s} and t_high_s = {self.t_high_s}: 0 <= T_low <= T_high must hold")
+            raise ValueError(
+                f"t_low_s = {self.t_low_s} and t_high_s = {self.t_high_s}: 0 <= T_low <= T_high "
+                "must hold"
+            )
 
 
 class TimelyHpccReactionPoint(ReactionPoint):
@@ -72,7 +101,9 @@ class TimelyHpccReactionPoint(ReactionPoint):
 
     def _update(self, rtt_s: float, last_rtt_s: float) -> None:
         parameters = self._parameters
-        self.rtt_diff_s = (1 - parameters.alpha) * self.rtt_diff_s + parameters.alpha * (rtt_s - last_rtt_s)
+        self.rtt_diff_s = (1 - parameters.alpha) * self.rtt_diff_s + parameters.alpha * (
+            rtt_s - last_rtt_s
+        )
         gradient = self.rtt_diff_s / parameters.min_rtt_s
         if rtt_s < parameters.t_low_s or (rtt_s <= parameters.t_high_s and gradient <= 0):
             factor = parameters.hai_factor if self.increases >= parameters.hai_events else 1
@@ -106,9 +137,13 @@ TIMELY_HPCC = Scheme(
     recommended=recommended,
     by_network={
         **THRESHOLD_RULES,
-        "min_rtt_s": Rule("20 us, or the largest round trip where that is longer", "rdma-hw.cc; above 20 us ours"),
+        "min_rtt_s": Rule(
+            "20 us, or the largest round trip where that is longer", "rdma-hw.cc; above 20 us ours"
+        ),
         "delta_bps": DELTA_RULE,
-        "min_rate_bps": Rule("1 Gb/s, at most a hundredth of the host's rate", "run.py; below 100 Gb/s ours"),
+        "min_rate_bps": Rule(
+            "1 Gb/s, at most a hundredth of the host's rate", "run.py; below 100 Gb/s ours"
+        ),
     },
     holds=holds,
 )

@@ -1,7 +1,9 @@
-"""TIMELY with TCD (SIGCOMM'21, Fig. 19), by the paper's principles: the text at hand only mentions it.
+"""TIMELY with TCD (SIGCOMM'21, Fig. 19), by the paper's principles: the text at hand only mentions
+it.
 
-An acknowledgement carries the worst mark of its segment. UE: the rate stays, and increases in a row count anew. CE, and
-none: TIMELY. RED marks by DCQCN's thresholds. Nothing cuts harder at CE: by how much isn't in the text.
+An acknowledgement carries the worst mark of its segment. UE: the rate stays, and increases in a row
+count anew. CE, and none: TIMELY. RED marks by DCQCN's thresholds. Nothing cuts harder at CE: by how
+much isn't in the text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""RPs and NPs in C: C files beside their Python texts (csrc/reaction_point.h, notification_point.h).
+"""RPs and NPs in C: C files beside their Python texts (csrc/reaction_point.h,
+notification_point.h).
 
-A `CompiledReactionPoint` is a ReactionPoint like any other, and a `CompiledNotificationPoint` an NP; the engine of
-virtual time calls their functions itself.
+A `CompiledReactionPoint` is a ReactionPoint like any other, and a `CompiledNotificationPoint` an
+NP; the engine of virtual time calls their functions itself.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ __all__ = ["NP", "RP", "Code", "CompiledNotificationPoint", "CompiledReactionPoi
 
 
 class Ends:
-    """RPs and NPs of a scheme's flows, in C where their classes name files (`in_c`), else in Python. Methods raise
-    SchemeError: such a file can't be compiled, or has none."""
+    """RPs and NPs of a scheme's flows, in C where their classes name files (`in_c`), else in
+    Python. Methods raise SchemeError: such a file can't be compiled, or has none."""
 
     def __init__(self, configured: Configured) -> None:
         self.configured = configured
@@ -40,7 +41,9 @@ class Ends:
             if code is None:
                 return specification
             structs = CompiledReactionPoint.structs(code, line_rate_bps)
-            found = self._rps[line_rate_bps] = map(partial(CompiledReactionPoint, code, specification), structs)
+            found = self._rps[line_rate_bps] = map(
+                partial(CompiledReactionPoint, code, specification), structs
+            )
         return next(found)
 
     def new_np(self) -> NotificationPoint:
@@ -52,13 +55,16 @@ class Ends:
                 return specification
             if specification.grants and not {"on_demand", "on_turn"} <= code.functions.keys():
                 raise SchemeError(
-                    f"{self.configured.scheme.name}: its NP in C grants, so it needs on_demand and on_turn"
+                    f"{self.configured.scheme.name}: its NP in C grants, so it needs on_demand and "
+                    "on_turn"
                 )
             structs = CompiledNotificationPoint.structs(code, specification)
             self._nps = map(partial(CompiledNotificationPoint, code, specification), structs)
         return next(self._nps)
 
-    def code(self, end: type[ReactionPoint | NotificationPoint], interface: Interface) -> Code | None:
+    def code(
+        self, end: type[ReactionPoint | NotificationPoint], interface: Interface
+    ) -> Code | None:
         """Returns that of a class; None: it names no file."""
         if end not in self._code:
             file = c_file(end)
@@ -66,8 +72,8 @@ class Ends:
         return self._code[end]
 
     def paths(self, line_rate_bps: float) -> Iterator[Path]:
-        """Yields the shared objects of RP and NP, of those that are in C, compiled if they aren't yet; none is loaded.
-        Raises BuildError."""
+        """Yields the shared objects of RP and NP, of those that are in C, compiled if they aren't
+        yet; none is loaded. Raises BuildError."""
         configured = self.configured
         for end, interface in ((configured.new_rp(line_rate_bps), RP), (configured.new_np(), NP)):
             if (file := c_file(type(end))) is not None:
@@ -75,11 +81,15 @@ class Ends:
 
     def _parameters(self) -> str:
         """Returns the scheme's parameters as a struct in C."""
-        fields = " ".join(f"double {one.field};" for one in describe(self.configured.scheme.parameters))
+        fields = " ".join(
+            f"double {one.field};" for one in describe(self.configured.scheme.parameters)
+        )
         return f"struct parameters {{ {fields or 'double none;'} }};"
 
     def _load(self, file: Path, interface: Interface) -> Code:
         scheme = self.configured.scheme
         library = load(scheme.name, file, self._parameters(), interface)
-        values = [getattr(self.configured.parameters, one.field) for one in describe(scheme.parameters)]
+        values = [
+            getattr(self.configured.parameters, one.field) for one in describe(scheme.parameters)
+        ]
         return Code(library, interface, values)

@@ -23,8 +23,9 @@ _CHUNK = 64
 
 @dataclass(frozen=True)
 class Interface:
-    """What a C file has to define: `table`, of functions, of the type `events`. `end`: RP or NP. `mirrored`: structs of
-    the header, which is `table`.h, by their names there; the first one is a flow's."""
+    """What a C file has to define: `table`, of functions, of the type `events`. `end`: RP or NP.
+    `mirrored`: structs of the header, which is `table`.h, by their names there; the first one is a
+    flow's."""
 
     end: str
     table: str
@@ -37,22 +38,30 @@ Held = tuple[object, int]
 
 
 class Code:
-    """A C file's table, parameters for it, and memory: what the flows of a scheme share. `functions`: by name, those
-    that aren't NULL."""
+    """A C file's table, parameters for it, and memory: what the flows of a scheme share.
+    `functions`: by name, those that aren't NULL."""
 
-    def __init__(self, library: ctypes.CDLL, interface: Interface, parameters: Sequence[float]) -> None:
+    def __init__(
+        self, library: ctypes.CDLL, interface: Interface, parameters: Sequence[float]
+    ) -> None:
         """`parameters`: those of the file's struct, in its order."""
         self.events: Any = interface.events.in_dll(library, interface.table)
         self._parameters = (c_double * max(1, len(parameters)))(*parameters)
         self._start = ctypes.addressof(self.events), ctypes.addressof(self._parameters)
         _, self._struct = interface.mirrored[0]
         self._bytes = _own_bytes(library, interface)
-        found = {name: getattr(self.events, name) for name, *_ in interface.events._fields_ if name != "logged"}
-        self.functions = {name: function for name, function in found.items() if function}  # NULL is false
+        found = {
+            name: getattr(self.events, name)
+            for name, *_ in interface.events._fields_
+            if name != "logged"
+        }
+        # NULL is false
+        self.functions = {name: function for name, function in found.items() if function}
 
     def structs(self, *fields: float) -> Iterator[Held]:
-        """Yields equal ones without end, that have begun. Many are in one piece of memory, as an object of ctypes each
-        takes more than the struct. `fields`: behind the table and the parameters."""
+        """Yields equal ones without end, that have begun. Many are in one piece of memory, as an
+        object of ctypes each takes more than the struct. `fields`: behind the table and the
+        parameters."""
         first = self._struct(*self._start, *fields)
         if "begin" in self.functions:
             self.functions["begin"](ctypes.addressof(first))
@@ -70,7 +79,8 @@ def specified(name: str) -> Any:
 
 
 def _own_bytes(library: ctypes.CDLL, interface: Interface) -> int:
-    """Returns how much of its struct a file uses, in whole doubles: all, where it states nothing."""
+    """Returns how much of its struct a file uses, in whole doubles: all, where it states
+    nothing."""
     try:
         used = c_uint64.in_dll(library, f"{interface.table}_bytes").value
     except ValueError:
@@ -79,8 +89,8 @@ def _own_bytes(library: ctypes.CDLL, interface: Interface) -> int:
 
 
 def code_path(file: Path, parameters: str, interface: Interface) -> Path:
-    """Returns the shared object of a C file, compiled if it isn't yet; `parameters`: see `load`. Raises BuildError, and
-    OSError of the file."""
+    """Returns the shared object of a C file, compiled if it isn't yet; `parameters`: see `load`.
+    Raises BuildError, and OSError of the file."""
     sizes = ", ".join(f"sizeof(struct {name})" for name, _ in interface.mirrored)
     lines = (
         parameters,
@@ -95,8 +105,8 @@ def code_path(file: Path, parameters: str, interface: Interface) -> Path:
 
 @lru_cache(maxsize=64)
 def load(scheme: str, file: Path, parameters: str, interface: Interface) -> ctypes.CDLL:
-    """Returns the shared object of a scheme's C file; `parameters`: its struct parameters; empty: it has that itself.
-    Raises SchemeError."""
+    """Returns the shared object of a scheme's C file; `parameters`: its struct parameters; empty:
+    it has that itself. Raises SchemeError."""
     where = f"{scheme}: its {interface.end} in C, {file}"
     table, mirrored = interface.table, interface.mirrored
     try:
@@ -110,5 +120,7 @@ def load(scheme: str, file: Path, parameters: str, interface: Interface) -> ctyp
         raise SchemeError(f"{where}: it defines no struct {table}_events `{table}`") from None
     made = (c_uint64 * len(mirrored)).in_dll(library, f"{table}_sizes")
     for (name, structure), size in zip(mirrored, made, strict=True):
-        assert ctypes.sizeof(structure) == size, f"{structure.__name__} differs from struct {name} in csrc"
+        assert ctypes.sizeof(structure) == size, (
+            f"{structure.__name__} differs from struct {name} in csrc"
+        )
     return library

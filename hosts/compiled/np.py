@@ -68,8 +68,9 @@ NP = Interface(
 
 
 class CompiledNotificationPoint(NotificationPoint):
-    """A flow's NP that runs in C. `specification` is its Python text's NP, which has what never changes. `address` is
-    that of its struct notification_point, which lives as long as this object."""
+    """A flow's NP that runs in C. `specification` is its Python text's NP, which has what never
+    changes. `address` is that of its struct notification_point, which lives as long as this
+    object."""
 
     __slots__ = ("_chunk", "_code", "_specification", "address")
 
@@ -85,7 +86,9 @@ class CompiledNotificationPoint(NotificationPoint):
     @staticmethod
     def structs(code: Code, specification: NotificationPoint) -> Iterator[Held]:
         """Yields those of flows with such NPs, without end."""
-        return code.structs(specification.marked_from_s, specification.pace_bytes, specification.turn)
+        return code.structs(
+            specification.marked_from_s, specification.pace_bytes, specification.turn
+        )
 
     @property
     def wants_marked(self) -> bool:

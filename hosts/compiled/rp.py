@@ -5,7 +5,17 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Iterator
-from ctypes import c_bool, c_char_p, c_double, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    c_bool,
+    c_char_p,
+    c_double,
+    c_size_t,
+    c_uint8,
+    c_uint16,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from itertools import takewhile
 from typing import Any
 
@@ -37,7 +47,12 @@ class _Raw(ctypes.Structure):
 class _RawHop(ctypes.Structure):
     """struct rp_hop"""
 
-    _fields_ = (("rate_bps", c_double), ("ticks", c_uint32), ("sent_bytes", c_uint32), ("queue_bytes", c_uint32))
+    _fields_ = (
+        ("rate_bps", c_double),
+        ("ticks", c_uint32),
+        ("sent_bytes", c_uint32),
+        ("queue_bytes", c_uint32),
+    )
 
 
 class _RawTelemetry(ctypes.Structure):
@@ -112,8 +127,8 @@ RP = Interface(
 
 
 class CompiledReactionPoint(ReactionPoint):
-    """A flow's RP that runs in C. `specification` is its Python text's RP, which has what never changes. `address` is
-    that of its struct reaction_point, which lives as long as this object."""
+    """A flow's RP that runs in C. `specification` is its Python text's RP, which has what never
+    changes. `address` is that of its struct reaction_point, which lives as long as this object."""
 
     __slots__ = ("_chunk", "_code", "_logged", "_specification", "_view", "address")
 
@@ -216,7 +231,10 @@ class CompiledReactionPoint(ReactionPoint):
     def state(self) -> dict[str, float]:
         if self._logged is None:
             named = takewhile(lambda one: one.name is not None, self._code.events.logged)
-            self._logged = [(one.name.decode(), c_double.from_address(self.address + one.offset)) for one in named]
+            self._logged = [
+                (one.name.decode(), c_double.from_address(self.address + one.offset))
+                for one in named
+            ]
         return {name: number.value for name, number in self._logged}
 
     def _call(self, event: str, *arguments: Any) -> None:

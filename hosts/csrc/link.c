@@ -15,7 +15,8 @@ void link_rang(struct link *link)
 
 void link_ring(const struct link *link, uint64_t at_ns)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the frames are there before the switch's sleep is looked at */
+    /* the frames are there before the switch's sleep is looked at */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&link->out->sleeps_until_ns, __ATOMIC_SEQ_CST) <= at_ns) return;
     ssize_t ignored = send(link->bell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)ignored;

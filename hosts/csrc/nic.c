@@ -1,5 +1,6 @@
-/* The live NIC: by the rules of pacing.h, for a process that wakes up late and a clock of nominal seconds, which calls bring. Inside,
- * times are whole picoseconds (`_ps`), as the rules have them. */
+/* The live NIC: by the rules of pacing.h, for a process that wakes up late and a clock of nominal
+ * seconds, which calls bring. Inside, times are whole picoseconds (`_ps`), as the rules have
+ * them. */
 #include "nic.h"
 
 #include <errno.h>
@@ -11,7 +12,8 @@
 
 /* ---- creation ---- */
 
-struct nic *nic_new(uint32_t port, double line_rate_bps, double delay_s, double catch_up_s, struct events *events)
+struct nic *nic_new(uint32_t port, double line_rate_bps, double delay_s, double catch_up_s,
+                    struct events *events)
 {
     struct nic *nic = calloc(1, sizeof *nic);
     if (nic == NULL) return NULL;
@@ -29,8 +31,10 @@ struct nic *nic_new(uint32_t port, double line_rate_bps, double delay_s, double 
 void nic_free(struct nic *nic)
 {
     if (nic == NULL) return;
-    for (uint32_t i = 0; i < nic->control.count; i++) free(*(struct nic_control **)ring_at(&nic->control, i));
-    for (uint32_t i = 0; i < nic->in_flight.count; i++) free(((struct nic_item *)ring_at(&nic->in_flight, i))->control);
+    for (uint32_t i = 0; i < nic->control.count; i++)
+        free(*(struct nic_control **)ring_at(&nic->control, i));
+    for (uint32_t i = 0; i < nic->in_flight.count; i++)
+        free(((struct nic_item *)ring_at(&nic->in_flight, i))->control);
     free(nic->control.all);
     free(nic->in_flight.all);
     free(nic->flows);
@@ -62,7 +66,8 @@ int nic_send_control(struct nic *nic, const uint8_t *frame, uint32_t length, dou
         nic->state.control_drops++;
         return 0;
     }
-    struct nic_control *control = ring_grow(&nic->control) ? malloc(sizeof *control + length) : NULL;
+    struct nic_control *control =
+        ring_grow(&nic->control) ? malloc(sizeof *control + length) : NULL;
     if (control == NULL) return -ENOMEM;
     control->since_ps = picoseconds(now_s);
     control->length = length;
@@ -114,14 +119,17 @@ static uint64_t unpaused_at(const void *nic, uint32_t priority, uint64_t at_ps)
 static void choose_next(struct nic *nic)
 {
     uint64_t control = nic->control.count > 0 ? first_control(nic)->since_ps : PACING_NEVER;
-    nic->next = pacing_choose(nic->entries, nic->n_flows, unpaused_at, nic, nic->free_ps, control, nic->last);
+    nic->next = pacing_choose(nic->entries, nic->n_flows, unpaused_at, nic, nic->free_ps, control,
+                              nic->last);
     nic->chosen = true;
 }
 
-/* An RP counts bytes as they start, as in virtual time: how long a frame waits for its link's delay is none of its. */
+/* An RP counts bytes as they start, as in virtual time: how long a frame waits for its link's delay
+ * is none of its. */
 static void report_sent(struct nic *nic, struct nic_flow *flow, uint64_t now_ps)
 {
-    if (flow->started_bytes < flow->due_bytes || (flow->started == flow->packets && !repeats(flow))) return;
+    if (flow->started_bytes < flow->due_bytes || (flow->started == flow->packets && !repeats(flow)))
+        return;
     flow->due_bytes = INT64_MAX;
     struct event *event = events_add(nic->events, EVENT_SENT, true, nic_seconds(now_ps));
     event->flow = flow;
@@ -136,7 +144,8 @@ static void start_frame(struct nic *nic, uint32_t index, uint64_t at_ps, uint64_
     uint64_t length_ps = on_line_ps(nic, bits);
     at_ps = later(at_ps, since(nic->max_lateness_ps, since(length_ps + nic->delay_ps, now_ps)));
     nic->free_ps = at_ps + length_ps;
-    struct nic_item item = {.due_ps = nic->free_ps + nic->delay_ps, .flow = flow, .number = next_number(flow)};
+    struct nic_item item = {
+        .due_ps = nic->free_ps + nic->delay_ps, .flow = flow, .number = next_number(flow)};
     item.asks = started(flow, at_ps);
     ring_push(&nic->in_flight, &item);
     nic->state.started_bits += bits;
@@ -167,12 +176,15 @@ void nic_advance(struct nic *nic, double now_s)
     uint64_t now_ps = picoseconds(now_s);
     if (nic->paused_classes > 0) nic_expire(nic, now_ps);
     for (;;) {
-        /* Backpressure: no new starts while the first frame is overdue by more than max_lateness_ps */
-        const struct nic_item *first = nic->in_flight.count > 0 ? ring_at(&nic->in_flight, 0) : NULL;
+        /* Backpressure: no new starts while the first frame is overdue by more than
+         * max_lateness_ps */
+        const struct nic_item *first =
+            nic->in_flight.count > 0 ? ring_at(&nic->in_flight, 0) : NULL;
         if (first != NULL && first->due_ps < since(nic->max_lateness_ps, now_ps)) return;
         if (!nic->chosen) choose_next(nic);
         struct pacing_choice next = nic->next;
-        if (next.when > now_ps || next.action == PACING_NOTHING || !ring_grow(&nic->in_flight)) return;
+        if (next.when > now_ps || next.action == PACING_NOTHING || !ring_grow(&nic->in_flight))
+            return;
         nic->chosen = false;
         if (next.action == PACING_START) {
             start_frame(nic, next.index, next.when, now_ps);
@@ -188,9 +200,11 @@ void nic_advance(struct nic *nic, double now_s)
 static uint64_t wake_ps(struct nic *nic)
 {
     if (!nic->chosen) choose_next(nic);
-    const struct nic_flow *flow = nic->next.action == PACING_START ? nic->flows[nic->next.index] : NULL;
+    const struct nic_flow *flow =
+        nic->next.action == PACING_START ? nic->flows[nic->next.index] : NULL;
     int64_t bits = flow != NULL ? bits_of(flow, next_number(flow)) : 0;
-    bool reports = flow != NULL && flow->due_bytes != INT64_MAX; /* by report_sent, at a start's time */
+    /* by report_sent, at a start's time */
+    bool reports = flow != NULL && flow->due_bytes != INT64_MAX;
     if (nic->in_flight.count > 0) {
         uint64_t due_ps = ((const struct nic_item *)ring_at(&nic->in_flight, 0))->due_ps;
         return reports && nic->next.when < due_ps ? nic->next.when : due_ps;
@@ -206,7 +220,8 @@ double nic_wake(struct nic *nic)
 {
     uint64_t at_ps = wake_ps(nic);
     double at_s = nic_seconds(at_ps);
-    while (picoseconds(at_s) < at_ps) at_s = nextafter(at_s, INFINITY); /* after half an hour a double can be too coarse */
+    /* after half an hour a double can be too coarse */
+    while (picoseconds(at_s) < at_ps) at_s = nextafter(at_s, INFINITY);
     return at_s;
 }
 
@@ -234,7 +249,8 @@ void nic_delivered(struct nic *nic, double now_s)
     ring_pop(&nic->in_flight);
     if (flow == NULL) return;
     if (item->asks) {
-        struct event *event = events_add(nic->events, EVENT_ASKED, false, fmax(now_s, due_s) - nic_seconds(nic->delay_ps));
+        struct event *event = events_add(nic->events, EVENT_ASKED, false,
+                                         fmax(now_s, due_s) - nic_seconds(nic->delay_ps));
         event->flow = flow;
         event->count = (uint64_t)item->number;
     }
@@ -250,7 +266,8 @@ uint32_t nic_frame(const struct nic_item *item, uint8_t *frame)
     }
     bool last = item->number + 1 == flow->packets;
     uint32_t length = (uint32_t)(bits_of(flow, item->number) / 8);
-    uint32_t psn = (uint32_t)((uint64_t)flow->reliable.flow.first_psn + (uint64_t)item->number) % WIRE_PSN_RANGE;
+    uint32_t psn = (uint32_t)((uint64_t)flow->reliable.flow.first_psn + (uint64_t)item->number) %
+                   WIRE_PSN_RANGE;
     uint8_t bits = item->asks ? WIRE_ACKREQ : 0;
     if (repeats(flow) && item->number == 0) bits |= WIRE_FIRST;
     wire_stamp(frame, last ? flow->last_frame : flow->frame, length, psn, bits);

@@ -1,16 +1,18 @@
 /* The live NIC: which frames leave the host, and when.
  *
- * It is a serialiser at line rate, by the rules of pacing.h; PAUSE closes a class's gate. No clock and no socket: the caller passes
- * times, which never decrease, and sends the frames that `nic_due` returns. Seconds and picoseconds are nominal.
+ * It is a serialiser at line rate, by the rules of pacing.h; PAUSE closes a class's gate. No
+ * clock and no socket: the caller passes times, which never decrease, and sends the frames that
+ * `nic_due` returns. Seconds and picoseconds are nominal.
  *
- * The schedule is absolute: a frame's start follows from the model, not from when the process woke up, so that pacing
- * has no drift. Starts are decided lazily: `nic_advance(now)` decides all up to now, and must be called before any call
- * that changes the state. A frame is delivered,
- * that is given to the socket, when its last bit would arrive at the far end: at its start, plus its transmission time at line
- * rate, plus the link's delay.
+ * The schedule is absolute: a frame's start follows from the model, not from when the process
+ * woke up, so that pacing has no drift. Starts are decided lazily: `nic_advance(now)` decides
+ * all up to now, and must be called before any call that changes the state. A frame is
+ * delivered, that is given to the socket, when its last bit would arrive at the far end: at its
+ * start, plus its transmission time at line rate, plus the link's delay.
  *
- * A process that is late may catch up by a burst of two packets, or of `catch_up_s`. Greater lateness is lost time: the
- * schedule moves, and `allowed_bits` grows faster than `started_bits`. */
+ * A process that is late may catch up by a burst of two packets, or of `catch_up_s`. Greater
+ * lateness is lost time: the schedule moves, and `allowed_bits` grows faster than
+ * `started_bits`. */
 #ifndef HOSTS_NIC_H
 #define HOSTS_NIC_H
 
@@ -19,7 +21,8 @@
 #include "reliable.h"
 #include "wire.h"
 
-/* A flow, in memory that Python owns. It must stay until the flow has ended and `delivered` equals `started`. */
+/* A flow, in memory that Python owns. It must stay until the flow has ended and `delivered` equals
+ * `started`. */
 struct nic_flow {
     int32_t priority;
     int64_t packets; /* its length, -1: unlimited */
@@ -31,10 +34,13 @@ struct nic_flow {
     int64_t started;         /* frames whose start is decided, those that are repeated included */
     int64_t started_bytes;   /* their bytes */
     uint64_t
-        progress_ps; /* of a flow that repeats: when the first packet in flight left, or something new was acknowledged or lost */
+        /* of a flow that repeats: when the first packet in flight left, or something new was
+         * acknowledged or lost */
+        progress_ps;
     int64_t delivered; /* frames given to the socket */
     int64_t due_bytes; /* EVENT_SENT, once, when started_bytes reaches this */
-    struct reliable reliable; /* of kind LOSSLESS nothing is repeated, and `flow` is all of it; else GO_BACK_N */
+    /* of kind LOSSLESS nothing is repeated, and `flow` is all of it; else GO_BACK_N */
+    struct reliable reliable;
     const uint8_t *frame, *last_frame; /* templates of its packets; the PSN is stamped */
 };
 
@@ -57,7 +63,8 @@ struct nic_state {
     struct nic_pause pauses[WIRE_CLASSES];
 };
 
-/* A frame to deliver at `due_ps`: packet `number` of a flow, or a control frame if `flow` is NULL. */
+/* A frame to deliver at `due_ps`: packet `number` of a flow, or a control frame if `flow` is
+ * NULL. */
 struct nic_item {
     uint64_t due_ps;
     struct nic_flow *flow;
@@ -74,34 +81,43 @@ struct nic_control {
 
 struct nic;
 
-static inline double nic_seconds(uint64_t ps) { return ps == PACING_NEVER ? INFINITY : (double)ps / 1e12; }
+static inline double nic_seconds(uint64_t ps)
+{
+    return ps == PACING_NEVER ? INFINITY : (double)ps / 1e12;
+}
 
 /* `port`: the host's, which events of the NIC have. */
-struct nic *nic_new(uint32_t port, double line_rate_bps, double delay_s, double catch_up_s, struct events *);
+struct nic *nic_new(uint32_t port, double line_rate_bps, double delay_s, double catch_up_s,
+                    struct events *);
 void nic_free(struct nic *);
 struct nic_state *nic_state(struct nic *);
 
 int nic_add(struct nic *, struct nic_flow *, double now_s); /* 0 or -ENOMEM */
 void nic_remove(struct nic *, struct nic_flow *, double now_s);
-/* Moves a flow to another NIC of the host, which has the same events; with what has `started` and hasn't left: the line is down. 0 or
- * -ENOMEM: what moved, did so. */
+/* Moves a flow to another NIC of the host, which has the same events; with what has `started` and
+ * hasn't left: the line is down. 0 or -ENOMEM: what moved, did so. */
 int nic_move(struct nic *from, struct nic *to, struct nic_flow *, bool started, double now_s);
 void nic_set_rate(struct nic *, struct nic_flow *, double rate_bps, double now_s);
 void nic_set_window(struct nic *, struct nic_flow *, double window_bytes, double now_s);
-/* An acknowledgement of the flow's packet with this PSN came. Returns the bytes that it acknowledges; -1: no such packet was sent. */
+/* An acknowledgement of the flow's packet with this PSN came. Returns the bytes that it
+ * acknowledges; -1: no such packet was sent. */
 int64_t nic_acknowledge(struct nic *, struct nic_flow *, uint32_t psn, double now_s);
-/* Of a flow that repeats: an acknowledgement of the packet with this PSN and of the first `in_order` (modulo 2^24), or a NAK of it; it
- * comes to `acked` and `lost` bytes of frames. The flow ends when all is acknowledged. -1: no such packet was sent. */
+/* Of a flow that repeats: an acknowledgement of the packet with this PSN and of the first
+ * `in_order` (modulo 2^24), or a NAK of it; it comes to `acked` and `lost` bytes of frames. The
+ * flow ends when all is acknowledged. -1: no such packet was sent. */
 struct nic_answer {
     uint32_t psn, in_order;
     bool nak;
     uint64_t acked, lost;
 };
 int nic_answered(struct nic *, struct nic_flow *, struct nic_answer *, double now_s);
-/* Of a flow that repeats: all that is in flight is lost, if nothing came of it for so long. Returns its bytes. */
+/* Of a flow that repeats: all that is in flight is lost, if nothing came of it for so long. Returns
+ * its bytes. */
 int64_t nic_timeout(struct nic *, struct nic_flow *, double timeout_s, double now_s);
-int nic_send_control(struct nic *, const uint8_t *frame, uint32_t length, double now_s); /* 0, a drop too, or -ENOMEM */
-/* Takes back the oldest control frame that hasn't left, into a buffer of WIRE_MAX_FRAME bytes; returns its length, 0: there is none. */
+/* 0, a drop too, or -ENOMEM */
+int nic_send_control(struct nic *, const uint8_t *frame, uint32_t length, double now_s);
+/* Takes back the oldest control frame that hasn't left, into a buffer of WIRE_MAX_FRAME bytes;
+ * returns its length, 0: there is none. */
 uint32_t nic_take_control(struct nic *, uint8_t *frame);
 void nic_pfc(struct nic *, uint8_t enabled, const uint16_t *quanta, double now_s);
 

@@ -15,7 +15,9 @@ static double demand_bps(const struct nic *nic, uint64_t at_ps)
     for (uint32_t i = 0; i < nic->n_flows; i++) {
         const struct nic_flow *flow = nic->flows[i];
         bool runs = picoseconds(flow->start_s) <= at_ps && at_ps < nic->entries[i].end;
-        if (runs && !pacing_closed(&nic->entries[i]) && nic->state.pauses[flow->priority].until_ps <= at_ps) sum += flow->rate_bps;
+        if (runs && !pacing_closed(&nic->entries[i]) &&
+            nic->state.pauses[flow->priority].until_ps <= at_ps)
+            sum += flow->rate_bps;
     }
     return sum;
 }
@@ -35,7 +37,8 @@ void nic_account_until(struct nic *nic, uint64_t now_ps)
     if (now_ps <= nic->accounted_ps) return;
     uint32_t count = 0;
     if (nic->n_flows > 0) {
-        for (int i = 0; i < WIRE_CLASSES; i++) add_edge(nic, &count, nic->state.pauses[i].until_ps, now_ps);
+        for (int i = 0; i < WIRE_CLASSES; i++)
+            add_edge(nic, &count, nic->state.pauses[i].until_ps, now_ps);
         for (uint32_t i = 0; i < nic->n_flows; i++) {
             add_edge(nic, &count, picoseconds(nic->flows[i]->start_s), now_ps);
             add_edge(nic, &count, nic->entries[i].end, now_ps);
@@ -74,7 +77,8 @@ static int grow_flows(struct nic *nic)
     struct pacing_flow *entries = realloc(nic->entries, capacity * sizeof *entries);
     if (entries == NULL) return -ENOMEM;
     nic->entries = entries;
-    uint64_t *edges_ps = realloc(nic->edges_ps, (WIRE_CLASSES + 2 * capacity + 1) * sizeof *edges_ps);
+    uint64_t *edges_ps =
+        realloc(nic->edges_ps, (WIRE_CLASSES + 2 * capacity + 1) * sizeof *edges_ps);
     if (edges_ps == NULL) return -ENOMEM;
     nic->edges_ps = edges_ps;
     nic->flows_capacity = capacity;
@@ -94,7 +98,8 @@ static int add_entry(struct nic *nic, struct nic_flow *flow, struct pacing_flow 
 static void remove_entry(struct nic *nic, uint32_t index)
 {
     pacing_remove(nic->entries, &nic->n_flows, index);
-    memmove(&nic->flows[index], &nic->flows[index + 1], (nic->n_flows - index) * sizeof *nic->flows);
+    memmove(&nic->flows[index], &nic->flows[index + 1],
+            (nic->n_flows - index) * sizeof *nic->flows);
     flows_changed(nic);
 }
 
@@ -110,7 +115,8 @@ int nic_add(struct nic *nic, struct nic_flow *flow, double now_s)
     return add_entry(nic, flow, entry);
 }
 
-/* False: the flow has ended. Python gets the event a little later, and may call with the flow until then. */
+/* False: the flow has ended. Python gets the event a little later, and may call with the flow until
+ * then. */
 static bool find_flow(const struct nic *nic, const struct nic_flow *flow, uint32_t *index)
 {
     for (*index = 0; *index < nic->n_flows; (*index)++) {
@@ -127,7 +133,8 @@ void nic_end_flow(struct nic *nic, uint32_t index, uint64_t at_ps)
 }
 
 /* The flow's frames that have started, and haven't left, start on the other line as it is free. */
-static int move_started(struct nic *from, struct nic *to, const struct nic_flow *flow, uint64_t now_ps)
+static int move_started(struct nic *from, struct nic *to, const struct nic_flow *flow,
+                        uint64_t now_ps)
 {
     int status = 0;
     for (uint32_t n = from->in_flight.count; n > 0; n--) {
@@ -169,7 +176,9 @@ void nic_remove(struct nic *nic, struct nic_flow *flow, double now_s)
     uint32_t index;
     if (!find_flow(nic, flow, &index)) return;
     nic_account(nic, now_s);
-    nic_end_flow(nic, index, pacing_stopped(flow->started != 0, nic->free_ps, nic->delay_ps, picoseconds(now_s)));
+    nic_end_flow(
+        nic, index,
+        pacing_stopped(flow->started != 0, nic->free_ps, nic->delay_ps, picoseconds(now_s)));
 }
 
 void nic_set_rate(struct nic *nic, struct nic_flow *flow, double rate_bps, double now_s)
@@ -179,7 +188,8 @@ void nic_set_rate(struct nic *nic, struct nic_flow *flow, double rate_bps, doubl
     nic_account(nic, now_s);
     flow->rate_bps = rate_bps;
     flow->interval_ps = pacing_interval((uint64_t)flow->frame_bits, rate_bps);
-    pacing_new_interval(&nic->entries[index], flow->started != 0, flow->base_ps, flow->interval_ps, picoseconds(now_s));
+    pacing_new_interval(&nic->entries[index], flow->started != 0, flow->base_ps, flow->interval_ps,
+                        picoseconds(now_s));
     nic->chosen = false;
 }
 
@@ -188,7 +198,8 @@ void nic_window_changed(struct nic *nic, uint32_t index, uint64_t now_ps)
 {
     const struct nic_flow *flow = nic->flows[index];
     struct pacing_flow *entry = &nic->entries[index];
-    bool closed = repeats(flow) ? !reliable_open(&flow->reliable) : !transport_open(&flow->reliable.flow);
+    bool closed =
+        repeats(flow) ? !reliable_open(&flow->reliable) : !transport_open(&flow->reliable.flow);
     if (flow->started == 0 || closed == pacing_closed(entry)) return;
     nic_account_until(nic, now_ps);
     if (closed) pacing_close(entry);
@@ -218,7 +229,8 @@ int nic_answered(struct nic *nic, struct nic_flow *flow, struct nic_answer *answ
     uint32_t index;
     struct reliable_news news;
     bool sent = answer->nak ? reliable_refused(&flow->reliable, answer->psn, 0, &news)
-                            : reliable_acknowledged(&flow->reliable, answer->psn, answer->in_order, 0, &news);
+                            : reliable_acknowledged(&flow->reliable, answer->psn, answer->in_order,
+                                                    0, &news);
     if (!sent) return -1;
     answer->acked = news.acked;
     answer->lost = news.lost;
@@ -238,7 +250,9 @@ int64_t nic_timeout(struct nic *nic, struct nic_flow *flow, double timeout_s, do
     uint64_t now_ps = picoseconds(now_s);
     uint32_t index;
     struct reliable_news news;
-    if (transport_in_flight(&flow->reliable.flow) == 0 || since(flow->progress_ps, now_ps) < picoseconds(timeout_s)) return 0;
+    if (transport_in_flight(&flow->reliable.flow) == 0 ||
+        since(flow->progress_ps, now_ps) < picoseconds(timeout_s))
+        return 0;
     reliable_timeout(&flow->reliable, &news);
     flow->progress_ps = now_ps;
     if (find_flow(nic, flow, &index)) nic_window_changed(nic, index, now_ps);

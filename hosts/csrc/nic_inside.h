@@ -1,5 +1,5 @@
-/* What the files of the live NIC share: nic.c decides what leaves and when, nic_flows.c keeps the flows and what their rates allow,
- * nic_pauses.c what PFC stops. */
+/* What the files of the live NIC share: nic.c decides what leaves and when, nic_flows.c keeps the
+ * flows and what their rates allow, nic_pauses.c what PFC stops. */
 #ifndef HOSTS_NIC_INSIDE_H
 #define HOSTS_NIC_INSIDE_H
 
@@ -19,7 +19,8 @@ struct nic {
     struct pacing_flow *entries; /* ... and their entries in the round robin */
     uint32_t port; /* the host's: of its events */
     uint32_t n_flows, flows_capacity;
-    uint32_t added, last; /* flows added so far: the next one's number; the number of the flow that sent last */
+    /* flows added so far: the next one's number; the number of the flow that sent last */
+    uint32_t added, last;
     uint64_t *edges_ps; /* scratch space of nic_account */
     struct ring control; /* struct nic_control * */
     struct ring in_flight; /* struct nic_item: started, not delivered yet */
@@ -38,7 +39,10 @@ static inline uint64_t picoseconds(double s)
 }
 
 /* How far `to` is after `from`; 0 if it isn't. */
-static inline uint64_t since(uint64_t from_ps, uint64_t to_ps) { return to_ps > from_ps ? to_ps - from_ps : 0; }
+static inline uint64_t since(uint64_t from_ps, uint64_t to_ps)
+{
+    return to_ps > from_ps ? to_ps - from_ps : 0;
+}
 
 static inline uint64_t later(uint64_t a_ps, uint64_t b_ps) { return a_ps > b_ps ? a_ps : b_ps; }
 
@@ -47,7 +51,10 @@ static inline uint64_t on_line_ps(const struct nic *nic, int64_t bits)
     return pacing_interval((uint64_t)bits, nic->line_rate_bps);
 }
 
-static inline struct nic_control *first_control(const struct nic *nic) { return *(struct nic_control **)ring_at(&nic->control, 0); }
+static inline struct nic_control *first_control(const struct nic *nic)
+{
+    return *(struct nic_control **)ring_at(&nic->control, 0);
+}
 
 static inline bool repeats(const struct nic_flow *flow) { return flow->reliable.kind != LOSSLESS; }
 

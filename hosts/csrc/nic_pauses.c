@@ -41,7 +41,8 @@ bool nic_is_paused(const struct nic *nic) { return nic->paused_classes > 0; }
 double nic_paused_s(const struct nic *nic, int priority, double now_s)
 {
     const struct nic_pause *pause = &nic->state.pauses[priority];
-    uint64_t now_ps = picoseconds(now_s), end_ps = now_ps < pause->until_ps ? now_ps : pause->until_ps;
+    uint64_t now_ps = picoseconds(now_s),
+             end_ps = now_ps < pause->until_ps ? now_ps : pause->until_ps;
     return nic_seconds(pause->paused_ps + (pause->paused ? since(pause->since_ps, end_ps) : 0));
 }
 

@@ -1,7 +1,9 @@
-/* A notification point (NP) in C, of the interface that hosts/algorithms/base.py has in Python, as reaction_point.h is for RPs: the Python
- * class that names the file (`in_c`) is the specification.
+/* A notification point (NP) in C, of the interface that hosts/algorithms/base.py has in Python,
+ * as reaction_point.h is for RPs: the Python class that names the file (`in_c`) is the
+ * specification.
  *
- * A file of one defines `notification_point`, a table of its events. It may define a `reaction_point`, too. */
+ * A file of one defines `notification_point`, a table of its events. It may define a
+ * `reaction_point`, too. */
 #ifndef NOTIFICATION_POINT_H
 #define NOTIFICATION_POINT_H
 
@@ -41,8 +43,10 @@ struct notification_point {
 struct notification_point_events {
     bool (*on_window)(struct notification_point *, const struct np_window *, struct np_cnp *cnp);
     bool (*on_marked)(struct notification_point *, double now_s, struct np_cnp *cnp);
-    /* Of one that grants: a packet has come, or its headers alone; it is its turn, and what is granted in all is sent, bytes. */
-    void (*on_demand)(struct notification_point *, uint64_t demanded_bytes, bool trimmed, double now_s);
+    /* Of one that grants: a packet has come, or its headers alone; it is its turn, and what is
+     * granted in all is sent, bytes. */
+    void (*on_demand)(struct notification_point *, uint64_t demanded_bytes, bool trimmed,
+                      double now_s);
     uint64_t (*on_turn)(struct notification_point *, enum np_turn, double now_s);
 };
 

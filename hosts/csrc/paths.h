@@ -1,10 +1,12 @@
-/* How the packets of a flow choose among equal paths: by the entropy in their UDP source port, of which a flow has several. No clock and no
- * socket, as in transport.h; no random number either: hosts/paths.py draws the ports.
+/* How the packets of a flow choose among equal paths: by the entropy in their UDP source port,
+ * of which a flow has several. No clock and no socket, as in transport.h; no random number
+ * either: hosts/paths.py draws the ports.
  *
- * A packet takes the port of the one before, or, where a flowlet ends, the next one of the flow's. A port has a count of penalties, one for
- * each mark of an acknowledgement that came back with it, PATHS_NACK for a trimmed packet, and is left out while it has any: of ports that
- * are left out in a row, the first one's count falls by one. That is Ultra Ethernet's bitmap as uet-htsim
- * has it; with a count of each one that is left out, packets crowd on too few paths. */
+ * A packet takes the port of the one before, or, where a flowlet ends, the next one of the
+ * flow's. A port has a count of penalties, one for each mark of an acknowledgement that came
+ * back with it, PATHS_NACK for a trimmed packet, and is left out while it has any: of ports that
+ * are left out in a row, the first one's count falls by one. That is Ultra Ethernet's bitmap as
+ * uet-htsim has it; with a count of each one that is left out, packets crowd on too few paths. */
 #ifndef HOSTS_PATHS_H
 #define HOSTS_PATHS_H
 
@@ -17,7 +19,9 @@
 enum { PATHS_MOST = 256, PATHS_MARK = 1, PATHS_NACK = 4, PATHS_PENALTY_MOST = 15 };
 
 struct paths {
-    uint64_t gap, last; /* a packet that starts more than `gap` after the latest one begins a flowlet; 0: each packet does */
+    /* a packet that starts more than `gap` after the latest one begins a flowlet; 0: each packet
+     * does */
+    uint64_t gap, last;
     uint32_t n, at; /* ports; the one in use */
     bool avoids;
     uint8_t *skips; /* by port: how many more times it is left out */
@@ -29,7 +33,8 @@ static inline struct paths *paths_new(const uint16_t *ports, uint32_t n, uint64_
 {
     struct paths *paths = calloc(1, sizeof *paths + n * (sizeof *ports + 1));
     if (paths == NULL) return NULL;
-    *paths = (struct paths){.gap = gap, .n = n, .at = n - 1, .avoids = avoids, .skips = (uint8_t *)(paths->ports + n)};
+    *paths = (struct paths){
+        .gap = gap, .n = n, .at = n - 1, .avoids = avoids, .skips = (uint8_t *)(paths->ports + n)};
     memcpy(paths->ports, ports, n * sizeof *ports);
     return paths;
 }

@@ -1,9 +1,11 @@
-/* A reaction point (RP) in C, of the interface that hosts/algorithms/base.py has in Python: the same events, the same decisions. The
- * Python text beside it is the specification; `pcn scheme check` brings both the same events, and compares what they decide.
+/* A reaction point (RP) in C, of the interface that hosts/algorithms/base.py has in Python: the
+ * same events, the same decisions. The Python text beside it is the specification; `pcn scheme
+ * check` brings both the same events, and compares what they decide.
  *
- * A file of one defines `reaction_point`, a table of its events. hosts/compiled.py compiles it with a `struct parameters`, whose fields
- * are the scheme's parameters, by their names in Python, as double. It is a state machine: no clock, no random number, no I/O, nothing
- * that flows share. */
+ * A file of one defines `reaction_point`, a table of its events. hosts/compiled.py compiles it
+ * with a `struct parameters`, whose fields are the scheme's parameters, by their names in
+ * Python, as double. It is a state machine: no clock, no random number, no I/O, nothing that
+ * flows share. */
 #ifndef REACTION_POINT_H
 #define REACTION_POINT_H
 
@@ -63,7 +65,8 @@ struct reaction_point {
     double timer_s; /* INFINITY: none */
     uint64_t due_bytes; /* RP_NEVER: none */
     /* Of a flow whose NP grants. */
-    uint64_t left_bytes; /* of frames to send, what is to be repeated too; RP_NEVER: the flow has no end */
+    /* of frames to send, what is to be repeated too; RP_NEVER: the flow has no end */
+    uint64_t left_bytes;
     uint64_t demand_bytes; /* decided, too */
     double own[RP_OWN_DOUBLES]; /* its state: see RP_OWN. Zeros at first */
 };
@@ -76,7 +79,8 @@ struct rp_logged {
 
 /* NULL: it doesn't react to the event. */
 struct reaction_point_events {
-    void (*begin)(struct reaction_point *); /* the first: sets what it decides before any other event */
+    /* the first: sets what it decides before any other event */
+    void (*begin)(struct reaction_point *);
     void (*on_start)(struct reaction_point *, double now_s);
     void (*on_cnp)(struct reaction_point *, enum rp_mark, double rec_rate_bps, double now_s);
     void (*on_cnm)(struct reaction_point *, uint32_t feedback, double now_s);
@@ -90,11 +94,11 @@ struct reaction_point_events {
 
 extern const struct reaction_point_events reaction_point;
 
-/* A scheme that is a C file alone: RP_SCHEME, behind a macro PARAMETERS of its parameters (none: an empty one), makes `struct
- * parameters` and what `--scheme FILE.c` needs. As in
+/* A scheme that is a C file alone: RP_SCHEME, behind a macro PARAMETERS of its parameters (none:
+ * an empty one), makes `struct parameters` and what `--scheme FILE.c` needs. As in
  *
- *     #define PARAMETERS(P) P(w_bytes, "size", 100e3, 1, 1e9, "the window")
- *     RP_SCHEME(.summary = "a constant window", .program = "plain", .segment_bytes = 1)
+ *     #define PARAMETERS(P) P(w_bytes, "size", 100e3, 1, 1e9, "the window") RP_SCHEME(.summary =
+ *     "a constant window", .program = "plain", .segment_bytes = 1)
  *
  * P: the field, its unit (softswitch/units.py), default, least, most, and its meaning. */
 struct rp_parameter {
@@ -114,20 +118,22 @@ struct rp_scheme {
 
 #define RP_FIELD(field, ...) double field;
 #define RP_ROW(field, ...) {#field, __VA_ARGS__},
-#define RP_SCHEME(...)                                                                                                             \
-    struct parameters {                                                                                                            \
-        PARAMETERS(RP_FIELD)                                                                                                       \
-        double none;                                                                                                               \
-    };                                                                                                                             \
-    static const struct rp_parameter rp_parameters[] = {PARAMETERS(RP_ROW){.field = NULL}};                                        \
-    extern const struct rp_scheme reaction_point_scheme;                                                                           \
+#define RP_SCHEME(...)                                                                             \
+    struct parameters {                                                                            \
+        PARAMETERS(RP_FIELD)                                                                       \
+        double none;                                                                               \
+    };                                                                                             \
+    static const struct rp_parameter rp_parameters[] = {PARAMETERS(RP_ROW){.field = NULL}};        \
+    extern const struct rp_scheme reaction_point_scheme;                                           \
     const struct rp_scheme reaction_point_scheme = {.parameters = rp_parameters, __VA_ARGS__};
 
-/* Defines own(rp): the RP's state, of this type, and how much of struct reaction_point flows take. */
-#define RP_OWN(type)                                                                                                               \
-    _Static_assert(sizeof(type) <= RP_OWN_DOUBLES * sizeof(double), "an RP's state is larger than it can be");                     \
-    extern const uint64_t reaction_point_bytes;                                                                                    \
-    const uint64_t reaction_point_bytes = offsetof(struct reaction_point, own) + sizeof(type);                                     \
+/* Defines own(rp): the RP's state, of this type, and how much of struct reaction_point flows
+ * take. */
+#define RP_OWN(type)                                                                               \
+    _Static_assert(sizeof(type) <= RP_OWN_DOUBLES * sizeof(double),                                \
+                   "an RP's state is larger than it can be");                                      \
+    extern const uint64_t reaction_point_bytes;                                                    \
+    const uint64_t reaction_point_bytes = offsetof(struct reaction_point, own) + sizeof(type);     \
     static inline type *own(struct reaction_point *rp) { return (type *)(void *)rp->own; }
 
 #endif

@@ -16,7 +16,8 @@ struct received {
     struct events *events;
     uint64_t key; /* of the hash */
     struct received_flow **slots; /* a hash table, at most half full */
-    struct received_flow **open;  /* those with an open window: a binary heap, the window that ends first on top */
+    /* those with an open window: a binary heap, the window that ends first on top */
+    struct received_flow **open;
     uint32_t slots_bits, n_flows, n_open;
 };
 
@@ -53,11 +54,13 @@ struct received_state *received_state(struct received *received) { return &recei
 /* Multiply-shift hashing by a random key: no peer can choose flows that share a slot. */
 static uint32_t home_of(const struct received *received, uint32_t src_ip, uint32_t flow)
 {
-    return (uint32_t)(((uint64_t)src_ip << 24 | flow) * received->key >> (64 - received->slots_bits));
+    return (uint32_t)(((uint64_t)src_ip << 24 | flow) * received->key >>
+                      (64 - received->slots_bits));
 }
 
 /* The flow's slot, or the free slot for it. */
-static struct received_flow **slot_of(const struct received *received, uint32_t src_ip, uint32_t flow)
+static struct received_flow **slot_of(const struct received *received, uint32_t src_ip,
+                                      uint32_t flow)
 {
     for (uint32_t i = home_of(received, src_ip, flow);; i++) {
         struct received_flow **slot = &received->slots[i & (n_slots(received) - 1)];
@@ -109,13 +112,17 @@ static void put(struct received *received, uint32_t i, struct received_flow *flo
     flow->place = i + 1;
 }
 
-/* Puts the flow at `i`, whose content is free, or where the end of its window belongs above or below. */
+/* Puts the flow at `i`, whose content is free, or where the end of its window belongs above or
+ * below. */
 static void sift(struct received *received, uint32_t i, struct received_flow *flow)
 {
     struct received_flow **open = received->open;
-    for (; i > 0 && flow->window_end_s < open[(i - 1) / 2]->window_end_s; i = (i - 1) / 2) put(received, i, open[(i - 1) / 2]);
+    for (; i > 0 && flow->window_end_s < open[(i - 1) / 2]->window_end_s; i = (i - 1) / 2)
+        put(received, i, open[(i - 1) / 2]);
     for (uint32_t child; (child = 2 * i + 1) < received->n_open; i = child) {
-        if (child + 1 < received->n_open && open[child + 1]->window_end_s < open[child]->window_end_s) child++;
+        if (child + 1 < received->n_open &&
+            open[child + 1]->window_end_s < open[child]->window_end_s)
+            child++;
         if (open[child]->window_end_s >= flow->window_end_s) break;
         put(received, i, open[child]);
     }
@@ -139,11 +146,13 @@ static void set_window_end(struct received *received, struct received_flow *flow
 
 void received_remove(struct received *received, struct received_flow *flow)
 {
-    uint32_t mask = n_slots(received) - 1, hole = (uint32_t)(slot_of(received, flow->src_ip, flow->flow) - received->slots);
+    uint32_t mask = n_slots(received) - 1,
+             hole = (uint32_t)(slot_of(received, flow->src_ip, flow->flow) - received->slots);
     if (received->slots[hole] != flow) return;
     set_window_end(received, flow, -INFINITY);
     received->n_flows--;
-    /* Flows behind it, up to a free slot, move up to where they are found: not before their home. */
+    /* Flows behind it, up to a free slot, move up to where they are found: not before their
+     * home. */
     struct received_flow *other;
     for (uint32_t i = (hole + 1) & mask; (other = received->slots[i]) != NULL; i = (i + 1) & mask) {
         uint32_t home = home_of(received, other->src_ip, other->flow);
@@ -191,14 +200,18 @@ void received_timers(struct received *received, double now_s)
 {
     while (received->state.timer_s <= now_s) {
         struct received_flow *flow = received->open[0];
-        if (close_window(received, flow, now_s) && flow->period_s > 0) open_window(received, flow, now_s);
+        if (close_window(received, flow, now_s) && flow->period_s > 0)
+            open_window(received, flow, now_s);
         else set_window_end(received, flow, -INFINITY);
     }
 }
 
 /* ---- packets ---- */
 
-static uint64_t *missing_word(struct received_flow *flow, uint32_t psn) { return &flow->missing[psn % PSN_MEMORY / 64]; }
+static uint64_t *missing_word(struct received_flow *flow, uint32_t psn)
+{
+    return &flow->missing[psn % PSN_MEMORY / 64];
+}
 
 /* A PSN at or beyond the expected one arrived: those in between are missing. */
 static void skip_to(struct received_flow *flow, uint32_t psn)
@@ -221,32 +234,38 @@ static void count_psn(struct received_flow *flow, uint32_t psn)
         skip_to(flow, psn);
     } else if (behind <= PSN_MEMORY && *missing_word(flow, psn) >> psn % 64 & 1) {
         *missing_word(flow, psn) &= ~((uint64_t)1 << psn % 64);
-        if (behind <= flow->advanced) flow->gaps--; /* else it precedes the first packet received: it was never missing */
+        /* else it precedes the first packet received: it was never missing */
+        if (behind <= flow->advanced) flow->gaps--;
         flow->reordered++;
     } else {
         flow->duplicates++;
     }
 }
 
-static void answer(struct received *received, struct received_flow *flow, const struct wire_data *data, bool nak, double now_s)
+static void answer(struct received *received, struct received_flow *flow,
+                   const struct wire_data *data, bool nak, double now_s)
 {
     struct event *event = events_add(received->events, EVENT_ACK_REQUEST, true, now_s);
     event->flow = flow;
     event->count = nak ? flow->repeats.next % WIRE_PSN_RANGE : data->psn;
     event->request.mark = transport_echo(&flow->mark);
-    event->request.in_order = data->reliable ? (uint32_t)(flow->repeats.next - flow->base) % WIRE_PSN_RANGE : 0;
+    event->request.in_order =
+        data->reliable ? (uint32_t)(flow->repeats.next - flow->base) % WIRE_PSN_RANGE : 0;
     event->request.nak = nak;
     event->request.has_telemetry = data->telemetry != NULL;
-    if (data->telemetry != NULL) memcpy(event->request.telemetry, data->telemetry, WIRE_TELEMETRY_BYTES);
+    if (data->telemetry != NULL)
+        memcpy(event->request.telemetry, data->telemetry, WIRE_TELEMETRY_BYTES);
 }
 
-/* Of an RC: whether the packet is the next one. The others are refused, and answered as go-back-N has it; what comes before a flow's
- * first one, has no answer: its sender's timer runs out. */
-static bool in_order(struct received *received, struct received_flow *flow, const struct wire_data *data, double now_s)
+/* Of an RC: whether the packet is the next one. The others are refused, and answered as go-back-N
+ * has it; what comes before a flow's first one, has no answer: its sender's timer runs out. */
+static bool in_order(struct received *received, struct received_flow *flow,
+                     const struct wire_data *data, double now_s)
 {
     struct reliable_receiver *repeats = &flow->repeats;
     bool begun = repeats->kind == GO_BACK_N, fresh;
-    bool later = begun && (data->psn - (uint32_t)repeats->next) % WIRE_PSN_RANGE < WIRE_PSN_RANGE / 2;
+    bool later =
+        begun && (data->psn - (uint32_t)repeats->next) % WIRE_PSN_RANGE < WIRE_PSN_RANGE / 2;
     if (!begun && !data->first) return false;
     if (data->first && (!begun || later)) {
         *repeats = (struct reliable_receiver){.kind = GO_BACK_N, .next = data->psn};
@@ -268,7 +287,8 @@ bool received_packet(struct received *received, const struct wire_data *data, do
         flow->seen = true;
         flow->expected = data->psn;
         flow->first_s = now_s;
-        memset(flow->missing, 0xff, sizeof flow->missing); /* earlier PSNs may still come, reordered */
+        /* earlier PSNs may still come, reordered */
+        memset(flow->missing, 0xff, sizeof flow->missing);
     }
     count_psn(flow, data->psn);
     if (flow->period_s > 0 && now_s >= flow->window_end_s) {
@@ -282,7 +302,8 @@ bool received_packet(struct received *received, const struct wire_data *data, do
     flow->last_s = now_s;
     if (data->ecn == WIRE_CE) {
         flow->marked_ce++;
-        if (flow->wants_marked) events_add(received->events, EVENT_MARKED, true, now_s)->flow = flow;
+        if (flow->wants_marked)
+            events_add(received->events, EVENT_MARKED, true, now_s)->flow = flow;
     } else if (data->ecn == WIRE_ECT1) {
         flow->marked_ue++;
     }

@@ -1,7 +1,9 @@
-/* The receive side: counts every data packet and closes the NP's windows. No clock and no socket.
+/* The receive side: counts every data packet and closes the NP's windows. No clock and no
+ * socket.
  *
- * Each flow has its own grid of windows, one a period; `grid_s` is the start of one of them. After a window without
- * packets the flow has no open window, and costs nothing, until its next packet; the grid stays. */
+ * Each flow has its own grid of windows, one a period; `grid_s` is the start of one of them.
+ * After a window without packets the flow has no open window, and costs nothing, until its next
+ * packet; the grid stays. */
 #ifndef HOSTS_RECEIVED_H
 #define HOSTS_RECEIVED_H
 
@@ -9,7 +11,8 @@
 #include "reliable.h"
 #include "wire.h"
 
-enum { PSN_MEMORY = 4096 }; /* reordered and duplicate packets are distinguished so far behind the latest PSN */
+/* reordered and duplicate packets are distinguished so far behind the latest PSN */
+enum { PSN_MEMORY = 4096 };
 
 /* A flow, in memory that Python owns. */
 struct received_flow {
@@ -17,21 +20,25 @@ struct received_flow {
     uint32_t expected; /* PSN */
     bool seen;
     bool wants_marked; /* EVENT_MARKED for every packet marked CE */
-    uint8_t mark;      /* the worst mark since the last acknowledgement: 0, WIRE_ECT1 (UE) or WIRE_CE */
+    /* the worst mark since the last acknowledgement: 0, WIRE_ECT1 (UE) or WIRE_CE */
+    uint8_t mark;
     double period_s;   /* of the NP's windows; 0: none opens */
     double grid_s;     /* the start of one of them */
     double first_s, last_s;
-    double complete_s; /* when a packet flagged as last came latest, whatever is missing; below 0 before */
+    /* when a packet flagged as last came latest, whatever is missing; below 0 before */
+    double complete_s;
     uint64_t packets, bytes, payload_bytes, marked_ce, marked_ue;
     int64_t gaps; /* PSNs that are missing */
     uint64_t duplicates, reordered;
     uint64_t advanced;   /* `expected` minus the first PSN received */
     double window_end_s; /* -INFINITY: no window is open */
     uint32_t place;      /* among the open windows, from 1; 0: none is open */
-    struct window window_start; /* the counts at the window's start; first_s: the window's first arrival; last_s isn't used */
+    /* the counts at the window's start; first_s: the window's first arrival; last_s isn't used */
+    struct window window_start;
     struct reliable_receiver repeats; /* of an RC, whose sender goes back; next: by PSNs */
     uint32_t base; /* PSN of its first packet */
-    uint64_t missing[PSN_MEMORY / 64]; /* a bit for each of the last PSNs before `expected`: not received */
+    /* a bit for each of the last PSNs before `expected`: not received */
+    uint64_t missing[PSN_MEMORY / 64];
 };
 
 /* Read by Python. */

@@ -1,14 +1,18 @@
-/* Packets that are repeated where a network loses some. No clock and no socket, as in transport.h, whose windows and requests for
- * acknowledgements hold here, too. The caller passes when a packet left, and gets that time back with its acknowledgement.
+/* Packets that are repeated where a network loses some. No clock and no socket, as in
+ * transport.h, whose windows and requests for acknowledgements hold here, too. The caller passes
+ * when a packet left, and gets that time back with its acknowledgement.
  *
- * Go-back-N is InfiniBand's (Architecture 1.2.1, 9.7): a receiver takes packets in order, and refuses what comes behind a missing one, by
- * one NAK that names it; the sender goes on from there.
- * Selective repeat: a receiver takes packets in any order, and acknowledges at once those that come out of it, each by its PSN and by
- * how many came in order. A packet is lost if one that left `reordering` later is acknowledged. That is RFC 8985's rule, by the time that
- * the acknowledgement brings back: it finds a repeated packet that is lost again, which no rule by PSNs does (IRN's, SIGCOMM'18).
- * With either, all that is in flight is lost where nothing new was acknowledged for so long that the caller's timer runs out.
+ * Go-back-N is InfiniBand's (Architecture 1.2.1, 9.7): a receiver takes packets in order, and
+ * refuses what comes behind a missing one, by one NAK that names it; the sender goes on from
+ * there. Selective repeat: a receiver takes packets in any order, and acknowledges at once those
+ * that come out of it, each by its PSN and by how many came in order. A packet is lost if one
+ * that left `reordering` later is acknowledged. That is RFC 8985's rule, by the time that the
+ * acknowledgement brings back: it finds a repeated packet that is lost again, which no rule by
+ * PSNs does (IRN's, SIGCOMM'18). With either, all that is in flight is lost where nothing new
+ * was acknowledged for so long that the caller's timer runs out.
  *
- * Numbers count a flow's packets; PSNs are 24 bits of them, and at most RELIABLE_MOST packets are sent and not acknowledged. */
+ * Numbers count a flow's packets; PSNs are 24 bits of them, and at most RELIABLE_MOST packets
+ * are sent and not acknowledged. */
 #ifndef HOSTS_RELIABLE_H
 #define HOSTS_RELIABLE_H
 
@@ -32,14 +36,17 @@ struct reliable_start {
 #define RELIABLE_NONE UINT64_MAX
 
 struct reliable {
-    struct transport flow; /* first. With go-back-N `sent` goes back, and what is behind it isn't in flight */
+    /* first. With go-back-N `sent` goes back, and what is behind it isn't in flight */
+    struct transport flow;
     enum reliability kind;
     uint64_t reordering;
     uint64_t end; /* the numbers below have started */
     /* Selective repeat. */
-    uint8_t *fates; /* enum reliable_fates, of those from flow.acked to flow.sent, by number modulo `capacity` */
+    /* enum reliable_fates, of those from flow.acked to flow.sent, by number modulo `capacity` */
+    uint8_t *fates;
     uint32_t capacity;
-    struct ring starts; /* struct reliable_start, its `element`, in their order; what was lost isn't among them */
+    /* struct reliable_start, its `element`, in their order; what was lost isn't among them */
+    struct ring starts;
     uint64_t lost, first_lost; /* how many wait to be repeated; the first one, if any does */
     uint64_t repeated, timeouts;
 };
@@ -81,7 +88,8 @@ static inline bool reliable_open(const struct reliable *reliable)
     const struct transport *flow = &reliable->flow;
     bool all = flow->packets != 0 && flow->sent == flow->packets;
     if (reliable->lost == 0 && (all || flow->sent - flow->acked >= RELIABLE_MOST)) return false;
-    uint64_t in_flight = transport_in_flight(flow), with_next = in_flight + reliable_bytes(flow, reliable_next(reliable));
+    uint64_t in_flight = transport_in_flight(flow),
+             with_next = in_flight + reliable_bytes(flow, reliable_next(reliable));
     return (double)with_next <= flow->window_bytes || flow->asked <= flow->acked || in_flight == 0;
 }
 
@@ -153,7 +161,8 @@ static inline uint64_t reliable_came(struct reliable *reliable, uint64_t number)
     return bytes;
 }
 
-/* Selective repeat: a packet that left at `left` was acknowledged. Returns the bytes that are lost. */
+/* Selective repeat: a packet that left at `left` was acknowledged. Returns the bytes that are
+ * lost. */
 static inline uint64_t reliable_overtaken(struct reliable *reliable, uint64_t left)
 {
     const struct transport *flow = &reliable->flow;
@@ -169,7 +178,8 @@ static inline uint64_t reliable_overtaken(struct reliable *reliable, uint64_t le
     return lost;
 }
 
-/* All packets before `number` have come, and weren't known to have. Returns the bytes of those that weren't. */
+/* All packets before `number` have come, and weren't known to have. Returns the bytes of those that
+ * weren't. */
 static inline uint64_t reliable_advance(struct reliable *reliable, uint64_t number)
 {
     struct transport *flow = &reliable->flow;
@@ -194,7 +204,8 @@ static inline uint64_t reliable_number(const struct reliable *reliable, uint32_t
     return behind < reliable->end ? reliable->end - 1 - behind : reliable->end;
 }
 
-/* Selective repeat: the packet that was to be acknowledged isn't in flight any more, as its acknowledgement has come, or won't. */
+/* Selective repeat: the packet that was to be acknowledged isn't in flight any more, as its
+ * acknowledgement has come, or won't. */
 static inline void reliable_settle(struct reliable *reliable)
 {
     struct transport *flow = &reliable->flow;
@@ -202,8 +213,10 @@ static inline void reliable_settle(struct reliable *reliable)
     if (*reliable_fate(reliable, flow->asked - 1) != RELIABLE_SENT) flow->asked = flow->acked;
 }
 
-/* The start at this time, among those whose fate isn't known; NULL: it isn't. They are in order of time. */
-static inline struct reliable_start *reliable_start_at(const struct reliable *reliable, uint64_t left)
+/* The start at this time, among those whose fate isn't known; NULL: it isn't. They are in order of
+ * time. */
+static inline struct reliable_start *reliable_start_at(const struct reliable *reliable,
+                                                       uint64_t left)
 {
     uint32_t first = 0, end = reliable->starts.count;
     while (first < end) {
@@ -217,25 +230,29 @@ static inline struct reliable_start *reliable_start_at(const struct reliable *re
     return start->left == left ? start : NULL;
 }
 
-/* An acknowledgement: of the packet with this PSN, and of the first ones, whose number is `in_order` modulo 2^24. `left`: when the
- * packet had. False: no such packets were sent. */
-static inline bool reliable_acknowledged(struct reliable *reliable, uint32_t psn, uint32_t in_order, uint64_t left,
-                                         struct reliable_news *news)
+/* An acknowledgement: of the packet with this PSN, and of the first ones, whose number is
+ * `in_order` modulo 2^24. `left`: when the packet had. False: no such packets were sent. */
+static inline bool reliable_acknowledged(struct reliable *reliable, uint32_t psn, uint32_t in_order,
+                                         uint64_t left, struct reliable_news *news)
 {
     struct transport *flow = &reliable->flow;
-    uint64_t number = reliable_number(reliable, psn), behind = (reliable->end - in_order) % WIRE_PSN_RANGE;
+    uint64_t number = reliable_number(reliable, psn),
+             behind = (reliable->end - in_order) % WIRE_PSN_RANGE;
     *news = (struct reliable_news){0};
     if (number >= reliable->end || behind > reliable->end) return false;
-    if (reliable->kind == SELECTIVE && number >= flow->acked) news->acked = reliable_came(reliable, number);
-    if (reliable->end - behind > flow->acked) news->acked += reliable_advance(reliable, reliable->end - behind);
+    if (reliable->kind == SELECTIVE && number >= flow->acked)
+        news->acked = reliable_came(reliable, number);
+    if (reliable->end - behind > flow->acked)
+        news->acked += reliable_advance(reliable, reliable->end - behind);
     if (reliable->kind == SELECTIVE) news->lost = reliable_overtaken(reliable, left);
     reliable_settle(reliable);
     return true;
 }
 
-/* A NAK of the packet with this PSN, which had left at `left`. Go-back-N: all before it have come. Selective repeat: it was trimmed. False:
- * no such packet was sent. */
-static inline bool reliable_refused(struct reliable *reliable, uint32_t psn, uint64_t left, struct reliable_news *news)
+/* A NAK of the packet with this PSN, which had left at `left`. Go-back-N: all before it have come.
+ * Selective repeat: it was trimmed. False: no such packet was sent. */
+static inline bool reliable_refused(struct reliable *reliable, uint32_t psn, uint64_t left,
+                                    struct reliable_news *news)
 {
     struct transport *flow = &reliable->flow;
     uint64_t number = reliable_number(reliable, psn);
@@ -244,7 +261,9 @@ static inline bool reliable_refused(struct reliable *reliable, uint32_t psn, uin
     if (number < flow->acked) return true; /* it was acknowledged since */
     if (reliable->kind == SELECTIVE) {
         struct reliable_start *start = reliable_start_at(reliable, left);
-        if (start == NULL || start->number != number || *reliable_fate(reliable, number) != RELIABLE_SENT) return true;
+        if (start == NULL || start->number != number ||
+            *reliable_fate(reliable, number) != RELIABLE_SENT)
+            return true;
         start->number = RELIABLE_NONE;
         reliable_lose(reliable, number);
         news->lost = reliable_bytes(flow, number);
@@ -279,15 +298,17 @@ static inline void reliable_timeout(struct reliable *reliable, struct reliable_n
 /* A flow's receiver, where it does more than to acknowledge what has AckReq. */
 struct reliable_receiver {
     enum reliability kind;
-    bool exact;   /* it acknowledges what came before a change between CE and no CE: DCTCP's (SIGCOMM'10, Fig. 8) */
+    /* it acknowledges what came before a change between CE and no CE: DCTCP's (SIGCOMM'10, Fig.
+     * 8) */
+    bool exact;
     bool refused; /* go-back-N: a NAK names `next` */
     bool waits, ce; /* a packet that isn't acknowledged, the latest: its mark ... */
     uint16_t path; /* ... its path ... */
-    uint32_t psn;  /* ... its PSN ... */
-    uint64_t left;  /* ... and what its acknowledgement brings back */
-    uint64_t next;  /* all packets before this number have come */
+    uint32_t psn; /* ... its PSN ... */
+    uint64_t left; /* ... and what its acknowledgement brings back */
+    uint64_t next; /* all packets before this number have come */
     uint64_t beyond; /* this number and those above haven't */
-    uint64_t *came;  /* of those between, a bit each, by number modulo `capacity` */
+    uint64_t *came; /* of those between, a bit each, by number modulo `capacity` */
     uint32_t capacity;
     uint64_t again, out_of_order; /* packets that had come before; that were refused */
 };
@@ -317,8 +338,10 @@ static inline bool reliable_keeps(struct reliable_receiver *receiver, uint64_t n
     return true;
 }
 
-/* A packet has come. `fresh`: the first time, and it is taken. Returns how it is answered at once; a NAK names `next`. */
-static inline enum reliable_answer reliable_take(struct reliable_receiver *receiver, uint32_t psn, bool asks, bool *fresh)
+/* A packet has come. `fresh`: the first time, and it is taken. Returns how it is answered at once;
+ * a NAK names `next`. */
+static inline enum reliable_answer reliable_take(struct reliable_receiver *receiver, uint32_t psn,
+                                                 bool asks, bool *fresh)
 {
     int32_t ahead = (int32_t)((psn - (uint32_t)receiver->next) << 8) >> 8;
     uint64_t number = receiver->next + (uint64_t)(int64_t)ahead;
@@ -348,15 +371,18 @@ static inline enum reliable_answer reliable_take(struct reliable_receiver *recei
     *fresh = true;
     receiver->came[number % receiver->capacity / 64] |= UINT64_C(1) << number % 64;
     if (number >= receiver->beyond) receiver->beyond = number + 1;
-    for (; receiver->next < receiver->beyond && reliable_came_in(receiver, receiver->next); receiver->next++) {
-        receiver->came[receiver->next % receiver->capacity / 64] &= ~(UINT64_C(1) << receiver->next % 64);
+    for (; receiver->next < receiver->beyond && reliable_came_in(receiver, receiver->next);
+         receiver->next++) {
+        receiver->came[receiver->next % receiver->capacity / 64] &=
+            ~(UINT64_C(1) << receiver->next % 64);
     }
     return gap || asks ? RELIABLE_ACK : RELIABLE_SILENT;
 }
 
-/* The headers of a packet have come, its payload was trimmed. Returns how it is answered at once; a NAK names it, or, with go-back-N,
- * `next`. */
-static inline enum reliable_answer reliable_trimmed(struct reliable_receiver *receiver, uint32_t psn)
+/* The headers of a packet have come, its payload was trimmed. Returns how it is answered at once; a
+ * NAK names it, or, with go-back-N, `next`. */
+static inline enum reliable_answer reliable_trimmed(struct reliable_receiver *receiver,
+                                                    uint32_t psn)
 {
     int32_t ahead = (int32_t)((psn - (uint32_t)receiver->next) << 8) >> 8;
     uint64_t number = receiver->next + (uint64_t)(int64_t)ahead;
@@ -367,7 +393,8 @@ static inline enum reliable_answer reliable_trimmed(struct reliable_receiver *re
         receiver->refused = true;
         return first ? RELIABLE_NAK : RELIABLE_SILENT;
     }
-    return number < receiver->beyond && reliable_came_in(receiver, number) ? RELIABLE_ACK : RELIABLE_NAK;
+    return number < receiver->beyond && reliable_came_in(receiver, number) ? RELIABLE_ACK
+                                                                           : RELIABLE_NAK;
 }
 
 #endif

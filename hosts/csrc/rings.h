@@ -29,7 +29,8 @@ static inline bool ring_grow(struct ring *ring)
     uint32_t capacity = ring->capacity ? 2 * ring->capacity : RINGS_FIRST_CAPACITY;
     char *all = malloc(capacity * ring->element);
     if (all == NULL) return false;
-    for (uint32_t i = 0; i < ring->count; i++) memcpy(all + i * ring->element, ring_at(ring, i), ring->element);
+    for (uint32_t i = 0; i < ring->count; i++)
+        memcpy(all + i * ring->element, ring_at(ring, i), ring->element);
     free(ring->all);
     ring->all = all;
     ring->capacity = capacity;

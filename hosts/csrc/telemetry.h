@@ -6,8 +6,9 @@
 #include "wire.h"
 
 /* By the type of a rate; controller/constants.py has them, too. */
-static const double telemetry_rates_bps[16] = {0,    100e6, 1e9,  2.5e9, 5e9,   10e9,  20e9,  25e9,
-                                               40e9, 50e9,  56e9, 100e9, 200e9, 400e9, 800e9, 1600e9};
+static const double telemetry_rates_bps[16] = {0,     100e6, 1e9,   2.5e9, 5e9,  10e9,
+                                               20e9,  25e9,  40e9,  50e9,  56e9, 100e9,
+                                               200e9, 400e9, 800e9, 1600e9};
 
 /* `tick_s`: of the switches' clock, in the modelled network. */
 static inline void telemetry_read(const uint8_t *from, double tick_s, struct rp_telemetry *to)

@@ -1,9 +1,17 @@
-/* Parses and stamps data packets. Each received IPv4 checksum and ICRC is checked, so that corruption by a switch shows. */
+/* Parses and stamps data packets. Each received IPv4 checksum and ICRC is checked, so that
+ * corruption by a switch shows. */
 #include "wire.h"
 
 #include <string.h>
 
-enum { IP = WIRE_IP, UDP = WIRE_UDP, BTH = WIRE_BTH, PSN = WIRE_PSN, PAYLOAD = WIRE_PAYLOAD, ICRC = WIRE_ICRC_BYTES };
+enum {
+    IP = WIRE_IP,
+    UDP = WIRE_UDP,
+    BTH = WIRE_BTH,
+    PSN = WIRE_PSN,
+    PAYLOAD = WIRE_PAYLOAD,
+    ICRC = WIRE_ICRC_BYTES
+};
 enum { PROTOCOL_UDP = 17, SLICES = 8 };
 
 static uint32_t crc_table[SLICES][256];
@@ -28,9 +36,11 @@ __attribute__((constructor)) static void make_tables(void)
 static uint32_t crc32(uint32_t crc, const uint8_t *data, uint32_t length)
 {
     for (; length >= SLICES; data += SLICES, length -= SLICES) {
-        crc ^= (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
-        crc = crc_table[7][crc & 0xff] ^ crc_table[6][crc >> 8 & 0xff] ^ crc_table[5][crc >> 16 & 0xff] ^ crc_table[4][crc >> 24] ^
-              crc_table[3][data[4]] ^ crc_table[2][data[5]] ^ crc_table[1][data[6]] ^ crc_table[0][data[7]];
+        crc ^= (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
+               (uint32_t)data[3] << 24;
+        crc = crc_table[7][crc & 0xff] ^ crc_table[6][crc >> 8 & 0xff] ^
+              crc_table[5][crc >> 16 & 0xff] ^ crc_table[4][crc >> 24] ^ crc_table[3][data[4]] ^
+              crc_table[2][data[5]] ^ crc_table[1][data[6]] ^ crc_table[0][data[7]];
     }
     for (; length > 0; data++, length--) crc = crc >> 8 ^ crc_table[0][(crc ^ *data) & 0xff];
     return crc;
@@ -40,12 +50,13 @@ static uint32_t crc32(uint32_t crc, const uint8_t *data, uint32_t length)
 static uint32_t telemetry_bytes(const uint8_t *frame, uint32_t length)
 {
     bool data = frame[BTH] == WIRE_UC_SEND_ONLY || frame[BTH] == WIRE_RC_SEND_ONLY;
-    bool has = data && frame[WIRE_BECN] & WIRE_HAS_TELEMETRY && length >= PAYLOAD + WIRE_TELEMETRY_BYTES + ICRC;
+    bool has = data && frame[WIRE_BECN] & WIRE_HAS_TELEMETRY &&
+               length >= PAYLOAD + WIRE_TELEMETRY_BYTES + ICRC;
     return has ? WIRE_TELEMETRY_BYTES : 0;
 }
 
-/* The invariant CRC (RoCEv2, Annex A17.3.3): over eight bytes of ones, for the local route header, then the packet from
- * IPv4 on, with ones in the fields that switches may change. */
+/* The invariant CRC (RoCEv2, Annex A17.3.3): over eight bytes of ones, for the local route header,
+ * then the packet from IPv4 on, with ones in the fields that switches may change. */
 static uint32_t icrc(const uint8_t *frame, uint32_t length)
 {
     enum { START = IP - 8 };
@@ -70,15 +81,19 @@ static bool checksum_right(const uint8_t *header)
     return sum % 0xffff == 0;
 }
 
-/* 802.3 Annex 31D: PFC goes to this group address alone, which no bridge forwards. (31B lets PAUSE go to a station's own, too.) */
+/* 802.3 Annex 31D: PFC goes to this group address alone, which no bridge forwards. (31B lets PAUSE
+ * go to a station's own, too.) */
 static const uint8_t pfc_destination[] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x01};
 
 static enum wire_kind read_pfc(const uint8_t *frame, uint32_t length, struct wire_pfc *pfc)
 {
-    if (length < WIRE_PFC_QUANTA + 2 * WIRE_CLASSES || wire_load16(frame + WIRE_PFC_OPCODE) != WIRE_OPCODE_PFC) return WIRE_BAD;
+    if (length < WIRE_PFC_QUANTA + 2 * WIRE_CLASSES ||
+        wire_load16(frame + WIRE_PFC_OPCODE) != WIRE_OPCODE_PFC)
+        return WIRE_BAD;
     if (memcmp(frame, pfc_destination, sizeof pfc_destination) != 0) return WIRE_BAD;
     pfc->enabled = frame[WIRE_PFC_ENABLED];
-    for (int i = 0; i < WIRE_CLASSES; i++) pfc->quanta[i] = (uint16_t)wire_load16(frame + WIRE_PFC_QUANTA + 2 * i);
+    for (int i = 0; i < WIRE_CLASSES; i++)
+        pfc->quanta[i] = (uint16_t)wire_load16(frame + WIRE_PFC_QUANTA + 2 * i);
     return WIRE_PFC;
 }
 
@@ -87,13 +102,15 @@ static enum wire_kind read_data(const uint8_t *frame, uint32_t length, struct wi
     const uint8_t *bth = frame + BTH;
     uint32_t whole = IP + wire_load16(frame + IP + 2), padding = bth[1] >> 4 & 3;
     bool fragment = (wire_load16(frame + IP + 6) & 0x3fff) != 0;
-    if (whole > length || whole < PAYLOAD + ICRC || fragment || !checksum_right(frame + IP)) return WIRE_BAD;
+    if (whole > length || whole < PAYLOAD + ICRC || fragment || !checksum_right(frame + IP))
+        return WIRE_BAD;
     if (wire_load16(frame + UDP + 4) != whole - UDP || (bth[1] & 0xf) != 0) return WIRE_BAD;
     uint32_t telemetry = telemetry_bytes(frame, whole);
     if ((frame[WIRE_BECN] & WIRE_HAS_TELEMETRY) != 0 && telemetry == 0) return WIRE_BAD;
     if (whole <= PAYLOAD + telemetry + ICRC + padding) return WIRE_BAD;
     const uint8_t *end = frame + whole - ICRC;
-    uint32_t crc = (uint32_t)end[0] | (uint32_t)end[1] << 8 | (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24;
+    uint32_t crc =
+        (uint32_t)end[0] | (uint32_t)end[1] << 8 | (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24;
     if (crc != icrc(frame, whole)) return WIRE_BAD;
     *data = (struct wire_data){
         .src_ip = wire_load32(frame + IP + 12),
@@ -112,14 +129,19 @@ static enum wire_kind read_data(const uint8_t *frame, uint32_t length, struct wi
     return WIRE_DATA;
 }
 
-enum wire_kind wire_read(const uint8_t *frame, uint32_t length, uint32_t own_ip, union wire_content *content)
+enum wire_kind wire_read(const uint8_t *frame, uint32_t length, uint32_t own_ip,
+                         union wire_content *content)
 {
     if (length < IP) return WIRE_OTHER;
     uint32_t type = wire_load16(frame + WIRE_TYPE);
     if (type == WIRE_TYPE_MAC_CONTROL) return read_pfc(frame, length, &content->pfc);
-    if (type != WIRE_TYPE_IPV4 || length < BTH + 1 || frame[IP] != 0x45 || frame[IP + 9] != PROTOCOL_UDP) return WIRE_OTHER;
+    if (type != WIRE_TYPE_IPV4 || length < BTH + 1 || frame[IP] != 0x45 ||
+        frame[IP + 9] != PROTOCOL_UDP)
+        return WIRE_OTHER;
     uint32_t port = wire_load16(frame + WIRE_DST_PORT);
-    if ((port != WIRE_ROCE_PORT && port != WIRE_CNM_PORT) || wire_load32(frame + WIRE_DST_IP) != own_ip) return WIRE_OTHER;
+    if ((port != WIRE_ROCE_PORT && port != WIRE_CNM_PORT) ||
+        wire_load32(frame + WIRE_DST_IP) != own_ip)
+        return WIRE_OTHER;
     bool data = frame[BTH] == WIRE_UC_SEND_ONLY || frame[BTH] == WIRE_RC_SEND_ONLY;
     if (port == WIRE_CNM_PORT || !data) return WIRE_NOTIFICATION;
     return read_data(frame, length, &content->data);

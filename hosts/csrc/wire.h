@@ -1,5 +1,5 @@
-/* The wire formats that the C side reads and writes; the engine of virtual time (virtualnet/csrc) has its offsets from here, too.
- * hosts/wire.py has all formats, with their sources. */
+/* The wire formats that the C side reads and writes; the engine of virtual time (virtualnet/csrc)
+ * has its offsets from here, too. hosts/wire.py has all formats, with their sources. */
 #ifndef HOSTS_WIRE_H
 #define HOSTS_WIRE_H
 
@@ -7,8 +7,10 @@
 #include <stdint.h>
 
 /* Offsets, in bytes from the start of the frame.
- * Data, CNP, ACK:  Ethernet 14 | IPv4 20 | UDP 8 | BTH 12 | payload, or a CNP's RecRate or grant | ICRC 4
- * CNM:             Ethernet 14 | IPv4 20 | UDP 8 | quantised feedback 2 | queue 4 | BTH 12 of the sampled packet
+ * Data, CNP, ACK:  Ethernet 14 | IPv4 20 | UDP 8 | BTH 12 | payload, or a CNP's RecRate or grant |
+ *                  ICRC 4
+ * CNM:             Ethernet 14 | IPv4 20 | UDP 8 | quantised feedback 2 | queue 4 | BTH 12 of the
+ *                  sampled packet
  * PFC:             Ethernet 14 | opcode 2 | enabled classes 2 | pause quanta 2 each */
 enum {
     WIRE_TYPE = 12,
@@ -51,26 +53,35 @@ enum {
     WIRE_FIRST_PORT = 0xc000, /* of UDP source ports: the last 14 bits are the flow's */
     WIRE_CNM_PORT = 0x22e7,
     WIRE_UC_SEND_ONLY = 0x24,
-    WIRE_RC_SEND_ONLY = 0x04, /* of a flow that repeats what is lost, or whose receiver does more than AckReq says */
+    /* of a flow that repeats what is lost, or whose receiver does more than AckReq says */
+    WIRE_RC_SEND_ONLY = 0x04,
     WIRE_ACKNOWLEDGE = 0x11,
     WIRE_NAK = 0x60,         /* AETH's syndrome: a packet is missing, the one of the PSN */
     WIRE_ACKREQ = 0x80,      /* in the byte at WIRE_PSN */
-    WIRE_FIRST = 0x40,       /* there, a reserved bit: from this packet on a receiver counts the flow's, if it is of an RC */
-    WIRE_HAS_TELEMETRY = 1,  /* in the byte at WIRE_BECN, whose other low bits are reserved */
-    WIRE_HAS_CREDIT = 2,     /* there: a demand or a grant follows */
+    /* there, a reserved bit: from this packet on a receiver counts the flow's, if it is of an RC */
+    WIRE_FIRST = 0x40,
+    WIRE_HAS_TELEMETRY = 1, /* in the byte at WIRE_BECN, whose other low bits are reserved */
+    WIRE_HAS_CREDIT = 2, /* there: a demand or a grant follows */
     WIRE_CREDIT_BYTES = 256, /* their unit */
-    WIRE_LAST = 0x80,        /* in BTH's second byte, the solicited event bit: a flow's last packet */
-    WIRE_MAX_FEEDBACK = 63,  /* of a CNM: six bits */
+    /* in BTH's second byte, the solicited event bit: a flow's last packet */
+    WIRE_LAST = 0x80,
+    WIRE_MAX_FEEDBACK = 63, /* of a CNM: six bits */
     WIRE_QUANTUM_BITS = 512, /* PFC counts pauses in so many bit times */
-    WIRE_ECT1 = 1,           /* UE: undetermined */
+    WIRE_ECT1 = 1, /* UE: undetermined */
     WIRE_ECT0 = 2,
     WIRE_CE = 3,
 };
 
 /* Numbers in network order. */
 static inline uint32_t wire_load16(const uint8_t *at) { return (uint32_t)at[0] << 8 | at[1]; }
-static inline uint32_t wire_load24(const uint8_t *at) { return (uint32_t)at[0] << 16 | wire_load16(at + 1); }
-static inline uint32_t wire_load32(const uint8_t *at) { return wire_load16(at) << 16 | wire_load16(at + 2); }
+static inline uint32_t wire_load24(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 16 | wire_load16(at + 1);
+}
+static inline uint32_t wire_load32(const uint8_t *at)
+{
+    return wire_load16(at) << 16 | wire_load16(at + 2);
+}
 
 static inline void wire_store16(uint8_t *at, uint16_t value)
 {
@@ -90,23 +101,28 @@ static inline void wire_store32(uint8_t *at, uint32_t value)
     wire_store16(at + 2, (uint16_t)value);
 }
 
-/* The length of a data packet's frame with so many bytes of payload, by the fields of its BTH: with telemetry, a demand, padding, ICRC. */
+/* The length of a data packet's frame with so many bytes of payload, by the fields of its BTH: with
+ * telemetry, a demand, padding, ICRC. */
 static inline uint32_t wire_data_bytes(const uint8_t *frame, uint32_t payload)
 {
     uint32_t has = frame[WIRE_BECN], padding = frame[WIRE_BTH + 1] >> 4 & 3;
-    uint32_t before = (has & WIRE_HAS_TELEMETRY ? WIRE_TELEMETRY_BYTES : 0u) + (has & WIRE_HAS_CREDIT ? 4u : 0u);
+    uint32_t before =
+        (has & WIRE_HAS_TELEMETRY ? WIRE_TELEMETRY_BYTES : 0u) + (has & WIRE_HAS_CREDIT ? 4u : 0u);
     return WIRE_PAYLOAD + before + payload + padding + WIRE_ICRC_BYTES;
 }
 
 enum wire_kind {
     WIRE_DATA, /* a valid data packet for this host */
     WIRE_PFC,
-    WIRE_NOTIFICATION, /* for this host, but no data: claims to be a CNP, an acknowledgement or a CNM, which Python parses */
-    WIRE_BAD,          /* malformed data or PFC, or MAC control other than PFC, as 802.3x PAUSE */
-    WIRE_OTHER,        /* any other */
+    /* for this host, but no data: claims to be a CNP, an acknowledgement or a CNM, which Python
+     * parses */
+    WIRE_NOTIFICATION,
+    WIRE_BAD, /* malformed data or PFC, or MAC control other than PFC, as 802.3x PAUSE */
+    WIRE_OTHER, /* any other */
 };
 
-/* A data packet. Addresses and numbers are in host order; `length` is the frame's without Ethernet padding. */
+/* A data packet. Addresses and numbers are in host order; `length` is the frame's without Ethernet
+ * padding. */
 struct wire_data {
     uint32_t src_ip, flow, psn;
     uint32_t length, payload;
@@ -129,9 +145,11 @@ union wire_content {
     struct wire_pfc pfc;
 };
 
-enum wire_kind wire_read(const uint8_t *frame, uint32_t length, uint32_t own_ip, union wire_content *content);
+enum wire_kind wire_read(const uint8_t *frame, uint32_t length, uint32_t own_ip,
+                         union wire_content *content);
 
-/* Copies the template `model` of `length` bytes, with this PSN and these bits of the byte before it, and computes the ICRC. */
+/* Copies the template `model` of `length` bytes, with this PSN and these bits of the byte before
+ * it, and computes the ICRC. */
 void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t psn, uint8_t bits);
 
 #endif

@@ -1,4 +1,5 @@
-"""What a controller does with a program and a case: before the packets, after half of them, and at the end."""
+"""What a controller does with a program and a case: before the packets, after half of them, and at
+the end."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ def prepare(client: Client, names: Names, setup: Setup) -> None:
     """Everything that the control plane does before the packets."""
     for entry in setup.entries:
         action = names.action(entry.action, **entry.params)
-        client.insert(table_entry=names.entry(entry.table, entry.keys, action, priority=entry.priority))
+        client.insert(
+            table_entry=names.entry(entry.table, entry.keys, action, priority=entry.priority)
+        )
     for entry in setup.defaults:
         action = names.action(entry.action, **entry.params)
         client.modify(table_entry=names.entry(entry.table, {}, action, is_default_action=True))
@@ -52,11 +55,19 @@ def prepare(client: Client, names: Names, setup: Setup) -> None:
     for number, copies in setup.groups.items():
         replicas = [p4r.Replica(egress_port=port, instance=instance) for port, instance in copies]
         group = p4r.MulticastGroupEntry(multicast_group_id=int(number), replicas=replicas)
-        client.insert(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(multicast_group_entry=group))
+        client.insert(
+            packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
+                multicast_group_entry=group
+            )
+        )
     for number, copies in setup.clones.items():
         replicas = [p4r.Replica(egress_port=port, instance=instance) for port, instance in copies]
         session = p4r.CloneSessionEntry(session_id=int(number), replicas=replicas)
-        client.insert(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(clone_session_entry=session))
+        client.insert(
+            packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
+                clone_session_entry=session
+            )
+        )
     if setup.digest:
         digest = p4r.DigestEntry(digest_id=names.id("digests", setup.digest))
         digest.config.max_list_size = 1
@@ -78,16 +89,25 @@ class Digests:
                 if message.WhichOneof("update") != "digest":
                     continue
                 for item in message.digest.data:
-                    self._seen.put(" ".join(member.bitstring.hex() for member in item.struct.members))
-                ack = p4r.DigestListAck(digest_id=message.digest.digest_id, list_id=message.digest.list_id)
+                    self._seen.put(
+                        " ".join(member.bitstring.hex() for member in item.struct.members)
+                    )
+                ack = p4r.DigestListAck(
+                    digest_id=message.digest.digest_id, list_id=message.digest.list_id
+                )
                 self._client.send(digest_ack=ack)
 
     def take(self, n: int | None) -> list[str]:
-        """All there are, each once, as a switch may leave out repeats until acknowledged; n: how many must come."""
+        """All there are, each once, as a switch may leave out repeats until acknowledged; n: how
+        many must come."""
         found: set[str] = set()
         with contextlib.suppress(queue.Empty):
             while True:
-                found.add(self._seen.get(timeout=0.5 if n is None else 0.05 if len(found) >= n else LIMIT_S))
+                found.add(
+                    self._seen.get(
+                        timeout=0.5 if n is None else 0.05 if len(found) >= n else LIMIT_S
+                    )
+                )
         return sorted(found)
 
 
@@ -100,9 +120,11 @@ def change(client: Client, names: Names, setup: Setup) -> None:
         client.write(update(kind.upper(), table_entry=found))
 
 
-def state(client: Client, names: Names, setup: Setup, registers: RegisterAccess | None) -> dict[str, Any]:
-    """Counters, direct counters and registers up to 64 bits (BMv2's Thrift has no wider ones). `registers` where
-    P4Runtime doesn't have them."""
+def state(
+    client: Client, names: Names, setup: Setup, registers: RegisterAccess | None
+) -> dict[str, Any]:
+    """Counters, direct counters and registers up to 64 bits (BMv2's Thrift has no wider ones).
+    `registers` where P4Runtime doesn't have them."""
     found: dict[str, Any] = {}
     for counter in names.info.counters:
         cells = client.read(counter_entry=p4r.CounterEntry(counter_id=counter.preamble.id))
@@ -117,7 +139,9 @@ def state(client: Client, names: Names, setup: Setup, registers: RegisterAccess 
                 # An entry without a key that matters is also a wildcard: its answer is one of many.
                 cells = client.read(direct_counter_entry=p4r.DirectCounterEntry(table_entry=query))
                 here = (len(query.match), query.priority)
-                (cell,) = (c for c in cells if (len(c.table_entry.match), c.table_entry.priority) == here)
+                (cell,) = (
+                    c for c in cells if (len(c.table_entry.match), c.table_entry.priority) == here
+                )
                 counts.append(_count(cell.data, counter.spec.unit))
         found[counter.preamble.alias] = counts
     for register in names.info.registers:

@@ -1,9 +1,11 @@
-"""Runs cases through BMv2 and writes what came out. Starts itself again in a separate network namespace.
+"""Runs cases through BMv2 and writes what came out. Starts itself again in a separate network
+namespace.
 
     python judges/differential/drive.py --record            make recordings/ anew
     python judges/differential/drive.py --seed 7 --out F    the same with other cases, elsewhere
 
-The namespace and its veth pairs end with the process. Needs root, and PYTHONPATH at the checkout if it isn't installed.
+The namespace and its veth pairs end with the process. Needs root, and PYTHONPATH at the checkout if
+it isn't installed.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ RECORDINGS = HERE / "recordings"
 SEEDS = (1,)
 PACKETS = {"expressions": 50}  # of a recording; others have 150
 GRPC_PORT = 9559
-# A packet's outputs are complete after a silence. BMv2 has no other sign, so record on a machine that isn't busy.
+# A packet's outputs are complete after a silence. BMv2 has no other sign, so record on a machine
+# that isn't busy.
 SILENCE_S = 0.1  # after a frame; where none came yet, five times that
 SOL_PACKET, PACKET_IGNORE_OUTGOING, SO_RCVBUFFORCE = 263, 23, 33
 
@@ -53,7 +56,12 @@ class Ports:
                 quiet = Path(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6")
                 if quiet.exists():
                     quiet.write_text("1")
-                _run("ethtool", "-K", end, *(w for n in ("tx", "rx", "tso", "gso", "gro") for w in (n, "off")))
+                _run(
+                    "ethtool",
+                    "-K",
+                    end,
+                    *(w for n in ("tx", "rx", "tso", "gso", "gro") for w in (n, "off")),
+                )
                 _run("ip", "link", "set", end, "up")
             sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             sock.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
@@ -62,7 +70,8 @@ class Ports:
             self._sockets[port] = sock
 
     def exchange(self, packet: Packet) -> dict[str, list[str]]:
-        """Sends a packet and returns what leaves, by port: frames in hex, sorted, as two copies may overtake."""
+        """Sends a packet and returns what leaves, by port: frames in hex, sorted, as two copies may
+        overtake."""
         self._sockets[packet.port].send(packet.frame)
         frames: dict[str, list[str]] = {}
         while True:
@@ -97,7 +106,9 @@ def running(kind: Bmv2Target) -> Iterator[tuple[Client, int, Callable[[], bool]]
                 yield client, child.pid, lambda: child.poll() is None
         except RefusedError as error:
             log.seek(0)
-            raise SystemExit(f"{error}; {kind.name} prints: {log.read().decode(errors='replace')}") from error
+            raise SystemExit(
+                f"{error}; {kind.name} prints: {log.read().decode(errors='replace')}"
+            ) from error
         finally:
             child.terminate()
             try:
@@ -122,7 +133,9 @@ def _controller(child: subprocess.Popen[bytes]) -> Client:
             return client
 
 
-def run(kind: Bmv2Target, ports: Ports, program: str, setup: Setup, packets: list[Packet]) -> Result:
+def run(
+    kind: Bmv2Target, ports: Ports, program: str, setup: Setup, packets: list[Packet]
+) -> Result:
     """One case in a separate switch."""
     names, compiled = load(program)
     with running(kind) as (client, pid, alive):
@@ -138,25 +151,38 @@ def run(kind: Bmv2Target, ports: Ports, program: str, setup: Setup, packets: lis
             if not alive():
                 raise SystemExit(f"{kind.name} died of packet {number} of {program}: {packet}")
         found = learned.take(None)
-        return {"outputs": outputs, "digests": found, "state": state(client, names, setup, kind.registers(pid))}
+        return {
+            "outputs": outputs,
+            "digests": found,
+            "state": state(client, names, setup, kind.registers(pid)),
+        }
 
 
 def version() -> str:
     """Who made a recording."""
-    done = subprocess.run(["simple_switch_grpc", "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["simple_switch_grpc", "--version"], capture_output=True, text=True, check=True
+    )
     return f"BMv2 {done.stdout.strip()}"
 
 
 def write(path: Path, recording: Result) -> None:
     """One packet or result a line."""
-    lines = [f'"{key}": {json.dumps(recording[key])}' for key in ("made_by", "program", "seed", "setup", "state")]
+    lines = [
+        f'"{key}": {json.dumps(recording[key])}'
+        for key in ("made_by", "program", "seed", "setup", "state")
+    ]
     for key in ("packets", "outputs", "digests"):
-        lines.append(f'"{key}": [\n' + ",\n".join(json.dumps(item) for item in recording[key]) + "\n]")
+        lines.append(
+            f'"{key}": [\n' + ",\n".join(json.dumps(item) for item in recording[key]) + "\n]"
+        )
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--program", choices=PROGRAMS, action="append")
     parser.add_argument("--seed", type=int, action="append")
     parser.add_argument("--packets", type=int, help="a case")
@@ -174,7 +200,12 @@ def main() -> int:
         for seed in options.seed or SEEDS:
             setup, packets = generate(program, seed, options.packets or PACKETS.get(program, 150))
             recording = run(kind, ports, program, setup, packets)
-            recording |= {"made_by": version(), "program": program, "seed": seed, "setup": setup.plain()}
+            recording |= {
+                "made_by": version(),
+                "program": program,
+                "seed": seed,
+                "setup": setup.plain(),
+            }
             recording["packets"] = [[packet.port, packet.frame.hex()] for packet in packets]
             write(folder / f"{program}-{seed}.json", recording)
     return 0

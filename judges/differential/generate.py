@@ -1,4 +1,5 @@
-"""Programs' entries and packets, from a seed. Each packet is a port and bytes; each entry is in plain values."""
+"""Programs' entries and packets, from a seed. Each packet is a port and bytes; each entry is in
+plain values."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ EDGES = (0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 63, 64, 65, 127, 128, 129, 200, 254, 2
 
 @dataclass(frozen=True)
 class Entry:
-    """A table entry. Keys as p4rt_client.Names.match has them; a key that is absent doesn't matter."""
+    """A table entry. Keys as p4rt_client.Names.match has them; a key that is absent doesn't
+    matter."""
 
     table: str
     keys: dict[str, Any]
@@ -31,11 +33,14 @@ class Setup:
 
     entries: list[Entry] = field(default_factory=list)
     defaults: list[Entry] = field(default_factory=list)
-    groups: dict[str, list[list[int]]] = field(default_factory=dict)  # number: port and instance of each copy
+    # number: port and instance of each copy
+    groups: dict[str, list[list[int]]] = field(default_factory=dict)
     clones: dict[str, list[list[int]]] = field(default_factory=dict)
-    meters: list[list[Any]] = field(default_factory=list)  # name, index, committed burst, peak burst
+    # name, index, committed burst, peak burst
+    meters: list[list[Any]] = field(default_factory=list)
     digest: str = ""
-    changes: list[list[Any]] = field(default_factory=list)  # after half of the packets: modify or delete, entry, params
+    # after half of the packets: modify or delete, entry, params
+    changes: list[list[Any]] = field(default_factory=list)
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -88,9 +93,16 @@ def _number(rng: random.Random, width: int) -> int:
 def _headers(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
     def frames() -> Iterator[bytes]:
         while True:
-            kind = rng.choice((0x1000, 0x1000, 0x2000, 0x2000, 0x2003, 0x3000, 0x4000, 0x5000, 0x6000, 0x9999))
+            kind = rng.choice(
+                (0x1000, 0x1000, 0x2000, 0x2000, 0x2003, 0x3000, 0x4000, 0x5000, 0x6000, 0x9999)
+            )
             version = 15 if rng.random() < 0.05 else rng.randrange(15)
-            head = bytes((version << 4 | rng.randrange(16), rng.choice((0, 1, 2, 3, 7, 8, 9, 0x15, rng.randrange(64)))))
+            head = bytes(
+                (
+                    version << 4 | rng.randrange(16),
+                    rng.choice((0, 1, 2, 3, 7, 8, 9, 0x15, rng.randrange(64))),
+                )
+            )
             body = rng.randbytes(rng.randint(0, 40))
             if kind == 0x1000:
                 depth = rng.randint(1, 4)
@@ -104,9 +116,12 @@ def _headers(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
                 body = bytes((rng.choice((0, 50, 99, 100, 150, 199, 200, 255)),)) + body
             elif kind == 0x6000:
                 many = [
-                    rng.choice((bytes((9,)) + rng.randbytes(1), bytes((109,)) + rng.randbytes(5))) for _ in range(3)
+                    rng.choice((bytes((9,)) + rng.randbytes(1), bytes((109,)) + rng.randbytes(5)))
+                    for _ in range(3)
                 ]
-                body = b"".join(many[: rng.randint(0, 3)]) + bytes((rng.choice((0, 100, 255)),)) + body
+                body = (
+                    b"".join(many[: rng.randint(0, 3)]) + bytes((rng.choice((0, 100, 255)),)) + body
+                )
             yield _ethernet(rng, kind) + head + body
 
     return Setup(), frames()
@@ -139,9 +154,15 @@ COUNTED = ("exact_keys", "masks", "ranges")
 def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
     entries: dict[tuple[Any, ...], Entry] = {}
 
-    def add(table: str, keys: dict[str, Any], action: str, priority: int = 0, **params: int) -> None:
-        # An entry with no key that matters must have a match on some targets' tables; and the same twice is an error.
-        entries.setdefault((table, repr(sorted(keys.items())), priority), Entry(table, keys, action, params, priority))
+    def add(
+        table: str, keys: dict[str, Any], action: str, priority: int = 0, **params: int
+    ) -> None:
+        # An entry with no key that matters must have a match on some targets' tables; and the same
+        # twice is an error.
+        entries.setdefault(
+            (table, repr(sorted(keys.items())), priority),
+            Entry(table, keys, action, params, priority),
+        )
 
     def value() -> int:
         return rng.randrange(1, 1 << 16)
@@ -166,7 +187,11 @@ def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
         return {name: key for name, key in keys.items() if key is not None}
 
     for _ in range(14):
-        keys = {"a": rng.choice(SMALL), "b": rng.choice(SIXTEEN) >> 4 & 0xFF, "valid": rng.random() < 0.9}
+        keys = {
+            "a": rng.choice(SMALL),
+            "b": rng.choice(SIXTEEN) >> 4 & 0xFF,
+            "valid": rng.random() < 0.9,
+        }
         keys["valid"] = int(keys["valid"])
         if rng.random() < 0.5:
             add("exact_keys", keys, "set_exact", value=value())
@@ -177,11 +202,20 @@ def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
             add("prefixes", keys, "set_lpm", value=value())
         else:
             add("prefixes", keys, "out_of", port=rng.choice(PORTS))
-        keys = kept(some(b=masked(SIXTEEN, 16), address=prefix(), odd=masked((0, 16, 17, 31, 127), 7)))
+        keys = kept(
+            some(b=masked(SIXTEEN, 16), address=prefix(), odd=masked((0, 16, 17, 31, 127), 7))
+        )
         action = rng.choice(("set_ternary", "set_ternary", "out_of", "drop", "swap"))
-        params = {"set_ternary": {"value": value()}, "out_of": {"port": 3}, "drop": {}, "swap": {"with": 2}}[action]
+        params = {
+            "set_ternary": {"value": value()},
+            "out_of": {"port": 3},
+            "drop": {},
+            "swap": {"with": 2},
+        }[action]
         add("masks", keys, action, rng.randint(1, 6), **params)
-        keys = kept(some(number=interval(NUMBERS, 65535), a=masked(SMALL, 8), c=interval(SMALL, 255)))
+        keys = kept(
+            some(number=interval(NUMBERS, 65535), a=masked(SMALL, 8), c=interval(SMALL, 255))
+        )
         add("ranges", keys, "set_range", rng.randint(1, 9), value=value())
         keys = some(a=rng.choice(SMALL), number=rng.choice(NUMBERS))
         if rng.random() < 0.85:
@@ -214,28 +248,40 @@ def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
         if draw < 0.1 and entry.table not in COUNTED:  # a counter is read at the end, by its entry
             changes.append(["delete", number, {}])
         elif draw < 0.3:
-            changes.append(["modify", number, {name: value & 0x7F for name, value in entry.params.items()}])
+            changes.append(
+                ["modify", number, {name: value & 0x7F for name, value in entry.params.items()}]
+            )
     return Setup(made, defaults, changes=changes), frames()
 
 
 def _state(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
     entries = [Entry("policing", {"a": a}, "police", {}, 0, [3 + a, 8 + a]) for a in (1, 2)]
     entries += [Entry("policing", {"a": 3}, "police", {})]
-    meters: list[list[Any]] = [["limits", 1, 4, 9], ["limits", 2, 1, 1], ["byte_limits", 0, 300, 900]]
+    meters: list[list[Any]] = [
+        ["limits", 1, 4, 9],
+        ["limits", 2, 1, 1],
+        ["byte_limits", 0, 300, 900],
+    ]
     meters += [["byte_limits", 3, 50, 2000]]
 
     def frames() -> Iterator[bytes]:
         while True:
             kind = rng.choice((0x0800, 0x0800, 0x0801, 0x9999))
             fields = bytes((_octet(rng), rng.choice((0, 1, 2, 3, 9, 10, rng.randrange(256)))))
-            fields += rng.randbytes(10) + _number(rng, 128).to_bytes(16, "big") + _number(rng, 16).to_bytes(2, "big")
+            fields += (
+                rng.randbytes(10)
+                + _number(rng, 128).to_bytes(16, "big")
+                + _number(rng, 16).to_bytes(2, "big")
+            )
             fields += _number(rng, 16).to_bytes(2, "big")
             body = rng.randbytes(rng.randint(0, 50))
             if kind == 0x0800:
                 count = rng.choice((0, 2, 4, 8, 8, 9))
                 ip = bytes((rng.choice((0x40, 0x50)) | count, 0)) + rng.randbytes(2)
                 options = rng.randbytes(count)
-                total = sum(struct.unpack(f"!{(4 + count) // 2}H", (ip + options)[: (4 + count) // 2 * 2]))
+                total = sum(
+                    struct.unpack(f"!{(4 + count) // 2}H", (ip + options)[: (4 + count) // 2 * 2])
+                )
                 total = (total & 0xFFFF) + (total >> 16)
                 total = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
                 if rng.random() < 0.3:
@@ -270,9 +316,19 @@ def _paths(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
             rounds = rng.randint(0, 2)
             packed = port << 7 | rng.randrange(8) << 4 | rounds
             frame = struct.pack(
-                "!BBHHH", ingress, egress, packed, rng.choice((1, 2, 3, 9)), rng.choice((14, 20, 60, 500))
+                "!BBHHH",
+                ingress,
+                egress,
+                packed,
+                rng.choice((1, 2, 3, 9)),
+                rng.choice((14, 20, 60, 500)),
             )
-            yield _ethernet(rng, 0x0900) + frame + struct.pack("!I", serial) + rng.randbytes(rng.randint(0, 60))
+            yield (
+                _ethernet(rng, 0x0900)
+                + frame
+                + struct.pack("!I", serial)
+                + rng.randbytes(rng.randint(0, 60))
+            )
 
     return Setup(groups=groups, clones=clones, digest="learned_t"), frames()
 

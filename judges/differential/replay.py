@@ -1,4 +1,5 @@
-"""The embedded switch on a recording's case. Its clock stands: a packet's effects are complete when they are read."""
+"""The embedded switch on a recording's case. Its clock stands: a packet's effects are complete when
+they are read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The embedded switch against BMv2: every byte out of every port, counters, registers and digests.
 
-BMv2's answers are recorded (by drive.py). PCN_DIFFERENTIAL_SEED=7 runs new cases of that seed through the BMv2
-that is installed, too.
+BMv2's answers are recorded (by drive.py). PCN_DIFFERENTIAL_SEED=7 runs new cases of that seed
+through the BMv2 that is installed, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def compare(path: Path) -> None:
     for number, (packet, expected, got) in enumerate(
         zip(known["packets"], known["outputs"], found["outputs"], strict=True)
     ):
-        assert got == expected, f"packet {number} of {path.name}, into port {packet[0]}: {packet[1]}"
+        assert got == expected, (
+            f"packet {number} of {path.name}, into port {packet[0]}: {packet[1]}"
+        )
     assert found["digests"] == known["digests"]
     assert found["state"] == known["state"]
 
@@ -45,7 +47,16 @@ def test_as_bmv2_does(program: str, tmp_path: Path) -> None:
     if SEED is None:
         needs.missing(needs.NEW_CASES)
     assert shutil.which("simple_switch_grpc"), "BMv2 is not installed, or not on PATH"
-    command = [sys.executable, str(HERE / "drive.py"), "--program", program, "--seed", SEED, "--out", str(tmp_path)]
+    command = [
+        sys.executable,
+        str(HERE / "drive.py"),
+        "--program",
+        program,
+        "--seed",
+        SEED,
+        "--out",
+        str(tmp_path),
+    ]
     environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -1,13 +1,15 @@
-"""ONOS' fabric.p4 as a leaf-spine of four switches in virtual time. Entries go through the control plane, as its PTF's
-tests write them; packets are what those tests expect.
+"""ONOS' fabric.p4 as a leaf-spine of four switches in virtual time. Entries go through the control
+plane, as its PTF's tests write them; packets are what those tests expect.
 
-    fabric.py ONOS/pipelines/fabric/impl/src/main/resources/p4c-out/fabric/bmv2/default        a clone's folder
+    fabric.py FOLDER                of a clone of ONOS: pipelines/fabric/impl/src/main/resources/
+                                    p4c-out/fabric/bmv2/default
     fabric.py FOLDER --rate         traversals a second, all hosts sending
 
     h1 h2 h3 -- leaf1 == spine1, spine2 == leaf2 -- h4 h5 h6
 
-A leaf bridges the VLAN of its hosts, and routes IPv4: what is for the other leaf goes with that one's MPLS label to a
-group of both spines. A spine removes the label. ARP is sent to all hosts of a leaf, and its copy to the controller.
+A leaf bridges the VLAN of its hosts, and routes IPv4: what is for the other leaf goes with that
+one's MPLS label to a group of both spines. A spine removes the label. ARP is sent to all hosts of a
+leaf, and its copy to the controller.
 """
 
 from __future__ import annotations
@@ -69,7 +71,11 @@ MACS = {"leaf1": "00:00:00:00:aa:01", "leaf2": "00:00:00:00:aa:02"} | {
 LABELS = {"leaf1": 101, "leaf2": 102}
 SELECTOR = "hashed_selector"
 RATE_BPS, DELAY_S = 10e9, 1e-6
-FAILED_S, NOTICED_S = 2e-3, 1e-3  # when a link fails; how long until the controllers have changed groups
+# when a link fails; how long until the controllers have changed groups
+FAILED_S, NOTICED_S = (
+    2e-3,
+    1e-3,
+)
 
 
 def network(folder: Path) -> P4Network:
@@ -90,7 +96,9 @@ def network(folder: Path) -> P4Network:
     for host in hosts:
         gateway = f"{host.ip.rpartition('.')[0]}.254"
         mac = MACS[leaf_of(topology, host.name)]
-        settings[host.name] = P4Host(24, (f"ip route add default via {gateway}", f"arp -i eth0 -s {gateway} {mac}"))
+        settings[host.name] = P4Host(
+            24, (f"ip route add default via {gateway}", f"arp -i eth0 -s {gateway} {mac}")
+        )
     return P4Network(topology, {switch.name: p4_switch for switch in switches}, settings)
 
 
@@ -107,7 +115,11 @@ def port_entries(port: int, vlan: int, kind: int) -> list[TableEntry]:
     inside = TableMatch(ig_port=port, vlan_is_valid=0)
     return [
         TableEntry("ingress_port_vlan", match=inside, action=permit, priority=10),
-        TableEntry("egress_vlan", match=TableMatch(vlan_id=vlan, eg_port=port), action=TableAction("pop_vlan")),
+        TableEntry(
+            "egress_vlan",
+            match=TableMatch(vlan_id=vlan, eg_port=port),
+            action=TableAction("pop_vlan"),
+        ),
     ]
 
 
@@ -117,7 +129,10 @@ def classify(port: int, mac: str, kind: int) -> TableEntry:
     if kind == MPLS:
         match["eth_type"] = f"{MPLS_TYPE:#x}/&0xffff"
     return TableEntry(
-        "fwd_classifier", match=TableMatch(match), action=TableAction("set_forwarding_type", fwd_type=kind), priority=10
+        "fwd_classifier",
+        match=TableMatch(match),
+        action=TableAction("set_forwarding_type", fwd_type=kind),
+        priority=10,
     )
 
 
@@ -128,22 +143,31 @@ def route(prefix: str, number: int) -> TableEntry:
 
 def bridge(number: int, mac: str | None = None) -> TableEntry:
     """Returns the entry of a MAC in the hosts' VLAN; None: of all that have none."""
-    match = TableMatch({"vlan_id": VLAN} | ({"eth_dst": f"{mac}/&ff:ff:ff:ff:ff:ff"} if mac is not None else {}))
+    match = TableMatch(
+        {"vlan_id": VLAN} | ({"eth_dst": f"{mac}/&ff:ff:ff:ff:ff:ff"} if mac is not None else {})
+    )
     action = TableAction("set_next_id_bridging", next_id=number)
     return TableEntry("bridging", match=match, action=action, priority=10 if mac is not None else 1)
 
 
 def next_output(plane: ControlPlane, number: int, port: int) -> None:
     """Writes a next id: frames leave by a port as they are."""
-    member = ProfileMember(SELECTOR, member_id=number, action=TableAction("output_hashed", port_num=port))
+    member = ProfileMember(
+        SELECTOR, member_id=number, action=TableAction("output_hashed", port_num=port)
+    )
     to_member = TableActions(member_id=number)
     plane.insert([member, TableEntry("hashed", match=TableMatch(next_id=number), action=to_member)])
 
 
 def next_group(
-    plane: ControlPlane, number: int, vlan: int, hops: list[tuple[int, str, str]], label: int | None = None
+    plane: ControlPlane,
+    number: int,
+    vlan: int,
+    hops: list[tuple[int, str, str]],
+    label: int | None = None,
 ) -> None:
-    """Writes a next id: a group of ports, each with the MACs of its frames, and the label that they get."""
+    """Writes a next id: a group of ports, each with the MACs of its frames, and the label that they
+    get."""
     members = [1000 * number + port for port, _, _ in hops]
     for member, (port, source, target) in zip(members, hops, strict=True):
         action = TableAction("routing_hashed", port_num=port, smac=source, dmac=target)
@@ -157,12 +181,21 @@ def next_group(
         ]
     )
     if label is not None:
-        plane.insert([TableEntry("next_mpls", match=match, action=TableAction("set_mpls_label", label=label))])
+        plane.insert(
+            [
+                TableEntry(
+                    "next_mpls", match=match, action=TableAction("set_mpls_label", label=label)
+                )
+            ]
+        )
 
 
 def group(number: int, members: list[int]) -> ProfileGroup:
     return ProfileGroup(
-        SELECTOR, group_id=number, max_size=16, members=[P4Member(member, weight=1) for member in members]
+        SELECTOR,
+        group_id=number,
+        max_size=16,
+        members=[P4Member(member, weight=1) for member in members],
     )
 
 
@@ -188,7 +221,9 @@ def program_leaf(made: VirtualP4, leaf: str) -> None:
     plane.insert(
         [
             bridge(BROADCAST),
-            TableEntry("acl", match=TableMatch(eth_type=f"{ARP:#x}/&0xffff"), action=copy, priority=10),
+            TableEntry(
+                "acl", match=TableMatch(eth_type=f"{ARP:#x}/&0xffff"), action=copy, priority=10
+            ),
             TableEntry("multicast", match=TableMatch(next_id=BROADCAST), action=to_all),
             MulticastGroup(GROUP, replicas=list(ports)),
             CloneSession(CLONE, replicas=[CPU_PORT]),
@@ -233,7 +268,14 @@ def labelled(frame: bytes, source: str, target: str, label: int) -> bytes:
 def arp(made: VirtualP4, host: str) -> bytes:
     one = made.topology.host(host)
     address = bytes(map(int, one.ip.split(".")))
-    words = struct.pack(">HHBBH", 1, IPV4, 6, 4, 1) + _mac(one.mac) + address + bytes(6) + address[:3] + b"\2"
+    words = (
+        struct.pack(">HHBBH", 1, IPV4, 6, 4, 1)
+        + _mac(one.mac)
+        + address
+        + bytes(6)
+        + address[:3]
+        + b"\2"
+    )
     return b"\xff" * 6 + _mac(one.mac) + struct.pack(">H", ARP) + words + bytes(34)
 
 
@@ -248,10 +290,13 @@ class Sent:
     expected: bytes
 
 
-def datagram(made: VirtualP4, time_s: float, source: str, target: str, sport: int, text: bytes = b"fabric") -> Sent:
+def datagram(
+    made: VirtualP4, time_s: float, source: str, target: str, sport: int, text: bytes = b"fabric"
+) -> Sent:
     frame = udp(made.value, source, target, text, sport=sport)
     leaves = [leaf_of(made.topology, name) for name in (source, target)]
-    # The spine, which removes the label, and the far leaf lower the TTL. Neighbours' frames are bridged.
+    # The spine, which removes the label, and the far leaf lower the TTL. Neighbours' frames are
+    # bridged.
     far = routed(frame, MACS[leaves[1]], made.topology.host(target).mac, hops=2)
     expected = frame if leaves[0] == leaves[1] else far
     return Sent(time_s, source, target, frame, expected)
@@ -270,7 +315,8 @@ def start(value: P4Network, **options: object) -> VirtualP4:
 
 
 def unicast(value: P4Network, scratch: Path) -> str:
-    """Each host sends to each other one, with 20 source ports: by both spines, a flow by one of them."""
+    """Each host sends to each other one, with 20 source ports: by both spines, a flow by one of
+    them."""
     with start(value) as made:
         names = [host.name for host in made.topology.hosts]
         pairs = [(a, b) for a in names for b in names if a != b]
@@ -282,7 +328,9 @@ def unicast(value: P4Network, scratch: Path) -> str:
         for one in sent:
             made.send(one.source, one.time_s, one.frame)
             made.send(one.source, one.time_s + 5e-6, one.frame)
-        ups = {(leaf, spine): scratch / f"{leaf}-{spine}.pcap" for leaf in LEAVES for spine in UPLINKS}
+        ups = {
+            (leaf, spine): scratch / f"{leaf}-{spine}.pcap" for leaf in LEAVES for spine in UPLINKS
+        }
         for (leaf, spine), path in ups.items():
             made.capture(leaf, UPLINKS[spine], path)
         made.run(until_s=1.0)
@@ -290,17 +338,26 @@ def unicast(value: P4Network, scratch: Path) -> str:
             expected = [one.expected for one in sent if one.target == name for _ in range(2)]
             assert sorted(frame.start for frame in made.arrived(name)) == sorted(expected), name
     ways: dict[bytes, set[str]] = {}
-    crossing = {one.frame[14:] for one in sent if (one.source in names[:HOSTS]) != (one.target in names[:HOSTS])}
+    crossing = {
+        one.frame[14:]
+        for one in sent
+        if (one.source in names[:HOSTS]) != (one.target in names[:HOSTS])
+    }
     for (leaf, spine), path in ups.items():
         (other,) = set(LEAVES) - {leaf}
         for frame in capture(path).frames:
-            assert frame == labelled(b"\0" * 14 + frame[18:], MACS[leaf], MACS[spine], LABELS[other]), frame.hex()
+            assert frame == labelled(
+                b"\0" * 14 + frame[18:], MACS[leaf], MACS[spine], LABELS[other]
+            ), frame.hex()
             ways.setdefault(frame[18:], set()).add(spine)
     assert ways.keys() == crossing
     assert all(len(way) == 1 for way in ways.values())
     by = {spine: sum(spine in way for way in ways.values()) for spine in UPLINKS}
     assert min(by.values()) > len(ways) / 4, by
-    return f"{2 * len(sent)} datagrams arrive as expected; of {len(ways)} flows between leaves {by['spine1']} by spine1"
+    return (
+        f"{2 * len(sent)} datagrams arrive as expected; of {len(ways)} flows between leaves "
+        f"{by['spine1']} by spine1"
+    )
 
 
 def broadcast(value: P4Network, scratch: Path) -> str:
@@ -308,7 +365,9 @@ def broadcast(value: P4Network, scratch: Path) -> str:
     seen: list[tuple[float, PacketIn]] = []
     with start(value) as made:
         made.control(
-            "leaf1", lambda plane: seen.extend((made.now_s, one) for one in plane.packets_in()), latency_s=1e-3
+            "leaf1",
+            lambda plane: seen.extend((made.now_s, one) for one in plane.packets_in()),
+            latency_s=1e-3,
         )
         for port in range(1, HOSTS + 1):
             made.send(f"h{port}", port * 1e-3, arp(made, f"h{port}"))
@@ -320,7 +379,10 @@ def broadcast(value: P4Network, scratch: Path) -> str:
         assert [(one.payload, one["ingress_port"]) for _, one in seen] == [
             (arp(made, f"h{port}"), port) for port in range(1, HOSTS + 1)
         ]
-    return f"{HOSTS} ARP requests reach the leaf's other hosts, and the controller {seen[0][0] * 1e3 - 1:.6f} ms later"
+    return (
+        f"{HOSTS} ARP requests reach the leaf's other hosts, and the controller "
+        f"{seen[0][0] * 1e3 - 1:.6f} ms later"
+    )
 
 
 def packet_out(value: P4Network, scratch: Path) -> str:
@@ -328,23 +390,39 @@ def packet_out(value: P4Network, scratch: Path) -> str:
     with start(value) as made:
         sent = udp(made.value, "h4", "h1", b"out")
         frame = _mac(MACS["leaf1"]) + sent[6:]
-        made.at(1e-3, lambda: made.switches["leaf1"].packet_out(frame, egress_port=3, do_forwarding=0, _pad=0))
-        made.at(2e-3, lambda: made.switches["leaf1"].packet_out(frame, egress_port=0, do_forwarding=1, _pad=0))
+        made.at(
+            1e-3,
+            lambda: made.switches["leaf1"].packet_out(
+                frame, egress_port=3, do_forwarding=0, _pad=0
+            ),
+        )
+        made.at(
+            2e-3,
+            lambda: made.switches["leaf1"].packet_out(
+                frame, egress_port=0, do_forwarding=1, _pad=0
+            ),
+        )
         made.run(until_s=0.1)
         found = {name: [one.start for one in made.arrived(name)] for name in ("h1", "h2", "h3")}
         host = made.topology.host("h1")
-        assert found == {"h1": [routed(frame, MACS["leaf1"], host.mac)], "h2": [], "h3": [frame]}, found
+        assert found == {"h1": [routed(frame, MACS["leaf1"], host.mac)], "h2": [], "h3": [frame]}, (
+            found
+        )
     return "one leaves by its port as it is, one is routed"
 
 
 def failure(value: P4Network, scratch: Path) -> str:
-    """The link of leaf1 and spine1 fails; 1 ms later both leaves' controllers take spine1 out of their groups. What is
-    lost are the datagrams that come for it in between, less those that its queue holds; these arrive when it is mended.
+    """The link of leaf1 and spine1 fails; 1 ms later both leaves' controllers take spine1 out of
+    their groups. What is lost are the datagrams that come for it in between, less those that its
+    queue holds; these arrive when it is mended.
     """
     every_s, flows = 5e-6, 20
     lost: list[Sent] = []
     with start(value) as made:
-        sent = [datagram(made, number * every_s, "h1", "h4", 1000 + number % flows) for number in range(1000)]
+        sent = [
+            datagram(made, number * every_s, "h1", "h4", 1000 + number % flows)
+            for number in range(1000)
+        ]
         for one in sent:
             made.send("h1", one.time_s, one.frame)
         first = scratch / "spine1.pcap"
@@ -366,7 +444,9 @@ def failure(value: P4Network, scratch: Path) -> str:
     by_spine1 = {frame[38:40] for frame in capture(first).frames}
     reach_s = DELAY_S + len(sent[0].frame) * 8 / RATE_BPS  # from the host into the leaf
     down = [
-        one for one in sent if one.frame[34:36] in by_spine1 and FAILED_S < one.time_s + reach_s <= FAILED_S + NOTICED_S
+        one
+        for one in sent
+        if one.frame[34:36] in by_spine1 and FAILED_S < one.time_s + reach_s <= FAILED_S + NOTICED_S
     ]
     lost = down[depth:]
     assert sum(dropped) == len(lost), (dropped, len(down))
@@ -374,8 +454,10 @@ def failure(value: P4Network, scratch: Path) -> str:
     kept = [one.expected for one in sent if one not in down]
     assert sorted(arrived) == sorted(kept), (len(arrived), len(kept))
     return (
-        f"{len(by_spine1)} of {flows} flows cross spine1; of {len(down)} datagrams that meet the failed link in "
-        f"{NOTICED_S * 1e3:g} ms {len(lost)} are lost, {len(late)} wait for its return; all others arrive"
+        f"{len(by_spine1)} of {flows} flows cross spine1; of {len(down)} datagrams that meet the "
+        "failed link in "
+        f"{NOTICED_S * 1e3:g} ms {len(lost)} are lost, {len(late)} wait for its return; all others "
+        "arrive"
     )
 
 
@@ -385,7 +467,9 @@ def twice(value: P4Network, scratch: Path) -> str:
     for _ in range(2):
         with start(value) as made:
             for number in range(1000):
-                one = datagram(made, number * 1e-6, f"h{1 + number % 3}", f"h{4 + number % 3}", number)
+                one = datagram(
+                    made, number * 1e-6, f"h{1 + number % 3}", f"h{4 + number % 3}", number
+                )
                 made.send(one.source, one.time_s, one.frame)
             made.at(5e-4, lambda made=made: made.set_link("leaf1", 4, up=False))  # type: ignore[misc]
             made.run(until_s=0.01)
@@ -408,7 +492,10 @@ def speed(value: P4Network, seconds: float) -> str:
     with start(value, queues="nodes") as made:
         for number in range(1, 2 * HOSTS + 1):
             target = f"h{(number + HOSTS - 1) % (2 * HOSTS) + 1}"
-            frames = [datagram(made, 0, f"h{number}", target, 1000 + flow, bytes(958)).frame for flow in range(50)]
+            frames = [
+                datagram(made, 0, f"h{number}", target, 1000 + flow, bytes(958)).frame
+                for flow in range(50)
+            ]
             made.count_alone(target)
             made.send_all(f"h{number}", np.arange(0, seconds, 1e-6), frames)
         begun = time.process_time()
@@ -416,14 +503,19 @@ def speed(value: P4Network, seconds: float) -> str:
         took = time.process_time() - begun
         traversals = made.totals().traversals
     return (
-        f"{traversals:,} traversals in {took:.2f} s of processor time: {traversals / took / 1e6:.2f} million a second"
+        f"{traversals:,} traversals in {took:.2f} s of processor time: "
+        f"{traversals / took / 1e6:.2f} million a second"
     )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, help="has bmv2.json and p4info.txt")
-    parser.add_argument("checks", nargs="*", metavar="CHECK", help=f"of {', '.join(CHECKS)} (default: all)")
+    parser.add_argument(
+        "checks", nargs="*", metavar="CHECK", help=f"of {', '.join(CHECKS)} (default: all)"
+    )
     parser.add_argument("--rate", action="store_true", help="measure traversals a second instead")
     args = parser.parse_args()
     value = network(args.folder)

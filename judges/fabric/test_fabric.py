@@ -1,4 +1,5 @@
-"""The short form of fabric.py: its network, and the frames that it expects. With a clone of ONOS, all of it."""
+"""The short form of fabric.py: its network, and the frames that it expects. With a clone of ONOS,
+all of it."""
 
 from __future__ import annotations
 
@@ -35,7 +36,10 @@ def test_network_has_two_leaves_and_two_spines(tmp_path: Path) -> None:
 def test_expected_frames_have_a_lower_ttl_or_a_label(tmp_path: Path) -> None:
     value = network(tmp_path)
     frame = udp(value, "h1", "h4", b"x", ttl=64)
-    assert routed(frame, MACS["leaf1"], MACS["leaf2"], hops=2)[14:] == udp(value, "h1", "h4", b"x", ttl=62)[14:]
+    assert (
+        routed(frame, MACS["leaf1"], MACS["leaf2"], hops=2)[14:]
+        == udp(value, "h1", "h4", b"x", ttl=62)[14:]
+    )
     assert labelled(frame, MACS["leaf1"], MACS["spine1"], 102)[12:18].hex() == "884700066140"
 
 

@@ -1,12 +1,13 @@
-"""Files of flows, of their sizes and of their paths, changed with regard to their structure: each is read, or refused
-by a line.
+"""Files of flows, of their sizes and of their paths, changed with regard to their structure: each
+is read, or refused by a line.
 
     python judges/fuzz/fuzz_flows.py SECONDS [--seed N]
 
-Every case is written to a file and read as a user's is, by what it contains. A reader may raise ExperimentError (of
-sizes ValueError, of paths VirtualError) and nothing else, ends within `LIMIT_S`, and in the memory of `MOST_BYTES`.
-What is read can be run: sizes, starts and classes are possible, and no flow waits in vain. Paths are written, and read
-again equal. fuzz_traces.py has Chakra's traces.
+Every case is written to a file and read as a user's is, by what it contains. A reader may raise
+ExperimentError (of sizes ValueError, of paths VirtualError) and nothing else, ends within
+`LIMIT_S`, and in the memory of `MOST_BYTES`. What is read can be run: sizes, starts and classes are
+possible, and no flow waits in vain. Paths are written, and read again equal. fuzz_traces.py has
+Chakra's traces.
 """
 
 from __future__ import annotations
@@ -58,13 +59,14 @@ CDF = "# bytes percent\n0 0\n100 1.5\n10KB 50\n10KB 60\n1e6, 97.5\n30000000 100%
 PATHS = "flow,switch,next\n0,s0,s1:2\n0,s1,h1\n1,s0,s1:3\n1,s1,h1\n12,s1,s0:2\n"
 NETWORK = """{"name": "two", "hosts": ["h0", "h1"], "switches": ["s0", "s1"], "links": [
     {"a": "h0", "b": "s0"}, {"a": "h1", "b": "s1"}, {"a": "s0:2", "b": "s1:2"}, {"a": "s0:3", "b": "s1:3"}],
-    "defaults": {"rate": "10G", "delay": "1us"}}"""
+    "defaults": {"rate": "10G", "delay": "1us"}}"""  # noqa: E501
 
 
 def _frames() -> list[tuple[int, bytes]]:
     ends = wire.Ends(b"\x02" * 6, b"\x04" * 6, bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]))
     return [
-        (1000 * psn, wire.data_headers(ends, 5 + psn % 2, 64, psn=psn) + bytes(64 + 4)) for psn in range(6)
+        (1000 * psn, wire.data_headers(ends, 5 + psn % 2, 64,
+        psn=psn) + bytes(64 + 4)) for psn in range(6)
     ]  # fmt: skip
 
 
@@ -86,7 +88,10 @@ def _pcapng() -> bytes:
 def _parquet() -> bytes:
     file = io.BytesIO()
     columns = {
-        "src": ["h0", "h1"], "dst": ["r0", "r0"], "start_s": [0.0, 1e-3], "size_bytes": [5, 70_000], "class": [3, 4],
+        "src": ["h0", "h1"], "dst": ["r0", "r0"], "start_s": [0.0, 1e-3], "size_bytes": [5, 70_000],
+        (
+            "class"
+        ): [3, 4],
         "id": [0, 9], "fct_s": [None, 1e-3],
     }  # fmt: skip
     parquet.write(file, columns)
@@ -112,7 +117,9 @@ def cases(name: str, draw: random.Random) -> bytes:
     sample = SAMPLES[name]()
     if name.startswith("frames") or name.endswith("parquet"):
         return of_bytes(sample, draw)
-    return of_lines(sample.decode(), draw, _SEPARATED.get(name, " ")).encode("utf-8", "surrogatepass")
+    return of_lines(sample.decode(), draw, _SEPARATED.get(name, " ")).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def of_bytes(data: bytes, draw: random.Random) -> bytes:
@@ -141,7 +148,8 @@ def of_bytes(data: bytes, draw: random.Random) -> bytes:
 
 
 def judge(name: str, data: bytes) -> str:
-    """`read`, or `refused`. Anything else that a reader raises goes through, and so does TimeoutError."""
+    """`read`, or `refused`. Anything else that a reader raises goes through, and so does
+    TimeoutError."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         path.write_bytes(data)

@@ -2,9 +2,10 @@
 
     python judges/fuzz/fuzz_formats.py SECONDS [--seed N]
 
-Every case goes to the reader of its format and, by its content, to whichever recognises it. A reader may raise
-FormatError and nothing else, ends within `LIMIT_S`, and in the memory of `MOST_BYTES`. What is read is drawn, and
-written where its format is; what was written is read equal.
+Every case goes to the reader of its format and, by its content, to whichever recognises it. A
+reader may raise FormatError and nothing else, ends within `LIMIT_S`, and in the memory of
+`MOST_BYTES`. What is read is drawn, and written where its format is; what was written is read
+equal.
 """
 
 from __future__ import annotations
@@ -67,8 +68,40 @@ WORDS = (
         "1e-999",
         "nan",
     ),
-    *("inf", "-0", "0x10", "١", "1_000", "100Gbps", "1ns", "0.5", "true", "null", "~", "[]", "{}", "*a", "&a", "<<"),
-    *("h0", "s0", "s0:1", "h0:0", "a" * 49, "x" * 5000, "ä", "\x00", "\u2028", "a b", "#", "switch", "linux", "host"),
+    *(
+        "inf",
+        "-0",
+        "0x10",
+        "١",
+        "1_000",
+        "100Gbps",
+        "1ns",
+        "0.5",
+        "true",
+        "null",
+        "~",
+        "[]",
+        "{}",
+        "*a",
+        "&a",
+        "<<",
+    ),
+    *(
+        "h0",
+        "s0",
+        "s0:1",
+        "h0:0",
+        "a" * 49,
+        "x" * 5000,
+        "ä",
+        "\x00",
+        "\u2028",
+        "a b",
+        "#",
+        "switch",
+        "linux",
+        "host",
+    ),
     *(
         "10.0.0.1",
         "255.255.255.255",
@@ -122,7 +155,9 @@ def of_lines(text: str, draw: random.Random, separator: str = " ") -> str:
                 old = words[word]
                 place = draw.randint(0, len(old))
                 words[word] = (
-                    old[:place] + draw.choice("0123456789:-.,[]{}<>\"'&*!%|\t\r\\" + "\x00é") + old[place + 1 :]
+                    old[:place]
+                    + draw.choice("0123456789:-.,[]{}<>\"'&*!%|\t\r\\" + "\x00é")
+                    + old[place + 1 :]
                 )
     return "\n".join(separator.join(words) for words in lines)
 
@@ -150,11 +185,19 @@ def _change(value: Any, draw: random.Random) -> None:
         case 1:
             inner[key] = draw.choice(WORDS)
         case 2:
-            inner[key] = draw.choice((0, -1, 1.5, 1e300, True, None, [], {}, [[]], {"a": {}}, 2**70))
+            inner[key] = draw.choice(
+                (0, -1, 1.5, 1e300, True, None, [], {}, [[]], {"a": {}}, 2**70)
+            )
         case 3:
-            inner[key] = inner[other] if isinstance(inner[other], str | int | float | None) else draw.choice(WORDS)
+            inner[key] = (
+                inner[other]
+                if isinstance(inner[other], str | int | float | None)
+                else draw.choice(WORDS)
+            )
         case 4 if isinstance(inner, list):
-            inner.extend(json.loads(json.dumps(inner[key], default=str)) for _ in range(draw.randint(1, 3)))
+            inner.extend(
+                json.loads(json.dumps(inner[key], default=str)) for _ in range(draw.randint(1, 3))
+            )
         case 5 if isinstance(inner, dict):
             inner[draw.choice((*WORDS, *keys))] = inner.pop(key)
         case _:
@@ -182,16 +225,25 @@ def _of_tags(text: str, draw: random.Random) -> str:
                 parts[at] = parts[at].replace('"', draw.choice(("'", "", '""')), 1)
             case 3:
                 parts.insert(
-                    at, f"<{draw.choice(('node', 'edge', 'data', 'graph', 'key'))} id={quoteattr(draw.choice(WORDS))}/>"
+                    at,
+                    (
+                        f"<{draw.choice(('node', 'edge', 'data', 'graph', 'key'))} "
+                        f"id={quoteattr(draw.choice(WORDS))}/>"
+                    ),
                 )
             case _:
                 head, quote, rest = parts[at].partition('="')
-                parts[at] = f"{head}{quote}{draw.choice(WORDS)}{rest[rest.find(chr(34)) :]}" if quote else parts[at]
+                parts[at] = (
+                    f"{head}{quote}{draw.choice(WORDS)}{rest[rest.find(chr(34)) :]}"
+                    if quote
+                    else parts[at]
+                )
     return "".join(parts)
 
 
 def judge(name: str, text: str) -> str:
-    """`read`, or `refused`. Anything else that a reader raises goes through, and so does TimeoutError."""
+    """`read`, or `refused`. Anything else that a reader raises goes through, and so does
+    TimeoutError."""
     source = Source(Path(name), text)
     chosen = FORMATS[SAMPLES[name]].read
     options = {"split_hosts": 1} if "split_hosts" in inspect.signature(chosen).parameters else {}
@@ -207,7 +259,11 @@ def judge(name: str, text: str) -> str:
             drawn(made, ".svg")
             for form in FORMATS.values():
                 again = _written(form.name, made)
-                assert again is None or form.name in ("hpcc", "p4lang") or _alike(again, made, form.name), form.name
+                assert (
+                    again is None
+                    or form.name in ("hpcc", "p4lang")
+                    or _alike(again, made, form.name)
+                ), form.name
     return outcome
 
 
@@ -259,7 +315,8 @@ def run(
     cases: Callable[[str, random.Random], _Case],
     judge: Callable[[str, _Case], str],
 ) -> int:
-    """The command: judges cases of each sample in turn, for the processor's seconds that are given."""
+    """The command: judges cases of each sample in turn, for the processor's seconds that are
+    given."""
     parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     parser.add_argument("seconds", type=float)
     parser.add_argument("--seed", type=int, default=1)
@@ -277,7 +334,10 @@ def run(
             raise
         number += 1
     most_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    print(f"{number:,} cases: {', '.join(f'{what} {count:,}' for what, count in sorted(counts.items()))}")
+    print(
+        f"{number:,} cases: "
+        f"{', '.join(f'{what} {count:,}' for what, count in sorted(counts.items()))}"
+    )
     print(f"{spent_s():.0f} s of the processor, {most_mb:.0f} MB")
     return 0
 

@@ -1,13 +1,16 @@
 """Hostile frames at a live agent: a process's main, as root, in .venv.
 
-    fuzz_frames.py SCHEMES SECONDS [SEED]    for SECONDS at an agent of each scheme: `pcn,qcn`, or `all`
+    fuzz_frames.py SCHEMES SECONDS [SEED]    for SECONDS at an agent of each scheme: `pcn,qcn`, or
+                                             `all`
 
-Two agents at the ends of a veth pair send to each other. Past one of them this sends the other one rounds of frames,
-each of a kind of KINDS, as fast as it can. After each round, and a RESUME, has to hold:
+Two agents at the ends of a veth pair send to each other. Past one of them this sends the other one
+rounds of frames, each of a kind of KINDS, as fast as it can. After each round, and a RESUME, has to
+hold:
 
 - the agent runs and answers; no RP or NP of it has raised;
 - a flow that no frame names goes on, in both directions;
-- memory is at most ROOM_KB above what it was at first, and GROWN_KB above the least that a cycle of kinds before had;
+- memory is at most ROOM_KB above what it was at first, and GROWN_KB above the least that a cycle of
+  kinds before had;
 - its log has at most the bytes that a log may have.
 
 Ends with 1 and a line if one doesn't. The same seed draws the same frames.
@@ -44,7 +47,11 @@ from pcn.lab.namespaces import in_namespace  # noqa: E402
 
 MTU = 9000
 FRAMES = 20_000  # a round
-ROOM_KB, GROWN_KB = 16 << 10, 4 << 10  # cycles differ by 2 MB, however many there were: pages that malloc keeps
+# cycles differ by 2 MB, however many there were: pages that malloc keeps
+ROOM_KB, GROWN_KB = (
+    16 << 10,
+    4 << 10,
+)
 NAMED, OTHER = 1, 2  # flows: which the frames name, and which they don't
 VICTIM, ATTACKER = 0, 1
 
@@ -69,9 +76,13 @@ class Hostile:
                 return wire.encode_cnp(wire.CnpPacket(*ends, NAMED, rng.randrange(4), rate))
             case 1:
                 feedback, queue = rng.choice((0, 63, rng.randrange(64))), rng.choice((0, 2**32 - 1))
-                return wire.encode_cnm(wire.CnmPacket(*ends, NAMED, rng.randrange(1 << 24), feedback, queue))
+                return wire.encode_cnm(
+                    wire.CnmPacket(*ends, NAMED, rng.randrange(1 << 24), feedback, queue)
+                )
             case _:
-                return wire.encode_ack(wire.AckPacket(*ends, NAMED, rng.randrange(1 << 12), rng.randrange(4)))
+                return wire.encode_ack(
+                    wire.AckPacket(*ends, NAMED, rng.randrange(1 << 12), rng.randrange(4))
+                )
 
     def data(self) -> bytes:
         """A valid packet of an invented flow, or of the peer's."""
@@ -87,7 +98,10 @@ class Hostile:
     def pause(self) -> bytes:
         """PFC, right or to another address; or 802.3x PAUSE."""
         rng = self.rng
-        quanta = {rng.randrange(8): rng.choice((0, 1, 65535, rng.randrange(65536))) for _ in range(rng.randrange(9))}
+        quanta = {
+            rng.randrange(8): rng.choice((0, 1, 65535, rng.randrange(65536)))
+            for _ in range(rng.randrange(9))
+        }
         frame = wire.encode_pfc(wire.PfcFrame(self.peer[0], quanta))
         match rng.randrange(10):
             case 0:
@@ -98,11 +112,18 @@ class Hostile:
                 return frame
 
     def noise(self) -> bytes:
-        kind = self.rng.choice((b"\x08\x00", b"\x86\xdd", b"\x88\x08", b"\x08\x06", self.rng.randbytes(2)))
-        return self.rng.randbytes(12) + kind + self.rng.randbytes(self.rng.choice((0, 44, 300, 1400, MTU - 14)))
+        kind = self.rng.choice(
+            (b"\x08\x00", b"\x86\xdd", b"\x88\x08", b"\x08\x06", self.rng.randbytes(2))
+        )
+        return (
+            self.rng.randbytes(12)
+            + kind
+            + self.rng.randbytes(self.rng.choice((0, 44, 300, 1400, MTU - 14)))
+        )
 
     def damaged(self) -> bytes:
-        """One of the others: cut, lengthened, tagged, with other bytes and lengths, its checksums often made right."""
+        """One of the others: cut, lengthened, tagged, with other bytes and lengths, its checksums
+        often made right."""
         rng = self.rng
         frame = bytearray(rng.choice((self.notification, self.data, self.pause))())
         match rng.randrange(6):
@@ -111,12 +132,16 @@ class Hostile:
             case 1:
                 frame += bytes(rng.randrange(1, 1400))
             case 2:
-                frame[12:12] = struct.pack("!HH", rng.choice((0x8100, 0x88A8)), rng.randrange(1 << 16))
+                frame[12:12] = struct.pack(
+                    "!HH", rng.choice((0x8100, 0x88A8)), rng.randrange(1 << 16)
+                )
         for _ in range(rng.randrange(4)):
             frame[rng.randrange(12, len(frame))] = rng.choice((0, 1, 255, rng.randrange(256)))
         for offset in (16, 20, 38):  # IPv4's length and fragment, UDP's length
             if rng.random() < 0.1 and len(frame) > offset + 2:
-                lie = rng.choice((0, 8, 20, 28, 44, 0x2000, 65535, len(frame) - 14, len(frame) - 34))
+                lie = rng.choice(
+                    (0, 8, 20, 28, 44, 0x2000, 65535, len(frame) - 14, len(frame) - 34)
+                )
                 struct.pack_into("!H", frame, offset, lie & 0xFFFF)
         return right(frame) if rng.random() < 0.7 else bytes(frame[: MTU + 14])
 
@@ -157,7 +182,10 @@ class Attack:
                 run(*f"ip -n {namespace} link set {interface} mtu {MTU}".split())
             pair.start_agents("--scheme", self.scheme)
             pair.clients = [AgentClient(client.path, LIMIT_S) for client in pair.clients]
-            macs, ips = [wire.parse_mac(mac) for mac in pair.macs], [wire.parse_ip(ip) for ip in pair.ips]
+            macs, ips = (
+                [wire.parse_mac(mac) for mac in pair.macs],
+                [wire.parse_ip(ip) for ip in pair.ips],
+            )
             self._ends = tuple(zip(macs, ips, strict=True))
             self._out = in_namespace(pair.processes[ATTACKER].pid, self._open)
             for side in (VICTIM, ATTACKER):
@@ -205,11 +233,15 @@ class Attack:
         except AgentError as error:
             process, failed = self.pair.processes[VICTIM], str(error)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                failed = f"the agent ended with {process.wait(10)}: {process.communicate()[1][-300:]}"
+                failed = (
+                    f"the agent ended with {process.wait(10)}: {process.communicate()[1][-300:]}"
+                )
         if failed:
             pytest.fail(f"{where}: {failed}")
         if (has_kb := self.memory_kb()) > self._most_kb:
-            pytest.fail(f"{where}: {has_kb} KB of memory, of {self._most_kb}; at first {self._first_kb}")
+            pytest.fail(
+                f"{where}: {has_kb} KB of memory, of {self._most_kb}; at first {self._first_kb}"
+            )
         if self.log_bytes() > MOST_BYTES:
             pytest.fail(f"{where}: a log of {self.log_bytes()} bytes")
         return has_kb
@@ -223,7 +255,11 @@ class Attack:
 
     def _sent(self) -> int:
         """Packets of the victim's other flow that have come to its peer, which isn't flooded."""
-        return sum(flow.packets for flow in self.pair.clients[ATTACKER].stats().received if flow.flow == OTHER)
+        return sum(
+            flow.packets
+            for flow in self.pair.clients[ATTACKER].stats().received
+            if flow.flow == OTHER
+        )
 
     def _came(self) -> int:
         """Packets of the peer's other flow that have come to the victim."""
@@ -232,9 +268,13 @@ class Attack:
 
 
 def attack(scheme: str, seconds: float, seed: int, frames: int = FRAMES) -> str:
-    """Runs for `seconds`, and at least a cycle. Returns a line of counts; fails by `pytest.fail`."""
+    """Runs for `seconds`, and at least a cycle. Returns a line of counts; fails by
+    `pytest.fail`."""
     end = time.monotonic() + seconds
-    with tempfile.TemporaryDirectory(prefix="pcn-frames-") as folder, Attack(scheme, Path(folder)) as made:
+    with (
+        tempfile.TemporaryDirectory(prefix="pcn-frames-") as folder,
+        Attack(scheme, Path(folder)) as made,
+    ):
         made.cycle(seed, frames)
         warm_kb, cycles = made.memory_kb(), 1
         while time.monotonic() < end:
@@ -242,7 +282,8 @@ def attack(scheme: str, seconds: float, seed: int, frames: int = FRAMES) -> str:
             cycles += 1
         refused = "; ".join(made.pair.clients[VICTIM].stats().refused())
         return (
-            f"{scheme}: {cycles} cycles, {made.frames} frames, memory {warm_kb} to {made.memory_kb()} KB, "
+            f"{scheme}: {cycles} cycles, {made.frames} frames, memory {warm_kb} to "
+            f"{made.memory_kb()} KB, "
             f"log {made.log_bytes() >> 20} MiB; {refused}"
         )
 

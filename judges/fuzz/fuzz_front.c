@@ -1,8 +1,10 @@
-/* Clients of any bytes at the front of a gRPC server, without its thread: fuzz_front.py builds and runs it.
+/* Clients of any bytes at the front of a gRPC server, without its thread: fuzz_front.py builds
+ * and runs it.
  *
- * An input is a row of steps, two octets and what they take: an action and a client (3 bits each), a length. Beside the front
- * stands a second account, by a reader of HTTP/2 of its own, of what the server has got: it may never hold more of unfinished
- * messages than the limits say. After each step the front's sums have to be those of its calls. */
+ * An input is a row of steps, two octets and what they take: an action and a client (3 bits
+ * each), a length. Beside the front stands a second account, by a reader of HTTP/2 of its own,
+ * of what the server has got: it may never hold more of unfinished messages than the limits say.
+ * After each step the front's sums have to be those of its calls. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <time.h>
@@ -51,7 +53,8 @@ static bool has_favoured; /* in this input: from then on the limits of a primary
 static int clock_of_input(clockid_t clock, struct timespec *now)
 {
     (void)clock;
-    *now = (struct timespec){.tv_sec = (time_t)(clock_ns / 1000000000u), .tv_nsec = (long)(clock_ns % 1000000000u)};
+    *now = (struct timespec){.tv_sec = (time_t)(clock_ns / 1000000000u),
+                             .tv_nsec = (long)(clock_ns % 1000000000u)};
     return 0;
 }
 
@@ -107,13 +110,15 @@ static void serve_frame(struct side *side, const uint8_t *frame, uint32_t length
     }
     if (side->broken || stream == NULL) return;
     if (type == DATA) count(stream, payload + (padding > 0), length - padding);
-    if (type == RST_STREAM || ((type == DATA || type == HEADERS) && (flags & END_STREAM) != 0)) stream->open = false;
+    if (type == RST_STREAM || ((type == DATA || type == HEADERS) && (flags & END_STREAM) != 0))
+        stream->open = false;
 }
 
 static void serve_side(struct side *side)
 {
     while (side->far >= 0) {
-        ssize_t got = recv(side->far, side->buffer + side->length, sizeof side->buffer - side->length, MSG_DONTWAIT);
+        ssize_t got = recv(side->far, side->buffer + side->length,
+                           sizeof side->buffer - side->length, MSG_DONTWAIT);
         if (got <= 0) {
             if (got == 0) side->broken = true;
             break;
@@ -146,11 +151,13 @@ static void serve_side(struct side *side)
 static void answer(struct side *side, const uint8_t *data, size_t length)
 {
     if (side->far < 0 || length < 2) return;
-    uint8_t frame[HEAD + 255] = {0, 0, (uint8_t)(length - 2), data[0] & 15, data[1], 0, 0, 0, data[0] >> 4};
+    uint8_t frame[HEAD + 255] = {0, 0, (uint8_t)(length - 2), data[0] & 15, data[1], 0,
+                                 0, 0, data[0] >> 4};
     memcpy(frame + HEAD, data + 2, length - 2);
     struct stream *stream = stream_at(side, stream_of(frame));
     uint8_t type = frame[3];
-    bool ends = type == RST_STREAM || ((type == HEADERS || type == DATA) && (frame[4] & END_STREAM) != 0);
+    bool ends =
+        type == RST_STREAM || ((type == HEADERS || type == DATA) && (frame[4] & END_STREAM) != 0);
     if (ends && stream != NULL) stream->open = false;
     if (send(side->far, frame, HEAD + length - 2, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return;
 }
@@ -190,17 +197,22 @@ static void check(const struct sw_front *front)
             n_unfinished += call->unfinished;
             bytes += call->held;
         }
-        if (of_client != client->n_calls || n_unfinished != client->n_unfinished || bytes != client->held) abort();
+        if (of_client != client->n_calls || n_unfinished != client->n_unfinished ||
+            bytes != client->held)
+            abort();
         if (!client->favoured) calls += of_client, unfinished += n_unfinished, held += bytes;
         clients++;
     }
     for (const struct call *call = front->oldest; call != NULL; call = call->after) listed++;
-    if (calls != front->calls || unfinished != front->unfinished || held != front->held || clients != front->n_clients) abort();
+    if (calls != front->calls || unfinished != front->unfinished || held != front->held ||
+        clients != front->n_clients)
+        abort();
     if (listed < unfinished || calls > LIMITS.calls) abort();
     uint64_t all = 0;
     for (int k = 0; k < CLIENTS; k++) {
         uint64_t bytes = 0;
-        for (int i = 0; i < STREAMS; i++) bytes += sides[k].streams[i].open ? sides[k].streams[i].held : 0;
+        for (int i = 0; i < STREAMS; i++)
+            bytes += sides[k].streams[i].open ? sides[k].streams[i].held : 0;
         if (sides[k].far < 0 || sides[k].broken) continue;
         if (bytes > (has_favoured ? LIMITS.favoured_bytes : LIMITS.bytes_of_one)) abort();
         all += bytes;
@@ -233,7 +245,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sockaddr_un none = {.sun_family = AF_UNIX};
     listening = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     front->path_length = sizeof front->path;
-    if (bind(listening, (struct sockaddr *)&none, sizeof none.sun_family) != 0 || listen(listening, 16) != 0 ||
+    if (bind(listening, (struct sockaddr *)&none, sizeof none.sun_family) != 0 ||
+        listen(listening, 16) != 0 ||
         getsockname(listening, (struct sockaddr *)&front->path, &front->path_length) != 0)
         abort();
     for (int k = 0; k < CLIENTS; k++) sides[k] = (struct side){.near = -1, .far = -1};
@@ -248,7 +261,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             connect_side(front, side);
             turn(front);
             /* HTTP/2's beginning, which no coverage would find; a length of 0 leaves it out. */
-            if (length > 0 && side->near >= 0 && send(side->near, PREFACE, PREFACE_BYTES, MSG_NOSIGNAL) < 0) break;
+            if (length > 0 && side->near >= 0 &&
+                send(side->near, PREFACE, PREFACE_BYTES, MSG_NOSIGNAL) < 0)
+                break;
             length = 0;
             break;
         case 1:
@@ -257,7 +272,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             break;
         case 2: answer(side, data, length); break;
         case 3:
-            if (front->clients != NULL) sw_front_favour(front, front->clients->name, length % 2 == 0);
+            if (front->clients != NULL)
+                sw_front_favour(front, front->clients->name, length % 2 == 0);
             has_favoured = true;
             length = 0;
             break;
@@ -274,7 +290,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             length = 0;
             break;
         default:
-            if (side->near >= 0 && send(side->near, data, length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) break;
+            if (side->near >= 0 && send(side->near, data, length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+                break;
         }
         data += length, size -= length;
         turn(front);
@@ -286,7 +303,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     while (front->clients != NULL) end_client(front->clients);
     free_gone(front);
-    if (front->calls != 0 || front->unfinished != 0 || front->held != 0 || front->oldest != NULL) abort();
+    if (front->calls != 0 || front->unfinished != 0 || front->held != 0 || front->oldest != NULL)
+        abort();
     close(listening);
     free_front(front);
     return 0;

@@ -1,11 +1,13 @@
-"""Fuzzing of programs' JSON by structure: sizes, ids, references, types, duplicates, nesting, what is missing.
+"""Fuzzing of programs' JSON by structure: sizes, ids, references, types, duplicates, nesting, what
+is missing.
 
-    fuzz_json.py fuzz SECONDS FOLDER [SEED]   mutants from a seed on; FOLDER keeps those with which something went wrong
+    fuzz_json.py fuzz SECONDS FOLDER [SEED]   mutants from a seed on; FOLDER keeps those with which
+                                              something went wrong
     fuzz_json.py run FIRST LAST               the mutants of these seeds, in this process
     fuzz_json.py file FILE                    one program
 
-A mutant is refused with one line that names a place, or it is compiled, loaded, given entries, and forwards frames. Run
-by judges/sanitizers.py, under the sanitizers.
+A mutant is refused with one line that names a place, or it is compiled, loaded, given entries, and
+forwards frames. Run by judges/sanitizers.py, under the sanitizers.
 """
 
 from __future__ import annotations
@@ -58,7 +60,8 @@ def frames() -> list[bytes]:
 
 
 def check(text: str, rng: random.Random, *, run: bool = True) -> str:
-    """What became of a program, in a word. Raises AssertionError, or whatever should not have been raised."""
+    """What became of a program, in a word. Raises AssertionError, or whatever should not have been
+    raised."""
     try:
         program = load_program(text)
         generate(program)
@@ -90,11 +93,15 @@ def forward(shared: Path, program: Program, rng: random.Random) -> str:
 
 
 def complaint(error: ProgramError) -> str:
-    """What is wrong with a refusal: it isn't one line, or names no place. Empty where nothing is."""
+    """What is wrong with a refusal: it isn't one line, or names no place. Empty where nothing
+    is."""
     line = str(error)
     if not line or "\n" in line or len(line) > 4000:
         return f"not one line: {line[:200]!r}"
-    named = any(place in line for place in (error.place or "\0", str(error.source) if error.source else "\0"))
+    named = any(
+        place in line
+        for place in (error.place or "\0", str(error.source) if error.source else "\0")
+    )
     return "" if named or "program" in line or "JSON" in line else f"without a place: {line!r}"
 
 
@@ -171,11 +178,15 @@ def run(seeds: Iterator[int]) -> Counter[str]:
 
 
 def fuzz(seconds: float, folder: Path, seed: int) -> int:
-    """Processes of EACH mutants. Where one ends badly, its last mutant is kept, and the next begins behind it."""
+    """Processes of EACH mutants. Where one ends badly, its last mutant is kept, and the next begins
+    behind it."""
     folder.mkdir(parents=True, exist_ok=True)
     end, failures, tried = time.monotonic() + seconds, 0, 0
     results: Counter[str] = Counter()
-    environment = {**os.environ, "ASAN_OPTIONS": f"{os.environ.get('ASAN_OPTIONS', '')}:allocator_may_return_null=1"}
+    environment = {
+        **os.environ,
+        "ASAN_OPTIONS": f"{os.environ.get('ASAN_OPTIONS', '')}:allocator_may_return_null=1",
+    }
     while time.monotonic() < end:
         words = [sys.executable, __file__, "run", str(seed), str(seed + EACH - 1)]
         process = subprocess.Popen(
@@ -204,7 +215,8 @@ def fuzz(seconds: float, folder: Path, seed: int) -> int:
         print(f"seed {last}: {process.returncode}: {errors.strip().splitlines()[-1:]}", flush=True)
         seed, tried = last + 1, tried + last + 1 - seed
     print(
-        f"{tried} mutants up to seed {seed - 1}: {dict(results)}; {failures} processes failed, whose others aren't here"
+        f"{tried} mutants up to seed {seed - 1}: {dict(results)}; {failures} processes failed, "
+        "whose others aren't here"
     )
     return 1 if failures else 0
 

@@ -1,7 +1,9 @@
-/* Packets of any bytes through a switch without interfaces, clock and threads: what fuzz_packets.py calls.
+/* Packets of any bytes through a switch without interfaces, clock and threads: what
+ * fuzz_packets.py calls.
  *
- * An input is a row of packets: two bytes, big endian: the ingress port (3 bits), length & 0x1fff; the frame. Lengths beyond the
- * largest frame, or the input, are cut. State is the same at the start of each input, so that a crash can be repeated. */
+ * An input is a row of packets: two bytes, big endian: the ingress port (3 bits), length &
+ * 0x1fff; the frame. Lengths beyond the largest frame, or the input, are cut. State is the same
+ * at the start of each input, so that a crash can be repeated. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,14 +25,16 @@ static void reset(struct sw_switch *sw)
 {
     struct sw_instance *instance = sw->instance;
     for (uint32_t i = 0; i < instance->program->n_registers; i++) {
-        memset(instance->registers[i].cells, 0, (size_t)instance->registers[i].size * instance->registers[i].cell_bytes);
+        memset(instance->registers[i].cells, 0,
+               (size_t)instance->registers[i].size * instance->registers[i].cell_bytes);
     }
     instance->rng[0] = instance->rng[1] = 1;
     sw->clock_ns = sw->origin_ns + 1000000;
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
         struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
         port->free_ns = port->released[0] = port->released[1] = 0;
-        for (uint32_t q = 0; q < SW_PRIORITIES; q++) port->queues[q].free_ns = port->queues[q].round = 0;
+        for (uint32_t q = 0; q < SW_PRIORITIES; q++)
+            port->queues[q].free_ns = port->queues[q].round = 0;
     }
 }
 
@@ -42,7 +46,8 @@ int fuzz_packets(const uint8_t *data, size_t size)
     while (size >= 2) {
         uint32_t word = (uint32_t)data[0] << 8 | data[1], length = word & 0x1fff;
         data += 2, size -= 2;
-        if (word & 0x1000) length = SW_MAX_FRAME - (length & 0xfff); /* the largest are hard to reach otherwise */
+        /* the largest are hard to reach otherwise */
+        if (word & 0x1000) length = SW_MAX_FRAME - (length & 0xfff);
         uint8_t *frame = calloc(1, length + 1);
         uint32_t given = length < size ? length : (uint32_t)size;
         memcpy(frame, data, given);

@@ -1,7 +1,10 @@
-"""Coverage-guided fuzzing of packets: any bytes, any length, through programs with entries, under the sanitizers.
+"""Coverage-guided fuzzing of packets: any bytes, any length, through programs with entries, under
+the sanitizers.
 
-    fuzz_packets.py fuzz PROGRAM SECONDS FOLDER   needs clang; FOLDER keeps what it found, and starts the next run
-    fuzz_packets.py keep PROGRAM FOLDER           puts the smallest inputs with the same coverage into corpus/
+    fuzz_packets.py fuzz PROGRAM SECONDS FOLDER   needs clang; FOLDER keeps what it found, and
+                                                  starts the next run
+    fuzz_packets.py keep PROGRAM FOLDER           puts the smallest inputs with the same coverage
+                                                  into corpus/
 
 What is kept is replayed by test_sanitizers.py (`replay`), with whatever compiler there is.
 """
@@ -39,7 +42,8 @@ CORPUS = HERE / "corpus"
 NAMES = ("pcn", *PROGRAMS)
 SEED = 1
 CLANG = (
-    "env -u LD_PRELOAD clang -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all -shared-libasan"
+    "env -u LD_PRELOAD clang -g -fsanitize=address,undefined,fuzzer-no-link "
+    "-fno-sanitize-recover=all -shared-libasan"
 )
 
 
@@ -48,13 +52,21 @@ def build_target(folder: Path) -> Path:
     from pcn.softswitch.codegen.build import COMMON_FLAGS, CSRC, compiler
 
     target = folder / "fuzz_packets.so"
-    words = [*compiler(), *COMMON_FLAGS, f"-I{CSRC}", "-o", str(target), str(HERE / "fuzz_packets.c")]
+    words = [
+        *compiler(),
+        *COMMON_FLAGS,
+        f"-I{CSRC}",
+        "-o",
+        str(target),
+        str(HERE / "fuzz_packets.c"),
+    ]
     subprocess.run(words, check=True)
     return target
 
 
 def target_of(name: str, target: Path) -> tuple[NativeSwitch, ctypes.CDLL]:
-    """A switch without a worker that runs the program with its entries, and the functions that feed it."""
+    """A switch without a worker that runs the program with its entries, and the functions that feed
+    it."""
     loaded = load_library(build_runtime())
     text, info = read(name)
     setup = pcn(random.Random(SEED))[0] if name == "pcn" else generate(name, SEED, 0)[0]
@@ -69,8 +81,14 @@ def target_of(name: str, target: Path) -> tuple[NativeSwitch, ctypes.CDLL]:
 def starts(name: str) -> list[bytes]:
     """Inputs to begin with: the packets of the differential test, three at a time."""
     rng = random.Random(SEED)
-    frames = pcn(rng)[1] if name == "pcn" else [packet.frame for packet in generate(name, SEED, 150)[1]]
-    packed = [(rng.randrange(1, 5) << 13 | len(f)).to_bytes(2, "big") + f for f in frames if len(f) < 0x1000]
+    frames = (
+        pcn(rng)[1] if name == "pcn" else [packet.frame for packet in generate(name, SEED, 150)[1]]
+    )
+    packed = [
+        (rng.randrange(1, 5) << 13 | len(f)).to_bytes(2, "big") + f
+        for f in frames
+        if len(f) < 0x1000
+    ]
     return [b"".join(packed[i : i + 3]) for i in range(0, len(packed), 3)]
 
 
@@ -96,11 +114,20 @@ def replay() -> None:
 
 
 def fuzzing_environment(folder: Path) -> dict[str, str]:
-    """libFuzzer's part that is no program, loaded before everything else together with the sanitizers."""
+    """libFuzzer's part that is no program, loaded before everything else together with the
+    sanitizers."""
     where = Path(_said("clang", "-print-file-name=libclang_rt.asan-x86_64.so"))
     library = folder / "libfuzzer.so"
     archive = where.parent / "libclang_rt.fuzzer_no_main-x86_64.a"
-    words = ["clang", "-shared", "-o", str(library), "-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive"]
+    words = [
+        "clang",
+        "-shared",
+        "-o",
+        str(library),
+        "-Wl,--whole-archive",
+        str(archive),
+        "-Wl,--no-whole-archive",
+    ]
     subprocess.run([*words, "-lstdc++", "-lpthread", "-lm"], check=True)
     return os.environ | {
         "LD_PRELOAD": f"{library} {where}",
@@ -122,7 +149,9 @@ def fuzz(name: str, options: list[str]) -> int:
         again = folder / "again"  # libFuzzer starts itself to merge
         again.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$0" "$@"\n')
         again.chmod(0o755)
-        return subprocess.run([*words, str(again), *options], env=fuzzing_environment(folder), check=False).returncode
+        return subprocess.run(
+            [*words, str(again), *options], env=fuzzing_environment(folder), check=False
+        ).returncode
 
 
 def inside(name: str, target: Path, options: list[str]) -> None:
@@ -143,16 +172,25 @@ def run(name: str, seconds: str, folder: Path) -> int:
     kept = corpus(name) if (CORPUS / f"{name}.hex").exists() else []
     for number, data in enumerate([*starts(name), *kept]):
         (folder / f"start-{number}").write_bytes(data)
-    limits = [f"-max_total_time={seconds}", "-max_len=20000", "-timeout=300", f"-artifact_prefix={folder}/../{name}-"]
+    limits = [
+        f"-max_total_time={seconds}",
+        "-max_len=20000",
+        "-timeout=300",
+        f"-artifact_prefix={folder}/../{name}-",
+    ]
     return fuzz(name, [*limits, "-print_final_stats=1", str(folder)])
 
 
 def keep(name: str, folder: Path) -> int:
-    """Merges FOLDER into the fewest inputs that reach what it reaches, and writes those of up to 400 bytes."""
+    """Merges FOLDER into the fewest inputs that reach what it reaches, and writes those of up to
+    400 bytes."""
     with tempfile.TemporaryDirectory() as chosen:
         status = fuzz(name, ["-merge=1", "-max_len=400", chosen, str(folder)])
         if status == 0 and any(Path(chosen).iterdir()):
-            inputs = sorted((path.read_bytes() for path in Path(chosen).iterdir()), key=lambda data: (len(data), data))
+            inputs = sorted(
+                (path.read_bytes() for path in Path(chosen).iterdir()),
+                key=lambda data: (len(data), data),
+            )
             CORPUS.mkdir(exist_ok=True)
             (CORPUS / f"{name}.hex").write_text("".join(data.hex() + "\n" for data in inputs))
     return status

@@ -1,11 +1,13 @@
-"""Folders of results, in which a file was changed with regard to its structure: each is read, or refused by a line.
+"""Folders of results, in which a file was changed with regard to its structure: each is read, or
+refused by a line.
 
     python judges/fuzz/fuzz_results.py SECONDS [--seed N]
 
-A folder may be another user's: `pcn compare` reads summary.json, comparison.json and a sweep's done.jsonl, `pcn view`
-the series, the queues and the network of a run; a sweep goes on from its done.jsonl, and a figure is drawn again from
-its outcomes.json. A reader may raise LabError and nothing else, ends within `LIMIT_S`, and in the memory of
-`MOST_BYTES`. What is read is used: tables, page, CSV and, of some cases, pictures; the live page.
+A folder may be another user's: `pcn compare` reads summary.json, comparison.json and a sweep's
+done.jsonl, `pcn view` the series, the queues and the network of a run; a sweep goes on from its
+done.jsonl, and a figure is drawn again from its outcomes.json. A reader may raise LabError and
+nothing else, ends within `LIMIT_S`, and in the memory of `MOST_BYTES`. What is read is used:
+tables, page, CSV and, of some cases, pictures; the live page.
 """
 
 from __future__ import annotations
@@ -46,11 +48,24 @@ from pcn.web.recorded import one_file, recorded
 
 _RUN = (
     *("run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "-q"),
-    *("--set", "count=12", "--scheme", "pcn,pfc", "--queues", "50us", "--latency", "--series", "flows=all"),
+    *(
+        "--set",
+        "count=12",
+        "--scheme",
+        "pcn,pfc",
+        "--queues",
+        "50us",
+        "--latency",
+        "--series",
+        "flows=all",
+    ),
 )
 _DRAWN = 40
 """A picture takes as long as a hundred tables: one case in 40 has them."""
-_TASKS = [Task("pcn.experiments.runner:run", {"scheme": one}, {"scheme": one, "seed": 1}) for one in ("pcn", "pfc")]
+_TASKS = [
+    Task("pcn.experiments.runner:run", {"scheme": one}, {"scheme": one, "seed": 1})
+    for one in ("pcn", "pfc")
+]
 _OUTCOME = Outcome(
     {"scheme": "pcn", "seed": 1, "load": 0.5},
     {"mean slowdown": 1.5, "none": None},
@@ -87,13 +102,16 @@ def cases(name: str, draw: random.Random) -> str | bytes:
     if draw.random() < 0.2:
         return of_lines(text, draw, draw.choice((" ", ",", ":")))
     if name.endswith("jsonl"):
-        rows = json.loads(of_tree([json.loads(line) for line in text.splitlines()], draw, as_json=True))
+        rows = json.loads(
+            of_tree([json.loads(line) for line in text.splitlines()], draw, as_json=True)
+        )
         return "".join(f"{json.dumps(row)}\n" for row in rows)
     return of_tree(json.loads(text), draw, as_json=True)
 
 
 def judge(name: str, case: str | bytes) -> str:
-    """`read`, or `refused`. Anything else that a reader raises goes through, and so does TimeoutError."""
+    """`read`, or `refused`. Anything else that a reader raises goes through, and so does
+    TimeoutError."""
     data = case if isinstance(case, bytes) else case.encode("utf-8", "surrogatepass")
     outcome = "refused"
     with tempfile.TemporaryDirectory() as folder:

@@ -1,11 +1,13 @@
-"""Files of switches, changed with regard to their structure: each is read, or refused by a line a fault.
+"""Files of switches, changed with regard to their structure: each is read, or refused by a line a
+fault.
 
     python judges/fuzz/fuzz_switches.py SECONDS [--seed N]
 
-Of P4 networks topology.json, Makefile, runtime JSON, commands, P4Runtime's text form, a program's p4info, steps of
-packets and captures; of SONiC switches config_db.json; of Tofino ports.yaml. A reader may raise LabError and nothing
-else, ends within `LIMIT_S`, and in the memory of `MOST_BYTES`. What is read is used: entries are written into switches,
-through which datagrams go; settings are written as a network's, and read again equal; ways of packets are printed.
+Of P4 networks topology.json, Makefile, runtime JSON, commands, P4Runtime's text form, a program's
+p4info, steps of packets and captures; of SONiC switches config_db.json; of Tofino ports.yaml. A
+reader may raise LabError and nothing else, ends within `LIMIT_S`, and in the memory of
+`MOST_BYTES`. What is read is used: entries are written into switches, through which datagrams go;
+settings are written as a network's, and read again equal; ways of packets are printed.
 """
 
 from __future__ import annotations
@@ -84,7 +86,9 @@ MAKEFILE = "TOPO = topology.json\nDEFAULT_PROG := router.p4\n\ninclude ../../uti
 def _text_proto() -> str:
     program = Program("router", EXAMPLE / "router.json", EXAMPLE / "router.p4info.txtpb")
     steps = RuntimeJson(EXAMPLE / "s2-runtime.json").steps(program.schema)
-    return str(text_format.MessageToString(p4r.WriteRequest(updates=[step.update for step in steps])))
+    return str(
+        text_format.MessageToString(p4r.WriteRequest(updates=[step.update for step in steps]))
+    )
 
 
 def _steps() -> str:
@@ -123,13 +127,16 @@ def cases(name: str, draw: random.Random) -> str | bytes:
     if name.endswith(("json", "yaml")) and draw.random() < 0.8:
         return of_tree(yaml.safe_load(sample), draw, name.endswith("json"))
     if name.endswith("jsonl") and draw.random() < 0.8:
-        changed = json.loads(of_tree([json.loads(line) for line in sample.splitlines()], draw, as_json=True))
+        changed = json.loads(
+            of_tree([json.loads(line) for line in sample.splitlines()], draw, as_json=True)
+        )
         return "\n".join(json.dumps(one) for one in changed)
     return of_lines(sample, draw)
 
 
 def judge(name: str, case: str | bytes) -> str:
-    """`read`, or `refused`. Anything else that a reader raises goes through, and so does TimeoutError."""
+    """`read`, or `refused`. Anything else that a reader raises goes through, and so does
+    TimeoutError."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         if name in _JUDGED:
@@ -159,7 +166,9 @@ def _commands(path: Path) -> None:
     native = NativeSwitch(load_library(build_runtime()), manual=True)
     queues: list[Queue] = []
     with InProcessSwitch("s0", EmbeddedSwitch(native, 0)) as control:
-        control.set_pipeline(Program("bench", PROGRAMS / "bench.json", PROGRAMS / "bench.p4info.txtpb"))
+        control.set_pipeline(
+            Program("bench", PROGRAMS / "bench.json", PROGRAMS / "bench.p4info.txtpb")
+        )
         carry_out(control, Commands(path).steps(control.schema), queues.append)
 
 
@@ -177,7 +186,9 @@ def _capture(path: Path) -> None:
 
 def _sonic(path: Path) -> None:
     made = sonic.apply(star(3, 1, rate_bps=10e9), {"s0": sonic.read(path)})
-    again: Topology = FORMATS["pcn"].read(Source(Path(f"{made.name}.yaml"), FORMATS["pcn"].write(made)))  # type: ignore[misc]
+    again: Topology = FORMATS["pcn"].read(
+        Source(Path(f"{made.name}.yaml"), FORMATS["pcn"].write(made))
+    )  # type: ignore[misc]
     assert again == made
 
 

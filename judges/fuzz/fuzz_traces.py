@@ -1,9 +1,10 @@
-"""Chakra's execution traces, changed with regard to their structure: each is read, or refused by a line.
+"""Chakra's execution traces, changed with regard to their structure: each is read, or refused by a
+line.
 
     python judges/fuzz/fuzz_traces.py SECONDS [--seed N]
 
-A case is the nodes of a rank with other numbers, kinds, waits and attributes, or the bytes of its file, or the file of
-groups; the others' files stand beside it. fuzz_flows.py has the rules.
+A case is the nodes of a rank with other numbers, kinds, waits and attributes, or the bytes of its
+file, or the file of groups; the others' files stand beside it. fuzz_flows.py has the rules.
 """
 
 from __future__ import annotations
@@ -44,26 +45,79 @@ RANKS = (
         Node(1, SEND, (0,), 0, {"comm_dst": 1, "comm_size": 4096, "comm_tag": 3}),
         Node(2, COLLECTIVE, (1,), 0, {"comm_type": ALL_REDUCE, "comm_size": 900, "pg_name": "1"}),
         Node(3, COLLECTIVE, (2,), 0, {"comm_type": ALL_TO_ALL, "comm_size": 900}),
-        Node(4, COLLECTIVE, (2, 3), 0, {"comm_type": ALL_GATHER, "comm_size": 900, "pg_name": "pair"}, packed=False),
-        Node(5, COLLECTIVE, (2, 3), 0, {"comm_type": REDUCE_SCATTER, "comm_size": 70, "pg_name": "one"}),
+        Node(
+            4,
+            COLLECTIVE,
+            (2, 3),
+            0,
+            {"comm_type": ALL_GATHER, "comm_size": 900, "pg_name": "pair"},
+            packed=False,
+        ),
+        Node(
+            5,
+            COLLECTIVE,
+            (2, 3),
+            0,
+            {"comm_type": REDUCE_SCATTER, "comm_size": 70, "pg_name": "one"},
+        ),
     ),
     (
         Node(10, RECEIVE, (), 0, {"comm_src": 0, "comm_size": 4096, "comm_tag": 3}),
         Node(11, COMPUTE, (10,), 2_000_000),
-        Node(12, COLLECTIVE, (11,), 0, {"comm_type": ALL_REDUCE, "comm_size": 900, "pg_name": "1"}, packed=False),
+        Node(
+            12,
+            COLLECTIVE,
+            (11,),
+            0,
+            {"comm_type": ALL_REDUCE, "comm_size": 900, "pg_name": "1"},
+            packed=False,
+        ),
         Node(13, COLLECTIVE, (12,), 0, {"comm_type": ALL_TO_ALL, "comm_size": 900}),
-        Node(14, COLLECTIVE, (12, 13), 0, {"comm_type": ALL_GATHER, "comm_size": 900, "pg_name": "pair"}),
+        Node(
+            14,
+            COLLECTIVE,
+            (12, 13),
+            0,
+            {"comm_type": ALL_GATHER, "comm_size": 900, "pg_name": "pair"},
+        ),
     ),
 )
-_NUMBERS = (0, 1, 2, 3, 4, 5, 11, 12, 2**21, 2**22, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**63, 2**64 - 1)
+_NUMBERS = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    11,
+    12,
+    2**21,
+    2**22,
+    2**31,
+    2**32 - 1,
+    2**53,
+    2**63 - 1,
+    2**63,
+    2**64 - 1,
+)
 _KINDS = (*range(9), COMPUTE, SEND, RECEIVE, COLLECTIVE, COLLECTIVE, 2**31, -1)
 _OPERATIONS = (ALL_REDUCE, BROADCAST, ALL_GATHER, ALL_TO_ALL, REDUCE_SCATTER, 8, -1)
-_NAMES = ("comm_dst", "comm_src", "comm_size", "comm_tag", "comm_type", "pg_name", "involved_dim", "other")
+_NAMES = (
+    "comm_dst",
+    "comm_src",
+    "comm_size",
+    "comm_tag",
+    "comm_type",
+    "pg_name",
+    "involved_dim",
+    "other",
+)
 
 
 @dataclass
 class _Changed:
-    """A node, with fields behind its own: of the same numbers (the last of a number holds), or of wrong kinds."""
+    """A node, with fields behind its own: of the same numbers (the last of a number holds), or of
+    wrong kinds."""
 
     number: int
     kind: int
@@ -81,10 +135,13 @@ class _Changed:
 def cases(name: str, draw: random.Random) -> bytes:
     """A changed sample."""
     if name.endswith("json"):
-        return of_tree(json.loads(json.dumps(GROUPS)), draw, as_json=True).encode("utf-8", "surrogatepass")
+        return of_tree(json.loads(json.dumps(GROUPS)), draw, as_json=True).encode(
+            "utf-8", "surrogatepass"
+        )
     rank = int(name.split(".")[1])
     nodes = [
-        _Changed(one.number, one.kind, list(one.before), one.us, dict(one.values), one.packed) for one in RANKS[rank]
+        _Changed(one.number, one.kind, list(one.before), one.us, dict(one.values), one.packed)
+        for one in RANKS[rank]
     ]
     kind = draw.random()
     if kind < 0.8:
@@ -110,18 +167,26 @@ def _change(nodes: list[_Changed], draw: random.Random) -> None:
         case 3:
             node.kind = draw.choice(_KINDS)
         case 4:
-            node.before = draw.choice((node.before * 3, [], [draw.choice(_NUMBERS)], [node.number for node in nodes]))
+            node.before = draw.choice(
+                (node.before * 3, [], [draw.choice(_NUMBERS)], [node.number for node in nodes])
+            )
         case 5:
             node.us = draw.choice(_NUMBERS)
         case 6:
             name = draw.choice((*_NAMES, *node.values))
-            node.values[name] = draw.choice((*_NUMBERS, *_OPERATIONS, "", "0", "1", "pair", "ä\n", "x" * 999))
+            node.values[name] = draw.choice(
+                (*_NUMBERS, *_OPERATIONS, "", "0", "1", "pair", "ä\n", "x" * 999)
+            )
         case 7:
             node.values.pop(draw.choice((*_NAMES, *node.values)), None)
         case _:
-            inner = draw.choice((b"", draw.randbytes(9), b"\x0a" * 40, block(1, b"\xff"), whole(9, 2**64 - 1)))
+            inner = draw.choice(
+                (b"", draw.randbytes(9), b"\x0a" * 40, block(1, b"\xff"), whole(9, 2**64 - 1))
+            )
             number = draw.choice((*range(11), 28, 2**28))
-            node.more.append(draw.choice((block(number, inner), whole(number, draw.choice(_NUMBERS)))))
+            node.more.append(
+                draw.choice((block(number, inner), whole(number, draw.choice(_NUMBERS))))
+            )
 
 
 def _file(nodes: list[_Changed]) -> bytes:
@@ -130,7 +195,8 @@ def _file(nodes: list[_Changed]) -> bytes:
 
 
 def judge(name: str, data: bytes) -> str:
-    """`read`, or `refused`. Anything else that a reader raises goes through, and so does TimeoutError."""
+    """`read`, or `refused`. Anything else that a reader raises goes through, and so does
+    TimeoutError."""
     with tempfile.TemporaryDirectory() as folder:
         for rank, nodes in enumerate(RANKS):
             Path(folder, f"trace.{rank}.et").write_bytes(_file(list(nodes)))  # type: ignore[arg-type]

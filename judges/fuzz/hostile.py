@@ -1,6 +1,8 @@
-"""Packets of any bytes and any length, through programs with entries, and through damaged programs: a process's main.
+"""Packets of any bytes and any length, through programs with entries, and through damaged programs:
+a process's main.
 
-    hostile.py SEED BURSTS   sends each program BURSTS bursts of packets; ends with 0 if the switch outlived them
+    hostile.py SEED BURSTS   sends each program BURSTS bursts of packets; ends with 0 if the switch
+                             outlived them
 
 test_sanitizers.py runs it with runtime and programs under the sanitizers. Longer runs find more.
 """
@@ -54,19 +56,40 @@ class Direct:
 
 def pcn(rng: random.Random) -> tuple[Setup, list[bytes]]:
     """The lab's own program: routes, small thresholds; data, CNPs, PFC frames."""
-    pfc = {"xoff_bytes": 3000, "xon_bytes": 1000, "quanta": 9, "refresh_us": 50, "quantum_q16_us": 1 << 16}
-    entries = [Entry("pfc_config", {"port": port}, "set_pfc", {**pfc, "lossless": 8}) for port in PORTS]
+    pfc = {
+        "xoff_bytes": 3000,
+        "xon_bytes": 1000,
+        "quanta": 9,
+        "refresh_us": 50,
+        "quantum_q16_us": 1 << 16,
+    }
+    entries = [
+        Entry("pfc_config", {"port": port}, "set_pfc", {**pfc, "lossless": 8}) for port in PORTS
+    ]
     for port in PORTS:
         action = {"dst_mac": port, "port": port}
-        entries.append(Entry("ipv4_lpm", {"dst_addr": [0x0A000000 | port, 32]}, "ipv4_forward", action))
+        entries.append(
+            Entry("ipv4_lpm", {"dst_addr": [0x0A000000 | port, 32]}, "ipv4_forward", action)
+        )
     frames = []
     for _ in range(200):
-        ends = (rng.randbytes(6), rng.randbytes(6), bytes((10, 0, 0, 9)), bytes((10, 0, 0, rng.choice(PORTS))))
+        ends = (
+            rng.randbytes(6),
+            rng.randbytes(6),
+            bytes((10, 0, 0, 9)),
+            bytes((10, 0, 0, rng.choice(PORTS))),
+        )
         size = rng.choice((1, 8, 1000))
-        data = wire.DataPacket(*ends, 1, rng.randrange(1 << 24), bytes(size), wire.ECN_ECT0, wire.DSCP_DATA)
+        data = wire.DataPacket(
+            *ends, 1, rng.randrange(1 << 24), bytes(size), wire.ECN_ECT0, wire.DSCP_DATA
+        )
         quanta = {number: rng.choice((0, 1, 65535)) for number in rng.sample(range(8), 3)}
         cnp = wire.CnpPacket(*ends, 1, rng.random() < 0.5, rng.randint(1, 40000))
-        frames += [wire.encode_data(data), wire.encode_cnp(cnp), wire.encode_pfc(wire.PfcFrame(ends[0], quanta))]
+        frames += [
+            wire.encode_data(data),
+            wire.encode_cnp(cnp),
+            wire.encode_pfc(wire.PfcFrame(ends[0], quanta)),
+        ]
     return Setup(entries, clones={str(PFC_CLONE_SESSION): [[RECIRCULATION_PORT, 0]]}), frames
 
 
@@ -91,7 +114,9 @@ def damaged(text: str, rng: random.Random) -> Iterator[str]:
                 if isinstance(node[key], (dict, list)) and rng.random() < 0.95:
                     node = node[key]
                     continue
-                node[key] = rng.choice((0, 1, 7, 64, 511, "0xffffffffff", '"; }', None, True, node[rng.choice(keys)]))
+                node[key] = rng.choice(
+                    (0, 1, 7, 64, 511, "0xffffffffff", '"; }', None, True, node[rng.choice(keys)])
+                )
                 break
         try:
             load_program(changed := json.dumps(document))
@@ -108,7 +133,9 @@ def hostile(frames: list[bytes], rng: random.Random) -> bytes:
     frame = bytearray(rng.choice(frames))
     if kind < 0.6 and frame:
         for _ in range(rng.randint(1, 4)):
-            frame[rng.randrange(len(frame))] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+            frame[rng.randrange(len(frame))] = rng.choice(
+                (0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256))
+            )
     if kind > 0.5:
         frame = frame[: rng.randint(0, len(frame))] if kind < 0.75 else frame
     if kind > 0.9:
@@ -117,7 +144,8 @@ def hostile(frames: list[bytes], rng: random.Random) -> bytes:
 
 
 def cases(seed: int) -> Iterator[tuple[str, p4i.P4Info | None, Setup, list[bytes]]]:
-    """Programs' JSON, with p4info if they have entries, and frames to start from; then the damaged ones."""
+    """Programs' JSON, with p4info if they have entries, and frames to start from; then the damaged
+    ones."""
     rng = random.Random(seed)
     for name in ("pcn", *PROGRAMS):
         text, info = read(name)
@@ -142,7 +170,9 @@ def main() -> int:
             native.load(build_program(text))
             native.start()
             if info is not None:
-                prepare(Direct(Forwarding(bind(info, load_program(text)), native)), Names(info), setup)  # type: ignore[arg-type]
+                prepare(
+                    Direct(Forwarding(bind(info, load_program(text)), native)), Names(info), setup
+                )  # type: ignore[arg-type]
             for _ in range(bursts):
                 for _ in range(BURST):
                     native.packet_out(rng.choice(PORTS), hostile(frames, rng))

@@ -18,7 +18,10 @@ FILES = (
     "p4src/compiled/pcn.json",
     "p4src/compiled/qcn_both.json",
     "tests/p4runtime/programs/bench.json",
-    *(f"judges/differential/programs/{name}.json" for name in ("expressions", "headers", "lookups", "paths", "state")),
+    *(
+        f"judges/differential/programs/{name}.json"
+        for name in ("expressions", "headers", "lookups", "paths", "state")
+    ),
 )
 NUMBERS = (
     0,
@@ -53,7 +56,22 @@ NUMBERS = (
     2**64,
     10**30,
 )
-OTHERS = (None, True, False, "", "x", [], {}, "*", "default", "0x", "-0x1", "$valid$", "\x00", "a" * 2000)
+OTHERS = (
+    None,
+    True,
+    False,
+    "",
+    "x",
+    [],
+    {},
+    "*",
+    "default",
+    "0x",
+    "-0x1",
+    "$valid$",
+    "\x00",
+    "a" * 2000,
+)
 KINDS = [
     "field",
     "hexstr",
@@ -166,7 +184,8 @@ PRIMITIVES = [
 
 
 def rich() -> Json:
-    """What p4c's outputs at hand don't have together: unions and stacks of them, varbits, value sets, lists."""
+    """What p4c's outputs at hand don't have together: unions and stacks of them, varbits, value
+    sets, lists."""
     b = Builder().header("h", [["a", 8], ["b", 16], ["i", 8, True], ["w", 128], ["x", 200]])
     b.header("meta", [["m", 32], ["n", 200], ["s", 9, True]], metadata=True)
     b.header("v", [["n", 8], ["rest", "*"]])
@@ -174,7 +193,9 @@ def rich() -> Json:
     for name in ("s[0]", "s[1]", "s[2]"):
         b.header(name, [["k", 8]], type_name="s_t")
     for name in ("u", "us[0]", "us[1]"):
-        b.header(f"{name}.one", [["n", 8]], type_name="one_t").header(f"{name}.two", [["n", 16]], type_name="two_t")
+        b.header(f"{name}.one", [["n", 8]], type_name="one_t").header(
+            f"{name}.two", [["n", 16]], type_name="two_t"
+        )
     ids = {h["name"]: h["id"] for h in b.headers}
     unions = [
         {"name": n, "id": i, "union_type": "u_t", "header_ids": [ids[f"{n}.one"], ids[f"{n}.two"]]}
@@ -184,14 +205,28 @@ def rich() -> Json:
     element = op("dereference_union_stack", {"type": "header_union_stack", "value": "us"}, index)
     b.extra |= {
         "header_stacks": [
-            {"name": "s", "id": 0, "header_type": "s_t", "size": 3, "header_ids": [ids[f"s[{i}]"] for i in range(3)]}
+            {
+                "name": "s",
+                "id": 0,
+                "header_type": "s_t",
+                "size": 3,
+                "header_ids": [ids[f"s[{i}]"] for i in range(3)],
+            }
         ],
-        "header_union_types": [{"name": "u_t", "id": 0, "headers": [["one", "one_t"], ["two", "two_t"]]}],
+        "header_union_types": [
+            {"name": "u_t", "id": 0, "headers": [["one", "one_t"], ["two", "two_t"]]}
+        ],
         "header_unions": unions,
-        "header_union_stacks": [{"name": "us", "id": 0, "union_type": "u_t", "header_union_ids": [1, 2]}],
-        "register_arrays": [{"name": f"r{w}", "id": w, "size": 4, "bitwidth": w} for w in (8, 64, 128, 200)],
+        "header_union_stacks": [
+            {"name": "us", "id": 0, "union_type": "u_t", "header_union_ids": [1, 2]}
+        ],
+        "register_arrays": [
+            {"name": f"r{w}", "id": w, "size": 4, "bitwidth": w} for w in (8, 64, 128, 200)
+        ],
         "counter_arrays": [{"name": "c", "id": 0, "size": 4, "is_direct": False}],
-        "meter_arrays": [{"name": "m", "id": 0, "size": 4, "type": "bytes", "rate_count": 2, "is_direct": False}],
+        "meter_arrays": [
+            {"name": "m", "id": 0, "size": 4, "type": "bytes", "rate_count": 2, "is_direct": False}
+        ],
         "calculations": [
             {
                 "name": "calc",
@@ -202,7 +237,11 @@ def rich() -> Json:
         ],
         "learn_lists": [{"name": "d", "id": 1, "elements": [field("h", "b"), field("h", "x")]}],
         "field_lists": [
-            {"name": "f", "id": 1, "elements": [field("meta", "n"), field("standard_metadata", "ingress_port")]}
+            {
+                "name": "f",
+                "id": 1,
+                "elements": [field("meta", "n"), field("standard_metadata", "ingress_port")],
+            }
         ],
         "parse_vsets": [{"name": "set", "id": 0, "compressed_bitwidth": 8, "max_size": 4}],
     }
@@ -219,15 +258,25 @@ def rich() -> Json:
         ),
         state(
             "unions",
-            [{"op": "extract", "parameters": [{"type": "union_stack", "value": ["us", "one"]}]}, extract("u.two")],
+            [
+                {"op": "extract", "parameters": [{"type": "union_stack", "value": ["us", "one"]}]},
+                extract("u.two"),
+            ],
         ),
-        state("varbit", [{"op": "extract_VL", "parameters": [{"type": "regular", "value": "v"}, length]}]),
+        state(
+            "varbit",
+            [{"op": "extract_VL", "parameters": [{"type": "regular", "value": "v"}, length]}],
+        ),
     ]
     b.run(
         [
             primitive(
                 "assign_union",
-                op("dereference_union_stack", {"type": "header_union_stack", "value": "us"}, value(1)),
+                op(
+                    "dereference_union_stack",
+                    {"type": "header_union_stack", "value": "us"},
+                    value(1),
+                ),
                 element,
             ),
             primitive("push", stack, value(1)),
@@ -241,9 +290,17 @@ def rich() -> Json:
                 value(100),
             ),
             primitive(
-                "register_write", {"type": "register_array", "value": "r200"}, field("h", "a"), field("meta", "n")
+                "register_write",
+                {"type": "register_array", "value": "r200"},
+                field("h", "a"),
+                field("meta", "n"),
             ),
-            primitive("execute_meter", {"type": "meter_array", "value": "m"}, field("h", "a"), field("h", "i")),
+            primitive(
+                "execute_meter",
+                {"type": "meter_array", "value": "m"},
+                field("h", "a"),
+                field("h", "i"),
+            ),
             primitive("generate_digest", value(0), value(1)),
             primitive("clone_ingress_pkt_to_egress", value(1), value(1)),
             primitive(
@@ -256,13 +313,20 @@ def rich() -> Json:
             assign(field("standard_metadata", "egress_spec"), value(2)),
         ]
     )
-    b.run([primitive("assign_header", op("access_union_header", element, 0), header("u.one"))], "egress")
+    b.run(
+        [primitive("assign_header", op("access_union_header", element, 0), header("u.one"))],
+        "egress",
+    )
     for kind in ("exact", "lpm", "ternary", "range", "optional"):
         key = [{"match_type": kind, "name": "k", "target": ["h", "b"], "mask": None}]
         b.table(
             f"t_{kind}",
             actions=[
-                b.action(f"act_{kind}", [assign(field("h", "x"), {"type": "runtime_data", "value": 0})], [("p", 200)])
+                b.action(
+                    f"act_{kind}",
+                    [assign(field("h", "x"), {"type": "runtime_data", "value": 0})],
+                    [("p", 200)],
+                )
             ],
             key=key,
             match_type=kind,
@@ -270,7 +334,9 @@ def rich() -> Json:
             with_counters=True,
         )
         b.tables["ingress"][-2].update(base_default_next=f"t_{kind}")
-        b.tables["ingress"][-2]["next_tables"] = dict.fromkeys(b.tables["ingress"][-2]["next_tables"], f"t_{kind}")
+        b.tables["ingress"][-2]["next_tables"] = dict.fromkeys(
+            b.tables["ingress"][-2]["next_tables"], f"t_{kind}"
+        )
     return b.json()
 
 
@@ -291,7 +357,9 @@ def places(document: Json) -> dict[str, list[Path_]]:
         path, kind, node = todo.pop()
         found[kind].append(path)
         if isinstance(node, dict):
-            todo += [((*path, key), key, child) for key, child in node.items() if key != "source_info"]
+            todo += [
+                ((*path, key), key, child) for key, child in node.items() if key != "source_info"
+            ]
         elif isinstance(node, list):
             todo += [((*path, i), kind, child) for i, child in enumerate(node)]
     return found
@@ -309,7 +377,8 @@ def copied(node: Json) -> Json:
 
 
 def mutate(document: Json, rng: random.Random) -> None:
-    """Changes one place. The kinds of place are drawn first: there are thousands of values and one deparser."""
+    """Changes one place. The kinds of place are drawn first: there are thousands of values and one
+    deparser."""
     known = places(document)
     kind = rng.choice([key for key in known if key])
     path = rng.choice(known[kind])
@@ -336,7 +405,9 @@ def mutate(document: Json, rng: random.Random) -> None:
                     "value": {
                         "op": name,
                         "left": old,
-                        "right": copied(other) if rng.random() < 0.05 else value(rng.choice(NUMBERS[:20])),
+                        "right": copied(other)
+                        if rng.random() < 0.05
+                        else value(rng.choice(NUMBERS[:20])),
                         "cond": None,
                     },
                 }
@@ -352,7 +423,12 @@ def mutate(document: Json, rng: random.Random) -> None:
         case _ if isinstance(old, str) and old.startswith("0x"):
             holder[key] = hex(rng.choice(NUMBERS))
         case _ if isinstance(old, str):
-            names = [text for k in ("name", kind) for p in known[k] if isinstance(text := at(document, p), str)]
+            names = [
+                text
+                for k in ("name", kind)
+                for p in known[k]
+                if isinstance(text := at(document, p), str)
+            ]
             holder[key] = rng.choice(names)
         case _:
             holder[key] = copied(rng.choice((*NUMBERS, *OTHERS)))

@@ -25,7 +25,10 @@ def test_mutated_document_has_each_node_once() -> None:
         document = json.loads(json_mutants.bases()[0])
         with contextlib.suppress(RecursionError):
             json_mutants.mutate(document, random.Random(seed))
-        todo, seen = [document], {id(other) for other in json_mutants.OTHERS if isinstance(other, list | dict)}
+        todo, seen = (
+            [document],
+            {id(other) for other in json_mutants.OTHERS if isinstance(other, list | dict)},
+        )
         while todo:
             node = todo.pop()
             if isinstance(node, list | dict):
@@ -36,7 +39,8 @@ def test_mutated_document_has_each_node_once() -> None:
 
 def test_mutant_is_refused_by_a_line_or_becomes_c() -> None:
     results = Counter(
-        fuzz_json.check(json_mutants.mutant(seed), random.Random(seed), run=False) for seed in range(1, 21)
+        fuzz_json.check(json_mutants.mutant(seed), random.Random(seed), run=False)
+        for seed in range(1, 21)
     )
     assert min(results["refused"], results["generated"]) > 3, results
 

@@ -1,15 +1,18 @@
-"""HPCC's ns-3 simulation (SIGCOMM'19: alibaba-edu's repository) beside virtual time: the same flows on the same paths.
+"""HPCC's ns-3 simulation (SIGCOMM'19: alibaba-edu's repository) beside virtual time: the same flows
+on the same paths.
 
-    python judges/hpcc/hpcc.py draw mix/fat.txt flow.txt --workload FbHdp --load 0.3 --duration 1ms --incast 60
+    python judges/hpcc/hpcc.py draw mix/fat.txt flow.txt --workload FbHdp --load 0.3
+        --duration 1ms --incast 60
     python judges/hpcc/hpcc.py run mix/fat.txt flow.txt OUT
     PATHS=OUT/paths.txt ACK_PATHS=OUT/acks.txt build/scratch/third config.txt
     python judges/hpcc/hpcc.py compare mix/fat.txt OUT/fct.txt fct.txt
 
-`run` has what run.py sets for NICs of 100 Gb/s: a buffer of 32 MiB by HPCC's rule, K by rate, DCQCN; README.md has
-what it sets for HPCC, and `compare` then takes `--telemetry`. `run` writes each flow's completion time at the receiver
-as HPCC's fct.txt has it at the sender, and the paths of data and of ACKs for ns-3: SRC DST SPORT SWITCH NEXT by numbers
-of nodes, each with the flow's ends. README.md has the changes of ns-3 that read them. `run --ack-each` acknowledges
-each packet, as ns-3 does, and writes acked.txt besides: completion when the sender has the last ACK.
+`run` has what run.py sets for NICs of 100 Gb/s: a buffer of 32 MiB by HPCC's rule, K by rate,
+DCQCN; README.md has what it sets for HPCC, and `compare` then takes `--telemetry`. `run` writes
+each flow's completion time at the receiver as HPCC's fct.txt has it at the sender, and the paths of
+data and of ACKs for ns-3: SRC DST SPORT SWITCH NEXT by numbers of nodes, each with the flow's ends.
+README.md has the changes of ns-3 that read them. `run --ack-each` acknowledges each packet, as ns-3
+does, and writes acked.txt besides: completion when the sender has the last ACK.
 """
 
 from __future__ import annotations
@@ -60,7 +63,13 @@ RELIABLE = Reliability(Repeats.GO_BACK_N, timeout_s=1.0)
 """With it each packet requests an ACK; nothing is lost, so that nothing is repeated."""
 ACKS_WAIT_S = 100e-6
 """From one look whether all of them have come to the next."""
-SIZES = ((10e3, "<= 10K"), (100e3, "10K-100K"), (1e6, "100K-1M"), (10e6, "1M-10M"), (math.inf, "> 10M"))
+SIZES = (
+    (10e3, "<= 10K"),
+    (100e3, "10K-100K"),
+    (1e6, "100K-1M"),
+    (10e6, "1M-10M"),
+    (math.inf, "> 10M"),
+)
 
 
 def network(file: Path, buffer_bytes: float = 32 * 2**20) -> Topology:
@@ -68,7 +77,9 @@ def network(file: Path, buffer_bytes: float = 32 * 2**20) -> Topology:
     topology = find_topology(str(file)).build({})
     nic_bps = min(topology.link_at(host.name, 0).rate_bps for host in topology.hosts)
     rates = sorted({link.rate_bps for link in topology.links})
-    ecn = tuple(EcnThresholds(*(k * rate / 1e9 for k in K_BYTES_PER_GBPS), P_MAX, rate) for rate in rates)
+    ecn = tuple(
+        EcnThresholds(*(k * rate / 1e9 for k in K_BYTES_PER_GBPS), P_MAX, rate) for rate in rates
+    )
     switches = []
     for switch in topology.switches:
         links = {port: topology.link_at(switch.name, port) for port in topology.ports(switch.name)}
@@ -77,8 +88,11 @@ def network(file: Path, buffer_bytes: float = 32 * 2**20) -> Topology:
     return replace(topology, switches=tuple(switches))
 
 
-def draw_flows(file: Path, out: Path, workload: str, load: float, duration_s: float, incast: int, seed: int) -> None:
-    """HPCC's flow.txt of Poisson arrivals until `duration_s`, with three in-casts of `incast` senders, 500 KB each."""
+def draw_flows(
+    file: Path, out: Path, workload: str, load: float, duration_s: float, incast: int, seed: int
+) -> None:
+    """HPCC's flow.txt of Poisson arrivals until `duration_s`, with three in-casts of `incast`
+    senders, 500 KB each."""
     topology = find_topology(str(file)).build({})
     spec = parse_spec(str(file), workload)
     count = 1000
@@ -90,11 +104,15 @@ def draw_flows(file: Path, out: Path, workload: str, load: float, duration_s: fl
         names = [host.name for host in topology.hosts]
         for at in (0.25, 0.5, 0.75):
             target, *senders = random.choice(names, incast + 1, replace=False).tolist()
-            flows += [FlowSpec(0, sender, target, at * duration_s, 500_000, group="incast") for sender in senders]
+            flows += [
+                FlowSpec(0, sender, target, at * duration_s, 500_000, group="incast")
+                for sender in senders
+            ]
     flows.sort(key=lambda flow: flow.start_s)
     numbers = numbered(topology)
     lines = [
-        f"{numbers[flow.src]} {numbers[flow.dst]} 3 {INCAST if flow.group == 'incast' else NORMAL} {flow.size_bytes} "
+        f"{numbers[flow.src]} {numbers[flow.dst]} 3 {INCAST if flow.group == 'incast' else NORMAL} "
+        f"{flow.size_bytes} "
         f"{START_S + flow.start_s:.9f}"
         for flow in flows
     ]
@@ -135,12 +153,16 @@ class Trail:
         return sum(link.delay_s + ack_bytes * 8 / link.rate_bps for link in self.links)
 
     def ideal_s(self, size_bytes: int, header_bytes: int) -> float:
-        """The completion time at the receiver in the empty network, store and forward. No link is slower than the first
-        one, so that full packets wait nowhere; the last packet may wait for the one before it."""
+        """The completion time at the receiver in the empty network, store and forward. No link is
+        slower than the first one, so that full packets wait nowhere; the last packet may wait for
+        the one before it."""
         packets = -(-size_bytes // PAYLOAD)
-        full, last = ((size + header_bytes) * 8 for size in (PAYLOAD, size_bytes - (packets - 1) * PAYLOAD))
+        full, last = (
+            (size + header_bytes) * 8 for size in (PAYLOAD, size_bytes - (packets - 1) * PAYLOAD)
+        )
         first = self.links[0]
-        full_s = (packets - 2) * full / first.rate_bps  # when the last full packet, the last packet is there whole
+        # when the last full packet, the last packet is there whole
+        full_s = (packets - 2) * full / first.rate_bps
         last_s = (packets - 1) * full / first.rate_bps
         for link in self.links:
             full_s += full / link.rate_bps
@@ -160,9 +182,12 @@ class Trails:
         return self._found[src, dst]
 
 
-def paths_back(topology: Topology, scheme: Configured, flows: Sequence[FlowSpec], seed: int) -> FlowPaths:
-    """Returns the paths of each flow's ACKs. Switches choose by addresses and ports, and an ACK has those that data of
-    a flow of that number from its receiver to its sender has; so such flows, of one packet, find them."""
+def paths_back(
+    topology: Topology, scheme: Configured, flows: Sequence[FlowSpec], seed: int
+) -> FlowPaths:
+    """Returns the paths of each flow's ACKs. Switches choose by addresses and ports, and an ACK has
+    those that data of a flow of that number from its receiver to its sender has; so such flows, of
+    one packet, find them."""
     with VirtualNetwork(topology, scheme, seed=seed) as net:
         net.log_paths()
         for flow in flows:
@@ -193,9 +218,10 @@ def run(
     acks_in_data: bool = False,
     ack_each: bool = False,
 ) -> str:
-    """Writes fct.txt, paths.csv, paths.txt and acks.txt, with `ack_each` acked.txt; returns what the run counted.
-    `as_ns3`: frames are as long as in ns-3, by payload that is shorter by what headers are longer; and times are whole
-    nanoseconds, cut off, so that 1,048 bytes take 20 of 20.96 at 400 Gb/s and an ACK 4 of 4.8 at 100."""
+    """Writes fct.txt, paths.csv, paths.txt and acks.txt, with `ack_each` acked.txt; returns what
+    the run counted. `as_ns3`: frames are as long as in ns-3, by payload that is shorter by what
+    headers are longer; and times are whole nanoseconds, cut off, so that 1,048 bytes take 20 of
+    20.96 at 400 Gb/s and an ACK 4 of 4.8 at 100."""
     topology, flows, rows = network(file), read_flows(flows_file), written(flows_file)
     out.mkdir(parents=True, exist_ok=True)
     chosen = find_scheme(scheme).configure(settings)
@@ -213,23 +239,33 @@ def run(
         tick_s=1e-9 if as_ns3 else 0.0,
     ) as net:
         for flow in flows:
-            net.add_flow(replace(flow, size_bytes=_shorter(flow.size_bytes or 0, longer)) if as_ns3 else flow)
+            net.add_flow(
+                replace(flow, size_bytes=_shorter(flow.size_bytes or 0, longer)) if as_ns3 else flow
+            )
         net.log_paths()
         before_s = resource.getrusage(resource.RUSAGE_SELF).ru_utime
         net.run(until_s=1.0, finish=True)
-        while ack_each and any(net.flows[flow.id].stats().ended_s is None for flow in flows) and net.now_s < 1.0:
+        while (
+            ack_each
+            and any(net.flows[flow.id].stats().ended_s is None for flow in flows)
+            and net.now_s < 1.0
+        ):
             net.run(until_s=net.now_s + ACKS_WAIT_S)
         cpu_s = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before_s
         paths = net.paths()
         stats = [net.flows[flow.id].stats() for flow in flows]
         links = [
-            net.link_stats(switch.name, port) for switch in topology.switches for port in topology.ports(switch.name)
+            net.link_stats(switch.name, port)
+            for switch in topology.switches
+            for port in topology.ports(switch.name)
         ]
         buffers = [net.buffer_stats(switch.name) for switch in topology.switches]
         totals = net.totals()
     write_paths(out / "paths.csv", topology, paths)
     (out / "paths.txt").write_text(hops_of(topology, flows, paths))
-    (out / "acks.txt").write_text(hops_of(topology, flows, paths_back(topology, chosen, flows, seed)))
+    (out / "acks.txt").write_text(
+        hops_of(topology, flows, paths_back(topology, chosen, flows, seed))
+    )
     numbers, trails = numbered(topology), Trails(topology)
     fcts, acked = [], []
     for flow, row, port, one in zip(flows, rows, source_ports(flows), stats, strict=True):
@@ -246,9 +282,11 @@ def run(
         (out / "acked.txt").write_text("".join(acked))
     return (
         f"{totals.unfinished} flows unfinished, PAUSE {sum(link.pause for link in links)}, RESUME "
-        f"{sum(link.resume for link in links)}, paused {1e3 * sum(link.paused_s for link in links):.2f} ms, most of "
+        f"{sum(link.resume for link in links)}, paused "
+        f"{1e3 * sum(link.paused_s for link in links):.2f} ms, most of "
         f"pool {max(buffer.used_max_bytes for buffer in buffers)}, of headroom "
-        f"{max(buffer.headroom_max_bytes for buffer in buffers)}, CPU {cpu_s:.2f} s, digest {totals.digest:x}"
+        f"{max(buffer.headroom_max_bytes for buffer in buffers)}, CPU {cpu_s:.2f} s, digest "
+        f"{totals.digest:x}"
     )
 
 
@@ -269,7 +307,9 @@ class Flow(NamedTuple):
     slowdown: float
 
 
-def read_fct(file: Path, topology: Topology, header_bytes: int, telemetry: bool) -> dict[tuple[str, ...], Flow]:
+def read_fct(
+    file: Path, topology: Topology, header_bytes: int, telemetry: bool
+) -> dict[tuple[str, ...], Flow]:
     """Slowdown at the receiver over the empty network, by pair of hosts and port."""
     names = {number: name for name, number in numbered(topology).items()}
     trails = Trails(topology)
@@ -283,21 +323,28 @@ def read_fct(file: Path, topology: Topology, header_bytes: int, telemetry: bool)
     return found
 
 
-def compare(file: Path, ours: Path, theirs: Path, as_ns3: bool = False, telemetry: bool = False) -> list[str]:
-    """Returns rows of a Markdown table: percentiles of slowdown in ns-3, here, and the difference in %. `as_ns3`: ours
-    ran so, and packets of both take as long in the empty network. `telemetry`: packets have it."""
+def compare(
+    file: Path, ours: Path, theirs: Path, as_ns3: bool = False, telemetry: bool = False
+) -> list[str]:
+    """Returns rows of a Markdown table: percentiles of slowdown in ns-3, here, and the difference
+    in %. `as_ns3`: ours ran so, and packets of both take as long in the empty network. `telemetry`:
+    packets have it."""
     topology = find_topology(str(file)).build({})
     far_bytes = NS3_HEADERS + NS3_TELEMETRY * telemetry
     here = read_fct(ours, topology, far_bytes if as_ns3 else data_bytes(0, telemetry), telemetry)
     there = read_fct(theirs, topology, far_bytes, telemetry)
     both = [flow for flow in there if flow in here]
     if len(both) < 2:
-        raise ValueError(f"{ours} and {theirs} have {len(both)} flows in common: give results of one flow.txt")
+        raise ValueError(
+            f"{ours} and {theirs} have {len(both)} flows in common: give results of one flow.txt"
+        )
     lines = ["| flows | number | ns-3 | here | difference, % |", "| --- | --- | --- | --- | --- |"]
     least = 0.0
     for most, name in (*((math.inf, "all"),), *SIZES):
         chosen = [
-            one for one in both if (name == "all" or least < there[one].size_bytes <= most) and _normal(there, one)
+            one
+            for one in both
+            if (name == "all" or least < there[one].size_bytes <= most) and _normal(there, one)
         ]
         least = most if name != "all" else 0.0
         lines += _row(name, chosen, there, here)
@@ -305,8 +352,10 @@ def compare(file: Path, ours: Path, theirs: Path, as_ns3: bool = False, telemetr
     ratios = np.array([here[one].slowdown / there[one].slowdown for one in both])
     logs = [np.log([flows[one].slowdown for one in both]) for flows in (here, there)]
     lines.append(
-        f"\n{len(both)} flows in both, {len(there) - len(both)} in ns-3 alone, {len(here) - len(both)} here alone; "
-        f"here / ns-3 of a flow p5, p50, p95: {', '.join(f'{x:.3f}' for x in np.percentile(ratios, (5, 50, 95)))}; "
+        f"\n{len(both)} flows in both, {len(there) - len(both)} in ns-3 alone, "
+        f"{len(here) - len(both)} here alone; "
+        "here / ns-3 of a flow p5, p50, p95: "
+        f"{', '.join(f'{x:.3f}' for x in np.percentile(ratios, (5, 50, 95)))}; "
         f"correlation of their logarithms {np.corrcoef(*logs)[0, 1]:.3f}"
     )
     return lines
@@ -327,7 +376,10 @@ def _row(
     a, b = (_percentiles([flows[one].slowdown for one in chosen]) for flows in (there, here))
     texts = [" / ".join(f"{x:.3f}" for x in side) for side in (a, b)]
     return [
-        f"| {name} | {len(chosen)} | {texts[0]} | {texts[1]} | {' / '.join(f'{x:+.1f}' for x in 100 * (b / a - 1))} |"
+        (
+            f"| {name} | {len(chosen)} | {texts[0]} | {texts[1]} | "
+            f"{' / '.join(f'{x:+.1f}' for x in 100 * (b / a - 1))} |"
+        )
     ]
 
 
@@ -336,7 +388,9 @@ def _percentiles(values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("draw", help="a flow.txt")
     one.add_argument("topology", type=Path)
@@ -344,18 +398,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one.add_argument("--workload", default="FbHdp")
     one.add_argument("--load", type=float, default=0.3)
     one.add_argument("--duration", default="1ms")
-    one.add_argument("--incast", type=int, default=0, help="senders of each of three in-casts (default: none)")
+    one.add_argument(
+        "--incast", type=int, default=0, help="senders of each of three in-casts (default: none)"
+    )
     one.add_argument("--seed", type=int, default=1)
     one = commands.add_parser("run", help="the flows in virtual time")
     one.add_argument("topology", type=Path)
     one.add_argument("flows", type=Path)
     one.add_argument("out", type=Path)
     one.add_argument("--scheme", default="dcqcn-ns3")
-    one.add_argument("--param", action="append", default=[], help="NAME=NUMBER of the scheme, in SI units")
+    one.add_argument(
+        "--param", action="append", default=[], help="NAME=NUMBER of the scheme, in SI units"
+    )
     one.add_argument("--seed", type=int, default=1)
-    one.add_argument("--as-ns3", action="store_true", help="ns-3's frames, and its times, of whole nanoseconds")
-    one.add_argument("--acks-in-data", action="store_true", help="ACKs in data's class, as in ns-3's switches")
-    one.add_argument("--ack-each", action="store_true", help="an ACK of each packet, and acked.txt beside fct.txt")
+    one.add_argument(
+        "--as-ns3", action="store_true", help="ns-3's frames, and its times, of whole nanoseconds"
+    )
+    one.add_argument(
+        "--acks-in-data", action="store_true", help="ACKs in data's class, as in ns-3's switches"
+    )
+    one.add_argument(
+        "--ack-each",
+        action="store_true",
+        help="an ACK of each packet, and acked.txt beside fct.txt",
+    )
     one = commands.add_parser("compare", help="a table")
     one.add_argument("topology", type=Path)
     one.add_argument("ours", type=Path)
@@ -365,9 +431,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     of = parser.parse_args(arguments)
     try:
         if of.command == "draw":
-            draw_flows(of.topology, of.out, of.workload, of.load, quantity("time", of.duration), of.incast, of.seed)
+            draw_flows(
+                of.topology,
+                of.out,
+                of.workload,
+                of.load,
+                quantity("time", of.duration),
+                of.incast,
+                of.seed,
+            )
         elif of.command == "run":
-            settings = {name: float(value) for name, _, value in (text.partition("=") for text in of.param)}
+            settings = {
+                name: float(value) for name, _, value in (text.partition("=") for text in of.param)
+            }
             how = (of.as_ns3, of.acks_in_data, of.ack_each)
             print(run(of.topology, of.flows, of.out, of.scheme, settings, of.seed, *how))
         else:

@@ -1,4 +1,5 @@
-"""The judge's own parts: a drawn run, its files as HPCC's simulation has them, and the table of two results."""
+"""The judge's own parts: a drawn run, its files as HPCC's simulation has them, and the table of two
+results."""
 
 from __future__ import annotations
 
@@ -48,9 +49,9 @@ def network(tmp_path: Path) -> Path:
 def test_network_has_hpccs_buffers_and_thresholds(network: Path) -> None:
     tor = hpcc.network(network).switch("s4")
     assert tor.buffer is not None
-    assert [(share.alpha, share.headroom_bytes) for share in tor.buffer.shares[:4]] == [(1 / 8, 37_500)] * 2 + [
-        (0.5, 150_000)
-    ] * 2
+    assert [(share.alpha, share.headroom_bytes) for share in tor.buffer.shares[:4]] == [
+        (1 / 8, 37_500)
+    ] * 2 + [(0.5, 150_000)] * 2
     assert [(one.k_min_bytes, one.k_max_bytes, one.rate_bps) for one in tor.ecn] == [
         (400e3, 1600e3, 100e9),
         (1600e3, 6400e3, 400e9),
@@ -59,7 +60,9 @@ def test_network_has_hpccs_buffers_and_thresholds(network: Path) -> None:
 
 def test_run_writes_each_flows_time_and_path(network: Path, tmp_path: Path) -> None:
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
-    assert hpcc.main(["draw", str(network), str(flows), "--duration", "200us", "--incast", "3"]) == 0
+    assert (
+        hpcc.main(["draw", str(network), str(flows), "--duration", "200us", "--incast", "3"]) == 0
+    )
     assert hpcc.main(["run", str(network), str(flows), str(out)]) == 0
     count = int(flows.read_text().split()[0])
     lines = (out / "fct.txt").read_text().splitlines()
@@ -72,14 +75,19 @@ def test_run_writes_each_flows_time_and_path(network: Path, tmp_path: Path) -> N
     assert {hop[4] for hop in between} == {6, 7}
     rows = hpcc.compare(network, out / "fct.txt", out / "fct.txt")
     assert f"{count} flows in both, 0 in ns-3 alone" in rows[-1]
-    assert hpcc.compare(network, out / "fct.txt", out / "fct.txt", as_ns3=True)[2].endswith("+0.0 / +0.0 / +0.0 |")
+    assert hpcc.compare(network, out / "fct.txt", out / "fct.txt", as_ns3=True)[2].endswith(
+        "+0.0 / +0.0 / +0.0 |"
+    )
     assert not rows[2].endswith("+0.0 / +0.0 / +0.0 |")  # frames here have ten bytes more
 
 
 def test_paths_of_acks_are_those_that_acks_take(network: Path) -> None:
     """Data leaves the first ToR alone, so what leaves the second one towards a spine are ACKs."""
     topology = find_topology(str(network)).build({})
-    flows = [FlowSpec(i, ("h0", "h1")[i % 2], ("h2", "h3")[i // 2 % 2], i * 1e-5, 4000) for i in range(40)]
+    flows = [
+        FlowSpec(i, ("h0", "h1")[i % 2], ("h2", "h3")[i // 2 % 2], i * 1e-5, 4000)
+        for i in range(40)
+    ]
     scheme = find_scheme("dctcp").configure()
     paths = hpcc.paths_back(topology, scheme, flows, 1)
     chosen = Counter(end for ends in paths.values() for end in ends if end.node == "s5")
@@ -103,7 +111,8 @@ def test_paths_of_acks_are_those_that_acks_take(network: Path) -> None:
 
 @pytest.mark.parametrize("scheme", [[], HPCC])
 def test_frames_are_as_long_as_in_ns3(network: Path, tmp_path: Path, scheme: list[str]) -> None:
-    """The bytes on the wire, and so a flow's time in the empty network; a last packet of few bytes is longer."""
+    """The bytes on the wire, and so a flow's time in the empty network; a last packet of few bytes
+    is longer."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
     flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
     assert hpcc.main(["run", str(network), str(flows), str(out), "--as-ns3", *scheme]) == 0
@@ -122,9 +131,9 @@ def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path: Path) -> 
     flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
     assert hpcc.main(["run", str(network), str(flows), str(out)]) == 0
     topology = find_topology(str(network)).build({})
-    assert [one.slowdown for one in hpcc.read_fct(out / "fct.txt", topology, 58, False).values()] == pytest.approx(
-        [1, 1], abs=2e-3
-    )
+    assert [
+        one.slowdown for one in hpcc.read_fct(out / "fct.txt", topology, 58, False).values()
+    ] == pytest.approx([1, 1], abs=2e-3)
     # 748 bytes over two links of 100 Gb/s and 1 us, and an ACK of 60 bytes back.
     fct_ns = round(2 * (1000 + 748 * 0.08) + 2 * (1000 + 60 * 0.08))
     (tmp_path / "ns3.txt").write_text(f"0b000101 0b000001 10000 100 700 2001000000 {fct_ns} 4120\n")
@@ -135,13 +144,17 @@ def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("scheme", [["--scheme", "hpcc"], HPCC])
-def test_slowdown_of_hpcc_in_the_empty_network_is_one(network: Path, tmp_path: Path, scheme: list[str]) -> None:
+def test_slowdown_of_hpcc_in_the_empty_network_is_one(
+    network: Path, tmp_path: Path, scheme: list[str]
+) -> None:
     """Telemetry's bytes count, ours and ns-3's."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
     flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
     assert hpcc.main(["run", str(network), str(flows), str(out), *scheme, "--acks-in-data"]) == 0
     topology = find_topology(str(network)).build({})
-    slowdowns = [one.slowdown for one in hpcc.read_fct(out / "fct.txt", topology, 102, True).values()]
+    slowdowns = [
+        one.slowdown for one in hpcc.read_fct(out / "fct.txt", topology, 102, True).values()
+    ]
     assert slowdowns == pytest.approx([1, 1], abs=2e-3)
     # 790 bytes over two links of 100 Gb/s and 1 us, and an ACK of 102 bytes back.
     fct_ns = round(2 * (1000 + 790 * 0.08) + 2 * (1000 + 102 * 0.08))
@@ -158,19 +171,24 @@ def times(file: Path) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("scheme", [["--scheme", "dcqcn-ns3"], HPCC])
-def test_run_has_completion_at_the_senders_last_ack(network: Path, tmp_path: Path, scheme: list[str]) -> None:
-    """In the empty network it is what fct.txt has: the arrival of the last byte, and the ACK's way back."""
+def test_run_has_completion_at_the_senders_last_ack(
+    network: Path, tmp_path: Path, scheme: list[str]
+) -> None:
+    """In the empty network it is what fct.txt has: the arrival of the last byte, and the ACK's way
+    back."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
     flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
     assert hpcc.main(["run", str(network), str(flows), str(out), *scheme, "--ack-each"]) == 0
-    assert times(out / "acked.txt") == pytest.approx(times(out / "fct.txt"), abs=8)  # an ACK here has a few more bytes
+    # an ACK here has a few more bytes
+    assert times(out / "acked.txt") == pytest.approx(times(out / "fct.txt"), abs=8)
     assert hpcc.main(["run", str(network), str(flows), str(tmp_path / "other"), *scheme]) == 0
     assert not (tmp_path / "other" / "acked.txt").exists()
     assert (tmp_path / "other" / "fct.txt").read_text() == (out / "fct.txt").read_text()
 
 
 def test_acks_among_data_wait_on_their_way_back(network: Path, tmp_path: Path) -> None:
-    """Behind an in-cast's queue, which ACKs of the highest class pass: they wait for one packet a link at most."""
+    """Behind an in-cast's queue, which ACKs of the highest class pass: they wait for one packet a
+    link at most."""
     flows = tmp_path / "flow.txt"
     elephants = [f"{src} 0 3 200 500000 2.000000000" for src in (1, 2, 3)]
     mice = [f"0 {dst} 3 100 1000 2.0000{at}0000" for dst in (1, 2, 3) for at in (2, 4, 6)]

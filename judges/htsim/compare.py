@@ -1,16 +1,18 @@
-"""NSCC and RCCC with spraying and trimming against uet-htsim, the Ultra Ethernet Consortium's simulator, on the same
-flows.
+"""NSCC and RCCC with spraying and trimming against uet-htsim, the Ultra Ethernet Consortium's
+simulator, on the same flows.
 
-    compare.py FOLDER SCENARIO...    FOLDER: htsim/sim/datacenter of ultraethernet/uet-htsim, with htsim_uec built
+    compare.py FOLDER SCENARIO...    FOLDER: htsim/sim/datacenter of ultraethernet/uet-htsim, with
+                                     htsim_uec built
     compare.py --scheme rccc ...     RCCC, there as `-receiver_cc_only` has it (default: nscc)
     compare.py --ours SCENARIO       one of ours alone, as JSON
     compare.py --others SCENARIO     DCTCP, and NSCC on lossless and on lossy networks, beside it
 
-Both print when each flow's sender has its last acknowledgement. The settings are htsim's own: frames of 4,150 bytes,
-links of 1 us, queues of a bandwidth-delay product that trim to 64 bytes, marks from 0.2 of one on and all above 0.8,
-64 entropies, the network's empty round trip by its longest path. `permutation` and `incast` are this file's own, on a
-leaf-spine network with 4 hosts an uplink, which htsim reads from a file; the others are its connection matrices.
-Exit code 1: a mean differs by more than 4%, or a maximum by more than 7%.
+Both print when each flow's sender has its last acknowledgement. The settings are htsim's own:
+frames of 4,150 bytes, links of 1 us, queues of a bandwidth-delay product that trim to 64 bytes,
+marks from 0.2 of one on and all above 0.8, 64 entropies, the network's empty round trip by its
+longest path. `permutation` and `incast` are this file's own, on a leaf-spine network with 4 hosts
+an uplink, which htsim reads from a file; the others are its connection matrices. Exit code 1: a
+mean differs by more than 4%, or a maximum by more than 7%.
 """
 
 from __future__ import annotations
@@ -72,7 +74,9 @@ Switch_Latency_ns 0
 
 
 def leaf_spine() -> Topology:
-    return clos(1, LEAVES, UPLINKS, HOSTS, 100e9, 100e9, DELAY_S, strands=1, spines=0, mtu_bytes=FRAME)
+    return clos(
+        1, LEAVES, UPLINKS, HOSTS, 100e9, 100e9, DELAY_S, strands=1, spines=0, mtu_bytes=FRAME
+    )
 
 
 def permutation() -> str:
@@ -94,7 +98,8 @@ def _matrix(lines: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`flows`: the text of a connection matrix, or the name of htsim's. `hops`: links of the longest path."""
+    """`flows`: the text of a connection matrix, or the name of htsim's. `hops`: links of the
+    longest path."""
 
     make: Callable[[], Topology]
     flows: Callable[[], str] | str
@@ -112,9 +117,13 @@ SCENARIOS = {
     "incast": Scenario(leaf_spine, incast, 4, leaf_spine=True),
     "perm-32": Scenario(leaf_spine, "perm_32n_32c_2MB.cm", 4, leaf_spine=True),
     "incast-127": Scenario(_fat_tree(8), "incast_128.cm", 6),
-    "perm-1024-200G": Scenario(_fat_tree(16, 200e9), "perm_1024n_1024c_0u_2000000b.cm", 6, ("-linkspeed", "200000")),
+    "perm-1024-200G": Scenario(
+        _fat_tree(16, 200e9), "perm_1024n_1024c_0u_2000000b.cm", 6, ("-linkspeed", "200000")
+    ),
     "perm-1024": Scenario(_fat_tree(16), "perm_1024n_1024c_0u_2000000b.cm", 6),
-    "alltoall-16": Scenario(_fat_tree(4), "alltoall_serial_16n.cm", 6),  # each host to all others, one after the other
+    "alltoall-16": Scenario(
+        _fat_tree(4), "alltoall_serial_16n.cm", 6
+    ),  # each host to all others, one after the other
     "perm-8192": Scenario(_fat_tree(32), "perm_8192n_8192c_2MB.cm", 6),
 }
 
@@ -141,14 +150,18 @@ def _scheme(name: str, rate_bps: float, rtt_s: float) -> Configured:
     return find_scheme(name).configure({"k_bytes": 0.2 * bdp, "frame_bytes": FRAME, **windows})
 
 
-def network(scenario: Scenario, flows: Sequence[FlowSpec], seed: int, scheme: str, queues: str) -> VirtualNetwork:
+def network(
+    scenario: Scenario, flows: Sequence[FlowSpec], seed: int, scheme: str, queues: str
+) -> VirtualNetwork:
     """`queues`: "trim"; "drop", five bandwidth-delay products and no trimming; "lossless"."""
     topology = scenario.make()
     rate_bps = topology.links[0].rate_bps
     rtt_s = scenario.hops * (2 * DELAY_S + (FRAME + ACK) * 8 / rate_bps)
     depth = math.ceil(rate_bps * rtt_s / 8 / FRAME)
     number = LOSSLESS if queues == "lossless" else LOSSY
-    reliability = {number: Reliability(Repeats.SELECTIVE, 200e-6 if number == LOSSY else 0.1, reordering_s=1)}
+    reliability = {
+        number: Reliability(Repeats.SELECTIVE, 200e-6 if number == LOSSY else 0.1, reordering_s=1)
+    }
     made = VirtualNetwork(
         topology,
         _scheme(scheme, rate_bps, rtt_s),
@@ -163,13 +176,17 @@ def network(scenario: Scenario, flows: Sequence[FlowSpec], seed: int, scheme: st
                 made.set_queue(switch.name, port, LOSSY, depth=5 * depth)
             elif queues == "trim":
                 made.set_queue(switch.name, port, LOSSY, depth=depth)
-                made.set_trimming(switch.name, port, [LOSSY], Trimming(weight=FRAME // 64), depth=8000)
+                made.set_trimming(
+                    switch.name, port, [LOSSY], Trimming(weight=FRAME // 64), depth=8000
+                )
     for flow in in_order(flows):
         made.add_flow(replace(flow, traffic_class=number))
     return made
 
 
-def ours(name: str, folder: Path | None, seed: int = 1, scheme: str = "nscc", queues: str = "trim") -> Result:
+def ours(
+    name: str, folder: Path | None, seed: int = 1, scheme: str = "nscc", queues: str = "trim"
+) -> Result:
     """Runs a scenario in this process. Its memory is this process's."""
     import resource
 
@@ -182,7 +199,10 @@ def ours(name: str, folder: Path | None, seed: int = 1, scheme: str = "nscc", qu
         made.run(until_s=made.now_s + 1e-3)
         stats = [flow.stats() for flow in made.flows.values()]
         ended = [stat.ended_s * 1e6 for stat in stats if stat.ended_s is not None]
-        repeated, timeouts = sum(stat.repeated_packets for stat in stats), sum(stat.timeouts for stat in stats)
+        repeated, timeouts = (
+            sum(stat.repeated_packets for stat in stats),
+            sum(stat.timeouts for stat in stats),
+        )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     cpu = time.process_time() - begun
     return Result(sum(ended) / len(ended), max(ended), len(ended), repeated, cpu, memory, timeouts)
@@ -202,8 +222,20 @@ def htsim(name: str, folder: Path, seed: int = 1, scheme: str = "nscc") -> Resul
     """Runs htsim_uec."""
     scenario = SCENARIOS[name]
     with tempfile.TemporaryDirectory() as scratch:
-        command = [str(folder / "htsim_uec"), "-tm", str(_matrix_file(scenario, folder, Path(scratch)))]
-        command += ["-end", "1000000", "-seed", str(seed), "-o", f"{scratch}/log", *scenario.options]
+        command = [
+            str(folder / "htsim_uec"),
+            "-tm",
+            str(_matrix_file(scenario, folder, Path(scratch))),
+        ]
+        command += [
+            "-end",
+            "1000000",
+            "-seed",
+            str(seed),
+            "-o",
+            f"{scratch}/log",
+            *scenario.options,
+        ]
         command += ULTRA_ETHERNET[scheme]
         if scenario.leaf_spine:
             file = Path(scratch) / "leaf_spine.topo"
@@ -216,7 +248,12 @@ def htsim(name: str, folder: Path, seed: int = 1, scheme: str = "nscc") -> Resul
     trimmed = re.search(r"NACKs: (\d+)", text)
     cpu = usage.ru_utime + usage.ru_stime
     return Result(
-        sum(ended) / len(ended), max(ended), len(ended), int(trimmed[1]) if trimmed else 0, cpu, usage.ru_maxrss / 1e6
+        sum(ended) / len(ended),
+        max(ended),
+        len(ended),
+        int(trimmed[1]) if trimmed else 0,
+        cpu,
+        usage.ru_maxrss / 1e6,
     )
 
 
@@ -234,32 +271,45 @@ def _measured(command: Sequence[str]) -> tuple[str, Any]:
 
 
 def _mean(results: Sequence[Result]) -> Result:
-    means = [sum(values) / len(results) for values in zip(*(astuple(one) for one in results), strict=True)]
-    return Result(means[0], means[1], round(means[2]), round(means[3]), means[4], means[5], round(means[6]))
+    means = [
+        sum(values) / len(results)
+        for values in zip(*(astuple(one) for one in results), strict=True)
+    ]
+    return Result(
+        means[0], means[1], round(means[2]), round(means[3]), means[4], means[5], round(means[6])
+    )
 
 
 def _row(label: str, one: Result) -> str:
     return (
-        f"{label:16} {one.mean_us:10.1f} {one.max_us:10.1f} {one.flows:6d} {one.trimmed:8d} {one.timeouts:8d} "
+        f"{label:16} {one.mean_us:10.1f} {one.max_us:10.1f} {one.flows:6d} {one.trimmed:8d} "
+        f"{one.timeouts:8d} "
         f"{one.cpu_s:8.2f} {one.memory_gb:8.2f}"
     )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("words", nargs="+", metavar="[FOLDER] SCENARIO", help=", ".join(SCENARIOS))
     parser.add_argument("--scheme", choices=ULTRA_ETHERNET, default="nscc")
     parser.add_argument("--ours", action="store_true")
     parser.add_argument("--others", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="means over N seeds (default: 1)")
+    parser.add_argument(
+        "--seeds", type=int, default=1, metavar="N", help="means over N seeds (default: 1)"
+    )
     args = parser.parse_args()
     names = [word for word in args.words if word in SCENARIOS]
     folder = next((Path(word) for word in args.words if word not in SCENARIOS), None)
     if args.ours:
         print(json.dumps(asdict(ours(names[0], folder, args.seed, args.scheme))))
         return 0
-    print(f"{'':16} {'mean us':>10} {'max us':>10} {'flows':>6} {'repeated':>8} {'timeouts':>8} {'CPU s':>8} {'GB':>8}")
+    print(
+        f"{'':16} {'mean us':>10} {'max us':>10} {'flows':>6} {'repeated':>8} {'timeouts':>8} "
+        f"{'CPU s':>8} {'GB':>8}"
+    )
     failed = False
     for name in names:
         print(name)
@@ -271,20 +321,36 @@ def main() -> int:
                 ("nscc", "drop"),
                 ("dctcp", "drop"),
             ):
-                print(_row(f"  {scheme} {queues}", ours(name, folder, args.seed, scheme, queues)), flush=True)
+                print(
+                    _row(f"  {scheme} {queues}", ours(name, folder, args.seed, scheme, queues)),
+                    flush=True,
+                )
             continue
         if folder is None:
             parser.error("give htsim's folder, or --ours")
         seeds = range(args.seed, args.seed + args.seeds)
         theirs = _mean([htsim(name, folder, seed, args.scheme) for seed in seeds])
         print(_row("  htsim", theirs), flush=True)
-        command = [sys.executable, str(Path(__file__)), "--scheme", args.scheme, "--ours", name, str(folder), "--seed"]
+        command = [
+            sys.executable,
+            str(Path(__file__)),
+            "--scheme",
+            args.scheme,
+            "--ours",
+            name,
+            str(folder),
+            "--seed",
+        ]
         mine = _mean([Result(**json.loads(_measured([*command, str(seed)])[0])) for seed in seeds])
         print(_row("  ours", mine), flush=True)
         near = math.isclose(mine.mean_us, theirs.mean_us, rel_tol=MEAN_BOUND)
         failed |= not (near and math.isclose(mine.max_us, theirs.max_us, rel_tol=MAX_BOUND))
         print(
-            f"  mean {mine.mean_us / theirs.mean_us - 1:+.1%}, max {mine.max_us / theirs.max_us - 1:+.1%}", flush=True
+            (
+                f"  mean {mine.mean_us / theirs.mean_us - 1:+.1%}, max "
+                f"{mine.max_us / theirs.max_us - 1:+.1%}"
+            ),
+            flush=True,
         )
     return 1 if failed else 0
 

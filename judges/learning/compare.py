@@ -1,10 +1,13 @@
-"""Courses that teach with p4-utils, beside BMv2: each switch of each p4app.json gets its commands by simple_switch_CLI,
-then frames. Compared are what the CLI prints of them, the frames that leave, and all tables, registers, counters and
-groups afterwards. What BMv2 itself does otherwise in another run, such as times, is named and left out. A program may
-read fields of headers that a frame lacks: P4 leaves their values open, and BMv2 has those of an earlier packet there.
-So where the two differ, frames with all headers are played, which have to be equal.
+"""Courses that teach with p4-utils, beside BMv2: each switch of each p4app.json gets its commands
+by simple_switch_CLI, then frames. Compared are what the CLI prints of them, the frames that leave,
+and all tables, registers, counters and groups afterwards. What BMv2 itself does otherwise in
+another run, such as times, is named and left out. A program may read fields of headers that a frame
+lacks: P4 leaves their values open, and BMv2 has those of an earlier packet there. So where the two
+differ, frames with all headers are played, which have to be equal.
 
-    compare.py P4-LEARNING/exercises P4-UTILS/examples          needs p4c-bm2-ss, simple_switch_grpc, simple_switch_CLI
+    compare.py P4-LEARNING/exercises P4-UTILS/examples          needs p4c-bm2-ss,
+                                                                simple_switch_grpc,
+                                                                simple_switch_CLI
     compare.py FOLDER --only MPLS --frames 200                  these paths alone
 
 Exit code 1: something differs; it is shown.
@@ -69,7 +72,8 @@ class Found:
 
 
 def cases(root: Path) -> list[Case]:
-    """Returns the switches of all p4app.json below a folder, one for each program with other commands."""
+    """Returns the switches of all p4app.json below a folder, one for each program with other
+    commands."""
     found: dict[tuple[Path, Path | None], Case] = {}
     for app in sorted(root.rglob("p4app*.json")):
         document = json.loads(app.read_text())
@@ -80,7 +84,9 @@ def cases(root: Path) -> list[Case]:
                 continue
             commands = app.parent / given if given and (app.parent / given).is_file() else None
             key = ((app.parent / source).resolve(), commands)
-            found.setdefault(key, Case(f"{app.parent.relative_to(root)} {name} {Path(source).name}", *key))
+            found.setdefault(
+                key, Case(f"{app.parent.relative_to(root)} {name} {Path(source).name}", *key)
+            )
     return list(found.values())
 
 
@@ -140,7 +146,12 @@ def bmv2(program: Path) -> Iterator[tuple[int, Send]]:
                     *("simple_switch_grpc", str(program), "--thrift-port", str(thrift)),
                     *("--device-id", "1", "--log-console", "-L", "warn"),
                     *("--notifications-addr", f"ipc://{folder}/notifications", "--"),
-                    *("--grpc-server-addr", f"unix:{folder}/p4runtime", "--dp-grpc-server-addr", frames),
+                    *(
+                        "--grpc-server-addr",
+                        f"unix:{folder}/p4runtime",
+                        "--dp-grpc-server-addr",
+                        frames,
+                    ),
                     *("--priority-queues", "8"),  # the default here; BMv2's is one
                 ],
                 stdout=output,
@@ -148,7 +159,12 @@ def bmv2(program: Path) -> Iterator[tuple[int, Send]]:
             )
         try:
             with grpc.insecure_channel(frames, [("grpc.use_local_subchannel_pool", 1)]) as channel:
-                yield thrift, Bmv2Frames(channel, lambda: "" if process.poll() is None else log.read_text()).send
+                yield (
+                    thrift,
+                    Bmv2Frames(
+                        channel, lambda: "" if process.poll() is None else log.read_text()
+                    ).send,
+                )
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=LIMIT_S)
@@ -159,7 +175,11 @@ def command_line(cli: str, port: int, commands: str) -> list[str]:
     end_s = time.monotonic() + LIMIT_S
     while True:
         done = subprocess.run(
-            [cli, "--thrift-port", str(port)], input=commands, capture_output=True, text=True, check=False
+            [cli, "--thrift-port", str(port)],
+            input=commands,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         text = done.stdout + done.stderr
         if "Could not connect" not in text:
@@ -181,10 +201,15 @@ def state_commands(document: dict[str, Any]) -> str:
         lines += [f"act_prof_dump {one['name']}" for one in pipeline.get("action_profiles", [])]
     lines += [f"register_read {one['name']}" for one in document["register_arrays"]]
     for one in document["counter_arrays"]:
-        lines += [f"counter_read {one['name']} {cell}" for cell in range(min(one.get("size") or CELLS, CELLS))]
+        lines += [
+            f"counter_read {one['name']} {cell}"
+            for cell in range(min(one.get("size") or CELLS, CELLS))
+        ]
     for one in document["meter_arrays"]:
         if not one["is_direct"]:
-            lines += [f"meter_get_rates {one['name']} {cell}" for cell in range(min(one["size"], CELLS))]
+            lines += [
+                f"meter_get_rates {one['name']} {cell}" for cell in range(min(one["size"], CELLS))
+            ]
     return "\n".join(lines) + "\n"
 
 
@@ -202,17 +227,25 @@ def play(
         for number, (port, frame) in enumerate(frames):
             # The order of copies to several ports is that of BMv2's threads.
             out = sorted(send(port, frame))
-            left += [f"frame {number}, {frame.hex()} by {port}, leaves by {to}: {data.hex()}" for to, data in out]
+            left += [
+                f"frame {number}, {frame.hex()} by {port}, leaves by {to}: {data.hex()}"
+                for to, data in out
+            ]
         document = json.loads(program.read_text())
-        return Found(setup, left, groups_in_order(command_line(cli, thrift, state_commands(document))))
+        return Found(
+            setup, left, groups_in_order(command_line(cli, thrift, state_commands(document)))
+        )
 
 
 def groups_in_order(lines: list[str]) -> list[str]:
-    """Returns lines whose multicast groups are in order: BMv2 prints them in the order of its hash map."""
+    """Returns lines whose multicast groups are in order: BMv2 prints them in the order of its hash
+    map."""
     text = "\n".join(lines)
     blocks = re.findall(r"^mgrp\(.*(?:\n  -> .*)*", text, re.MULTILINE)
     in_order = iter(sorted(blocks))
-    return re.sub(r"^mgrp\(.*(?:\n  -> .*)*", lambda _: next(in_order), text, flags=re.MULTILINE).splitlines()
+    return re.sub(
+        r"^mgrp\(.*(?:\n  -> .*)*", lambda _: next(in_order), text, flags=re.MULTILINE
+    ).splitlines()
 
 
 def settled(first: list[str], second: list[str]) -> tuple[list[str], list[str]]:
@@ -236,10 +269,18 @@ class Verdict:
 
 
 def judge(case: Case, count: int, seed: int, cli: str) -> Verdict:
-    """Plays a case on both; where they differ, once more with frames that have all headers. Raises SwitchError."""
+    """Plays a case on both; where they differ, once more with frames that have all headers. Raises
+    SwitchError."""
     with tempfile.TemporaryDirectory() as scratch:
         program = Path(scratch, "program.json")
-        p4c.run(p4c.find_compiler(), case.source.name, (), case.source.parent, program, Path(scratch, "p4info.txtpb"))
+        p4c.run(
+            p4c.find_compiler(),
+            case.source.name,
+            (),
+            case.source.parent,
+            program,
+            Path(scratch, "p4info.txtpb"),
+        )
         commands = case.commands.read_text() if case.commands is not None else ""
         verdict = _compare(program, commands, count, seed, cli, whole=False)
         if not verdict.different:
@@ -251,7 +292,9 @@ def judge(case: Case, count: int, seed: int, cli: str) -> Verdict:
         return Verdict(f"{whole.line}; {UNDEFINED}: {lacking} frames that lack some differ", [])
 
 
-def _compare(program: Path, commands: str, count: int, seed: int, cli: str, *, whole: bool) -> Verdict:
+def _compare(
+    program: Path, commands: str, count: int, seed: int, cli: str, *, whole: bool
+) -> Verdict:
     made = Frames(program, known_values(commands), seed, whole=whole)
     frames = [(1 + number % 4, made.one()) for number in range(count)]
     runs = [play(bmv2, program, commands, frames, cli) for _ in range(2)]
@@ -261,14 +304,20 @@ def _compare(program: Path, commands: str, count: int, seed: int, cli: str, *, w
         runs.append(play(bmv2, program, commands, frames, cli))
         different, unsteady = _differences(runs, mine)
     entries = sum(1 for line in mine.setup if re.search(r"handle \d+|success", line))
-    names = sorted({re.split(r"[=\[:,]", line.removeprefix("RuntimeCmd: "))[0].strip() for line in unsteady})
+    names = sorted(
+        {re.split(r"[=\[:,]", line.removeprefix("RuntimeCmd: "))[0].strip() for line in unsteady}
+    )
     rest = f"; otherwise in another run of BMv2: {', '.join(names)}" if names else ""
-    line = f"{entries} entries, {len(runs[0].frames)} frames leave for {count}, {len(mine.state)} lines of state{rest}"
+    line = (
+        f"{entries} entries, {len(runs[0].frames)} frames leave for {count}, {len(mine.state)} "
+        f"lines of state{rest}"
+    )
     return Verdict(line, different)
 
 
 def _differences(runs: list[Found], mine: Found) -> tuple[list[str], list[str]]:
-    """Returns how the embedded switch differs from BMv2's runs, and the lines that these don't share."""
+    """Returns how the embedded switch differs from BMv2's runs, and the lines that these don't
+    share."""
     different, unsteady = list[str](), list[str]()
     for what in ("setup", "frames", "state"):
         kept, own = getattr(runs[0], what), getattr(mine, what)
@@ -276,21 +325,31 @@ def _differences(runs: list[Found], mine: Found) -> tuple[list[str], list[str]]:
             kept, changing = settled(kept, getattr(run, what))
             unsteady += filter(None, changing)
         own = [line if index >= len(kept) or kept[index] else "" for index, line in enumerate(own)]
-        different += difflib.unified_diff(kept, own, f"BMv2, {what}", f"softswitch, {what}", lineterm="", n=1)
+        different += difflib.unified_diff(
+            kept, own, f"BMv2, {what}", f"softswitch, {what}", lineterm="", n=1
+        )
     return different, unsteady
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
-    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose path contains it (default: all)")
-    parser.add_argument("--frames", type=int, default=100, metavar="N", help="frames of a case (default: 100)")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="cases whose path contains it (default: all)"
+    )
+    parser.add_argument(
+        "--frames", type=int, default=100, metavar="N", help="frames of a case (default: 100)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="seed of the frames (default: 1)")
     args = parser.parse_args()
     cli = shutil.which("simple_switch_CLI")
     if cli is None or shutil.which("simple_switch_grpc") is None:
         raise SystemExit("simple_switch_grpc and simple_switch_CLI must be on PATH")
-    found = [case for folder in args.folders for case in cases(folder) if args.only in str(case.source)]
+    found = [
+        case for folder in args.folders for case in cases(folder) if args.only in str(case.source)
+    ]
     wrong = refused = 0
     for case in found:
         try:
@@ -303,7 +362,14 @@ def main() -> int:
         except SwitchError as error:
             verdict = Verdict("", [str(error)])
         wrong += bool(verdict.different)
-        print("\n".join([f"{case.name}: {'DIFFERENT' * bool(verdict.different)} {verdict.line}", *verdict.different]))
+        print(
+            "\n".join(
+                [
+                    f"{case.name}: {'DIFFERENT' * bool(verdict.different)} {verdict.line}",
+                    *verdict.different,
+                ]
+            )
+        )
     print(f"{len(found) - wrong - refused} of {len(found)} cases are equal, p4c refuses {refused}")
     return int(wrong > 0)
 

@@ -1,4 +1,5 @@
-"""Frames for any program: random ways through its parser, whose fields have the values that its tables are keyed by."""
+"""Frames for any program: random ways through its parser, whose fields have the values that its
+tables are keyed by."""
 
 from __future__ import annotations
 
@@ -14,10 +15,12 @@ POOLED = 0.7  # of the fields that could have a known value, those that have one
 
 
 class Frames:
-    """Frames of a program in BMv2's JSON. `known`: values by width in bits, beside those of constant entries. `whole`:
-    on ways with the most headers alone."""
+    """Frames of a program in BMv2's JSON. `known`: values by width in bits, beside those of
+    constant entries. `whole`: on ways with the most headers alone."""
 
-    def __init__(self, program: Path, known: dict[int, list[int]], seed: int, *, whole: bool = False) -> None:
+    def __init__(
+        self, program: Path, known: dict[int, list[int]], seed: int, *, whole: bool = False
+    ) -> None:
         document: Json = json.loads(program.read_text())
         self._fields = {one["name"]: one["fields"] for one in document["header_types"]}
         self._types = {one["name"]: one["header_type"] for one in document["headers"]}
@@ -30,14 +33,18 @@ class Frames:
         for table in (table for pipeline in document["pipelines"] for table in pipeline["tables"]):
             for part in (part for entry in table.get("entries", []) for part in entry["match_key"]):
                 if part["match_type"].lower() == "exact":
-                    self._known.setdefault(4 * len(part["key"].removeprefix("0x")), []).append(int(part["key"], 16))
+                    self._known.setdefault(4 * len(part["key"].removeprefix("0x")), []).append(
+                        int(part["key"], 16)
+                    )
         self._random = random.Random(seed)
         self._whole = whole
 
     def one(self) -> bytes:
         """Returns a frame: the headers of a way through the parser, then 1 to 60 bytes."""
         headers: list[tuple[str, dict[str, tuple[int, int]]]] = []
-        self._ahead: list[tuple[int, int, int]] = []  # what a lookahead has to find: bits from the start, width, value
+        self._ahead: list[
+            tuple[int, int, int]
+        ] = []  # what a lookahead has to find: bits from the start, width, value
         state: str | None = self._start
         while state is not None and len(headers) < MOST_HEADERS:
             rules = self._states[state]
@@ -46,7 +53,9 @@ class Frames:
                     name = step["parameters"][0]["value"]
                     headers.append((name, self._header(self._types[name])))
             state = self._next(rules, headers)
-        text = "".join(f"{value:0{bits}b}" for _, fields in headers for value, bits in fields.values() if bits)
+        text = "".join(
+            f"{value:0{bits}b}" for _, fields in headers for value, bits in fields.values() if bits
+        )
         for at, bits, value in self._ahead:
             text = text.ljust(at + bits, "0")
             text = text[:at] + f"{value:0{bits}b}" + text[at + bits :]
@@ -57,7 +66,11 @@ class Frames:
 
     def _header(self, kind: str) -> dict[str, tuple[int, int]]:
         """Returns value and width of each field. One of variable length has none of its bits."""
-        return {name: (self._value(name, bits), bits) for name, bits, *_ in self._fields[kind] if isinstance(bits, int)}
+        return {
+            name: (self._value(name, bits), bits)
+            for name, bits, *_ in self._fields[kind]
+            if isinstance(bits, int)
+        }
 
     def _value(self, name: str, bits: int) -> int:
         if name == "ihl":
@@ -67,12 +80,21 @@ class Frames:
             return self._random.choice(pool)
         return self._random.getrandbits(bits)
 
-    def _next(self, rules: Json, headers: list[tuple[str, dict[str, tuple[int, int]]]]) -> str | None:
-        """Returns the state of a transition drawn, whose value the fields of its key then have; None: accepted."""
+    def _next(
+        self, rules: Json, headers: list[tuple[str, dict[str, tuple[int, int]]]]
+    ) -> str | None:
+        """Returns the state of a transition drawn, whose value the fields of its key then have;
+        None: accepted."""
         transitions = rules["transitions"]
         if self._whole:
-            lengths = [self._most(transition["next_state"], frozenset()) for transition in transitions]
-            transitions = [one for one, length in zip(transitions, lengths, strict=True) if length == max(lengths)]
+            lengths = [
+                self._most(transition["next_state"], frozenset()) for transition in transitions
+            ]
+            transitions = [
+                one
+                for one, length in zip(transitions, lengths, strict=True)
+                if length == max(lengths)
+            ]
         chosen = self._random.choice(transitions)
         if chosen["type"] == "hexstr":
             value = int(chosen["value"], 16)
@@ -85,9 +107,18 @@ class Frames:
                     value, mask = value >> bits, mask >> bits
                     continue
                 header, name = part["value"]
-                found = next((fields for own, fields in reversed(headers) if own == header and name in fields), None)
+                found = next(
+                    (
+                        fields
+                        for own, fields in reversed(headers)
+                        if own == header and name in fields
+                    ),
+                    None,
+                )
                 bits = (
-                    found[name][1] if found else next(b for n, b, *_ in self._fields[self._types[header]] if n == name)
+                    found[name][1]
+                    if found
+                    else next(b for n, b, *_ in self._fields[self._types[header]] if n == name)
                 )
                 if found:
                     kept = mask & (1 << bits) - 1
@@ -101,7 +132,9 @@ class Frames:
             return 0
         rules = self._states[state]
         own = sum(step["op"] == "extract" for step in rules["parser_ops"])
-        return own + max(self._most(rule["next_state"], passed | {state}) for rule in rules["transitions"])
+        return own + max(
+            self._most(rule["next_state"], passed | {state}) for rule in rules["transitions"]
+        )
 
 
 def known_values(commands: str) -> dict[int, list[int]]:
@@ -114,7 +147,9 @@ def known_values(commands: str) -> dict[int, list[int]]:
                 int.from_bytes(bytes(int(part) & 255 for part in address.split(".")), "big")
             )
         elif re.fullmatch(r"[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}", word):
-            found.setdefault(48, set()).add(int(word.replace(":", "") if len(word) == 17 else _long(word), 16))
+            found.setdefault(48, set()).add(
+                int(word.replace(":", "") if len(word) == 17 else _long(word), 16)
+            )
         elif re.fullmatch(r"\d+|0x[0-9a-fA-F]+", address):
             value = int(address, 0)
             for bits in (1, 3, 4, 6, 7, 8, 9, 16, 19, 20, 32):

@@ -24,7 +24,11 @@ def folder(root: Path) -> Path:
     """A course's folder with one switch."""
     (root / "s1-commands.txt").write_text(COMMANDS)
     (root / "router.p4").write_text((ROUTER / "router.p4").read_text())
-    switches = {"s1": {"cli_input": "s1-commands.txt"}, "s2": {}, "s3": {"cli_input": "s1-commands.txt"}}
+    switches = {
+        "s1": {"cli_input": "s1-commands.txt"},
+        "s2": {},
+        "s3": {"cli_input": "s1-commands.txt"},
+    }
     app = {"p4_src": "router.p4", "topology": {"switches": switches}}
     (root / "p4app.json").write_text(json.dumps(app))
     return root
@@ -74,9 +78,27 @@ def test_lines_that_bmv2_repeats_are_kept() -> None:
 
 
 def test_groups_are_compared_in_order() -> None:
-    dump = ["==", "mgrp(2)", "  -> (L1h=1, rid=1)", "**", "mgrp(1)", "  -> (L1h=0, rid=0)", "  -> (L1h=2, rid=0)", "=="]
+    dump = [
+        "==",
+        "mgrp(2)",
+        "  -> (L1h=1, rid=1)",
+        "**",
+        "mgrp(1)",
+        "  -> (L1h=0, rid=0)",
+        "  -> (L1h=2, rid=0)",
+        "==",
+    ]
     assert groups_in_order(dump) == [
-        *("==", "mgrp(1)", "  -> (L1h=0, rid=0)", "  -> (L1h=2, rid=0)", "**", "mgrp(2)", "  -> (L1h=1, rid=1)", "==")
+        *(
+            "==",
+            "mgrp(1)",
+            "  -> (L1h=0, rid=0)",
+            "  -> (L1h=2, rid=0)",
+            "**",
+            "mgrp(2)",
+            "  -> (L1h=1, rid=1)",
+            "==",
+        )
     ]
 
 

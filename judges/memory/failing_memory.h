@@ -1,4 +1,5 @@
-/* For `cc -include`: each request for memory in the project's C may be refused (failing_memory.c decides). */
+/* For `cc -include`: each request for memory in the project's C may be refused (failing_memory.c
+ * decides). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>

@@ -1,9 +1,12 @@
-"""The switch, the engine of virtual time and the agents' C without memory: the n-th request fails, for each n.
+"""The switch, the engine of virtual time and the agents' C without memory: the n-th request fails,
+for each n.
 
-    out_of_memory.py SCENARIO [STEP]   switch, engine or agent; each STEP-th request, all of them without it
+    out_of_memory.py SCENARIO [STEP]   switch, engine or agent; each STEP-th request, all of them
+                                       without it
 
-Each try succeeds or ends with an error of the project; a try with memory after it ends as the first one did. In an
-environment of `environment()`, by which the project's C is compiled so that its requests can fail.
+Each try succeeds or ends with an error of the project; a try with memory after it ends as the first
+one did. In an environment of `environment()`, by which the project's C is compiled so that its
+requests can fail.
 """
 
 from __future__ import annotations
@@ -32,12 +35,16 @@ SEND_S, FLOWS = 300e-6, 3
 
 
 def environment(folder: Path) -> Mapping[str, str] | None:
-    """Under the sanitizers, with `failing_memory` built in `folder`. None: the compiler has no sanitizers."""
+    """Under the sanitizers, with `failing_memory` built in `folder`. None: the compiler has no
+    sanitizers."""
     found = sanitizers.environment()
     if found is None:
         return None
     library = folder / "failing_memory.so"
-    subprocess.run([*compiler(), "-shared", "-fPIC", "-o", str(library), str(HERE / "failing_memory.c")], check=True)
+    subprocess.run(
+        [*compiler(), "-shared", "-fPIC", "-o", str(library), str(HERE / "failing_memory.c")],
+        check=True,
+    )
     included = shlex.join(["-include", str(HERE / "failing_memory.h")])
     return {**found, "CC": f"{found['CC']} {included}", "FAILING_MEMORY": str(library)}
 
@@ -56,7 +63,11 @@ def switch() -> Callable[[], Outcome]:
     library = load_library(build_runtime())
     program = build_program(json.dumps(rich()))
     indirect = Path("judges/differential/programs/lookups.json").read_text()
-    small = Builder().header("h", [["a", 8]]).run([assign(field("standard_metadata", "egress_spec"), value(2))])
+    small = (
+        Builder()
+        .header("h", [["a", 8]])
+        .run([assign(field("standard_metadata", "egress_spec"), value(2))])
+    )
     others = [build_program(indirect), build_program(json.dumps(small.json()))]
 
     def attempt() -> Outcome:
@@ -73,7 +84,9 @@ def switch() -> Callable[[], Outcome]:
                 for n in range(70):
                     key = (n << 4).to_bytes(2, "big")
                     upper = key if kind == "range" else mask
-                    native.table_add(table, key, upper, 12 if kind == "lpm" else 0, 1, NAMES[kind], [n, 0, 0, 0])
+                    native.table_add(
+                        table, key, upper, 12 if kind == "lpm" else 0, 1, NAMES[kind], [n, 0, 0, 0]
+                    )
             for number in range(1, 12):
                 native.clone_session(number, [Replica(2, 0)] * number)
                 native.multicast_group(number, [Replica(1, 0), Replica(3, 1)])
@@ -110,7 +123,9 @@ def engine() -> Callable[[], Outcome]:
 
     def attempt() -> Outcome:
         with VirtualNetwork(star(FLOWS), scheme, inplace=False) as network:
-            with_flows(network, flows).sample(SEND_S / 30, [network.queue_packets("s0", FLOWS + 1, 3)])
+            with_flows(network, flows).sample(
+                SEND_S / 30, [network.queue_packets("s0", FLOWS + 1, 3)]
+            )
             network.run(2 * SEND_S)
             return network.totals()
 

@@ -13,16 +13,32 @@ COMMON = {
     " + ": " - ", " - ": " + ", " * ": " / ", " / ": " * ", " += ": " -= ", " -= ": " += ",
     " | ": " & ", " & ": " | ", " << ": " >> ", " >> ": " << ", " % ": " * ",
 }  # fmt: skip
-C = COMMON | {" && ": " || ", " || ": " && ", "++": "--", "--": "++", "true": "false", "false": "true", "!": ""}
+C = COMMON | {
+    " && ": " || ",
+    " || ": " && ",
+    "++": "--",
+    "--": "++",
+    "true": "false",
+    "false": "true",
+    "!": "",
+}
 PYTHON = COMMON | {
-    " and ": " or ", " or ": " and ", "True": "False", "False": "True", " not ": " ", "min(": "max(", "max(": "min(",
+    (
+        " and "
+    ): (
+        " or "
+    ), (
+        " or "
+    ): " and ", "True": "False", "False": "True", " not ": " ", "min(": "max(", "max(": "min(",
 }  # fmt: skip
 _C_HIDDEN = re.compile(
-    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#[^\n]*', re.DOTALL | re.MULTILINE
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#[^\n]*',
+    re.DOTALL | re.MULTILINE,
 )
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _STATEMENT = re.compile(
-    r"^[ \t]+(?!return|break|continue|goto|static|struct|const|enum|union|case|raise|assert|import|from)"
+    r"^[ \t]+(?!return|break|continue|goto|static|struct|const|enum|union|case|raise|assert"
+    r"|import|from)"
     r"[\w*(][^\n{}]*$",
     re.MULTILINE,
 )
@@ -47,13 +63,20 @@ class Change:
         start = self.offset + len(self.old) - len(self.old.lstrip())
         line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
         shown = text.splitlines()[line - 1].strip()
-        return f"{self.path}:{line}:{column}: {shown} [{self.old.strip() or '-'} -> {self.new.strip() or '-'}]"
+        return (
+            f"{self.path}:{line}:{column}: {shown} [{self.old.strip() or '-'} -> "
+            f"{self.new.strip() or '-'}]"
+        )
 
 
 def changes(path: str, text: str) -> list[Change]:
     """All of them, in order of their places."""
     python = path.endswith(".py")
-    code = _without_strings(text) if python else _C_HIDDEN.sub(lambda found: _blank(found.group()), text)
+    code = (
+        _without_strings(text)
+        if python
+        else _C_HIDDEN.sub(lambda found: _blank(found.group()), text)
+    )
     found = [*_operators(path, code, PYTHON if python else C), *_numbers(path, code)]
     for start, end in _statements(code, python):
         found.append(Change(path, start, text[start:end], "pass" if python else ";"))
@@ -79,7 +102,9 @@ def _statements(code: str, python: bool) -> Iterator[tuple[int, int]]:
     """Assignments and calls of one line, from where to where."""
     for one in _STATEMENT.finditer(code):
         text = one.group().strip(" \t\0")
-        whole = text.count("(") == text.count(")") and ("=" in text or text.endswith((")", ");", "++;", "--;")))
+        whole = text.count("(") == text.count(")") and (
+            "=" in text or text.endswith((")", ");", "++;", "--;"))
+        )
         if not whole or text.endswith(("\\", ",", ":")) or (not python and not text.endswith(";")):
             continue
         start = one.start() + len(one.group()) - len(one.group().lstrip())

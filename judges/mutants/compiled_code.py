@@ -1,4 +1,5 @@
-"""What a source becomes, so that two texts of it can be compared: assembly, a syntax tree, compiled P4 programs."""
+"""What a source becomes, so that two texts of it can be compared: assembly, a syntax tree, compiled
+P4 programs."""
 
 from __future__ import annotations
 
@@ -29,9 +30,11 @@ OBSERVED = (ENGINE[0], "-DVN_MORE_OBSERVERS(X)=X(explain)", "-include")
 
 
 def code(place: Path, path: str) -> str | dict[Path, str] | None:
-    """Of a file of the checkout at `place`, as it is now. None: it doesn't compile. P4: the files that p4c makes of all
-    programs which include it, by where they belong."""
-    return {".c": _assembly, ".h": _assembly, ".py": _tree, ".p4": _programs}[Path(path).suffix](place, path)
+    """Of a file of the checkout at `place`, as it is now. None: it doesn't compile. P4: the files
+    that p4c makes of all programs which include it, by where they belong."""
+    return {".c": _assembly, ".h": _assembly, ".py": _tree, ".p4": _programs}[Path(path).suffix](
+        place, path
+    )
 
 
 def same(one: str | dict[Path, str], other: str | dict[Path, str]) -> bool:
@@ -54,12 +57,19 @@ def _assembly(place: Path, path: str) -> str | None:
         ]
     elif path.endswith(".h"):
         units = [[one] for one in sorted(folder.glob("*.c"))]
-        if folder.parent.name == "softswitch":  # what programs have of it, which aren't compiled here
+        # what programs have of it, which aren't compiled here
+        if folder.parent.name == "softswitch":
             units.append(["-fkeep-inline-functions", "-x", "c", folder / "pipeline.h"])
     else:
         units = [[place / path]]
-    flags = [flag for flag in (HOST_FLAGS if folder.parent.name == "hosts" else RUNTIME_FLAGS) if flag[:2] != "-l"]
-    includes = [f"-I{place / other}" for other in ("virtualnet/csrc", "hosts/csrc", "softswitch/csrc")]
+    flags = [
+        flag
+        for flag in (HOST_FLAGS if folder.parent.name == "hosts" else RUNTIME_FLAGS)
+        if flag[:2] != "-l"
+    ]
+    includes = [
+        f"-I{place / other}" for other in ("virtualnet/csrc", "hosts/csrc", "softswitch/csrc")
+    ]
     made = ""
     for unit in units:
         command = [*compiler(), *flags, *includes, "-g0", "-w", "-S", "-o", "-", *unit]
@@ -71,7 +81,8 @@ def _assembly(place: Path, path: str) -> str | None:
 
 
 def _tree(place: Path, path: str) -> str | None:
-    """Without the types of functions, which aren't evaluated; those of a class define its fields."""
+    """Without the types of functions, which aren't evaluated; those of a class define its
+    fields."""
     try:
         tree = ast.parse((place / path).read_text())
     except SyntaxError:
@@ -93,11 +104,16 @@ def _programs(place: Path, path: str) -> dict[Path, str] | None:
                     outputs = build.compile_program(program, p4c.find_compiler(), Path(scratch))
                 except build.P4BuildError:
                     return None
-                made |= {place / name: file.read_text() for name, file in zip(program.outputs, outputs, strict=True)}
+                made |= {
+                    place / name: file.read_text()
+                    for name, file in zip(program.outputs, outputs, strict=True)
+                }
     return made
 
 
 def _without_lines(text: str) -> Any:
     if not text.startswith("{"):
         return text
-    return json.loads(text, object_hook=lambda found: {k: v for k, v in found.items() if k != "source_info"})
+    return json.loads(
+        text, object_hook=lambda found: {k: v for k, v in found.items() if k != "source_info"}
+    )

@@ -1,12 +1,14 @@
 """Which small wrong changes to our sources do our tests notice? Slow; not part of `make test`.
 
-    mutants.py --each 10 --jobs 2 --out results/mutants       ten changes of each file, drawn by --seed
+    mutants.py --each 10 --jobs 2 --out results/mutants       ten changes of each file, drawn by
+                                                              --seed
     mutants.py --each 40 virtualnet/csrc/links/credit.c       forty of one file
 
-A change is made in a copy of the last commit, compiled, and tried with the tests of its folder; the first one that
-fails, or takes five times as long, has noticed it. Changes that don't compile, or of which the compiler makes the same,
-don't count. Live tests aren't run, nor those of other folders: `make test` notices more. What was tried isn't tried
-again (--out); it prints the detected share by file, then all undetected changes. P4 needs p4c-bm2-ss on the PATH.
+A change is made in a copy of the last commit, compiled, and tried with the tests of its folder; the
+first one that fails, or takes five times as long, has noticed it. Changes that don't compile, or of
+which the compiler makes the same, don't count. Live tests aren't run, nor those of other folders:
+`make test` notices more. What was tried isn't tried again (--out); it prints the detected share by
+file, then all undetected changes. P4 needs p4c-bm2-ss on the PATH.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ from pcn.topologies.errors import LabError  # noqa: E402
 PTF = "ptf-tests/run.py"
 PYTEST = (
     "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--ignore-glob=*_live.py", "--tb=no",
-    "-o", "faulthandler_timeout=120", "-o", "faulthandler_exit_on_timeout=true",  # a hang, in C with Python's lock, too
+    # a hang, in C with Python's lock, too
+    "-o", "faulthandler_timeout=120", "-o", "faulthandler_exit_on_timeout=true",
 )  # fmt: skip
 FOLDERS: dict[str, tuple[str, ...]] = {
     "virtualnet/csrc": ("tests/virtualnet", "judges/swarm"),
@@ -83,7 +86,9 @@ WITH_INNER = ("virtualnet/csrc",)
 """Of these folders, those in them count as well."""
 LEFT_OUT = (
     "__init__.py", "discovery.py", "check.py", "check_events.py",
-    "capture.c", "prefetch.c", "prefetch.h", "cache_lines.c", "cache_lines.h", "realtime.c", "realtime.h",
+    "capture.c", "prefetch.c", "prefetch.h", "cache_lines.c", "cache_lines.h", "realtime.c", (
+        "realtime.h"
+    ),
 )  # fmt: skip
 """Files of these folders whose work shows in no result: found by names, or speed alone."""
 SUFFIXES = (".c", ".h", ".py", ".p4")
@@ -95,7 +100,9 @@ PATIENCE, LEAST_S = 5, 60.0
 
 
 def git(*words: str) -> str:
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["git", *words], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def files() -> list[str]:
@@ -114,7 +121,8 @@ def folder_of(path: str) -> str:
 
 
 def chosen(named: list[str]) -> list[str]:
-    """Those that are named, or all that can be compiled here. Raises LabError where a .p4 is named and can't be."""
+    """Those that are named, or all that can be compiled here. Raises LabError where a .p4 is named
+    and can't be."""
     try:
         p4c.find_compiler()
     except p4c.P4Error:
@@ -129,7 +137,9 @@ def chosen(named: list[str]) -> list[str]:
 def copy(commit: str) -> Path:
     """The tree of a commit, for this process; `main` removes it."""
     place = Path(tempfile.mkdtemp(dir=os.environ[COPIES]))
-    archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
+    archive = subprocess.run(
+        ["git", "archive", commit], cwd=ROOT, capture_output=True, check=True
+    ).stdout
     subprocess.run(["tar", "-x"], cwd=place, input=archive, check=True)
     unfinished = shutil.ignore_patterns(".build-*")  # another process may compile meanwhile
     shutil.copytree(cache_dir(), place / COMPILED / "pcn-lab", symlinks=True, ignore=unfinished)
@@ -137,25 +147,29 @@ def copy(commit: str) -> Path:
 
 
 def environment(place: Path) -> dict[str, str]:
-    """With a seed hypothesis draws the same each time, and doesn't play again what a change before has failed. What
-    tests that are killed leave behind goes with the copies."""
+    """With a seed hypothesis draws the same each time, and doesn't play again what a change before
+    has failed. What tests that are killed leave behind goes with the copies."""
     options = f"{os.environ.get('PYTEST_ADDOPTS', '')} --hypothesis-seed=1"
     return {
-        **os.environ, "PYTHONPATH": str(place), "XDG_CACHE_HOME": str(place / COMPILED), "PYTEST_ADDOPTS": options,
+        **os.environ, "PYTHONPATH": str(place), "XDG_CACHE_HOME": str(place / COMPILED), (
+            "PYTEST_ADDOPTS"
+        ): options,
         "TMPDIR": os.environ[COPIES],
     }  # fmt: skip
 
 
 def hearing() -> None:
-    """A sweep's workers have signals blocked, which their children inherit; some tests send them."""
+    """A sweep's workers have signals blocked, which their children inherit; some tests send
+    them."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, signals.SIGNALS)
 
 
 def tests(place: Path, path: str, limit_s: float, files: Sequence[str]) -> tuple[str, float]:
-    """The first test that fails, "" if none does; how long it took, seconds. Raises LabError if that passes then.
+    """The first test that fails, "" if none does; how long it took, seconds. Raises LabError if
+    that passes then.
 
-    PTF's where the folder has it, and `files`, in their order; before all, those that have the name of `path`, which
-    notice most."""
+    PTF's where the folder has it, and `files`, in their order; before all, those that have the name
+    of `path`, which notice most."""
     began = time.monotonic()
     folder, stem = FOLDERS[folder_of(path)], Path(path).stem
     commands = [[PTF]] if PTF in folder else []
@@ -174,7 +188,8 @@ def tests(place: Path, path: str, limit_s: float, files: Sequence[str]) -> tuple
 
 def _first_failure(command: list[str], place: Path, limit_s: float) -> str:
     process = subprocess.Popen(
-        command, cwd=place, env=environment(place), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        command, cwd=place, env=environment(place), stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True,
         start_new_session=True, preexec_fn=hearing,
     )  # fmt: skip
     try:
@@ -187,13 +202,17 @@ def _first_failure(command: list[str], place: Path, limit_s: float) -> str:
             process.communicate()
     if process.returncode == 0:
         return ""
-    failed = [line.split()[1] for line in output.splitlines() if line.startswith(("FAILED ", "FAIL: ", "ERROR"))]
+    failed = [
+        line.split()[1]
+        for line in output.splitlines()
+        if line.startswith(("FAILED ", "FAIL: ", "ERROR"))
+    ]
     return (failed or [f"exit code {process.returncode}"])[0]
 
 
 def baseline(commit: str, folder: str) -> dict[str, Any]:
-    """A sweep's task: how long the folder's tests take without a change, and their files, the quickest first. Raises
-    LabError where one fails."""
+    """A sweep's task: how long the folder's tests take without a change, and their files, the
+    quickest first. Raises LabError where one fails."""
     place = copy(commit)
     times = place / COMPILED / "times.xml"
     options = ("-o", "junit_family=xunit1", f"--junitxml={times}")
@@ -232,7 +251,8 @@ def unchanged(place: Path, path: str) -> str | dict[Path, str]:
 def attempt(
     commit: str, path: str, offset: int, old: str, new: str, took_s: float, files: Sequence[str]
 ) -> dict[str, Any]:
-    """A sweep's task: one change, after its folder's `baseline`. Its verdict, what was changed, and who noticed."""
+    """A sweep's task: one change, after its folder's `baseline`. Its verdict, what was changed, and
+    who noticed."""
     place, change = copy(commit), Change(path, offset, old, new)
     text = (place / path).read_text()
     said = {"file": path, "change": change.said(text)}
@@ -249,8 +269,8 @@ def attempt(
 
 
 def drawn(commit: str, paths: Sequence[str], each: int, seed: int) -> list[Change]:
-    """One of each file, then another of each: of a sweep that is interrupted, every file has as many. More of a file
-    are those that fewer were, and others."""
+    """One of each file, then another of each: of a sweep that is interrupted, every file has as
+    many. More of a file are those that fewer were, and others."""
     found = []
     for path in paths:
         of_file = changes(path, git("show", f"{commit}:{path}"))
@@ -259,11 +279,16 @@ def drawn(commit: str, paths: Sequence[str], each: int, seed: int) -> list[Chang
     return [change for _, change in sorted(found, key=lambda one: one[0])]
 
 
-def tried(commit: str, found: Sequence[Change], store: Store, means: Means, progress: RunProgress) -> list[Done]:
+def tried(
+    commit: str, found: Sequence[Change], store: Store, means: Means, progress: RunProgress
+) -> list[Done]:
     """All of them, after their folders' baselines. Raises LabError where one of these fails."""
     folders = sorted({folder_of(change.path) for change in found})
     progress.stage("mutants: the tests without a change")
-    whole = [Task("mutants:baseline", {"commit": commit, "folder": folder}, {"folder": folder}) for folder in folders]
+    whole = [
+        Task("mutants:baseline", {"commit": commit, "folder": folder}, {"folder": folder})
+        for folder in folders
+    ]
     before = dict(zip(folders, sweep(whole, store, means, progress), strict=True))
     if failed := [one.error for one in before.values() if one.error]:
         raise LabError("; ".join(failed))
@@ -287,7 +312,9 @@ def report(done: list[Done]) -> None:
         return
     print(f"{'file':36} {'tried':>6} {'noticed':>8} {'left out':>9}")
     lines = [(path, *_counted(values)) for path, values in by_file.items()]
-    lines.append(("all", *(sum(column) for column in zip(*(line[1:] for line in lines), strict=True))))
+    lines.append(
+        ("all", *(sum(column) for column in zip(*(line[1:] for line in lines), strict=True)))
+    )
     for path, tried, noticed, out in lines:
         share = f"{noticed / tried:.0%}" if tried else "-"
         print(f"{path:36} {tried:6} {noticed:4} {share:>4} {out:8}")
@@ -306,7 +333,9 @@ def _counted(values: list[dict[str, Any]]) -> tuple[int, int, int]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", nargs="*", help="files to mutate (default: all that have tests)")
     parser.add_argument("--each", type=int, default=10, help="changes of a file")
     parser.add_argument("--seed", type=int, default=1)
@@ -314,7 +343,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("results/mutants"))
     arguments = parser.parse_args()
     if unknown := set(arguments.files) - set(files()):
-        parser.error(f"no tests here for {', '.join(sorted(unknown))}; there are {', '.join(files())}")
+        parser.error(
+            f"no tests here for {', '.join(sorted(unknown))}; there are {', '.join(files())}"
+        )
     signals.heed_interrupts()
     try:
         commit = git("rev-parse", "HEAD").strip()

@@ -30,13 +30,17 @@ PYTHON_TEXT = '''def f(a, b):
 
 
 def said(path: str, text: str) -> set[str]:
-    return {change.said(text).partition(":")[2].rpartition("[")[2] for change in changes(path, text)}
+    return {
+        change.said(text).partition(":")[2].rpartition("[")[2] for change in changes(path, text)
+    }
 
 
 def test_changes_of_c() -> None:
     found = changes("a.c", C_TEXT)
     assert said("a.c", C_TEXT) == {
-        "< -> <=]", "&& -> ||]", "!= -> ==]", "0 -> 1]", "1 -> 2]", "1 -> 0]", "+= -> -=]", "2 -> 3]",
+        (
+            "< -> <=]"
+        ), "&& -> ||]", "!= -> ==]", "0 -> 1]", "1 -> 2]", "1 -> 0]", "+= -> -=]", "2 -> 3]",
         "count += 2; -> ;]", "if (a < b && c != 0) call(x, 1); -> ;]", 'puts("x + 1"); -> ;]',
     }  # fmt: skip
     assert all(C_TEXT[change.offset :].startswith(change.old) for change in found)
@@ -45,7 +49,9 @@ def test_changes_of_c() -> None:
 
 def test_changes_of_python() -> None:
     assert said("a.py", PYTHON_TEXT) == {
-        "< -> <=]", "and -> or]", "not -> -]", "min( -> max(]", "5 -> 6]", "self.x = min(a, 5) -> pass]",
+        (
+            "< -> <=]"
+        ), "and -> or]", "not -> -]", "min( -> max(]", "5 -> 6]", "self.x = min(a, 5) -> pass]",
     }  # fmt: skip
 
 
@@ -83,7 +89,9 @@ def test_changes_are_drawn_the_same_each_time_and_of_all_files() -> None:
         ("class C:\n    x: ClassVar[int] = 1", "class C:\n    x: int = 1", False),
     ],
 )
-def test_mutants_distinguish_equal_code_from_other_code(tmp_path: Path, one: str, other: str, alike: bool) -> None:
+def test_mutants_distinguish_equal_code_from_other_code(
+    tmp_path: Path, one: str, other: str, alike: bool
+) -> None:
     (tmp_path / "a.py").write_text(one)
     before = code(tmp_path, "a.py")
     (tmp_path / "a.py").write_text(other)
@@ -100,7 +108,12 @@ def test_what_does_not_compile_is_no_code(tmp_path: Path) -> None:
 
 def test_compiled_p4_is_the_same_wherever_its_lines_are() -> None:
     place = Path("a.json")
-    one = {place: '{"op": "<", "source_info": {"line": 3}, "of": [{"source_info": {"line": 4}, "value": 1}]}'}
+    one = {
+        place: (
+            '{"op": "<", "source_info": {"line": 3}, "of": [{"source_info": {"line": 4}, "value": '
+            "1}]}"
+        )
+    }
     assert same(one, {place: '{"op": "<", "source_info": {"line": 9}, "of": [{"value": 1}]}'})
     assert not same(one, {place: '{"op": "<=", "source_info": {"line": 3}, "of": [{"value": 1}]}'})
 

@@ -1,12 +1,16 @@
 """Coverage-guided fuzzing of P4Runtime messages, against the whole service except gRPC's transport.
 
-    fuzz_messages.py fuzz PROGRAM SECONDS FOLDER   needs atheris and clang; FOLDER keeps what it found
-    fuzz_messages.py keep PROGRAM FOLDER           puts the shortest inputs that reach something new into corpus/
+    fuzz_messages.py fuzz PROGRAM SECONDS FOLDER   needs atheris and clang; FOLDER keeps what it
+                                                   found
+    fuzz_messages.py keep PROGRAM FOLDER           puts the shortest inputs that reach something new
+                                                   into corpus/
 
-What is kept is replayed by test_p4rt_fuzz.py, and under the sanitizers by test_sanitizers.py (`replay`).
+What is kept is replayed by test_p4rt_fuzz.py, and under the sanitizers by test_sanitizers.py
+(`replay`).
 
-An input is a row of messages: a byte for the RPC, two bytes length, the serialised request. Each is carried
-out or refused with a code. Afterwards everything can be read, and what was read can be written into a fresh switch.
+An input is a row of messages: a byte for the RPC, two bytes length, the serialised request. Each is
+carried out or refused with a code. Afterwards everything can be read, and what was read can be
+written into a fresh switch.
 """
 
 from __future__ import annotations
@@ -149,7 +153,8 @@ class Target:
         return opened()
 
     def _write_elsewhere(self, state: Forwarding) -> None:
-        """RECONCILE_AND_COMMIT relies on it: a snapshot is accepted, and gives the same snapshot."""
+        """RECONCILE_AND_COMMIT relies on it: a snapshot is accepted, and gives the same
+        snapshot."""
         with NativeSwitch(self._library) as native:
             native.load(self._verified.shared_object)
             fresh = Forwarding(self._verified.schema, native)
@@ -187,11 +192,24 @@ def joined(parts: list[Message]) -> bytes:
 
 
 class Mutator:
-    """Changes messages where bytes alone would break them: fields that exist, ids that the program has."""
+    """Changes messages where bytes alone would break them: fields that exist, ids that the program
+    has."""
 
     def __init__(self, info: p4i.P4Info) -> None:
-        things: list[Any] = [*info.tables, *info.actions, *info.counters, *info.registers, *info.meters, *info.digests]
-        things += [*info.action_profiles, *info.value_sets, *info.direct_counters, *info.direct_meters]
+        things: list[Any] = [
+            *info.tables,
+            *info.actions,
+            *info.counters,
+            *info.registers,
+            *info.meters,
+            *info.digests,
+        ]
+        things += [
+            *info.action_profiles,
+            *info.value_sets,
+            *info.direct_counters,
+            *info.direct_meters,
+        ]
         self._ids = [thing.preamble.id for thing in things]
 
     def change(self, message: Message, rng: random.Random, depth: int = 0) -> None:
@@ -213,11 +231,19 @@ class Mutator:
             elif len(value) and rng.random() < 0.3:
                 value.add().CopyFrom(rng.choice(value))
             else:
-                self.change(rng.choice(value) if len(value) and rng.random() < 0.8 else value.add(), rng, depth + 1)
+                self.change(
+                    rng.choice(value) if len(value) and rng.random() < 0.8 else value.add(),
+                    rng,
+                    depth + 1,
+                )
         elif rng.random() < 0.05:
             message.ClearField(field.name)
         else:
-            present = [other for other, _ in message.ListFields() if other.message_type and not other.is_repeated]
+            present = [
+                other
+                for other, _ in message.ListFields()
+                if other.message_type and not other.is_repeated
+            ]
             if present and rng.random() < 0.7:  # stay within what a oneof has
                 value = getattr(message, rng.choice(present).name)
             value.SetInParent()
@@ -239,7 +265,9 @@ class Mutator:
         top = (1 << (bits - signed)) - 1
         if rng.random() < 0.4 and bits == 32:
             return min(rng.choice(self._ids), top)
-        return rng.choice((0, 1, 2, 3, 4, 32, 255, 1000, top, rng.randrange(top), *([-1, -top] if signed else [])))
+        return rng.choice(
+            (0, 1, 2, 3, 4, 32, 255, 1000, top, rng.randrange(top), *([-1, -top] if signed else []))
+        )
 
     def custom(self, data: bytes, most: int, seed: int) -> bytes:
         """libFuzzer's custom mutator."""
@@ -249,7 +277,11 @@ class Mutator:
         if not parts or draw < 0.1:
             parts.append(p4r.WriteRequest() if rng.random() < 0.7 else rng.choice(KINDS)())
         elif draw < 0.2:
-            other = type(part)() if not isinstance(part := rng.choice(parts), p4r.WriteRequest) else p4r.WriteRequest()
+            other = (
+                type(part)()
+                if not isinstance(part := rng.choice(parts), p4r.WriteRequest)
+                else p4r.WriteRequest()
+            )
             other.CopyFrom(part)
             parts.append(other)
         elif draw < 0.25:
@@ -262,7 +294,8 @@ class Mutator:
 
 
 def starts(info: p4i.P4Info) -> list[bytes]:
-    """An entry of each table with each action, something of each array, wildcard reads, a packet-out, a digest."""
+    """An entry of each table with each action, something of each array, wildcard reads, a
+    packet-out, a digest."""
     rng, inserts = random.Random(1), []
     actions = {action.preamble.id: action for action in info.actions}
     entities: list[p4r.Entity] = []
@@ -287,7 +320,9 @@ def starts(info: p4i.P4Info) -> list[bytes]:
                 entry.priority = 5
             action = entry.action.action
             if table.implementation_id:
-                action = entry.action.action_profile_action_set.action_profile_actions.add(weight=2).action
+                action = entry.action.action_profile_action_set.action_profile_actions.add(
+                    weight=2
+                ).action
             action.action_id = ref.id
             for param in actions[ref.id].params:
                 action.params.add(param_id=param.id, value=b"\1")
@@ -295,12 +330,16 @@ def starts(info: p4i.P4Info) -> list[bytes]:
     for profile in info.action_profiles:
         table = next(table for table in info.tables if table.preamble.id in profile.table_ids)
         for number, ref in enumerate(table.action_refs, 1):
-            member = p4r.ActionProfileMember(action_profile_id=profile.preamble.id, member_id=number)
+            member = p4r.ActionProfileMember(
+                action_profile_id=profile.preamble.id, member_id=number
+            )
             member.action.action_id = ref.id
             for param in actions[ref.id].params:
                 member.action.params.add(param_id=param.id, value=b"\1")
             entities.append(p4r.Entity(action_profile_member=member))
-        group = p4r.ActionProfileGroup(action_profile_id=profile.preamble.id, group_id=1, max_size=4)
+        group = p4r.ActionProfileGroup(
+            action_profile_id=profile.preamble.id, group_id=1, max_size=4
+        )
         group.members.add(member_id=1, weight=2)
         entities.append(p4r.Entity(action_profile_group=group))
     replicas = [p4r.Replica(egress_port=1, instance=1), p4r.Replica(egress_port=2, instance=1)]
@@ -309,7 +348,9 @@ def starts(info: p4i.P4Info) -> list[bytes]:
     for entry in ({"multicast_group_entry": groups}, {"clone_session_entry": clones}):
         made = p4r.PacketReplicationEngineEntry(**entry)  # type: ignore[arg-type]
         entities.append(p4r.Entity(packet_replication_engine_entry=made))
-    entities += [p4r.Entity(digest_entry=p4r.DigestEntry(digest_id=d.preamble.id)) for d in info.digests]
+    entities += [
+        p4r.Entity(digest_entry=p4r.DigestEntry(digest_id=d.preamble.id)) for d in info.digests
+    ]
     changed: list[p4r.Entity] = []
     for register in info.registers:
         cell = p4r.RegisterEntry(register_id=register.preamble.id)
@@ -322,21 +363,42 @@ def starts(info: p4i.P4Info) -> list[bytes]:
     for meter in info.meters:
         metered = p4r.MeterEntry(meter_id=meter.preamble.id)
         metered.index.index = 1
-        metered.config.cir, metered.config.cburst, metered.config.pir, metered.config.pburst = 1, 2, 3, 4
+        metered.config.cir, metered.config.cburst, metered.config.pir, metered.config.pburst = (
+            1,
+            2,
+            3,
+            4,
+        )
         changed.append(p4r.Entity(meter_entry=metered))
     for value_set in info.value_sets:
-        changed.append(p4r.Entity(value_set_entry=p4r.ValueSetEntry(value_set_id=value_set.preamble.id)))
+        changed.append(
+            p4r.Entity(value_set_entry=p4r.ValueSetEntry(value_set_id=value_set.preamble.id))
+        )
     inserts = [p4r.Update(type=p4r.Update.INSERT, entity=entity) for entity in entities]
-    writes = [p4r.WriteRequest(updates=inserts), p4r.WriteRequest(updates=inserts, atomicity="ROLLBACK_ON_ERROR")]
+    writes = [
+        p4r.WriteRequest(updates=inserts),
+        p4r.WriteRequest(updates=inserts, atomicity="ROLLBACK_ON_ERROR"),
+    ]
     writes += [p4r.WriteRequest(updates=[update]) for update in inserts]
-    writes += [p4r.WriteRequest(updates=[p4r.Update(type=p4r.Update.MODIFY, entity=e)]) for e in changed]
-    deletes = p4r.WriteRequest(updates=[p4r.Update(type=p4r.Update.DELETE, entity=entity) for entity in entities])
+    writes += [
+        p4r.WriteRequest(updates=[p4r.Update(type=p4r.Update.MODIFY, entity=e)]) for e in changed
+    ]
+    deletes = p4r.WriteRequest(
+        updates=[p4r.Update(type=p4r.Update.DELETE, entity=entity) for entity in entities]
+    )
     out = p4r.StreamMessageRequest(packet=p4r.PacketOut(payload=bytes(60)))
-    for number, _ in enumerate(info.controller_packet_metadata and info.controller_packet_metadata[-1].metadata, 1):
+    for number, _ in enumerate(
+        info.controller_packet_metadata and info.controller_packet_metadata[-1].metadata, 1
+    ):
         out.packet.metadata.add(metadata_id=number, value=b"\1")
-    others: list[Message] = [out, p4r.StreamMessageRequest(digest_ack=p4r.DigestListAck(digest_id=1, list_id=1))]
+    others: list[Message] = [
+        out,
+        p4r.StreamMessageRequest(digest_ack=p4r.DigestListAck(digest_id=1, list_id=1)),
+    ]
     return (
-        [joined([write]) for write in writes] + [joined([other]) for other in others] + [joined([writes[0], deletes])]
+        [joined([write]) for write in writes]
+        + [joined([other]) for other in others]
+        + [joined([writes[0], deletes])]
     )
 
 
@@ -350,11 +412,22 @@ def corpus(name: str) -> list[bytes]:
 
 def fuzz(name: str, options: list[str]) -> int:
     """libFuzzer in a separate process, with these of its options."""
-    where = "import atheris, glob; print(atheris.path(), *glob.glob(atheris.__path__[0] + '/custom_mutator.*.so'))"
-    said = subprocess.run([sys.executable, "-c", where], capture_output=True, text=True, check=True).stdout.split()
+    where = (
+        "import atheris, glob; print(atheris.path(), *glob.glob(atheris.__path__[0] + "
+        "'/custom_mutator.*.so'))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", where], capture_output=True, text=True, check=True
+    ).stdout.split()
     library = f"{said[0]}/asan_with_fuzzer.so {said[1]}"
-    environment = os.environ | {"CC": CLANG, "LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"}
-    return subprocess.run([sys.executable, __file__, "inside", name, *options], env=environment, check=False).returncode
+    environment = os.environ | {
+        "CC": CLANG,
+        "LD_PRELOAD": library,
+        "ASAN_OPTIONS": "detect_leaks=0",
+    }
+    return subprocess.run(
+        [sys.executable, __file__, "inside", name, *options], env=environment, check=False
+    ).returncode
 
 
 def inside(name: str, options: list[str]) -> None:
@@ -373,12 +446,18 @@ def run(name: str, seconds: str, folder: Path) -> int:
     kept = corpus(name) if (CORPUS / f"{name}.hex").exists() else []
     for number, data in enumerate([*starts(info), *kept]):
         (folder / f"start-{number}").write_bytes(data)
-    limits = [f"-max_total_time={seconds}", "-max_len=4000", "-timeout=300", f"-artifact_prefix={folder}/../{name}-"]
+    limits = [
+        f"-max_total_time={seconds}",
+        "-max_len=4000",
+        "-timeout=300",
+        f"-artifact_prefix={folder}/../{name}-",
+    ]
     return fuzz(name, [*limits, "-print_final_stats=1", str(folder)])
 
 
 def keep(name: str, folder: Path) -> None:
-    """Of FOLDER's inputs, the shortest first, those that go from a line to a line as none before them did."""
+    """Of FOLDER's inputs, the shortest first, those that go from a line to a line as none before
+    them did."""
     target = Target(name)
     seen: set[tuple[str, int, int]] = set()
     last: dict[int, int] = {}
@@ -394,7 +473,9 @@ def keep(name: str, folder: Path) -> None:
         return trace
 
     chosen = []
-    for data in sorted((path.read_bytes() for path in folder.iterdir()), key=lambda data: (len(data), data)):
+    for data in sorted(
+        (path.read_bytes() for path in folder.iterdir()), key=lambda data: (len(data), data)
+    ):
         if len(data) > KEPT_LENGTH:
             break
         known = len(seen)

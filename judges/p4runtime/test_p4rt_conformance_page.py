@@ -1,4 +1,5 @@
-"""docs/p4runtime.md: the tests and rules that it names exist, every rule has its row, every row shows something."""
+"""docs/p4runtime.md: the tests and rules that it names exist, every rule has its row, every row
+shows something."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ def test_there_are_rows() -> None:
     sections = [tuple(map(int, number.partition("-")[0].split("."))) for number in numbers]
     assert sections == sorted(sections), "in the order of the specification"
     for section in set(sections):
-        within = [place[-1] for place, other in zip(places, sections, strict=True) if other == section]
+        within = [
+            place[-1] for place, other in zip(places, sections, strict=True) if other == section
+        ]
         assert within == list(range(1, len(within) + 1)), section
 
 
@@ -36,7 +39,9 @@ def test_a_row_shows_something(row: list[str]) -> None:
     assert rules or tests or re.search(r"(refused|not tested): \w", shown)
     assert set(rules) <= RULES.keys()
     for file, name in tests:
-        (path,) = (path for folder in (HERE, ROOT / "tests/p4runtime") if (path := folder / file).is_file())
+        (path,) = (
+            path for folder in (HERE, ROOT / "tests/p4runtime") if (path := folder / file).is_file()
+        )
         assert f"\ndef {name}(" in path.read_text(), name
 
 

@@ -1,4 +1,5 @@
-"""Messages that no sane client sends: each is carried out or refused with a code, never an accident."""
+"""Messages that no sane client sends: each is carried out or refused with a code, never an
+accident."""
 
 from __future__ import annotations
 
@@ -50,13 +51,21 @@ def state(library: ctypes.CDLL, program: Program) -> Any:
 def messages(draw: st.DrawFn, message: Message, ids: list[int], depth: int = 0) -> Message:
     """Fills a message: some fields, with ids that the program has more often than not."""
     for field in message.DESCRIPTOR.fields:
-        if depth and field.cpp_type == FieldDescriptor.CPPTYPE_MESSAGE and field.message_type.name == "Any":
+        if (
+            depth
+            and field.cpp_type == FieldDescriptor.CPPTYPE_MESSAGE
+            and field.message_type.name == "Any"
+        ):
             continue
         if not draw(st.booleans()):
             continue
         target = getattr(message, field.name)
         if field.message_type is not None:
-            parts = [target.add() for _ in range(draw(st.integers(0, 3)))] if field.is_repeated else [target]
+            parts = (
+                [target.add() for _ in range(draw(st.integers(0, 3)))]
+                if field.is_repeated
+                else [target]
+            )
             for part in parts:
                 if not field.is_repeated:
                     part.SetInParent()
@@ -77,9 +86,18 @@ def scalar(field: FieldDescriptor, ids: list[int]) -> st.SearchStrategy[Any]:
 
 @given(st.data())
 @settings(suppress_health_check=list(HealthCheck))
-def test_any_entity_is_carried_out_or_refused(state: Forwarding, program: Program, data: st.DataObject) -> None:
+def test_any_entity_is_carried_out_or_refused(
+    state: Forwarding, program: Program, data: st.DataObject
+) -> None:
     info = program.info
-    things: list[Any] = [*info.tables, *info.actions, *info.counters, *info.registers, *info.meters, *info.digests]
+    things: list[Any] = [
+        *info.tables,
+        *info.actions,
+        *info.counters,
+        *info.registers,
+        *info.meters,
+        *info.digests,
+    ]
     things += [*info.action_profiles, *info.value_sets]
     ids = [thing.preamble.id for thing in things]
     name = data.draw(st.sampled_from([field.name for field in p4r.Entity.DESCRIPTOR.fields]))
@@ -87,7 +105,8 @@ def test_any_entity_is_carried_out_or_refused(state: Forwarding, program: Progra
     getattr(entity, name).SetInParent()
     data.draw(messages(getattr(entity, name), ids))
     kind = data.draw(st.sampled_from(p4r.Update.Type.values()))
-    undone = data.draw(st.booleans())  # before the update: what is drawn mustn't depend on what earlier ones left
+    # before the update: what is drawn mustn't depend on what earlier ones left
+    undone = data.draw(st.booleans())
     update = p4r.Update(type=kind, entity=entity)
     with suppress(RpcError):
         undo = state.apply(update)
@@ -99,7 +118,8 @@ def test_any_entity_is_carried_out_or_refused(state: Forwarding, program: Progra
 
 @pytest.mark.parametrize("name", fuzz_messages.NAMES)
 def test_what_coverage_guided_fuzzing_kept(name: str) -> None:
-    """Inputs of fuzz_messages.py, the shortest that reach each place: no accident, and all state can be read."""
+    """Inputs of fuzz_messages.py, the shortest that reach each place: no accident, and all state
+    can be read."""
     target = fuzz_messages.Target(name)
     inputs = fuzz_messages.corpus(name)
     assert len(inputs) > 50

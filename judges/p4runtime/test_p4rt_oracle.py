@@ -24,7 +24,15 @@ from p4rt_switch import running_switch
 
 PROGRAMS = programs()
 Change = Callable[["Wrong", p4r.WriteRequest], Answer]
-SEEDS = (11, 9, 8, 5, 3, 1)  # 11 draws a rare one: a batch of which nothing is wrong but its election ID
+# 11 draws a rare one: a batch of which nothing is wrong but its election ID
+SEEDS = (
+    11,
+    9,
+    8,
+    5,
+    3,
+    1,
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +42,9 @@ def embedded() -> Iterator[Embedded]:
     target.close()
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if not name.endswith("_native")])  # which have a part alone
+@pytest.mark.parametrize(
+    "name", [name for name in PROGRAMS if not name.endswith("_native")]
+)  # which have a part alone
 def test_no_violation(embedded: Embedded, name: str) -> None:
     judge = Judge(embedded, PROGRAMS[name], seed=2026, batches=15)
     judge.episode(0)
@@ -63,10 +73,14 @@ def test_an_episode_replays(embedded: Embedded) -> None:
 
 
 def test_it_shares_no_code_with_the_switch() -> None:
-    files = {path.name: path.read_text() for path in (Path(__file__).parent / "oracle").glob("*.py")}
-    assert [name for name, text in files.items() if re.search(r"^\s*(from|import) pcn\.softswitch", text, re.M)] == [
-        "target.py"
-    ]
+    files = {
+        path.name: path.read_text() for path in (Path(__file__).parent / "oracle").glob("*.py")
+    }
+    assert [
+        name
+        for name, text in files.items()
+        if re.search(r"^\s*(from|import) pcn\.softswitch", text, re.M)
+    ] == ["target.py"]
 
 
 def test_kinds_of_mutations() -> None:
@@ -81,7 +95,8 @@ def test_kinds_of_mutations() -> None:
 
 
 class Wrong:
-    """The embedded switch with writes changed by `change`, and with answers to reads changed by `hide`."""
+    """The embedded switch with writes changed by `change`, and with answers to reads changed by
+    `hide`."""
 
     def __init__(
         self,
@@ -118,7 +133,11 @@ def codes_of(request: p4r.WriteRequest, answer: Answer) -> list[int]:
 def is_judged(request: p4r.WriteRequest, answer: Answer) -> bool:
     """Whether the updates of a batch that continues were looked at one by one."""
     whole = answer.code not in (rpc_code.OK, rpc_code.UNKNOWN)
-    return not whole and request.atomicity == p4r.WriteRequest.CONTINUE_ON_ERROR and len(request.updates) > 0
+    return (
+        not whole
+        and request.atomicity == p4r.WriteRequest.CONTINUE_ON_ERROR
+        and len(request.updates) > 0
+    )
 
 
 def drops_an_update(target: Wrong, request: p4r.WriteRequest) -> Answer:
@@ -143,12 +162,18 @@ def answers_another_code(target: Wrong, request: p4r.WriteRequest) -> Answer:
     answer = target.inner.write(request)
     if not is_judged(request, answer):
         return answer
-    return answered([rpc_code.DATA_LOSS if code else rpc_code.OK for code in codes_of(request, answer)])
+    return answered(
+        [rpc_code.DATA_LOSS if code else rpc_code.OK for code in codes_of(request, answer)]
+    )
 
 
 def refuses_what_is_right(target: Wrong, request: p4r.WriteRequest) -> Answer:
     answer = target.inner.write(request)
-    return answered([rpc_code.INVALID_ARGUMENT] * len(request.updates)) if is_judged(request, answer) else answer
+    return (
+        answered([rpc_code.INVALID_ARGUMENT] * len(request.updates))
+        if is_judged(request, answer)
+        else answer
+    )
 
 
 def loses_a_detail(target: Wrong, request: p4r.WriteRequest) -> Answer:
@@ -261,7 +286,9 @@ def differing(embedded: Embedded, change: Change, known: Difference) -> Iterator
 
 
 @pytest.mark.parametrize(("change", "difference"), DIFFERING)
-def test_a_known_difference_is_counted(embedded: Embedded, change: Change, difference: Difference) -> None:
+def test_a_known_difference_is_counted(
+    embedded: Embedded, change: Change, difference: Difference
+) -> None:
     name = unclean(difference) if difference.unclean else (difference.name, difference.code)
     for tally in differing(embedded, change, difference):
         assert not tally.violations, "\n".join(map(str, tally.violations))
@@ -271,7 +298,9 @@ def test_a_known_difference_is_counted(embedded: Embedded, change: Change, diffe
 
 
 @pytest.mark.parametrize(("change", "difference"), DIFFERING)
-def test_one_of_another_name_is_a_violation(embedded: Embedded, change: Change, difference: Difference) -> None:
+def test_one_of_another_name_is_a_violation(
+    embedded: Embedded, change: Change, difference: Difference
+) -> None:
     other = dataclasses.replace(difference, name="member-zero")
     assert any(tally.violations for tally in differing(embedded, change, other))
 
@@ -313,7 +342,8 @@ def counts(entity: p4r.Entity) -> p4r.Entity:
 
 
 @pytest.mark.parametrize(
-    ("hide", "name"), [(forgets_metadata, "bench"), (pads, "bench"), (hides_members, "indirect"), (counts, "bench")]
+    ("hide", "name"),
+    [(forgets_metadata, "bench"), (pads, "bench"), (hides_members, "indirect"), (counts, "bench")],
 )
 def test_a_wrong_state_is_noticed(
     embedded: Embedded, hide: Callable[[p4r.Entity], p4r.Entity | None], name: str

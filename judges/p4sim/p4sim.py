@@ -1,11 +1,14 @@
-"""p4sim's examples (ns-3 with BMv2's pipeline inside) in virtual time: its topo.txt, programs and tables as they are.
-What arrives at hosts is what BMv2 makes of the same frames, switch by switch, along the links.
+"""p4sim's examples (ns-3 with BMv2's pipeline inside) in virtual time: its topo.txt, programs and
+tables as they are. What arrives at hosts is what BMv2 makes of the same frames, switch by switch,
+along the links.
 
-    p4sim.py P4SIM/examples/p4src                       needs simple_switch_grpc and simple_switch_CLI on PATH
+    p4sim.py P4SIM/examples/p4src                       needs simple_switch_grpc and
+                                                        simple_switch_CLI on PATH
     p4sim.py P4SIM/examples/p4src p4_basic qos          these examples
     p4sim.py P4SIM/examples/p4src [EXAMPLE] --rate      traversals a second alone, without BMv2
 
-A line that BMv2's CLI refuses of a flow table is left out, and named. Exit code 1: something differs; it is shown.
+A line that BMv2's CLI refuses of a flow table is left out, and named. Exit code 1: something
+differs; it is shown.
 """
 
 from __future__ import annotations
@@ -62,8 +65,8 @@ class Example:
 
 
 def topology(text: str) -> Topology:
-    """Returns the network of a topo.txt: counts of switches, hosts and links, then links. Ports of a switch count from
-    0, in the order of its links."""
+    """Returns the network of a topo.txt: counts of switches, hosts and links, then links. Ports of
+    a switch count from 0, in the order of its links."""
     lines = [line.split() for line in text.splitlines() if line.strip()]
     used: dict[str, int] = {}
     links = []
@@ -76,14 +79,21 @@ def topology(text: str) -> Topology:
 
     for first, kind, second, other, rate, delay in lines[1 : 1 + int(lines[0][2])]:
         a, b = end(first, kind), end(second, other)
-        links.append(Link(a, b, float(rate[:-4]) * UNITS[rate[-4:]], float(delay.removesuffix("ms")) * 1e-3))
+        links.append(
+            Link(a, b, float(rate[:-4]) * UNITS[rate[-4:]], float(delay.removesuffix("ms")) * 1e-3)
+        )
     names = {one.node for link in links for one in (link.a, link.b)}
     hosts = sorted((name for name in names if name.startswith("h")), key=lambda name: int(name[1:]))
-    switches = sorted((name for name in names if name.startswith("s")), key=lambda name: int(name[1:]))
+    switches = sorted(
+        (name for name in names if name.startswith("s")), key=lambda name: int(name[1:])
+    )
     return Topology(
         "p4sim",
         # ns-3 numbers MACs in the order of devices: a link's host, then its switch.
-        tuple(Host(name, f"10.1.1.{i}", f"00:00:00:00:00:{2 * i - 1:02x}") for i, name in enumerate(hosts, 1)),
+        tuple(
+            Host(name, f"10.1.1.{i}", f"00:00:00:00:00:{2 * i - 1:02x}")
+            for i, name in enumerate(hosts, 1)
+        ),
         tuple(Switch(name, number) for number, name in enumerate(switches, 1)),
         tuple(links),
     )
@@ -120,21 +130,31 @@ def read(folder: Path, scratch: Path) -> Example:
 
 
 def frames_of(example: Example, seed: int = 1, *, whole: bool = False) -> list[tuple[str, bytes]]:
-    """Returns frames and their hosts: a datagram of each host to each other one, and ways through the parser. `whole`:
-    the longest ways alone."""
+    """Returns frames and their hosts: a datagram of each host to each other one, and ways through
+    the parser. `whole`: the longest ways alone."""
     hosts = [host.name for host in example.network.topology.hosts]
-    made = Frames(example.program, known_values("\n".join(example.tables.values())), seed, whole=whole)
-    sent = [] if whole else [(a, udp(example.network, a, b, bytes(100))) for a in hosts for b in hosts if a != b]
+    made = Frames(
+        example.program, known_values("\n".join(example.tables.values())), seed, whole=whole
+    )
+    sent = (
+        []
+        if whole
+        else [(a, udp(example.network, a, b, bytes(100))) for a in hosts for b in hosts if a != b]
+    )
     if example.name == "calc":  # whose parser compares a magic number by hand
         header = bytes(12) + struct.pack(">H2sBc", 0x1234, b"P4", 1, b"+")
         numbers = struct.pack(">III", 5, 3, 0)
-        sent += [(hosts[0], header.replace(b"+", sign) + numbers) for sign in (b"+", b"-", b"^", b"?")]
-    return sent + [(hosts[i % len(hosts)], made.one().ljust(60, b"\0")) for i in range(RANDOM_FRAMES)]
+        sent += [
+            (hosts[0], header.replace(b"+", sign) + numbers) for sign in (b"+", b"-", b"^", b"?")
+        ]
+    return sent + [
+        (hosts[i % len(hosts)], made.one().ljust(60, b"\0")) for i in range(RANDOM_FRAMES)
+    ]
 
 
 def by_bmv2(example: Example, frames: list[tuple[str, bytes]], cli: str) -> list[list[str]]:
-    """Returns what arrives of each frame, when BMv2's switches pass it on along the links. Empty for one that goes
-    round. Raises SwitchError."""
+    """Returns what arrives of each frame, when BMv2's switches pass it on along the links. Empty
+    for one that goes round. Raises SwitchError."""
     network = example.network.topology
     with ExitStack() as stack:
         switches: dict[str, Send] = {}
@@ -172,7 +192,8 @@ def virtual(example: Example, frames: list[tuple[str, bytes]]) -> list[list[str]
 
 
 def compare(example: Example, cli: str) -> tuple[str, list[str]]:
-    """Returns a line, and what differs; frames that lack headers may (learning/compare.py). Raises SwitchError."""
+    """Returns a line, and what differs; frames that lack headers may (learning/compare.py). Raises
+    SwitchError."""
     line, different = _compare(example, frames_of(example), cli)
     if different:
         lacking = sum(one.startswith("-[") for one in different)
@@ -192,7 +213,11 @@ def _compare(example: Example, frames: list[tuple[str, bytes]], cli: str) -> tup
     arrived = sum(map(len, first))
     notes = [f"{len(unsteady)} are otherwise in BMv2's second run"] if unsteady else []
     notes += [f"{len(round_)} go round without end"] if round_ else []
-    notes += [f"{len(example.refused)} lines refused, first {example.refused[0]!r}"] if example.refused else []
+    notes += (
+        [f"{len(example.refused)} lines refused, first {example.refused[0]!r}"]
+        if example.refused
+        else []
+    )
     line = "; ".join([f"{len(kept)} frames, {arrived} arrive as by BMv2", *notes])
     return line, list(difflib.unified_diff(theirs, own, "BMv2", "virtual time", lineterm="", n=0))
 
@@ -210,13 +235,16 @@ def rate(example: Example, count: int = 200_000) -> str:
         took = time.process_time() - begun
         traversals, arrived = made.totals().traversals, made.arrivals(hosts[-1].name).frames
     figure = (
-        f"{traversals / took / 1e6:.2f} million traversals a second, {traversals / took / PUBLISHED:,.0f} x p4sim's"
+        f"{traversals / took / 1e6:.2f} million traversals a second, "
+        f"{traversals / took / PUBLISHED:,.0f} x p4sim's"
     )
     return f"{arrived} of {count} arrive; {figure}"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("examples", nargs="*", metavar="EXAMPLE", help="default: all")
     parser.add_argument("--rate", action="store_true", help="measure traversals a second instead")
@@ -225,7 +253,9 @@ def main() -> int:
     if not given.rate and (cli is None or shutil.which("simple_switch_grpc") is None):
         raise SystemExit("simple_switch_grpc and simple_switch_CLI must be on PATH")
     wrong = 0
-    for name in given.examples or sorted(path.parent.name for path in given.folder.glob("*/topo.txt")):
+    for name in given.examples or sorted(
+        path.parent.name for path in given.folder.glob("*/topo.txt")
+    ):
         with tempfile.TemporaryDirectory() as scratch:
             try:
                 example = read(given.folder / name, Path(scratch))
@@ -241,7 +271,9 @@ def main() -> int:
             except SwitchError as error:
                 line, different = "", [str(error)]
         wrong += bool(different)
-        print("\n".join([f"{name:15} {'DIFFERENT ' * bool(different)}{line}", *different]), flush=True)
+        print(
+            "\n".join([f"{name:15} {'DIFFERENT ' * bool(different)}{line}", *different]), flush=True
+        )
     return int(wrong > 0)
 
 

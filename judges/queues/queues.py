@@ -1,9 +1,12 @@
-"""One port's queue against queueing theory: M/D/1 and M/M/1 at several loads, by a P4 network in virtual time.
+"""One port's queue against queueing theory: M/D/1 and M/M/1 at several loads, by a P4 network in
+virtual time.
 
-    queues.py --packets 50000000    each kind and load: waiting time and queue, and their distance from the closed form
+    queues.py --packets 50000000    each kind and load: waiting time and queue, and their distance
+                                    from the closed form
 
-Frames arrive as a Poisson process by a link that is 1,000 times as fast as the port. Their lengths are equal (M/D/1),
-or exponentially distributed (M/M/1). Exit code 1: a mean differs from the closed form by more than 1 %.
+Frames arrive as a Poisson process by a link that is 1,000 times as fast as the port. Their lengths
+are equal (M/D/1), or exponentially distributed (M/M/1). Exit code 1: a mean differs from the closed
+form by more than 1 %.
 """
 
 from __future__ import annotations
@@ -46,13 +49,15 @@ class Means(NamedTuple):
 
 
 def closed_form(kind: str, load: float) -> Means:
-    """Pollaczek and Khinchine: half as much for equal lengths as for exponential ones. The queue is Little's."""
+    """Pollaczek and Khinchine: half as much for equal lengths as for exponential ones. The queue is
+    Little's."""
     wait = load / (1 - load) / (2 if kind == "M/D/1" else 1)
     return Means(wait, load * wait)
 
 
 def standard_error(load: float, packets: int) -> float:
-    """Of the mean wait of successive packets of M/M/1, in services (Whitt 1989, after Daley); that of M/D/1 is less."""
+    """Of the mean wait of successive packets of M/M/1, in services (Whitt 1989, after Daley); that
+    of M/D/1 is less."""
     return float(np.sqrt(load * (2 + 5 * load - 4 * load**2 + load**3) / (1 - load) ** 4 / packets))
 
 
@@ -71,7 +76,9 @@ def open_network() -> VirtualP4:
     made = VirtualP4(network(), frame_bytes=None)
     target = made.topology.host("h1")
     forward = TableAction("forward", dst_addr=target.mac, port=2)
-    made.switches["s0"].insert([TableEntry("routes", match=TableMatch(dst_addr=f"{target.ip}/32"), action=forward)])
+    made.switches["s0"].insert(
+        [TableEntry("routes", match=TableMatch(dst_addr=f"{target.ip}/32"), action=forward)]
+    )
     return made
 
 
@@ -79,10 +86,14 @@ def lengths(kind: str, count: int, draw: np.random.Generator) -> npt.NDArray[np.
     """Of frames: all of the mean length, or exponentially distributed ones, in whole bytes."""
     if kind == "M/D/1":
         return np.full(count, MEAN_BYTES)
-    return np.clip(np.rint(draw.exponential(MEAN_BYTES, count)), LEAST_BYTES, MOST_BYTES).astype(np.int64)
+    return np.clip(np.rint(draw.exponential(MEAN_BYTES, count)), LEAST_BYTES, MOST_BYTES).astype(
+        np.int64
+    )
 
 
-def arrivals(load: float, count: int, draw: np.random.Generator, from_s: float = 0.0) -> npt.NDArray[np.float64]:
+def arrivals(
+    load: float, count: int, draw: np.random.Generator, from_s: float = 0.0
+) -> npt.NDArray[np.float64]:
     """Times of a Poisson process that loads the port so."""
     mean = MEAN_BYTES * 8 / PORT_BPS / load
     return from_s + np.cumsum(draw.exponential(mean, count))
@@ -113,8 +124,12 @@ def measure(kind: str, load: float, packets: int, seed: int = 1) -> Means:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--packets", type=int, default=50_000_000, help="of each kind and load (default: 50000000)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--packets", type=int, default=50_000_000, help="of each kind and load (default: 50000000)"
+    )
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     worst = 0.0
@@ -124,7 +139,9 @@ def main() -> int:
             theory, found = closed_form(kind, load), measure(kind, load, args.packets, args.seed)
             off = max(abs(got / expected - 1) for got, expected in zip(found, theory, strict=True))
             worst = max(worst, off)
-            numbers = f"{theory.wait:12.4f} {found.wait:9.4f} {theory.queue:15.4f} {found.queue:9.4f}"
+            numbers = (
+                f"{theory.wait:12.4f} {found.wait:9.4f} {theory.queue:15.4f} {found.queue:9.4f}"
+            )
             print(f"{kind}  {load:4.1f} {numbers} {off:11.2%}", flush=True)
     return int(worst > BOUND)
 

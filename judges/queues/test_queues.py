@@ -1,4 +1,5 @@
-"""The short form of queues.py: each packet's times by Lindley's recursion, and means within their errors."""
+"""The short form of queues.py: each packet's times by Lindley's recursion, and means within their
+errors."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ PACKETS = 200_000
 
 
 def departures(times_ps: list[int], lengths_bytes: list[int], rate_bps: float) -> list[int]:
-    """When each has left a link completely, ps: a packet starts when it has come and the one before it has left."""
+    """When each has left a link completely, ps: a packet starts when it has come and the one before
+    it has left."""
     last, found = 0, []
     for time, length in zip(times_ps, lengths_bytes, strict=True):
         last = max(last, time) + round(length * 8e12 / rate_bps)
@@ -59,5 +61,7 @@ def test_means_are_the_closed_form_s_within_their_errors(kind: str, load: float)
     error = 5 * standard_error(load, PACKETS)
     assert found.wait == pytest.approx(theory.wait, abs=error)
     samples = PACKETS / load / SERVICES
-    assert found.queue == pytest.approx(theory.queue, abs=load * error + 5 * np.sqrt(load / samples))
+    assert found.queue == pytest.approx(
+        theory.queue, abs=load * error + 5 * np.sqrt(load / samples)
+    )
     assert error < theory.wait  # else the bound holds nothing

@@ -1,12 +1,14 @@
 """A switch that strangers hold: what it grows by, and how long its primary waits.
 
-    strangers.py [--seconds S] [--kinds KIND,...]     120 s a kind without it, so ten minutes; one line a kind
+    strangers.py [--seconds S] [--kinds KIND,...]     120 s a kind without it, so ten minutes; one
+                                                      line a kind
 
-For each kind, 256 strangers hold a new switch, a connection each, which they make anew as soon as it is
-closed. The 257th client is the primary: it writes every half second, and every five seconds a new controller calls
-Capabilities and claims a role. It fails where the process is larger at the end than in the first minute (in less than
-two: the first half) by more than 10 MB, larger than 400 MB at any time, where a Write takes more than 2 s, or where a
-new controller gets no answer. A line has each of these with its bound.
+For each kind, 256 strangers hold a new switch, a connection each, which they make anew as soon as
+it is closed. The 257th client is the primary: it writes every half second, and every five seconds a
+new controller calls Capabilities and claims a role. It fails where the process is larger at the end
+than in the first minute (in less than two: the first half) by more than 10 MB, larger than 400 MB
+at any time, where a Write takes more than 2 s, or where a new controller gets no answer. A line has
+each of these with its bound.
 """
 
 from __future__ import annotations
@@ -42,7 +44,13 @@ EARLY_S: Final = 60.0
 NEW_EVERY: Final = 10  # Writes
 CALLS: Final = 12
 ANNOUNCED = b"\0" + struct.pack("!I", 15_900_000)
-METHODS = ("Write", "Read", "SetForwardingPipelineConfig", "GetForwardingPipelineConfig", "Capabilities")
+METHODS = (
+    "Write",
+    "Read",
+    "SetForwardingPipelineConfig",
+    "GetForwardingPipelineConfig",
+    "Capabilities",
+)
 
 
 def idle(stranger: Stranger | None, port: int, number: int) -> Stranger:
@@ -65,7 +73,9 @@ def half(stranger: Stranger | None, port: int, number: int) -> Stranger:
     for call in [call for call in stranger._rooms if call not in stranger.ended]:
         if not stranger.closed:
             stranger.give(
-                call, (ANNOUNCED if stranger._rooms[call] == stranger._first_window else b"") + bytes(200_000)
+                call,
+                (ANNOUNCED if stranger._rooms[call] == stranger._first_window else b"")
+                + bytes(200_000),
             )
     return stranger
 
@@ -77,7 +87,9 @@ def streams(stranger: Stranger | None, port: int, number: int) -> Stranger:
     for k in range(CALLS - (len(stranger._rooms) - len(stranger.ended))):
         call = stranger.call("StreamChannel")
         if (number + k) % 2:
-            claim = p4r.StreamMessageRequest(arbitration=p4r.MasterArbitrationUpdate(device_id=1)).SerializeToString()
+            claim = p4r.StreamMessageRequest(
+                arbitration=p4r.MasterArbitrationUpdate(device_id=1)
+            ).SerializeToString()
             stranger.give(call, b"\0" + struct.pack("!I", len(claim)) + claim)
     return stranger
 
@@ -148,14 +160,22 @@ def resident_mb(pid: int) -> float:
 def judge(kind: str, seconds: float) -> bool:
     """Prints a line; returns whether the switch held."""
     process = Process("--no-p4", "--device-id", "1", "--cpu-port", "255")
-    pid, ending, made, faults = process.process.pid, CONTEXT.Event(), CONTEXT.Value("i", 0), list[str]()
-    drain = threading.Thread(target=lambda: sum(1 for _ in process.process.stderr or ()), daemon=True)
+    pid, ending, made, faults = (
+        process.process.pid,
+        CONTEXT.Event(),
+        CONTEXT.Value("i", 0),
+        list[str](),
+    )
+    drain = threading.Thread(
+        target=lambda: sum(1 for _ in process.process.stderr or ()), daemon=True
+    )
     drain.start()
     program = load(PROGRAMS / "bench")
     worst_s, early_mb, most_mb, newcomers = 0.0, 0.0, 0.0, 0
     try:
         with Client(process.port, election_id=1000) as client:
-            client._stream = client.stub.StreamChannel(iter(client._requests.get, None))  # longer than a test's
+            # longer than a test's
+            client._stream = client.stub.StreamChannel(iter(client._requests.get, None))
             client.arbitrate()
             client.set_pipeline(program.info, program.json)
             began = time.monotonic()
@@ -196,11 +216,15 @@ def judge(kind: str, seconds: float) -> bool:
         ending.set()
         process.process.send_signal(signal.SIGKILL)
         process.process.wait()
-    good = worst_s <= WRITE_S and last_mb <= early_mb + GROWTH_MB and most_mb <= MOST_MB and not faults
+    good = (
+        worst_s <= WRITE_S and last_mb <= early_mb + GROWTH_MB and most_mb <= MOST_MB and not faults
+    )
     print(
         f"{kind:8} {'held' if good else 'FAILED'}: resident {last_mb:.0f} MB at the end (at most "
-        f"{early_mb + GROWTH_MB:.0f}: {early_mb:.0f} in the first {min(EARLY_S, seconds / 2):g} s + {GROWTH_MB:g}), "
-        f"{most_mb:.0f} MB at most (at most {MOST_MB:g}); slowest Write {worst_s:.2f} s (at most {WRITE_S:g}); "
+        f"{early_mb + GROWTH_MB:.0f}: {early_mb:.0f} in the first {min(EARLY_S, seconds / 2):g} s "
+        f"+ {GROWTH_MB:g}), "
+        f"{most_mb:.0f} MB at most (at most {MOST_MB:g}); slowest Write {worst_s:.2f} s (at most "
+        f"{WRITE_S:g}); "
         f"{newcomers} new controllers; {made.value} connections; "
         f"{len(faults)} faults {faults[:2] or ''}",
         flush=True,
@@ -209,7 +233,9 @@ def judge(kind: str, seconds: float) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=120.0, help="a kind (default: 120)")
     parser.add_argument("--kinds", default=",".join(KINDS), help=f"default: {','.join(KINDS)}")
     options = parser.parse_args()

@@ -6,8 +6,8 @@ from pcn.topologies.model import Endpoint, Topology
 
 
 def buffers_can_wait_in_a_circle(topology: Topology) -> bool:
-    """Whether the links that packets of any two hosts may take, one after the other, form a cycle (Dally and Seitz,
-    1987: without one there is no deadlock)."""
+    """Whether the links that packets of any two hosts may take, one after the other, form a cycle
+    (Dally and Seitz, 1987: without one there is no deadlock)."""
     after: dict[Endpoint, set[Endpoint]] = {}
     for dst in topology.hosts:
         for src in topology.hosts:

@@ -1,4 +1,5 @@
-"""Faults of a network, by name, as scenarios have them: those of its entries, and those of one in virtual time."""
+"""Faults of a network, by name, as scenarios have them: those of its entries, and those of one in
+virtual time."""
 
 from __future__ import annotations
 
@@ -13,10 +14,12 @@ from pcn.lab.virtual import VirtualNetwork
 
 
 class EntryFaults:
-    """A switch loses its entries, and has them again. `plan`: what the switch of a name is programmed with. `forgets`:
-    that has been there."""
+    """A switch loses its entries, and has them again. `plan`: what the switch of a name is
+    programmed with. `forgets`: that has been there."""
 
-    def __init__(self, switches: Mapping[str, ControlPlane], plan: Callable[[str], SwitchPlan]) -> None:
+    def __init__(
+        self, switches: Mapping[str, ControlPlane], plan: Callable[[str], SwitchPlan]
+    ) -> None:
         self._switches = switches
         self._plan = plan
         self._gone: dict[str, list[Entry]] = {}
@@ -26,7 +29,13 @@ class EntryFaults:
         getattr(self, what)(*arguments)
 
     def forget_routes(self, name: str) -> None:
-        self._forget(name, [*map(group_entry, self._plan(name).groups), *map(route_entry, self._plan(name).routes)])
+        self._forget(
+            name,
+            [
+                *map(group_entry, self._plan(name).groups),
+                *map(route_entry, self._plan(name).routes),
+            ],
+        )
 
     def forget_all(self, name: str) -> None:
         self._forget(name, [*clone_sessions(self._plan(name)), *entries(self._plan(name))])
@@ -47,11 +56,13 @@ class EntryFaults:
 
 
 class Faults(EntryFaults):
-    """What can happen to a network in virtual time. `delays_pause`: a fault was there by which senders may exceed their
-    headroom."""
+    """What can happen to a network in virtual time. `delays_pause`: a fault was there by which
+    senders may exceed their headroom."""
 
     def __init__(self, network: VirtualNetwork) -> None:
-        super().__init__(network.switches, cache(lambda name: plan(network.topology, name, 1.0, network.scheme)))
+        super().__init__(
+            network.switches, cache(lambda name: plan(network.topology, name, 1.0, network.scheme))
+        )
         self._network = network
         self.delays_pause = False
 
@@ -73,13 +84,19 @@ class Faults(EntryFaults):
         self._network.set_link(node, port, rate_bps=rate_bps * factor)
 
     def link_as_it_was(self, node: str, port: int) -> None:
-        self._network.set_link(node, port, rate_bps=self._network.topology.link_at(node, port).rate_bps, up=True)
+        self._network.set_link(
+            node, port, rate_bps=self._network.topology.link_at(node, port).rate_bps, up=True
+        )
 
-    def disturb(self, node: str, port: int, frames: Any, lose: int, repeat: int, late: int, late_s: float) -> None:
+    def disturb(
+        self, node: str, port: int, frames: Any, lose: int, repeat: int, late: int, late_s: float
+    ) -> None:
         if self._network.topology.flow_control == "credits" and frames == "notifications":
             repeat = late = 0  # refused there
         self.delays_pause |= frames == "flow control" and lose + late > 0
-        self._network.disturb(node, port, frames, lose=lose, repeat=repeat, late=late, late_s=late_s)
+        self._network.disturb(
+            node, port, frames, lose=lose, repeat=repeat, late=late, late_s=late_s
+        )
 
     def stop_flow(self, number: int) -> None:
         if number in self._network.flows:

@@ -1,16 +1,17 @@
-"""Faults on Mininet by the dozen: scenarios drawn from seeds, in real time, on networks of embedded switches. As root.
+"""Faults on Mininet by the dozen: scenarios drawn from seeds, in real time, on networks of embedded
+switches. As root.
 
     live.py --seeds 1:24    some seven seconds each
     live.py --seed 7        that scenario in words, and its violations
 
-Links go down, ports are paused, thresholds change, entries are removed and written again, switches and hosts stand
-still, foreign controllers come and go, flows start and stop. What holds of each: every packet, PAUSE, RESUME and CNP
-has come, or a switch or a host counts it as lost; when all has left, everything that counts what is inside is at 0;
-packets sent afterwards arrive; no agent met a bad frame; once the network is down, no process, interface or file of it
-is there.
+Links go down, ports are paused, thresholds change, entries are removed and written again, switches
+and hosts stand still, foreign controllers come and go, flows start and stop. What holds of each:
+every packet, PAUSE, RESUME and CNP has come, or a switch or a host counts it as lost; when all has
+left, everything that counts what is inside is at 0; packets sent afterwards arrive; no agent met a
+bad frame; once the network is down, no process, interface or file of it is there.
 
-Exit code 1: there are violations. A line for each has the command that plays its scenario again, in which the same
-faults meet other packets.
+Exit code 1: there are violations. A line for each has the command that plays its scenario again, in
+which the same faults meet other packets.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ FAULTS_S, STOP_S = 2.0, 2.5
 QUIET_S = PROBE_S = 60.0
 """Real: what is inside has left by then, and what was sent afterwards has come, on any machine."""
 LOST_AS_IT_GOES = 64
-"""Frames that a link which goes down may lose without a word: what a sender had just given to the kernel, of either
-end (hosts/csrc/loop.c sends 32 at once)."""
+"""Frames that a link which goes down may lose without a word: what a sender had just given to the
+kernel, of either end (hosts/csrc/loop.c sends 32 at once)."""
 PROBE_PACKETS = 3
 
 
@@ -89,15 +90,21 @@ class Scenario:
     faults: tuple[Fault, ...]
 
     def __str__(self) -> str:
-        first = f"seed {self.seed}: {self.topology.name} {dict(self.topology.parameters)}, {self.scheme}"
-        return "\n".join([f"{first}, k = {self.dilation:g}", *map(str, self.flows), *map(str, self.faults)])
+        first = (
+            f"seed {self.seed}: {self.topology.name} {dict(self.topology.parameters)}, "
+            f"{self.scheme}"
+        )
+        return "\n".join(
+            [f"{first}, k = {self.dilation:g}", *map(str, self.flows), *map(str, self.faults)]
+        )
 
 
 @dataclass
 class Found:
-    """How a scenario ended. `missing`: data packets that were sent and haven't come; `missing_control`: PAUSEs, RESUMEs
-    and CNPs. `counted`: frames that switches and hosts count as lost. `inside`: registers that aren't at 0. `silent`:
-    probes that haven't come. `left`: what of the network is there once it is down."""
+    """How a scenario ended. `missing`: data packets that were sent and haven't come;
+    `missing_control`: PAUSEs, RESUMEs and CNPs. `counted`: frames that switches and hosts count as
+    lost. `inside`: registers that aren't at 0. `silent`: probes that haven't come. `left`: what of
+    the network is there once it is down."""
 
     missing: int = 0
     missing_control: int = 0
@@ -111,7 +118,8 @@ class Found:
 
 @dataclass(frozen=True)
 class Before:
-    """What a network had counted before, and its hosts have forgotten. `control`: lost by kind and link."""
+    """What a network had counted before, and its hosts have forgotten. `control`: lost by kind and
+    link."""
 
     counted: int = 0
     control: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -129,7 +137,9 @@ def draw(seed: int) -> Scenario:
         )
     )()
     drawn, faults = draw_flows(rng, topology), draw_faults(rng, topology)
-    scheme = rng.choice([name for name in sorted(schemes) if name not in CREDITS_ALONE and not _grants(name)])
+    scheme = rng.choice(
+        [name for name in sorted(schemes) if name not in CREDITS_ALONE and not _grants(name)]
+    )
     return Scenario(seed, topology, scheme, rng.choice((500.0, 1000.0)), drawn, faults)
 
 
@@ -167,7 +177,18 @@ def _faults(rng: random.Random, topology: Topology) -> Iterator[Fault]:
     for _ in range(rng.randint(2, 8)):
         begin_s, over_s = sorted(rng.random() * FAULTS_S for _ in range(2))
         switch = rng.choice(switches)
-        what = rng.choice(("link", "pause", "thresholds", "forget_routes", "forget_all", "stall", "controller", "stop"))
+        what = rng.choice(
+            (
+                "link",
+                "pause",
+                "thresholds",
+                "forget_routes",
+                "forget_all",
+                "stall",
+                "controller",
+                "stop",
+            )
+        )
         if what == "link":
             end = rng.choice(ends)
             yield Fault(begin_s, "link_down", end)
@@ -189,7 +210,8 @@ def _faults(rng: random.Random, topology: Topology) -> Iterator[Fault]:
 
 
 class LiveFaults(EntryFaults):
-    """What can happen to a network on Mininet, whose switches have these plans and can be written to."""
+    """What can happen to a network on Mininet, whose switches have these plans and can be written
+    to."""
 
     def __init__(self, lab: Running, plans: Mapping[str, SwitchPlan]) -> None:
         super().__init__(lab.switches, plans.__getitem__)
@@ -256,7 +278,9 @@ class LiveFaults(EntryFaults):
         for port in settings.read(client):
             was = self._before[name][port]
             if "xoff" in was:
-                settings.change(client, {one: round(was[one] * factor) for one in ("xoff", "xon")}, [port])
+                settings.change(
+                    client, {one: round(was[one] * factor) for one in ("xoff", "xon")}, [port]
+                )
 
     def stall(self, node: str, real_s: float) -> None:
         process = self._lab.record.nodes[node].process
@@ -268,20 +292,30 @@ class LiveFaults(EntryFaults):
             os.kill(process.pid, signal.SIGCONT)
 
     def controller(self, name: str, higher: int) -> None:
-        """Another one with a higher election id writes all routes again, and goes without a word."""
+        """Another one with a higher election id writes all routes again, and goes without a
+        word."""
         device_id = self._lab.topology.switch(name).device_id
-        with SwitchClient.connect("foreign", self._lab.record.nodes[name].control, device_id) as foreign:
+        with SwitchClient.connect(
+            "foreign", self._lab.record.nodes[name].control, device_id
+        ) as foreign:
             foreign.become_primary(self._lab.switches[name].election_id + higher)
-            foreign.modify(entry for entry in foreign.read_table("ipv4_lpm") if not entry.is_default_action)
+            foreign.modify(
+                entry for entry in foreign.read_table("ipv4_lpm") if not entry.is_default_action
+            )
 
 
 def play(scenario: Scenario) -> Found:
-    """Raises LabError where the network doesn't come up or is no longer there, AgentError where an agent isn't."""
+    """Raises LabError where the network doesn't come up or is no longer there, AgentError where an
+    agent isn't."""
     name = f"swarm{os.getpid()}-{scenario.seed}"
     before = interfaces()
     with tempfile.TemporaryDirectory(prefix="pcn-swarm-") as folder:
         with Lab(
-            scenario.topology, log_dir=Path(folder), name=name, dilation=scenario.dilation, scheme=scenario.scheme
+            scenario.topology,
+            log_dir=Path(folder),
+            name=name,
+            dilation=scenario.dilation,
+            scheme=scenario.scheme,
         ) as lab:
             record, faults = lab.record, LiveFaults(lab, lab.plans)
             happen(scenario, faults)
@@ -297,7 +331,8 @@ def interfaces() -> set[str]:
 
 
 def left(record: records.Record, before: set[str]) -> list[str]:
-    """What is there of a network that has gone down. `before`: the interfaces of the time before it came up."""
+    """What is there of a network that has gone down. `before`: the interfaces of the time before it
+    came up."""
     return [
         *(f"process {process.pid}" for process in record.processes() if process.alive()),
         *(f"interface {one}" for one in sorted(interfaces() - before)),
@@ -307,7 +342,10 @@ def left(record: records.Record, before: set[str]) -> list[str]:
 
 def happen(scenario: Scenario, faults: LiveFaults) -> None:
     events = [(flow.start_s, partial(faults.start_flow, flow)) for flow in scenario.flows]
-    events += [(fault.time_s, partial(faults.happen, fault.what, fault.arguments)) for fault in scenario.faults]
+    events += [
+        (fault.time_s, partial(faults.happen, fault.what, fault.arguments))
+        for fault in scenario.faults
+    ]
     began = time.monotonic()
     for time_s, event in sorted(events, key=lambda event: event[0]):
         time.sleep(max(0.0, began + time_s - time.monotonic()))
@@ -320,18 +358,23 @@ def begin_anew(lab: Running) -> Before:
     """On a network that is quiet: its hosts forget all flows, and count from 0."""
     for agent in lab.agents.values():
         agent.reset()
-    return Before(_counted(lab), {(one.kind, one.where): one.lost for one in control_frames.lost(lab)})
+    return Before(
+        _counted(lab), {(one.kind, one.where): one.lost for one in control_frames.lost(lab)}
+    )
 
 
 def at_the_end(lab: Running, before: Before) -> Found:
-    """All flows stop; what was counted since `before`. `links_went_down` and `left` are the caller's."""
+    """All flows stop; what was counted since `before`. `links_went_down` and `left` are the
+    caller's."""
     found = Found()
     flows.stop(lab.agents)
     found.inside = _until_quiet(lab)
     stats = flows.ask(lab.agents)
     found.missing = sum(flow.missing for flow in flows.flows(lab.topology, stats))
     control = control_frames.lost(lab)
-    found.missing_control = sum(max(0, one.lost - before.control.get((one.kind, one.where), 0)) for one in control)
+    found.missing_control = sum(
+        max(0, one.lost - before.control.get((one.kind, one.where), 0)) for one in control
+    )
     found.silent = _probe(lab)
     found.counted = _counted(lab) - before.counted
     found.bad_frames = sum(stat.bad_frames for stat in stats.values())
@@ -339,15 +382,20 @@ def at_the_end(lab: Running, before: Before) -> Found:
 
 
 def _until_quiet(lab: Running) -> dict[str, dict[int, int]]:
-    """Until nothing is inside any more and nothing arrives, or for too long; what the registers then count."""
+    """Until nothing is inside any more and nothing arrives, or for too long; what the registers
+    then count."""
     limit, before = time.monotonic() + QUIET_S, -1
     while True:
-        arrived = sum(flow.packets for agent in lab.agents.values() for flow in agent.stats().received)
+        arrived = sum(
+            flow.packets for agent in lab.agents.values() for flow in agent.stats().received
+        )
         inside = {
             f"{name}: {register}": cells
             for name, client in lab.switches.items()
             for register in sorted(set(INSIDE) & set(client.registers()))
-            if (cells := {i: value for i, value in client.read_registers(register).items() if value})
+            if (
+                cells := {i: value for i, value in client.read_registers(register).items() if value}
+            )
         }
         if (not inside and arrived == before) or time.monotonic() > limit:
             return inside
@@ -358,7 +406,10 @@ def _until_quiet(lab: Running) -> dict[str, dict[int, int]]:
 def _counted(lab: Running) -> int:
     lost = sum(agent.stats().socket_drops for agent in lab.agents.values())
     for client in lab.switches.values():
-        lost += sum(one.in_discards + one.out_discards for one in (interface_counters.read(client) or {}).values())
+        lost += sum(
+            one.in_discards + one.out_discards
+            for one in (interface_counters.read(client) or {}).values()
+        )
         lost += sum(counter.packets for counter in client.read_counters("dropped").values())
     return lost
 
@@ -373,7 +424,11 @@ def _probe(lab: Running) -> list[str]:
     limit = time.monotonic() + PROBE_S
     while True:
         now = flows.flows(lab.topology, flows.ask(lab.agents))
-        silent = [sent[flow.id] for flow in now if flow.id in sent and (flow.fct_s is None or flow.missing)]
+        silent = [
+            sent[flow.id]
+            for flow in now
+            if flow.id in sent and (flow.fct_s is None or flow.missing)
+        ]
         if not silent or time.monotonic() > limit:
             return silent
         time.sleep(0.05)
@@ -384,7 +439,8 @@ def violations(found: Found) -> Iterator[str]:
     explained = found.counted + LOST_AS_IT_GOES * found.links_went_down
     if missing > explained:
         yield (
-            f"{found.missing} data packets and {found.missing_control} PAUSEs, RESUMEs and CNPs are lost, "
+            f"{found.missing} data packets and {found.missing_control} PAUSEs, RESUMEs and CNPs "
+            "are lost, "
             f"{found.counted} are counted, {found.links_went_down} links went down"
         )
     for register, cells in found.inside.items():
@@ -407,7 +463,9 @@ def judged(scenario: Scenario) -> tuple[tuple[str, ...], Found]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", type=int, help="this one alone, in words")
     parser.add_argument("--seeds", type=span, default="1:24", metavar="FROM:TO")
     arguments = parser.parse_args()
@@ -428,14 +486,23 @@ def main() -> int:
                     print(scenario)
                 texts, found = judged(scenario)
                 for text in texts:
-                    print(f"python judges/swarm/live.py --seed {seed}  # {scenario.scheme}: {text}", flush=True)
+                    print(
+                        f"python judges/swarm/live.py --seed {seed}  # {scenario.scheme}: {text}",
+                        flush=True,
+                    )
                 lost += found.missing + found.missing_control
                 wrong += len(texts)
-                progress.advance((seed - first + 1) / (last - first + 1), f"seed {seed}: {lost:,} frames lost so far")
+                progress.advance(
+                    (seed - first + 1) / (last - first + 1),
+                    f"seed {seed}: {lost:,} frames lost so far",
+                )
     except (KeyboardInterrupt, signals.Terminated):
         print("live: interrupted", file=sys.stderr)
         return 130
-    print(f"{last - first + 1} scenarios on Mininet, {lost:,} frames lost by faults. {wrong} violations.")
+    print(
+        f"{last - first + 1} scenarios on Mininet, {lost:,} frames lost by faults. {wrong} "
+        "violations."
+    )
     return wrong > 0
 
 

@@ -25,16 +25,17 @@ INSIDE = ("waiting_packets", "waiting_bytes", "held_bytes", "slots_used", "flow_
 LARGE = ("free_slots", "positions", "occupants", "flow_bytes")
 """Registers with a cell for each flow: too large to be compared each time."""
 DRAIN_S = 10.0
-"""Whatever is inside leaves within that: a frame at the slowest rate, a PAUSE of 65,535 quanta there."""
+"""Whatever is inside leaves within that: a frame at the slowest rate, a PAUSE of 65,535 quanta
+there."""
 CLOSED_S = {PFC: 0.5, CREDITS: 0.06}
-"""The longest PAUSE; two periods after which credits are sent again at the slowest link. A packet that doesn't move for
-this time never will."""
+"""The longest PAUSE; two periods after which credits are sent again at the slowest link. A packet
+that doesn't move for this time never will."""
 
 
 @dataclass(frozen=True)
 class Played:
-    """How a scenario ended. `state` is all that a second run has to agree about; `calls`, each call of an RP in order,
-    is what a run with several threads has to agree about, too."""
+    """How a scenario ended. `state` is all that a second run has to agree about; `calls`, each call
+    of an RP in order, is what a run with several threads has to agree about, too."""
 
     violations: tuple[str, ...]
     state: dict[str, Any]
@@ -43,13 +44,16 @@ class Played:
 
 
 def violations(scenario: Scenario) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Of the scenario played as it is, as its variant, and by several threads; and what it had in it."""
+    """Of the scenario played as it is, as its variant, and by several threads; and what it had in
+    it."""
     first = play(scenario)
     found = list(first.violations)
     second = play(scenario, **scenario.variant)
     for name, value in first.state.items():
         if second.state.get(name) != value:
-            found.append(f"again as {scenario.variant}: {name} was {value}, is {second.state.get(name)}")
+            found.append(
+                f"again as {scenario.variant}: {name} was {value}, is {second.state.get(name)}"
+            )
     threads = 2 + scenario.seed % 7
     third = play(scenario, threads=threads, explain=True)
     for name in ("violations", "state", "calls"):
@@ -65,7 +69,9 @@ def play(scenario: Scenario, **options: Any) -> Played:
     with VirtualNetwork(
         scenario.topology,
         scenario.scheme,
-        program=_loaded(scenario.program or scenario.scheme.scheme.program, options.get("inplace", True)),
+        program=_loaded(
+            scenario.program or scenario.scheme.scheme.program, options.get("inplace", True)
+        ),
         seed=scenario.seed,
         payload_bytes=scenario.payload_bytes,
         response_s=scenario.response_s,
@@ -92,7 +98,9 @@ def play(scenario: Scenario, **options: Any) -> Played:
                 found += _probe(network, scenario.payload_bytes)
         except LabError as error:
             return Played((*found, f"{type(error).__name__}: {error}"), {}, {}, tuple(calls))
-        return Played(tuple(found), _state(network), _facts(network, faults, deadlock), tuple(calls))
+        return Played(
+            tuple(found), _state(network), _facts(network, faults, deadlock), tuple(calls)
+        )
 
 
 @lru_cache
@@ -101,12 +109,19 @@ def _loaded(program: str, inplace: bool) -> LoadedProgram:
 
 
 def _watch_rate(
-    network: VirtualNetwork, found: list[str], calls: list[tuple[int, float, float]], flow: VirtualFlow, now_s: float
+    network: VirtualNetwork,
+    found: list[str],
+    calls: list[tuple[int, float, float]],
+    flow: VirtualFlow,
+    now_s: float,
 ) -> None:
     calls.append((flow.spec.id, now_s, flow.rp.rate_bps))
     rate, line = flow.rp.rate_bps, network.topology.link_at(flow.spec.src, 0).rate_bps
     if not 0 < rate <= line * (1 + 1e-9) and len(found) < 5:
-        found.append(f"flow {flow.spec.id} at {now_s * 1e6:.3f} us: its RP's rate is {rate:g} bit/s of {line:g}")
+        found.append(
+            f"flow {flow.spec.id} at {now_s * 1e6:.3f} us: its RP's rate is {rate:g} bit/s of "
+            f"{line:g}"
+        )
 
 
 def _drain(network: VirtualNetwork) -> Deadlock | None:
@@ -135,23 +150,34 @@ def _ends(network: VirtualNetwork) -> Iterator[Endpoint]:
         yield from (link.a, link.b)
 
 
-def _at_the_end(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | None) -> Iterator[str]:
+def _at_the_end(
+    network: VirtualNetwork, faults: Faults, deadlock: Deadlock | None
+) -> Iterator[str]:
     links = {end: network.link_stats(end.node, end.port) for end in _ends(network)}
     flows = [flow.stats() for flow in network.flows.values()]
     totals = network.totals()
     buffered = any(switch.output for switch in network.topology.switches)
     for end, stats in links.items():
         if stats.held_max > stats.held_limit:
-            yield f"{end}: {stats.held_max} bytes were inside of what it sent, {stats.held_limit} may be"
+            yield (
+                f"{end}: {stats.held_max} bytes were inside of what it sent, "
+                f"{stats.held_limit} may be"
+            )
         if stats.overrun and not faults.delays_pause:
-            yield f"{end}: {stats.overrun} frames overran its far end, though no PAUSE was lost or late"
+            yield (
+                f"{end}: {stats.overrun} frames overran its far end, though no PAUSE was lost or "
+                "late"
+            )
     lost = sum(stats.lost_packets for stats in flows)
     explained = sum(stats.lost + stats.overrun + stats.refused for stats in links.values())
     explained += totals.dropped if faults.forgets else 0
     if lost > explained:
         yield f"{lost} data packets are lost, {explained} by faults"
     if totals.bad_frames or totals.stray_frames or totals.unusable_cnps:
-        yield f"{totals.bad_frames} bad frames, {totals.stray_frames} stray, {totals.unusable_cnps} CNPs without a rate"
+        yield (
+            f"{totals.bad_frames} bad frames, {totals.stray_frames} stray, "
+            f"{totals.unusable_cnps} CNPs without a rate"
+        )
     in_order = all(flow.rp.paths is None for flow in network.flows.values())  # none is sprayed
     if in_order and not lost and any(stats.out_of_order for stats in flows):
         yield f"packets are out of order: {[stats.out_of_order for stats in flows]}"
@@ -160,16 +186,25 @@ def _at_the_end(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | No
         return
     if totals.packets:
         if not (buffered and buffers_can_wait_in_a_circle(network.topology)):
-            yield f"{totals.packets} packets are inside long after the last flow stopped, and no deadlock is"
+            yield (
+                f"{totals.packets} packets are inside long after the last flow stopped, and no "
+                "deadlock is"
+            )
         return
     for number, stats in enumerate(flows):
         again = stats.duplicate_packets + stats.refused_packets
         if stats.sent_packets != stats.received_packets + again + stats.lost_packets:
-            came = f"{stats.received_packets} came, {again} more than once, {stats.lost_packets} are lost"
+            came = (
+                f"{stats.received_packets} came, {again} more than once, {stats.lost_packets} are "
+                "lost"
+            )
             yield f"flow {number}: {stats.sent_packets} packets sent, {came}"
     for end, stats in links.items():
         if stats.held_bytes or stats.output_bytes:
-            yield f"{end}: {stats.held_bytes} bytes held, {stats.output_bytes} in its output buffer: of nothing"
+            yield (
+                f"{end}: {stats.held_bytes} bytes held, {stats.output_bytes} in its output buffer: "
+                "of nothing"
+            )
     # A packet that finds no room was counted at ingress, before.
     full = any(stats.overrun or stats.refused for stats in links.values())
     for name, switch in network.switches.items() if not full else ():
@@ -184,23 +219,38 @@ def _of_the_deadlock(network: VirtualNetwork, deadlock: Deadlock) -> Iterator[st
         yield f"{deadlock} But no buffers can wait for each other"
     network.run(until_s=network.now_s + 1e-3)
     after = network.deadlock()
-    if after is None or not set(deadlock.circle) <= {*after.circle} or after.since_s != deadlock.since_s:
+    if (
+        after is None
+        or not set(deadlock.circle) <= {*after.circle}
+        or after.since_s != deadlock.since_s
+    ):
         yield f"{deadlock} A millisecond later: {after}"
 
 
 def _probe(network: VirtualNetwork, payload_bytes: int) -> Iterator[str]:
-    """All gates are open, all links up, all entries there: three packets from each host to the next one arrive."""
+    """All gates are open, all links up, all entries there: three packets from each host to the next
+    one arrive."""
     names = [host.name for host in network.topology.hosts]
     classes = sorted({flow.spec.traffic_class for flow in network.flows.values()})
     probes = []
     for i, (src, dst) in enumerate(zip(names, [*names[1:], names[0]], strict=True)):
-        spec = FlowSpec(1000 + i, src, dst, network.now_s, 3 * payload_bytes, traffic_class=classes[i % len(classes)])
+        spec = FlowSpec(
+            1000 + i,
+            src,
+            dst,
+            network.now_s,
+            3 * payload_bytes,
+            traffic_class=classes[i % len(classes)],
+        )
         probes.append(network.add_flow(spec))
     network.run(until_s=network.now_s + CLOSED_S[network.topology.flow_control])
     for probe in probes:
         stats = probe.stats()
         if (stats.received_packets, stats.lost_packets) != (3, 0):
-            yield f"{probe.spec.src} to {probe.spec.dst}, afterwards: 3 packets sent, {stats.received_packets} came"
+            yield (
+                f"{probe.spec.src} to {probe.spec.dst}, afterwards: 3 packets sent, "
+                f"{stats.received_packets} came"
+            )
 
 
 def _state(network: VirtualNetwork) -> dict[str, Any]:
@@ -210,7 +260,9 @@ def _state(network: VirtualNetwork) -> dict[str, Any]:
         "links": [asdict(network.link_stats(end.node, end.port)) for end in _ends(network)],
         "registers": {
             name: {
-                register: switch.read_registers(register) for register in switch.registers() if register not in LARGE
+                register: switch.read_registers(register)
+                for register in switch.registers()
+                if register not in LARGE
             }
             for name, switch in network.switches.items()
         },
@@ -225,6 +277,8 @@ def _facts(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | None) -
         "lost": sum(flow.stats().lost_packets for flow in network.flows.values()),
         "overrun": sum(stats.overrun for stats in links),
         "deadlock": deadlock is not None,
-        "marked": sum(flow.stats().marked_ce + flow.stats().marked_ue for flow in network.flows.values()),
+        "marked": sum(
+            flow.stats().marked_ce + flow.stats().marked_ue for flow in network.flows.values()
+        ),
         "notifications": sum(flow.stats().cnps_received for flow in network.flows.values()),
     }

@@ -17,12 +17,27 @@ from pcn.hosts.lossy_classes import without_signal
 from pcn.lab.virtual.flows import MAX_PAYLOAD
 from pcn.topologies import lossless
 from pcn.topologies.lossless import CREDITS, PFC
-from pcn.topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, Link, OutputBuffer, Switch, Topology, make_hosts
+from pcn.topologies.model import (
+    FIFO,
+    ROUND_ROBIN,
+    Endpoint,
+    FlowSpec,
+    Link,
+    OutputBuffer,
+    Switch,
+    Topology,
+    make_hosts,
+)
 
 PROGRAMS = {"pcn": ("pcn_waited", "pcn_left_behind")}
 """Of schemes that have several with the same tables."""
 CREDITS_ALONE = ("ibcc", "ibcc-tcd")
-VARIANTS: tuple[dict[str, Any], ...] = ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False})
+VARIANTS: tuple[dict[str, Any], ...] = (
+    {},
+    {"queues": "one"},
+    {"inplace": False},
+    {"prefetch": False},
+)
 """How a scenario is played a second time: no result may depend on it."""
 
 
@@ -40,7 +55,8 @@ class Fault:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`faults_end_s`: all links are up and whole again, all entries there. `stop_s`: all flows stop."""
+    """`faults_end_s`: all links are up and whole again, all entries there. `stop_s`: all flows
+    stop."""
 
     seed: int
     topology: Topology
@@ -58,10 +74,14 @@ class Scenario:
         t = self.topology
         lines = [
             f"seed {self.seed}: {self.scheme.scheme.name} {self.scheme.parameters}",
-            f"program {self.program or self.scheme.scheme.program}, payload {self.payload_bytes} B, response "
+            f"program {self.program or self.scheme.scheme.program}, payload {self.payload_bytes} "
+            "B, response "
             f"{self.response_s * 1e6:g} us, flow control {t.flow_control}, {dict(t.parameters)}",
             *(f"{switch}" for switch in t.switches),
-            *(f"{link.a} - {link.b}: {link.rate_bps / 1e9:g} Gb/s, {link.delay_s * 1e6:g} us" for link in t.links),
+            *(
+                f"{link.a} - {link.b}: {link.rate_bps / 1e9:g} Gb/s, {link.delay_s * 1e6:g} us"
+                for link in t.links
+            ),
             *map(str, self.flows),
             *map(str, self.faults),
             f"faults end {self.faults_end_s * 1e6:.3f} us, flows stop {self.stop_s * 1e6:.3f} us",
@@ -90,7 +110,8 @@ def draw(seed: int) -> Scenario:
     program = rng.choice((None, *PROGRAMS.get(scheme.scheme.name, ())))
     faults = sorted(_faults(rng, topology, length_s), key=lambda fault: fault.time_s)
     return Scenario(
-        seed, topology, scheme, program, payload, rng.choice((0.0, 0.0, 1e-6, 5e-6)), flows, tuple(faults),
+        seed, topology, scheme, program, payload, rng.choice((0.0, 0.0, 1e-6, 5e-6)), flows,
+        tuple(faults),
         length_s, 1.5 * length_s, rng.choice(VARIANTS),
     )  # fmt: skip
 
@@ -106,12 +127,16 @@ def _scheme(rng: random.Random) -> Configured:
     described = describe(scheme.parameters)
     for one in rng.sample(described, min(len(described), rng.choice((0, 0, 1, 3)))):
         least = max(one.least, 1e-6) if one.kind == "time" else one.least
-        value = rng.choice((least, one.most, one.default / 10, one.default * 10, one.default * rng.uniform(0.5, 2)))
+        value = rng.choice(
+            (least, one.most, one.default / 10, one.default * 10, one.default * rng.uniform(0.5, 2))
+        )
         value = min(max(value, least), one.most, 1e12)
         if one.kind == "count":
             value = round(value)
         try:
-            settings = {field.field: getattr(configured.parameters, field.field) for field in described}
+            settings = {
+                field.field: getattr(configured.parameters, field.field) for field in described
+            }
             configured = scheme.configure(settings | {one.field: value})
         except SchemeError:
             continue
@@ -119,7 +144,12 @@ def _scheme(rng: random.Random) -> Configured:
 
 
 def _topology(
-    rng: random.Random, rate_bps: float, length_s: float, frame_bytes: int, flow_control: str, ring: bool
+    rng: random.Random,
+    rate_bps: float,
+    length_s: float,
+    frame_bytes: int,
+    flow_control: str,
+    ring: bool,
 ) -> Topology:
     """Switches in a tree with up to three links more, or in a ring; hosts at any of them."""
     n = rng.choice((1, 2, 2, 3, 4, 5))
@@ -179,7 +209,9 @@ def _topology(
     if flow_control == CREDITS:
         room = _log_uniform(rng, mtu + 64, 200 * mtu)
         parameters |= lossless.credit_parameters(room, rng.choice((0.1e-6, 2e-6, 20e-6)))
-    return Topology("swarm", hosts, switches, tuple(links), parameters=parameters, flow_control=flow_control)
+    return Topology(
+        "swarm", hosts, switches, tuple(links), parameters=parameters, flow_control=flow_control
+    )
 
 
 def _with_known_rates(topology: Topology) -> Topology:
@@ -188,18 +220,24 @@ def _with_known_rates(topology: Topology) -> Topology:
     def nearest(rate_bps: float) -> float:
         return min(TELEMETRY_RATES_BPS[1:], key=lambda known: abs(known - rate_bps))
 
-    return replace(topology, links=tuple(replace(link, rate_bps=nearest(link.rate_bps)) for link in topology.links))
+    return replace(
+        topology,
+        links=tuple(replace(link, rate_bps=nearest(link.rate_bps)) for link in topology.links),
+    )
 
 
 def _around(topology: Topology) -> Iterator[FlowSpec]:
-    """In a ring: from each host to one two switches further, the same way round: a deadlock, perhaps."""
+    """In a ring: from each host to one two switches further, the same way round: a deadlock,
+    perhaps."""
     at = {topology.peer(host.name, 0).node: host.name for host in topology.hosts}
     for number, src in enumerate(topology.hosts):
         switch = int(topology.peer(src.name, 0).node[1:])
         yield FlowSpec(number, src.name, at[f"s{(switch + 2) % len(topology.switches)}"])
 
 
-def _flows(rng: random.Random, topology: Topology, length_s: float, rate_bps: float) -> Iterator[FlowSpec]:
+def _flows(
+    rng: random.Random, topology: Topology, length_s: float, rate_bps: float
+) -> Iterator[FlowSpec]:
     hosts = [host.name for host in topology.hosts]
     sink = rng.choice(hosts)
     incast = rng.random() < 0.5
@@ -213,17 +251,25 @@ def _flows(rng: random.Random, topology: Topology, length_s: float, rate_bps: fl
             src,
             dst,
             start_s=start_s,
-            size_bytes=rng.randint(1, max(1, round(length_s * rate_bps / 16))) if kind == "size" else None,
+            size_bytes=rng.randint(1, max(1, round(length_s * rate_bps / 16)))
+            if kind == "size"
+            else None,
             duration_s=rng.random() * length_s if kind == "duration" else None,
             rate_bps=rate_bps * rng.random() if rng.random() < 0.2 else None,
             traffic_class=rng.choice((3, 3, 3, 3, 4, 0)),
         )
 
 
-def _with_signals(scheme: Configured, topology: Topology, flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:
+def _with_signals(
+    scheme: Configured, topology: Topology, flows: Iterable[FlowSpec]
+) -> Iterator[FlowSpec]:
     """Has flows of classes where the scheme would have no signal, which are refused, in class 3."""
     for flow in flows:
-        yield replace(flow, traffic_class=3) if without_signal(topology, scheme.scheme, flow.traffic_class) else flow
+        yield (
+            replace(flow, traffic_class=3)
+            if without_signal(topology, scheme.scheme, flow.traffic_class)
+            else flow
+        )
 
 
 def _faults(rng: random.Random, topology: Topology, length_s: float) -> Iterator[Fault]:
@@ -233,7 +279,17 @@ def _faults(rng: random.Random, topology: Topology, length_s: float) -> Iterator
         begin_s, over_s = sorted(rng.random() * length_s for _ in range(2))
         end = rng.choice(ends)
         what = rng.choice(
-            ("link_down", "link_slower", "flow_control", "notifications", "data", "routes", "restart", "silent", "stop")
+            (
+                "link_down",
+                "link_slower",
+                "flow_control",
+                "notifications",
+                "data",
+                "routes",
+                "restart",
+                "silent",
+                "stop",
+            )
         )
         if what == "link_down":
             yield Fault(begin_s, "link_down", (end.node, end.port))
@@ -243,9 +299,13 @@ def _faults(rng: random.Random, topology: Topology, length_s: float) -> Iterator
             yield Fault(over_s, "link_as_it_was", (end.node, end.port))
         elif what in ("flow_control", "notifications", "data"):
             yield Fault(
-                begin_s, "disturb", (end.node, end.port, what.replace("_", " "), *_disturbance(rng, what, length_s))
+                begin_s,
+                "disturb",
+                (end.node, end.port, what.replace("_", " "), *_disturbance(rng, what, length_s)),
             )
-            yield Fault(over_s, "disturb", (end.node, end.port, what.replace("_", " "), 0, 0, 0, 0.0))
+            yield Fault(
+                over_s, "disturb", (end.node, end.port, what.replace("_", " "), 0, 0, 0, 0.0)
+            )
         elif what == "silent":
             host = rng.choice(topology.hosts).name
             yield Fault(begin_s, "disturb", (host, 0, "notifications", 1, 0, 0, 0.0))
@@ -268,4 +328,8 @@ def _disturbance(rng: random.Random, what: str, length_s: float) -> Sequence[flo
     kind = "lose" if what == "data" else rng.choice(("lose", "repeat", "late"))
     if kind == "lose":
         return every, 0, 0, 0.0
-    return (0, every, 0, 0.0) if kind == "repeat" else (0, 0, every, length_s * rng.choice((0.001, 0.01, 0.1)))
+    return (
+        (0, every, 0, 0.0)
+        if kind == "repeat"
+        else (0, 0, every, length_s * rng.choice((0.001, 0.01, 0.1)))
+    )

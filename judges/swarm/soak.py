@@ -1,18 +1,19 @@
-"""A network that stays up for hours, with faults, flows, and controllers that come and go: whether anything grows.
+"""A network that stays up for hours, with faults, flows, and controllers that come and go: whether
+anything grows.
 
     soak.py --minutes 120 --out soak.csv    in .venv, as root
     soak.py --minutes 10 --topology fat-tree -k 4000
 
-`pcn up compact`, or another topology, then rounds as live.py's scenarios, each by a controller that connects, takes
-over and leaves; what holds of a scenario holds of each. Hosts forget the last round's flows first, whose numbers they
-keep until `reset`.
-After a round each program's memory, open files and threads are written down, a row a program, which may be one of
-several switches; `pcn down` at the end.
-Grown is what in all of the third quarter was above all of the second, and in all of the last above all of the third;
-memory by more than ALLOWED_KB a switch or host. One step is none: a switch keeps the memory of as many packets as
-ever waited in it.
+`pcn up compact`, or another topology, then rounds as live.py's scenarios, each by a controller that
+connects, takes over and leaves; what holds of a scenario holds of each. Hosts forget the last
+round's flows first, whose numbers they keep until `reset`. After a round each program's memory,
+open files and threads are written down, a row a program, which may be one of several switches; `pcn
+down` at the end. Grown is what in all of the third quarter was above all of the second, and in all
+of the last above all of the third; memory by more than ALLOWED_KB a switch or host. One step is
+none: a switch keeps the memory of as many packets as ever waited in it.
 
-Exit code 1: a round has violations, something has grown, or is left. The same seed draws the same rounds.
+Exit code 1: a round has violations, something has grown, or is left. The same seed draws the same
+rounds.
 """
 
 from __future__ import annotations
@@ -105,7 +106,10 @@ def figures(topology: Topology, samples: Sequence[Sample]) -> Iterator[str]:
         early, late = rounds[len(rounds) // 4], rounds[-1]
         texts = []
         for measure in MEASURES:
-            first, last = (sum(getattr(one, measure) for one in own if one.round == now) for now in (early, late))
+            first, last = (
+                sum(getattr(one, measure) for one in own if one.round == now)
+                for now in (early, late)
+            )
             texts.append(f"{measure} {first:,} then {last:,}")
         yield f"{len(names)} {kind}: {', '.join(texts)}"
 
@@ -131,7 +135,8 @@ def play(number: int, seed: int, plans: Mapping[str, SwitchPlan]) -> live.Found:
 
 
 def programs_of(record: Record) -> tuple[dict[str, int], dict[str, int]]:
-    """Pids by name, one of a process that several switches share by its first; and how many nodes each has."""
+    """Pids by name, one of a process that several switches share by its first; and how many nodes
+    each has."""
     pids = {name: node.process.pid for name, node in record.nodes.items() if node.process}
     first = {pid: name for name, pid in reversed(pids.items())}
     programs = {name: pid for name, pid in pids.items() if first[pid] == name}
@@ -148,8 +153,13 @@ def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Pa
     try:
         record = find(NETWORK)
         found = find_scheme(record.scheme)
-        scheme = configured(record.scheme, recommended(topology, found), recommended_at_ports(topology, found))
-        plans = {switch.name: plan(topology, switch.name, record.dilation, scheme) for switch in topology.switches}
+        scheme = configured(
+            record.scheme, recommended(topology, found), recommended_at_ports(topology, found)
+        )
+        plans = {
+            switch.name: plan(topology, switch.name, record.dilation, scheme)
+            for switch in topology.switches
+        }
         programs, carried = programs_of(record)
         number, lost, began = 0, 0, time.monotonic()
         with out.open("w", newline="") as file, ConsoleProgress(stdout()) as progress:
@@ -161,11 +171,16 @@ def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Pa
                 found = play(number, seed, plans)
                 lost += found.missing + found.missing_control
                 wrong += [f"round {number}: {text}" for text in live.violations(found)]
-                now = [sample(number, time.monotonic() - began, *program) for program in programs.items()]
+                now = [
+                    sample(number, time.monotonic() - began, *program)
+                    for program in programs.items()
+                ]
                 samples += now
                 rows.writerows(map(asdict, now))
                 file.flush()
-                progress.advance(spent_s / (minutes * 60), f"round {number}, {len(wrong)} violations")
+                progress.advance(
+                    spent_s / (minutes * 60), f"round {number}, {len(wrong)} violations"
+                )
     finally:
         subprocess.run([PCN, "down", NETWORK], check=True)
     wrong += grown(samples, carried)
@@ -176,9 +191,13 @@ def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Pa
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--topology", choices=found.names(), default="compact")
-    parser.add_argument("-k", type=float, help="how many times slower time runs (what this machine carries)")
+    parser.add_argument(
+        "-k", type=float, help="how many times slower time runs (what this machine carries)"
+    )
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("soak.csv"))

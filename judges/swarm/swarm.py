@@ -1,14 +1,19 @@
-"""A swarm of faults in virtual time: scenarios drawn from seeds, each played three times, and what of them can't be.
+"""A swarm of faults in virtual time: scenarios drawn from seeds, each played three times, and what
+of them can't be.
 
-    swarm.py --seeds 1:100000 --jobs 2 --out results/swarm    a sweep: it goes on where it was interrupted
-    swarm.py --seed 4711                                      that scenario in words, and its violations
+    swarm.py --seeds 1:100000 --jobs 2 --out results/swarm    a sweep: it goes on where it was
+                                                              interrupted
+    swarm.py --seed 4711                                      that scenario in words, and its
+                                                              violations
 
-What holds of each: in lossless classes nothing is lost but what a fault destroyed; each packet has come, is lost, or is
-inside; when all has left, everything that counts what is inside is at 0; no buffer had more than its limit; no gate
-stays closed: packets sent afterwards arrive; what doesn't leave is a deadlock, which is found, doesn't dissolve, and is
-where buffers can wait for each other in a circle; packets of a flow that has one path stay in order; RPs' rates are
-above 0, and the line's at most; the second time, with another form of the program or another queue of events, is equal
-to the bit, and so is the third, by several threads, where each flow's parts sum to its completion time.
+What holds of each: in lossless classes nothing is lost but what a fault destroyed; each packet has
+come, is lost, or is inside; when all has left, everything that counts what is inside is at 0; no
+buffer had more than its limit; no gate stays closed: packets sent afterwards arrive; what doesn't
+leave is a deadlock, which is found, doesn't dissolve, and is where buffers can wait for each other
+in a circle; packets of a flow that has one path stay in order; RPs' rates are above 0, and the
+line's at most; the second time, with another form of the program or another queue of events, is
+equal to the bit, and so is the third, by several threads, where each flow's parts sum to its
+completion time.
 
 Exit code 1: there are violations. A line for each has the command that plays its scenario again.
 """
@@ -50,8 +55,8 @@ def judged(scenario: Scenario) -> tuple[tuple[str, ...], dict[str, Any]]:
 
 
 def block(first: int, last: int, sources: str) -> dict[str, Any]:
-    """A sweep's task: the scenarios of these seeds. `sources` distinguishes it from those of other versions of the
-    swarm."""
+    """A sweep's task: the scenarios of these seeds. `sources` distinguishes it from those of other
+    versions of the swarm."""
     del sources
     found, facts = [], Counter[str]()
     for seed in range(first, last + 1):
@@ -64,10 +69,13 @@ def block(first: int, last: int, sources: str) -> dict[str, Any]:
 
 
 def tasks(first: int, last: int) -> list[Task]:
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(HERE.glob("*.py")))).hexdigest()[:16]
+    digest = hashlib.sha256(
+        b"".join(path.read_bytes() for path in sorted(HERE.glob("*.py")))
+    ).hexdigest()[:16]
     blocks = [(one, min(one + BLOCK - 1, last)) for one in range(first, last + 1, BLOCK)]
     return [
-        Task("swarm:block", {"first": a, "last": b, "sources": digest}, {"seeds": f"{a} to {b}"}) for a, b in blocks
+        Task("swarm:block", {"first": a, "last": b, "sources": digest}, {"seeds": f"{a} to {b}"})
+        for a, b in blocks
     ]
 
 
@@ -101,7 +109,9 @@ def span(text: str) -> tuple[int, int]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", type=int, help="this one alone, in words")
     parser.add_argument("--seeds", type=span, default="1:300", metavar="FROM:TO")
     parser.add_argument("--jobs", type=int, default=1)

@@ -1,4 +1,5 @@
-"""Faults on Mininet: that each of their invariants can be violated. A scenario itself is played as docs/trust.md's."""
+"""Faults on Mininet: that each of their invariants can be violated. A scenario itself is played as
+docs/trust.md's."""
 
 from __future__ import annotations
 
@@ -32,9 +33,15 @@ def test_every_kind_of_fault_is_drawn() -> None:
     [
         (
             live.Found(missing=66, missing_control=1, counted=2, links_went_down=1),
-            "66 data packets and 1 PAUSEs, RESUMEs and CNPs are lost, 2 are counted, 1 links went down",
+            (
+                "66 data packets and 1 PAUSEs, RESUMEs and CNPs are lost, 2 are counted, 1 links "
+                "went down"
+            ),
         ),
-        (live.Found(inside={"s0: waiting_bytes": {3: 9}}), "s0: waiting_bytes counts packets that have left: {3: 9}"),
+        (
+            live.Found(inside={"s0: waiting_bytes": {3: 9}}),
+            "s0: waiting_bytes counts packets that have left: {3: 9}",
+        ),
         (live.Found(silent=["h0 to h1"]), "h0 to h1, afterwards: 3 packets don't arrive"),
         (live.Found(bad_frames=2), "2 bad frames"),
         (live.Found(left=["process 7"]), "once the network is down, there is process 7"),
@@ -45,12 +52,15 @@ def test_each_is_a_violation(found: live.Found, text: str) -> None:
 
 
 def test_what_is_explained_is_none() -> None:
-    assert not list(live.violations(live.Found(missing=65, missing_control=1, counted=2, links_went_down=1)))
+    assert not list(
+        live.violations(live.Found(missing=65, missing_control=1, counted=2, links_went_down=1))
+    )
 
 
 @pytest.mark.root
 def test_entries_that_stay_away_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a network: all is well but the probes, for which the switch has no routes, which it counts."""
+    """On a network: all is well but the probes, for which the switch has no routes, which it
+    counts."""
     monkeypatch.setattr(live.LiveFaults, "restore_all", lambda self: None)
     monkeypatch.setattr(live, "FAULTS_S", 0.2)
     monkeypatch.setattr(live, "STOP_S", 0.3)
@@ -64,6 +74,7 @@ def test_entries_that_stay_away_are_noticed(monkeypatch: pytest.MonkeyPatch) -> 
     )
     texts, found = live.judged(scenario)
     assert texts == tuple(
-        f"{pair}, afterwards: 3 packets don't arrive" for pair in ("h0 to h1", "h1 to r0", "r0 to h0")
+        f"{pair}, afterwards: 3 packets don't arrive"
+        for pair in ("h0 to h1", "h1 to r0", "r0 to h0")
     )
     assert 0 < found.missing <= found.counted

@@ -31,16 +31,28 @@ LEAK = list(range(10, 10 + ROUNDS))
         (STEADY, STEADY, STEADY, []),
         (STEADY, LEAK, STEADY, ["s0: files has grown from 17 to 22"]),
         (STEADY, STEADY, LEAK, ["s0: threads has grown from 17 to 22"]),
-        ([one * 1000 for one in LEAK], STEADY, STEADY, ["s0: memory_kb has grown from 17000 to 22000"]),
+        (
+            [one * 1000 for one in LEAK],
+            STEADY,
+            STEADY,
+            ["s0: memory_kb has grown from 17000 to 22000"],
+        ),
         ([one * 100 for one in LEAK], STEADY, STEADY, []),
         ([9000] * 4 + [20_000] * 12, STEADY, STEADY, []),  # it has grown warm
         ([9000] * 11 + [20_000] * 5, STEADY, STEADY, []),  # once
-        ([9000] * 9 + [20_000] * 3 + [30_000] * 4, STEADY, STEADY, []),  # twice, not in each quarter
+        (
+            [9000] * 9 + [20_000] * 3 + [30_000] * 4,
+            STEADY,
+            STEADY,
+            [],
+        ),  # twice, not in each quarter
         (STEADY, [10, 12] * 8, STEADY, []),
         (STEADY[:3], LEAK[:3], STEADY[:3], []),
     ],
 )
-def test_what_has_grown(memory_kb: list[int], files: list[int], threads: list[int], texts: list[str]) -> None:
+def test_what_has_grown(
+    memory_kb: list[int], files: list[int], threads: list[int], texts: list[str]
+) -> None:
     assert list(soak.grown(samples(memory_kb, files, threads), {})) == texts
 
 
@@ -51,7 +63,9 @@ def test_program_of_several_switches_may_keep_memory_for_each() -> None:
 
 
 def test_each_program_is_judged_by_itself() -> None:
-    whole = samples(STEADY, STEADY, STEADY) + [soak.Sample(number, 0.0, "h0", 1, 1, 2**number) for number in range(16)]
+    whole = samples(STEADY, STEADY, STEADY) + [
+        soak.Sample(number, 0.0, "h0", 1, 1, 2**number) for number in range(16)
+    ]
     assert list(soak.grown(whole, {})) == ["h0: threads has grown from 128 to 4096"]
 
 

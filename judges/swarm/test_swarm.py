@@ -24,11 +24,13 @@ from pcn.topologies.star import star
 from pcn.topologies.two_pods import two_pods
 
 pytestmark = pytest.mark.long
-# Of 100 to 310 the quickest that have, between them, each of these twice: scheme, program, payload, kind of fault, flow
-# control, output buffers, number of threads, variant, deadlock, overrun, loss.
+# Of 100 to 310 the quickest that have, between them, each of these twice: scheme, program, payload,
+# kind of fault, flow control, output buffers, number of threads, variant, deadlock, overrun, loss.
 SEEDS = (
-    108, 109, 112, 115, 116, 117, 124, 128, 129, 134, 139, 140, 141, 146, 152, 155, 158, 162, 163, 166, 167,
-    168, 169, 171, 182, 183, 184, 186, 187, 188, 190, 195, 196, 205, 206, 207, 209, 212, 219, 225, 234, 235,
+    108, 109, 112, 115, 116, 117, 124, 128, 129, 134, 139, 140, 141, 146, 152, 155, 158, 162, 163,
+    166, 167,
+    168, 169, 171, 182, 183, 184, 186, 187, 188, 190, 195, 196, 205, 206, 207, 209, 212, 219, 225,
+    234, 235,
     237, 239, 248, 251, 263, 266, 273, 278, 279, 282, 284, 295, 298, 301, 305, 307,
 )  # fmt: skip
 DEADLOCKED = 5277
@@ -45,7 +47,10 @@ def test_a_scenario_is_its_seed_s() -> None:
 
 def test_block_names_the_wrong_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     def judge(scenario: Scenario) -> tuple[tuple[str, ...], dict[str, Any]]:
-        return (("it was wrong",) if scenario.seed == 3 else ()), {"events": 5, "lost": scenario.seed}
+        return (("it was wrong",) if scenario.seed == 3 else ()), {
+            "events": 5,
+            "lost": scenario.seed,
+        }
 
     monkeypatch.setattr(swarm, "violations", judge)
     found = swarm.block(1, 4, "")
@@ -79,7 +84,9 @@ def test_the_simple_one_is_right() -> None:
 
 def test_entries_that_stay_away_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Faults, "restore", lambda self, name: None)
-    assert "h0 to h1, afterwards: 3 packets sent, 0 came" in only(simple(Fault(250e-6, "forget_routes", ("s0",))))
+    assert "h0 to h1, afterwards: 3 packets sent, 0 came" in only(
+        simple(Fault(250e-6, "forget_routes", ("s0",)))
+    )
 
 
 def test_a_link_that_stays_down_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +100,9 @@ def test_losses_that_no_fault_explains_are_noticed(monkeypatch: pytest.MonkeyPat
         self._gone[name] = what
 
     monkeypatch.setattr(Faults, "_forget", forget)
-    assert "data packets are lost, 0 by faults" in only(simple(Fault(50e-6, "forget_routes", ("s0",))))
+    assert "data packets are lost, 0 by faults" in only(
+        simple(Fault(50e-6, "forget_routes", ("s0",)))
+    )
 
 
 def test_a_second_run_that_differs_is_noticed() -> None:
@@ -122,7 +131,9 @@ def test_an_overrun_without_a_late_pause_is_noticed(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Faults, "disturb", disturb)
     slow = replace(simple(), topology=star(2, xoff_bytes=5e3))
     faults = tuple(Fault(0.0, "disturb", ("s0", port, "flow control")) for port in (1, 2))
-    assert "overran its far end, though no PAUSE was lost or late" in only(replace(slow, faults=faults))
+    assert "overran its far end, though no PAUSE was lost or late" in only(
+        replace(slow, faults=faults)
+    )
 
 
 def test_a_deadlock_where_none_can_be_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

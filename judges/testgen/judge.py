@@ -1,4 +1,5 @@
-"""Judges a switch by a test in STF: the program's entries over P4Runtime, its packets as the switch takes them.
+"""Judges a switch by a test in STF: the program's entries over P4Runtime, its packets as the switch
+takes them.
 
 Each test has a separate switch.
 """
@@ -45,7 +46,9 @@ def judge(start: Start, info: p4i.P4Info, config: bytes, steps: Sequence[Step]) 
             elif isinstance(step, Expect):
                 expected[step.port].append(step)
             elif isinstance(step, Mirror):
-                session = p4r.CloneSessionEntry(session_id=step.session, replicas=[p4r.Replica(egress_port=step.port)])
+                session = p4r.CloneSessionEntry(
+                    session_id=step.session, replicas=[p4r.Replica(egress_port=step.port)]
+                )
                 replication = p4r.PacketReplicationEngineEntry(clone_session_entry=session)
                 controller.write("INSERT", packet_replication_engine_entry=replication)
             else:
@@ -61,7 +64,9 @@ def _compare(expected: dict[int, list[Expect]], received: dict[int, list[bytes]]
         for index, (want, frame) in enumerate(zip(wanted, got, strict=False)):
             if not want.fits(frame):
                 end = "$" if want.exact else ""
-                raise JudgedError(f"port {port} frame {index}: {want.pattern}{end} expected, got {frame.hex()}")
+                raise JudgedError(
+                    f"port {port} frame {index}: {want.pattern}{end} expected, got {frame.hex()}"
+                )
         if len(wanted) != len(got):
             raise JudgedError(f"port {port}: {len(wanted)} frames expected, got {len(got)}")
 
@@ -76,7 +81,9 @@ class _Controller:
         self._primary: dict[str, Any] = {"device_id": DEVICE_ID, "election_id": p4r.Uint128(low=1)}
 
     def __enter__(self) -> _Controller:
-        self._requests.put(p4r.StreamMessageRequest(arbitration=p4r.MasterArbitrationUpdate(**self._primary)))
+        self._requests.put(
+            p4r.StreamMessageRequest(arbitration=p4r.MasterArbitrationUpdate(**self._primary))
+        )
         self._stream = self._stub.StreamChannel(iter(self._requests.get, None))
         next(self._stream)
         return self
@@ -87,7 +94,9 @@ class _Controller:
         self._channel.close()
 
     def configure(self, info: p4i.P4Info, config: bytes) -> None:
-        request = p4r.SetForwardingPipelineConfigRequest(**self._primary, action="VERIFY_AND_COMMIT")
+        request = p4r.SetForwardingPipelineConfigRequest(
+            **self._primary, action="VERIFY_AND_COMMIT"
+        )
         request.config.p4info.CopyFrom(info)
         request.config.p4_device_config = config
         self._call(self._stub.SetForwardingPipelineConfig, request)

@@ -1,10 +1,11 @@
 """Tests by p4testgen of our own programs, which `make test` plays: generated/PROGRAM/KIND_N.stf.
 
-p4testgen (p4c 34b86e9bac) ends on a shift by a number of another width and on a `field_list` of several members, and
-takes a table with a selector to have no entries. It reads a copy that is rewritten where that is so; what is judged is
-the program itself, in which an entry of the selector's table is a set of one action. A list of the copy has fewer
-fields, which matters to nothing that p4testgen follows: it has no clone go through egress. Tests that the switch fails
-are printed, and aren't kept.
+p4testgen (p4c 34b86e9bac) ends on a shift by a number of another width and on a `field_list` of
+several members, and takes a table with a selector to have no entries. It reads a copy that is
+rewritten where that is so; what is judged is the program itself, in which an entry of the
+selector's table is a set of one action. A list of the copy has fewer fields, which matters to
+nothing that p4testgen follows: it has no clone go through egress. Tests that the switch fails are
+printed, and aren't kept.
 """
 
 from __future__ import annotations
@@ -25,9 +26,14 @@ from switches import embedded
 
 SOURCES = ROOT / "p4src"
 COMPILED = SOURCES / "compiled"
-# Without PFC: it clones, and p4testgen takes it that a clone leaves its port as it is, without egress.
+# Without PFC: it clones, and p4testgen takes it that a clone leaves its port as it is, without
+# egress.
 KINDS = {
-    "forwarded": ("--output-packet-only", "--skip-control-plane-entities", "SwitchIngress.pfc.pfc_config"),
+    "forwarded": (
+        "--output-packet-only",
+        "--skip-control-plane-entities",
+        "SwitchIngress.pfc.pfc_config",
+    ),
     "dropped": ("--dropped-packet-only",),
 }
 _REPLACED = (
@@ -54,7 +60,8 @@ def load(program: str) -> tuple[p4i.P4Info, bytes]:
 
 
 def own(args: argparse.Namespace) -> int:
-    """Makes the tests of all our programs anew, keeps those that the switch passes, prints. Returns the exit code."""
+    """Makes the tests of all our programs anew, keeps those that the switch passes, prints. Returns
+    the exit code."""
     done = subprocess.run([str(args.p4c), "--version"], capture_output=True, text=True, check=True)
     match = re.search(r"Version (\S+) \(SHA: (\w+)", done.stdout + done.stderr)
     version = " ".join(match.groups()) if match else "of unknown version"
@@ -63,11 +70,21 @@ def own(args: argparse.Namespace) -> int:
         copy = Path(folder, "p4src")
         shutil.copytree(SOURCES, copy, ignore=shutil.ignore_patterns("compiled", "tna"))
         readable(copy)
-        runs = [(p, kind) for p in sorted((copy / "v1model" / "programs").glob("*.p4")) for kind in KINDS]
+        runs = [
+            (p, kind)
+            for p in sorted((copy / "v1model" / "programs").glob("*.p4"))
+            for kind in KINDS
+        ]
 
         def run(what: tuple[Path, str]) -> Generated:
             program, kind = what
-            return generate(program, Path(folder, program.stem, kind), args, *KINDS[kind], "--packet-size-range=0:4800")
+            return generate(
+                program,
+                Path(folder, program.stem, kind),
+                args,
+                *KINDS[kind],
+                "--packet-size-range=0:4800",
+            )
 
         with ThreadPoolExecutor(args.jobs) as pool:
             made = list(pool.map(run, runs))
@@ -76,7 +93,13 @@ def own(args: argparse.Namespace) -> int:
             info, config = load(program.stem)
             outcomes = [outcome(embedded, f.stem, f.read_text(), info, config) for f in tests.files]
             failed += sum(one.verdict != "pass" for one in outcomes)
-            _keep(GENERATED / program.stem, kind, tests, outcomes, f"# p4testgen of p4c {version}, seed {args.seed}\n")
+            _keep(
+                GENERATED / program.stem,
+                kind,
+                tests,
+                outcomes,
+                f"# p4testgen of p4c {version}, seed {args.seed}\n",
+            )
     return int(failed > 0)
 
 
@@ -84,10 +107,14 @@ def _keep(out: Path, kind: str, tests: Generated, outcomes: list[Outcome], head:
     out.mkdir(parents=True, exist_ok=True)
     for file, one in zip(tests.files, outcomes, strict=True):
         if one.verdict == "pass":
-            lines = [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
+            lines = [
+                line for line in file.read_text().splitlines() if line and not line.startswith("#")
+            ]
             (out / f"{kind}_{file.stem}.stf").write_text(head + "\n".join(lines) + "\n")
         else:
             print(f"{one.verdict}: {out.name}/{kind}_{one.name}: {one.reason[:600]}", flush=True)
     passed = sum(one.verdict == "pass" for one in outcomes)
     covered = "no test" if tests.coverage is None else f"{tests.coverage:.0%} of its nodes covered"
-    print(f"{out.name}, {kind}: {passed} of {len(outcomes)} kept, {covered} {tests.said}", flush=True)
+    print(
+        f"{out.name}, {kind}: {passed} of {len(outcomes)} kept, {covered} {tests.said}", flush=True
+    )

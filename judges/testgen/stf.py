@@ -1,4 +1,5 @@
-"""The part of STF, the format of p4c's simple tests, that p4testgen writes; and its entries as P4Runtime's.
+"""The part of STF, the format of p4c's simple tests, that p4testgen writes; and its entries as
+P4Runtime's.
 
 A line is a statement, `#` begins a comment:
 
@@ -8,7 +9,8 @@ A line is a statement, `#` begins a comment:
     packet PORT HEX
     expect PORT [HEX with * for digits that don't count, and $ where the frame ends]
 
-Names may be quoted; a value is 0x..., 0b... or decimal, with * for bits of no account, BASE/LENGTH or LOW->HIGH.
+Names may be quoted; a value is 0x..., 0b... or decimal, with * for bits of no account, BASE/LENGTH
+or LOW->HIGH.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from finsy.proto import p4i, p4r
 
 
 class StfError(Exception):
-    """A statement that isn't understood, or that means nothing in the program; the message names it."""
+    """A statement that isn't understood, or that means nothing in the program; the message names
+    it."""
 
 
 class Packet(NamedTuple):
@@ -32,7 +35,8 @@ class Packet(NamedTuple):
 
 
 class Expect(NamedTuple):
-    """A frame that has to leave: lower-case hex digits and '*'. `exact`: it ends where the pattern does."""
+    """A frame that has to leave: lower-case hex digits and '*'. `exact`: it ends where the pattern
+    does."""
 
     port: int
     pattern: str
@@ -82,7 +86,9 @@ def parse(text: str) -> list[Step]:
             try:
                 steps.append(_statement(*line.split(maxsplit=1)))
             except (ValueError, TypeError) as error:
-                raise StfError(f"line {number} isn't STF as p4testgen writes it: {line[:80]}") from error
+                raise StfError(
+                    f"line {number} isn't STF as p4testgen writes it: {line[:80]}"
+                ) from error
     return steps
 
 
@@ -111,7 +117,14 @@ def _statement(word: str, rest: str) -> Step:
     if not action:
         raise ValueError
     args = {name.strip('"'): value for name, value in _ARGUMENT.findall(action[2])}
-    return Entry(table, int(priority[1]) if priority else 0, keys, action[1].strip('"'), args, word == "setdefault")
+    return Entry(
+        table,
+        int(priority[1]) if priority else 0,
+        keys,
+        action[1].strip('"'),
+        args,
+        word == "setdefault",
+    )
 
 
 def _name(text: str) -> tuple[str, str]:
@@ -122,13 +135,16 @@ def _name(text: str) -> tuple[str, str]:
 
 
 def table_entry(stf: Entry, info: p4i.P4Info) -> p4r.TableEntry:
-    """An entry as P4Runtime has it. In a table with an action profile or selector its action is a set of one.
+    """An entry as P4Runtime has it. In a table with an action profile or selector its action is a
+    set of one.
 
     Raises StfError where the program has no such thing.
     """
     table = _find("table", stf.table, {table.preamble.name: table for table in info.tables})
     allowed = {reference.id for reference in table.action_refs}
-    action = _find("action", stf.action, {a.preamble.name: a for a in info.actions if a.preamble.id in allowed})
+    action = _find(
+        "action", stf.action, {a.preamble.name: a for a in info.actions if a.preamble.id in allowed}
+    )
     entry = p4r.TableEntry(table_id=table.preamble.id, is_default_action=stf.default)
     if table.implementation_id and not stf.default:
         message = entry.action.action_profile_action_set.action_profile_actions.add(weight=1).action
@@ -138,7 +154,9 @@ def table_entry(stf: Entry, info: p4i.P4Info) -> p4r.TableEntry:
     for param in action.params:
         if param.name not in stf.args:
             raise StfError(f"{stf.action} without its parameter {param.name}")
-        message.params.add(param_id=param.id, value=_octets(_number(stf.args[param.name]), param.bitwidth))
+        message.params.add(
+            param_id=param.id, value=_octets(_number(stf.args[param.name]), param.bitwidth)
+        )
     if not stf.default:
         fields = {field.name: field for field in table.match_fields}
         keys = {
@@ -169,7 +187,10 @@ def _add_match(entry: p4r.TableEntry, field: p4i.MatchField, text: str | None) -
         prefix = int(length or mask.bit_count())
         if not prefix:
             return
-        match.lpm.prefix_len, match.lpm.value = prefix, _octets(value >> (width - prefix) << (width - prefix), width)
+        match.lpm.prefix_len, match.lpm.value = (
+            prefix,
+            _octets(value >> (width - prefix) << (width - prefix), width),
+        )
     elif field.match_type == field.TERNARY:
         base, _, masked = text.partition("&&&")
         value, mask = _ternary(base, width)
@@ -179,7 +200,10 @@ def _add_match(entry: p4r.TableEntry, field: p4i.MatchField, text: str | None) -
         match.ternary.value, match.ternary.mask = _octets(value & mask, width), _octets(mask, width)
     elif field.match_type == field.RANGE:
         low, _, high = text.partition("->")
-        match.range.low, match.range.high = _octets(_number(low), width), _octets(_number(high or low), width)
+        match.range.low, match.range.high = (
+            _octets(_number(low), width),
+            _octets(_number(high or low), width),
+        )
         if _number(low) == 0 and _number(high or low) == (1 << width) - 1:
             return
     else:
@@ -190,7 +214,9 @@ def _add_match(entry: p4r.TableEntry, field: p4i.MatchField, text: str | None) -
 def _ternary(text: str, width: int) -> tuple[int, int]:
     """Value and mask of a number in which `*` hides a digit, as 0x12** or 0b1*."""
     bits = {"0x": 4, "0b": 1}.get(text[:2].lower(), 0)
-    hidden = sum(((1 << bits) - 1) << bits * i for i, digit in enumerate(reversed(text)) if digit == "*")
+    hidden = sum(
+        ((1 << bits) - 1) << bits * i for i, digit in enumerate(reversed(text)) if digit == "*"
+    )
     return _number(text.replace("*", "0")), ((1 << width) - 1) & ~hidden
 
 

@@ -1,14 +1,19 @@
-"""Plays tests that p4testgen, of p4c (backends/p4tools), makes of v1model programs on the embedded switch or BMv2.
+"""Plays tests that p4testgen, of p4c (backends/p4tools), makes of v1model programs on the embedded
+switch or BMv2.
 
-    sweep.py --p4testgen FILE --p4c FILE --include DIR --samples DIR --out DIR    p4c's testdata/p4_16_samples
-    sweep.py --p4testgen FILE --p4c FILE --include DIR --own    our programs: judges/testgen/generated
+    sweep.py --p4testgen FILE --p4c FILE --include DIR --samples DIR --out DIR
+                                                                p4c's testdata/p4_16_samples
+    sweep.py --p4testgen FILE --p4c FILE --include DIR --own    our programs:
+                                                                judges/testgen/generated
 
-With --target bmv2 samples' tests are played on simple_switch_grpc, which has to be on PATH, as root.
+With --target bmv2 samples' tests are played on simple_switch_grpc, which has to be on PATH, as
+root.
 
---include is the p4include of that p4c, --p4c its p4c-bm2-ss. For each sample of --match p4testgen gets --seconds to
-make --tests tests; --out keeps tests and compiled programs, and a second run judges them without making them again. A
-line for each test that fails; then the counts, and how many of a program's statements, parser states and actions the
-paths of its tests go through, by p4testgen. Exit code 1: the switch's result differs from a test's."""
+--include is the p4include of that p4c, --p4c its p4c-bm2-ss. For each sample of --match p4testgen
+gets --seconds to make --tests tests; --out keeps tests and compiled programs, and a second run
+judges them without making them again. A line for each test that fails; then the counts, and how
+many of a program's statements, parser states and actions the paths of its tests go through, by
+p4testgen. Exit code 1: the switch's result differs from a test's."""
 
 from __future__ import annotations
 
@@ -39,7 +44,8 @@ from pcn.lab.target import TargetError  # noqa: E402
 
 GENERATED = HERE / "generated"
 SHORT = 14  # bytes: no Ethernet port sends less
-_COVERAGE = re.compile(r"^# Current (?:node|statement) coverage: ([\d.]+)", re.M)  # the second is Tofino's word
+# the second is Tofino's word
+_COVERAGE = re.compile(r"^# Current (?:node|statement) coverage: ([\d.]+)", re.M)
 V1MODEL = ("--target", "bmv2", "--arch", "v1model")
 _TRACKED = ("STATEMENTS", "PARSER_STATES", "ACTIONS")
 
@@ -55,7 +61,8 @@ class Outcome(NamedTuple):
 
 
 class Generated(NamedTuple):
-    """What p4testgen made of a program: files, the share of nodes covered (None: no test), its last line if none."""
+    """What p4testgen made of a program: files, the share of nodes covered (None: no test), its last
+    line if none."""
 
     files: list[Path]
     coverage: float | None
@@ -63,7 +70,11 @@ class Generated(NamedTuple):
 
 
 def generate(
-    program: Path, out: Path, args: argparse.Namespace, *more: str, architecture: tuple[str, ...] = V1MODEL
+    program: Path,
+    out: Path,
+    args: argparse.Namespace,
+    *more: str,
+    architecture: tuple[str, ...] = V1MODEL,
 ) -> Generated:
     """Runs p4testgen, with `more` options, unless `out` has an earlier run's tests."""
     said = ""
@@ -71,11 +82,28 @@ def generate(
         with tempfile.TemporaryDirectory() as folder:
             tracked = [word for what in _TRACKED for word in ("--track-coverage", what)]
             command = [str(args.p4testgen), *architecture, "--std", "p4-16"]
-            command += ["-I", str(args.include), "--test-backend", "STF", "--max-tests", str(args.tests)]
-            command += ["--path-selection", args.paths, "--seed", str(args.seed), "--out-dir", folder]
+            command += [
+                "-I",
+                str(args.include),
+                "--test-backend",
+                "STF",
+                "--max-tests",
+                str(args.tests),
+            ]
+            command += [
+                "--path-selection",
+                args.paths,
+                "--seed",
+                str(args.seed),
+                "--out-dir",
+                folder,
+            ]
             try:
                 done = subprocess.run(
-                    [*command, *tracked, *more, str(program)], capture_output=True, text=True, timeout=args.seconds
+                    [*command, *tracked, *more, str(program)],
+                    capture_output=True,
+                    text=True,
+                    timeout=args.seconds,
                 )
                 said = (done.stderr.strip().splitlines() or [""])[-1][:160]
             except subprocess.TimeoutExpired:
@@ -98,7 +126,9 @@ def outcome(start: Start, name: str, text: str, info: p4i.P4Info, config: bytes)
     try:
         steps = parse(text)
         lengths = [len(step.data) for step in steps if isinstance(step, Packet)]
-        lengths += [len(step.pattern) // 2 for step in steps if isinstance(step, Expect) and step.exact]
+        lengths += [
+            len(step.pattern) // 2 for step in steps if isinstance(step, Expect) and step.exact
+        ]
         short = min(lengths, default=SHORT) < SHORT
         forwards = any(isinstance(step, Expect) for step in steps)
         judge(start, info, config, steps)
@@ -114,23 +144,38 @@ def sample(program: Path, args: argparse.Namespace) -> tuple[str, Generated, lis
     made = generate(program, args.out / program.stem, args)
     if not made.files:
         return program.stem, made, []
-    config, info = (args.out / program.stem / name for name in ("program.json", "program.p4info.txtpb"))
+    config, info = (
+        args.out / program.stem / name for name in ("program.json", "program.p4info.txtpb")
+    )
     if not config.exists():
         part = config.with_suffix(".part")
-        command = [str(args.p4c), "-I", str(args.include), "-o", str(part), "--p4runtime-files", str(info)]
+        command = [
+            str(args.p4c),
+            "-I",
+            str(args.include),
+            "-o",
+            str(part),
+            "--p4runtime-files",
+            str(info),
+        ]
         done = subprocess.run([*command, str(program)], capture_output=True, text=True)
         if done.returncode:
             return program.stem, made._replace(said="p4c-bm2-ss refuses it"), []
         part.rename(config)
     p4info = text_format.Parse(info.read_text(), p4i.P4Info())
     start, octets = TARGETS[args.target], config.read_bytes()
-    outcomes = [outcome(start, f"{program.stem}/{file.name}", file.read_text(), p4info, octets) for file in made.files]
+    outcomes = [
+        outcome(start, f"{program.stem}/{file.name}", file.read_text(), p4info, octets)
+        for file in made.files
+    ]
     return program.stem, made, outcomes
 
 
 def samples(args: argparse.Namespace) -> int:
     """p4c's samples: prints, and returns the exit code."""
-    found = (p for p in sorted(args.samples.resolve().glob("*.p4")) if re.search(args.match, p.name))
+    found = (
+        p for p in sorted(args.samples.resolve().glob("*.p4")) if re.search(args.match, p.name)
+    )
     programs = [p for p in found if "V1Switch" in p.read_text(errors="ignore")]
     count, coverages, empty = Counter[str](), [], 0
     with ProcessPoolExecutor(args.jobs) as pool:
@@ -148,38 +193,52 @@ def samples(args: argparse.Namespace) -> int:
                 coverages.append(made.coverage)
     verdicts = ", ".join(f"{count[word]} {word}" for word in ("pass", "fail", "not understood"))
     print(
-        f"{len(programs)} programs, {empty} without a test; tests: {verdicts}; {count['forwards']} expect a frame, "
+        f"{len(programs)} programs, {empty} without a test; tests: {verdicts}; {count['forwards']} "
+        "expect a frame, "
         f"{count['short']} have one below {SHORT} bytes"
     )
     if coverages:
         whole = sum(value == 1 for value in coverages)
-        print(f"covered: {statistics.mean(coverages):.0%} of a program's nodes on average, all of {whole} programs'")
+        print(
+            f"covered: {statistics.mean(coverages):.0%} of a program's nodes on average, all of "
+            f"{whole} programs'"
+        )
     return int(count["fail"] > 0)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--p4testgen", type=Path, required=True, metavar="FILE")
     parser.add_argument("--p4c", type=Path, required=True, metavar="FILE")
     parser.add_argument("--include", type=Path, required=True, metavar="DIR")
     parser.add_argument("--samples", type=Path, metavar="DIR")
     parser.add_argument("--out", type=Path, metavar="DIR")
-    parser.add_argument("--own", action="store_true", help="our programs, into judges/testgen/generated")
-    parser.add_argument("--twins", action="store_true", help="our programs for Tofino, on their v1model twins")
+    parser.add_argument(
+        "--own", action="store_true", help="our programs, into judges/testgen/generated"
+    )
+    parser.add_argument(
+        "--twins", action="store_true", help="our programs for Tofino, on their v1model twins"
+    )
     parser.add_argument("--match", default="bmv2", metavar="REGEX", help="of samples' names")
     parser.add_argument("--tests", type=int, default=8, help="of a program, at most")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--seconds", type=float, default=60, help="for a program, at most")
     parser.add_argument("--paths", default="DEPTH_FIRST", help="p4testgen's --path-selection")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--target", choices=TARGETS, default="softswitch", help="what plays samples' tests")
+    parser.add_argument(
+        "--target", choices=TARGETS, default="softswitch", help="what plays samples' tests"
+    )
     args = parser.parse_args()
     for path in (args.p4testgen, args.p4c, args.include, args.samples):
         if path is not None and not path.exists():
             parser.error(f"there is no {path}")
     if args.own:
         if args.target != "softswitch":
-            parser.error("--own keeps what the embedded switch passes; judges/testgen plays it on BMv2")
+            parser.error(
+                "--own keeps what the embedded switch passes; judges/testgen plays it on BMv2"
+            )
         from own import own
 
         return own(args)

@@ -1,8 +1,10 @@
-"""The switches that tests are played on: each one a new one, without a program, whose ports have no interfaces.
+"""The switches that tests are played on: each one a new one, without a program, whose ports have no
+interfaces.
 
-So frames are as short as a test wants them, and what leaves by mistake is seen whatever its port. The embedded switch
-is on the manual clock. BMv2's simple_switch_grpc takes frames by its own service (--dp-grpc-server-addr), which ends a
-stream when nothing is under way any more: neither of the two has to be waited for.
+So frames are as short as a test wants them, and what leaves by mistake is seen whatever its port.
+The embedded switch is on the manual clock. BMv2's simple_switch_grpc takes frames by its own
+service (--dp-grpc-server-addr), which ends a stream when nothing is under way any more: neither of
+the two has to be waited for.
 """
 
 from __future__ import annotations
@@ -31,13 +33,16 @@ from pcn.softswitch.p4runtime.service import Service
 DEVICE_ID = 1
 LIMIT_S = 30  # to start, and for a packet: only what hangs takes that long
 PORTS = range(512)  # of the embedded switch: all of v1model's 9 bits
-SETTLE_S = 1  # of the embedded switch's time: what comes after a packet, copies and second rounds, has left by then
+# of the embedded switch's time: what comes after a packet, copies and second rounds, has left by
+# then
+SETTLE_S = 1
 _POLL_S = 0.01
 _END_S = 5
 
 
 class SwitchError(Exception):
-    """The switch ended, or still has a packet under way after LIMIT_S; the message has the reason."""
+    """The switch ended, or still has a packet under way after LIMIT_S; the message has the
+    reason."""
 
 
 class Switch(Protocol):
@@ -107,7 +112,9 @@ class Bmv2Frames:
                 return [(answer.port, answer.packet) for answer in answers]
             except grpc.RpcError as error:
                 if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
-                    raise SwitchError(f"{BMV2} still has a packet under way after {LIMIT_S} s") from error
+                    raise SwitchError(
+                        f"{BMV2} still has a packet under way after {LIMIT_S} s"
+                    ) from error
                 # Its ports start by themselves, some time after the first program was set.
                 if error.details() != "not ready" or time.monotonic() > limit:
                     raise SwitchError(f"{BMV2}: {self._ended() or error.details()}") from error
@@ -122,9 +129,12 @@ class _Bmv2(Bmv2Frames):
 
 @cache
 def _packet() -> Any:
-    """The message of that service: PacketStreamRequest and PacketStreamResponse have the same fields."""
+    """The message of that service: PacketStreamRequest and PacketStreamResponse have the same
+    fields."""
     kind = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(name="testgen/packet.proto", package="testgen", syntax="proto3")
+    file = descriptor_pb2.FileDescriptorProto(
+        name="testgen/packet.proto", package="testgen", syntax="proto3"
+    )
     message = file.message_type.add(name="Packet")
     fields = {"id": kind.TYPE_UINT64, "device_id": kind.TYPE_UINT64, "port": kind.TYPE_UINT32}
     for number, (name, field) in enumerate({**fields, "packet": kind.TYPE_BYTES}.items(), 1):
@@ -141,21 +151,31 @@ def _listens(path: Path) -> bool:
 
 @contextmanager
 def bmv2() -> Iterator[Switch]:
-    """BMv2, in a separate network namespace, for its Thrift server; its other servers are Unix sockets. Needs root.
+    """BMv2, in a separate network namespace, for its Thrift server; its other servers are Unix
+    sockets. Needs root.
 
     Raises SwitchError if it doesn't start.
     """
     Bmv2Target().require()
-    with tempfile.TemporaryDirectory(prefix="pcn-testgen-") as folder, Path(folder, "log").open("wb") as log:
+    with (
+        tempfile.TemporaryDirectory(prefix="pcn-testgen-") as folder,
+        Path(folder, "log").open("wb") as log,
+    ):
         p4runtime, frames = (Path(folder, name) for name in ("p4runtime", "frames"))
         command = ["unshare", "--net", "setpriv", "--pdeathsig", "KILL", BMV2, "--no-p4"]
         command += ["--device-id", str(DEVICE_ID), "--log-console", "-L", "warn", "--"]
         command += ["--priority-queues", str(PRIORITIES)]
-        command += ["--grpc-server-addr", f"unix:{p4runtime}", "--dp-grpc-server-addr", f"unix:{frames}"]
+        command += [
+            "--grpc-server-addr",
+            f"unix:{p4runtime}",
+            "--dp-grpc-server-addr",
+            f"unix:{frames}",
+        ]
         child = subprocess.Popen(command, stdout=log, stderr=log)
 
         def ended() -> str:
-            """Its code and the last of its log; empty: it lives. One that closed its connections gets some time."""
+            """Its code and the last of its log; empty: it lives. One that closed its connections
+            gets some time."""
             with suppress(subprocess.TimeoutExpired):
                 code = child.wait(_END_S)
                 last = Path(folder, "log").read_text(errors="replace").strip().splitlines()[-1:]
@@ -166,9 +186,13 @@ def bmv2() -> Iterator[Switch]:
             limit = time.monotonic() + LIMIT_S
             while not _listens(p4runtime):
                 if child.poll() is not None or time.monotonic() > limit:
-                    raise SwitchError(f"{BMV2} didn't start: {ended() or f'not within {LIMIT_S} s'}")
+                    raise SwitchError(
+                        f"{BMV2} didn't start: {ended() or f'not within {LIMIT_S} s'}"
+                    )
                 time.sleep(_POLL_S)
-            with grpc.insecure_channel(f"unix:{frames}", [("grpc.use_local_subchannel_pool", 1)]) as channel:
+            with grpc.insecure_channel(
+                f"unix:{frames}", [("grpc.use_local_subchannel_pool", 1)]
+            ) as channel:
                 yield _Bmv2(f"unix:{p4runtime}", channel, ended)
         finally:
             child.kill()

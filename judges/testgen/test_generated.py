@@ -1,4 +1,5 @@
-"""The tests that p4testgen made of our programs, and that judge and reader of STF notice what is wrong."""
+"""The tests that p4testgen made of our programs, and that judge and reader of STF notice what is
+wrong."""
 
 from __future__ import annotations
 
@@ -17,8 +18,16 @@ from stf import Entry, Expect, Mirror, Packet, Step, StfError, parse, table_entr
 from sweep import GENERATED
 from switches import TARGETS, Start, SwitchError, bmv2
 
-WITHOUT_TESTS = {"dctcp", "hpcc", "nscc", "plain"}  # p4testgen was not at hand when these were added
-PROGRAMS = sorted({path.stem for path in (SOURCES / "v1model" / "programs").glob("*.p4")} - WITHOUT_TESTS)
+# p4testgen was not at hand when these were added
+WITHOUT_TESTS = {
+    "dctcp",
+    "hpcc",
+    "nscc",
+    "plain",
+}
+PROGRAMS = sorted(
+    {path.stem for path in (SOURCES / "v1model" / "programs").glob("*.p4")} - WITHOUT_TESTS
+)
 
 
 @pytest.fixture(params=["softswitch", pytest.param("bmv2", marks=pytest.mark.root)])
@@ -27,7 +36,9 @@ def start(request: pytest.FixtureRequest) -> Start:
 
 
 def steps_of(program: str) -> dict[str, list[Step]]:
-    return {file.name: parse(file.read_text()) for file in sorted((GENERATED / program).glob("*.stf"))}
+    return {
+        file.name: parse(file.read_text()) for file in sorted((GENERATED / program).glob("*.stf"))
+    }
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -86,7 +97,10 @@ def test_a_bmv2_that_ends_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     program.write_text("#!/bin/sh\necho first\necho no such option\nexit 3\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    with pytest.raises(SwitchError, match=r"didn't start: it ended with code 3: no such option$"), bmv2():
+    with (
+        pytest.raises(SwitchError, match=r"didn't start: it ended with code 3: no such option$"),
+        bmv2(),
+    ):
         pass
 
 
@@ -101,7 +115,14 @@ expect 6 A*$
 expect 7
 """
     assert parse(text) == [
-        Entry("In.t[0]#", 3, {"h.a": "0x1*", "h.$valid$": "0x1"}, "In.act", {"x": "0x2", "y": "3"}, False),
+        Entry(
+            "In.t[0]#",
+            3,
+            {"h.a": "0x1*", "h.$valid$": "0x1"},
+            "In.act",
+            {"x": "0x2", "y": "3"},
+            False,
+        ),
         Entry("In.u", 0, {}, "In.miss", {}, True),
         Mirror(1, 7),
         Packet(5, b"\x0a\x0b"),
@@ -110,7 +131,9 @@ expect 7
     ]
 
 
-@pytest.mark.parametrize("line", ["wait", "packet x 00", "packet 1 0", "expect 1 zz", "add t", "mirroring_add 1"])
+@pytest.mark.parametrize(
+    "line", ["wait", "packet x 00", "packet 1 0", "expect 1 zz", "add t", "mirroring_add 1"]
+)
 def test_what_is_no_statement_is_named(line: str) -> None:
     with pytest.raises(StfError, match=f"line 1 .*{line}"):
         parse(line)

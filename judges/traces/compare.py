@@ -1,10 +1,13 @@
-"""A program beside BMv2: the same frames, one by one, through both switches. The steps in their logs are compared, line
-by line, and the frames that leave, byte by byte.
+"""A program beside BMv2: the same frames, one by one, through both switches. The steps in their
+logs are compared, line by line, and the frames that leave, byte by byte.
 
-    compare.py PROGRAM.json COMMANDS CAPTURE          needs simple_switch_grpc and simple_switch_CLI on PATH
-    compare.py ... --record router.json               keeps what BMv2 does: test_traces.py compares with it
+    compare.py PROGRAM.json COMMANDS CAPTURE          needs simple_switch_grpc and simple_switch_CLI
+                                                      on PATH
+    compare.py ... --record router.json               keeps what BMv2 does: test_traces.py compares
+                                                      with it
 
-COMMANDS: of simple_switch_CLI; CAPTURE: frames that come in by port 1. Exit code 1: the lines differ; they are shown.
+COMMANDS: of simple_switch_CLI; CAPTURE: frames that come in by port 1. Exit code 1: the lines
+differ; they are shown.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ _LINE = re.compile(r"\[[\d:.]+\] \[bmv2\] \[.\] \[thread \d+\] \[(\d+\.\d+)\] \[
 _KEY = re.compile(r"\* (\S+)\s*: (\S+)$")
 # One of the two has these alone, or in other words: what parsers assign, elements of stacks.
 _OWN = re.compile(
-    r"Dumping entry|Left queue|Replicating packet|Match key|Action entry: |Cloning packet to egress port|Parser set|"
+    r"Dumping entry|Left queue|Replicating packet|Match key|Action entry: |Cloning packet to "
+    r"egress port|Parser set|"
     r"Executing method|hash\(|Read register|Wrote register|Updated counter|Checksum '|"
     r"(Action|Primitive) (add_header|\(no source info\))|Extracting (to header stack|header '.*\[)"
 )
@@ -43,7 +47,8 @@ LIMIT_S = 60.0
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of packets, in their order for each packet: number, text. Fields of keys follow their line."""
+    """The lines of packets, in their order for each packet: number, text. Fields of keys follow
+    their line."""
     by_packet: dict[str, list[str]] = {}
     packet, in_key = "", False
     for line in text.splitlines():
@@ -51,10 +56,14 @@ def lines_of(text: str) -> list[str]:
             packet = match[1]
             in_key = match[2].startswith("Looking up key")
             if not _OWN.match(match[2]):
-                by_packet.setdefault(packet, []).append(re.sub(r"^\S*/(?=[^/ ]+\.p4\()", "", match[2]))
+                by_packet.setdefault(packet, []).append(
+                    re.sub(r"^\S*/(?=[^/ ]+\.p4\()", "", match[2])
+                )
         elif in_key and (match := _KEY.match(line)):
             by_packet[packet].append(f"key {match[1]} {match[2]}")
-    return [f"{number} {line}" for number in sorted(by_packet, key=_order) for line in by_packet[number]]
+    return [
+        f"{number} {line}" for number in sorted(by_packet, key=_order) for line in by_packet[number]
+    ]
 
 
 def _order(number: str) -> tuple[int, ...]:
@@ -72,8 +81,25 @@ def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
         log = Path(scratch) / "log"
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "pcn.softswitch", str(program), "--clock", "manual", *options, "-L", "trace"),
-                *("--log-file", str(log), "--thrift-port", "0", "--grpc-server-addr", "127.0.0.1:0"),
+                *(
+                    sys.executable,
+                    "-m",
+                    "pcn.softswitch",
+                    str(program),
+                    "--clock",
+                    "manual",
+                    *options,
+                    "-L",
+                    "trace",
+                ),
+                *(
+                    "--log-file",
+                    str(log),
+                    "--thrift-port",
+                    "0",
+                    "--grpc-server-addr",
+                    "127.0.0.1:0",
+                ),
             ],
             stderr=subprocess.PIPE,
             text=True,
@@ -101,7 +127,8 @@ def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
 
 
 def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str]) -> Found:
-    """BMv2's. It reads frames from files, some seconds after its start: the time that the commands have."""
+    """BMv2's. It reads frames from files, some seconds after its start: the time that the commands
+    have."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, kept = Path(scratch), list(frames)
         for port in PORTS:
@@ -112,7 +139,14 @@ def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
         with log.open("w") as output:
             process = subprocess.Popen(
                 [
-                    *("simple_switch_grpc", str(program.resolve()), "--use-files", "5", *ports, "--log-console"),
+                    *(
+                        "simple_switch_grpc",
+                        str(program.resolve()),
+                        "--use-files",
+                        "5",
+                        *ports,
+                        "--log-console",
+                    ),
                     *("-L", "trace", "--thrift-port", thrift),
                     *("--", "--grpc-server-addr", f"127.0.0.1:{int(thrift) + 1000}"),
                     *("--priority-queues", "8"),  # the default here; BMv2's is one
@@ -125,7 +159,9 @@ def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
             _configure(cli, thrift, commands)
             last = f"[{len(kept) - 1}.0]"
             end_s = time.monotonic() + LIMIT_S
-            while last not in log.read_text() and process.poll() is None and time.monotonic() < end_s:
+            while (
+                last not in log.read_text() and process.poll() is None and time.monotonic() < end_s
+            ):
                 time.sleep(0.1)
             _wait_for_silence(log)  # what the last ones do in other threads
         finally:
@@ -148,7 +184,11 @@ def _configure(cli: list[str], port: str, commands: Path) -> None:
     end_s = time.monotonic() + LIMIT_S
     while True:
         done = subprocess.run(
-            [*cli, "--thrift-port", port], stdin=commands.open(), capture_output=True, text=True, check=False
+            [*cli, "--thrift-port", port],
+            stdin=commands.open(),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if "Could not connect" not in done.stdout + done.stderr:
             break
@@ -178,11 +218,15 @@ def _read(path: Path) -> list[bytes]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("program", type=Path)
     parser.add_argument("commands", type=Path)
     parser.add_argument("capture", type=Path)
-    parser.add_argument("--record", type=Path, metavar="FILE", help="keep frames, and what BMv2 makes of them")
+    parser.add_argument(
+        "--record", type=Path, metavar="FILE", help="keep frames, and what BMv2 makes of them"
+    )
     args = parser.parse_args()
     cli = shutil.which("simple_switch_CLI")
     if cli is None or shutil.which("simple_switch_grpc") is None:
@@ -190,14 +234,27 @@ def main() -> int:
     frames = capture(args.capture).frames
     log, theirs = bmv2(args.program, args.commands, frames, [cli])
     if args.record is not None:
-        kept = {"frames": [frame.hex() for frame in frames], "steps": lines_of(log), "left": shown(theirs)}
+        kept = {
+            "frames": [frame.hex() for frame in frames],
+            "steps": lines_of(log),
+            "left": shown(theirs),
+        }
         args.record.write_text(json.dumps(kept, indent=1) + "\n")
     text, mine = ours(args.program, args.commands, frames, [cli])
-    pairs = [(lines_of(log), lines_of(text), "steps"), (shown(theirs), shown(mine), "frames that leave")]
+    pairs = [
+        (lines_of(log), lines_of(text), "steps"),
+        (shown(theirs), shown(mine), "frames that leave"),
+    ]
     wrong = 0
     for a, b, what in pairs:
-        different = list(difflib.unified_diff(a, b, f"BMv2, {what}", f"softswitch, {what}", lineterm="", n=2))
-        print("\n".join(different) if different else f"{len(b)} {what} of {len(frames)} frames are equal")
+        different = list(
+            difflib.unified_diff(a, b, f"BMv2, {what}", f"softswitch, {what}", lineterm="", n=2)
+        )
+        print(
+            "\n".join(different)
+            if different
+            else f"{len(b)} {what} of {len(frames)} frames are equal"
+        )
         wrong += bool(different)
     return int(wrong > 0)
 

@@ -1,4 +1,5 @@
-"""The router's steps and frames are those that BMv2 1.15.5 had (router.json, by compare.py --record)."""
+"""The router's steps and frames are those that BMv2 1.15.5 had (router.json, by compare.py
+--record)."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ def found() -> tuple[list[str], list[str]]:
         switch = EmbeddedSwitch(native, tracer=tracer)
         switch.load(load(program, traced=True))
         plane = InProcessSwitch("router", switch)
-        carry_out(plane, Commands(HERE / "router.commands").steps(plane.schema), lambda _queue: None)
+        carry_out(
+            plane, Commands(HERE / "router.commands").steps(plane.schema), lambda _queue: None
+        )
         for frame in recorded()["frames"]:
             native.inject(1, bytes.fromhex(frame))
             for one in native.departed():

@@ -1,5 +1,6 @@
-"""The exercises of p4lang/tutorials, with their solutions' programs, in virtual time: what arrives is what the READMEs
-describe. Networks and entries are the exercises' files, frames and expectations are ours. It needs p4c on PATH.
+"""The exercises of p4lang/tutorials, with their solutions' programs, in virtual time: what arrives
+is what the READMEs describe. Networks and entries are the exercises' files, frames and expectations
+are ours. It needs p4c on PATH.
 
     exercises.py TUTORIALS             all 13, from a clone of github.com/p4lang/tutorials
     exercises.py TUTORIALS mri ecn     these
@@ -24,7 +25,13 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not in sys.path]
 
-from pcn.controller.control_plane import CloneSession, ControlPlane, TableAction, TableEntry, TableMatch  # noqa: E402
+from pcn.controller.control_plane import (  # noqa: E402
+    CloneSession,
+    ControlPlane,
+    TableAction,
+    TableEntry,
+    TableMatch,
+)
 from pcn.p4net import sending  # noqa: E402
 from pcn.p4net.packets import ipv4, udp  # noqa: E402
 from pcn.p4net.tutorials import read_exercise  # noqa: E402
@@ -59,7 +66,10 @@ def each_reaches_each(made: VirtualP4) -> str:
         for frame in made.arrived(host.name):
             assert frame.start[:6] == mac(made, host.name)
             assert frame.start[TTL] < 64
-    return f"{others * (others + 1)} datagrams between {others + 1} hosts arrive, with MAC and TTL rewritten"
+    return (
+        f"{others * (others + 1)} datagrams between {others + 1} hosts arrive, with MAC and TTL "
+        "rewritten"
+    )
 
 
 def basic_tunnel(made: VirtualP4) -> str:
@@ -78,7 +88,11 @@ def calc(made: VirtualP4) -> str:
     cases = {"+": 5 + 3, "-": 5 - 3, "&": 5 & 3, "|": 5 | 3, "^": 5 ^ 3}
     for number, sign in enumerate(cases):
         header = struct.pack(">2sBcIII", b"P4", 1, sign.encode(), 5, 3, 0)
-        made.send("h1", number * 1e-3, mac(made, "h2") + mac(made, "h1") + b"\x12\x34" + header + bytes(30))
+        made.send(
+            "h1",
+            number * 1e-3,
+            mac(made, "h2") + mac(made, "h1") + b"\x12\x34" + header + bytes(30),
+        )
     made.run(until_s=1.0)
     results = [struct.unpack_from(">I", frame.start, 26)[0] for frame in made.arrived("h1")]
     assert results == list(cases.values()), results
@@ -86,8 +100,12 @@ def calc(made: VirtualP4) -> str:
 
 
 def ecn(made: VirtualP4) -> str:
-    """The link has 0.5 Mbit/s. Each frame is marked if, and only if, ten were waiting when it came."""
-    frames = [udp(made.value, host, dst, bytes(958), tos=ECT) for host, dst in (("h1", "h2"), ("h11", "h22"))]
+    """The link has 0.5 Mbit/s. Each frame is marked if, and only if, ten were waiting when it
+    came."""
+    frames = [
+        udp(made.value, host, dst, bytes(958), tos=ECT)
+        for host, dst in (("h1", "h2"), ("h11", "h22"))
+    ]
     made.send_all("h11", np.arange(40) * 12e-3, [frames[1]])
     for number in range(10):
         made.send("h1", 5e-3 + number * 50e-3, frames[0])
@@ -112,27 +130,48 @@ def firewall(made: VirtualP4) -> str:
 
 
 def flowcache(made: VirtualP4) -> str:
-    """A reactive controller, 1 ms away: the first datagram of a flow goes by it, the next ones don't; 3 s without a
-    hit end the entry, and the next one goes by it again."""
-    ports = {"s1": {"h1": 1, "h2": 2, "h3": 3}, "s2": {"h1": 2, "h2": 1, "h3": 3}, "s3": {"h1": 2, "h2": 3, "h3": 1}}
+    """A reactive controller, 1 ms away: the first datagram of a flow goes by it, the next ones
+    don't; 3 s without a hit end the entry, and the next one goes by it again."""
+    ports = {
+        "s1": {"h1": 1, "h2": 2, "h3": 3},
+        "s2": {"h1": 2, "h2": 1, "h3": 3},
+        "s3": {"h1": 2, "h2": 3, "h3": 1},
+    }
     seen: dict[str, int] = {}
 
     def react(switch: ControlPlane) -> None:
         for packet in switch.packets_in():
             seen[switch.name] = seen.get(switch.name, 0) + 1
             src, dst, protocol = packet.payload[26:30], packet.payload[30:34], packet.payload[23]
-            (host,) = [host for host in made.topology.hosts if bytes(map(int, host.ip.split("."))) == dst]
+            (host,) = [
+                host for host in made.topology.hosts if bytes(map(int, host.ip.split("."))) == dst
+            ]
             port = ports[switch.name][host.name]
-            action = TableAction("cached_action", port=port, decrement_ttl=1, new_dscp=5, dst_eth_addr=host.mac)
+            action = TableAction(
+                "cached_action", port=port, decrement_ttl=1, new_dscp=5, dst_eth_addr=host.mac
+            )
             switch.insert(
-                [TableEntry("flow_cache", match=key(protocol, src, dst), action=action, idle_timeout_ns=3 * 10**9)]
+                [
+                    TableEntry(
+                        "flow_cache",
+                        match=key(protocol, src, dst),
+                        action=action,
+                        idle_timeout_ns=3 * 10**9,
+                    )
+                ]
             )
             switch.packet_out(packet.payload, opcode=1, reserved1=0, operand0=port)
         for report in switch.idle_timeouts():
-            switch.delete([TableEntry("flow_cache", match=entry.match) for entry in report.table_entry])
+            switch.delete(
+                [TableEntry("flow_cache", match=entry.match) for entry in report.table_entry]
+            )
 
     def key(protocol: int, src: bytes, dst: bytes) -> TableMatch:
-        fields = {"protocol": protocol, "srcAddr": int.from_bytes(src, "big"), "dstAddr": int.from_bytes(dst, "big")}
+        fields = {
+            "protocol": protocol,
+            "srcAddr": int.from_bytes(src, "big"),
+            "dstAddr": int.from_bytes(dst, "big"),
+        }
         return TableMatch({f"hdr.ipv4.{name}": value for name, value in fields.items()})
 
     for name, plane in made.switches.items():
@@ -148,7 +187,10 @@ def flowcache(made: VirtualP4) -> str:
     entries = [len(plane.read_table("flow_cache")) - 1 for plane in made.switches.values()]
     assert entries == [0, 0, 0], entries
     delay_ms = (arrived[0].time_s - 0.0) * 1e3
-    return f"first datagrams go by the controller ({delay_ms:.3f} ms), entries end after 3 s without a hit"
+    return (
+        f"first datagrams go by the controller ({delay_ms:.3f} ms), entries end after 3 s without "
+        "a hit"
+    )
 
 
 def link_monitor(made: VirtualP4) -> str:
@@ -161,7 +203,9 @@ def link_monitor(made: VirtualP4) -> str:
         made.send("h1", 0.5e-3 + number, probe)
     links = ["s1", "s4", "s2", "s3", "s1", "s3", "s2", "s4", "s1"]
     sampled = made.sample(
-        1.0, [made.link_bytes(node, port) for node, port in zip(links, way, strict=True)], from_s=0.9e-3
+        1.0,
+        [made.link_bytes(node, port) for node, port in zip(links, way, strict=True)],
+        from_s=0.9e-3,
     )
     made.run(until_s=4.5)
     frames = made.arrived("h1")
@@ -173,7 +217,8 @@ def link_monitor(made: VirtualP4) -> str:
             (count,) = struct.unpack_from(">I", hop, 2)
             assert (hop[0] & 0x7F, hop[1]) == (int(links[i][1:]), way[i])
             if number:
-                # The program counts each frame's length as it came in; the probe leaves with 18 bytes more.
+                # The program counts each frame's length as it came in; the probe leaves with 18
+                # bytes more.
                 moved = sampled.values[number, i] - sampled.values[number - 1, i]
                 assert count == moved - 18, (number, links[i], way[i], count, moved)
                 rates.append(count * 8 / 1e6)
@@ -188,11 +233,17 @@ def load_balance(made: VirtualP4) -> str:
         for again in range(2):
             made.send("h1", (2 * flow + again) * 1e-4, bytes(frame))
     made.run(until_s=1.0)
-    ways = {name: {struct.unpack_from(">H", one.start, 34)[0] for one in made.arrived(name)} for name in ("h2", "h3")}
+    ways = {
+        name: {struct.unpack_from(">H", one.start, 34)[0] for one in made.arrived(name)}
+        for name in ("h2", "h3")
+    }
     assert not ways["h2"] & ways["h3"]
     assert sum(counts(made).values()) == 80
     assert min(map(len, ways.values())) >= 5, ways
-    return f"of 40 flows {len(ways['h2'])} go to h2, {len(ways['h3'])} to h3, each with both of its frames"
+    return (
+        f"of 40 flows {len(ways['h2'])} go to h2, {len(ways['h3'])} to h3, each with both of its "
+        "frames"
+    )
 
 
 def mri(made: VirtualP4) -> str:
@@ -210,9 +261,14 @@ def mri(made: VirtualP4) -> str:
     found = []
     for frame in made.arrived("h2"):
         assert struct.unpack_from(">H", frame.start, 36)[0] == 2
-        second, (swid, qdepth) = struct.unpack_from(">II", frame.start, 38), struct.unpack_from(">II", frame.start, 46)
+        second, (swid, qdepth) = (
+            struct.unpack_from(">II", frame.start, 38),
+            struct.unpack_from(">II", frame.start, 46),
+        )
         assert (swid, second) == (1, (2, 0))
-        left_s = frame.time_s - frame.length * 8 / 10e9 - (frame.length - 8) * 8 / departures.rate_bps
+        left_s = (
+            frame.time_s - frame.length * 8 / 10e9 - (frame.length - 8) * 8 / departures.rate_bps
+        )
         found.append(qdepth)
         assert depth.values[int(np.ceil(left_s / 1e-5)), 0] == qdepth, (frame.time_s, qdepth)
     assert len(found) == 5
@@ -235,11 +291,17 @@ def p4runtime(made: VirtualP4) -> str:
         rule = TableAction("myTunnel_ingress", dst_id=number)
         made.switches[ingress].insert(
             [
-                TableEntry("ipv4_lpm", match=TableMatch({"hdr.ipv4.dstAddr": f"{target.ip}/32"}), action=rule),
+                TableEntry(
+                    "ipv4_lpm",
+                    match=TableMatch({"hdr.ipv4.dstAddr": f"{target.ip}/32"}),
+                    action=rule,
+                ),
                 _exact(number, TableAction("myTunnel_forward", port=between[0])),
             ]
         )
-        made.switches[egress].insert([_exact(number, TableAction("myTunnel_egress", dstAddr=target.mac, port=1))])
+        made.switches[egress].insert(
+            [_exact(number, TableAction("myTunnel_egress", dstAddr=target.mac, port=1))]
+        )
 
     tunnel("s1", "s2", "h2", 100, (2, 2))
     tunnel("s2", "s1", "h1", 200, (2, 2))
@@ -260,7 +322,9 @@ def p4runtime(made: VirtualP4) -> str:
 
 
 def _exact(number: int, action: TableAction) -> TableEntry:
-    return TableEntry("myTunnel_exact", match=TableMatch({"hdr.myTunnel.dst_id": number}), action=action)
+    return TableEntry(
+        "myTunnel_exact", match=TableMatch({"hdr.myTunnel.dst_id": number}), action=action
+    )
 
 
 def qos(made: VirtualP4) -> str:
@@ -275,7 +339,9 @@ def qos(made: VirtualP4) -> str:
 def source_routing(made: VirtualP4) -> str:
     route = [2, 3, 2, 2, 1]
     plain = udp(made.value, "h1", "h2", b"x", dport=4321)
-    words = b"".join(struct.pack(">H", port | (i == len(route) - 1) << 15) for i, port in enumerate(route))
+    words = b"".join(
+        struct.pack(">H", port | (i == len(route) - 1) << 15) for i, port in enumerate(route)
+    )
     made.send("h1", 0.0, b"\xff" * 6 + mac(made, "h1") + b"\x12\x34" + words + plain[14:])
     made.run(until_s=1.0)
     (frame,) = made.arrived("h2")
@@ -326,7 +392,9 @@ def play(tutorials: Path, name: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("tutorials", type=Path)
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE")
     args = parser.parse_args()

@@ -1,12 +1,13 @@
-"""The exercises of exercises.py on both clocks: hosts send the same frames, at the same times from each other, in
-virtual time and on Mininet; what arrives at each host is compared, byte by byte. It needs root, and p4c on PATH.
+"""The exercises of exercises.py on both clocks: hosts send the same frames, at the same times from
+each other, in virtual time and on Mininet; what arrives at each host is compared, byte by byte. It
+needs root, and p4c on PATH.
 
     live.py TUTORIALS             all but flowcache, whose controller acts on packets
     live.py TUTORIALS mri ecn     these
 
-Hosts' kernels are silent: their interfaces have neither addresses nor ARP. What a controller of an exercise writes is
-written before its first frame. Times are left out: of link_monitor's probes, times and bytes since the last probe.
-Exit code 1: an exercise differs; its line has the difference.
+Hosts' kernels are silent: their interfaces have neither addresses nor ARP. What a controller of an
+exercise writes is written before its first frame. Times are left out: of link_monitor's probes,
+times and bytes since the last probe. Exit code 1: an exercise differs; its line has the difference.
 """
 
 from __future__ import annotations
@@ -90,10 +91,15 @@ def live(folder: Path, made: Recorded) -> Arrivals:
     value = read_exercise(folder)
     with ExitStack() as stack:
         logs = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        network = stack.enter_context(P4Live(value, log_dir=logs, name=f"judge-{value.topology.name}"))
+        network = stack.enter_context(
+            P4Live(value, log_dir=logs, name=f"judge-{value.topology.name}")
+        )
         for name, running in network.switches.items():
             _write(SwitchClient.connect(name, running.address, running.device_id), made.kept[name])
-        sockets = {host.name: stack.enter_context(_open(network.node_pid(host.name))) for host in value.topology.hosts}
+        sockets = {
+            host.name: stack.enter_context(_open(network.node_pid(host.name)))
+            for host in value.topology.hosts
+        }
         return _play(sockets, sorted(made.sent, key=lambda one: one[0]))
 
 
@@ -101,7 +107,10 @@ def _write(client: SwitchClient, entities: list[p4r.Entity]) -> None:
     """Writes the entries that aren't there yet."""
     with closing(client):
         client.become_primary()
-        there = {one.SerializeToString() for one in client.read([p4r.Entity(table_entry=p4r.TableEntry())])}
+        there = {
+            one.SerializeToString()
+            for one in client.read([p4r.Entity(table_entry=p4r.TableEntry())])
+        }
         wanted = [
             entity
             for entity in entities
@@ -152,19 +161,24 @@ def compare(tutorials: Path, name: str) -> str:
     for host in expected:
         less, more = expected[host] - found[host], found[host] - expected[host]
         assert not (less | more), (
-            f"{host}: {less.total()} frames of virtual time alone, {more.total()} of Mininet alone: "
+            f"{host}: {less.total()} frames of virtual time alone, {more.total()} of Mininet "
+            "alone: "
             f"{[one.hex() for one in (*less, *more)][:4]}"
         )
     return f"{sum(one.total() for one in expected.values())} frames arrive, the same on both clocks"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("tutorials", type=Path)
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE")
     args = parser.parse_args()
     failed = 0
-    for name in args.exercises or [exercise for exercise in exercises.EXERCISES if exercise != "flowcache"]:
+    for name in args.exercises or [
+        exercise for exercise in exercises.EXERCISES if exercise != "flowcache"
+    ]:
         try:
             line = compare(args.tutorials, name)
         except (LabError, AssertionError) as error:

@@ -1,5 +1,5 @@
-"""The short form of exercises.py: its check of `basic` on the router of examples/. With a clone of p4lang/tutorials,
-all of it."""
+"""The short form of exercises.py: its check of `basic` on the router of examples/. With a clone of
+p4lang/tutorials, all of it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ from pcn.softswitch import p4c
 CLONE = "P4_TUTORIALS"
 """In the environment: the folder of a clone."""
 TUTORIALS = needs.Need(
-    f"no clone of p4lang/tutorials in ${CLONE}; with one", f"make unit ARGS=judges/tutorials {CLONE}=DIR", optional=True
+    f"no clone of p4lang/tutorials in ${CLONE}; with one",
+    f"make unit ARGS=judges/tutorials {CLONE}=DIR",
+    optional=True,
 )
 
 
 def test_router_carries_what_the_basic_exercise_does() -> None:
-    with VirtualP4(read_exercise(Path(__file__).resolve().parents[2] / "examples/router")) as network:
+    with VirtualP4(
+        read_exercise(Path(__file__).resolve().parents[2] / "examples/router")
+    ) as network:
         assert each_reaches_each(network).startswith("6 datagrams between 3 hosts arrive")
 
 

@@ -1,4 +1,5 @@
-"""Virtual time: the compiled P4 program and the host algorithms at exact line rate, deterministic, on one core.
+"""Virtual time: the compiled P4 program and the host algorithms at exact line rate, deterministic,
+on one core.
 
     from pcn.lab.virtual import VirtualNetwork
     from pcn.topologies.dumbbell import dumbbell

@@ -1,4 +1,5 @@
-"""Where each flow's time goes, of a network that is built with `explain=True`; and logs of what it was spent on."""
+"""Where each flow's time goes, of a network that is built with `explain=True`; and logs of what it
+was spent on."""
 
 from __future__ import annotations
 
@@ -51,9 +52,10 @@ class Explanations:
         causes: bool = False,
         marks: bool = False,
     ) -> None:
-        """Before the run, once, behind `add_flows`: logs the packets of these flows; what starts at these ports from
-        `from_s` to `to_s` (simulated seconds); with `causes` each PAUSE and what waited for which port then; with
-        `marks` it counts why packets have marks, or none. Raises VirtualError."""
+        """Before the run, once, behind `add_flows`: logs the packets of these flows; what starts at
+        these ports from `from_s` to `to_s` (simulated seconds); with `causes` each PAUSE and what
+        waited for which port then; with `marks` it counts why packets have marks, or none. Raises
+        VirtualError."""
         chosen = bytearray(len(self._by_index))
         for number in flows:
             chosen[self.flows[number].index] = 1
@@ -71,39 +73,49 @@ class Explanations:
         )  # fmt: skip
 
     def explained(self) -> NDArray[Any]:
-        """Returns the parts of all flows, in the order in which they were added: a row each of `Explained`'s fields,
-        ps, of which `complete_ps` is 0 while the flow isn't complete. Parts are by `PARTS`, and sum to the time
-        from start to completion. Raises VirtualError where they don't."""
+        """Returns the parts of all flows, in the order in which they were added: a row each of
+        `Explained`'s fields, ps, of which `complete_ps` is 0 while the flow isn't complete. Parts
+        are by `PARTS`, and sum to the time from start to completion. Raises VirtualError where they
+        don't."""
         rows = np.zeros(len(self._by_index), np.dtype(rdma.Explained))
         result = self._library.vn_explained(self._alive(), 0, rows.size, rows.ctypes.data)
         if result == -errno.EPROTO:
             sums = rows["parts_ps"].sum(axis=1, dtype=np.uint64) + rows["start_ps"]
             wrong = np.flatnonzero((rows["complete_ps"] != 0) & (sums != rows["complete_ps"]))
             raise VirtualError(
-                f"flow {self._by_index[wrong[0]].spec.id}: its parts don't sum to its completion time, as its packets "
-                "overtook each other: ports or paths of flows can't change in a run that explains them"
+                f"flow {self._by_index[wrong[0]].spec.id}: its parts don't sum to its completion "
+                "time, as its packets "
+                "overtook each other: ports or paths of flows can't change in a run that explains "
+                "them"
             )
         self._check(result)
         self._check(self._library.vn_explain_whole(self._alive()))
         return rows
 
     def explain_marks(self) -> NDArray[np.int64]:
-        """Returns of a run that counted marks how many packets of data left each port, by `native.MARK_REASONS` and
-        `MARK_AHEADS`: (ports, reasons, aheads), ports by the numbers of `link`. Raises VirtualError."""
+        """Returns of a run that counted marks how many packets of data left each port, by
+        `native.MARK_REASONS` and `MARK_AHEADS`: (ports, reasons, aheads), ports by the numbers of
+        `link`. Raises VirtualError."""
         rows = np.zeros(len(self._links), np.dtype(rdma.ExplainMarks))
-        self._check(self._library.vn_explain_counted_marks(self._alive(), rows.size, rows.ctypes.data))
+        self._check(
+            self._library.vn_explain_counted_marks(self._alive(), rows.size, rows.ctypes.data)
+        )
         return rows["packets"].astype(np.int64)
 
     def explain_entries(self, log: int) -> NDArray[Any]:
-        """Returns a log of `native.LOGS`, `LOG_SENT` to `LOG_CAUSE`: a row each of the entry's fields, in an order
-        that doesn't depend on threads. Flows are by their index, ports by the numbers of `link`. Raises
-        VirtualError where a log had no memory."""
+        """Returns a log of `native.LOGS`, `LOG_SENT` to `LOG_CAUSE`: a row each of the entry's
+        fields, in an order that doesn't depend on threads. Flows are by their index, ports by the
+        numbers of `link`. Raises VirtualError where a log had no memory."""
         self._check(self._library.vn_explain_whole(self._alive()))
         kind = np.dtype(rdma.LOGS[log])
         at, parts = ctypes.c_void_p(), []
         for thread in range(MOST_THREADS):
             n = self._library.vn_explain_entries(self._alive(), thread, log, ctypes.byref(at))
             if n and at.value:
-                parts.append(np.frombuffer((ctypes.c_char * (n * kind.itemsize)).from_address(at.value), kind).copy())
+                parts.append(
+                    np.frombuffer(
+                        (ctypes.c_char * (n * kind.itemsize)).from_address(at.value), kind
+                    ).copy()
+                )
         rows = np.concatenate(parts) if parts else np.zeros(0, kind)
         return rows[np.lexsort([rows[name] for name in reversed(_ORDER[log])])]

@@ -10,7 +10,13 @@ from functools import partial
 from typing import NamedTuple
 
 from pcn.hosts import wire
-from pcn.hosts.algorithms import Configured, NotificationPoint, ReactionPoint, SchemeError, window_phase
+from pcn.hosts.algorithms import (
+    Configured,
+    NotificationPoint,
+    ReactionPoint,
+    SchemeError,
+    window_phase,
+)
 from pcn.hosts.algorithms.base import check_rate, check_window
 from pcn.hosts.compiled import CompiledNotificationPoint, CompiledReactionPoint, Ends
 from pcn.hosts.paths import BY_FLOW, Paths
@@ -31,13 +37,14 @@ _ANY = wire.Ends(bytes(6), bytes(6), bytes(4), bytes(4))
 
 @dataclass(frozen=True)
 class FlowStats:
-    """Counts of one flow, as far as it has come. `bytes` are of frames; times are simulated seconds, None: not yet.
-    `lost_packets`: by faults of links, by a program, by a full queue; what is neither received nor lost is on its way.
-    Of a flow that repeats what is lost, `sent_packets` has the `repeated_packets`, too, and `timeouts` how often the
-    retransmission timer ran out; `received_packets` has each once: beside them are `duplicate_packets` that had come
-    before, and `refused_packets` that came out of order, which go-back-N doesn't take.
-    `window_bytes`: infinite, if the flow has none; `in_flight_bytes`: of frames that aren't acknowledged, 0 where no
-    packet requests it.
+    """Counts of one flow, as far as it has come. `bytes` are of frames; times are simulated
+    seconds, None: not yet. `lost_packets`: by faults of links, by a program, by a full queue; what
+    is neither received nor lost is on its way. Of a flow that repeats what is lost, `sent_packets`
+    has the `repeated_packets`, too, and `timeouts` how often the retransmission timer ran out;
+    `received_packets` has each once: beside them are `duplicate_packets` that had come before, and
+    `refused_packets` that came out of order, which go-back-N doesn't take. `window_bytes`:
+    infinite, if the flow has none; `in_flight_bytes`: of frames that aren't acknowledged, 0 where
+    no packet requests it.
     """
 
     sent_packets: int
@@ -67,8 +74,8 @@ class FlowStats:
 
 
 class VirtualFlow:
-    """One flow. `rate_bps` of its spec limits it beside its RP. Its data leaves its sender by `port`, CNPs
-    and ACKs its receiver by `back_port`."""
+    """One flow. `rate_bps` of its spec limits it beside its RP. Its data leaves its sender by
+    `port`, CNPs and ACKs its receiver by `back_port`."""
 
     __slots__ = ("_handle", "_library", "back_port", "index", "np", "port", "rp", "spec")
 
@@ -93,10 +100,14 @@ class VirtualFlow:
         raw = native.FlowStats()
         self._library.vn_flow_stats(self._handle, self.index, 1, ctypes.byref(raw))
         return FlowStats(
-            raw.sent, raw.sent_bytes, raw.sent_payload, raw.received, raw.received_bytes, raw.received_payload,
-            raw.marked_ce, raw.marked_ue, raw.out_of_order, raw.lost, raw.cnps_sent, raw.cnps_received, raw.rate_bps,
-            raw.window_bytes, raw.in_flight_bytes, raw.repeated, raw.timeouts, raw.again, raw.refused,
-            *map(_seconds, (raw.start_ps, raw.ended_ps, raw.first_ps, raw.last_ps, raw.complete_ps)),
+            raw.sent, raw.sent_bytes, raw.sent_payload, raw.received, raw.received_bytes,
+            raw.received_payload,
+            raw.marked_ce, raw.marked_ue, raw.out_of_order, raw.lost, raw.cnps_sent,
+            raw.cnps_received, raw.rate_bps,
+            raw.window_bytes, raw.in_flight_bytes, raw.repeated, raw.timeouts, raw.again,
+            raw.refused,
+            *map(_seconds, (raw.start_ps, raw.ended_ps, raw.first_ps, raw.last_ps,
+            raw.complete_ps)),
         )  # fmt: skip
 
 
@@ -128,7 +139,8 @@ def _started(rp: ReactionPoint, now_s: float) -> _Decided:
 
 
 class _Alike(NamedTuple):
-    """What flows have in common that differ by their ends, sizes and times. `keeps`: what its key has the ids of."""
+    """What flows have in common that differ by their ends, sizes and times. `keeps`: what its key
+    has the ids of."""
 
     kind: native.FlowKind
     address: int
@@ -141,13 +153,13 @@ class _Alike(NamedTuple):
 
 
 Made = tuple[bytes, tuple[int, int], ReactionPoint, NotificationPoint, object]
-"""Of a flow: what the engine needs, its ports, its two ends, and what the first points to. A named one takes six times
-as long to make."""
+"""Of a flow: what the engine needs, its ports, its two ends, and what the first points to. A named
+one takes six times as long to make."""
 
 
 class FlowMaker:
-    """Makes flows of one scheme. `in_c`: RP and NP in C, if their classes name files; `paths` None: the RP's;
-    `notification_class`: of CNPs and ACKs, None: the flow's."""
+    """Makes flows of one scheme. `in_c`: RP and NP in C, if their classes name files; `paths` None:
+    the RP's; `notification_class`: of CNPs and ACKs, None: the flow's."""
 
     def __init__(
         self,
@@ -168,8 +180,8 @@ class FlowMaker:
         self._decided: dict[float, _Decided] = {}
         """By line rate, of RPs in C that don't react to the start: all decide alike."""
         self._alike: dict[Hashable, _Alike] = {}
-        """By line rate, the last packet's payload, class, colour, and what is given beside the flow; of such RPs, with
-        NPs in C: they have attributes of one Python text."""
+        """By line rate, the last packet's payload, class, colour, and what is given beside the
+        flow; of such RPs, with NPs in C: they have attributes of one Python text."""
 
     def make(
         self,
@@ -182,17 +194,19 @@ class FlowMaker:
         reliability: Reliability | None = None,
         paths: Paths | None = None,
     ) -> Made:
-        """`start_s` None: it waits for others; `end_s` None: its bytes alone end it; `reliability`, `paths` None: the
-        RP's. Raises VirtualError."""
+        """`start_s` None: it waits for others; `end_s` None: its bytes alone end it; `reliability`,
+        `paths` None: the RP's. Raises VirtualError."""
         if not 1 <= self._payload_bytes <= MAX_PAYLOAD:
             raise VirtualError(
-                f"flow {spec.id}: a payload of {self._payload_bytes} bytes: 1 to {MAX_PAYLOAD} are possible"
+                f"flow {spec.id}: a payload of {self._payload_bytes} bytes: 1 to {MAX_PAYLOAD} are "
+                "possible"
             )
         if not 0 <= spec.id < wire.FLOWS:
             raise VirtualError(f"flow {spec.id}: numbers of flows are from 0 to {wire.FLOWS - 1}")
         try:
             rp, np = self._ends.new_rp(src.rate_bps), self._ends.new_np()
-            # One that starts later is another: what it requests of the flow, an RP decides at its start.
+            # One that starts later is another: what it requests of the flow, an RP decides at its
+            # start.
             first = rp if start_s is not None else self._ends.new_rp(src.rate_bps)
         except SchemeError as error:
             raise VirtualError(f"flow {spec.id}: {error}") from error
@@ -209,7 +223,9 @@ class FlowMaker:
         ports = alike.paths.ports_of(self._seed, src_ip, spec.id) if alike.sprays else ()
         room = (ctypes.c_uint16 * len(ports))(*ports) if ports else None
         phase_ps = (
-            int(window_phase(alike.spread, self._seed, src_ip, spec.id) * alike.period_ps) if alike.period_ps else 0
+            int(window_phase(alike.spread, self._seed, src_ip, spec.id) * alike.period_ps)
+            if alike.period_ps
+            else 0
         )
         most_bps = math.inf if spec.rate_bps is None else spec.rate_bps  # the application's limit
         config = native.FLOW_CONFIG.pack(
@@ -262,7 +278,9 @@ class FlowMaker:
             try:
                 decided = _started(first, start_s)
             except Exception as error:
-                raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
+                raise VirtualError(
+                    f"flow {spec.id}: its RP begins wrongly: {error_text(error)}"
+                ) from error
             if _decides_alike(first):
                 self._decided[rate_bps] = decided
         return decided
@@ -281,15 +299,26 @@ class FlowMaker:
         paths = given_paths or self._paths or rp.paths or BY_FLOW
         if paths.sprays and rp.wants_telemetry:
             raise VirtualError(
-                f"flow {spec.id}: {self._scheme.scheme.name} compares a link's telemetry from packet to packet, so "
+                f"flow {spec.id}: {self._scheme.scheme.name} compares a link's telemetry from "
+                "packet to packet, so "
                 "packets of a flow need one path: leave its several paths out"
             )
         if np.grants and rp.wants_telemetry:
-            raise VirtualError(f"flow {spec.id}: packets have room for telemetry, or for a demand of an NP that grants")
+            raise VirtualError(
+                f"flow {spec.id}: packets have room for telemetry, or for a demand of an NP that "
+                "grants"
+            )
         kind = self._kind(spec, rp, np, decided.wants_acks, reliability, paths)
         keeps = given, given_paths
         return _Alike(
-            kind, ctypes.addressof(kind), kind.period_ps, np.phase_spread, decided, paths, paths.sprays, keeps
+            kind,
+            ctypes.addressof(kind),
+            kind.period_ps,
+            np.phase_spread,
+            decided,
+            paths,
+            paths.sprays,
+            keeps,
         )
 
     def _kind(
@@ -303,8 +332,10 @@ class FlowMaker:
     ) -> native.FlowKind:
         rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
         key = (
-            rest, spec.traffic_class, spec.colour, rp.segment_bytes, rp.exact_marks, rp.wants_telemetry,
-            rp.needs_rec_rate, wants_acks, np.grants, np.period_s, type(np), id(reliability), id(paths),
+            rest, spec.traffic_class, spec.colour, rp.segment_bytes, rp.exact_marks,
+            rp.wants_telemetry,
+            rp.needs_rec_rate, wants_acks, np.grants, np.period_s, type(np), id(reliability),
+            id(paths),
         )  # fmt: skip
         found = self._kinds.get(key)
         if found is None:
@@ -340,11 +371,17 @@ class FlowMaker:
         if spec.size_bytes is not None:
             last_bytes = spec.size_bytes % payload_bytes or payload_bytes
             last = headers(last_bytes, last=True)
-        # Among data they are Not-ECT unless they echo a mark: a switch would mark them for a queue that isn't their
-        # flow's.
+        # Among data they are Not-ECT unless they echo a mark: a switch would mark them for a queue
+        # that isn't their flow's.
         own = spec.traffic_class if self._notification_class is None else self._notification_class
-        marking = (wire.ECN_ECT0, wire.DSCP_CNP) if own == CONTROL_CLASS else (wire.ECN_NOT_ECT, wire.data_dscp(own))
-        ack = wire.ack_start(_ANY, 0, *marking, telemetry=telemetry) if wants_acks or repeats else b""
+        marking = (
+            (wire.ECN_ECT0, wire.DSCP_CNP)
+            if own == CONTROL_CLASS
+            else (wire.ECN_NOT_ECT, wire.data_dscp(own))
+        )
+        ack = (
+            wire.ack_start(_ANY, 0, *marking, telemetry=telemetry) if wants_acks or repeats else b""
+        )
         return native.FlowKind(
             priority=spec.traffic_class,
             cnp_bytes=wire.CNP_BYTES,

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 STEPS, BUCKETS = 64, 40 * 64
-"""VN_LATENCY_STEPS, VN_LATENCY_BUCKETS: those below STEPS are of 1 ns; of those above it, STEPS double the time."""
+"""VN_LATENCY_STEPS, VN_LATENCY_BUCKETS: those below STEPS are of 1 ns; of those above it, STEPS
+double the time."""
 
 
 def bounds_s() -> npt.NDArray[np.float64]:
@@ -20,8 +21,8 @@ def bounds_s() -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Latency:
-    """Data packets by latency: from when the first bit left the sender's NIC until the packet had arrived whole. A
-    percentile is exact to a 64th, or to 1 ns."""
+    """Data packets by latency: from when the first bit left the sender's NIC until the packet had
+    arrived whole. A percentile is exact to a 64th, or to 1 ns."""
 
     counts: npt.NDArray[np.int64]
     """By bucket."""

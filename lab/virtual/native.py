@@ -1,4 +1,5 @@
-"""The RDMA endpoint as ctypes sees it: hosts/csrc/virtual/api.h, and the engine that is built with it."""
+"""The RDMA endpoint as ctypes sees it: hosts/csrc/virtual/api.h, and the engine that is built with
+it."""
 
 from __future__ import annotations
 
@@ -22,7 +23,13 @@ from pcn.virtualnet import native
 """enum vn_flow_source."""
 NO_GROUP, OF_GROUP = 2**32 - 1, 1
 
-_u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
+_u8, _u16, _u32, _u64, _i64 = (
+    ctypes.c_uint8,
+    ctypes.c_uint16,
+    ctypes.c_uint32,
+    ctypes.c_uint64,
+    ctypes.c_int64,
+)
 _double, _int, _object = ctypes.c_double, ctypes.c_int, ctypes.py_object
 
 Template = _u8 * 64
@@ -47,7 +54,16 @@ class FlowKind(ctypes.Structure):
         ],
         ("cnp_bytes", _u16),
         ("ack_bytes", _u16),
-        *[(name, _u32) for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes", "every")],
+        *[
+            (name, _u32)
+            for name in (
+                "frame_bytes",
+                "last_frame_bytes",
+                "payload_bytes",
+                "last_payload_bytes",
+                "every",
+            )
+        ],
         *[(name, _u64) for name in ("period_ps", "timeout_ps", "reordering_ps", "gap_ps")],
         *[(name, Template) for name in ("data", "last", "cnp", "ack")],
     ]
@@ -64,8 +80,12 @@ class FlowStats(ctypes.Structure):
         *[
             (name, _u64)
             for name in (
-                "sent", "sent_bytes", "sent_payload", "received", "received_bytes", "received_payload", "marked_ce",
-                "marked_ue", "out_of_order", "lost", "cnps_sent", "cnps_received", "start_ps", "ended_ps", "first_ps",
+                "sent", "sent_bytes", "sent_payload", "received", "received_bytes", (
+                    "received_payload"
+                ), "marked_ce",
+                "marked_ue", "out_of_order", "lost", "cnps_sent", "cnps_received", "start_ps", (
+                    "ended_ps"
+                ), "first_ps",
                 "last_ps", "complete_ps",
             )
         ],
@@ -128,7 +148,10 @@ class ExplainHop(ctypes.Structure):
     """struct vn_explain_hop."""
 
     _fields_ = [
-        *[(name, _u64) for name in ("since_ps", "start_ps", "behind_ps", "without_ps", "idle_ps", "busy_ps")],
+        *[
+            (name, _u64)
+            for name in ("since_ps", "start_ps", "behind_ps", "without_ps", "idle_ps", "busy_ps")
+        ],
         *[(name, _u32) for name in ("flow", "serial", "link", "queue_bytes", "bytes")],
         *[(name, _u8) for name in ("class", "ecn_before", "ecn_after", "reason")],
     ]
@@ -144,7 +167,18 @@ class ExplainCause(ctypes.Structure):
     """struct vn_explain_cause."""
 
     _fields_ = [
-        *[(name, _u64) for name in ("time_ps", "work_ps", "without_ps", "busy_ps", "bytes", "used", "threshold")],
+        *[
+            (name, _u64)
+            for name in (
+                "time_ps",
+                "work_ps",
+                "without_ps",
+                "busy_ps",
+                "bytes",
+                "used",
+                "threshold",
+            )
+        ],
         *[(name, _u32) for name in ("link", "out", "class", "what")],
     ]
 
@@ -169,7 +203,10 @@ EXPLAIN = native.Part(
     includes=(HOST_CSRC,),
     signatures={
         "vn_explain": (_int, [ctypes.c_bool]),
-        "vn_explain_log": (_int, [ctypes.c_char_p, _u32, ctypes.c_char_p, _u32, _u64, _u64, *[ctypes.c_bool] * 2]),
+        "vn_explain_log": (
+            _int,
+            [ctypes.c_char_p, _u32, ctypes.c_char_p, _u32, _u64, _u64, *[ctypes.c_bool] * 2],
+        ),
         "vn_explained": (_int, [_u32, _u32, ctypes.c_void_p]),
         "vn_explain_counted_marks": (_int, [_u32, ctypes.c_void_p]),
         "vn_explain_entries": (_u64, [_u32, _u32, ctypes.POINTER(ctypes.c_void_p)]),

@@ -1,6 +1,8 @@
-"""A topology in virtual time as the RDMA lab has it: a scheme's program on all switches, its RPs and NPs at the hosts.
+"""A topology in virtual time as the RDMA lab has it: a scheme's program on all switches, its RPs
+and NPs at the hosts.
 
-Python decides what the algorithms decide, a few times in a window of each flow; the engine does all else.
+Python decides what the algorithms decide, a few times in a window of each flow; the engine does all
+else.
 """
 
 from __future__ import annotations
@@ -22,7 +24,20 @@ from pcn.controller.constants import WAITING
 from pcn.controller.in_process import InProcessSwitch
 from pcn.controller.programs import Program
 from pcn.hosts import wire
-from pcn.hosts.algorithms import Ack, Cnm, Cnp, Configured, Demand, Grant, Hop, Loss, Mark, Telemetry, Turn, Window
+from pcn.hosts.algorithms import (
+    Ack,
+    Cnm,
+    Cnp,
+    Configured,
+    Demand,
+    Grant,
+    Hop,
+    Loss,
+    Mark,
+    Telemetry,
+    Turn,
+    Window,
+)
 from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability
@@ -57,25 +72,26 @@ _PORT_MAC = 0x02_50_43_4E_00_00
 
 
 class VirtualNetwork(TimedNetwork, Sources, Explanations):
-    """All switches run `program` (the scheme's, with native PFC) and are programmed as live ones are.
+    """All switches run `program` (the scheme's, with native PFC) and are programmed as live ones
+    are.
 
-    `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC outside the program, for those
-    that do it themselves. `cpu_port`: of every switch, by which packets come from its controller and go there; 0: none.
-    `notification_class`: of CNPs and ACKs; None: their flow's, where they are Not-ECT unless they echo a mark.
-    `reliability`: by class, what its flows do about lost packets; those of other classes what the scheme's RP has,
-    which for most is nothing.
-    `cnp_delay_s`: how long a NIC takes to make a CNP, from its NP's decision on.
-    `tick_s`: frames on links and the gaps of paced flows take whole multiples of it, cut off, and at least one, as in
-    simulators whose clocks tick; 0: no such clock, times are exact to the picosecond.
-    `switch_tick_s`: of the clock that programs of switches read, 1 ns to 1 us, in whole ns; None: as the scheme's
-    marking points have it.
-    `reroute_s`: how long after a link went down or up routes change everywhere; None: they don't.
-    `paths`: which of equal paths packets take; None: as the scheme's RP does, or by flow.
-    No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
-    queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the state of coming events
-    into the processor's caches; `threads` run it; `in_c` False runs RPs and NPs in Python even where their classes
-    name C files; `explain` accounts for each flow's time (`explained`), at some cost.
-    A context manager. Raises LabError.
+    `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC outside the
+    program, for those that do it themselves. `cpu_port`: of every switch, by which packets come
+    from its controller and go there; 0: none. `notification_class`: of CNPs and ACKs; None: their
+    flow's, where they are Not-ECT unless they echo a mark. `reliability`: by class, what its flows
+    do about lost packets; those of other classes what the scheme's RP has, which for most is
+    nothing. `cnp_delay_s`: how long a NIC takes to make a CNP, from its NP's decision on. `tick_s`:
+    frames on links and the gaps of paced flows take whole multiples of it, cut off, and at least
+    one, as in simulators whose clocks tick; 0: no such clock, times are exact to the picosecond.
+    `switch_tick_s`: of the clock that programs of switches read, 1 ns to 1 us, in whole ns; None:
+    as the scheme's marking points have it. `reroute_s`: how long after a link went down or up
+    routes change everywhere; None: they don't. `paths`: which of equal paths packets take; None: as
+    the scheme's RP does, or by flow. No result depends on the rest: `queues` is how events wait for
+    their turn, each node's by themselves or all in one queue; `inplace` False takes the program's
+    general form; `prefetch` False doesn't fetch the state of coming events into the processor's
+    caches; `threads` run it; `in_c` False runs RPs and NPs in Python even where their classes name
+    C files; `explain` accounts for each flow's time (`explained`), at some cost. A context manager.
+    Raises LabError.
     """
 
     def __init__(
@@ -108,11 +124,16 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self.flows: dict[int, VirtualFlow] = Named(self._unknown_flow)
         self.switches: dict[str, InProcessSwitch] = {}
         self.on_rate: Callable[[VirtualFlow, float], None] | None = None
-        """Called after an RP's event: the flow, and simulated seconds. Other nodes are up to two links' delays ahead or
-        behind, so the network can't be changed from here, or from `on_window`: `at` calls what may."""
+        """Called after an RP's event: the flow, and simulated seconds. Other nodes are up to two
+        links' delays ahead or behind, so the network can't be changed from here, or from
+        `on_window`: `at` calls what may."""
         self.on_window: Callable[[VirtualFlow, float, Window, Cnp | None], None] | None = None
-        """Called after an NP's window: the flow, simulated seconds, the window, and what the NP made of it."""
-        self._tick_ns = round((marking.tick_s(scheme.scheme.marking) if switch_tick_s is None else switch_tick_s) * 1e9)
+        """Called after an NP's window: the flow, simulated seconds, the window, and what the NP
+        made of it."""
+        self._tick_ns = round(
+            (marking.tick_s(scheme.scheme.marking) if switch_tick_s is None else switch_tick_s)
+            * 1e9
+        )
         self.switch_tick_s = self._tick_ns / 1e9
         self._maker = FlowMaker(scheme, seed, payload_bytes, in_c, paths, notification_class)
         self._reliability = reliability
@@ -120,30 +141,43 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self._groups: dict[str, int] = {}
         self._reroute: Reroute | None = None
         if topology.flow_control == CREDITS and not pfc:
-            raise VirtualError(f"{topology.name}: credits are counted by switches themselves, not by a program")
+            raise VirtualError(
+                f"{topology.name}: credits are counted by switches themselves, not by a program"
+            )
         virtual_switches: dict[str, VirtualSwitch] = {}
         for switch in topology.switches:
             if switch.output is not None and not pfc:
-                raise VirtualError(f"{switch.name}: output buffers need PFC by the switch itself, not by a program")
+                raise VirtualError(
+                    f"{switch.name}: output buffers need PFC by the switch itself, not by a program"
+                )
             if (switch.buffer is not None or switch.watchdog is not None) and not pfc:
                 raise VirtualError(
-                    f"{switch.name}: its buffer and its watchdog need PFC by the switch itself, not by a program"
+                    f"{switch.name}: its buffer and its watchdog need PFC by the switch itself, "
+                    "not by a program"
                 )
         frame_bytes = wire.data_bytes(payload_bytes, False, False)
         if pfc and (small := list(headroom.faults(topology, frame_bytes, response_s))):
             raise VirtualError("\n".join(small))
         try:
             if not isinstance(program, LoadedProgram):
-                found = Program.compiled(program) if program else Program.find(scheme.scheme.program, native=True)
+                found = (
+                    Program.compiled(program)
+                    if program
+                    else Program.find(scheme.scheme.program, native=True)
+                )
                 require_tables(found, scheme.scheme)
                 program = load(found, inplace)
             for switch in topology.switches:
                 if cpu_port and cpu_port in topology.ports(switch.name):
-                    raise VirtualError(f"{switch.name}: port {cpu_port} is its CPU port, and has a link")
+                    raise VirtualError(
+                        f"{switch.name}: port {cpu_port} is its CPU port, and has a link"
+                    )
                 virtual_switches[switch.name] = VirtualSwitch(
                     switch.name, program, seed + switch.device_id, cpu_port, tick_ns=self._tick_ns
                 )
-                self.switches[switch.name] = InProcessSwitch(switch.name, virtual_switches[switch.name])
+                self.switches[switch.name] = InProcessSwitch(
+                    switch.name, virtual_switches[switch.name]
+                )
             super().__init__(
                 topology,
                 {name: one.native for name, one in virtual_switches.items()},
@@ -165,11 +199,17 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             self.call("vn_set_telemetry_tick", self._tick_ns / 1e9)
             if tick_s:
                 if not 0 < tick_s < 1e-3:
-                    raise VirtualError(f"a tick of {tick_s:g} s: more than 0 and less than 1 ms is possible")
-                self._check(self._library.vn_set_tick(self._changing(), max(picoseconds(tick_s), 1)))
+                    raise VirtualError(
+                        f"a tick of {tick_s:g} s: more than 0 and less than 1 ms is possible"
+                    )
+                self._check(
+                    self._library.vn_set_tick(self._changing(), max(picoseconds(tick_s), 1))
+                )
             if reroute_s is not None:
                 if not pfc:
-                    raise VirtualError("routes change with PFC by the switch itself alone, not by a program")
+                    raise VirtualError(
+                        "routes change with PFC by the switch itself alone, not by a program"
+                    )
                 self._reroute = Reroute(self, reroute_s)
         except BaseException:
             self.close()
@@ -188,16 +228,19 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         end_s: float | None = None,
         paths: Paths | None = None,
     ) -> VirtualFlow:
-        """Returns a flow between hosts of the topology, from `start_s` (simulated seconds; default: the spec's) to
-        `end_s` (default: the spec's duration later). One that waits for others, which are there already and haven't
-        arrived, starts `start_s` after them. `paths`: default: the network's."""
+        """Returns a flow between hosts of the topology, from `start_s` (simulated seconds; default:
+        the spec's) to `end_s` (default: the spec's duration later). One that waits for others,
+        which are there already and haven't arrived, starts `start_s` after them. `paths`: default:
+        the network's."""
         return self.add_flows([(spec, start_s, end_s)], paths)[0]
 
     def add_flows(
-        self, flows: Iterable[tuple[FlowSpec, float | None, float | None]], paths: Paths | None = None
+        self,
+        flows: Iterable[tuple[FlowSpec, float | None, float | None]],
+        paths: Paths | None = None,
     ) -> list[VirtualFlow]:
-        """Returns flows in their order, each as `add_flow` has it with a start and an end. Raises VirtualError; flows
-        before the one that it names may be there then."""
+        """Returns flows in their order, each as `add_flow` has it with a start and an end. Raises
+        VirtualError; flows before the one that it names may be there then."""
         added: list[VirtualFlow] = []
         rest = iter(flows)
         while part := list(islice(rest, _TOGETHER)):
@@ -212,20 +255,25 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self._check(self._library.vn_stop_flow(self._changing(), self.flows[number].index))
 
     def set_ports(self, number: int, port: int | None = None, back_port: int | None = None) -> None:
-        """Has a flow's data leave its sender by this port from now on, and CNPs and ACKs its receiver by `back_port`;
-        None: as before. What waits at the old ones stays there. Raises LabError."""
+        """Has a flow's data leave its sender by this port from now on, and CNPs and ACKs its
+        receiver by `back_port`; None: as before. What waits at the old ones stays there. Raises
+        LabError."""
         flow = self.flows[number]
         port = flow.port if port is None else port
         back_port = flow.back_port if back_port is None else back_port
         ends = Endpoint(flow.spec.src, port), Endpoint(flow.spec.dst, back_port)
         for end in ends:
             self.topology.link_at(end.node, end.port)  # raises
-        self._check(self._library.vn_flow_ports(self._changing(), flow.index, *(self._links[end] for end in ends)))
+        self._check(
+            self._library.vn_flow_ports(
+                self._changing(), flow.index, *(self._links[end] for end in ends)
+            )
+        )
         flow.port, flow.back_port = port, back_port
 
     def route_flows(self, routing: Routing) -> None:
-        """Has hosts send by this routing from now on: flows of a port that leads nowhere go by another one until it
-        does."""
+        """Has hosts send by this routing from now on: flows of a port that leads nowhere go by
+        another one until it does."""
         self._nics.route(routing)
         for number, flow in self.flows.items():
             src, dst = flow.spec.src, flow.spec.dst
@@ -233,16 +281,18 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 leaving, back = self._nics.between(src, dst, number)
                 self.set_ports(number, leaving.end.port, back.end.port)
 
-    def set_link(self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None) -> None:
-        """As of every network; with `reroute_s` routes change, and a switch loses what is to leave by a link that is
-        down."""
+    def set_link(
+        self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None
+    ) -> None:
+        """As of every network; with `reroute_s` routes change, and a switch loses what is to leave
+        by a link that is down."""
         super().set_link(node, port, rate_bps=rate_bps, up=up)
         if up is not None and self._reroute is not None:
             self._reroute.link_changed(node, port, up)
 
     def flow_stats(self) -> NDArray[Any]:
-        """Counts of all flows, in the order in which they were added: a row each of `FlowStats`' fields as the engine
-        has them, times in ps (NEVER: not yet)."""
+        """Counts of all flows, in the order in which they were added: a row each of `FlowStats`'
+        fields as the engine has them, times in ps (NEVER: not yet)."""
         rows = np.empty(len(self._by_index), np.dtype(FlowStats))
         self._check(self._library.vn_flow_stats(self._alive(), 0, rows.size, rows.ctypes.data))
         return rows
@@ -252,8 +302,9 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self._check(self._library.vn_log_paths(self._changing()))
 
     def set_paths(self, paths: FlowPaths) -> None:
-        """The data of these flows, which are there, leaves switches by these ports, whatever programs choose, and its
-        sender by one of that host's; from the next packet on. Raises VirtualError."""
+        """The data of these flows, which are there, leaves switches by these ports, whatever
+        programs choose, and its sender by one of that host's; from the next packet on. Raises
+        VirtualError."""
         for number, ends in paths.items():
             if number not in self.flows:
                 raise VirtualError(f"a path of flow {number}: there is no such flow")
@@ -264,19 +315,23 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                     continue
                 index = self.flows[number].index
                 try:
-                    self._check(self._library.vn_set_path(self._changing(), index, self._links[end]))
+                    self._check(
+                        self._library.vn_set_path(self._changing(), index, self._links[end])
+                    )
                 except VirtualError as error:
                     raise VirtualError(f"a path of flow {number} by {end}: {error}") from None
 
     def paths(self) -> dict[int, tuple[Endpoint, ...]]:
-        """Returns the paths of all flows, logged and set: the sender's port, if it has several, the ports of switches
-        in order, and last the ports of switches off that way, by name."""
+        """Returns the paths of all flows, logged and set: the sender's port, if it has several, the
+        ports of switches in order, and last the ports of switches off that way, by name."""
         ends = tuple(self._links)  # in the order of their numbers
         links = ctypes.POINTER(ctypes.c_uint32)()
         found = {}
         for number, flow in self.flows.items():
             n = self._library.vn_path(self._alive(), flow.index, ctypes.byref(links))
-            hops = {end.node: end for end in sorted((ends[links[hop]] for hop in range(n)), key=str)}
+            hops = {
+                end.node: end for end in sorted((ends[links[hop]] for hop in range(n)), key=str)
+            }
             own, node = flow.spec.src, self.topology.peer(flow.spec.src, flow.port).node
             way = [Endpoint(own, flow.port)] if len(self.topology.ports(own)) > 1 else []
             while node in hops:
@@ -290,11 +345,14 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self._check(self._library.vn_measure_latency(self._changing()))
 
     def latency(self, traffic_class: int) -> Latency:
-        """Returns the latency of a class's packets that have arrived so far. Raises VirtualError where it isn't
-        measured."""
+        """Returns the latency of a class's packets that have arrived so far. Raises VirtualError
+        where it isn't measured."""
         counts = self._library.vn_latency(self._alive(), traffic_class)
         if not counts:
-            raise VirtualError(f"class {traffic_class}: no latency was measured: call measure_latency before the run")
+            raise VirtualError(
+                f"class {traffic_class}: no latency was measured: call measure_latency before the "
+                "run"
+            )
         return Latency(np.ctypeslib.as_array(counts, (BUCKETS,)).astype(np.int64))
 
     # ---- inside ----
@@ -310,7 +368,9 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             for spec, start_s, end_s in flows:
                 start_s = spec.start_s if start_s is None else start_s
                 config, ports, rp, np_, keeps = self._make(spec, now_s, start_s, end_s, paths)
-                virtual_flow = VirtualFlow(self._library, handle, len(self._by_index) + len(new), spec, ports, rp, np_)
+                virtual_flow = VirtualFlow(
+                    self._library, handle, len(self._by_index) + len(new), spec, ports, rp, np_
+                )
                 self.flows[spec.id] = virtual_flow  # the next ones may wait for it
                 configs.append(config)
                 keep.append(keeps)
@@ -325,7 +385,9 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 del self.flows[flow.spec.id]
             if n < len(flows):
                 kept = {flow.spec.group for flow in self._by_index}
-                self._groups = {name: number for name, number in self._groups.items() if name in kept}
+                self._groups = {
+                    name: number for name, number in self._groups.items() if name in kept
+                }
         for flow, (spec, start_s, _) in zip(new, flows, strict=True):
             if not spec.after:
                 continue
@@ -334,10 +396,14 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             for place, other in enumerate(spec.after):
                 delay_ps = picoseconds(own[place]) if own else start_ps
                 index = self.flows[other].index
-                self._check(self._library.vn_flow_after(handle, flow.index, index, delay_ps, least_ps))
+                self._check(
+                    self._library.vn_flow_after(handle, flow.index, index, delay_ps, least_ps)
+                )
         return new
 
-    def _make(self, spec: FlowSpec, now_s: float, start_s: float, end_s: float | None, paths: Paths | None) -> Made:
+    def _make(
+        self, spec: FlowSpec, now_s: float, start_s: float, end_s: float | None, paths: Paths | None
+    ) -> Made:
         if spec.id in self.flows:
             raise VirtualError(f"flow {spec.id} is there already")
         if spec.after:
@@ -347,10 +413,13 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         elif end_s is None and spec.duration_s is not None:
             end_s = start_s + spec.duration_s
         if not 0 <= spec.traffic_class < native.CLASSES:
-            raise VirtualError(f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}")
+            raise VirtualError(
+                f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}"
+            )
         if spec.colour != GREEN and not (spec.colour in COLOURS and 0 < spec.traffic_class < 5):
             raise VirtualError(
-                f"flow {spec.id}: {spec.colour} in class {spec.traffic_class}: classes 1 to 4 have colours"
+                f"flow {spec.id}: {spec.colour} in class {spec.traffic_class}: classes 1 to 4 have "
+                "colours"
             )
         if why := without_signal(self.topology, self.scheme.scheme, spec.traffic_class):
             raise VirtualError(f"flow {spec.id}: {why}")
@@ -370,13 +439,17 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             raise VirtualError(f"flow {spec.id} waits for others: it has a size, and no duration")
         for one_s in (delay_s, *spec.after_s):
             if not 0 <= one_s < math.inf:
-                raise VirtualError(f"flow {spec.id} starts {one_s:g} s after others: 0 or later is possible")
+                raise VirtualError(
+                    f"flow {spec.id} starts {one_s:g} s after others: 0 or later is possible"
+                )
         for other in spec.after:
             found = self.flows.get(other)
             if found is None:
                 raise VirtualError(f"flow {spec.id} waits for flow {other}: add that one before it")
             if found.spec.size_bytes is None or self._has_arrived(found):
-                raise VirtualError(f"flow {spec.id} waits for flow {other}, which has arrived, or never does whole")
+                raise VirtualError(
+                    f"flow {spec.id} waits for flow {other}, which has arrived, or never does whole"
+                )
 
     def _has_arrived(self, flow: VirtualFlow) -> bool:
         """Returns it of a flow that is there, or that is added together with another."""
@@ -409,20 +482,30 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             planned = plan(self.topology, name, 1.0, self.scheme, self._tick_ns)
             program_switch(made, planned)
             if set(WAITING) <= set(made.registers()):
-                self.call("vn_count_waiting", self._nodes[name], *(made.register(one).index for one in WAITING))
+                self.call(
+                    "vn_count_waiting",
+                    self._nodes[name],
+                    *(made.register(one).index for one in WAITING),
+                )
             generator = packet_generator(self.topology, name, 1.0, self.scheme)
             if generator is not None:
-                made.native.generate(generator.port, generator.period_us * 1000, generator.packet_ids)
+                made.native.generate(
+                    generator.port, generator.period_us * 1000, generator.packet_ids
+                )
             for port in planned.pfc if pfc else ():
                 self.protect(
-                    name, port.port, xoff_bytes=port.xoff_bytes, xon_bytes=port.xon_bytes, quanta=port.quanta,
+                    name, port.port, xoff_bytes=port.xoff_bytes, xon_bytes=port.xon_bytes,
+                    quanta=port.quanta,
                     refresh_s=port.refresh_us * self._tick_ns / 1e9, classes=port.lossless,
                     mac=(_PORT_MAC | port.port).to_bytes(6, "big"),
                 )  # fmt: skip
             shared = self.topology.switch(name).buffer
             if shared is not None:
                 self.share_buffer(name, shared, self.topology.lossless_classes)
-        lossless, depth = self.topology.lossless_classes, lossy.queue_packets(self.topology.parameters)
+        lossless, depth = (
+            self.topology.lossless_classes,
+            lossy.queue_packets(self.topology.parameters),
+        )
         limited = [one for one in range(CONTROL_CLASS) if depth and one not in lossless]
         for switch in self.topology.switches:  # behind all that is built
             for number in self.topology.ports(switch.name):

@@ -1,4 +1,5 @@
-"""NICs of hosts in virtual time: each port of a host is one, and a flow's frames leave by one of them."""
+"""NICs of hosts in virtual time: each port of a host is one, and a flow's frames leave by one of
+them."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from pcn.virtualnet.errors import VirtualError
 
 
 class Nic(NamedTuple):
-    """What a flow needs of a host's port: where its link starts in the engine, the host's addresses, line rate."""
+    """What a flow needs of a host's port: where its link starts in the engine, the host's
+    addresses, line rate."""
 
     end: Endpoint
     link: int
@@ -34,13 +36,19 @@ class Nics:
             mac, ip = wire.parse_mac(host.mac), wire.parse_ip(host.ip)
             ends = [Endpoint(host.name, port) for port in topology.ports(host.name)]
             self._nics[host.name] = {
-                end.port: Nic(end, links[end], mac, ip, topology.link_at(end.node, end.port).rate_bps) for end in ends
+                end.port: Nic(
+                    end, links[end], mac, ip, topology.link_at(end.node, end.port).rate_bps
+                )
+                for end in ends
             }
-        self._single = {name: next(iter(own.values())) for name, own in self._nics.items() if len(own) == 1}
+        self._single = {
+            name: next(iter(own.values())) for name, own in self._nics.items() if len(own) == 1
+        }
 
     def between(self, src: str, dst: str, flow: int) -> tuple[Nic, Nic]:
-        """Returns the NICs by which a flow's data leaves one host, and CNPs and ACKs the other: of those on a shortest
-        path one by the flow, and where that one's link is known to be down, one of the others. Raises LabError."""
+        """Returns the NICs by which a flow's data leaves one host, and CNPs and ACKs the other: of
+        those on a shortest path one by the flow, and where that one's link is known to be down, one
+        of the others. Raises LabError."""
         leaving, back = self._single.get(src), self._single.get(dst)
         if leaving is not None and back is not None:
             return leaving, back

@@ -1,5 +1,5 @@
-"""Files of flows' paths: lines FLOW,SWITCH,NEXT below that heading. SWITCH may be a sender with several ports; NEXT is
-a node, or NODE:PORT of a parallel link."""
+"""Files of flows' paths: lines FLOW,SWITCH,NEXT below that heading. SWITCH may be a sender with
+several ports; NEXT is a node, or NODE:PORT of a parallel link."""
 
 from __future__ import annotations
 
@@ -22,7 +22,14 @@ def write_paths(file: Path, topology: Topology, paths: FlowPaths) -> None:
 
 def path_lines(topology: Topology, paths: FlowPaths) -> str:
     """Returns a file's text; names need no quotes."""
-    rows = [HEADING, *((str(flow), end.node, _next(topology, end)) for flow, ends in paths.items() for end in ends)]
+    rows = [
+        HEADING,
+        *(
+            (str(flow), end.node, _next(topology, end))
+            for flow, ends in paths.items()
+            for end in ends
+        ),
+    ]
     return "".join(f"{','.join(row)}\n" for row in rows)
 
 
@@ -36,11 +43,14 @@ def read_paths(file: Path, topology: Topology) -> dict[int, tuple[Endpoint, ...]
         if not (flow.isascii() and flow.isdigit() and len(flow) < 10):
             raise VirtualError(f"{file}:{line}: {flow!r} is no flow's number")
         if switch not in ports:
-            raise VirtualError(f"{file}:{line}: no switch {switch!r}; {nearest(switch, list(ports))}")
+            raise VirtualError(
+                f"{file}:{line}: no switch {switch!r}; {nearest(switch, list(ports))}"
+            )
         port = ports[switch].get(next_hop)
         if port is None:
             raise VirtualError(
-                f"{file}:{line}: {switch} has no link to {next_hop!r}; {nearest(next_hop, list(ports[switch]))}"
+                f"{file}:{line}: {switch} has no link to {next_hop!r}; "
+                f"{nearest(next_hop, list(ports[switch]))}"
             )
         if any(end.node == switch for end in found.get(int(flow), ())):
             raise VirtualError(f"{file}:{line}: flow {flow} leaves {switch} twice")
@@ -56,7 +66,10 @@ def _rows(file: Path) -> Iterable[tuple[int, tuple[str, str, str]]]:
                 raise VirtualError(f"{file}: its first line is {','.join(HEADING)}")
             for row in reader:
                 if len(row) != len(HEADING):
-                    raise VirtualError(f"{file}:{reader.line_num}: {len(row)} columns: a line is {','.join(HEADING)}")
+                    raise VirtualError(
+                        f"{file}:{reader.line_num}: {len(row)} columns: a line is "
+                        f"{','.join(HEADING)}"
+                    )
                 yield reader.line_num, (row[0], row[1], row[2])
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise VirtualError(f"{file}: {error}") from None

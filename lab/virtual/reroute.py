@@ -1,4 +1,5 @@
-"""Reroutes: some time after a link has gone down or come up, all switches and hosts have routes by what is there."""
+"""Reroutes: some time after a link has gone down or come up, all switches and hosts have routes by
+what is there."""
 
 from __future__ import annotations
 
@@ -15,24 +16,29 @@ if TYPE_CHECKING:
 
 
 class Reroute:
-    """`delay_s`: from the failure to new routes, everywhere at once: until it is noticed, computed and written."""
+    """`delay_s`: from the failure to new routes, everywhere at once: until it is noticed, computed
+    and written."""
 
     def __init__(self, network: VirtualNetwork, delay_s: float) -> None:
         if not 0 <= delay_s < math.inf:
             raise VirtualError(f"a reroute takes {delay_s:g} s: 0 or more are possible")
         for switch in network.topology.switches:
             if switch.output is not None:
-                raise VirtualError(f"{switch.name} has output buffers: routes change without them alone")
+                raise VirtualError(
+                    f"{switch.name} has output buffers: routes change without them alone"
+                )
         self._network, self._delay_s = network, delay_s
         topology = network.topology
         self._down: set[Link] = set()
         nothing = SwitchRoutes((), ())
         self._routes = {
-            switch.name: routes_of(topology, switch.name, topology.routing, nothing) for switch in topology.switches
+            switch.name: routes_of(topology, switch.name, topology.routing, nothing)
+            for switch in topology.switches
         }
 
     def link_changed(self, node: str, port: int, up: bool) -> None:
-        """What is to leave by a link that is down is lost at switches; the rest happens `delay_s` later."""
+        """What is to leave by a link that is down is lost at switches; the rest happens `delay_s`
+        later."""
         network = self._network
         link = network.topology.link_at(node, port)
         for end in (link.a, link.b):

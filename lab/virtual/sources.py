@@ -1,4 +1,5 @@
-"""What of switches and flows can be sampled: each method names one value, for VirtualNetwork.sample."""
+"""What of switches and flows can be sampled: each method names one value, for
+VirtualNetwork.sample."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class _Cells(Protocol):
 
 
 class Sources:
-    """The part of a VirtualNetwork that finds the engine's numbers for what Python calls by name."""
+    """The part of a VirtualNetwork that finds the engine's numbers for what Python calls by
+    name."""
 
     topology: Topology
     flows: dict[int, VirtualFlow]
@@ -34,17 +36,31 @@ class Sources:
     def register(self, switch: str, name: str, index: int) -> Source:
         """Returns a cell of a register of the program."""
         number = self._switch(switch).register(name).index
-        return Source(f"{switch} {name}[{index}]", native.REGISTER, self._nodes[switch], number, index)
+        return Source(
+            f"{switch} {name}[{index}]", native.REGISTER, self._nodes[switch], number, index
+        )
 
     def counter_packets(self, switch: str, name: str, index: int) -> Source:
         """Returns the packets in a cell of a counter of the program."""
         number = self._switch(switch).counter(name).index
-        return Source(f"{switch} {name}[{index}] packets", native.COUNTER_PACKETS, self._nodes[switch], number, index)
+        return Source(
+            f"{switch} {name}[{index}] packets",
+            native.COUNTER_PACKETS,
+            self._nodes[switch],
+            number,
+            index,
+        )
 
     def counter_bytes(self, switch: str, name: str, index: int) -> Source:
         """Returns the bytes in a cell of a counter of the program."""
         number = self._switch(switch).counter(name).index
-        return Source(f"{switch} {name}[{index}] bytes", native.COUNTER_BYTES, self._nodes[switch], number, index)
+        return Source(
+            f"{switch} {name}[{index}] bytes",
+            native.COUNTER_BYTES,
+            self._nodes[switch],
+            number,
+            index,
+        )
 
     def flow_rate(self, flow: int) -> Source:
         """Returns what the NIC paces the flow at, bit/s of frames; 0 once it has ended."""
@@ -59,8 +75,8 @@ class Sources:
         return Source(f"flow {flow} window", rdma.FLOW_WINDOW, self.flows[flow].index)
 
     def flow_in_flight(self, flow: int) -> Source:
-        """Returns the bytes of the flow's frames that have started and aren't acknowledged; 0 where no packet requests
-        it."""
+        """Returns the bytes of the flow's frames that have started and aren't acknowledged; 0 where
+        no packet requests it."""
         return Source(f"flow {flow} in flight", rdma.FLOW_IN_FLIGHT, self.flows[flow].index)
 
     def flow_received(self, flow: int) -> Source:
@@ -79,8 +95,14 @@ class Sources:
         return Source(f"flow {flow} marked UE", rdma.FLOW_MARKED_UE_PACKETS, self.flows[flow].index)
 
     def of_group(self, source: Source, group: str) -> Source:
-        """Returns the sum of a source over all flows of a group: of bytes sent, or of what is received."""
-        return replace(source, name=f"{source.name} of {group}", object=self._groups[group], number=rdma.OF_GROUP)
+        """Returns the sum of a source over all flows of a group: of bytes sent, or of what is
+        received."""
+        return replace(
+            source,
+            name=f"{source.name} of {group}",
+            object=self._groups[group],
+            number=rdma.OF_GROUP,
+        )
 
     def _switch(self, name: str) -> _Cells:
         self.topology.switch(name)

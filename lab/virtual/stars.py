@@ -1,5 +1,6 @@
-"""A scheme on six stars: 1, 2 and 16 flows that last share one link, in virtual time. What `pcn scheme check --stars`
-prints: utilisation, queue and Jain's index, beside what the scheme's rule holds there."""
+"""A scheme on six stars: 1, 2 and 16 flows that last share one link, in virtual time. What `pcn
+scheme check --stars` prints: utilisation, queue and Jain's index, beside what the scheme's rule
+holds there."""
 
 from __future__ import annotations
 
@@ -19,12 +20,14 @@ FLOWS = (1, 2, 16)
 _XOFF_BYTES = 50e6
 """So that no PAUSE comes: the scheme alone limits the queue."""
 _ROUNDS, _LEAST_S, _SAMPLES = 1000, 20e-3, 4000
-"""A run's length in the longer of a round trip and the NP's period, and at least; the samples of its second half."""
+"""A run's length in the longer of a round trip and the NP's period, and at least; the samples of
+its second half."""
 
 
 @dataclass(frozen=True)
 class Star:
-    """Links of a rate, bit/s, the round trip of their delays alone, s, and packets' payload, bytes."""
+    """Links of a rate, bit/s, the round trip of their delays alone, s, and packets' payload,
+    bytes."""
 
     rate_bps: float
     rtt_s: float
@@ -32,11 +35,14 @@ class Star:
 
     @property
     def name(self) -> str:
-        frames = "" if self.payload_bytes == 1000 else f", {wire.data_bytes(self.payload_bytes):,} B"
+        frames = (
+            "" if self.payload_bytes == 1000 else f", {wire.data_bytes(self.payload_bytes):,} B"
+        )
         return f"{self.rate_bps / 1e9:g} Gb/s, {self.rtt_s * 1e6:g} us{frames}"
 
     def topology(self, flows: int) -> Topology:
-        """Returns the network with a number of flows to one host, which start within a round trip."""
+        """Returns the network with a number of flows to one host, which start within a round
+        trip."""
         bare = star(
             flows,
             1,
@@ -45,7 +51,9 @@ class Star:
             xoff_bytes=_XOFF_BYTES,
             mtu_bytes=wire.data_bytes(self.payload_bytes),
         )
-        specs = (FlowSpec(n + 1, f"h{n}", "r0", start_s=n * self.rtt_s / flows) for n in range(flows))
+        specs = (
+            FlowSpec(n + 1, f"h{n}", "r0", start_s=n * self.rtt_s / flows) for n in range(flows)
+        )
         return replace(bare, flows=tuple(specs))
 
 
@@ -61,9 +69,9 @@ STARS = (
 
 @dataclass(frozen=True)
 class Shared:
-    """What came of flows on a star: the link's utilisation, its mean queue in bandwidth-delay products, Jain's index
-    of the flows' goodputs; and the utilisation and the largest mean queue that the scheme's rule holds, None where it
-    states none."""
+    """What came of flows on a star: the link's utilisation, its mean queue in bandwidth-delay
+    products, Jain's index of the flows' goodputs; and the utilisation and the largest mean queue
+    that the scheme's rule holds, None where it states none."""
 
     star: str
     flows: int
@@ -75,7 +83,8 @@ class Shared:
 
 
 def on_stars(scheme: Scheme, seed: int = 1) -> Iterator[Shared]:
-    """Yields what comes of the scheme on each star, with the parameters that its rules give it there."""
+    """Yields what comes of the scheme on each star, with the parameters that its rules give it
+    there."""
     for place in STARS:
         for flows in FLOWS:
             yield shared(scheme, place, flows, seed)
@@ -101,11 +110,15 @@ def shared(scheme: Scheme, place: Star, flows: int, seed: int = 1) -> Shared:
     )
 
 
-def _run(configured: Configured, topology: Topology, place: Star, flows: int, seed: int) -> tuple[float, float, float]:
+def _run(
+    configured: Configured, topology: Topology, place: Star, flows: int, seed: int
+) -> tuple[float, float, float]:
     """Returns utilisation, mean queue in bytes and Jain's index of a run's second half."""
     round_s = max(place.rtt_s, configured.new_np().period_s or 0.0)
     ends_s = max(_ROUNDS * round_s, _LEAST_S)
-    with VirtualNetwork(topology, configured, seed=seed, payload_bytes=place.payload_bytes) as network:
+    with VirtualNetwork(
+        topology, configured, seed=seed, payload_bytes=place.payload_bytes
+    ) as network:
         network.add_flows((flow, None, None) for flow in topology.flows)
         port = flows + 1
         network.run(until_s=ends_s / 2)
@@ -114,7 +127,10 @@ def _run(configured: Configured, topology: Topology, place: Star, flows: int, se
             ends_s / 2 / _SAMPLES, [network.queue_bytes("s0", port), network.link_bytes("s0", port)]
         )
         network.run(until_s=ends_s)
-        received = np.array([flow.stats().received_bytes for flow in network.flows.values()], float) - before
+        received = (
+            np.array([flow.stats().received_bytes for flow in network.flows.values()], float)
+            - before
+        )
         queue, sent = samples.values.T
         times = samples.times_s
     carried_bps = 8 * (sent[-1] - sent[0]) / (times[-1] - times[0])

@@ -3,7 +3,8 @@
     table_add MyIngress.ipv4_lpm MyIngress.ipv4_forward 10.0.1.1/32 => 08:00:00:00:01:11 1
     mc_mgrp_create 1
 
-An entry's handle is counted as BMv2 counts it. A line that isn't supported is refused with its place.
+An entry's handle is counted as BMv2 counts it. A line that isn't supported is refused with its
+place.
 """
 
 from __future__ import annotations

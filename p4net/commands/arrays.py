@@ -69,7 +69,10 @@ def _all_direct(session: Session, found: Any) -> list[TableEntry] | None:
     number = getattr(found.pbuf, "direct_table_id", 0)
     if not number:
         return None
-    return [replace(one, action=None) for one in session.handles(session.schema.tables[number].name).items().values()]
+    return [
+        replace(one, action=None)
+        for one in session.handles(session.schema.tables[number].name).items().values()
+    ]
 
 
 def _index(found: Any, word: str) -> int:
@@ -119,7 +122,9 @@ def _width(found: Any) -> int:
 def _counter_read(session: Session, words: Sequence[str]) -> Sequence[Step]:
     found = _found(session, "counter", words[0])
     if (entry := _direct(session, found, words[1])) is not None:
-        return _read(session, f"{words[0]}[{words[1]}]", P4DirectCounterEntry(found.name, table_entry=entry))
+        return _read(
+            session, f"{words[0]}[{words[1]}]", P4DirectCounterEntry(found.name, table_entry=entry)
+        )
     return _read(session, words[0], P4CounterEntry(found.name, index=_index(found, words[1])))
 
 
@@ -128,8 +133,12 @@ def _counter_write(session: Session, words: Sequence[str]) -> Sequence[Step]:
     packets, count = values.whole(words[2]), values.whole(words[3])
     data = P4CounterData(byte_count=count, packet_count=packets)
     if (entry := _direct(session, found, words[1])) is not None:
-        return [session.write(MODIFY, P4DirectCounterEntry(found.name, table_entry=entry, data=data))]
-    return [session.write(MODIFY, P4CounterEntry(found.name, index=_index(found, words[1]), data=data))]
+        return [
+            session.write(MODIFY, P4DirectCounterEntry(found.name, table_entry=entry, data=data))
+        ]
+    return [
+        session.write(MODIFY, P4CounterEntry(found.name, index=_index(found, words[1]), data=data))
+    ]
 
 
 def _counter_reset(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -147,10 +156,13 @@ def _rates(words: Sequence[str]) -> P4MeterConfig:
         parts = _RATE.match(word)
         rate = float(parts[1]) * _MICROSECONDS if parts else math.inf
         if parts is None or not rate < _MOST:
-            raise ValueError(f"{word!r}: write RATE:BURST, as 0.000128:9000, in units a microsecond and units")
+            raise ValueError(
+                f"{word!r}: write RATE:BURST, as 0.000128:9000, in units a microsecond and units"
+            )
         if abs(round(rate) - rate) > _ROUNDING * rate:
             raise ValueError(
-                f"{word!r}: P4Runtime has whole units a second; simple_switch_CLI sets this rate (--thrift)"
+                f"{word!r}: P4Runtime has whole units a second; simple_switch_CLI sets this rate "
+                "(--thrift)"
             )
         found.append((round(rate), values.whole(parts[2])))
     (cir, cburst), (pir, pburst) = found
@@ -161,13 +173,20 @@ def _meter_set(session: Session, words: Sequence[str]) -> Sequence[Step]:
     found, config = _found(session, "meter", words[0]), _rates(words[2:])
     if (entry := _direct(session, found, words[1])) is not None:
         return [session.write(MODIFY, P4DirectMeterEntry(table_entry=entry, config=config))]
-    return [session.write(MODIFY, P4MeterEntry(found.name, index=_index(found, words[1]), config=config))]
+    return [
+        session.write(
+            MODIFY, P4MeterEntry(found.name, index=_index(found, words[1]), config=config)
+        )
+    ]
 
 
 def _meter_array_set(session: Session, words: Sequence[str]) -> Sequence[Step]:
     found, config = _found(session, "meter", words[0]), _rates(words[1:])
     if (entries := _all_direct(session, found)) is not None:
-        return [session.write(MODIFY, P4DirectMeterEntry(table_entry=entry, config=config)) for entry in entries]
+        return [
+            session.write(MODIFY, P4DirectMeterEntry(table_entry=entry, config=config))
+            for entry in entries
+        ]
     return [session.write(MODIFY, P4MeterEntry(found.name, config=config))]
 
 
@@ -230,7 +249,9 @@ def _pvs_add(session: Session, words: Sequence[str]) -> Sequence[Step]:
 def _pvs_remove(session: Session, words: Sequence[str]) -> Sequence[Step]:
     found = _value_set(session, words[0])
     member = _member(found, words[1])
-    return _set_members(session, found, tuple(x for x in session.value_sets.get(found.name, ()) if x != member))
+    return _set_members(
+        session, found, tuple(x for x in session.value_sets.get(found.name, ()) if x != member)
+    )
 
 
 def _pvs_clear(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -240,7 +261,9 @@ def _pvs_clear(session: Session, words: Sequence[str]) -> Sequence[Step]:
 def _pvs_get(session: Session, words: Sequence[str]) -> Sequence[Step]:
     found = _value_set(session, words[0])
     entity = p4r.Entity(value_set_entry=p4r.ValueSetEntry(value_set_id=found.id))
-    return [Read(session.place, words[0], entity, lambda entities: [f" = {_members(found, entities)}"])]
+    return [
+        Read(session.place, words[0], entity, lambda entities: [f" = {_members(found, entities)}"])
+    ]
 
 
 def _members(found: Any, entities: Sequence[p4r.Entity]) -> str:
@@ -248,7 +271,9 @@ def _members(found: Any, entities: Sequence[p4r.Entity]) -> str:
     for member in (member for entity in entities for member in entity.value_set_entry.members):
         fields, number = {field.field_id: field for field in member.match}, 0
         for field in found.match:
-            form = getattr(fields[field.id], fields[field.id].WhichOneof("field_match_type") or "exact")
+            form = getattr(
+                fields[field.id], fields[field.id].WhichOneof("field_match_type") or "exact"
+            )
             number = number << field.bitwidth | int.from_bytes(form.value, "big")
         shown.append(f"{number:#x}")
     return ", ".join(shown) or "no members"

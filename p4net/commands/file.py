@@ -28,8 +28,9 @@ COMMANDS: Final[dict[str, Command]] = {
 
 @dataclass(frozen=True)
 class Line:
-    """A command: its steps, or the `fault` for which it has none. `undo` takes back what it means for handles of later
-    lines, where the switch refuses it; it is for the time before the next line is read."""
+    """A command: its steps, or the `fault` for which it has none. `undo` takes back what it means
+    for handles of later lines, where the switch refuses it; it is for the time before the next line
+    is read."""
 
     place: Place
     steps: Sequence[Step]
@@ -69,7 +70,8 @@ class Commands:
             yield Line(place, steps, fault, session.undo)
 
     def steps(self, schema: P4Schema) -> list[Step]:
-        """Returns the steps of all lines. Raises P4NetError with the first line that can't be carried out."""
+        """Returns the steps of all lines. Raises P4NetError with the first line that can't be
+        carried out."""
         steps = list[Step]()
         for line in self.lines(schema):
             if line.fault:
@@ -81,7 +83,8 @@ class Commands:
 def _run(session: Session, name: str, words: list[str]) -> list[Step]:
     command = COMMANDS.get(name)
     if command is None:
-        likeness = f"; {nearest(name, COMMANDS)}" if name[0].isalpha() else ""  # else the author's comment, of a kind
+        # else the author's comment, of a kind
+        likeness = f"; {nearest(name, COMMANDS)}" if name[0].isalpha() else ""
         raise ValueError(f"no such command is supported{likeness}")
     if len(words) < command.least or (command.most is not None and len(words) > command.most):
         raise ValueError(f"write it as {name} {command.usage}")

@@ -1,4 +1,5 @@
-"""Commands of action profiles and of the tables that refer to them. A handle of BMv2 is an id of P4Runtime less 1."""
+"""Commands of action profiles and of the tables that refer to them. A handle of BMv2 is an id of
+P4Runtime less 1."""
 
 from __future__ import annotations
 
@@ -33,14 +34,18 @@ def _create_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile = _profile(session, words[0])
     made = tables.action(session, None, words[1], words[2:])
     handle = _members(session, profile).add(None)
-    return [session.write(INSERT, P4ActionProfileMember(profile, member_id=handle + 1, action=made))]
+    return [
+        session.write(INSERT, P4ActionProfileMember(profile, member_id=handle + 1, action=made))
+    ]
 
 
 def _modify_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile, handle = _profile(session, words[0]), values.whole(words[2])
     _ = _members(session, profile)[handle]
     made = tables.action(session, None, words[1], words[3:])
-    return [session.write(MODIFY, P4ActionProfileMember(profile, member_id=handle + 1, action=made))]
+    return [
+        session.write(MODIFY, P4ActionProfileMember(profile, member_id=handle + 1, action=made))
+    ]
 
 
 def _delete_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -51,7 +56,11 @@ def _delete_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 def _create_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile = _profile(session, words[0])
-    return [session.write(INSERT, P4ActionProfileGroup(profile, group_id=_groups(session, profile).add(()) + 1))]
+    return [
+        session.write(
+            INSERT, P4ActionProfileGroup(profile, group_id=_groups(session, profile).add(()) + 1)
+        )
+    ]
 
 
 def _delete_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -74,7 +83,9 @@ def _remove_from_group(session: Session, words: Sequence[str]) -> Sequence[Step]
 
 
 def _change_group(
-    session: Session, words: Sequence[str], change: Callable[[tuple[int, ...], int], tuple[int, ...]]
+    session: Session,
+    words: Sequence[str],
+    change: Callable[[tuple[int, ...], int], tuple[int, ...]],
 ) -> Sequence[Step]:
     profile = _profile(session, words[0])
     member, handle = values.whole(words[1]), values.whole(words[2])
@@ -146,10 +157,15 @@ def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
     def groups(found: Sequence[p4r.Entity]) -> list[str]:
         each = sorted((one.action_profile_group for one in found), key=lambda one: one.group_id)
-        return [f" group {one.group_id - 1}: {', '.join(str(m.member_id - 1) for m in one.members)}" for one in each]
+        return [
+            f" group {one.group_id - 1}: {', '.join(str(m.member_id - 1) for m in one.members)}"
+            for one in each
+        ]
 
     kinds = ((P4ActionProfileMember(profile), members), (P4ActionProfileGroup(profile), groups))
-    return [Read(session.place, words[0], entity.encode(session.schema), show) for entity, show in kinds]
+    return [
+        Read(session.place, words[0], entity.encode(session.schema), show) for entity, show in kinds
+    ]
 
 
 COMMANDS = {

@@ -1,7 +1,7 @@
 """Commands of multicast groups and mirroring sessions.
 
-BMv2's group is made of nodes, each of which sends copies with one instance (rid) to ports. P4Runtime's is a list of
-replicas, and exists here while it has one.
+BMv2's group is made of nodes, each of which sends copies with one instance (rid) to ports.
+P4Runtime's is a list of replicas, and exists here while it has one.
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ def _dissociate(session: Session, words: Sequence[str]) -> Sequence[Step]:
     if handle not in session.multicast[number]:
         raise ValueError(f"node {handle} isn't in group {number}")
     before = _replicas(session, number)
-    session.assign(session.multicast, number, tuple(one for one in session.multicast[number] if one != handle))
+    session.assign(
+        session.multicast, number, tuple(one for one in session.multicast[number] if one != handle)
+    )
     return _changed(session, number, before)
 
 
@@ -158,7 +160,10 @@ def _sessions(found: Sequence[p4r.Entity]) -> list[str]:
 
 def _copies(replicas: Iterable[p4r.Replica]) -> str:
     ports = [
-        (int.from_bytes(replica.port, "big") if replica.port else replica.egress_port, replica.instance)
+        (
+            int.from_bytes(replica.port, "big") if replica.port else replica.egress_port,
+            replica.instance,
+        )
         for replica in replicas
     ]
     return ", ".join(f"port {port} instance {rid}" for port, rid in ports)

@@ -22,8 +22,8 @@ Undo: TypeAlias = Callable[[], object]
 
 
 class Handles(Generic[T]):
-    """Values by handle: the lowest free index, and above 24 bits how often this index was freed, where BMv2 counts that
-    (`versions`). `changes` gets what takes a change back."""
+    """Values by handle: the lowest free index, and above 24 bits how often this index was freed,
+    where BMv2 counts that (`versions`). `changes` gets what takes a change back."""
 
     def __init__(self, what: str, changes: list[Undo], versions: bool = False) -> None:
         self._what = what
@@ -34,7 +34,9 @@ class Handles(Generic[T]):
 
     def add(self, value: T) -> int:
         """Returns the new handle."""
-        index = next(number for number in range(len(self._values) + 1) if number not in self._values)
+        index = next(
+            number for number in range(len(self._values) + 1) if number not in self._values
+        )
         if index == len(self._versions):
             self._versions.append(0)
         self._values[index] = value
@@ -63,7 +65,10 @@ class Handles(Generic[T]):
 
     def items(self) -> Mapping[int, T]:
         """Returns values by handle."""
-        return {self._versions[index] << _VERSION_BITS | index: value for index, value in self._values.items()}
+        return {
+            self._versions[index] << _VERSION_BITS | index: value
+            for index, value in self._values.items()
+        }
 
     def _index(self, handle: int) -> int:
         index = handle & (1 << _VERSION_BITS) - 1
@@ -135,7 +140,8 @@ def _set(values: dict[K, V], key: K, value: V | None) -> None:
 
 @dataclass(frozen=True)
 class Command:
-    """What a command does: `run` gets the words behind its name, of which there are `least` to `most`."""
+    """What a command does: `run` gets the words behind its name, of which there are `least` to
+    `most`."""
 
     usage: str
     run: Callable[[Session, Sequence[str]], Sequence[Step]]

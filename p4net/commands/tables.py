@@ -72,8 +72,15 @@ def match(table: P4Table, words: Sequence[str]) -> TableMatch:
         form = _FIELD.get(one.match_type)
         parts = form.match(word) if form else None
         if parts is None:
-            raise ValueError(f"{one.name}: {word!r}: write it as {_FORMS.get(one.match_type, 'P4Runtime has it')}")
-        value = _optional(one, parts) if one.match_type is P4MatchType.OPTIONAL else values.field(one, parts.groups())
+            raise ValueError(
+                f"{one.name}: {word!r}: write it as "
+                f"{_FORMS.get(one.match_type, 'P4Runtime has it')}"
+            )
+        value = (
+            _optional(one, parts)
+            if one.match_type is P4MatchType.OPTIONAL
+            else values.field(one, parts.groups())
+        )
         if value is not None:
             found[one.name] = value
     return TableMatch(found)
@@ -90,8 +97,8 @@ def _optional(one: Any, parts: re.Match[str]) -> Any:
 
 
 def priority(table: P4Table, words: Sequence[str]) -> int:
-    """Returns an entry's priority from the word behind its arguments: in BMv2 the lowest number wins, in P4Runtime the
-    highest. Raises ValueError."""
+    """Returns an entry's priority from the word behind its arguments: in BMv2 the lowest number
+    wins, in P4Runtime the highest. Raises ValueError."""
     if not values.needs_priority(table):
         if words:
             raise ValueError(f"{table.name} has no priorities: {' '.join(words)!r} is too much")
@@ -115,14 +122,21 @@ def _add(session: Session, words: Sequence[str]) -> Sequence[Step]:
     made = action(session, table, words[1], rest[:count])
     if not len(table.match_fields):
         return _add_default(session, table, [*key, *rest[count:]], made)
-    entry = TableEntry(table.name, match=match(table, key), action=made, priority=priority(table, rest[count:]))
+    entry = TableEntry(
+        table.name, match=match(table, key), action=made, priority=priority(table, rest[count:])
+    )
     return added(session, table, entry)
 
 
-def _add_default(session: Session, table: P4Table, more: Sequence[str], made: TableAction) -> Sequence[Step]:
-    """BMv2 has one entry in a table without a key, which all packets hit: in P4Runtime its default entry."""
+def _add_default(
+    session: Session, table: P4Table, more: Sequence[str], made: TableAction
+) -> Sequence[Step]:
+    """BMv2 has one entry in a table without a key, which all packets hit: in P4Runtime its default
+    entry."""
     if more:
-        raise ValueError(f"{table.name} has no key and no priorities: {' '.join(more)!r} is too much")
+        raise ValueError(
+            f"{table.name} has no key and no priorities: {' '.join(more)!r} is too much"
+        )
     if session.handles(table.name).items():
         raise ValueError(f"{table.name} has no key, and its entry is there")
     entry = TableEntry(table.name, action=made, is_default_action=True)
@@ -145,7 +159,9 @@ def _reset_default(session: Session, words: Sequence[str]) -> Sequence[Step]:
     return [session.write(MODIFY, TableEntry(find(session, words[0]).name, is_default_action=True))]
 
 
-def modified(session: Session, table: P4Table, handle: str, made: TableAction | P4IndirectAction) -> list[Step]:
+def modified(
+    session: Session, table: P4Table, handle: str, made: TableAction | P4IndirectAction
+) -> list[Step]:
     """Changes the action of the entry with a handle."""
     entries, number = session.handles(table.name), values.whole(handle)
     entry = replace(entries[number], action=made)
@@ -192,15 +208,23 @@ def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 
 def _line(session: Session, table: P4Table, entry: TableEntry) -> str:
-    match = " ".join(f"{name}={value}" for name, value in entry.match_dict(session.schema, wildcard="*").items())
+    match = " ".join(
+        f"{name}={value}" for name, value in entry.match_dict(session.schema, wildcard="*").items()
+    )
     made = entry.action
     if isinstance(made, P4IndirectAction) and (made.group_id or made.member_id):
-        action = f"group {made.group_id - 1}" if made.group_id else f"member {(made.member_id or 1) - 1}"
+        action = (
+            f"group {made.group_id - 1}" if made.group_id else f"member {(made.member_id or 1) - 1}"
+        )
     else:
         action = entry.action_str(session.schema)
     if entry.is_default_action:
         return f": default => {action}"
-    ranked = f", priority {values.MOST_PRIORITY - entry.priority}" if values.needs_priority(table) else ""
+    ranked = (
+        f", priority {values.MOST_PRIORITY - entry.priority}"
+        if values.needs_priority(table)
+        else ""
+    )
     return f": {match} => {action}{ranked}"
 
 

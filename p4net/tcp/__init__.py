@@ -1,7 +1,7 @@
 """TCP of hosts in virtual time: connections that send bytes, and react to loss and to ECN marks.
 
-segments.py has the frames, sender.py and receiver.py the two state machines, congestion.py Reno, CUBIC and DCTCP,
-connection.py joins them to a network.
+segments.py has the frames, sender.py and receiver.py the two state machines, congestion.py Reno,
+CUBIC and DCTCP, connection.py joins them to a network.
 """
 
 from pcn.p4net.tcp.congestion import ALGORITHMS

@@ -1,4 +1,5 @@
-"""How much a sender may have under way: Reno (RFC 5681), CUBIC (RFC 9438), DCTCP (RFC 8257). Windows are bytes."""
+"""How much a sender may have under way: Reno (RFC 5681), CUBIC (RFC 9438), DCTCP (RFC 8257).
+Windows are bytes."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ LEAST_SEGMENTS: Final = 2
 
 @dataclass(frozen=True)
 class Acked:
-    """What an acknowledgement brought: new bytes, whether it echoes a mark, the time, the smoothed round trip, and
-    the numbers of the first unacknowledged byte and of the next one to send."""
+    """What an acknowledgement brought: new bytes, whether it echoes a mark, the time, the smoothed
+    round trip, and the numbers of the first unacknowledged byte and of the next one to send."""
 
     size: int
     echo: bool
@@ -35,7 +36,8 @@ class Reno:
         self._reduced_at = -1  # the next byte to send when an echo last reduced the window
 
     def acknowledged(self, ack: Acked) -> bool:
-        """Takes an acknowledgement outside of recovery. Returns whether an echo has reduced the window."""
+        """Takes an acknowledgement outside of recovery. Returns whether an echo has reduced the
+        window."""
         if ack.echo:
             if ack.first <= self._reduced_at:
                 return False
@@ -61,14 +63,15 @@ class Reno:
         return 0.5
 
     def timed_out(self, under_way: float, again: bool) -> None:
-        """No acknowledgement came: a segment is all that is known to leave. `again`: of a segment that was sent again
-        already, whose loss has reduced the threshold."""
+        """No acknowledgement came: a segment is all that is known to leave. `again`: of a segment
+        that was sent again already, whose loss has reduced the threshold."""
         if not again:
             self.threshold = self._at_least(under_way * self.factor())
         self.window = float(self.mss)
 
     def _of(self, under_way: float | None) -> float:
-        """Returns what a reduction is of: the window, or what a loss found under way (RFC 5681, equation 4)."""
+        """Returns what a reduction is of: the window, or what a loss found under way (RFC 5681,
+        equation 4)."""
         return self.window if under_way is None else under_way
 
     def _at_least(self, window: float) -> float:
@@ -76,7 +79,8 @@ class Reno:
 
 
 class Cubic(Reno):
-    """The window is a cubic function of the time since the last reduction; at least what Reno would have."""
+    """The window is a cubic function of the time since the last reduction; at least what Reno would
+    have."""
 
     name = "cubic"
     _C: Final = 0.4  # segments a second^3
@@ -102,7 +106,9 @@ class Cubic(Reno):
         rate = 1.0 if self._friendly >= self._most else 3 * (1 - self._BETA) / (1 + self._BETA)
         self._friendly += rate * ack.size / self.mss / window
         at = ack.now_s - self._began_s
-        target = min(max(self._C * (at + ack.rtt_s - self._k) ** 3 + self._most, window), 1.5 * window)
+        target = min(
+            max(self._C * (at + ack.rtt_s - self._k) ** 3 + self._most, window), 1.5 * window
+        )
         if self._C * (at - self._k) ** 3 + self._most < self._friendly:
             window = max(window, self._friendly)
         else:
@@ -119,7 +125,8 @@ class Cubic(Reno):
 
     def _note(self) -> None:
         window = self.window / self.mss
-        self._most = window * (1 + self._BETA) / 2 if window < self._most else window  # fast convergence
+        # fast convergence
+        self._most = window * (1 + self._BETA) / 2 if window < self._most else window
         self._began_s = None
 
 

@@ -24,14 +24,21 @@ class Connection:
     """A connection that sends bytes from host to host. Made by `connect`."""
 
     def __init__(
-        self, network: VirtualP4, addresses: Addresses, sender: Sender, receiver: Receiver, from_s: float
+        self,
+        network: VirtualP4,
+        addresses: Addresses,
+        sender: Sender,
+        receiver: Receiver,
+        from_s: float,
     ) -> None:
         self.addresses = addresses
         self.sender = sender
         self.receiver = receiver
         self.from_s = from_s
         self._network = network
-        self._back = Addresses(addresses.dst, addresses.src, addresses.dport, addresses.sport, addresses.tos)
+        self._back = Addresses(
+            addresses.dst, addresses.src, addresses.dport, addresses.sport, addresses.tos
+        )
         self._alarm_s: float | None = None  # when the network calls `_expire`
         network.react(addresses.src, self._take_acknowledgement)
         network.react(addresses.dst, self._take_data)
@@ -42,7 +49,8 @@ class Connection:
         self.sender.stop()
 
     def summary(self) -> dict[str, Any]:
-        """Returns what it came to, in SI units. `goodput_bps`: of the time until all was acknowledged, or until now."""
+        """Returns what it came to, in SI units. `goodput_bps`: of the time until all was
+        acknowledged, or until now."""
         sender = self.sender
         end_s = self._network.now_s if sender.finished_s is None else sender.finished_s
         return {
@@ -50,7 +58,9 @@ class Connection:
             "to": f"{self.addresses.dst}:{self.addresses.dport}",
             "algorithm": sender.congestion.name,
             "acknowledged_bytes": sender.acknowledged,
-            "goodput_bps": 8 * sender.acknowledged / (end_s - self.from_s) if end_s > self.from_s else 0.0,
+            "goodput_bps": 8 * sender.acknowledged / (end_s - self.from_s)
+            if end_s > self.from_s
+            else 0.0,
             "retransmitted_segments": sender.retransmitted,
             "timeouts": sender.timeouts,
             "marked_segments": self.receiver.marked,
@@ -65,19 +75,31 @@ class Connection:
 
     def _take_acknowledgement(self, frame: Arrived) -> None:
         found = decode(frame.start, self.receiver.next, self.sender.first)
-        if found is not None and found[:2] == (self.addresses.dport, self.addresses.sport) and self._is(frame, False):
+        if (
+            found is not None
+            and found[:2] == (self.addresses.dport, self.addresses.sport)
+            and self._is(frame, False)
+        ):
             self._send(self.sender.take(found[2], self._network.now_s))
 
     def _take_data(self, frame: Arrived) -> None:
         found = decode(frame.start, self.receiver.next, 0)
-        if found is not None and found[:2] == (self.addresses.sport, self.addresses.dport) and self._is(frame, True):
+        if (
+            found is not None
+            and found[:2] == (self.addresses.sport, self.addresses.dport)
+            and self._is(frame, True)
+        ):
             answer = self.receiver.take(found[2])
             if answer is not None:
                 self._transmit(self._back, answer)
 
     def _is(self, frame: Arrived, forth: bool) -> bool:
         """Returns whether a frame has the addresses of the connection."""
-        names = (self.addresses.src, self.addresses.dst) if forth else (self.addresses.dst, self.addresses.src)
+        names = (
+            (self.addresses.src, self.addresses.dst)
+            if forth
+            else (self.addresses.dst, self.addresses.src)
+        )
         ips = [bytes(map(int, self._network.topology.host(name).ip.split("."))) for name in names]
         return frame.start[26:34] == ips[0] + ips[1]
 
@@ -116,13 +138,15 @@ def connect(
     dport: int = SERVER_PORT,
     tos: int = 0,
 ) -> Connection:
-    """Opens a connection from host `src` at `from_s`, which sends `size` bytes (None: without end) and closes it, or
-    stops at `until_s`. `algorithm`: reno, cubic or dctcp, which uses ECN in any case. `mss`: bytes of a segment.
-    Raises LabError."""
+    """Opens a connection from host `src` at `from_s`, which sends `size` bytes (None: without end)
+    and closes it, or stops at `until_s`. `algorithm`: reno, cubic or dctcp, which uses ECN in any
+    case. `mss`: bytes of a segment. Raises LabError."""
     if algorithm not in ALGORITHMS:
         raise P4NetError(f"no TCP algorithm {algorithm!r}: {', '.join(ALGORITHMS)} are possible")
     if not 1 <= mss <= _MOST_BYTES or FRAME_BYTES + mss > (network.whole_bytes or 0):
-        raise P4NetError(f"segments of {mss} bytes: frames with {FRAME_BYTES + mss} are too long for the network")
+        raise P4NetError(
+            f"segments of {mss} bytes: frames with {FRAME_BYTES + mss} are too long for the network"
+        )
     if src == dst or size == 0:
         raise P4NetError(f"{src} to {dst}: a connection has two hosts and at least one byte")
     congestion = ALGORITHMS[algorithm](mss)

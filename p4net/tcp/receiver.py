@@ -1,4 +1,5 @@
-"""The receiving end of a connection: it acknowledges each segment (no delayed acknowledgements), in order or not."""
+"""The receiving end of a connection: it acknowledges each segment (no delayed acknowledgements), in
+order or not."""
 
 from __future__ import annotations
 
@@ -6,9 +7,9 @@ from pcn.p4net.tcp.segments import ACK, CE, CWR, ECE, FIN, SYN, Segment
 
 
 class Receiver:
-    """`exact_echo`: acknowledgements report whether their segments were marked (DCTCP); else marks are echoed until
-    the sender has reacted (RFC 3168). `delivered`: bytes that an application has, in order; `intact`: they are those of
-    `content`."""
+    """`exact_echo`: acknowledgements report whether their segments were marked (DCTCP); else marks
+    are echoed until the sender has reacted (RFC 3168). `delivered`: bytes that an application has,
+    in order; `intact`: they are those of `content`."""
 
     def __init__(self, exact_echo: bool) -> None:
         self.delivered = 0

@@ -22,8 +22,8 @@ _TYPE_IPV4: Final = b"\x08\x00"
 
 @dataclass(frozen=True)
 class Segment:
-    """A segment. `sequence` and `acknowledgement` count bytes of the stream from 0 on, SYN and FIN included, beyond
-    2^32 too. `ecn`: of its IP header."""
+    """A segment. `sequence` and `acknowledgement` count bytes of the stream from 0 on, SYN and FIN
+    included, beyond 2^32 too. `ecn`: of its IP header."""
 
     sequence: int
     acknowledgement: int
@@ -53,7 +53,8 @@ def encode(network: VirtualP4, addresses: Addresses, segment: Segment, mss: int)
     options = _SYN_OPTIONS.pack(2, 4, mss, 1, 3, 3, _SCALE) if segment.flags & SYN else b""
     length = HEADER_BYTES + len(options)
     head = struct.pack(
-        ">HHIIBBHHH", addresses.sport, addresses.dport, segment.sequence % MODULUS, segment.acknowledgement % MODULUS,
+        ">HHIIBBHHH", addresses.sport, addresses.dport, segment.sequence % MODULUS,
+        segment.acknowledgement % MODULUS,
         length // 4 << 4, segment.flags, _WINDOW, 0, 0,
     )  # fmt: skip
     body = head + options + segment.payload
@@ -71,10 +72,18 @@ def encode(network: VirtualP4, addresses: Addresses, segment: Segment, mss: int)
     return frame[:at] + struct.pack(">H", checksum(pseudo + body)) + frame[at + 2 :]
 
 
-def decode(frame: bytes, sequence_near: int, acknowledgement_near: int) -> tuple[int, int, Segment] | None:
-    """Returns the source port, destination port and segment of a frame; None: it is no TCP over IPv4 with right
-    checksums, so a kernel drops it. The numbers of the segment are those nearest to the two given."""
-    if len(frame) < FRAME_BYTES or frame[12:14] != _TYPE_IPV4 or frame[14] >> 4 != 4 or frame[23] != TCP:
+def decode(
+    frame: bytes, sequence_near: int, acknowledgement_near: int
+) -> tuple[int, int, Segment] | None:
+    """Returns the source port, destination port and segment of a frame; None: it is no TCP over
+    IPv4 with right checksums, so a kernel drops it. The numbers of the segment are those nearest to
+    the two given."""
+    if (
+        len(frame) < FRAME_BYTES
+        or frame[12:14] != _TYPE_IPV4
+        or frame[14] >> 4 != 4
+        or frame[23] != TCP
+    ):
         return None
     start, total = 14 + 4 * (frame[14] & 15), int.from_bytes(frame[16:18], "big")
     body = frame[start : 14 + total]
@@ -87,7 +96,8 @@ def decode(frame: bytes, sequence_near: int, acknowledgement_near: int) -> tuple
     if not HEADER_BYTES <= length <= len(body):
         return None
     segment = Segment(
-        _nearest(sequence, sequence_near), _nearest(acknowledgement, acknowledgement_near), flags, body[length:],
+        _nearest(sequence, sequence_near), _nearest(acknowledgement, acknowledgement_near), flags,
+        body[length:],
         frame[15] & 3,
     )  # fmt: skip
     return sport, dport, segment

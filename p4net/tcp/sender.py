@@ -1,5 +1,6 @@
-"""The sending end of a connection: slow start, fast retransmit and recovery (RFC 5681, 6582), timeouts (RFC 6298), ECN
-(RFC 3168). It has neither clock nor network: its owner passes the time, sends what it returns, and calls `expire`."""
+"""The sending end of a connection: slow start, fast retransmit and recovery (RFC 5681, 6582),
+timeouts (RFC 6298), ECN (RFC 3168). It has neither clock nor network: its owner passes the time,
+sends what it returns, and calls `expire`."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _DUPLICATES: Final = 3
 
 
 class Sender:
-    """Sends `size` bytes; None: without end. `ecn`: it negotiates ECN. Sequence number 0 is the SYN's."""
+    """Sends `size` bytes; None: without end. `ecn`: it negotiates ECN. Sequence number 0 is the
+    SYN's."""
 
     def __init__(self, congestion: Reno, mss: int, size: int | None, ecn: bool) -> None:
         self.congestion = congestion
@@ -33,7 +35,9 @@ class Sender:
         self._ecn = ecn
         self._deviation_s = 0.0
         self._timeout_s = FIRST_TIMEOUT_S
-        self._timed: tuple[int, float] | None = None  # a segment's end and time, for a round trip (Karn's algorithm)
+        self._timed: tuple[int, float] | None = (
+            None  # a segment's end and time, for a round trip (Karn's algorithm)
+        )
         self._most = 0  # what was ever sent
         self._duplicates = 0
         self._recover: int | None = None  # in recovery, until this is acknowledged
@@ -70,7 +74,11 @@ class Sender:
 
     def take(self, segment: Segment, now_s: float) -> list[Segment]:
         """Takes an acknowledgement. Returns what is to be sent."""
-        if not segment.flags & ACK or segment.acknowledgement > self._most or self.finished_s is not None:
+        if (
+            not segment.flags & ACK
+            or segment.acknowledgement > self._most
+            or self.finished_s is not None
+        ):
             return []
         if segment.flags & SYN:
             if self.established_s is not None:
@@ -92,7 +100,8 @@ class Sender:
         return [*out, *self._more(now_s)]
 
     def expire(self, now_s: float) -> list[Segment]:
-        """Returns what is sent as the timer is over: everything after `first` is sent again, as the window permits."""
+        """Returns what is sent as the timer is over: everything after `first` is sent again, as the
+        window permits."""
         if self.due_s is None or now_s < self.due_s:
             return []
         self.timeouts += 1
@@ -154,20 +163,27 @@ class Sender:
         else:
             self._deviation_s += (abs(sample - self.rtt_s) - self._deviation_s) / 4
             self.rtt_s += (sample - self.rtt_s) / 8
-        self._timeout_s = min(max(self.rtt_s + 4 * self._deviation_s, LEAST_TIMEOUT_S), LONGEST_TIMEOUT_S)
+        self._timeout_s = min(
+            max(self.rtt_s + 4 * self._deviation_s, LEAST_TIMEOUT_S), LONGEST_TIMEOUT_S
+        )
 
     # ---- what is sent ----
 
     def _more(self, now_s: float) -> list[Segment]:
-        """Whatever the window permits. While lost segments are under way again, none gives a round trip: its
-        acknowledgement waits for them."""
+        """Whatever the window permits. While lost segments are under way again, none gives a round
+        trip: its acknowledgement waits for them."""
         out = []
         while self.established_s is not None and (size := self._permitted()) is not None:
             again = self.next < self._most
             segment = self._segment(self.next, size)
             self.next = segment.end
             self.retransmitted += again
-            if not again and self._timed is None and self._recover is None and self.first > self._before:
+            if (
+                not again
+                and self._timed is None
+                and self._recover is None
+                and self.first > self._before
+            ):
                 self._timed = (segment.end, now_s)
             self._most = max(self._most, self.next)
             out.append(segment)

@@ -37,7 +37,9 @@ class Quantity(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
         self.zero = zero
         self.name = kind
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         if isinstance(value, float):
             return value
         try:
@@ -76,7 +78,8 @@ def assignments(texts: Iterable[str], example: str) -> dict[str, str]:
 
 
 def listing(title: str, rows: Callable[[], Iterable[tuple[str, str]]]) -> type[click.Command]:
-    """Makes a command whose help ends with a list of (name, description), computed when the help is shown."""
+    """Makes a command whose help ends with a list of (name, description), computed when the help is
+    shown."""
 
     class Listing(click.Command):
         def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -111,7 +114,8 @@ def write_file(path: Path, content: bytes) -> None:
 
 @contextmanager
 def text_output(path: Path | None) -> Iterator[TextIO]:
-    """Yields a file that the command line names, to write lines to; stdout for None and -. Raises LabError."""
+    """Yields a file that the command line names, to write lines to; stdout for None and -. Raises
+    LabError."""
     if path is None or str(path) == "-":
         yield sys.stdout
         return
@@ -127,7 +131,8 @@ def text_output(path: Path | None) -> Iterator[TextIO]:
 
 def port_option(function: _F) -> _F:
     return click.option(
-        "--port", type=click.IntRange(1, 65535), default=None, callback=lambda _context, _parameter, value: value or 0,
+        "--port", type=click.IntRange(1, 65535), default=None, callback=lambda _context, _parameter,
+        value: value or 0,
         help="Port of the page, on loopback (default: a free one).",
     )(function)  # fmt: skip
 
@@ -141,7 +146,10 @@ def control_option(function: _F) -> _F:
 def strict_option(function: _F) -> _F:
     return click.option(
         "--strict", is_flag=True,
-        help="End at the first command of a command file that fails (default: go on, as simple_switch_CLI).",
+        help=(
+            "End at the first command of a command file that fails (default: go on, as "
+            "simple_switch_CLI)."
+        ),
     )(function)  # fmt: skip
 
 
@@ -154,31 +162,37 @@ def alone_options(function: _F) -> _F:
         help="Hosts at the one switch of a program alone (default: 2).",
     )
     return click.option(
-        "--topology", metavar="NAME", help="Topology of a program alone, as of `pcn topology` (default: one switch)."
+        "--topology",
+        metavar="NAME",
+        help="Topology of a program alone, as of `pcn topology` (default: one switch).",
     )(hosts(function))
 
 
 def jumbo_option(function: _F) -> _F:
     return click.option(
-        "--jumbo", is_flag=True, help="Frames of up to 9,216 bytes in virtual time (default: 2,048)."
+        "--jumbo", is_flag=True, help=(
+            "Frames of up to 9,216 bytes in virtual time (default: 2,048)."
+        )
     )(function)  # fmt: skip
 
 
 def refuse(why: str, *names: str) -> None:
-    """Raises UsageError where the command line has options of these names, which would do nothing."""
+    """Raises UsageError where the command line has options of these names, which would do
+    nothing."""
     context = click.get_current_context()
     given = [
         max(param.opts, key=len)
         for param in context.command.params
-        if param.name in names and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+        if param.name in names
+        and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
     ]
     if given:
         raise click.UsageError(f"{', '.join(given)}: {why}")
 
 
 def named_network(name: str | None, network: str | None) -> str | None:
-    """Returns the network that a command's argument or --network names; None: neither does. Raises UsageError where
-    they differ."""
+    """Returns the network that a command's argument or --network names; None: neither does. Raises
+    UsageError where they differ."""
     if name and network and name != network:
         raise click.UsageError(f"{name} and --network {network}: name one network")
     return name or network
@@ -207,14 +221,18 @@ def _command_threads(context: click.Context, parameter: click.Parameter, value: 
 
 
 def threads_option(function: _F) -> _F:
-    """Adds --threads to a command that runs networks in virtual time; `pcn.virtualnet.threads` reads the number."""
+    """Adds --threads to a command that runs networks in virtual time; `pcn.virtualnet.threads`
+    reads the number."""
     return click.option(
         "--threads",
         type=_Threads(),
         metavar="N|auto",
         expose_value=False,
         callback=_command_threads,
-        help="Threads of a run in virtual time (default: auto, the cores that parallel runs leave free).",
+        help=(
+            "Threads of a run in virtual time (default: auto, the cores that parallel runs leave "
+            "free)."
+        ),
     )(function)
 
 
@@ -231,8 +249,8 @@ def election_id_option(default: int | None = None) -> Callable[[_F], _F]:
 
 
 def print_pace(record: Record, beside: bool) -> None:
-    """Prints in a line which nodes of a network don't keep pace, if any: on stderr where it is `beside` the output, or
-    there is none."""
+    """Prints in a line which nodes of a network don't keep pace, if any: on stderr where it is
+    `beside` the output, or there is none."""
     from pcn.lab.pace import Pacing
 
     if (overload := Pacing(record).overload()) is not None:
@@ -244,14 +262,18 @@ def print_json(value: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table that is as wide as it needs to be: numbers to the right; no styling when output isn't a terminal; nothing
-    with --quiet. Its texts may be a switch's or a file's: control characters are written out."""
+    """A table that is as wide as it needs to be: numbers to the right; no styling when output isn't
+    a terminal; nothing with --quiet. Its texts may be a switch's or a file's: control characters
+    are written out."""
     if is_quiet():
         return
     title = visible(title)
     texts = [[visible(str(cell)) for cell in row] for row in rows]
     # Where the terminal is narrow, long texts give way; a number in two lines is none.
-    right = [bool(texts) and all(_NUMBER.fullmatch(row[number]) for row in texts) for number in range(len(columns))]
+    right = [
+        bool(texts) and all(_NUMBER.fullmatch(row[number]) for row in texts)
+        for number in range(len(columns))
+    ]
     terminal = sys.stdout.isatty()
     most = shutil.get_terminal_size().columns if terminal else _FILE_WIDTH
     if (lines := _plain(columns, texts, right)) and len(lines[0]) <= most and _is_utf8(sys.stdout):
@@ -271,26 +293,39 @@ def _is_utf8(stream: TextIO) -> bool:
     return (stream.encoding or "utf-8").lower().replace("-", "") == "utf8"
 
 
-def _plain(columns: Sequence[str], texts: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
-    """Returns the lines that rich gives a table which needs no folding, as of a network with hundreds of nodes: rich
-    takes 0.5 ms a row. An empty list where a cell has other than ASCII characters, which may be wider than one."""
+def _plain(
+    columns: Sequence[str], texts: Sequence[Sequence[str]], right: Sequence[bool]
+) -> list[str]:
+    """Returns the lines that rich gives a table which needs no folding, as of a network with
+    hundreds of nodes: rich takes 0.5 ms a row. An empty list where a cell has other than ASCII
+    characters, which may be wider than one."""
     if not all(cell.isascii() and cell.isprintable() for row in texts for cell in row):
         return []
     heads = [column.split("\n") for column in columns]
     height = max(map(len, heads))
     heads = [[""] * (height - len(head)) + head for head in heads]
-    widths = [max(map(len, (*head, *(row[number] for row in texts)))) for number, head in enumerate(heads)]
-    all_rows = [*zip(*heads, strict=True), *texts]
-    lines = [
-        f" {'  '.join(cell.rjust(wide) if to_right else cell.ljust(wide) for cell, wide, to_right in row)} "
-        for row in (zip(cells, widths, right, strict=True) for cells in all_rows)
+    widths = [
+        max(map(len, (*head, *(row[number] for row in texts)))) for number, head in enumerate(heads)
     ]
+    all_rows = [*zip(*heads, strict=True), *texts]
+    rows = [
+        [
+            cell.rjust(wide) if to_right else cell.ljust(wide)
+            for cell, wide, to_right in zip(cells, widths, right, strict=True)
+        ]
+        for cells in all_rows
+    ]
+    lines = [f" {'  '.join(cells)} " for cells in rows]
     blank, rule = " " * len(lines[0]), " " + "\u2500" * (len(lines[0]) - 2) + " "
     return [blank, *lines[:height], rule, *lines[height:], blank]
 
 
 def _print_folded(
-    title: str, columns: Sequence[str], texts: Sequence[Sequence[str]], right: Sequence[bool], width: int | None
+    title: str,
+    columns: Sequence[str],
+    texts: Sequence[Sequence[str]],
+    right: Sequence[bool],
+    width: int | None,
 ) -> None:
     """By rich, which folds what is too wide."""
     from rich import box
@@ -320,5 +355,8 @@ program_option = click.option(
 
 
 def with_program(schemes: str, program: str | None) -> str:
-    """Schemes, with commas between, with another program in the switches: as `find_scheme` reads them."""
-    return ",".join(f"{word.strip()}@{program}" for word in schemes.split(",")) if program else schemes
+    """Schemes, with commas between, with another program in the switches: as `find_scheme` reads
+    them."""
+    return (
+        ",".join(f"{word.strip()}@{program}" for word in schemes.split(",")) if program else schemes
+    )

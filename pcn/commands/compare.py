@@ -12,15 +12,20 @@ from pcn.commands.output import is_quiet, note, output_options, say, tell
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=FilePath())
-@click.option("--out", type=FilePath(), help="Folder for page, CSV and pictures (default: they aren't written).")
+@click.option(
+    "--out",
+    type=FilePath(),
+    help="Folder for page, CSV and pictures (default: they aren't written).",
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print the numbers as CSV instead of tables.")
 @output_options
 def compare(results: tuple[Path, ...], out: Path | None, as_csv: bool, as_json: bool) -> None:
     """Compare results.
 
-    RESULTS are folders of runs, of runs with several schemes, or of sweeps. Prints which settings differ, then which
-    numbers; runs that differ by their seed alone are taken together, and what differs from the first ones by more than
-    their spread is marked. --out writes comparison.html, numbers.csv, and figures as PNG, SVG and PDF.
+    RESULTS are folders of runs, of runs with several schemes, or of sweeps. Prints which settings
+    differ, then which numbers; runs that differ by their seed alone are taken together, and what
+    differs from the first ones by more than their spread is marked. --out writes comparison.html,
+    numbers.csv, and figures as PNG, SVG and PDF.
 
     \b
     Examples:

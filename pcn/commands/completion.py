@@ -10,7 +10,8 @@ import click
 def completion(shell: str) -> None:
     """Print the script that completes pcn in SHELL.
 
-    Commands, options, and the names of the network that is up: switches, ports, hosts, tables, flows.
+    Commands, options, and the names of the network that is up: switches, ports, hosts, tables,
+    flows.
 
     \b
     Examples:

@@ -33,15 +33,19 @@ def _settings() -> Iterator[tuple[str, str]]:
 
 @click.command("set", cls=listing("Settings, where the switch's program has them", _settings))
 @click.argument("switch", shell_complete=complete_switch)
-@click.argument("words", nargs=-1, metavar="[PORT] [NAME=VALUE]...", shell_complete=complete_setting)
+@click.argument(
+    "words", nargs=-1, metavar="[PORT] [NAME=VALUE]...", shell_complete=complete_setting
+)
 @election_id_option()
 @network_option
 @output_options
-def set_(switch: str, words: tuple[str, ...], election_id: int | None, network: str | None, as_json: bool) -> None:
+def set_(
+    switch: str, words: tuple[str, ...], election_id: int | None, network: str | None, as_json: bool
+) -> None:
     """Change thresholds of SWITCH while it runs.
 
-    At all its ports, or at PORT. Without NAME=VALUE it shows them. XON follows XOFF at its distance unless it is set
-    too.
+    At all its ports, or at PORT. Without NAME=VALUE it shows them. XON follows XOFF at its distance
+    unless it is set too.
 
     \b
     Examples:
@@ -65,14 +69,20 @@ def set_(switch: str, words: tuple[str, ...], election_id: int | None, network: 
         if values:
             found = settings.change(lab.primary(switch), values, ports or None)
         else:
-            found = {port: row for port, row in settings.read(client).items() if port in (ports or [port])}
+            found = {
+                port: row
+                for port, row in settings.read(client).items()
+                if port in (ports or [port])
+            }
         if as_json:
             print_json({str(port): row for port, row in found.items()})
             return
         _show_settings(lab, switch, found, settings.available(client))
 
 
-def _show_settings(lab: Running, switch: str, found: dict[int, dict[str, float]], settings: Sequence[Setting]) -> None:
+def _show_settings(
+    lab: Running, switch: str, found: dict[int, dict[str, float]], settings: Sequence[Setting]
+) -> None:
     print_table(
         f"{switch}: settings",
         ("port", "link", *(_heading(setting) for setting in settings)),
@@ -110,20 +120,34 @@ def _value(text: str, settings: Sequence[Setting]) -> tuple[str, float]:
 @click.command()
 @click.argument("node", shell_complete=complete_node)
 @click.argument("port", type=int, required=False, shell_complete=complete_port)
-@click.option("--for", "duration", type=Quantity("time"), help="Nominal time, e.g. 2ms (default: until `pcn resume`).")
 @click.option(
-    "--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True, help="Traffic class."
+    "--for",
+    "duration",
+    type=Quantity("time"),
+    help="Nominal time, e.g. 2ms (default: until `pcn resume`).",
+)
+@click.option(
+    "--class",
+    "traffic_class",
+    type=click.IntRange(0, 7),
+    default=3,
+    show_default=True,
+    help="Traffic class.",
 )
 @network_option
 @output_options
 def pause(
-    node: str, port: int | None, duration: float | None, traffic_class: int, network: str | None, as_json: bool
+    node: str,
+    port: int | None,
+    duration: float | None,
+    traffic_class: int,
+    network: str | None,
+    as_json: bool,
 ) -> None:
     """Pause PORT of NODE by real PFC frames.
 
-    The port receives them as if its neighbour had sent them: PAUSE again and again, RESUME at the end. Ctrl-C ends the
-    pause early.
-    NODE is a switch or a host, which has one port.
+    The port receives them as if its neighbour had sent them: PAUSE again and again, RESUME at the
+    end. Ctrl-C ends the pause early. NODE is a switch or a host, which has one port.
 
     \b
     Examples:
@@ -137,7 +161,11 @@ def pause(
 
     with attach(network) as lab:
         end = endpoint(lab.topology, node, port)
-        lasts = "until `pcn resume`" if duration is None else f"for {dilated_text(duration, lab.record.dilation)}"
+        lasts = (
+            "until `pcn resume`"
+            if duration is None
+            else f"for {dilated_text(duration, lab.record.dilation)}"
+        )
         tell(f"{end} is paused {lasts}; Ctrl-C ends it")
         made = send(lab, node, port, duration_s=duration, traffic_class=traffic_class)
     if as_json:
@@ -145,7 +173,8 @@ def pause(
         return
     ended = ", ended by `pcn resume`" if made.resumed else ""
     say(
-        f"{made.port} class {made.traffic_class} was paused for {made.paused_s * 1e3:.3f} ms nominal, "
+        f"{made.port} class {made.traffic_class} was paused for {made.paused_s * 1e3:.3f} ms "
+        "nominal, "
         f"by {made.frames} PFC frames{ended}"
     )
 
@@ -154,14 +183,22 @@ def pause(
 @click.argument("node", shell_complete=complete_node)
 @click.argument("port", type=int, required=False, shell_complete=complete_port)
 @click.option(
-    "--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True, help="Traffic class."
+    "--class",
+    "traffic_class",
+    type=click.IntRange(0, 7),
+    default=3,
+    show_default=True,
+    help="Traffic class.",
 )
 @network_option
 @output_options
-def resume(node: str, port: int | None, traffic_class: int, network: str | None, as_json: bool) -> None:
+def resume(
+    node: str, port: int | None, traffic_class: int, network: str | None, as_json: bool
+) -> None:
     """Send a PFC RESUME to PORT of NODE.
 
-    The port receives it as if its neighbour had sent it, and sends again. It ends a `pcn pause` of the port, too.
+    The port receives it as if its neighbour had sent it, and sends again. It ends a `pcn pause` of
+    the port, too.
 
     \b
     Examples:

@@ -26,22 +26,43 @@ _PROGRAMS = ("pcn", "tcd", "qcn", "qcn_in")
 def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     match = _ADDRESS.fullmatch(value or "")
     if value is not None and not (match and 0 < int(match.group(2)) <= _MOST_PORT):
-        raise click.BadParameter(f"{value!r}: write it as HOST:PORT; Stratum's port is 9559, the driver's 50052")
+        raise click.BadParameter(
+            f"{value!r}: write it as HOST:PORT; Stratum's port is 9559, the driver's 50052"
+        )
     return value
 
 
 @click.command()
-@click.option("--target", type=click.Choice(["tofino"]), default="tofino", show_default=True, help="Kind of switch.")
-@click.option("--program", type=click.Choice(_PROGRAMS), default="pcn", show_default=True, help="Program to load.")
 @click.option(
-    "--grpc", "address", metavar="HOST:PORT", callback=_address, help="Address of Stratum's P4Runtime server."
+    "--target",
+    type=click.Choice(["tofino"]),
+    default="tofino",
+    show_default=True,
+    help="Kind of switch.",
+)
+@click.option(
+    "--program",
+    type=click.Choice(_PROGRAMS),
+    default="pcn",
+    show_default=True,
+    help="Program to load.",
+)
+@click.option(
+    "--grpc",
+    "address",
+    metavar="HOST:PORT",
+    callback=_address,
+    help="Address of Stratum's P4Runtime server.",
 )
 @click.option(
     "--bfrt",
     "driver",
     metavar="HOST:PORT",
     callback=_address,
-    help="Address of the driver's BF Runtime server (bf_switchd's port is 50052), instead of Stratum's.",
+    help=(
+        "Address of the driver's BF Runtime server (bf_switchd's port is 50052), instead of "
+        "Stratum's."
+    ),
 )
 @click.option(
     "--ports",
@@ -51,7 +72,9 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
     help="YAML file of ports, PFC, queues and routes.",
 )
 @click.option("--check", is_flag=True, help="Check FILE, and send nothing.")
-@click.option("--read", "reads", is_flag=True, help="Read entries and counters; load and write nothing.")
+@click.option(
+    "--read", "reads", is_flag=True, help="Read entries and counters; load and write nothing."
+)
 @click.option(
     "--out",
     "directory",
@@ -77,8 +100,9 @@ def deploy(
 ) -> None:
     """Load PCN, TCD or QCN into a hardware switch, with its entries.
 
-    All of FILE is checked before anything is sent. Then the program is packed and loaded, which stops the switch's
-    traffic for a moment, entries are written, and counters read. docs/tofino.md has the steps of a lab.
+    All of FILE is checked before anything is sent. Then the program is packed and loaded, which
+    stops the switch's traffic for a moment, entries are written, and counters read. docs/tofino.md
+    has the steps of a lab.
 
     \b
     Examples:
@@ -95,20 +119,34 @@ def deploy(
     from pcn.controller.tofino.package import Package
 
     if sample:
-        refuse("--sample does nothing but print", "program", "address", "driver", "path", "check", "reads", "directory")
+        refuse(
+            "--sample does nothing but print",
+            "program",
+            "address",
+            "driver",
+            "path",
+            "check",
+            "reads",
+            "directory",
+        )
         say(SAMPLE.read_text(encoding="utf-8"), nl=False)
         return
     if path is None:
-        raise click.UsageError("name the lab's file with --ports FILE; --sample prints one to start from")
+        raise click.UsageError(
+            "name the lab's file with --ports FILE; --sample prints one to start from"
+        )
     if check and reads:
         raise click.UsageError("take --check, which sends nothing, or --read")
     if address is None and driver is None and not check:
         raise click.UsageError(
-            "name its P4Runtime server with --grpc HOST:PORT, its driver with --bfrt HOST:PORT, or take --check"
+            "name its P4Runtime server with --grpc HOST:PORT, its driver with --bfrt HOST:PORT, or "
+            "take --check"
         )
     if driver is not None:
         refuse(
-            "--bfrt reaches the driver; Stratum has P4Runtime's addresses and election ids", "address", "election_id"
+            "--bfrt reaches the driver; Stratum has P4Runtime's addresses and election ids",
+            "address",
+            "election_id",
         )
     lab = read(path)
     package = Package.compiled(program, lab.chip)
@@ -117,11 +155,17 @@ def deploy(
     if (address is None and driver is None) or check:
         if as_json:
             print_json(
-                {"switch": lab.switch, "package_bytes": len(package.data), "entries": len(entries), "files": files}
+                {
+                    "switch": lab.switch,
+                    "package_bytes": len(package.data),
+                    "entries": len(entries),
+                    "files": files,
+                }
             )
             return
         say(
-            f"{path}: {len(lab.ports)} ports, {len(lab.routes)} routes; program {package.name} takes their "
+            f"{path}: {len(lab.ports)} ports, {len(lab.routes)} routes; program {package.name} "
+            "takes their "
             f"{len(entries)} entries. Nothing was sent"
         )
     else:
@@ -130,12 +174,27 @@ def deploy(
             tell(f"{lab.switch}: {text}")
 
         if driver is not None:
-            made = tofino.look_bfrt(lab, driver) if reads else tofino.deploy_bfrt(lab, package, driver, step)
+            made = (
+                tofino.look_bfrt(lab, driver)
+                if reads
+                else tofino.deploy_bfrt(lab, package, driver, step)
+            )
         else:
             assert address is not None
-            made = tofino.look(lab, address) if reads else tofino.deploy(lab, package, address, election_id, step)
+            made = (
+                tofino.look(lab, address)
+                if reads
+                else tofino.deploy(lab, package, address, election_id, step)
+            )
         if as_json:
-            print_json({"switch": lab.switch, "package_bytes": len(package.data), **asdict(made), "files": files})
+            print_json(
+                {
+                    "switch": lab.switch,
+                    "package_bytes": len(package.data),
+                    **asdict(made),
+                    "files": files,
+                }
+            )
             return
         _show(lab, made)
     for file in files:
@@ -171,13 +230,23 @@ def _show(lab: TofinoLab, made: Deployed) -> None:
     for line in made.ignored:
         say(f"{lab.switch}: the driver ignores, without harm: {line}")
     if made.settings:
-        say(f"{lab.switch}: {made.settings} fields of ports, PFC, buffers and queues were written and read back")
+        say(
+            f"{lab.switch}: {made.settings} fields of ports, PFC, buffers and queues were written "
+            "and read back"
+        )
     panels = {port.number: port.panel for port in lab.ports}
     print_table(
         f"{lab.switch}: counters that are not zero",
         ("counter", "port", "panel", "class", "packets", "bytes"),
         [
-            (cell.counter, cell.port, panels[cell.port], cell.number, cell.value.packets, cell.value.bytes or "-")
+            (
+                cell.counter,
+                cell.port,
+                panels[cell.port],
+                cell.number,
+                cell.value.packets,
+                cell.value.bytes or "-",
+            )
             for cell in made.counters
             if cell.value.packets
         ],

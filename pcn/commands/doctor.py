@@ -15,8 +15,8 @@ from pcn.commands.output import output_options, say
 def doctor(as_json: bool) -> None:
     """Report software that this machine lacks.
 
-    And the command that brings it. Fails if something that is needed is missing: for virtual time; as root,
-    with the extra `live`, for live networks too.
+    And the command that brings it. Fails if something that is needed is missing: for virtual time;
+    as root, with the extra `live`, for live networks too.
 
     \b
     Examples:

@@ -19,8 +19,8 @@ from pcn.complete import complete_node
 def exec_(node: str, command: tuple[str, ...], network: str | None) -> None:
     """Execute a command in a node's network namespace.
 
-    Without COMMAND this is a shell. The agent has a host's IP address, its kernel has none: ping and iperf don't work
-    there, `pcn flow start` does.
+    Without COMMAND this is a shell. The agent has a host's IP address, its kernel has none: ping
+    and iperf don't work there, `pcn flow start` does.
 
     \b
     Examples:
@@ -37,9 +37,13 @@ def exec_(node: str, command: tuple[str, ...], network: str | None) -> None:
         raise UnknownNameError("node", node, list(record.nodes))
     shell = record.nodes[node].shell
     if not shell.alive():
-        raise LabError(f"the process that holds {node}'s namespace has ended: `pcn down {record.name}`, then up again")
+        raise LabError(
+            f"the process that holds {node}'s namespace has ended: `pcn down {record.name}`, then "
+            "up again"
+        )
     words = command or (os.environ.get("SHELL", "/bin/sh"),)
     if shutil.which(words[0]) is None:
         raise LabError(f"no command {words[0]!r} is on the PATH")
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the command would inherit that
+    # Python ignores it, and the command would inherit that
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     in_namespace(shell.pid, lambda: os.execvp(words[0], words))

@@ -1,4 +1,5 @@
-"""Options of the commands that carry out many runs: how many at once, where, within which limits."""
+"""Options of the commands that carry out many runs: how many at once, where, within which
+limits."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ class Seeds(click.ParamType):  # type: ignore[type-arg]  # generic in newer rele
 
     name = "seeds"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[int]:
         seeds: dict[int, None] = {}
         for part in str(value).split(","):
             match = re.fullmatch(r"\s*(\d+)(?::(\d+))?\s*", part)
@@ -35,7 +38,10 @@ class Seeds(click.ParamType):  # type: ignore[type-arg]  # generic in newer rele
 
 def seeds_option(function: _F) -> _F:
     return click.option(
-        "--seeds", type=Seeds(), metavar="1:20|1,2,5", help="Seeds, e.g. 1:20 (default: the experiment's own)."
+        "--seeds",
+        type=Seeds(),
+        metavar="1:20|1,2,5",
+        help="Seeds, e.g. 1:20 (default: the experiment's own).",
     )(function)
 
 
@@ -54,19 +60,32 @@ def execution_options(function: Callable[..., Any]) -> Callable[..., Any]:
         limit: float | None,
         **others: Any,
     ) -> Any:
-        return function(execution=_execution(jobs, scheduler, (tls_ca, tls_cert, tls_key), memory, limit), **others)
+        return function(
+            execution=_execution(jobs, scheduler, (tls_ca, tls_cert, tls_key), memory, limit),
+            **others,
+        )
 
     options = (
-        click.option("--jobs", type=click.IntRange(1), help="Parallel runs (default: number of cores)."),
+        click.option(
+            "--jobs", type=click.IntRange(1), help="Parallel runs (default: number of cores)."
+        ),
         click.option(
             "--scheduler",
             metavar="tls://HOST:PORT",
             help="Dask scheduler whose workers run (default: none, this machine).",
         ),
         *(
-            click.option(f"--tls-{name}", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help=text)
+            click.option(
+                f"--tls-{name}",
+                metavar="FILE",
+                type=click.Path(exists=True, dir_okay=False),
+                help=text,
+            )
             for name, text in (
-                ("ca", "Certificate (PEM) that signed the scheduler's; for tls://, with the next two."),
+                (
+                    "ca",
+                    "Certificate (PEM) that signed the scheduler's; for tls://, with the next two.",
+                ),
                 ("cert", "Certificate (PEM) of this command."),
                 ("key", "Its private key (PEM)."),
             )
@@ -77,11 +96,19 @@ def execution_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="SIZE",
             help="Memory limit of a run (default: the machine's over parallel runs).",
         ),
-        click.option("--limit", type=Quantity("time"), metavar="TIME", help="Time limit of a run (default: none)."),
+        click.option(
+            "--limit",
+            type=Quantity("time"),
+            metavar="TIME",
+            help="Time limit of a run (default: none).",
+        ),
         click.option(
             "--fresh",
             is_flag=True,
-            help="New runs in place of finished ones, which stay until all are done (default: these count).",
+            help=(
+                "New runs in place of finished ones, which stay until all are done (default: these "
+                "count)."
+            ),
         ),
     )
     made: Callable[..., Any] = command
@@ -98,7 +125,12 @@ def _execution(
     limit: float | None,
 ) -> Execution:
     if scheduler is not None:
-        refuse("for processes of this machine; give them to the workers of --scheduler", "jobs", "memory", "threads")
+        refuse(
+            "for processes of this machine; give them to the workers of --scheduler",
+            "jobs",
+            "memory",
+            "threads",
+        )
     from pcn.experiments.data.errors import ExperimentError
     from pcn.experiments.sweep.cluster import Tls
     from pcn.experiments.sweep.executor import Means
@@ -112,7 +144,8 @@ def _execution(
     threads = commanded() or 1
     if threads > 1 and (jobs or 1) * threads > cores():
         raise ExperimentError(
-            f"{jobs or 1} parallel runs of {threads} threads: there are {cores()} cores; fewer --jobs or --threads"
+            f"{jobs or 1} parallel runs of {threads} threads: there are {cores()} cores; fewer "
+            "--jobs or --threads"
         )
     means = Means(
         jobs or max(1, cores() // threads),

@@ -14,16 +14,39 @@ from pcn.softswitch.units import quantity
 
 @click.command()
 @click.argument("result", type=FilePath())
-@click.option("--flow", "flows", type=int, multiple=True, metavar="N", help="Flow by its number; repeat for more.")
 @click.option(
-    "--worst", type=click.IntRange(1, 1000), metavar="N", help="Flows with the largest slowdowns (default: 1)."
+    "--flow",
+    "flows",
+    type=int,
+    multiple=True,
+    metavar="N",
+    help="Flow by its number; repeat for more.",
 )
 @click.option(
-    "--at", "port", default="", metavar="NODE:PORT", help="Port in place of flows: whose frames, which PAUSEs."
+    "--worst",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Flows with the largest slowdowns (default: 1).",
 )
-@click.option("--pause", type=click.IntRange(0), metavar="N", help="PAUSE in place of flows, by its number from 0.")
-@click.option("--marks", is_flag=True, help="Marks in place of flows: why packets have them, or none.")
-@click.option("--job", is_flag=True, help="Makespan of flows that wait for each other, in place of flows.")
+@click.option(
+    "--at",
+    "port",
+    default="",
+    metavar="NODE:PORT",
+    help="Port in place of flows: whose frames, which PAUSEs.",
+)
+@click.option(
+    "--pause",
+    type=click.IntRange(0),
+    metavar="N",
+    help="PAUSE in place of flows, by its number from 0.",
+)
+@click.option(
+    "--marks", is_flag=True, help="Marks in place of flows: why packets have them, or none."
+)
+@click.option(
+    "--job", is_flag=True, help="Makespan of flows that wait for each other, in place of flows."
+)
 @click.option(
     "--from",
     "from_s",
@@ -31,7 +54,9 @@ from pcn.softswitch.units import quantity
     metavar="TIME",
     help="Start of what is explained (default: all).",
 )
-@click.option("--to", "to_s", type=Quantity("time"), metavar="TIME", help="End of it (default: the run's).")
+@click.option(
+    "--to", "to_s", type=Quantity("time"), metavar="TIME", help="End of it (default: the run's)."
+)
 @click.option(
     "--what-if",
     "rates",
@@ -70,13 +95,14 @@ def explain(
 ) -> None:
     """Explain why flows of a result were slow.
 
-    RESULT is the folder of one run in virtual time. The run is carried out twice more, with logs, and has to have the
-    same digest. Of each flow: the parts of its completion time, which sum to it; what its last packet waited behind;
-    the share that it had of its busiest port, against a fair one; which marks set its rate; PAUSEs by the ports that
-    they came from; and one line WHY, with its role: culprit, contributor or victim. --from and --to limit it to what
-    left the sender then. --marks counts for each port why packets have marks, and what a queue without PAUSE would have
-    made of it. --job is for collective operations. --what-if and --without-flows run it once more with a change. All of
-    it is kept in RESULT/explain, unless that can't be written.
+    RESULT is the folder of one run in virtual time. The run is carried out twice more, with logs,
+    and has to have the same digest. Of each flow: the parts of its completion time, which sum to
+    it; what its last packet waited behind; the share that it had of its busiest port, against a
+    fair one; which marks set its rate; PAUSEs by the ports that they came from; and one line WHY,
+    with its role: culprit, contributor or victim. --from and --to limit it to what left the sender
+    then. --marks counts for each port why packets have marks, and what a queue without PAUSE would
+    have made of it. --job is for collective operations. --what-if and --without-flows run it once
+    more with a change. All of it is kept in RESULT/explain, unless that can't be written.
 
     \b
     Examples:
@@ -111,7 +137,11 @@ def explain(
     from pcn.experiments.explain.again import Change, KeptResult
     from pcn.experiments.run.progress import ConsoleProgress, Notes
 
-    span_s = None if from_s is None and to_s is None else (from_s or 0.0, math.inf if to_s is None else to_s)
+    span_s = (
+        None
+        if from_s is None and to_s is None
+        else (from_s or 0.0, math.inf if to_s is None else to_s)
+    )
     errors = Console(stderr=True)
     end = parse_port(port, "--at") if port else None
     change = Change({parse_port(at, "--what-if"): rate for at, rate in map(_rate, rates)}, without)

@@ -37,9 +37,19 @@ def _figures() -> Iterator[tuple[str, str]]:
 )
 @seeds_option
 @execution_options
-@click.option("--out", type=FilePath(), default=Path("results/figures"), show_default=True, help="Result folder.")
-@click.option("--docs", type=FilePath(), help="Folder for results.md and its pictures (default: none).")
-@click.option("--redraw", is_flag=True, help="Judge and draw the result folder's runs again; run nothing.")
+@click.option(
+    "--out",
+    type=FilePath(),
+    default=Path("results/figures"),
+    show_default=True,
+    help="Result folder.",
+)
+@click.option(
+    "--docs", type=FilePath(), help="Folder for results.md and its pictures (default: none)."
+)
+@click.option(
+    "--redraw", is_flag=True, help="Judge and draw the result folder's runs again; run nothing."
+)
 @output_options
 def figure(
     names: tuple[str, ...],
@@ -54,10 +64,10 @@ def figure(
 ) -> None:
     """Run figures of the papers, in virtual time.
 
-    NAME is a figure, as fig11, or all. A figure is a list of runs, compared with what the paper claims. Writes
-    figure.json, outcomes.json (numbers and curves of each run) and figure.png and .svg for each figure, and one
-    report.html for all that have been run. After an interruption the same command continues behind the runs that were
-    over.
+    NAME is a figure, as fig11, or all. A figure is a list of runs, compared with what the paper
+    claims. Writes figure.json, outcomes.json (numbers and curves of each run) and figure.png and
+    .svg for each figure, and one report.html for all that have been run. After an interruption the
+    same command continues behind the runs that were over.
 
     \b
     Examples:
@@ -67,7 +77,16 @@ def figure(
       pcn figure all
     """
     if redraw:
-        refuse("--redraw runs nothing", "schemes", "seeds", "jobs", "scheduler", "memory", "limit", "fresh")
+        refuse(
+            "--redraw runs nothing",
+            "schemes",
+            "seeds",
+            "jobs",
+            "scheduler",
+            "memory",
+            "limit",
+            "fresh",
+        )
     from rich.console import Console
 
     from pcn.experiments.data.errors import ExperimentError
@@ -79,14 +98,26 @@ def figure(
     from pcn.experiments.papers import FIGURES
     from pcn.experiments.results.atomic_folder import replacing
     from pcn.experiments.run.progress import ConsoleProgress, Notes
-    from pcn.experiments.sweep.figures import OUTCOMES, judge, kept, read, run_figure, runs_of, write
+    from pcn.experiments.sweep.figures import (
+        OUTCOMES,
+        judge,
+        kept,
+        read,
+        run_figure,
+        runs_of,
+        write,
+    )
     from pcn.experiments.sweep.run_task import RunsFailedError
     from pcn.experiments.sweep.store import Store
     from pcn.p4src.manifest import stale
     from pcn.topologies import extras
 
     extras.require("figures")
-    wanted = list(FIGURES) if "all" in names else [lookup(name, FIGURES, "figure").name for name in names]
+    wanted = (
+        list(FIGURES)
+        if "all" in names
+        else [lookup(name, FIGURES, "figure").name for name in names]
+    )
     chosen = None if schemes is None else scheme_names(schemes)
     if chosen is not None and not redraw:
         without = [name for name in wanted if not runs_of(FIGURES[name], chosen)]
@@ -100,7 +131,9 @@ def figure(
     for name in wanted:
         if redraw:
             outcomes, before = kept(out / name), read(out / name) or {}
-            result = replace(judge(FIGURES[name], outcomes), provenance=before.get("provenance", {}))
+            result = replace(
+                judge(FIGURES[name], outcomes), provenance=before.get("provenance", {})
+            )
         else:
             store = Store(out / f"{name}.runs", fresh)
             with Notes(errors) if is_quiet() else ConsoleProgress(errors) as progress:
@@ -116,7 +149,14 @@ def figure(
         failures.add(result.failures)
         checks = [asdict(check) for check in result.checks]
         show_checks(FIGURES[name].title, checks, console)
-        shown.append({"name": name, "title": FIGURES[name].title, "folder": str(out / name), "checks": checks})
+        shown.append(
+            {
+                "name": name,
+                "title": FIGURES[name].title,
+                "folder": str(out / name),
+                "checks": checks,
+            }
+        )
     report = out / "report.html"
     with failures.noting(report.name):
         with replacing(report) as file:

@@ -28,12 +28,19 @@ def flow() -> None:
 @flow.command()
 @click.argument("src", shell_complete=complete_host)
 @click.argument("dst", shell_complete=complete_host)
-@click.option("--size", type=Quantity("size"), help="Payload of a flow, e.g. 64KB (default: unlimited).")
-@click.option("--rate", type=Quantity("rate"), help="Highest rate, e.g. 5G (default: the line's).")
-@click.option("--duration", type=Quantity("time"), help="Nominal time, e.g. 10ms (default: unlimited).")
-@click.option("--count", type=click.IntRange(1, 4096), default=1, show_default=True, help="Number of flows.")
 @click.option(
-    "--class", "traffic_class", type=click.IntRange(0, CLASSES - 1), default=DATA_CLASS, show_default=True,
+    "--size", type=Quantity("size"), help="Payload of a flow, e.g. 64KB (default: unlimited)."
+)
+@click.option("--rate", type=Quantity("rate"), help="Highest rate, e.g. 5G (default: the line's).")
+@click.option(
+    "--duration", type=Quantity("time"), help="Nominal time, e.g. 10ms (default: unlimited)."
+)
+@click.option(
+    "--count", type=click.IntRange(1, 4096), default=1, show_default=True, help="Number of flows."
+)
+@click.option(
+    "--class", "traffic_class", type=click.IntRange(0, CLASSES - 1), default=DATA_CLASS,
+    show_default=True,
     help="Class of their data; 3 is lossless by default.",
 )  # fmt: skip
 @network_option
@@ -127,7 +134,12 @@ def list_flows(network: str | None, as_json: bool) -> None:
         found, below = flows.flows(lab.topology, stats), flows.remarks(stats)
         print_pace(lab.record, as_json)
     if as_json:
-        print_json([{key: value for key, value in asdict(flow).items() if key in _LISTED} for flow in found])
+        print_json(
+            [
+                {key: value for key, value in asdict(flow).items() if key in _LISTED}
+                for flow in found
+            ]
+        )
         return
     print_table(
         "flows",
@@ -157,9 +169,9 @@ _LISTED = ("id", "src", "dst", "state", "rate_bps", "sent_packets", "error", "sr
 def stats(network: str | None, as_json: bool) -> None:
     """What each flow sent, what arrived of it, how much was marked, and how quick it was.
 
-    Missing: once a flow has ended, everything that was sent and hasn't come; before, gaps. Lines below the table name
-    PAUSE, RESUME and CNP frames that were lost, flows that failed, what hosts dropped, programs that have ended, and
-    lines that logs had no room for.
+    Missing: once a flow has ended, everything that was sent and hasn't come; before, gaps. Lines
+    below the table name PAUSE, RESUME and CNP frames that were lost, flows that failed, what hosts
+    dropped, programs that have ended, and lines that logs had no room for.
 
     \b
     Examples:
@@ -174,12 +186,22 @@ def stats(network: str | None, as_json: bool) -> None:
         found, remarks = flows.flows(lab.topology, read), flows.remarks(read)
         lost = [str(one) for one in control_frames.lost(lab)]
         print_pace(lab.record, as_json)
-        ended = [node for node in lab.record.nodes.values() if node.process and not node.process.alive()]
-    below = [f"the program of {node.name} has ended; its log: {node.log}" for node in ended] + remarks + lost
+        ended = [
+            node for node in lab.record.nodes.values() if node.process and not node.process.alive()
+        ]
+    below = (
+        [f"the program of {node.name} has ended; its log: {node.log}" for node in ended]
+        + remarks
+        + lost
+    )
     if as_json:
         print_json(
             [
-                {**asdict(flow), "marked_fraction": flow.marked_fraction, "marked_ue_fraction": flow.marked_ue_fraction}
+                {
+                    **asdict(flow),
+                    "marked_fraction": flow.marked_fraction,
+                    "marked_ue_fraction": flow.marked_ue_fraction,
+                }
                 for flow in found
             ]
         )
@@ -189,7 +211,15 @@ def stats(network: str | None, as_json: bool) -> None:
     print_table(
         "flows",
         (
-            *("flow", "from", "to", "state", "sent\npackets", "arrived\npackets", "missing\npackets"),
+            *(
+                "flow",
+                "from",
+                "to",
+                "state",
+                "sent\npackets",
+                "arrived\npackets",
+                "missing\npackets",
+            ),
             *("marked", "CNPs", "goodput\nGb/s", "FCT\nms"),
         ),
         [
@@ -201,7 +231,9 @@ def stats(network: str | None, as_json: bool) -> None:
                 one.sent_packets,
                 one.received_packets,
                 one.missing,
-                "-" if one.marked_fraction is None else marks_text(one.marked_fraction, one.marked_ue_fraction or 0.0),
+                "-"
+                if one.marked_fraction is None
+                else marks_text(one.marked_fraction, one.marked_ue_fraction or 0.0),
                 one.cnps,
                 "-" if one.goodput_bps is None else f"{one.goodput_bps / 1e9:.3f}",
                 "-" if one.fct_s is None else f"{one.fct_s * 1e3:.3f}",

@@ -20,22 +20,56 @@ _LOOK_S = 0.2
 
 
 @click.command()
-@click.option("--iface", "interface", metavar="NAME", required=True, help="NIC cabled to the switch.")
-@click.option("--ip", metavar="ADDRESS", help="IP address of the host (default: the interface's).")
-@click.option("--line-rate", type=Quantity("rate"), help="Line rate (default: 1G, or the interface's if lower).")
-@click.option("--scheme", default="pcn", show_default=True, shell_complete=complete_scheme, help="Congestion control.")
 @click.option(
-    "--param", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scheme, e.g. w_min=0.05."
+    "--iface", "interface", metavar="NAME", required=True, help="NIC cabled to the switch."
+)
+@click.option("--ip", metavar="ADDRESS", help="IP address of the host (default: the interface's).")
+@click.option(
+    "--line-rate",
+    type=Quantity("rate"),
+    help="Line rate (default: 1G, or the interface's if lower).",
 )
 @click.option(
-    "--to", "receivers", multiple=True, metavar="ADDRESS", help="Destination of a flow; repeat for more flows."
+    "--scheme",
+    default="pcn",
+    show_default=True,
+    shell_complete=complete_scheme,
+    help="Congestion control.",
+)
+@click.option(
+    "--param",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Parameter of the scheme, e.g. w_min=0.05.",
+)
+@click.option(
+    "--to",
+    "receivers",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Destination of a flow; repeat for more flows.",
 )
 @click.option("--via", metavar="MAC", help="MAC address of the next hop, for switches of others.")
-@click.option("--rate", type=Quantity("rate"), help="Highest rate of a flow, e.g. 500M (default: the line's).")
-@click.option("--size", type=Quantity("size"), help="Payload of a flow, e.g. 10MB (default: unlimited).")
-@click.option("--payload", type=Quantity("size"), default="1KB", show_default=True, help="Payload of a packet.")
-@click.option("--for", "duration", type=Quantity("time"), help="Duration, e.g. 10s (default: until Ctrl-C).")
-@click.option("--log", type=FilePath(), metavar="FILE", help="File of events, in JSON lines (default: none).")
+@click.option(
+    "--rate", type=Quantity("rate"), help="Highest rate of a flow, e.g. 500M (default: the line's)."
+)
+@click.option(
+    "--size", type=Quantity("size"), help="Payload of a flow, e.g. 10MB (default: unlimited)."
+)
+@click.option(
+    "--payload",
+    type=Quantity("size"),
+    default="1KB",
+    show_default=True,
+    help="Payload of a packet.",
+)
+@click.option(
+    "--for", "duration", type=Quantity("time"), help="Duration, e.g. 10s (default: until Ctrl-C)."
+)
+@click.option(
+    "--log", type=FilePath(), metavar="FILE", help="File of events, in JSON lines (default: none)."
+)
 @output_options
 def host(
     interface: str,
@@ -54,8 +88,9 @@ def host(
 ) -> None:
     """Run the agent of a lab's host on a NIC, in real time.
 
-    The agent receives, sends CNPs with the rate, and sends flows --to others, which end with their --size, --for or
-    Ctrl-C. Then it shows what was sent and received. Rates are those that a raw socket carries: see docs/tofino.md.
+    The agent receives, sends CNPs with the rate, and sends flows --to others, which end with their
+    --size, --for or Ctrl-C. Then it shows what was sent and received. Rates are those that a raw
+    socket carries: see docs/tofino.md.
 
     \b
     Examples:
@@ -66,7 +101,9 @@ def host(
     from pcn.softswitch.units import quantity_text
 
     if not receivers and (rate or size or via):
-        raise click.UsageError("--rate, --size and --via are of flows: give a flow's destination with --to ADDRESS")
+        raise click.UsageError(
+            "--rate, --size and --via are of flows: give a flow's destination with --to ADDRESS"
+        )
     given = assignments(parameters, "w_min=0.05")
     try:
         wanted = settings(find_nic(interface), ip, line_rate, scheme, given, log)
@@ -77,7 +114,8 @@ def host(
     with NicHost(wanted) as running:
         lasts = f", for {quantity_text('time', duration)}" if duration else ""
         tell(
-            f"{interface}: {wanted.ip}, {wanted.nic.mac}, {wanted.line_rate_bps / 1e9:g} Gb/s, {scheme}"
+            f"{interface}: {wanted.ip}, {wanted.nic.mac}, {wanted.line_rate_bps / 1e9:g} Gb/s, "
+            f"{scheme}"
             f"{lasts}; Ctrl-C ends it"
         )
         for number, receiver in enumerate(receivers, 1):
@@ -129,22 +167,39 @@ def _show(stats: AgentStats, most_bps: float | None) -> None:
     if stats.received:
         print_table(
             "received",
-            ("flow", "from", "packets", "payload\nMB", "goodput\nGb/s", "marked", "missing", "CNPs"),
+            (
+                "flow",
+                "from",
+                "packets",
+                "payload\nMB",
+                "goodput\nGb/s",
+                "marked",
+                "missing",
+                "CNPs",
+            ),
             [
                 (
                     *(one.flow, one.src_ip, one.packets, _mb(one.payload_bytes)),
-                    _gbps(8 * one.payload_bytes / (one.last_s - one.first_s)) if one.last_s > one.first_s else "-",
+                    _gbps(8 * one.payload_bytes / (one.last_s - one.first_s))
+                    if one.last_s > one.first_s
+                    else "-",
                     *(f"{one.marked_ce / one.packets:.1%}", one.gaps, one.cnps),
                 )
                 for one in stats.received
             ],
         )
     for pauses in stats.pauses:
-        say(f"class {pauses.priority}: {pauses.pause} PAUSE and {pauses.resume} RESUME, paused {pauses.paused_s:.3f} s")
+        say(
+            f"class {pauses.priority}: {pauses.pause} PAUSE and {pauses.resume} RESUME, paused "
+            f"{pauses.paused_s:.3f} s"
+        )
     if not (stats.sent or stats.received):
         say("nothing was sent or received")
     if not stats.kept_pace:
-        say(f"this machine was too slow: in some second only {stats.worst_pace:.0%} of the rates were sent")
+        say(
+            f"this machine was too slow: in some second only {stats.worst_pace:.0%} of the rates "
+            "were sent"
+        )
     for line in stats.refused():
         say(line)
 

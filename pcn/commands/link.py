@@ -20,19 +20,27 @@ from pcn.complete import complete_node
     "reroute_s",
     type=Quantity("time"),
     metavar="AFTER",
-    help="Nominal time until all switches have routes by the links that are up (default: routes stay).",
+    help=(
+        "Nominal time until all switches have routes by the links that are up (default: routes "
+        "stay)."
+    ),
 )
 @network_option
 @output_options
 def link(
-    node: str | None, other: str | None, state: str | None, reroute_s: float | None, network: str | None, as_json: bool
+    node: str | None,
+    other: str | None,
+    state: str | None,
+    reroute_s: float | None,
+    network: str | None,
+    as_json: bool,
 ) -> None:
     """Set the links between NODE and NODE down, or up again.
 
-    Without `down` or `up` it shows them; without nodes, all. A node's port (s0:3) names one of parallel links. A switch
-    loses what is to leave by a link that is down, counts it (`pcn counters`: out_discards) and logs it. A
-    host's flows wait. With --reroute, flows go by what is up, that long after it; hosts that nothing leads to have no
-    route.
+    Without `down` or `up` it shows them; without nodes, all. A node's port (s0:3) names one of
+    parallel links. A switch loses what is to leave by a link that is down, counts it (`pcn
+    counters`: out_discards) and logs it. A host's flows wait. With --reroute, flows go by what is
+    up, that long after it; hosts that nothing leads to have no route.
 
     \b
     Examples:
@@ -55,7 +63,9 @@ def link(
             found = set_link(lab, node, other, state == "up")
             changed = reroute(lab, reroute_s) if reroute_s is not None else []
         else:
-            ends = {str(end) for one in between(lab.topology, node, other) for end in (one.a, one.b)}
+            ends = {
+                str(end) for one in between(lab.topology, node, other) for end in (one.a, one.b)
+            }
             found = [one for one in links(lab.record, lab.topology) if one.a in ends]
     if as_json:
         print_json([asdict(one) for one in found])

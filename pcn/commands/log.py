@@ -18,15 +18,23 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("nodes", nargs=-1, metavar="[NODE]...", shell_complete=complete_node)
-@click.option("--lines", type=click.IntRange(1), default=10, show_default=True, help="Last lines of each node.")
+@click.option(
+    "--lines",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Last lines of each node.",
+)
 @click.option("--follow", "-f", is_flag=True, help="Follow the logs until Ctrl-C.")
 @network_option
 @described_output("A JSON object a line.")
-def log(nodes: tuple[str, ...], lines: int, follow: bool, network: str | None, as_json: bool) -> None:
+def log(
+    nodes: tuple[str, ...], lines: int, follow: bool, network: str | None, as_json: bool
+) -> None:
     """Show logs of all nodes, or of NODE.
 
-    Agents note events with their nominal time: flows that start and end, rates, CNPs, PAUSE. Switches write when
-    something is wrong.
+    Agents note events with their nominal time: flows that start and end, rates, CNPs, PAUSE.
+    Switches write when something is wrong.
 
     \b
     Examples:

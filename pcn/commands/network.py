@@ -56,7 +56,8 @@ if TYPE_CHECKING:
     "-k",
     type=Quantity("number"),
     metavar="K",
-    help="Factor by which the network is slower than the modelled one (default: as this machine needs when all hosts "
+    help="Factor by which the network is slower than the modelled one (default: as this machine "
+    "needs when all hosts "
     "send).",
 )
 @click.option(
@@ -80,12 +81,15 @@ if TYPE_CHECKING:
     "leave_out",
     default="",
     metavar="LIST",
-    help="Parts of switches that are there in virtual time alone: watchdog, weights, buffer, latency, output, "
+    help="Parts of switches that are there in virtual time alone: watchdog, weights, buffer, "
+    "latency, output, "
     "arbitration, queue (default: they are refused).",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random numbers.")
 @click.option("--processes", is_flag=True, help="Process for each switch (default: one for all).")
-@click.option("--network", "-n", "name", metavar="NAME", help="Name of the network (default: the topology's).")
+@click.option(
+    "--network", "-n", "name", metavar="NAME", help="Name of the network (default: the topology's)."
+)
 @click.option("--logs", type=FilePath(), help="Folder of logs (default: results/up/NAME-TIME).")
 @output_options
 def up(
@@ -105,8 +109,8 @@ def up(
 ) -> None:
     """Start a network, which stays up until `pcn down`.
 
-    TOPOLOGY is a name of `pcn topology list`, FILE.py:NAME, or a FILE of a format in `pcn topology formats`. The
-    network has switches with their program and routes, and hosts with their agents.
+    TOPOLOGY is a name of `pcn topology list`, FILE.py:NAME, or a FILE of a format in `pcn topology
+    formats`. The network has switches with their program and routes, and hosts with their agents.
 
     \b
     Examples:
@@ -166,7 +170,10 @@ def up(
     if as_json:
         print_json(_network(record, held=True))
         return
-    say(f"{name} is up, k = {record.dilation:g}, link delay: {record.features.get('link_delay')}; logs in {logs}")
+    say(
+        f"{name} is up, k = {record.dilation:g}, link delay: {record.features.get('link_delay')}; "
+        f"logs in {logs}"
+    )
     src, dst = built.hosts[0].name, built.hosts[-1].name
     say(f"`pcn flow start {src} {dst}` sends, `pcn watch` shows what happens, `pcn down` ends it.")
 
@@ -174,13 +181,16 @@ def up(
 @click.command()
 @click.argument("name", required=False, shell_complete=complete_network)
 @click.option("--all", "every", is_flag=True, help="All networks that `pcn up` started.")
-@click.option("--force", is_flag=True, help="Also a network that a running command (`pcn run`) holds.")
+@click.option(
+    "--force", is_flag=True, help="Also a network that a running command (`pcn run`) holds."
+)
 @network_option
 @output_options
 def down(name: str | None, every: bool, force: bool, network: str | None, as_json: bool) -> None:
     """End what `pcn up` started.
 
-    The network NAME, or the only one that is up. Without NAME, also remove what dead ones left; safe to repeat.
+    The network NAME, or the only one that is up. Without NAME, also remove what dead ones left;
+    safe to repeat.
 
     \b
     Examples:
@@ -200,7 +210,9 @@ def down(name: str | None, every: bool, force: bool, network: str | None, as_jso
     if name and records.directory(name).name not in records.names():
         raise UnknownNameError("network", name, records.names())
     if not name and not every and len(ours := _ours()) > 1:
-        raise NotRunningError(f"several networks are up ({', '.join(ours)}): name one, or give --all")
+        raise NotRunningError(
+            f"several networks are up ({', '.join(ours)}): name one, or give --all"
+        )
     removed: list[str] = []
     try:
         if not name:  # results are any user's, networks may be another one's
@@ -227,7 +239,8 @@ def down(name: str | None, every: bool, force: bool, network: str | None, as_jso
 def status(name: str | None, network: str | None, as_json: bool) -> None:
     """Show networks and their programs: all, or the network NAME.
 
-    Of each switch, where its P4Runtime server listens, and as which device: for controllers of your own.
+    Of each switch, where its P4Runtime server listens, and as which device: for controllers of your
+    own.
 
     \b
     Examples:
@@ -238,7 +251,11 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
     from pcn.lab import journal as records
 
     wanted = named_network(name, network)
-    found = [record for name in records.names() if wanted in (None, name) and (record := records.load(name))]
+    found = [
+        record
+        for name in records.names()
+        if wanted in (None, name) and (record := records.load(name))
+    ]
     if wanted and not found:
         raise UnknownNameError("network", wanted, records.names())
     networks = [_network(record, records.is_held(record.name)) for record in found]
@@ -255,7 +272,11 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
         rows = [
             (
                 *(node["name"], node["kind"], _PROGRAM[node["runs"]], node["pid"] or "-"),
-                *((node["device_id"], node["control"]) if node["device_id"] is not None else ("-", "-")),
+                *(
+                    (node["device_id"], node["control"])
+                    if node["device_id"] is not None
+                    else ("-", "-")
+                ),
                 _below(node["log"], one["logs"]) or "-",
             )
             for node in one["nodes"]
@@ -286,7 +307,9 @@ def _state(network: dict[str, Any]) -> str:
     if network["state"] != "up":
         return str(network["state"])
     ended = [node["name"] for node in network["nodes"] if node["runs"] is False]
-    wrong = [f"the program{'s' if len(ended) > 1 else ''} of {', '.join(ended)} ENDED"] if ended else []
+    wrong = (
+        [f"the program{'s' if len(ended) > 1 else ''} of {', '.join(ended)} ENDED"] if ended else []
+    )
     wrong += [f"{link} is DOWN" for link in network["links_down"]]
     wrong += ["NOT IN PACE"] if network["overload"] else []
     return f"up, BUT {'; '.join(wrong)}" if wrong else "up"
@@ -319,7 +342,9 @@ def _network(record: Record, held: bool) -> dict[str, Any]:
             {
                 "name": node.name,
                 "kind": "switch" if node.name in devices else "host",
-                "runs": node.process.alive() if node.process else None,  # None: the kernel speaks for it
+                "runs": node.process.alive()
+                if node.process
+                else None,  # None: the kernel speaks for it
                 "pid": node.process.pid if node.process else None,
                 "namespace_pid": node.shell.pid,
                 "interfaces": node.interfaces,

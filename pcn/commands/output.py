@@ -1,5 +1,6 @@
-"""What a command prints, and where: results on stdout, progress and notes on stderr; `--json` and `--quiet`, which each
-command that prints has from here. Texts may hold names of a file or a switch: control characters are written out."""
+"""What a command prints, and where: results on stdout, progress and notes on stderr; `--json` and
+`--quiet`, which each command that prints has from here. Texts may hold names of a file or a switch:
+control characters are written out."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def _keep(context: click.Context, _parameter: click.Parameter, value: bool) -> N
 
 
 def output_options(function: _F) -> _F:
-    """Gives a command --json, which it gets as `as_json`, and --quiet, which `say` and the others here heed."""
+    """Gives a command --json, which it gets as `as_json`, and --quiet, which `say` and the others
+    here heed."""
     return described_output()(function)
 
 

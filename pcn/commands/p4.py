@@ -58,15 +58,31 @@ _FAILED = 3
 
 @p4.command()
 @click.argument("place", metavar="DIR|FILE", type=FilePath(exists=True))
-@click.option("--clock", type=click.Choice(["live", "virtual"]), default="live", show_default=True, help="Which time.")
+@click.option(
+    "--clock",
+    type=click.Choice(["live", "virtual"]),
+    default="live",
+    show_default=True,
+    help="Which time.",
+)
 @click.option(
     "--program",
     type=FilePath(exists=True, dir_okay=False),
     metavar="FILE",
-    help="Program, x.p4 or x.json: in place of the exercise's with this name (default: the exercise's).",
+    help=(
+        "Program, x.p4 or x.json: in place of the exercise's with this name (default: the "
+        "exercise's)."
+    ),
 )
-@click.option("--name", "-n", metavar="NAME", help="Name of a live network (default: the folder's).")
-@click.option("--logs", type=FilePath(), metavar="DIR", help="Logs of a live network (default: below results/p4).")
+@click.option(
+    "--name", "-n", metavar="NAME", help="Name of a live network (default: the folder's)."
+)
+@click.option(
+    "--logs",
+    type=FilePath(),
+    metavar="DIR",
+    help="Logs of a live network (default: below results/p4).",
+)
 @click.option(
     "--for",
     "until",
@@ -81,29 +97,61 @@ _FAILED = 3
     "sends",
     multiple=True,
     metavar="SRC,DST[,NAME=VALUE...]",
-    help="Traffic to a host or an address: rate, length, times, tos, from, until ...; tcp=reno|cubic|dctcp; "
+    help="Traffic to a host or an address: rate, length, times, tos, from, until ...; "
+    "tcp=reno|cubic|dctcp; "
     "ping=COUNT; or SRC,hex=FRAME, SRC,pcap=FILE (default: one datagram a pair).",
 )
 @click.option(
-    "--script", type=FilePath(), metavar="FILE.py", help="Python file whose `start(network)` prepares the run."
+    "--script",
+    type=FilePath(),
+    metavar="FILE.py",
+    help="Python file whose `start(network)` prepares the run.",
 )
-@click.option("--pcap", type=FilePath(), metavar="DIR", help="Captures of all ports, SWITCH-ethPORT_in and _out.pcap.")
-@click.option("--trace", is_flag=True, help="Each step of each packet to SWITCH.steps.jsonl below --logs; live.")
-@click.option("--thrift", is_flag=True, help="BMv2's runtime interface at 127.0.0.1 from port 9090 on; live.")
-@click.option("--sample", type=Quantity("time"), metavar="TIME", help="Sample all queues every TIME: mean and longest.")
 @click.option(
-    "--rate", type=Quantity("rate"), default="10G", show_default=True, help="Rate of links without a bandwidth."
+    "--pcap",
+    type=FilePath(),
+    metavar="DIR",
+    help="Captures of all ports, SWITCH-ethPORT_in and _out.pcap.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs.")
 @click.option(
-    "--web", is_flag=True, help="A page that shows the run: virtual with a frame each --sample, live each second."
+    "--trace",
+    is_flag=True,
+    help="Each step of each packet to SWITCH.steps.jsonl below --logs; live.",
+)
+@click.option(
+    "--thrift", is_flag=True, help="BMv2's runtime interface at 127.0.0.1 from port 9090 on; live."
+)
+@click.option(
+    "--sample",
+    type=Quantity("time"),
+    metavar="TIME",
+    help="Sample all queues every TIME: mean and longest.",
+)
+@click.option(
+    "--rate",
+    type=Quantity("rate"),
+    default="10G",
+    show_default=True,
+    help="Rate of links without a bandwidth.",
+)
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs."
+)
+@click.option(
+    "--web",
+    is_flag=True,
+    help="A page that shows the run: virtual with a frame each --sample, live each second.",
 )
 @port_option
 @control_option
 @jumbo_option
 @alone_options
 @strict_option
-@click.option("--top", is_flag=True, help="The run in virtual time on this terminal, as `pcn watch`; q ends the view.")
+@click.option(
+    "--top",
+    is_flag=True,
+    help="The run in virtual time on this terminal, as `pcn watch`; q ends the view.",
+)
 @output_options
 def run(
     place: Path,
@@ -130,10 +178,12 @@ def run(
     top: bool,
     as_json: bool,
 ) -> None:
-    """Run a folder DIR or a network's FILE, of p4lang/tutorials, p4-utils or p4app, or a program alone, x.p4 or x.json.
+    """Run a folder DIR or a network's FILE, of p4lang/tutorials, p4-utils or p4app, or a program
+    alone, x.p4 or x.json.
 
-    Live, hosts have the kernel's network stack, each switch's P4Runtime server listens at 127.0.0.1 from port 50051 on,
-    and the network stays up until Ctrl-C. In virtual time, sources send frames, and a table shows what arrived.
+    Live, hosts have the kernel's network stack, each switch's P4Runtime server listens at 127.0.0.1
+    from port 50051 on, and the network stays up until Ctrl-C. In virtual time, sources send frames,
+    and a table shows what arrived.
 
     \b
     Examples:
@@ -147,7 +197,10 @@ def run(
     from pcn.p4net.alone import network_at
 
     virtual = clock == "virtual"
-    refuse(f"is for the {'live' if virtual else 'virtual'} clock alone", *(_LIVE if virtual else _VIRTUAL))
+    refuse(
+        f"is for the {'live' if virtual else 'virtual'} clock alone",
+        *(_LIVE if virtual else _VIRTUAL),
+    )
     if (port or control) and not web:
         raise click.UsageError(f"{'--port' if port else '--control'} is of the page: add --web")
     if web:
@@ -159,7 +212,18 @@ def run(
         from pcn.lab.p4 import hold
 
         stay = {"stay": partial(_stay, port, control)} if web else {}
-        hold(network, name, logs, say, note, trace=trace, pcap=pcap, thrift=thrift, strict=strict, **stay)
+        hold(
+            network,
+            name,
+            logs,
+            say,
+            note,
+            trace=trace,
+            pcap=pcap,
+            thrift=thrift,
+            strict=strict,
+            **stay,
+        )
         return
     from pcn.p4net.report import Queues, whole
     from pcn.p4net.virtual import FRAME_BYTES, JUMBO_BYTES, VirtualP4
@@ -174,7 +238,9 @@ def run(
         require_terminal()
     with contextlib.ExitStack() as stack:
         made = stack.enter_context(
-            VirtualP4(network, seed=seed, strict=strict, frame_bytes=JUMBO_BYTES if jumbo else FRAME_BYTES)
+            VirtualP4(
+                network, seed=seed, strict=strict, frame_bytes=JUMBO_BYTES if jumbo else FRAME_BYTES
+            )
         )
         complain(made)
         page = stack.enter_context(p4_on_page(made, until, sample, port)) if web else None
@@ -208,7 +274,12 @@ def _stay(port: int, control: bool, name: str) -> None:
 
 
 def prepare(
-    made: VirtualP4, until: float, sends: tuple[str, ...], script: Path | None, pcap: Path | None, seed: int
+    made: VirtualP4,
+    until: float,
+    sends: tuple[str, ...],
+    script: Path | None,
+    pcap: Path | None,
+    seed: int,
 ) -> None:
     """Gives a network in virtual time its traffic and captures. Raises LabError."""
     from pcn.p4net import sending
@@ -237,7 +308,8 @@ def complain(made: VirtualP4) -> None:
 
 
 def end(made: VirtualP4, as_json: bool) -> None:
-    """Ends the command with exit code 3, and prints a line below tables, where commands of command files failed."""
+    """Ends the command with exit code 3, and prints a line below tables, where commands of command
+    files failed."""
     from pcn.p4net.entries import failed
 
     if text := failed(made.written.values()):
@@ -264,12 +336,24 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
             say(f"{name}: {line}")
     rows = [
         (
-            *(one["host"], one["sent_frames"], one["received_frames"], one["received_bytes"], one["marked_ce_frames"]),
+            *(
+                one["host"],
+                one["sent_frames"],
+                one["received_frames"],
+                one["received_bytes"],
+                one["marked_ce_frames"],
+            ),
             *(_microseconds(one[key]) for key in ("mean_delay_s", "longest_delay_s")),
         )
         for one in found["hosts"]
     ]
-    received = ("received\nframes", "received\nbytes", "marked\nCE", "mean\ndelay, us", "longest\ndelay, us")
+    received = (
+        "received\nframes",
+        "received\nbytes",
+        "marked\nCE",
+        "mean\ndelay, us",
+        "longest\ndelay, us",
+    )
     print_table("Hosts", ("host", "sent\nframes", *received), rows)
     sampled = "queue_most_packets" in found["ports"][0]
     ports = [
@@ -285,7 +369,13 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
     print_table("Ports of switches", columns, ports)
     connections = [
         (
-            *(one["from"], one["to"], one["algorithm"], one["acknowledged_bytes"], f"{one['goodput_bps'] / 1e6:.3f}"),
+            *(
+                one["from"],
+                one["to"],
+                one["algorithm"],
+                one["acknowledged_bytes"],
+                f"{one['goodput_bps'] / 1e6:.3f}",
+            ),
             *(one["retransmitted_segments"], one["timeouts"], one["marked_segments"]),
             "-" if one["finished_s"] is None else f"{one['finished_s']:.6f}",
         )
@@ -294,15 +384,33 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
     if found["pings"]:
         times = ("rtt_least_s", "rtt_mean_s", "rtt_most_s")
         pings = [
-            (one["from"], one["to"], one["requests"], one["answers"], *(_microseconds(one[key]) for key in times))
+            (
+                one["from"],
+                one["to"],
+                one["requests"],
+                one["answers"],
+                *(_microseconds(one[key]) for key in times),
+            )
             for one in found["pings"]
         ]
-        print_table("Ping", ("from", "to", "requests", "answers", "least\nRTT, us", "mean", "most"), pings)
+        print_table(
+            "Ping", ("from", "to", "requests", "answers", "least\nRTT, us", "mean", "most"), pings
+        )
     if connections:
-        sent = ("acknowledged\nbytes", "goodput,\nMbit/s", "sent\nagain", "timeouts", "marked", "finished,\ns")
+        sent = (
+            "acknowledged\nbytes",
+            "goodput,\nMbit/s",
+            "sent\nagain",
+            "timeouts",
+            "marked",
+            "finished,\ns",
+        )
         print_table("TCP", ("from", "to", "algorithm", *sent), connections)
     for one in found["arp_unanswered"]:
-        say(f"{one['host']} got no answer to ARP for {one['address']}; a static entry: `arp -s` in its commands")
+        say(
+            f"{one['host']} got no answer to ARP for {one['address']}; a static entry: `arp -s` in "
+            "its commands"
+        )
     others = (
         ("for_ports_without_link", "to ports without a link"),
         ("for_unknown_groups", "to groups that don't exist"),
@@ -310,7 +418,8 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
     )
     lost = "".join(f", {found[key]} {text}" for key, text in others if found[key])
     say(
-        f"{found['traversals']} passes of switches, {found['dropped_by_programs']} dropped by programs{lost}; "
+        f"{found['traversals']} passes of switches, {found['dropped_by_programs']} dropped by "
+        f"programs{lost}; "
         f"digest {found['digest']}"
     )
 

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from pcn.commands.common import FilePath, Quantity, alone_options, jumbo_option, print_json, strict_option, text_output
+from pcn.commands.common import (
+    FilePath,
+    Quantity,
+    alone_options,
+    jumbo_option,
+    print_json,
+    strict_option,
+    text_output,
+)
 from pcn.commands.output import note, quiet_option, say
 
 if TYPE_CHECKING:
@@ -23,16 +31,28 @@ if TYPE_CHECKING:
     "--program",
     type=FilePath(exists=True, dir_okay=False),
     metavar="FILE",
-    help="Program, x.p4 or x.json: in place of the exercise's with this name (default: the exercise's).",
+    help=(
+        "Program, x.p4 or x.json: in place of the exercise's with this name (default: the "
+        "exercise's)."
+    ),
 )
 @click.option(
     "--logs",
     type=FilePath(exists=True, file_okay=False),
     metavar="DIR",
-    help="Logs of a live network that `pcn p4 run --trace` has written (default: a run in virtual time).",
+    help=(
+        "Logs of a live network that `pcn p4 run --trace` has written (default: a run in virtual "
+        "time)."
+    ),
 )
 @click.option(
-    "--for", "until", type=Quantity("time"), metavar="TIME", default="1s", show_default=True, help="Simulated time."
+    "--for",
+    "until",
+    type=Quantity("time"),
+    metavar="TIME",
+    default="1s",
+    show_default=True,
+    help="Simulated time.",
 )
 @click.option(
     "--send",
@@ -41,16 +61,33 @@ if TYPE_CHECKING:
     metavar="SRC,DST[,NAME=VALUE...]",
     help="Traffic, as of `pcn p4 run` (default: one datagram a pair).",
 )
-@click.option("--script", type=FilePath(), metavar="FILE.py", help="Python file, as of `pcn p4 run`.")
 @click.option(
-    "--rate", type=Quantity("rate"), default="10G", show_default=True, help="Rate of links without a bandwidth."
+    "--script", type=FilePath(), metavar="FILE.py", help="Python file, as of `pcn p4 run`."
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs.")
+@click.option(
+    "--rate",
+    type=Quantity("rate"),
+    default="10G",
+    show_default=True,
+    help="Rate of links without a bandwidth.",
+)
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs."
+)
 @jumbo_option
 @alone_options
 @strict_option
-@click.option("--packet", "packets", type=int, multiple=True, metavar="N", help="Packets, as numbered (default: all).")
-@click.option("--at", multiple=True, metavar="SWITCH[:PORT]", help="Packets that pass there (default: all).")
+@click.option(
+    "--packet",
+    "packets",
+    type=int,
+    multiple=True,
+    metavar="N",
+    help="Packets, as numbered (default: all).",
+)
+@click.option(
+    "--at", multiple=True, metavar="SWITCH[:PORT]", help="Packets that pass there (default: all)."
+)
 @click.option(
     "--match",
     multiple=True,
@@ -62,9 +99,14 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value="",
     metavar="[FILE]",
-    help="Each step of the programs, as simple_switch logs it; with FILE as lines of JSON there, - for stdout.",
+    help=(
+        "Each step of the programs, as simple_switch logs it; with FILE as lines of JSON there, - "
+        "for stdout."
+    ),
 )
-@click.option("--json", "as_json", is_flag=False, flag_value="", metavar="", help="JSON instead of lines.")
+@click.option(
+    "--json", "as_json", is_flag=False, flag_value="", metavar="", help="JSON instead of lines."
+)
 @quiet_option
 def trace(
     place: Path | None,
@@ -85,7 +127,8 @@ def trace(
     steps: str | None,
     as_json: str | None,
 ) -> None:
-    """Show packets' ways through the network of DIR or FILE: headers, table entries, actions, queues.
+    """Show packets' ways through the network of DIR or FILE: headers, table entries, actions,
+    queues.
 
     In virtual time, unless --logs names those of a live network.
 
@@ -98,7 +141,8 @@ def trace(
     from pcn.p4net.way_lines import Wanted, lines
     from pcn.p4net.way_lines import as_json as way_as_json
 
-    # What follows an option whose value may be missing is that value, also where it is meant as DIR|FILE.
+    # What follows an option whose value may be missing is that value, also where it is meant as
+    # DIR|FILE.
     if place is None and steps and Path(steps).exists():
         place, steps = Path(steps), ""
     elif place is None and as_json and Path(as_json).exists():
@@ -113,9 +157,15 @@ def trace(
     wanted.require(network)
     with text_output(Path(steps)) if steps else nullcontext() as target:
         ways = (
-            _live(network, logs) if logs is not None else _virtual(network, until, sends, script, seed, strict, jumbo)
+            _live(network, logs)
+            if logs is not None
+            else _virtual(network, until, sends, script, seed, strict, jumbo)
         )
-        found = [(n, way) for n, way in enumerate(ways.all(network.topology), start=1) if wanted.has(n, way)]
+        found = [
+            (n, way)
+            for n, way in enumerate(ways.all(network.topology), start=1)
+            if wanted.has(n, way)
+        ]
         if target is not None:
             _write_steps(target, (way for _, way in found))
     if as_json is not None:
@@ -132,12 +182,21 @@ def _write_steps(target: TextIO, ways: Iterable[Hop]) -> None:
 
     for way in ways:
         for hop in way.later():
-            for step in (*hop.steps, *(step for departure in hop.departures for step in departure.steps)):
+            for step in (
+                *hop.steps,
+                *(step for departure in hop.departures for step in departure.steps),
+            ):
                 target.write(json_lines.line(hop.switch, step) + "\n")
 
 
 def _virtual(
-    network: P4Network, until: float, sends: tuple[str, ...], script: Path | None, seed: int, strict: bool, jumbo: bool
+    network: P4Network,
+    until: float,
+    sends: tuple[str, ...],
+    script: Path | None,
+    seed: int,
+    strict: bool,
+    jumbo: bool,
 ) -> Ways:
     from pcn.commands.p4 import complain, empty, prepare
     from pcn.p4net.virtual import FRAME_BYTES, JUMBO_BYTES, VirtualP4
@@ -159,7 +218,11 @@ def _live(network: P4Network, logs: Path) -> Ways:
     from pcn.topologies.errors import LabError
 
     names = {str(switch.device_id): switch.name for switch in network.topology.switches}
-    files = [path for switch in network.topology.switches if (path := logs / f"{switch.name}.{STEPS}").is_file()]
+    files = [
+        path
+        for switch in network.topology.switches
+        if (path := logs / f"{switch.name}.{STEPS}").is_file()
+    ]
     if not files:
         raise LabError(f"{logs} has no steps of packets: pcn p4 run --trace writes them")
     return read(files, names)

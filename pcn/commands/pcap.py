@@ -19,9 +19,16 @@ from pcn.complete import complete_node, complete_port
 @click.command()
 @click.argument("node", shell_complete=complete_node)
 @click.argument("port", type=int, required=False, shell_complete=complete_port)
-@click.option("--for", "duration", type=Quantity("time"), help="Nominal time, e.g. 10ms (default: until Ctrl-C).")
+@click.option(
+    "--for",
+    "duration",
+    type=Quantity("time"),
+    help="Nominal time, e.g. 10ms (default: until Ctrl-C).",
+)
 @click.option("--count", type=click.IntRange(1), help="Number of frames (default: unlimited).")
-@click.option("--out", "-o", type=FilePath(allow_dash=True), help="File (default: NODE-PORT.pcapng).")
+@click.option(
+    "--out", "-o", type=FilePath(allow_dash=True), help="File (default: NODE-PORT.pcapng)."
+)
 @click.option("--overwrite", is_flag=True, help="Overwrite an existing file.")
 @click.option("--real-time", is_flag=True, help="Real time stamps instead of nominal ones.")
 @network_option
@@ -39,8 +46,9 @@ def pcap(
 ) -> None:
     """Capture at PORT of NODE, for Wireshark.
 
-    Both ways, in pcapng. Wireshark decodes RoCEv2 and PFC by itself. Time stamps are nominal. The file holds the whole
-    time, in order; frames that this machine was too busy for are counted. `--out -` writes to stdout.
+    Both ways, in pcapng. Wireshark decodes RoCEv2 and PFC by itself. Time stamps are nominal. The
+    file holds the whole time, in order; frames that this machine was too busy for are counted.
+    `--out -` writes to stdout.
 
     \b
     Examples:
@@ -88,8 +96,15 @@ def pcap(
         print_json({**asdict(made), "file": None if to_stdout else str(path)})
         return
     kinds = ", ".join(f"{number} {kind}" for kind, number in made.kinds.items())
-    said = f"{made.frames} frames in {made.nominal_s * 1e3:.3f} ms nominal{f' ({kinds})' if kinds else ''}"
-    lost = f"; {made.lost} MORE AREN'T IN IT: this machine was too busy to take them" if made.lost else ""
+    said = (
+        f"{made.frames} frames in {made.nominal_s * 1e3:.3f} ms "
+        f"nominal{f' ({kinds})' if kinds else ''}"
+    )
+    lost = (
+        f"; {made.lost} MORE AREN'T IN IT: this machine was too busy to take them"
+        if made.lost
+        else ""
+    )
     where = "" if to_stdout else f"; {made.time} time stamps; {path}"
     (tell if to_stdout else say)(f"{end}: {said}{lost}{where}")
 

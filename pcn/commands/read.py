@@ -1,4 +1,5 @@
-"""`pcn tables`, `pcn counters`, `pcn registers`: what a switch holds, by the names of its program."""
+"""`pcn tables`, `pcn counters`, `pcn registers`: what a switch holds, by the names of its
+program."""
 
 from __future__ import annotations
 
@@ -54,7 +55,9 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
             )
             for entry in entries
         ]
-        print_table(f"{switch} {table}: {len(rows)} entries", ("match", "action", "parameters"), rows)
+        print_table(
+            f"{switch} {table}: {len(rows)} entries", ("match", "action", "parameters"), rows
+        )
 
 
 @click.command()
@@ -63,12 +66,15 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
 @click.option("--all", "every", is_flag=True, help="Show cells that are zero, too.")
 @network_option
 @output_options
-def counters(switch: str, name: str | None, every: bool, network: str | None, as_json: bool) -> None:
+def counters(
+    switch: str, name: str | None, every: bool, network: str | None, as_json: bool
+) -> None:
     """Show counters of SWITCH.
 
-    All, or the counter NAME: by port and class (`dropped`: by port and reason). in_discards and out_discards are the
-    switch's own, not its program's: frames that it was too slow for, and frames that were to leave while the link was
-    down or a queue full. Of PFC frames packets alone are counted.
+    All, or the counter NAME: by port and class (`dropped`: by port and reason). in_discards and
+    out_discards are the switch's own, not its program's: frames that it was too slow for, and
+    frames that were to leave while the link was down or a queue full. Of PFC frames packets alone
+    are counted.
 
     \b
     Examples:
@@ -81,7 +87,11 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
 
     with attach(network) as lab:
         client = lab.switches[switch]
-        wanted = [one for one in ([name] if name else client.counters()) if one not in interface_counters.DISCARDS]
+        wanted = [
+            one
+            for one in ([name] if name else client.counters())
+            if one not in interface_counters.DISCARDS
+        ]
         found, _ = client.read_cells(wanted, ())
         ports = (None, *lab.topology.ports(switch))
         rows: list[dict[str, Any]] = [
@@ -93,7 +103,14 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
         if name is None or name in interface_counters.DISCARDS:
             counted = interface_counters.read(client) or {}
             rows += [
-                {"counter": counter, "index": None, "port": port, "class": None, "packets": packets, "bytes": None}
+                {
+                    "counter": counter,
+                    "index": None,
+                    "port": port,
+                    "class": None,
+                    "packets": packets,
+                    "bytes": None,
+                }
                 for counter in ([name] if name else interface_counters.DISCARDS)
                 for port, counts in counted.items()
                 if (packets := getattr(counts, counter)) or every
@@ -115,10 +132,13 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
 @click.option("--all", "every", is_flag=True, help="Show cells that are zero, too.")
 @network_option
 @output_options
-def registers(switch: str, name: str | None, every: bool, network: str | None, as_json: bool) -> None:
+def registers(
+    switch: str, name: str | None, every: bool, network: str | None, as_json: bool
+) -> None:
     """Show registers of SWITCH.
 
-    All, or the register NAME: by index, and by port and class where the program's registers are by these.
+    All, or the register NAME: by index, and by port and class where the program's registers are by
+    these.
 
     \b
     Examples:
@@ -152,9 +172,11 @@ def registers(switch: str, name: str | None, every: bool, network: str | None, a
 _COLUMNS = ("index", "port", "class", "link")
 
 
-def _placed(lab: Attached, switch: str, size: int, cells: Mapping[int, T]) -> Iterator[tuple[dict[str, int | None], T]]:
-    """Yields the cells in order, each with its index, and its port and class where the program is known to have one for
-    each: the project's, and those that have its part with PFC's table."""
+def _placed(
+    lab: Attached, switch: str, size: int, cells: Mapping[int, T]
+) -> Iterator[tuple[dict[str, int | None], T]]:
+    """Yields the cells in order, each with its index, and its port and class where the program is
+    known to have one for each: the project's, and those that have its part with PFC's table."""
     from pcn.controller import pfc
     from pcn.controller.constants import CELLS, CLASSES, PORTS
 
@@ -167,5 +189,9 @@ def _placed(lab: Attached, switch: str, size: int, cells: Mapping[int, T]) -> It
 
 def _shown(lab: Attached, switch: str, row: Mapping[str, Any]) -> tuple[object, ...]:
     """Returns the texts of `_COLUMNS`."""
-    link = lab.topology.link_name(switch, row["port"]) if row["port"] in lab.topology.ports(switch) else "-"
+    link = (
+        lab.topology.link_name(switch, row["port"])
+        if row["port"] in lab.topology.ports(switch)
+        else "-"
+    )
     return (*("-" if row[name] is None else row[name] for name in _COLUMNS[:3]), link)

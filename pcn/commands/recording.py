@@ -46,22 +46,33 @@ class Recording:
 EXPLAIN = click.option(
     "--explain",
     is_flag=True,
-    help="Parts of each flow's completion time, in columns of flows.parquet; of a sweep, shares in means.csv.",
+    help=(
+        "Parts of each flow's completion time, in columns of flows.parquet; of a sweep, shares in "
+        "means.csv."
+    ),
 )
 _OPTIONS = (
-    click.option("--events", is_flag=True, help="Record of each PAUSE and RESUME, in events.parquet."),
+    click.option(
+        "--events", is_flag=True, help="Record of each PAUSE and RESUME, in events.parquet."
+    ),
     click.option("--latency", is_flag=True, help="Latency of data packets, as percentiles."),
     click.option(
         "--queues",
         type=Quantity("time"),
         metavar="EVERY",
-        help="Record of all ports' queues in queues.parquet, at this interval, e.g. 10us (default: none).",
+        help=(
+            "Record of all ports' queues in queues.parquet, at this interval, e.g. 10us (default: "
+            "none)."
+        ),
     ),
     click.option(
         "--series",
         default="",
         metavar="flows=1,7|all|worst:N",
-        help="Series of single flows: of these numbers, of all, or of the N with the largest slowdown (default: none).",
+        help=(
+            "Series of single flows: of these numbers, of all, or of the N with the largest "
+            "slowdown (default: none)."
+        ),
     ),
     click.option(
         "--capture",
@@ -71,12 +82,17 @@ _OPTIONS = (
         help="Capture of the frames at a port, for Wireshark, in NODE-PORT.pcapng (default: none).",
     ),
     EXPLAIN,
-    click.option("--log-paths", is_flag=True, help="Record of each flow's path in paths.csv, which --paths reads."),
+    click.option(
+        "--log-paths",
+        is_flag=True,
+        help="Record of each flow's path in paths.csv, which --paths reads.",
+    ),
     click.option(
         "--export",
         default="",
         metavar="FORMAT",
-        help="Results in another project's format as well: hpcc (fct.txt, pfc.txt, qlen.txt), trace "
+        help="Results in another project's format as well: hpcc (fct.txt, pfc.txt, qlen.txt), "
+        "trace "
         "(trace.json, for Perfetto and speedscope) (default: none).",
     ),
 )

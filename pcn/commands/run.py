@@ -59,7 +59,10 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     "scheme",
     metavar="NAME[,NAME...]",
     shell_complete=complete_scheme,
-    help="Congestion control, by name or FILE.py:NAME; one run each of several (default: the scenario's).",
+    help=(
+        "Congestion control, by name or FILE.py:NAME; one run each of several (default: the "
+        "scenario's)."
+    ),
 )
 @program_option
 @click.option(
@@ -83,31 +86,48 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=complete_parameter,
-    help="Parameter of the scenario, e.g. duration=100ms, or of a scheme, e.g. w_min=0.01 or dcqcn.g=0.1 "
+    help="Parameter of the scenario, e.g. duration=100ms, or of a scheme, e.g. w_min=0.01 or "
+    "dcqcn.g=0.1 "
     "(default: as --list prints).",
 )
-@click.option("--list", "listed", is_flag=True, help="List of the scenario's parameters, in place of a run.")
+@click.option(
+    "--list", "listed", is_flag=True, help="List of the scenario's parameters, in place of a run."
+)
 @click.option(
     "--dilation",
     "-k",
     default="auto",
     show_default=True,
     metavar="K|auto",
-    help="Factor by which a live run is slower than the modelled network; auto: as this machine needs.",
+    help=(
+        "Factor by which a live run is slower than the modelled network; auto: as this machine "
+        "needs."
+    ),
 )
 @click.option(
     "--out",
     type=FilePath(),
-    help="Folder of the results (default: results/SCENARIO/SCHEME, or results/SCENARIO-virtual/SCHEME).",
+    help=(
+        "Folder of the results (default: results/SCENARIO/SCHEME, or "
+        "results/SCENARIO-virtual/SCHEME)."
+    ),
 )
-@click.option("--check", is_flag=True, help=f"Exit code {UNMET} where a check isn't met (default: 0).")
-@click.option("--pictures/--no-pictures", help="PNG and SVG files of the report's charts (default: none).")
 @click.option(
-    "--web", is_flag=True, help="Page in the browser that shows a run in virtual time; the command prints its address."
+    "--check", is_flag=True, help=f"Exit code {UNMET} where a check isn't met (default: 0)."
+)
+@click.option(
+    "--pictures/--no-pictures", help="PNG and SVG files of the report's charts (default: none)."
+)
+@click.option(
+    "--web",
+    is_flag=True,
+    help="Page in the browser that shows a run in virtual time; the command prints its address.",
 )
 @port_option
 @click.option(
-    "--top", is_flag=True, help="View of a run in virtual time on this terminal, as of `pcn watch`; q ends the view."
+    "--top",
+    is_flag=True,
+    help="View of a run in virtual time on this terminal, as of `pcn watch`; q ends the view.",
 )
 @threads_option
 @traffic_options
@@ -137,9 +157,10 @@ def run(
 
     SCENARIO is a name of the list below.
 
-    Writes summary.json, series.parquet and report.html; several runs have a folder each, and a comparison.json.
-    An earlier result in the folder is kept beside the new one. --json prints summary.json or comparison.json. With
-    --web the command serves the page until Ctrl-C; `pcn watch`, in another terminal, shows live runs.
+    Writes summary.json, series.parquet and report.html; several runs have a folder each, and a
+    comparison.json. An earlier result in the folder is kept beside the new one. --json prints
+    summary.json or comparison.json. With --web the command serves the page until Ctrl-C; `pcn
+    watch`, in another terminal, shows live runs.
 
     \b
     Examples:
@@ -150,7 +171,7 @@ def run(
       pcn run dumbbell --clock live,virtual
       pcn run dumbbell --target bmv2 --dilation 1000 --out /tmp/bmv2
       pcn run traffic --clock virtual --topology fat-tree --workload W1 --pattern incast --load 0.4
-      pcn run traffic --clock virtual --topology star --set count=50 --events --latency --series flows=worst:3
+      pcn run traffic --clock virtual --topology star --events --latency --series flows=worst:3
       pcn run victim --scheme pcn --list
     """
     from rich.console import Console
@@ -172,7 +193,8 @@ def run(
         raise click.UsageError("--port is of the page: add --web")
     if (web or top) and clock != "virtual":
         raise click.UsageError(
-            f"--{'web' if web else 'top'} shows runs in virtual time: add --clock virtual; `pcn watch"
+            f"--{'web' if web else 'top'} shows runs in virtual time: add --clock virtual; `pcn "
+            "watch"
             f"{' --web' if web else ''}` shows live ones"
         )
     if top:
@@ -188,7 +210,9 @@ def run(
         try:
             with contextlib.ExitStack() as display:
                 progress: Notes | ConsoleProgress
-                progress = Later(errors) if top else Notes(errors) if quiet else ConsoleProgress(errors)
+                progress = (
+                    Later(errors) if top else Notes(errors) if quiet else ConsoleProgress(errors)
+                )
                 display.enter_context(progress)
                 if top:
                     watcher = RunOnPage(display.enter_context(on_terminal()))
@@ -228,7 +252,8 @@ def _page(port: int) -> AbstractContextManager[RunOnPage]:
 
 
 def _show(place: Path, summary: Mapping[str, Any], console: Console, as_json: bool) -> list[str]:
-    """Prints a result's summary, or its tables on the console. Returns what names the checks that aren't met."""
+    """Prints a result's summary, or its tables on the console. Returns what names the checks that
+    aren't met."""
     from pcn.experiments.page import terminal
 
     if not summary:
@@ -249,16 +274,27 @@ def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
 
     listed, everyone = parameters(scenario, scheme), parameters(scenario)
     rows = [(one, everyone[one] if len(everyone[one]) < len(schemes) else []) for one in listed]
-    found, whole = in_effect(scenario, scheme), "a text, of the whole command: a sweep doesn't vary it"
+    found, whole = (
+        in_effect(scenario, scheme),
+        "a text, of the whole command: a sweep doesn't vary it",
+    )
     texts = find_scenario(scenario).texts
     if as_json:
         most = {one.name: one.maximum if math.isfinite(one.maximum) else None for one, _ in rows}
         print_json(
             [
-                {**asdict(one), "maximum": most[one.name], "in_effect": found.get(one.name), "schemes": theirs}
+                {
+                    **asdict(one),
+                    "maximum": most[one.name],
+                    "in_effect": found.get(one.name),
+                    "schemes": theirs,
+                }
                 for one, theirs in rows
             ]
-            + [{"name": name, "kind": "text", "default": text, "what": whole} for name, text in texts.items()]
+            + [
+                {"name": name, "kind": "text", "default": text, "what": whole}
+                for name, text in texts.items()
+            ]
         )
         return
 

@@ -1,4 +1,5 @@
-"""`pcn scheme`: lists the congestion control schemes, and checks whether a user's scheme keeps the rules."""
+"""`pcn scheme`: lists the congestion control schemes, and checks whether a user's scheme keeps the
+rules."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ BROKEN = 1
 def scheme() -> None:
     """List congestion control schemes; check your own.
 
-    Every command takes FILE.py:NAME as a scheme as well, and NAME@PROGRAM for a scheme with another program in the
-    switches.
+    Every command takes FILE.py:NAME as a scheme as well, and NAME@PROGRAM for a scheme with another
+    program in the switches.
 
     \b
     Examples:
@@ -60,20 +61,30 @@ def list_schemes(as_json: bool) -> None:
 
 @scheme.command()
 @click.argument("name", metavar="SCHEME", shell_complete=complete_scheme)
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the events, and of --stars' runs.")
-@click.option("--stars", is_flag=True, help="Utilisation, queue and fairness on six stars instead (default: rules).")
+@click.option(
+    "--seed",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Seed of the events, and of --stars' runs.",
+)
+@click.option(
+    "--stars",
+    is_flag=True,
+    help="Utilisation, queue and fairness on six stars instead (default: rules).",
+)
 @output_options
 def check(name: str, seed: int, stars: bool, as_json: bool) -> int:
     """Drive SCHEME's RP and NP by thousands of events, and report which rules they keep.
 
     \b
-    Units, finite rates, the same result each time and beside other flows, no clock or random numbers,
-    the cost of a call. Exit code 1 where a rule is broken, with the event that did it.
+    Units, finite rates, the same result each time and beside other flows, no clock or random
+    numbers, the cost of a call. Exit code 1 where a rule is broken, with the event that did it.
 
     \b
-    With --stars: 1, 2 and 16 flows that last on one link, in virtual time, on stars of 10 to 400 Gb/s and
-    3 to 500 us, with the parameters that follow from each; beside them what the scheme's rule holds, the
-    least utilisation and the largest mean queue. It takes a minute.
+    With --stars: 1, 2 and 16 flows that last on one link, in virtual time, on stars of 10 to
+    400 Gb/s and 3 to 500 us, with the parameters that follow from each; beside them what the
+    scheme's rule holds, the least utilisation and the largest mean queue. It takes a minute.
 
     \b
     Examples:
@@ -98,7 +109,10 @@ def check(name: str, seed: int, stars: bool, as_json: bool) -> int:
         print_table(
             f"{found.name}: {found.summary}",
             ("", "rule", "seen"),
-            [("ok" if finding.kept else "BROKEN", finding.rule, finding.seen) for finding in findings],
+            [
+                ("ok" if finding.kept else "BROKEN", finding.rule, finding.seen)
+                for finding in findings
+            ],
         )
     return BROKEN if not all(finding.kept for finding in findings) else 0
 
@@ -132,8 +146,8 @@ def _on_stars(scheme: Scheme, seed: int, as_json: bool) -> None:
 
 
 def _in_switches(scheme: Scheme) -> list[Finding]:
-    """Judges whether switches take a scheme's program and what its marking points set, on a dumbbell in virtual
-    time."""
+    """Judges whether switches take a scheme's program and what its marking points set, on a
+    dumbbell in virtual time."""
     from pcn.controller import marking
     from pcn.controller.programs import Program
     from pcn.hosts.algorithms.check import Finding
@@ -141,7 +155,10 @@ def _in_switches(scheme: Scheme) -> list[Finding]:
     from pcn.topologies.dumbbell import dumbbell
     from pcn.topologies.errors import LabError
 
-    rule, filled = "switches take its program and tables", "marking tables of its program are its own"
+    rule, filled = (
+        "switches take its program and tables",
+        "marking tables of its program are its own",
+    )
     topology = dumbbell(pairs=1)
     try:
         with VirtualNetwork(topology, scheme.configure()) as network:
@@ -156,7 +173,11 @@ def _in_switches(scheme: Scheme) -> list[Finding]:
         return [Finding(rule, False, f"{type(error).__name__}: {error}")]
     there = {table.alias for table in program.schema.tables}
     left = sorted(table.TABLE for table in marking.known() if table.TABLE in there - own)
-    said = f"nothing sets {', '.join(left)}: name its marking point, marking=(...)" if left else ", ".join(sorted(own))
+    said = (
+        f"nothing sets {', '.join(left)}: name its marking point, marking=(...)"
+        if left
+        else ", ".join(sorted(own))
+    )
     return [
         Finding(rule, True, f"a dumbbell of {len(topology.flows)} flows, 1 ms"),
         Finding(filled, not left, said or "it has none"),
@@ -165,7 +186,8 @@ def _in_switches(scheme: Scheme) -> list[Finding]:
 
 
 def _settings(scheme: Scheme, topology: Topology) -> list[Finding]:
-    """Judges whether `pcn set` shows and changes what a scheme's marking points set, on a switch's entries."""
+    """Judges whether `pcn set` shows and changes what a scheme's marking points set, on a switch's
+    entries."""
     from pcn.controller import marking, settings
     from pcn.controller.configure import plan
     from pcn.controller.marking_contract import SettableTable
@@ -183,5 +205,9 @@ def _settings(scheme: Scheme, topology: Topology) -> list[Finding]:
             except Exception as error:
                 findings.append(Finding(rule, False, f"{type(error).__name__}: {error}"))
         elif hasattr(table, "SETTINGS"):
-            findings.append(Finding(rule, False, "SETTINGS need show and change (controller/marking_contract.py)"))
+            findings.append(
+                Finding(
+                    rule, False, "SETTINGS need show and change (controller/marking_contract.py)"
+                )
+            )
     return findings

@@ -50,10 +50,19 @@ def _experiments() -> Iterator[tuple[str, str]]:
     multiple=True,
     metavar="NAME=VALUE,...",
     shell_complete=complete_parameter,
-    help="Values of a scenario's parameter, e.g. w_min=0.01,0.025; several --set run every combination.",
+    help=(
+        "Values of a scenario's parameter, e.g. w_min=0.01,0.025; several --set run every "
+        "combination."
+    ),
 )
 @traffic_options
-@click.option("--show", "shown", multiple=True, metavar="NAME", help="Number to print and draw; repeat for more.")
+@click.option(
+    "--show",
+    "shown",
+    multiple=True,
+    metavar="NAME",
+    help="Number to print and draw; repeat for more.",
+)
 @EXPLAIN
 @execution_options
 @click.option("--out", type=FilePath(), help="Result folder (default: results/sweeps/EXPERIMENT).")
@@ -73,15 +82,16 @@ def sweep(
 ) -> None:
     """Run an experiment with many seeds and settings.
 
-    EXPERIMENT is a scenario, or a figure with its runs. Every combination of schemes, seeds and settings runs in
-    virtual time. Writes runs.parquet (a row a run), means.csv (with standard errors) and sweep.png. Runs that the
-    folder has already aren't repeated: after an interruption the same command continues, and more seeds add runs.
+    EXPERIMENT is a scenario, or a figure with its runs. Every combination of schemes, seeds and
+    settings runs in virtual time. Writes runs.parquet (a row a run), means.csv (with standard
+    errors) and sweep.png. Runs that the folder has already aren't repeated: after an interruption
+    the same command continues, and more seeds add runs.
 
     \b
     Examples:
       pcn sweep dumbbell --scheme pcn,dcqcn --seeds 1:3 --set duration=5ms
-      pcn sweep traffic --topology clos --workload W1 --load 0.4,0.6,0.8 --scheme pcn,dcqcn --seeds 1:3
-      pcn sweep dumbbell --scheme pcn --seeds 1:2 --set duration=5ms --set w_min=0.01,0.025 --show utilisation
+      pcn sweep traffic --topology clos --workload W1 --load 0.4,0.8 --scheme pcn,dcqcn --seeds 1:3
+      pcn sweep dumbbell --seeds 1:2 --set duration=5ms --set w_min=0.01,0.025 --show utilisation
     """
     from rich.console import Console
 
@@ -124,7 +134,9 @@ def sweep(
     if extras.installed("parquet"):
         parameter_sweep.write_runs(place, tasks, store, made_by)
         files.insert(0, parameter_sweep.RUNS)
-    if extras.installed("figures") and parameter_sweep.write_picture(place, outcomes, decided, shown):
+    if extras.installed("figures") and parameter_sweep.write_picture(
+        place, outcomes, decided, shown
+    ):
         files.append(parameter_sweep.PICTURE)
     columns, means = _columns(outcomes, shown), _means(outcomes, decided)
     if as_json:
@@ -168,7 +180,10 @@ def _columns(outcomes: Sequence[Outcome], shown: Sequence[str]) -> list[str]:
 
 def _as_json(means: _Means) -> list[dict[str, object]]:
     return [
-        {"values": json.loads(name), "means": {number: asdict(mean) for number, mean in group.items()}}
+        {
+            "values": json.loads(name),
+            "means": {number: asdict(mean) for number, mean in group.items()},
+        }
         for name, group in means.items()
     ]
 
@@ -178,10 +193,17 @@ def _show(means: _Means, columns: Sequence[str], count: int) -> None:
     from pcn.experiments.sweep import parameter_sweep
 
     rows = [
-        [parameter_sweep.text_of(json.loads(name)), *(_text(group.get(number)) for number in columns)]
+        [
+            parameter_sweep.text_of(json.loads(name)),
+            *(_text(group.get(number)) for number in columns),
+        ]
         for name, group in means.items()
     ]
-    more = f" ({count} in {parameter_sweep.MEANS}; --show NAME shows others)" if count > len(columns) else ""
+    more = (
+        f" ({count} in {parameter_sweep.MEANS}; --show NAME shows others)"
+        if count > len(columns)
+        else ""
+    )
     print_table(f"Means and standard errors over the seeds{more}", ["runs", *columns], rows)
 
 

@@ -31,8 +31,8 @@ set_option = click.option(
 def topology() -> None:
     """List networks; check, draw and convert one.
 
-    Every command takes FILE.py:NAME as a topology as well, a FILE of a format in `pcn topology formats`, and
-    FORMAT:FILE.
+    Every command takes FILE.py:NAME as a topology as well, a FILE of a format in `pcn topology
+    formats`, and FORMAT:FILE.
 
     \b
     Examples:
@@ -74,8 +74,8 @@ def list_topologies(as_json: bool) -> None:
 def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
     """Build TOPOLOGY, check that all hosts reach each other, and print what it consists of.
 
-    Notes name all that a run in virtual time would refuse, with frames of the topology's mtu_bytes, and all that a live
-    network would.
+    Notes name all that a run in virtual time would refuse, with frames of the topology's mtu_bytes,
+    and all that a live network would.
 
     \b
     Examples:
@@ -96,7 +96,11 @@ def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    rows = [(name, text) for name, value in found.items() for text in (value if isinstance(value, list) else [value])]
+    rows = [
+        (name, text)
+        for name, value in found.items()
+        for text in (value if isinstance(value, list) else [value])
+    ]
     print_table("", ("", "of the topology"), rows)
 
 
@@ -108,19 +112,30 @@ def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
     "sonic",
     multiple=True,
     metavar="[SWITCH=]FILE",
-    help="A SONiC switch's config_db.json, for SWITCH (default: for all): buffers, PFC, ECN, weights, rates.",
+    help=(
+        "A SONiC switch's config_db.json, for SWITCH (default: for all): buffers, PFC, ECN, "
+        "weights, rates."
+    ),
 )
 @click.option(
     "--leave-out",
     "leave_out",
     default="",
     metavar="LIST",
-    help="Parts of these files that are missing here, without which they are read: headroom-pool, egress.",
+    help=(
+        "Parts of these files that are missing here, without which they are read: headroom-pool, "
+        "egress."
+    ),
 )
 @set_option
 @output_options
 def convert(
-    reference: str, out: str, sonic: tuple[str, ...], leave_out: str, options: tuple[str, ...], as_json: bool
+    reference: str,
+    out: str,
+    sonic: tuple[str, ...],
+    leave_out: str,
+    options: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Write TOPOLOGY to the file OUT, in the format of its suffix or in FORMAT.
 
@@ -143,8 +158,12 @@ def convert(
     configs: dict[str, config_db.SonicSwitch] = {}
     for text in sonic:
         name, given, file = text.rpartition("=")
-        found = config_db.read(Path(file), [part.strip() for part in leave_out.split(",") if part.strip()])
-        configs |= dict.fromkeys([name] if given else [switch.name for switch in built.switches], found)
+        found = config_db.read(
+            Path(file), [part.strip() for part in leave_out.split(",") if part.strip()]
+        )
+        configs |= dict.fromkeys(
+            [name] if given else [switch.name for switch in built.switches], found
+        )
     equipped = config_db.apply(built, configs)
     _require_rates(blueprint, values, built, equipped)
     built = equipped
@@ -153,7 +172,10 @@ def convert(
     if as_json:
         print_json({"file": str(path), "format": form.name, **_counts(built)})
     else:
-        say(f"{path}: {', '.join(f'{count} {what}' for what, count in _counts(built).items())}, as {form.name}")
+        say(
+            f"{path}: {', '.join(f'{count} {what}' for what, count in _counts(built).items())}, as "
+            f"{form.name}"
+        )
     if remark := form.written_note(built):
         note(remark)
 
@@ -166,8 +188,8 @@ def convert(
 def draw(reference: str, out: str, options: tuple[str, ...], as_json: bool) -> None:
     """Draw TOPOLOGY to the file OUT: .svg, .png, .html or .dot.
 
-    By tiers: hosts below, switches by their distance to the next host. Of more than 64 hosts, those of a rack are one
-    box.
+    By tiers: hosts below, switches by their distance to the next host. Of more than 64 hosts, those
+    of a rack are one box.
 
     \b
     Examples:
@@ -201,38 +223,48 @@ def list_formats(as_json: bool) -> None:
     """
     from pcn.topologies.formats import FORMATS
 
-    rows = [(format_.name, format_.summary, format_.suffix if format_.write else "") for format_ in FORMATS.values()]
+    rows = [
+        (format_.name, format_.summary, format_.suffix if format_.write else "")
+        for format_ in FORMATS.values()
+    ]
     if as_json:
         print_json([dict(zip(("name", "summary", "written_to"), row, strict=True)) for row in rows])
         return
     print_table("", ("format", "files", "written to"), rows)
 
 
-def _require_rates(blueprint: Blueprint, values: Mapping[str, str], built: Topology, equipped: Topology) -> None:
-    """Raises TopologyError where a link has another rate than an option gave it: a switch's file would win without a
-    word."""
+def _require_rates(
+    blueprint: Blueprint, values: Mapping[str, str], built: Topology, equipped: Topology
+) -> None:
+    """Raises TopologyError where a link has another rate than an option gave it: a switch's file
+    would win without a word."""
     from pcn.softswitch.units import quantity, quantity_text
     from pcn.topologies.found import kind_of_option
     from pcn.topologies.model import TopologyError
 
-    pairs = [(a, b) for a, b in zip(built.links, equipped.links, strict=True) if a.rate_bps != b.rate_bps]
+    pairs = [
+        (a, b) for a, b in zip(built.links, equipped.links, strict=True) if a.rate_bps != b.rate_bps
+    ]
     for option, value in values.items() if pairs else ():
         if kind_of_option(option, None) != "rate":
             continue
         doubled = blueprint.build({**values, option: 2 * quantity("rate", value)})
-        ends = {link.a for link, other in zip(built.links, doubled.links, strict=True) if link != other}
+        ends = {
+            link.a for link, other in zip(built.links, doubled.links, strict=True) if link != other
+        }
         for link, other in pairs:
             if link.a in ends:
                 rate = quantity_text("rate", other.rate_bps)
                 raise TopologyError(
-                    f"{option}={value}: link {link.a} - {link.b} has {rate} by the config_db's speed: give that rate, "
+                    f"{option}={value}: link {link.a} - {link.b} has {rate} by the config_db's "
+                    "speed: give that rate, "
                     "or take speed out of the file"
                 )
 
 
 def facts(built: Topology) -> dict[str, Any]:
-    """Returns what a topology consists of, as texts and counts by name. Raises TopologyError where a host doesn't reach
-    another one."""
+    """Returns what a topology consists of, as texts and counts by name. Raises TopologyError where
+    a host doesn't reach another one."""
     from pcn.softswitch.units import quantity_text
 
     kinds = Counter((link.rate_bps, link.delay_s) for link in built.links)

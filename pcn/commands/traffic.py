@@ -28,11 +28,13 @@ class Traffic:
     reliability: tuple[str, ...]
 
     def of(self, experiment: str, settings: Sequence[str]) -> tuple[str, list[str]]:
-        """Returns an experiment's reference and its settings. Raises ExperimentError, UsageError where it isn't
-        traffic."""
+        """Returns an experiment's reference and its settings. Raises ExperimentError, UsageError
+        where it isn't traffic."""
         if experiment != "traffic":
             if given := [f"--{name}" for name, value in asdict(self).items() if value]:
-                raise click.UsageError(f"{', '.join(given)}: for traffic alone, not for {experiment}")
+                raise click.UsageError(
+                    f"{', '.join(given)}: for traffic alone, not for {experiment}"
+                )
             return experiment, list(settings)
         from pcn.experiments.define.collectives import collective
         from pcn.experiments.traffic.spec import parse_spec, text_options
@@ -81,7 +83,8 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             default="",
             metavar="NAME|FILE|COLLECTIVE",
             shell_complete=complete_workload,
-            help="Flow sizes of traffic: a name of `pcn workload list`, a file of lines SIZE SHARE, or a collective "
+            help="Flow sizes of traffic: a name of `pcn workload list`, a file of lines SIZE "
+            "SHARE, or a collective "
             "operation, as allreduce:ring,size=1GB,ranks=64 (default: W2).",
         ),
         click.option(
@@ -95,41 +98,53 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             default="",
             metavar="NAME",
             shell_complete=complete_pattern,
-            help="Pattern of traffic: uniform, incast (1 to 15 senders) or permutation (default: uniform).",
+            help=(
+                "Pattern of traffic: uniform, incast (1 to 15 senders) or permutation (default: "
+                "uniform)."
+            ),
         ),
         click.option(
             "--flows",
             default="",
             metavar="FILE",
-            help="Flows of traffic: CSV, Parquet, HPCC's flow.txt, htsim's .cm, Chakra or pcap (default: drawn).",
+            help=(
+                "Flows of traffic: CSV, Parquet, HPCC's flow.txt, htsim's .cm, Chakra or pcap "
+                "(default: drawn)."
+            ),
         ),
         click.option(
             "--arrivals",
             default="",
             metavar="NAME",
             shell_complete=complete_arrivals,
-            help="Arrivals of flows: poisson, lognormal (--set sigma=2) or onoff (--set on=1ms --set off=1ms) "
+            help="Arrivals of flows: poisson, lognormal (--set sigma=2) or onoff (--set on=1ms "
+            "--set off=1ms) "
             "(default: poisson).",
         ),
         click.option(
             "--incast",
             default="",
             metavar="N",
-            help="In-casts of N senders beside the other flows; --set incast_size and incast_period are their size and "
+            help="In-casts of N senders beside the other flows; --set incast_size and "
+            "incast_period are their size and "
             "interval (default: none).",
         ),
         click.option(
             "--paths",
             default="",
             metavar="FILE",
-            help="Paths of flows in virtual time: a file that --log-paths writes (default: ECMP's paths).",
+            help=(
+                "Paths of flows in virtual time: a file that --log-paths writes (default: ECMP's "
+                "paths)."
+            ),
         ),
         click.option(
             "--reliability",
             multiple=True,
             metavar="CLASS=REPEATS",
             help="Retransmission of a class in virtual time: go-back-n or selective, as "
-            "0=selective,timeout=1ms,reordering=2us (default: none, as PFC keeps the class lossless).",
+            "0=selective,timeout=1ms,reordering=2us (default: none, as PFC keeps the class "
+            "lossless).",
         ),
     )
     made: Callable[..., Any] = command

@@ -14,13 +14,18 @@ from pcn.commands.output import is_quiet, output_options, say
 @click.command()
 @click.argument("result", type=FilePath())
 @port_option
-@click.option("--save", type=FilePath(), metavar="FILE", help="File for the page, which opens without a server.")
+@click.option(
+    "--save",
+    type=FilePath(),
+    metavar="FILE",
+    help="File for the page, which opens without a server.",
+)
 @output_options
 def view(result: Path, port: int, save: Path | None, as_json: bool) -> None:
     """Replay a run on the live page, until Ctrl-C.
 
-    RESULT is the folder of one run. Prints the page's address, for a browser on this machine. The page has queues of
-    all ports if the run had --queues.
+    RESULT is the folder of one run. Prints the page's address, for a browser on this machine. The
+    page has queues of all ports if the run had --queues.
 
     \b
     Examples:

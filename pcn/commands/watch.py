@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcn.commands.common import Quantity, control_option, network_option, port_option, print_json, refuse
+from pcn.commands.common import (
+    Quantity,
+    control_option,
+    network_option,
+    port_option,
+    print_json,
+    refuse,
+)
 from pcn.commands.output import described_output, is_quiet
 
 if TYPE_CHECKING:
@@ -29,12 +36,16 @@ class _Address(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
 
     name = "address"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int]:
         if isinstance(value, tuple):
             return value
         address, _, port = str(value).rpartition(":")
         if not port.isascii() or not port.isdigit() or int(port) > 65535:
-            self.fail(f"{value!r}: a port is from 0 to 65535, as in 9500 or 192.0.2.1:9500", param, ctx)
+            self.fail(
+                f"{value!r}: a port is from 0 to 65535, as in 9500 or 192.0.2.1:9500", param, ctx
+            )
         return address or "127.0.0.1", int(port)
 
 
@@ -50,7 +61,9 @@ class _Address(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
 @click.option("--once", is_flag=True, help="One look, printed.")
 @network_option
 @described_output("A JSON object a line; with --once one, indented.")
-@click.option("--web", is_flag=True, help="A page for a browser on this machine; prints its address.")
+@click.option(
+    "--web", is_flag=True, help="A page for a browser on this machine; prints its address."
+)
 @port_option
 @control_option
 @click.option(
@@ -71,10 +84,11 @@ def watch(
 ) -> None:
     """Watch ports and flows, live.
 
-    Of each port of each switch: queue, pn (packets that a pause held up), PAUSE frames, marks, what it sends. Of each
-    flow: rate, window and what of it is in flight, goodput, marks. All is nominal, over the time between two looks.
-    Of any P4 network (`pcn p4 run`): queues and rates of its ports, and what hosts send and receive.
-    On a terminal, arrows choose a port or a flow, whose series stand below; `?` lists the keys, `q` or Ctrl-C ends it.
+    Of each port of each switch: queue, pn (packets that a pause held up), PAUSE frames, marks, what
+    it sends. Of each flow: rate, window and what of it is in flight, goodput, marks. All is
+    nominal, over the time between two looks. Of any P4 network (`pcn p4 run`): queues and rates of
+    its ports, and what hosts send and receive. On a terminal, arrows choose a port or a flow, whose
+    series stand below; `?` lists the keys, `q` or Ctrl-C ends it.
 
     \b
     Examples:
@@ -118,10 +132,14 @@ def watch(
 
 
 class Looks:
-    """Looks at a network, each `every_s` (real) after the one before began, or soon where that has passed."""
+    """Looks at a network, each `every_s` (real) after the one before began, or soon where that has
+    passed."""
 
     def __init__(
-        self, make: Callable[[], Observer], every_s: float, clock: Callable[[], float] = time.monotonic
+        self,
+        make: Callable[[], Observer],
+        every_s: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`make` makes the observer, and by that the first look."""
         self._every_s = every_s
@@ -154,7 +172,8 @@ def _said(text: str) -> Iterator[None]:
 
 
 def page_of(name: str, port: int, control: bool) -> None:
-    """Serves the page of a network that is up, with a look a second, until Ctrl-C or its end. Raises LabError."""
+    """Serves the page of a network that is up, with a look a second, until Ctrl-C or its end.
+    Raises LabError."""
     from pcn.lab.attach import attach
     from pcn.lab.observe import Observer
 

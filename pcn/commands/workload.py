@@ -53,7 +53,8 @@ def list_workloads(as_json: bool) -> None:
 @click.argument("name", metavar="WORKLOAD|FILE", shell_complete=complete_workload)
 @output_options
 def show(name: str, as_json: bool) -> None:
-    """Print a distribution as lines SIZE SHARE, which --workload reads: bytes, and percent of the flows up to it.
+    """Print a distribution as lines SIZE SHARE, which --workload reads: bytes, and percent of the
+    flows up to it.
 
     \b
     Examples:
@@ -76,7 +77,8 @@ def show(name: str, as_json: bool) -> None:
 @click.argument("file", type=FilePath())
 @output_options
 def flows(file: Path, as_json: bool) -> None:
-    """Print the flows of FILE, in whichever format --flows reads, as CSV, with FILE's names of hosts.
+    """Print the flows of FILE, in whichever format --flows reads, as CSV, with FILE's names of
+    hosts.
 
     \b
     Examples:

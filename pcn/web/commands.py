@@ -1,5 +1,5 @@
-"""Commands from the live page: those of `pcn` that change a network that is up, run as a user would type them, so that
-the page has their checks and messages."""
+"""Commands from the live page: those of `pcn` that change a network that is up, run as a user would
+type them, so that the page has their checks and messages."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ def refusal(words: Any) -> str:
     """Returns why the page may not run these words; empty for a command that it may run."""
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return "a command is a list of words"
-    if not 0 < len(words) <= _MOST_WORDS or any(len(word) > _MOST_LETTERS or not word.isprintable() for word in words):
-        return f"a command has 1 to {_MOST_WORDS} words of at most {_MOST_LETTERS} printable letters"
+    if not 0 < len(words) <= _MOST_WORDS or any(
+        len(word) > _MOST_LETTERS or not word.isprintable() for word in words
+    ):
+        return (
+            f"a command has 1 to {_MOST_WORDS} words of at most {_MOST_LETTERS} printable letters"
+        )
     if words[0] not in ALLOWED and " ".join(words[:2]) not in ALLOWED:
         return f"{words[0]}: this page runs {', '.join(ALLOWED)}"
     if any(word.startswith(("-n", "--n")) for word in words):
@@ -43,7 +47,8 @@ class Commands:
         self._running: set[asyncio.subprocess.Process] = set()
 
     async def run(self, words: Sequence[str]) -> tuple[int, str]:
-        """Returns exit code and output of `pcn WORDS`; a command that lasts a minute is interrupted."""
+        """Returns exit code and output of `pcn WORDS`; a command that lasts a minute is
+        interrupted."""
         if len(self._running) >= _MOST_RUNNING:
             raise BusyError("other commands still run: wait for them")
         command = 2 if words[0] == "flow" else 1

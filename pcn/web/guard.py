@@ -1,7 +1,8 @@
 """Who may read the live page: requests to this address, with the token, from no other site.
 
-The token is the first part of every path, so pages, scripts and events carry it by relative links, no cookie is needed,
-and no other page of the browser can send it. A Host header of another name is a rebound DNS name, and refused."""
+The token is the first part of every path, so pages, scripts and events carry it by relative links,
+no cookie is needed, and no other page of the browser can send it. A Host header of another name is
+a rebound DNS name, and refused."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 HEADERS = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
+        "'self' data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
@@ -34,7 +36,8 @@ def new_token() -> str:
 
 
 class Guard:
-    """Passes on what it admits, without the token in the path, and adds HEADERS to each response."""
+    """Passes on what it admits, without the token in the path, and adds HEADERS to each
+    response."""
 
     def __init__(self, app: App, token: str, port: int) -> None:
         self._app = app
@@ -56,7 +59,11 @@ class Guard:
                 message = {**message, "headers": [*message.get("headers", ()), *own]}
             await send(message)
 
-        await self._app({**scope, "path": path, "raw_path": path.encode(), "root_path": ""}, receive, with_headers)
+        await self._app(
+            {**scope, "path": path, "raw_path": path.encode(), "root_path": ""},
+            receive,
+            with_headers,
+        )
 
     def _refusal(self, scope: Scope) -> str:
         """Returns why a request is refused; empty for one that isn't."""
@@ -72,7 +79,9 @@ class Guard:
             return "this page answers no other site"
         if scope["method"] not in ("GET", "HEAD") and not origins:
             return "this page takes commands from itself alone"
-        given = scope["path"].encode("utf-8", "surrogateescape").partition(b"/")[2].partition(b"/")[0]
+        given = (
+            scope["path"].encode("utf-8", "surrogateescape").partition(b"/")[2].partition(b"/")[0]
+        )
         if not hmac.compare_digest(given, self._token):
             return "the address lacks this page's token: open the one that pcn printed"
         return ""
@@ -80,6 +89,10 @@ class Guard:
 
 async def _answer(send: Send, status: int, body: bytes) -> None:
     own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(body)), *own]
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", b"%d" % len(body)),
+        *own,
+    ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -1,5 +1,5 @@
-"""What the live page shows, from one thread that looks to all browsers that read: frames in order, the latest of them
-kept."""
+"""What the live page shows, from one thread that looks to all browsers that read: frames in order,
+the latest of them kept."""
 
 from __future__ import annotations
 
@@ -60,14 +60,21 @@ class History:
         self._call()
 
     def after(self, number: int) -> list[Item]:
-        """Returns the first items after this one, with their network where the item that named it isn't kept."""
+        """Returns the first items after this one, with their network where the item that named it
+        isn't kept."""
         with self._lock:
             if not self._items or number >= self._last:
                 return []
             first = self._items[0].number
             start = max(number + 1 - first, 0)
-            found = [self._items[place] for place in range(start, min(start + _BATCH, len(self._items)))]
-            if number < first and self._network is not None and self._network.number < found[0].number:
+            found = [
+                self._items[place] for place in range(start, min(start + _BATCH, len(self._items)))
+            ]
+            if (
+                number < first
+                and self._network is not None
+                and self._network.number < found[0].number
+            ):
                 found.insert(0, self._network._replace(number=found[0].number - 1))
             return found
 

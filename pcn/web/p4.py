@@ -1,4 +1,5 @@
-"""A P4 network's run in virtual time on the live page: queues and rates of all ports, and what hosts send and receive.
+"""A P4 network's run in virtual time on the live page: queues and rates of all ports, and what
+hosts send and receive.
 
 The page's flows are the hosts: their rate is what they send, their goodput what arrives.
 """
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from pcn.p4net.virtual import VirtualP4
 
 _FRAMES, _LOOKS = 500, 50
-"""Of a run: samples where the user chose no interval, and times at which the page gets what is new."""
+"""Of a run: samples where the user chose no interval, and times at which the page gets what is
+new."""
 
 
 class P4OnPage:
@@ -33,11 +35,19 @@ class P4OnPage:
     def __init__(self, network: VirtualP4, history: History, every_s: float) -> None:
         self._network, self._history = network, history
         topology = network.topology
-        self._ports = [(switch.name, port) for switch in topology.switches for port in topology.ports(switch.name)]
-        self._hosts = [(host.name, port) for host in topology.hosts for port in topology.ports(host.name)]
+        self._ports = [
+            (switch.name, port)
+            for switch in topology.switches
+            for port in topology.ports(switch.name)
+        ]
+        self._hosts = [
+            (host.name, port) for host in topology.hosts for port in topology.ports(host.name)
+        ]
         waiting = (network.queue_bytes, network.queue_packets)
         sources = [network.link_bytes(*port) for port in (*self._ports, *self._hosts)]
-        sources += [one(*port, queue) for one in waiting for port in self._ports for queue in range(CLASSES)]
+        sources += [
+            one(*port, queue) for one in waiting for port in self._ports for queue in range(CLASSES)
+        ]
         self._samples = network.sample(every_s, sources)
         links = (topology.link_at(*port) for port in (*self._ports, *self._hosts))
         self._bytes_per_s = np.array([link.rate_bps / 8 for link in links])
@@ -45,7 +55,9 @@ class P4OnPage:
         self._frames = Frames(topology, ())
         self._shown = 0
         title = f"{topology.name}: virtual time"
-        history.begin(described(topology, scheme=False, title=title, network=None, live=False, control=False))
+        history.begin(
+            described(topology, scheme=False, title=title, network=None, live=False, control=False)
+        )
 
     def run(self, until_s: float) -> None:
         """Runs the network up to a time, and shows it as it goes on."""
@@ -54,7 +66,8 @@ class P4OnPage:
             self.show()
 
     def show(self) -> None:
-        """Adds a frame for each sample since the last time but the run's first, from which rates count."""
+        """Adds a frame for each sample since the last time but the run's first, from which rates
+        count."""
         times, values = self._samples.times_s[self._shown :], self._samples.values[self._shown :]
         if len(times) < 2:
             return
@@ -72,7 +85,9 @@ class P4OnPage:
             series.extend(times, f"{node}:{port}", "sent_bytes", sent[:, number])
         hosts = self._by_host(times, sent)
         for number, frame in enumerate(self._frames.between(series, times)):
-            self._history.add({**frame, "flows": [_flow(host, *rates[number]) for host, rates in hosts.items()]})
+            self._history.add(
+                {**frame, "flows": [_flow(host, *rates[number]) for host, rates in hosts.items()]}
+            )
         self._shown += len(times) - 1
 
     def _by_host(self, times: Array, sent: Array) -> dict[str, list[list[float]]]:
@@ -91,18 +106,30 @@ class P4OnPage:
 def _flow(host: str, sent_bps: float, received_bps: float) -> dict[str, Any]:
     unknown = dict.fromkeys(("marked_share", "marked_ue_share", "window_bytes", "in_flight_bytes"))
     state = "sending" if sent_bps else "idle"
-    own = {"id": host, "src": host, "dst": "", "state": state, "rate_bps": sent_bps, "goodput_bps": received_bps}
+    own = {
+        "id": host,
+        "src": host,
+        "dst": "",
+        "state": state,
+        "rate_bps": sent_bps,
+        "goodput_bps": received_bps,
+    }
     return {**own, **unknown, "kept_pace": True, "sent_bps": sent_bps}
 
 
-def shown_p4(network: VirtualP4, until_s: float, every_s: float | None, history: History) -> P4OnPage:
+def shown_p4(
+    network: VirtualP4, until_s: float, every_s: float | None, history: History
+) -> P4OnPage:
     """Returns what adds a network's run to a history. `every_s`: between samples."""
     return P4OnPage(network, history, every_s or until_s / _FRAMES)
 
 
 @contextlib.contextmanager
-def p4_on_page(network: VirtualP4, until_s: float, every_s: float | None, port: int) -> Iterator[P4OnPage]:
-    """Serves what a network's run shows while the block runs, and then until Ctrl-C. `every_s`: between samples."""
+def p4_on_page(
+    network: VirtualP4, until_s: float, every_s: float | None, port: int
+) -> Iterator[P4OnPage]:
+    """Serves what a network's run shows while the block runs, and then until Ctrl-C. `every_s`:
+    between samples."""
     from pcn.web.server import serving  # which needs the extra
 
     history = History()

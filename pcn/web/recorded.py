@@ -1,4 +1,5 @@
-"""A kept run for the live page: served by `pcn.web.show`, or as one file that opens without a server."""
+"""A kept run for the live page: served by `pcn.web.show`, or as one file that opens without a
+server."""
 
 from __future__ import annotations
 
@@ -18,9 +19,13 @@ STATIC = Path(__file__).resolve().parent / "static"
 
 
 def described(topology: Topology, *, scheme: bool = True, **about: Any) -> dict[str, Any]:
-    """Returns what the page needs of a network before its first frame; `about` is what its title shows. `scheme`: its
-    hosts run one; without, it is any P4 network, whose rates are in Mb/s."""
-    ports = [Endpoint(switch.name, port) for switch in topology.switches for port in topology.ports(switch.name)]
+    """Returns what the page needs of a network before its first frame; `about` is what its title
+    shows. `scheme`: its hosts run one; without, it is any P4 network, whose rates are in Mb/s."""
+    ports = [
+        Endpoint(switch.name, port)
+        for switch in topology.switches
+        for port in topology.ports(switch.name)
+    ]
     return {
         "name": topology.name,
         **about,
@@ -63,14 +68,18 @@ def one_file(history: History) -> str:
     def script(found: re.Match[str]) -> str:
         return f"<script>\n{_text(found[1])}\n</script>"
 
-    frames = ",\n".join(f"[{item.number},{json.dumps(item.kind)},{item.text}]" for item in _items(history))
+    frames = ",\n".join(
+        f"[{item.number},{json.dumps(item.kind)},{item.text}]" for item in _items(history)
+    )
     frames = frames.replace("<", "\\u003c")  # no text in there ends the element
     page = re.sub(r'<link rel="stylesheet" href="static/([^"]+)">', style, _text("page.html"))
     page, scripts = (
         re.sub(r"<script .*</script>\n", "", page),
         re.findall(r'<script src="static/[^"]+" .*</script>', page),
     )
-    inside = "\n".join(re.sub(r'<script src="static/([^"]+)" .*</script>', script, one) for one in scripts)
+    inside = "\n".join(
+        re.sub(r'<script src="static/([^"]+)" .*</script>', script, one) for one in scripts
+    )
     data = f'<script type="application/json" id="recorded">[{frames}]</script>'
     return page.replace("</body>", f"{data}\n{inside}\n</body>")
 

@@ -1,4 +1,5 @@
-"""Runs in virtual time as they go on, as frames of a history: for the live page, and for `--top`."""
+"""Runs in virtual time as they go on, as frames of a history: for the live page, and for
+`--top`."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ class RunOnPage:
     def begin(self, plan: Plan) -> None:
         topology = plan.topology
         title = f"{plan.scenario.partition('?')[0]}: {plan.scheme}, virtual time"
-        self._history.begin(described(topology, title=title, network=None, live=False, control=False))
+        self._history.begin(
+            described(topology, title=title, network=None, live=False, control=False)
+        )
         self._frames = Frames(topology, topology.flows)
         self._from_s = plan.start_s
         self._every_s = interval(plan.start_s, plan.duration_s, plan.sampling.counters_s, topology)
@@ -32,7 +35,10 @@ class RunOnPage:
     def seen(self, series: Series, now_s: float) -> None:
         """Adds the frames whose counters have been read by now."""
         assert self._frames is not None
-        read = [series.get(port, "transmitted_bytes")[0] for port in series.entities("transmitted_bytes")]
+        read = [
+            series.get(port, "transmitted_bytes")[0]
+            for port in series.entities("transmitted_bytes")
+        ]
         until_s = min((float(times[-1]) for times in read if times.size), default=self._from_s)
         times = edges(self._from_s, min(until_s, now_s), self._every_s)
         for frame in self._frames.between(series, times):

@@ -34,7 +34,11 @@ _TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
 _FILES = ("page.js", "drawing.js", "page.css", "uPlot.iife.min.js", "uPlot.min.css")
 _MOST_BODY = 16 << 10
 _MOST_STREAMS, _MOST_REQUESTS = 16, 64
-_MOST_CONNECTIONS, _ACCEPTED_AT_ONCE = 40, 16  # together fewer than the requests, beyond which it answers 503
+# together fewer than the requests, beyond which it answers 503
+_MOST_CONNECTIONS, _ACCEPTED_AT_ONCE = (
+    40,
+    16,
+)
 _REQUEST_S = 10.0
 """Within which a connection has to send a request."""
 _KEEP_ALIVE_S = 15.0
@@ -44,7 +48,8 @@ _IMPORTED_LATER = ("anyio._backends._asyncio", "anyio.streams.memory", "uvicorn.
 
 
 class _Connection(H11Protocol):
-    """A connection of the page's server: it counts from its first moment, and ends if no request comes."""
+    """A connection of the page's server: it counts from its first moment, and ends if no request
+    comes."""
 
     seats: Seats[_Connection]
     """Of a server, whose own class of connections this is the base of."""
@@ -182,16 +187,18 @@ def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
 
 
 async def _run(server: uvicorn.Server, listener: socket.socket) -> None:
-    """Serves until `should_exit`. Where the process has no descriptors left, asyncio tries again: a line for each try,
-    on a terminal that has the run's, helps no one."""
-    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: log.debug("%s", context.get("message")))
+    """Serves until `should_exit`. Where the process has no descriptors left, asyncio tries again: a
+    line for each try, on a terminal that has the run's, helps no one."""
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _loop, context: log.debug("%s", context.get("message"))
+    )
     await server.serve(sockets=[listener])
 
 
 @contextlib.contextmanager
 def serving(history: History, port: int = 0, network: str | None = None) -> Iterator[Served]:
-    """Serves the page while the block runs, in a thread: on this port of loopback, 0: a free one. `network`: the one
-    that the page's commands change; None: it is read-only. Raises PortError."""
+    """Serves the page while the block runs, in a thread: on this port of loopback, 0: a free one.
+    `network`: the one that the page's commands change; None: it is read-only. Raises PortError."""
     try:
         listener = socket.create_server(("127.0.0.1", port))
     except OSError as error:
@@ -199,7 +206,9 @@ def serving(history: History, port: int = 0, network: str | None = None) -> Iter
     control = None if network is None else commands.Commands(network)
     with listener:
         number, token = listener.getsockname()[1], new_token()
-        seats = Seats[_Connection](_MOST_CONNECTIONS, lambda connection: connection.transport.abort())
+        seats = Seats[_Connection](
+            _MOST_CONNECTIONS, lambda connection: connection.transport.abort()
+        )
         config = uvicorn.Config(
             Guard(_Pages(history, control).app(), token, number),
             access_log=False,  # it would have the token
@@ -214,7 +223,8 @@ def serving(history: History, port: int = 0, network: str | None = None) -> Iter
             limit_concurrency=_MOST_REQUESTS,
             timeout_graceful_shutdown=_ENDING_S,
         )
-        # An import that Ctrl-C interrupts in this thread may leave its lock: the server's would wait for it for good.
+        # An import that Ctrl-C interrupts in this thread may leave its lock: the server's would
+        # wait for it for good.
         config.load()
         for name in _IMPORTED_LATER:
             importlib.import_module(name)

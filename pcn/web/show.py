@@ -1,4 +1,5 @@
-"""What fills the live page: looks at a network that is up, a run in virtual time as it goes on, or a kept result."""
+"""What fills the live page: looks at a network that is up, a run in virtual time as it goes on, or
+a kept result."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ _LOG_LINES = 20
 def show_network(
     lab: Attached, look: Callable[[], Snapshot], wait: Callable[[], None], port: int, control: bool
 ) -> None:
-    """Serves a network that is up, with each look, until Ctrl-C or its end. `wait` returns when to look."""
+    """Serves a network that is up, with each look, until Ctrl-C or its end. `wait` returns when to
+    look."""
     from pcn.commands.log import as_text
     from pcn.lab.logs import PERIODIC, Reader
     from pcn.topologies.errors import error_text
@@ -62,7 +64,8 @@ def show_network(
 
 
 def show_result(place: Path, port: int, say: Callable[[str], None]) -> None:
-    """Serves the run that a folder keeps, until Ctrl-C; `say` gets the page's address. Raises LabError."""
+    """Serves the run that a folder keeps, until Ctrl-C; `say` gets the page's address. Raises
+    LabError."""
     with serving(recorded(place), port) as served:
         say(served.url)
         threading.Event().wait()

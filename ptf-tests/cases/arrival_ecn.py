@@ -89,7 +89,10 @@ class PortWithoutThresholdMarksNothing(ArrivalTest):
 
 class NotEcnCapable(ArrivalTest):
     def runTest(self) -> None:
-        self.assertEqual({arrival.data.ecn for arrival in self.held(10, ecn=wire.ECN_NOT_ECT)}, {wire.ECN_NOT_ECT})
+        self.assertEqual(
+            {arrival.data.ecn for arrival in self.held(10, ecn=wire.ECN_NOT_ECT)},
+            {wire.ECN_NOT_ECT},
+        )
         self.assertEqual(self.counters("marked"), {})
 
 

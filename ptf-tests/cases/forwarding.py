@@ -1,6 +1,17 @@
 """Forwarding: routes, next hops, TTL, classes and their order."""
 
-from frames import CNP_CLASS, OTHER_CLASS, ROCE_CLASS, cnp, data, device_port, forwarded, host_ip, host_mac, patched
+from frames import (
+    CNP_CLASS,
+    OTHER_CLASS,
+    ROCE_CLASS,
+    cnp,
+    data,
+    device_port,
+    forwarded,
+    host_ip,
+    host_mac,
+    patched,
+)
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
@@ -15,7 +26,8 @@ TTL, DESTINATION = 22, 30  # offsets in a frame
 
 
 class EveryPair(PcnTest):
-    """A data packet between any two ports: addresses, TTL and checksum change, nothing else; it is counted once."""
+    """A data packet between any two ports: addresses, TTL and checksum change, nothing else; it is
+    counted once."""
 
     def runTest(self) -> None:
         for source in PORTS:
@@ -35,8 +47,12 @@ class LongestPrefixWins(PcnTest):
     def runTest(self) -> None:
         via = {"10.9.9.9/32": 3, "10.9.0.0/16": 2, "8.0.0.0/5": 4}
         for prefix, port in via.items():
-            action = TableAction("ipv4_forward", dst_mac=wire.format_mac(host_mac(port)), port=device_port(port))
-            self.switch.insert([TableEntry("ipv4_lpm", match=TableMatch(dst_addr=prefix), action=action)])
+            action = TableAction(
+                "ipv4_forward", dst_mac=wire.format_mac(host_mac(port)), port=device_port(port)
+            )
+            self.switch.insert(
+                [TableEntry("ipv4_lpm", match=TableMatch(dst_addr=prefix), action=action)]
+            )
         for address, port in (((10, 9, 9, 9), 3), ((10, 9, 9, 8), 2), ((10, 8, 0, 1), 4)):
             frame = patched(data(1, 2), DESTINATION, bytes(address))
             self.send(2, frame)
@@ -44,7 +60,8 @@ class LongestPrefixWins(PcnTest):
 
 
 class OtherProtocolsPass(PcnTest):
-    """Plain UDP, TCP, ICMP, a later fragment and what only looks like RoCE in a fragment are forwarded."""
+    """Plain UDP, TCP, ICMP, a later fragment and what only looks like RoCE in a fragment are
+    forwarded."""
 
     def runTest(self) -> None:
         ip = IP(src=wire.format_ip(host_ip(1)), dst=wire.format_ip(host_ip(2)))
@@ -67,7 +84,12 @@ class PaddedFrame(PcnTest):
 
     def runTest(self) -> None:
         padded = data(1, 2, payload=4, dscp=0)[:62]
-        ip = bytes(Ether(dst=b"\x02" * 6, src=host_mac(1)) / IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / b"ab")
+        ip = bytes(
+            Ether(dst=b"\x02" * 6, src=host_mac(1))
+            / IP(src="10.0.0.1", dst="10.0.0.2")
+            / UDP()
+            / b"ab"
+        )
         for frame in (padded, ip.ljust(60, b"\0"), data(1, 2, payload=1456)):
             self.send(1, frame)
             self.expect(2, forwarded(frame, 2))
@@ -84,17 +106,21 @@ class UnknownDestination(PcnTest):
 
 
 class RouteToInternalPort(PcnTest):
-    """The recirculation port and the drop port are no next hops: packets sent there would count as inside without
-    end."""
+    """The recirculation port and the drop port are no next hops: packets sent there would count as
+    inside without end."""
 
     not_on_chip = "Tofino's own ports have other numbers"
 
     def runTest(self) -> None:
         for number, port in enumerate((RECIRCULATION_PORT, 511), start=1):
             address = bytes((198, 51, 100, number))
-            self.switch.insert([route_entry(Route(wire.format_ip(address), wire.format_mac(host_mac(2)), port))])
+            self.switch.insert(
+                [route_entry(Route(wire.format_ip(address), wire.format_mac(host_mac(2)), port))]
+            )
             self.send(1, patched(data(1, 2), DESTINATION, address))
-        self.wait_for_value(lambda: self.counters("dropped"), {index(1, Reason.NO_ROUTE): 2}, "dropped by reason")
+        self.wait_for_value(
+            lambda: self.counters("dropped"), {index(1, Reason.NO_ROUTE): 2}, "dropped by reason"
+        )
         self.assertEqual(self.inside(), {})
         self.expect_nothing()
 
@@ -103,7 +129,9 @@ class TtlExpires(PcnTest):
     def runTest(self) -> None:
         for ttl in (0, 1):
             self.send(1, patched(data(1, 2), TTL, bytes((ttl,))))
-        self.wait_for_value(lambda: self.counters("dropped"), {index(1, Reason.TTL_EXPIRED): 2}, "dropped by reason")
+        self.wait_for_value(
+            lambda: self.counters("dropped"), {index(1, Reason.TTL_EXPIRED): 2}, "dropped by reason"
+        )
         self.expect_nothing()
         frame = patched(data(1, 2), TTL, bytes((2,)))
         self.send(1, frame)
@@ -123,7 +151,8 @@ class ClassesByDscp(PcnTest):
 
 
 class CnpOvertakesData(PcnTest):
-    """CNPs have the highest priority: one that comes last to a port where data waits leaves before some of it."""
+    """CNPs have the highest priority: one that comes last to a port where data waits leaves before
+    some of it."""
 
     def runTest(self) -> None:
         if self.twin and self.live:
@@ -134,13 +163,17 @@ class CnpOvertakesData(PcnTest):
         arrivals = self.receive(SLOW_PORT, len(frames) + 1)
         place = [arrival.frame for arrival in arrivals].index(forwarded(notice, SLOW_PORT))
         self.assertLess(place, len(frames) // 2)
-        self.assertEqual(self.counters("transmitted", [index(SLOW_PORT, CNP_CLASS)]), {index(SLOW_PORT, CNP_CLASS): 1})
+        self.assertEqual(
+            self.counters("transmitted", [index(SLOW_PORT, CNP_CLASS)]),
+            {index(SLOW_PORT, CNP_CLASS): 1},
+        )
         psns = [arrival.data.psn for arrival in arrivals[:place] + arrivals[place + 1 :]]
         self.assertEqual(psns, list(range(20)), "order of a flow")
 
 
 class CnpIsUntouched(PcnTest):
-    """Its ECN field means decrease or increase and RecRate is the rate: the switch changes neither."""
+    """Its ECN field means decrease or increase and RecRate is the rate: the switch changes
+    neither."""
 
     def runTest(self) -> None:
         for port in FAST_PORTS:

@@ -1,4 +1,5 @@
-"""Hosts that misbehave harm themselves: floods of PFC frames, and frames made to look like the switch's own."""
+"""Hosts that misbehave harm themselves: floods of PFC frames, and frames made to look like the
+switch's own."""
 
 from frames import ROCE_CLASS, cnp, data, expected_pfc, forwarded, pfc, port_mac
 from testbed import FAST_PORTS, PcnTest, index
@@ -7,8 +8,8 @@ from pcn.hosts import wire
 
 
 class PfcFloodHarmsItsOwnPort(PcnTest):
-    """A host sends PFC frames as fast as it can, for every class: traffic between the others goes on, unmarked and
-    complete, and CNPs reach the flooding host itself."""
+    """A host sends PFC frames as fast as it can, for every class: traffic between the others goes
+    on, unmarked and complete, and CNPs reach the flooding host itself."""
 
     not_on_chip = "Tofino's MACs take PFC frames"
 
@@ -27,14 +28,16 @@ class PfcFloodHarmsItsOwnPort(PcnTest):
         self.expect(3, forwarded(notice, 3))
         pauses = self.counters("pause_received")
         expected = {index(3, number): 3 * n for number in range(8)}
-        self.wait_for_value(lambda: self.counters("pause_received"), expected, f"PAUSE received, first {pauses}")
+        self.wait_for_value(
+            lambda: self.counters("pause_received"), expected, f"PAUSE received, first {pauses}"
+        )
         self.assertEqual({cell >> 3 for cell in self.registers("tx_paused")} - {3}, set())
         self.assertEqual(self.counters("dropped"), {})
 
 
 class OwnFramesFromOutside(PcnTest):
-    """The switch's own PFC frames and addresses, sent back to it, are a neighbour's frames like any other; and what a
-    host sends as if it had been forwarded already is a new packet."""
+    """The switch's own PFC frames and addresses, sent back to it, are a neighbour's frames like any
+    other; and what a host sends as if it had been forwarded already is a new packet."""
 
     not_on_chip = "Tofino's MACs take PFC frames"
 

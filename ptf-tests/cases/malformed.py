@@ -1,4 +1,5 @@
-"""Frames that contradict themselves are dropped and counted by reason; what comes after them is unharmed."""
+"""Frames that contradict themselves are dropped and counted by reason; what comes after them is
+unharmed."""
 
 import struct
 
@@ -9,7 +10,15 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from testbed import PcnTest, Reason, index
 
 ETHERNET, IPV4, UDP_BYTES, BTH = 14, 20, 8, 12
-IP_LENGTH, FRAGMENT, CHECKSUM, UDP_PORT, UDP_LENGTH, BTH_VERSION = 16, 20, 24, 36, 38, 43  # offsets in a frame
+# offsets in a frame
+IP_LENGTH, FRAGMENT, CHECKSUM, UDP_PORT, UDP_LENGTH, BTH_VERSION = (
+    16,
+    20,
+    24,
+    36,
+    38,
+    43,
+)
 SHORTEST_FRAME = 60  # on a line
 
 
@@ -18,13 +27,16 @@ def u16(value: int) -> bytes:
 
 
 class MalformedTest(PcnTest):
-    """Sends frames into port 1 and expects each to be counted under one reason, and no trace of them elsewhere."""
+    """Sends frames into port 1 and expects each to be counted under one reason, and no trace of
+    them elsewhere."""
 
     def check(self, reason: Reason, frames: dict[str, bytes]) -> None:
         cell = index(1, reason)
         for count, (what, frame) in enumerate(frames.items(), start=1):
             self.send(1, frame)
-            self.wait_for_value(lambda: self.counters("dropped"), {cell: count}, f"dropped by reason, after {what}")
+            self.wait_for_value(
+                lambda: self.counters("dropped"), {cell: count}, f"dropped by reason, after {what}"
+            )
         least = SHORTEST_FRAME if self.twin else 0  # a MAC pads what is shorter
         size = sum(max(least, len(frame)) for frame in frames.values())
         self.assertEqual(self.counter("dropped", cell).bytes, size)
@@ -49,7 +61,9 @@ class Ipv4(MalformedTest):
         )
         frames = {f"a frame of {n} bytes": good[:n] for n in (15, 20, 33)}
         frames |= {
-            "a total length beyond the frame": patched(good, IP_LENGTH, u16(len(good) - ETHERNET + 1)),
+            "a total length beyond the frame": patched(
+                good, IP_LENGTH, u16(len(good) - ETHERNET + 1)
+            ),
             "the greatest total length": patched(good, IP_LENGTH, u16(0xFFFF)),
             "a total length below the header's": patched(good, IP_LENGTH, u16(19)),
             "a frame that lost its end": good[:-1],
@@ -80,13 +94,19 @@ class Roce(MalformedTest):
 
         frames = {f"an IP length of {n}": shortened(n) for n in (20, 27, 28, 39)}
         frames |= {
-            "UDP beyond the IP length, in the padding": patched(good, IP_LENGTH, u16(IPV4 + UDP_BYTES - 1)),
-            "BTH beyond the IP length, in the padding": patched(good, IP_LENGTH, u16(IPV4 + UDP_BYTES)),
+            "UDP beyond the IP length, in the padding": patched(
+                good, IP_LENGTH, u16(IPV4 + UDP_BYTES - 1)
+            ),
+            "BTH beyond the IP length, in the padding": patched(
+                good, IP_LENGTH, u16(IPV4 + UDP_BYTES)
+            ),
             "UDP to another port, in the padding": patched(
                 patched(good, UDP_PORT, u16(53)), IP_LENGTH, u16(IPV4 + UDP_BYTES - 1)
             ),
             "a UDP length without ICRC": patched(good, UDP_LENGTH, u16(UDP_BYTES + BTH + 3)),
-            "a UDP length beyond IP's": patched(good, UDP_LENGTH, u16(len(good) - ETHERNET - IPV4 + 1)),
+            "a UDP length beyond IP's": patched(
+                good, UDP_LENGTH, u16(len(good) - ETHERNET - IPV4 + 1)
+            ),
             "BTH version 1": patched(good, BTH_VERSION, b"\x01"),
             "BTH version 15": patched(cnp(1, 2), BTH_VERSION, b"\x0f"),
         }
@@ -105,7 +125,9 @@ class Pfc(MalformedTest):
         frames |= {
             "PAUSE of 802.3x": plain_pause.ljust(60, b"\0"),
             "an unknown opcode": patched(good, 14, u16(0x0102), fix_checksum=False),
-            "another multicast address": patched(good, 0, bytes.fromhex("0180c2000002"), fix_checksum=False),
+            "another multicast address": patched(
+                good, 0, bytes.fromhex("0180c2000002"), fix_checksum=False
+            ),
             "a unicast address": patched(good, 0, host_mac(2), fix_checksum=False),
         }
         self.check(Reason.PFC_MALFORMED, frames)
@@ -135,7 +157,9 @@ class PacketsInFlightSurvive(PcnTest):
         bad = patched(data(1, 2), FRAGMENT + 4, b"\0\0", fix_checksum=False)
         for frame in good:
             self.send(1, frame, bad, data(1, 2)[:30], pfc(1, {3: 100})[:20])
-        self.assertEqual([arrival.data.psn for arrival in self.receive(2, len(good))], list(range(100)))
+        self.assertEqual(
+            [arrival.data.psn for arrival in self.receive(2, len(good))], list(range(100))
+        )
         reasons = (Reason.IPV4_CHECKSUM, Reason.IPV4_MALFORMED, Reason.PFC_MALFORMED)
         expected = {index(1, reason): len(good) for reason in reasons}
         self.wait_for_value(lambda: self.counters("dropped"), expected, "dropped by reason")

@@ -24,7 +24,9 @@ TTL, PROTOCOL, SOURCE, UDP_PORTS = 22, 23, 26, 34  # offsets in a frame
 
 def packet(flow: int, psn: int = 0) -> bytes:
     """From the host at the slow port to the far address. Not to be marked where packets wait."""
-    data = wire.DataPacket(host_mac(4), port_mac(4), host_ip(4), FAR, flow, psn, bytes(64), wire.ECN_NOT_ECT)
+    data = wire.DataPacket(
+        host_mac(4), port_mac(4), host_ip(4), FAR, flow, psn, bytes(64), wire.ECN_NOT_ECT
+    )
     return wire.encode_data(data)
 
 
@@ -32,7 +34,9 @@ def chosen(frame: bytes, ports: Sequence[int], shift: int = 0) -> int:
     """The port that the program's hash gives: CRC-32 of addresses, protocol and UDP ports."""
     udp = frame[UDP_PORTS : UDP_PORTS + 4] if frame[PROTOCOL] == wire.PROTOCOL_UDP else bytes(4)
     addresses = frame[SOURCE : SOURCE + 8]
-    return ports[(zlib.crc32(addresses + frame[PROTOCOL : PROTOCOL + 1] + udp) >> shift) % len(ports)]
+    return ports[
+        (zlib.crc32(addresses + frame[PROTOCOL : PROTOCOL + 1] + udp) >> shift) % len(ports)
+    ]
 
 
 def sent_on(frame: bytes, port: int) -> bytes:
@@ -66,17 +70,21 @@ class MultipathTest(PcnTest):
 
 
 class FlowsShareTheGroup(MultipathTest):
-    """All packets of a flow leave by one port, in order; flows spread over all ports, whichever bits choose."""
+    """All packets of a flow leave by one port, in order; flows spread over all ports, whichever
+    bits choose."""
 
     def runTest(self) -> None:
         self.switch.insert([group_entry(PortGroup(GROUP, FAST_PORTS))])
         taken = list(self.check(FAST_PORTS).values())
-        self.assertGreater(min(taken.count(port) for port in FAST_PORTS), len(FLOWS) // len(FAST_PORTS) // 2)
+        self.assertGreater(
+            min(taken.count(port) for port in FAST_PORTS), len(FLOWS) // len(FAST_PORTS) // 2
+        )
         self.expect_nothing()
 
 
 class OtherBitsChooseOtherwise(MultipathTest):
-    """A switch that takes other bits of the hash splits again what another one has sent by one port."""
+    """A switch that takes other bits of the hash splits again what another one has sent by one
+    port."""
 
     shift = 8
 
@@ -89,7 +97,8 @@ class OtherBitsChooseOtherwise(MultipathTest):
 
 
 class PortLeavesAndComesBack(MultipathTest):
-    """The flows of a port that left go by the others, and each flow has its old port once all are there again."""
+    """The flows of a port that left go by the others, and each flow has its old port once all are
+    there again."""
 
     def runTest(self) -> None:
         self.switch.insert([group_entry(PortGroup(GROUP, FAST_PORTS))])
@@ -101,8 +110,8 @@ class PortLeavesAndComesBack(MultipathTest):
 
 
 class NoPortInTheGroup(MultipathTest):
-    """A group that isn't programmed, and one without members, which BMv2 refuses to an entry: there is no route, and
-    nothing counts as inside."""
+    """A group that isn't programmed, and one without members, which BMv2 refuses to an entry: there
+    is no route, and nothing counts as inside."""
 
     def runTest(self) -> None:
         cell = index(4, Reason.NO_ROUTE)
@@ -111,7 +120,9 @@ class NoPortInTheGroup(MultipathTest):
         if self.target == "bmv2":
             return
         empty = P4ActionProfileGroup("next_hops", group_id=1, max_size=8, members=[])
-        entry = TableEntry("next_hop_group", match=TableMatch(group=GROUP), action=TableActions(group_id=1))
+        entry = TableEntry(
+            "next_hop_group", match=TableMatch(group=GROUP), action=TableActions(group_id=1)
+        )
         self.switch.insert([empty, entry])
         self.send(4, packet(2))
         self.wait_for_value(lambda: self.counters("dropped"), {cell: 2}, "dropped by reason")
@@ -127,7 +138,10 @@ class WithoutUdpByThreeTuple(MultipathTest):
             ip = IP(src=f"10.0.0.{source}", dst=wire.format_ip(FAR))
             for port in (80, 443):
                 frame = bytes(
-                    Ether(dst=b"\x02" * 6, src=host_mac(4)) / ip / TCP(dport=port) / Raw(struct.pack("!I", port))
+                    Ether(dst=b"\x02" * 6, src=host_mac(4))
+                    / ip
+                    / TCP(dport=port)
+                    / Raw(struct.pack("!I", port))
                 )
                 self.send(4, frame)
                 out = chosen(frame, FAST_PORTS)

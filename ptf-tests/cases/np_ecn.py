@@ -1,7 +1,8 @@
 """NP-ECN (PCN, section 5.1): what a pause held up leaves unmarked, and real congestion is marked.
 
-"Exactly those" holds to the packet in the embedded switch, whose queues keep their order. In BMv2 a packet that
-is recirculated may be overtaken, so the tests there check how many leave unmarked, not which.
+"Exactly those" holds to the packet in the embedded switch, whose queues keep their order. In BMv2 a
+packet that is recirculated may be overtaken, so the tests there check how many leave unmarked, not
+which.
 """
 
 from frames import CNP_CLASS, ROCE_CLASS, cnp, data, forwarded
@@ -38,7 +39,10 @@ class ResumeSetsPn(PausedTest):
         self.resume(SLOW_PORT)
         self.pause(SLOW_PORT)
         # One departure may be between two reads.
-        self.wait_for(lambda: self.register("pn", cell) == self.register("waiting_packets", cell), "pn of what waits")
+        self.wait_for(
+            lambda: self.register("pn", cell) == self.register("waiting_packets", cell),
+            "pn of what waits",
+        )
         left = self.register("waiting_packets", cell)
         self.assertGreater(left, 0)
         gone = self.receive(SLOW_PORT, self.n - left) if left < self.n else []
@@ -63,11 +67,19 @@ class PausedLeaveUnmarkedAndTheNextIsMarked(PausedTest):
         arrivals += self.receive(SLOW_PORT, self.n + later - 1)
         marks = {arrival.data.psn: arrival.data.ecn == CE for arrival in arrivals}
         self.assertEqual(len(marks), self.n + later)
-        self.assertFalse(any(mark for psn, mark in marks.items() if psn < 1000), "a paused packet was marked")
+        self.assertFalse(
+            any(mark for psn, mark in marks.items() if psn < 1000), "a paused packet was marked"
+        )
         if self.target != "bmv2":
-            self.assertTrue(all(mark for psn, mark in marks.items() if psn >= 1000), "a later packet wasn't marked")
+            self.assertTrue(
+                all(mark for psn, mark in marks.items() if psn >= 1000),
+                "a later packet wasn't marked",
+            )
         else:
-            self.assertTrue(any(mark for psn, mark in marks.items() if psn >= 1000), "no later packet was marked")
+            self.assertTrue(
+                any(mark for psn, mark in marks.items() if psn >= 1000),
+                "no later packet was marked",
+            )
         marked = sum(marks.values())
         self.assertEqual(self.counters("marked"), {index(SLOW_PORT): marked})
 
@@ -83,8 +95,9 @@ class ExpiryCountsAsResume(PausedTest):
 
 
 class ExpirySetsPn(PcnTest):
-    """To exactly what waits at the first departure after it: that leaves unmarked even if it never went round, and what
-    comes later is marked. Class 7 keeps the port busy all the while: nothing shows the pause."""
+    """To exactly what waits at the first departure after it: that leaves unmarked even if it never
+    went round, and what comes later is marked. Class 7 keeps the port busy all the while: nothing
+    shows the pause."""
 
     differences = ("marked_by_time",)
 
@@ -102,10 +115,15 @@ class ExpirySetsPn(PcnTest):
         if self.by_time:
             self.assertEqual([psn for psn, mark in marks.items() if not mark], [0])
             return
-        self.assertFalse(any(mark for psn, mark in marks.items() if psn < 1000), "a paused packet was marked")
+        self.assertFalse(
+            any(mark for psn, mark in marks.items() if psn < 1000), "a paused packet was marked"
+        )
         if self.target != "bmv2":
             self.assertEqual(self.counters("held"), {})
-            self.assertTrue(all(mark for psn, mark in marks.items() if psn >= 1000), "a later packet wasn't marked")
+            self.assertTrue(
+                all(mark for psn, mark in marks.items() if psn >= 1000),
+                "a later packet wasn't marked",
+            )
 
 
 class ResumeWithoutPauseUnmarksNothing(PcnTest):
@@ -113,7 +131,9 @@ class ResumeWithoutPauseUnmarksNothing(PcnTest):
         n = 40
         self.occupy_slow_port(2)
         self.send(1, *(data(1, SLOW_PORT, psn=psn) for psn in range(n)))
-        self.wait_for(lambda: self.register("waiting_packets", index(SLOW_PORT)) >= n // 2, "data waiting")
+        self.wait_for(
+            lambda: self.register("waiting_packets", index(SLOW_PORT)) >= n // 2, "data waiting"
+        )
         self.resume(SLOW_PORT)
         self.check_marks([code == CE for code in ecn(self.receive_data(n))])
 
@@ -128,9 +148,15 @@ class CongestedPortMarks(PcnTest):
         marks = [arrival.data.ecn == CE for arrival in arrivals]
         self.check_marks(marks)
         for arrival, frame, mark in zip(arrivals, frames, marks, strict=True):
-            self.assertEqual(arrival.frame, forwarded(frame, SLOW_PORT, ce=mark), "checksum and all else after marking")
+            self.assertEqual(
+                arrival.frame,
+                forwarded(frame, SLOW_PORT, ce=mark),
+                "checksum and all else after marking",
+            )
         self.assertEqual(self.counters("marked"), {index(SLOW_PORT): sum(marks)})
-        self.assertEqual(self.counter("marked", index(SLOW_PORT)).bytes, sum(marks) * len(frames[0]))
+        self.assertEqual(
+            self.counter("marked", index(SLOW_PORT)).bytes, sum(marks) * len(frames[0])
+        )
 
 
 class UncongestedPortMarksNothing(PcnTest):
@@ -143,7 +169,8 @@ class UncongestedPortMarksNothing(PcnTest):
 
 
 class CongestionElsewhereMarksNothing(PcnTest):
-    """Packets that cross a port at ease, while another port and another class of theirs are congested."""
+    """Packets that cross a port at ease, while another port and another class of theirs are
+    congested."""
 
     def runTest(self) -> None:
         self.send(1, *(data(1, SLOW_PORT, psn=psn) for psn in range(20)))
@@ -171,7 +198,9 @@ class NotEcnCapable(PcnTest):
 class BothEctCodepoints(PcnTest):
     def runTest(self) -> None:
         for codepoint in (wire.ECN_ECT0, wire.ECN_ECT1):
-            seen = ecn(self.congest(*(data(1, SLOW_PORT, psn=psn, ecn=codepoint) for psn in range(6))))
+            seen = ecn(
+                self.congest(*(data(1, SLOW_PORT, psn=psn, ecn=codepoint) for psn in range(6)))
+            )
             self.assertEqual((seen[0], seen[-1]), (codepoint, CE))
 
 
@@ -191,7 +220,8 @@ class CeStays(PcnTest):
 
 
 class CeCountsAsMarked(PcnTest):
-    """Packets that come with CE to a congested port are counted there like those that get it there."""
+    """Packets that come with CE to a congested port are counted there like those that get it
+    there."""
 
     def runTest(self) -> None:
         n = 12
@@ -199,8 +229,12 @@ class CeCountsAsMarked(PcnTest):
         for _ in self.tries():
             before = self.counter("marked", index(SLOW_PORT)).packets
             arrivals = self.congest(*frames)
-            self.assertEqual([arrival.frame for arrival in arrivals], [forwarded(frame, SLOW_PORT) for frame in frames])
-            # The first finds nothing; on a live target the second may find the first on its way out.
+            self.assertEqual(
+                [arrival.frame for arrival in arrivals],
+                [forwarded(frame, SLOW_PORT) for frame in frames],
+            )
+            # The first finds nothing; on a live target the second may find the first on its way
+            # out.
             counted = self.counter("marked", index(SLOW_PORT)).packets - before
             if counted in ((n - 1, n - 2) if self.live else (n - 1,)):
                 return

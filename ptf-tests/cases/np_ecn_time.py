@@ -1,7 +1,18 @@
-"""NP-ECN by time: which pauses a port shows, and which it doesn't (docs/tofino.md). All else it shares with NP-ECN, and
-its tests, which run with this program as well: `run.py --program pcn_time`."""
+"""NP-ECN by time: which pauses a port shows, and which it doesn't (docs/tofino.md). All else it
+shares with NP-ECN, and its tests, which run with this program as well: `run.py --program
+pcn_time`."""
 
-from frames import CNP_CLASS, FRAME, LARGEST_FRAME, OTHER_CLASS, PAYLOAD, ROCE_CLASS, cnp, data, forwarded
+from frames import (
+    CNP_CLASS,
+    FRAME,
+    LARGEST_FRAME,
+    OTHER_CLASS,
+    PAYLOAD,
+    ROCE_CLASS,
+    cnp,
+    data,
+    forwarded,
+)
 from testbed import SLOW_PORT, Arrival, PcnTest, RestPort, index
 
 from pcn.hosts import wire
@@ -41,8 +52,8 @@ class RestShowsEveryPause(NpEcnTimeTest):
 
 
 class FirstDepartureIsTheResume(NpEcnTimeTest):
-    """Class 7 has the port when the pause ends. What comes until it is done is taken for paused: a packet that the
-    counter marks isn't marked."""
+    """Class 7 has the port when the pause ends. What comes until it is done is taken for paused: a
+    packet that the counter marks isn't marked."""
 
     differences = ("marked_by_counter",)
 
@@ -55,7 +66,8 @@ class FirstDepartureIsTheResume(NpEcnTimeTest):
         self.send(1, *(data(1, SLOW_PORT, psn=1000 + psn) for psn in range(later)))
         seen = marks(self.receive_data(self.n + later))
         self.assertEqual(seen[: self.n], [False] * self.n)
-        if self.target != "bmv2":  # BMv2 shapes each queue alone: there the pause may be over by then
+        # BMv2 shapes each queue alone: there the pause may be over by then
+        if self.target != "bmv2":
             self.assertEqual(seen[self.n :], [False] * later)
             self.assertEqual(self.counters("marked_by_counter"), {index(SLOW_PORT): later})
 
@@ -74,7 +86,8 @@ class CnpsHideNoPause(NpEcnTimeTest):
 
 
 class ShortPauseIsNotSeen(NpEcnTimeTest):
-    """With a largest frame of ten seconds a shorter rest is none. Packets that found others are marked."""
+    """With a largest frame of ten seconds a shorter rest is none. Packets that found others are
+    marked."""
 
     differences = ("marked_by_time",)
     gap = 10_000_000
@@ -94,8 +107,8 @@ class ShortPauseIsNotSeen(NpEcnTimeTest):
 
 
 class WhatGoesRoundIsFound(ShortPauseIsNotSeen):
-    """A packet that a pause sends round is in no queue while it is on its way, and waits all the same: one that comes
-    then finds it. (On the manual clock it comes just then.)"""
+    """A packet that a pause sends round is in no queue while it is on its way, and waits all the
+    same: one that comes then finds it. (On the manual clock it comes just then.)"""
 
     def runTest(self) -> None:
         turn_s = 8 * FRAME / self.rates_bps[SLOW_PORT]
@@ -108,12 +121,14 @@ class WhatGoesRoundIsFound(ShortPauseIsNotSeen):
         self.send(1, data(1, SLOW_PORT, psn=2))
         self.resume(SLOW_PORT)
         arrivals = self.receive(SLOW_PORT, 2)
-        self.assertEqual({arrival.data.psn for arrival in arrivals if arrival.data.ecn == wire.ECN_CE}, {2})
+        self.assertEqual(
+            {arrival.data.psn for arrival in arrivals if arrival.data.ecn == wire.ECN_CE}, {2}
+        )
 
 
 class LongestFrameIsNoPause(NpEcnTimeTest):
-    """A packet that waits behind a frame of the largest size, of the same class or a lower one, is marked. That frame
-    is on its way for 12 ms."""
+    """A packet that waits behind a frame of the largest size, of the same class or a lower one, is
+    marked. That frame is on its way for 12 ms."""
 
     def runTest(self) -> None:
         expected = [False, False, True, True, True]
@@ -125,14 +140,19 @@ class LongestFrameIsNoPause(NpEcnTimeTest):
             self.assertEqual(marks(arrivals), expected)
 
     def behind_longest(self, number: int, n: int) -> tuple[list[Arrival], bool]:
-        """A frame of the largest size in a class and n data packets after it, and whether these came in time.
+        """A frame of the largest size in a class and n data packets after it, and whether these
+        came in time.
 
         They did if all n are seen waiting.
         """
         cell = index(SLOW_PORT, number)
         before = self.counter("transmitted", cell).packets
-        self.send(1, data(1, SLOW_PORT, dscp=number << 3, payload=LARGEST_FRAME - wire.DATA_OVERHEAD))
-        self.wait_for_value(lambda: self.counter("transmitted", cell).packets, before + 1, "on its way")
+        self.send(
+            1, data(1, SLOW_PORT, dscp=number << 3, payload=LARGEST_FRAME - wire.DATA_OVERHEAD)
+        )
+        self.wait_for_value(
+            lambda: self.counter("transmitted", cell).packets, before + 1, "on its way"
+        )
         self.send(1, *(data(1, SLOW_PORT, psn=psn, payload=250) for psn in range(n)))
         in_time = self.register("waiting_packets", index(SLOW_PORT)) == n
         return self.receive(SLOW_PORT, 1 + n), in_time
@@ -149,7 +169,8 @@ class RestWithoutPacketsIsNoPause(NpEcnTimeTest):
 
 
 class HigherClassIsNoPause(NpEcnTimeTest):
-    """However long it keeps the port. If it weren't known to go before, it would be taken for one."""
+    """However long it keeps the port. If it weren't known to go before, it would be taken for
+    one."""
 
     def runTest(self) -> None:
         self.occupy_slow_port(2, 30)
@@ -179,13 +200,16 @@ class ClassWithoutEntryIsNotMarked(NpEcnTimeTest):
 
 
 class CnpsAreNotMarked(NpEcnTimeTest):
-    """They only go before. A switch that took them for data would break them: their ECN field is theirs."""
+    """They only go before. A switch that took them for data would break them: their ECN field is
+    theirs."""
 
     def runTest(self) -> None:
         notices = [cnp(1, SLOW_PORT, wire.ECN_ECT0, rate_mbps=rate) for rate in range(1, 20)]
         self.send(1, *notices)
         arrivals = self.receive(SLOW_PORT, len(notices))
-        self.assertEqual([arrival.frame[15] & 3 for arrival in arrivals], [frame[15] & 3 for frame in notices])
+        self.assertEqual(
+            [arrival.frame[15] & 3 for arrival in arrivals], [frame[15] & 3 for frame in notices]
+        )
         self.assertEqual(self.counters("marked"), {})
         cell = index(SLOW_PORT, CNP_CLASS)
         self.assertEqual(self.counters("transmitted", [cell]), {cell: len(notices)})
@@ -198,7 +222,10 @@ class LossyClassesAreNotMarked(NpEcnTimeTest):
 
     def runTest(self) -> None:
         for number in set(range(8)) - {ROCE_CLASS, CNP_CLASS}:
-            frames = [data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=PAYLOAD // 4) for psn in range(4)]
+            frames = [
+                data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=PAYLOAD // 4)
+                for psn in range(4)
+            ]
             self.send(1, *frames)
             self.expect(SLOW_PORT, *(forwarded(frame, SLOW_PORT) for frame in frames))
         notices = [cnp(1, SLOW_PORT, wire.ECN_ECT0, rate_mbps=rate) for rate in range(1, 20)]

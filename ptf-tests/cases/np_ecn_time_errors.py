@@ -1,4 +1,5 @@
-"""NP-ECN by time where it errs: a case for each row of docs/tofino.md's tables of its errors that time alone makes."""
+"""NP-ECN by time where it errs: a case for each row of docs/tofino.md's tables of its errors that
+time alone makes."""
 
 import math
 from dataclasses import dataclass, replace
@@ -31,7 +32,8 @@ class ErrorTest(NpEcnTimeTest):
         return max(20, math.ceil(3 * self.outlasts_s(SLOW_PORT) / self.frame_s))
 
     def alone(self, name: str) -> int:
-        """Packets of the class that one of the two rules marks alone. The chip's program has only one."""
+        """Packets of the class that one of the two rules marks alone. The chip's program has only
+        one."""
         return self.counters(name).get(index(SLOW_PORT), 0)
 
     def check_alone(self, name: str, *packets: int) -> None:
@@ -47,7 +49,10 @@ class MarkedTest(ErrorTest):
 
     def check_marked(self) -> None:
         arrivals = self.receive_data(self.n)
-        self.assertEqual([one.data.psn for one, mark in zip(arrivals, marks(arrivals), strict=True) if not mark], [0])
+        self.assertEqual(
+            [one.data.psn for one, mark in zip(arrivals, marks(arrivals), strict=True) if not mark],
+            [0],
+        )
         self.check_alone("marked_by_time", self.n - 1)
 
 
@@ -89,7 +94,9 @@ class HigherLosslessClassHidesThePause(MarkedTest):
     other = HIGHER_CLASS
 
     def setUp(self) -> None:
-        self.pfc_defaults = replace(PcnTest.pfc_defaults, lossless=1 << ROCE_CLASS | 1 << self.other)
+        self.pfc_defaults = replace(
+            PcnTest.pfc_defaults, lossless=1 << ROCE_CLASS | 1 << self.other
+        )
         super().setUp()
 
     def runTest(self) -> None:
@@ -124,7 +131,9 @@ class FrameOnItsWayDelaysTheResume(UnmarkedTest):
     def runTest(self) -> None:
         self.hold(self.n)
         self.outlast(SLOW_PORT)
-        self.send(1, data(1, SLOW_PORT, dscp=OTHER_CLASS << 3, payload=LARGEST_FRAME - wire.DATA_OVERHEAD))
+        self.send(
+            1, data(1, SLOW_PORT, dscp=OTHER_CLASS << 3, payload=LARGEST_FRAME - wire.DATA_OVERHEAD)
+        )
         self.resume(SLOW_PORT)
         self.burst(self.later, psn=1000)
         seen = marks(self.receive_data(self.n + self.later))
@@ -132,8 +141,9 @@ class FrameOnItsWayDelaysTheResume(UnmarkedTest):
 
 
 class WrapTest(UnmarkedTest):
-    """The program's clock has 32 bits: of ns on Tofino, of us here. A burst is in its queue when it has the same value
-    as at the latest RESUME. The packets that wait then leave unmarked, those before and after them marked."""
+    """The program's clock has 32 bits: of ns on Tofino, of us here. A burst is in its queue when it
+    has the same value as at the latest RESUME. The packets that wait then leave unmarked, those
+    before and after them marked."""
 
     gone = 5
 
@@ -154,7 +164,9 @@ class WrapTest(UnmarkedTest):
         self.burst(self.later, psn=1000)
         seen += marks(self.receive(SLOW_PORT, self.n - self.gone + self.later))
         waited = self.n - self.gone
-        self.assertEqual(seen, [False] * 2 + [True] * (self.gone - 2) + [False] * waited + [True] * self.later)
+        self.assertEqual(
+            seen, [False] * 2 + [True] * (self.gone - 2) + [False] * waited + [True] * self.later
+        )
         self.check_alone("marked_by_counter", waited)
 
 
@@ -177,7 +189,8 @@ class ClockOfZeroIsTakenForAResume(WrapTest):
 
 
 class GapThatIsTooSmallIsAPause(UnmarkedTest):
-    """Of a port that is shaped to less than its entries have: each frame before it takes longer than `gap`."""
+    """Of a port that is shaped to less than its entries have: each frame before it takes longer
+    than `gap`."""
 
     def rests(self) -> tuple[RestPort, ...]:
         return (RestPort(SLOW_PORT, round(0.5e6 * self.frame_s)),)
@@ -195,7 +208,9 @@ class LosslessAlone(RestPort):
 
     @property
     def actions(self) -> dict[int, str]:
-        return {number: action for number, action in super().actions.items() if action == "set_rest"}
+        return {
+            number: action for number, action in super().actions.items() if action == "set_rest"
+        }
 
 
 class HigherClassWithoutEntryIsAPause(UnmarkedTest):

@@ -33,18 +33,23 @@ class StopsItsClassAlone(PcnTest):
         self.resume(2)
         arrivals = self.receive(2, len(held))
         self.assertEqual(sorted(arrival.data.psn for arrival in arrivals), list(range(len(held))))
-        self.assertTrue(all(arrival.frame == forwarded(held[arrival.data.psn], 2) for arrival in arrivals))
+        self.assertTrue(
+            all(arrival.frame == forwarded(held[arrival.data.psn], 2) for arrival in arrivals)
+        )
 
 
 class CnpsPassPausedPort(PcnTest):
-    """Even while data is recirculated there, and even if the neighbour pauses every class: class 7 isn't lossless."""
+    """Even while data is recirculated there, and even if the neighbour pauses every class: class 7
+    isn't lossless."""
 
     def runTest(self) -> None:
         self.pause(2, classes=range(8))
         self.send(1, *(data(1, 2, psn=psn) for psn in range(50)))
         self.wait_until_waiting(2, 50)
         for number in range(50):
-            notice = cnp(1, 2, wire.ECN_CE if number % 2 == 0 else wire.ECN_ECT0, rate_mbps=number + 1)
+            notice = cnp(
+                1, 2, wire.ECN_CE if number % 2 == 0 else wire.ECN_ECT0, rate_mbps=number + 1
+            )
             self.send(1, notice)
             self.expect(2, forwarded(notice, 2))
         self.assertEqual(self.registers("waiting_packets"), {index(2): 50})
@@ -53,7 +58,8 @@ class CnpsPassPausedPort(PcnTest):
 
 
 class LongPauseUnderLoadLosesNothing(PcnTest):
-    """200 packets from two ports meet a pause, some before and some while it lasts: each leaves once."""
+    """200 packets from two ports meet a pause, some before and some while it lasts: each leaves
+    once."""
 
     def runTest(self) -> None:
         n = 100
@@ -96,7 +102,8 @@ class QuantaExpire(PcnTest):
 
 
 class PauseIsProlonged(PcnTest):
-    """Each PAUSE counts from its arrival, for its own time: a neighbour that refreshes it holds the port."""
+    """Each PAUSE counts from its arrival, for its own time: a neighbour that refreshes it holds the
+    port."""
 
     def runTest(self) -> None:
         self.pause(2, quanta=500)
@@ -124,7 +131,8 @@ class ResumeWithoutPauseChangesNothing(PcnTest):
 
 
 class SeveralClassesInOneFrame(PcnTest):
-    """One frame may pause some classes, resume others and leave the rest alone; of lossy ones it is only counted."""
+    """One frame may pause some classes, resume others and leave the rest alone; of lossy ones it is
+    only counted."""
 
     def runTest(self) -> None:
         self.pause(2)
@@ -137,7 +145,8 @@ class SeveralClassesInOneFrame(PcnTest):
 
 
 class EachClassHasItsOwnQuanta(PcnTest):
-    """A frame that enables one class speaks of that class alone, whatever stands in the other fields."""
+    """A frame that enables one class speaks of that class alone, whatever stands in the other
+    fields."""
 
     pfc_defaults = replace(PcnTest.pfc_defaults, lossless=0xFF)
 
@@ -148,7 +157,12 @@ class EachClassHasItsOwnQuanta(PcnTest):
             others = pfc(2, {other: 0 if other == number else LONG_PAUSE for other in range(8)})
             self.send(2, alone)
             self.wait_for_value(lambda: self.registers("tx_paused"), {cell: 1}, "paused ports")
-            self.send(2, patched(others, CLASS_ENABLE, alone[CLASS_ENABLE : CLASS_ENABLE + 2], fix_checksum=False))
+            self.send(
+                2,
+                patched(
+                    others, CLASS_ENABLE, alone[CLASS_ENABLE : CLASS_ENABLE + 2], fix_checksum=False
+                ),
+            )
             self.wait_for_value(lambda: self.registers("tx_paused"), {}, "paused ports")
         each = {index(2, number): 1 for number in range(8)}
         self.assertEqual(self.counters("pause_received"), each)

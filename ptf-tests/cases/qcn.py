@@ -1,8 +1,9 @@
-"""QCN's congestion point (IEEE 802.1Qau; QCN-T paper, section 2.1): sampled packets, their sources' messages, and the
-messages' way.
+"""QCN's congestion point (IEEE 802.1Qau; QCN-T paper, section 2.1): sampled packets, their sources'
+messages, and the messages' way.
 
-A pause makes the queue: the n-th packet that comes to a paused port finds n - 1 waiting. Tofino's program samples it
-when it departs, with the queue that it found (docs/tofino.md): there messages come once the port is resumed.
+A pause makes the queue: the n-th packet that comes to a paused port finds n - 1 waiting. Tofino's
+program samples it when it departs, with the queue that it found (docs/tofino.md): there messages
+come once the port is resumed.
 """
 
 import itertools
@@ -33,14 +34,17 @@ from pcn.hosts import wire
 
 
 class QcnTest(PcnTest):
-    """QCN's program; `qcn` of the ports that have a congestion point. By default that samples every packet."""
+    """QCN's program; `qcn` of the ports that have a congestion point. By default that samples every
+    packet."""
 
     program = "qcn"
     q_eq, w = 5 * FRAME, 2
     qcn: tuple[QcnPort, ...] = (QcnPort(SLOW_PORT, q_eq, w, sample_bytes=1),)
 
     def plan(self) -> SwitchPlan:
-        return replace(super().plan(), marking=self.qcn, clone_sessions=(PFC_CLONE_SESSION, CNM_CLONE_SESSION))
+        return replace(
+            super().plan(), marking=self.qcn, clone_sessions=(PFC_CLONE_SESSION, CNM_CLONE_SESSION)
+        )
 
     def load_twin(self, address: str, name: str) -> None:
         if any(one.w != W for one in self.qcn):
@@ -52,8 +56,8 @@ class QcnTest(PcnTest):
         super().load_twin(address, name)
 
     def messages(self, n: int, first: int = 1, old: int = 0) -> dict[int, bytes]:
-        """By PSN, of those of n packets from port 1 to the slow port that get one, if all are sampled. `first`: packets
-        that wait with the first of them."""
+        """By PSN, of those of n packets from port 1 to the slow port that get one, if all are
+        sampled. `first`: packets that wait with the first of them."""
         found = {}
         for psn in range(n):
             queue = self.queue(first + psn)
@@ -64,11 +68,20 @@ class QcnTest(PcnTest):
         return found
 
     def queue(self, packets: int) -> int:
-        """The bytes of a queue of `packets` packets, with the one that is sampled, as the program counts them."""
-        return (packets - 1) * TOFINO.cells(FRAME) * TOFINO.cell_bytes if self.twin else packets * FRAME
+        """The bytes of a queue of `packets` packets, with the one that is sampled, as the program
+        counts them."""
+        return (
+            (packets - 1) * TOFINO.cells(FRAME) * TOFINO.cell_bytes
+            if self.twin
+            else packets * FRAME
+        )
 
     def feedback(self, queue: int, old: int) -> int:
-        return chip_feedback(queue, old, self.q_eq) if self.twin else feedback(queue, old, self.q_eq, self.w)
+        return (
+            chip_feedback(queue, old, self.q_eq)
+            if self.twin
+            else feedback(queue, old, self.q_eq, self.w)
+        )
 
     def sampled(self, port: int = SLOW_PORT) -> None:
         """Returns once the packets that wait at a paused port have been sampled."""
@@ -88,13 +101,18 @@ class QcnTest(PcnTest):
 
 
 class SourcesAreToldHowFarAndHowFast(QcnTest):
-    """Byte for byte, from the first packet with feedback to where 6 bits are full. Data isn't changed."""
+    """Byte for byte, from the first packet with feedback to where 6 bits are full. Data isn't
+    changed."""
 
     def runTest(self) -> None:
         n = 40
         expected = self.messages(n)
-        values = [self.feedback(self.queue(count), self.queue(count - 1)) for count in range(2, n + 1)]
-        self.assertEqual((values[2], values[3], values[-1]), (0, 3, MAX) if self.twin else (2, 5, MAX))
+        values = [
+            self.feedback(self.queue(count), self.queue(count - 1)) for count in range(2, n + 1)
+        ]
+        self.assertEqual(
+            (values[2], values[3], values[-1]), (0, 3, MAX) if self.twin else (2, 5, MAX)
+        )
         self.hold(n)
         if self.twin:
             self.assertEqual(self.counters("marked"), {})
@@ -121,7 +139,8 @@ class AQueueThatFallsTellsNothing(QcnTest):
         self.advance(0.1)  # what has started leaves
         waiting = self.register("waiting_packets", index(SLOW_PORT))
         self.assertGreater(waiting + 1, 5, "not above the set point any more")
-        # The first finds fewer than the sample before it. Then the queue grows again, by one packet.
+        # The first finds fewer than the sample before it. Then the queue grows again, by one
+        # packet.
         self.send(1, data(1, SLOW_PORT, psn=0), data(1, SLOW_PORT, psn=1))
         self.wait_until_waiting(SLOW_PORT, waiting + 2)
         self.sampled()
@@ -141,12 +160,15 @@ class BelowTheSetPointNothingIsTold(QcnTest):
     def runTest(self) -> None:
         self.hold(65)
         # One packet above the set point is one step.
-        self.expect(1, message(1, SLOW_PORT, 63, 1, 64 * FRAME), message(1, SLOW_PORT, 64, 2, 65 * FRAME))
+        self.expect(
+            1, message(1, SLOW_PORT, 63, 1, 64 * FRAME), message(1, SLOW_PORT, 64, 2, 65 * FRAME)
+        )
         self.expect_nothing(1)
 
 
 class SamplesAreCloserTheWorseItIs(QcnTest):
-    """From one to the next, sample_bytes give or take 15%, divided by 1 + F_b / 8; and not always as many."""
+    """From one to the next, sample_bytes give or take 15%, divided by 1 + F_b / 8; and not always
+    as many."""
 
     w = 0
     q_eq = 100 * FRAME
@@ -231,7 +253,10 @@ class OnlyRoceDataIsSampled(QcnTest):
     def runTest(self) -> None:
         lossy = set(range(8)) - {ROCE_CLASS, CNP_CLASS}
         for number in lossy:
-            self.send(1, *(data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=250) for psn in range(12)))
+            self.send(
+                1,
+                *(data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=250) for psn in range(12)),
+            )
         self.send(1, *(cnp(1, SLOW_PORT) for _ in range(12)))
         other = patched(data(1, SLOW_PORT), 36, (80).to_bytes(2, "big"), fix_checksum=False)
         self.pause(SLOW_PORT)
@@ -260,7 +285,8 @@ class LossyClassesAreSampled(QcnTest):
 
 
 class AMessagePassesPausedPorts(QcnTest):
-    """It has the highest class, which no neighbour pauses, while data to the same host has to wait."""
+    """It has the highest class, which no neighbour pauses, while data to the same host has to
+    wait."""
 
     def runTest(self) -> None:
         n = 10
@@ -284,23 +310,29 @@ class AMessageFromElsewhereIsForwarded(QcnTest):
 
 
 class AnUnknownSourceIsToldNothing(QcnTest):
-    """The message has no route: dropped, and counted at the port where the sampled packet came in; on Tofino at the one
-    that it loops back from."""
+    """The message has no route: dropped, and counted at the port where the sampled packet came in;
+    on Tofino at the one that it loops back from."""
 
     def runTest(self) -> None:
         n = 10
         self.pause(SLOW_PORT)
-        self.send(1, *(patched(data(1, SLOW_PORT, psn=psn), 26, bytes((10, 9, 9, 9))) for psn in range(n)))
+        self.send(
+            1, *(patched(data(1, SLOW_PORT, psn=psn), 26, bytes((10, 9, 9, 9))) for psn in range(n))
+        )
         self.wait_until_waiting(SLOW_PORT, n)
         self.sampled()
-        self.advance(n * 8 * FRAME / self.rates_bps[SLOW_PORT])  # a message is recirculated once, then forwarded
+        # a message is recirculated once, then forwarded
+        self.advance(n * 8 * FRAME / self.rates_bps[SLOW_PORT])
         cell = index(TOFINO.recirculation_port if self.twin else 1, Reason.NO_ROUTE)
         dropped = {cell: len(self.messages(n))}
-        self.wait_for_value(lambda: self.counters("dropped", [*CELLS, cell]), dropped, "messages dropped")
+        self.wait_for_value(
+            lambda: self.counters("dropped", [*CELLS, cell]), dropped, "messages dropped"
+        )
 
 
 class PfcFramesComeFirst(QcnTest):
-    """A packet can be cloned once: that which a PAUSE falls due at isn't sampled, the next one is."""
+    """A packet can be cloned once: that which a PAUSE falls due at isn't sampled, the next one
+    is."""
 
     pfc_ports = FAST_PORTS
     n, xoff = 12, 6
@@ -309,7 +341,9 @@ class PfcFramesComeFirst(QcnTest):
 
     def plan(self) -> SwitchPlan:
         plan = super().plan()
-        pfc = tuple(replace(port, xoff_bytes=self.xoff * FRAME, xon_bytes=FRAME) for port in plan.pfc)
+        pfc = tuple(
+            replace(port, xoff_bytes=self.xoff * FRAME, xon_bytes=FRAME) for port in plan.pfc
+        )
         return replace(plan, pfc=(*pfc, replace(self.pfc_defaults, port=SLOW_PORT)))
 
     def runTest(self) -> None:
@@ -317,7 +351,10 @@ class PfcFramesComeFirst(QcnTest):
         # The PAUSE falls due at the packet that exceeds XOFF, number xoff from 0.
         after = self.messages(self.n - self.xoff - 1, first=self.xoff + 2, old=self.xoff * FRAME)
         told = list(self.messages(self.xoff).values())
-        told += [message(1, SLOW_PORT, self.xoff + 1 + psn, *self.value(frame)) for psn, frame in after.items()]
+        told += [
+            message(1, SLOW_PORT, self.xoff + 1 + psn, *self.value(frame))
+            for psn, frame in after.items()
+        ]
         arrivals = self.receive(1, len(told) + 1)
         self.assertEqual(
             sorted(arrival.frame.hex() for arrival in arrivals),

@@ -1,6 +1,7 @@
 """QCN's congestion points at outputs, in egress, alone and beside those at inputs.
 
-At the slow port n frames leave one by one: the one with PSN i leaves n - 1 - i behind, and is itself the last of n - i.
+At the slow port n frames leave one by one: the one with PSN i leaves n - 1 - i behind, and is
+itself the last of n - i.
 """
 
 from dataclasses import replace
@@ -26,10 +27,16 @@ class QcnOutTest(PcnTest):
 
     program = "qcn_both"
     n, q_eq = 20, 5 * FRAME
-    marking: ClassVar[tuple[QcnInPort | QcnOutPort, ...]] = (QcnOutPort(SLOW_PORT, q_eq, 0, 1, adaptive=False),)
+    marking: ClassVar[tuple[QcnInPort | QcnOutPort, ...]] = (
+        QcnOutPort(SLOW_PORT, q_eq, 0, 1, adaptive=False),
+    )
 
     def plan(self) -> SwitchPlan:
-        return replace(super().plan(), marking=self.marking, clone_sessions=(PFC_CLONE_SESSION, CNM_CLONE_SESSION))
+        return replace(
+            super().plan(),
+            marking=self.marking,
+            clone_sessions=(PFC_CLONE_SESSION, CNM_CLONE_SESSION),
+        )
 
     def pass_all(self) -> None:
         self.send(1, *(data(1, SLOW_PORT, psn=psn) for psn in range(self.n)))
@@ -73,7 +80,8 @@ class WithoutAnEntryNothingIsSampled(QcnOutTest):
 
 
 class InputsAndOutputsBoth(QcnOutTest):
-    """Each point samples for itself: the input what it has inside at each arrival, the output at each departure."""
+    """Each point samples for itself: the input what it has inside at each arrival, the output at
+    each departure."""
 
     marking = (QcnInPort(1, QcnOutTest.q_eq, 0, 1), *QcnOutTest.marking)
 
@@ -94,8 +102,9 @@ class InputsAndOutputsBoth(QcnOutTest):
 
 
 class AnInputsMessageIsNoOutputs(QcnOutTest):
-    """A departure that the input's sample chose isn't sampled by the output: its message goes, and the next packet is
-    the output's. By sojourn with a draw of one value each sample notifies the source of the next departing packet."""
+    """A departure that the input's sample chose isn't sampled by the output: its message goes, and
+    the next packet is the output's. By sojourn with a draw of one value each sample notifies the
+    source of the next departing packet."""
 
     marking = (
         QcnInPort(1, QcnOutTest.q_eq, 0, 1, culprit=Culprit.SOJOURN),

@@ -1,6 +1,8 @@
-"""QCN's congestion points at inputs (RZ 3880): what they count, when they sample, and which flow they notify.
+"""QCN's congestion points at inputs (RZ 3880): what they count, when they sample, and which flow
+they notify.
 
-A pause keeps packets inside: the n-th packet from port 1 finds n - 1 of that port's, at whichever outputs they wait.
+A pause keeps packets inside: the n-th packet from port 1 finds n - 1 of that port's, at whichever
+outputs they wait.
 """
 
 import itertools
@@ -21,7 +23,8 @@ FREE_PORT = 1
 
 
 class TheQueueIsWhatTheInputHasInside(QcnInTest):
-    """Whichever outputs it waits for; not what others have there. Byte for byte, each to its own source."""
+    """Whichever outputs it waits for; not what others have there. Byte for byte, each to its own
+    source."""
 
     def runTest(self) -> None:
         for port in (2, 3):
@@ -32,7 +35,9 @@ class TheQueueIsWhatTheInputHasInside(QcnInTest):
         for number in range(n):
             value = self.value((number + 1) * FRAME, number * FRAME)
             if value:
-                expected.append(message(1, 2 + number % 2, number, value, (number + 1) * FRAME, 7 + number))
+                expected.append(
+                    message(1, 2 + number % 2, number, value, (number + 1) * FRAME, 7 + number)
+                )
         self.send(1, *(packet(2 + number % 2, 7 + number, number) for number in range(n)))
         self.expect(1, *expected)
         self.expect_nothing(1)
@@ -71,8 +76,8 @@ class SamplesAreAsFarApart(QcnInTest):
         return replace(super().plan(), marking=(replace(self.point, adaptive=self.adaptive),))
 
     def runTest(self) -> None:
-        # In BMv2 not at port 2: it shares a thread with the recirculation port (both are 2 modulo 4), and what goes
-        # round there, of a higher priority than clones, leave these no turn.
+        # In BMv2 not at port 2: it shares a thread with the recirculation port (both are 2 modulo
+        # 4), and what goes round there, of a higher priority than clones, leave these no turn.
         n, port = 600, 3
         self.pause(port)
         self.send(1, *(data(1, port, psn=psn) for psn in range(n)))
@@ -93,7 +98,8 @@ class SamplesAreCloserTheWorseItIs(SamplesAreAsFarApart):
 
 
 class Occupancy(QcnInTest):
-    """Two flows wait behind pauses, at two outputs, and packets of a third one, which never waits, are sampled."""
+    """Two flows wait behind pauses, at two outputs, and packets of a third one, which never waits,
+    are sampled."""
 
     n, more, samples = 60, 20, 150
     q_eq = FRAME
@@ -104,7 +110,11 @@ class Occupancy(QcnInTest):
         self.reprogram(replace(self.point, q_eq_bytes=10**9))
         for port in (2, 3):
             self.pause(port)
-        self.send(1, *(packet(2, 5, psn) for psn in range(self.n)), *(packet(3, 9, psn) for psn in range(self.more)))
+        self.send(
+            1,
+            *(packet(2, 5, psn) for psn in range(self.n)),
+            *(packet(3, 9, psn) for psn in range(self.more)),
+        )
         self.wait_until_waiting(2, self.n)
         self.wait_until_waiting(3, self.more)
         self.assertEqual(self.notified(), 0)
@@ -114,7 +124,8 @@ class Occupancy(QcnInTest):
         self.switch.modify(point.entries())
 
     def sample(self, n: int) -> Counter[tuple[bytes, int]]:
-        """Flows notified by n packets that find the others waiting: the flow's destination and QP."""
+        """Flows notified by n packets that find the others waiting: the flow's destination and
+        QP."""
         counter: Counter[tuple[bytes, int]] = Counter()
         before = self.notified()
         for psn in range(n):
@@ -131,7 +142,8 @@ class Occupancy(QcnInTest):
 
 
 class ByChance(Occupancy):
-    """A flow is notified with probability q_n / q: within three standard deviations of the binomial distribution."""
+    """A flow is notified with probability q_n / q: within three standard deviations of the binomial
+    distribution."""
 
     point = QcnInPort(1, FRAME, 0, sample_bytes=1, culprit=Culprit.RANDOM)
 
@@ -171,7 +183,8 @@ class ByChanceAfterAPeak(ByChance):
 
 
 class TheLargestAlone(Occupancy):
-    """None to the innocent, and none to the second. When the largest has left, the next one is notified."""
+    """None to the innocent, and none to the second. When the largest has left, the next one is
+    notified."""
 
     point = QcnInPort(1, FRAME, 0, sample_bytes=1, culprit=Culprit.LARGEST)
 
@@ -187,8 +200,8 @@ class TheLargestAlone(Occupancy):
 
 
 class WhatWasCountedIsWhateverTheTableHas(QcnInTest):
-    """Entries come and go while packets are inside: those that were counted as they came are as they go, and no others
-    (tearDown)."""
+    """Entries come and go while packets are inside: those that were counted as they came are as
+    they go, and no others (tearDown)."""
 
     point = QcnInPort(1, 10**9, 0, sample_bytes=1, culprit=Culprit.LARGEST)
 
@@ -209,8 +222,9 @@ class WhatWasCountedIsWhateverTheTableHas(QcnInTest):
 
 
 class AFullArray(Occupancy):
-    """A packet without a slot can't be sampled; all others can, and slots become free again (tearDown). Not in BMv2,
-    which has no room for more recirculating packets than slots, and drops further packets."""
+    """A packet without a slot can't be sampled; all others can, and slots become free again
+    (tearDown). Not in BMv2, which has no room for more recirculating packets than slots, and drops
+    further packets."""
 
     n, more = 700, 400
     point = QcnInPort(1, FRAME, 0, sample_bytes=1, culprit=Culprit.RANDOM)
@@ -228,11 +242,13 @@ class AFullArray(Occupancy):
 
 
 class ByTheTimeThatPacketsWait(QcnInTest):
-    """A sample notifies the source of the next departure that the random draw selects: one that waited w of D us with
-    probability w / D, one that waited for nothing never."""
+    """A sample notifies the source of the next departure that the random draw selects: one that
+    waited w of D us with probability w / D, one that waited for nothing never."""
 
     rounds, wait_s, longest_s = 40, 0.5, 1.0
-    point = QcnInPort(1, FRAME // 2, 2, sample_bytes=1, culprit=Culprit.SOJOURN, sojourn_us=round(longest_s * 1e6))
+    point = QcnInPort(
+        1, FRAME // 2, 2, sample_bytes=1, culprit=Culprit.SOJOURN, sojourn_us=round(longest_s * 1e6)
+    )
 
     def runTest(self) -> None:
         for psn in range(self.rounds):
@@ -248,16 +264,23 @@ class ByTheTimeThatPacketsWait(QcnInTest):
             self.receive(2)
             if self.notified() > before:
                 (told,) = self.told(1)
-                self.assertEqual((told.src_ip, told.flow, told.queue_bytes), (host_ip(2), 5, 2 * FRAME))
+                self.assertEqual(
+                    (told.src_ip, told.flow, told.queue_bytes), (host_ip(2), 5, 2 * FRAME)
+                )
                 self.assertEqual(self.register("pending_feedback", index(1)), 0)
-        longest_s = 2 ** (round(1e9 * self.longest_s) - 1).bit_length() / 1e9 if self.twin else self.longest_s
+        longest_s = (
+            2 ** (round(1e9 * self.longest_s) - 1).bit_length() / 1e9
+            if self.twin
+            else self.longest_s
+        )
         share = self.wait_s / longest_s
         allowed = 3 * math.sqrt(share * (1 - share) / self.rounds)
         self.assertLess(abs(self.notified() / self.rounds - share), allowed)
 
 
 class ASampleThatWaitsIsReplaced(QcnInTest):
-    """By the next one; so packets that come together cause one message, by the first that leaves."""
+    """By the next one; so packets that come together cause one message, by the first that
+    leaves."""
 
     point = QcnInPort(1, FRAME, 2, sample_bytes=1, culprit=Culprit.SOJOURN)
 
@@ -275,7 +298,8 @@ class ASampleThatWaitsIsReplaced(QcnInTest):
 
 
 class PfcFramesComeFirst(QcnInTest):
-    """A packet can be cloned once: that which a PAUSE falls due at isn't sampled, the next one is."""
+    """A packet can be cloned once: that which a PAUSE falls due at isn't sampled, the next one
+    is."""
 
     pfc_ports = (1, 2)
     n, xoff = 12, 8
@@ -284,7 +308,9 @@ class PfcFramesComeFirst(QcnInTest):
 
     def plan(self) -> SwitchPlan:
         plan = super().plan()
-        pfc = tuple(replace(port, xoff_bytes=self.xoff * FRAME, xon_bytes=FRAME) for port in plan.pfc)
+        pfc = tuple(
+            replace(port, xoff_bytes=self.xoff * FRAME, xon_bytes=FRAME) for port in plan.pfc
+        )
         return replace(plan, pfc=pfc)
 
     def runTest(self) -> None:
@@ -300,7 +326,9 @@ class PfcFramesComeFirst(QcnInTest):
                 if value:
                     expected.append(message(1, 2, psn, value, queue))
         arrivals = self.receive(1, len(expected))
-        self.assertEqual(sorted(a.frame.hex() for a in arrivals), sorted(frame.hex() for frame in expected))
+        self.assertEqual(
+            sorted(a.frame.hex() for a in arrivals), sorted(frame.hex() for frame in expected)
+        )
         self.resume(2)
         self.receive(2, self.n)
         self.expect(1, expected_pfc(1, 0))

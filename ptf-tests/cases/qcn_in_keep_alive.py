@@ -1,5 +1,5 @@
-"""Keep-alive of QCN's congestion points at inputs: samples while PFC pauses the neighbour, when a packet departs
-and, for port 2, at the packet generator's frames (run.py)."""
+"""Keep-alive of QCN's congestion points at inputs: samples while PFC pauses the neighbour, when a
+packet departs and, for port 2, at the packet generator's frames (run.py)."""
 
 import itertools
 import math
@@ -20,12 +20,16 @@ class KeepAliveTest(QcnInTest):
     """XOFF is 30 packets, and keep-alive 20 ms, the packet generator's period, by default."""
 
     xoff, period_us = 30, 20_000
-    point = QcnInPort(1, FRAME, 0, sample_bytes=10**9, culprit=Culprit.LARGEST, keep_alive_us=period_us)
+    point = QcnInPort(
+        1, FRAME, 0, sample_bytes=10**9, culprit=Culprit.LARGEST, keep_alive_us=period_us
+    )
 
     def plan(self) -> SwitchPlan:
         plan = super().plan()
         limits = {"xoff_bytes": self.xoff * FRAME, "xon_bytes": (self.xoff - 20) * FRAME}
-        pfc = tuple(replace(port, **limits) if port.port == self.point.port else port for port in plan.pfc)
+        pfc = tuple(
+            replace(port, **limits) if port.port == self.point.port else port for port in plan.pfc
+        )
         return replace(plan, pfc=pfc)
 
 
@@ -41,7 +45,8 @@ class KeepAlive(KeepAliveTest):
         self.expect(1, expected_pfc(1, LONG_PAUSE))
         self.resume(SLOW_PORT)
         self.receive(SLOW_PORT, self.n)
-        # 30 frames of 8.5 ms depart before the RESUME, every third of which is 20 ms after the latest sample.
+        # 30 frames of 8.5 ms depart before the RESUME, every third of which is 20 ms after the
+        # latest sample.
         self.assertIn(self.notified(), range(8, 12))
         told = self.told(self.notified())
         self.assertEqual({one.flow for one in told}, {5})
@@ -66,8 +71,8 @@ class KeepAliveOff(KeepAlive):
 
 
 class StoppedOutput(KeepAliveTest):
-    """Nothing departs: each generated frame samples, and notifies the largest flow; none notifies the second, or one
-    that waits for nothing. Nothing else is counted."""
+    """Nothing departs: each generated frame samples, and notifies the largest flow; none notifies
+    the second, or one that waits for nothing. Nothing else is counted."""
 
     q_eq = 40 * FRAME
     point = replace(KeepAliveTest.point, port=2, q_eq_bytes=q_eq)
@@ -80,7 +85,8 @@ class StoppedOutput(KeepAliveTest):
             self.skipTest("BMv2 has no packet generator")
 
     def fill(self) -> None:
-        """Of the point's port: the largest flow, QP 5, waits at port 3, the second, QP 9, at port 4."""
+        """Of the point's port: the largest flow, QP 5, waits at port 3, the second, QP 9, at port
+        4."""
         source = self.point.port
         for port in (3, SLOW_PORT):
             self.pause(port)
@@ -102,24 +108,30 @@ class StoppedOutput(KeepAliveTest):
         arrivals = self.expect(2, *[message(2, 3, 0, value, queue, 5)] * self.samples)
         if not self.live:
             times_us = [round(arrival.at * 1e6) for arrival in arrivals]
-            self.assertEqual({after - before for before, after in itertools.pairwise(times_us)}, {self.every_us})
+            self.assertEqual(
+                {after - before for before, after in itertools.pairwise(times_us)}, {self.every_us}
+            )
             self.assertEqual(self.notified(), self.samples)
             self.assertEqual(self.counters("transmitted"), {index(2, CNP_CLASS): self.samples})
             self.assertEqual(self.inside(), inside)
         self.assertEqual(self.counters("dropped"), {})
-        self.assertEqual(self.counters("dropped", [index(GENERATOR_PORT, reason) for reason in Reason]), {})
+        self.assertEqual(
+            self.counters("dropped", [index(GENERATOR_PORT, reason) for reason in Reason]), {}
+        )
         self.drain()
 
 
 class NoOftenerThanThePortSays(StoppedOutput):
-    """Where its latest sample is younger, a generated frame makes none: every third of them does."""
+    """Where its latest sample is younger, a generated frame makes none: every third of them
+    does."""
 
     point = replace(StoppedOutput.point, keep_alive_us=50_000)
     every_us, samples = 60_000, 10
 
 
 class AnInnocentFlowBesideIt(StoppedOutput):
-    """It passes at once, and gets no message; its departures are no samples while the latest one is younger."""
+    """It passes at once, and gets no message; its departures are no samples while the latest one is
+    younger."""
 
     def runTest(self) -> None:
         self.fill()

@@ -1,6 +1,8 @@
-"""RED by the traffic manager's depth: the packets that a departing one leaves in its queue decide whether it is marked.
+"""RED by the traffic manager's depth: the packets that a departing one leaves in its queue decide
+whether it is marked.
 
-Class 7 keeps the slow port busy while the others come in, so the k-th of n packets leaves n - k behind.
+Class 7 keeps the slow port busy while the others come in, so the k-th of n packets leaves n - k
+behind.
 """
 
 from dataclasses import replace
@@ -29,12 +31,15 @@ class RedDepthTest(PcnTest):
         return replace(super().plan(), marking=self.ports)
 
     def queued(self, n: int, dscp: int = wire.DSCP_DATA) -> list[bool]:
-        """Marks of n packets of a class. BMv2 shapes each queue alone, and may send the first before all are there."""
+        """Marks of n packets of a class. BMv2 shapes each queue alone, and may send the first
+        before all are there."""
         self.occupy_slow_port(2, 40)
         self.send(1, *(data(1, SLOW_PORT, psn=psn, dscp=dscp) for psn in range(n)))
         arrivals: list[Arrival] = []
         while len(arrivals) < n:
-            arrivals += [one for one in self.receive(SLOW_PORT, n - len(arrivals)) if one.data.dscp == dscp]
+            arrivals += [
+                one for one in self.receive(SLOW_PORT, n - len(arrivals)) if one.data.dscp == dscp
+            ]
         return marks(arrivals)
 
 
@@ -59,7 +64,8 @@ class LossyClassIsMarked(RedDepthTest):
 
 
 class ProbabilityRisesFromKMinToKMax(RedDepthTest):
-    """Of 4 times 100 packets between them, half are marked: 200, and three and a half standard deviations."""
+    """Of 4 times 100 packets between them, half are marked: 200, and three and a half standard
+    deviations."""
 
     ports = (RedDepthPort(SLOW_PORT, 0, 100),)
 
@@ -75,7 +81,9 @@ class HighestClassAndOtherPortsAreNotMarked(RedDepthTest):
     ports = (RedDepthPort(SLOW_PORT, 0, 0),)
 
     def runTest(self) -> None:
-        notifications = [cnp(1, SLOW_PORT, ecn=wire.ECN_ECT0, rate_mbps=number + 1) for number in range(5)]
+        notifications = [
+            cnp(1, SLOW_PORT, ecn=wire.ECN_ECT0, rate_mbps=number + 1) for number in range(5)
+        ]
         self.send(1, *notifications)
         self.expect(SLOW_PORT, *(forwarded(frame, SLOW_PORT) for frame in notifications))
         frames = [data(1, 2, psn=psn) for psn in range(10)]
@@ -91,4 +99,7 @@ class NotEctIsNeverMarked(RedDepthTest):
     ports = (RedDepthPort(SLOW_PORT, 0, 0),)
 
     def runTest(self) -> None:
-        self.assertEqual(marks(self.congest(*(data(1, SLOW_PORT, psn=psn, ecn=0) for psn in range(10)))), [False] * 10)
+        self.assertEqual(
+            marks(self.congest(*(data(1, SLOW_PORT, psn=psn, ecn=0) for psn in range(10)))),
+            [False] * 10,
+        )

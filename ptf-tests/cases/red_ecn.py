@@ -1,7 +1,8 @@
-"""RED (DCQCN, section 3.1, equation 5): what a departing packet leaves behind decides whether it is marked.
+"""RED (DCQCN, section 3.1, equation 5): what a departing packet leaves behind decides whether it is
+marked.
 
-A pause gathers a known queue. Once it is lifted, the k-th of n packets leaves n - k behind, in whatever order a switch
-sends what it held.
+A pause gathers a known queue. Once it is lifted, the k-th of n packets leaves n - k behind, in
+whatever order a switch sends what it held.
 """
 
 import math
@@ -46,7 +47,8 @@ class RedTest(PcnTest):
 
 
 class AboveKMaxAllAreMarked(RedTest):
-    """And with K_min = K_max none below: a threshold, as for DCTCP. A queue of exactly K_max is not above."""
+    """And with K_min = K_max none below: a threshold, as for DCTCP. A queue of exactly K_max is not
+    above."""
 
     n, k = 20, 5
     red = (RedPort(SLOW_PORT, packets(k), packets(k), 0.0),)
@@ -76,7 +78,8 @@ class WithPMaxOfZeroNothingIsMarkedUpToKMax(RedTest):
 
 
 class BetweenTheThresholdsTheShareRisesLinearly(RedTest):
-    """In each quarter of the queue between K_min and K_max within five standard deviations of equation 5."""
+    """In each quarter of the queue between K_min and K_max within five standard deviations of
+    equation 5."""
 
     n, k_min, p_max = 800, 200, 0.8
     red = (RedPort(2, packets(k_min), packets(n), p_max),)
@@ -84,7 +87,8 @@ class BetweenTheThresholdsTheShareRisesLinearly(RedTest):
     def runTest(self) -> None:
         marked = marks(self.held(self.n, port=2))
         chances = [
-            max(0, behind - self.k_min) / (self.n - self.k_min) * self.p_max for behind in range(self.n - 1, -1, -1)
+            max(0, behind - self.k_min) / (self.n - self.k_min) * self.p_max
+            for behind in range(self.n - 1, -1, -1)
         ]
         quarter = (self.n - self.k_min) // 4
         for begin in range(0, self.n - self.k_min, quarter):
@@ -147,10 +151,17 @@ class PortsHaveThresholdsOfTheirOwn(RedTest):
 
 
 class ColoursHaveThresholdsOfTheirOwn(RedTest):
-    """By AF's drop precedence; yellow packets of a port without yellow thresholds have those of green ones."""
+    """By AF's drop precedence; yellow packets of a port without yellow thresholds have those of
+    green ones."""
 
-    coloured = (("yellow", RedPort(SLOW_PORT, packets(5), packets(5), 0.0)), ("red", never(SLOW_PORT)))
-    red = (replace(always(SLOW_PORT), coloured=coloured), RedPort(2, 0, 0, 1.0, (("red", never(2)),)))
+    coloured = (
+        ("yellow", RedPort(SLOW_PORT, packets(5), packets(5), 0.0)),
+        ("red", never(SLOW_PORT)),
+    )
+    red = (
+        replace(always(SLOW_PORT), coloured=coloured),
+        RedPort(2, 0, 0, 1.0, (("red", never(2)),)),
+    )
 
     def runTest(self) -> None:
         every = [True] * 9 + [False]
@@ -160,7 +171,9 @@ class ColoursHaveThresholdsOfTheirOwn(RedTest):
         }
         for port, by_dscp in by_port.items():
             for dscp, expected in by_dscp.items():
-                self.assertEqual(marks(self.held(10, port, dscp=dscp)), expected, f"{port}, DSCP {dscp}")
+                self.assertEqual(
+                    marks(self.held(10, port, dscp=dscp)), expected, f"{port}, DSCP {dscp}"
+                )
 
 
 class PortWithoutRedMarksNothing(RedTest):
@@ -175,7 +188,10 @@ class NotEcnCapable(RedTest):
     """Packets without ECT are never marked, nor counted as marked."""
 
     def runTest(self) -> None:
-        self.assertEqual({arrival.data.ecn for arrival in self.held(10, ecn=wire.ECN_NOT_ECT)}, {wire.ECN_NOT_ECT})
+        self.assertEqual(
+            {arrival.data.ecn for arrival in self.held(10, ecn=wire.ECN_NOT_ECT)},
+            {wire.ECN_NOT_ECT},
+        )
         self.assertEqual(self.counters("marked"), {})
 
 

@@ -1,7 +1,8 @@
-"""TCD: after a RESUME packets leave with UE, then unmarked as long as the queue falls, then RED decides again.
+"""TCD: after a RESUME packets leave with UE, then unmarked as long as the queue falls, then RED
+decides again.
 
-A pause gathers a known queue. Once it is lifted, the k-th of n packets leaves n - k behind, a frame's time after the
-one before, in whatever order a switch sends what it held.
+A pause gathers a known queue. Once it is lifted, the k-th of n packets leaves n - k behind, a
+frame's time after the one before, in whatever order a switch sends what it held.
 """
 
 from dataclasses import replace
@@ -39,7 +40,9 @@ class TcdTest(PcnTest):
 
     def plan(self) -> SwitchPlan:
         tcd = TcdPort(SLOW_PORT, round(MAX_TON_S * 1e6), 2 * FRAME, self.looks)
-        return replace(super().plan(), marking=(self.marking or (tcd, *map(always, (2, SLOW_PORT)))))
+        return replace(
+            super().plan(), marking=(self.marking or (tcd, *map(always, (2, SLOW_PORT))))
+        )
 
     @property
     def frame_s(self) -> float:
@@ -57,7 +60,8 @@ class TcdTest(PcnTest):
         self.wait_until_waiting(SLOW_PORT, n)
 
     def as_much_comes_as_leaves(self, n: int) -> list[int]:
-        """The marks of the next n packets, behind which the queue stays as long as behind the first."""
+        """The marks of the next n packets, behind which the queue stays as long as behind the
+        first."""
         found = ecn(self.receive(SLOW_PORT))
         self.send(2, data(2, SLOW_PORT, psn=1000))  # for the one that left meanwhile
         for psn in range(1, n):
@@ -72,7 +76,10 @@ class TcdTest(PcnTest):
         """Of the slow port. The Tofino twin has one state for both in which RED marks."""
         if self.twin:
             cell = index(SLOW_PORT)
-            settled = not self.register("tcd_undetermined", cell) and not self.register("tcd_queue", cell) & 0xFFFFFFFF
+            settled = (
+                not self.register("tcd_undetermined", cell)
+                and not self.register("tcd_queue", cell) & 0xFFFFFFFF
+            )
             self.assertEqual(settled, expected in (NON_CONGESTION, CONGESTION))
         else:
             self.assertEqual(self.state(), expected)
@@ -81,7 +88,11 @@ class TcdTest(PcnTest):
         """A number of packets with the first mark, then a number with the second."""
         runs: list[tuple[int, int]] = []
         for mark in found:
-            runs = [*runs[:-1], (mark, runs[-1][1] + 1)] if runs and runs[-1][0] == mark else [*runs, (mark, 1)]
+            runs = (
+                [*runs[:-1], (mark, runs[-1][1] + 1)]
+                if runs and runs[-1][0] == mark
+                else [*runs, (mark, 1)]
+            )
         self.assertEqual([mark for mark, _ in runs], [mark for mark, _ in expected], runs)
         late = LATE if self.live else 1  # what goes round may miss its turn
         for (_, count), (_, wanted) in zip(runs, expected, strict=True):
@@ -89,7 +100,8 @@ class TcdTest(PcnTest):
 
 
 class UndeterminedThenDrainingThenRed(TcdTest):
-    """UE until max(Ton), nothing above K_max while the queue falls, and RED once two frames are left."""
+    """UE until max(Ton), nothing above K_max while the queue falls, and RED once two frames are
+    left."""
 
     def runTest(self) -> None:
         self.hold(self.n)
@@ -124,7 +136,9 @@ class SoManyLooksMakeCongestion(TcdTest):
         self.hold(self.n)
         self.resume(SLOW_PORT)
         found = self.as_much_comes_as_leaves(4 * self.undetermined)
-        self.check_runs(found, (UE, self.undetermined), (ECT0, 2 * self.undetermined), (CE, self.undetermined))
+        self.check_runs(
+            found, (UE, self.undetermined), (ECT0, 2 * self.undetermined), (CE, self.undetermined)
+        )
 
 
 class ExpiryCountsAsResume(TcdTest):
@@ -136,7 +150,13 @@ class ExpiryCountsAsResume(TcdTest):
         self.hold(self.n, quanta=self.quanta)
         found = ecn(self.receive(SLOW_PORT, self.n))
         self.assertEqual(self.counters("resume_received"), {})
-        self.check_runs(found, (UE, self.undetermined), (ECT0, self.n - 3 - self.undetermined), (CE, 2), (ECT0, 1))
+        self.check_runs(
+            found,
+            (UE, self.undetermined),
+            (ECT0, self.n - 3 - self.undetermined),
+            (CE, 2),
+            (ECT0, 1),
+        )
 
 
 class NeverPausedIsPlainRed(TcdTest):
@@ -160,7 +180,9 @@ class CeStaysAndSoDoesNotEct(TcdTest):
         self.send(1, *(data(1, SLOW_PORT, psn=psn, ecn=mark) for psn, mark in enumerate(given)))
         self.wait_until_waiting(SLOW_PORT, len(given))
         self.resume(SLOW_PORT)
-        marks = {arrival.data.psn: arrival.data.ecn for arrival in self.receive(SLOW_PORT, len(given))}
+        marks = {
+            arrival.data.psn: arrival.data.ecn for arrival in self.receive(SLOW_PORT, len(given))
+        }
         self.assertEqual(marks, {0: CE, 1: wire.ECN_NOT_ECT, 2: UE, 3: UE})
         self.assertEqual(self.counters("marked_ue"), {index(SLOW_PORT): 2})
 

@@ -1,5 +1,6 @@
-"""TCD with RESUMEs detected by a port's rest: the states that PFC's RESUME gives, and which RESUMEs aren't seen
-(docs/tofino.md). Those that are TimeTold are tcd.py's, with this program and pauses that last."""
+"""TCD with RESUMEs detected by a port's rest: the states that PFC's RESUME gives, and which RESUMEs
+aren't seen (docs/tofino.md). Those that are TimeTold are tcd.py's, with this program and pauses
+that last."""
 
 from dataclasses import replace
 
@@ -13,7 +14,8 @@ from pcn.controller.configure import SwitchPlan
 
 class ByTime(tcd.TcdTest):
     program = "tcd_time"
-    live_differences = tcd.LATE  # BMv2 sends round what it held: it departs a while after the RESUME, and shows it then
+    # BMv2 sends round what it held: it departs a while after the RESUME, and shows it then
+    live_differences = tcd.LATE
 
     def plan(self) -> SwitchPlan:
         made = super().plan()

@@ -1,7 +1,8 @@
 """In-band telemetry (HPCC, 3.2): what each hop writes into a data packet that has room for it.
 
-A pause gathers a known queue: the k-th of n packets that it held leaves n - k behind. The slow port's next packet
-starts when the one before has left, so time stamps are a packet's duration apart.
+A pause gathers a known queue: the k-th of n packets that it held leaves n - k behind. The slow
+port's next packet starts when the one before has left, so time stamps are a packet's duration
+apart.
 """
 
 import itertools
@@ -72,7 +73,9 @@ class HopFillsTheFirstEmptyRecord(TelemetryTest):
             found = self.one(telemetry.encode(earlier(hops, path_id=0xFFFF)))
             self.assertEqual(found.hops[:hops], (EARLIER,) * hops)
             self.assertEqual(len(found.hops), hops + 1)
-            self.assertEqual((found.hops[hops].rate_bps, found.hops[hops].queue_bytes), (RATE_BPS, 0))
+            self.assertEqual(
+                (found.hops[hops].rate_bps, found.hops[hops].queue_bytes), (RATE_BPS, 0)
+            )
             self.assertEqual(found.path_id, 0xFFFF ^ 0x1234)
 
 
@@ -114,7 +117,10 @@ class TimeStampsAreThoseOfDepartures(TelemetryTest):
     """On the manual clock a packet takes its length at the port's rate."""
 
     def runTest(self) -> None:
-        hops = sorted((read(arrival).hops[0] for arrival in self.held_with_room(10)), key=lambda hop: hop.sent_bytes)
+        hops = sorted(
+            (read(arrival).hops[0] for arrival in self.held_with_room(10)),
+            key=lambda hop: hop.sent_bytes,
+        )
         gaps = [after.since(before)[0] for before, after in itertools.pairwise(hops)]
         duration_us = round(LONG * 8 / self.rates_bps[SLOW_PORT] * 1e6)
         if self.live:
@@ -124,12 +130,16 @@ class TimeStampsAreThoseOfDepartures(TelemetryTest):
 
 
 class PortsHaveRatesAndIdsOfTheirOwn(TelemetryTest):
-    ports = tuple(TelemetryPort(port, TELEMETRY_RATES_BPS[-port], port) for port in (1, 2, 3, SLOW_PORT))
+    ports = tuple(
+        TelemetryPort(port, TELEMETRY_RATES_BPS[-port], port) for port in (1, 2, 3, SLOW_PORT)
+    )
 
     def runTest(self) -> None:
         for port in (2, 3, SLOW_PORT):
             found = self.one(ROOM, port)
-            self.assertEqual((found.hops[0].rate_bps, found.path_id), (TELEMETRY_RATES_BPS[-port], port))
+            self.assertEqual(
+                (found.hops[0].rate_bps, found.path_id), (TELEMETRY_RATES_BPS[-port], port)
+            )
 
 
 class PortWithoutAnEntryPushesNothing(TelemetryTest):
@@ -152,7 +162,9 @@ class PacketTooShortForItsRoomIsDropped(TelemetryTest):
 
     def runTest(self) -> None:
         for payload in (8, 40):
-            short = wire.encode_data(replace(wire.decode(data(1, SLOW_PORT)), payload=bytes(payload)))  # type: ignore[arg-type]
+            short = wire.encode_data(
+                replace(wire.decode(data(1, SLOW_PORT)), payload=bytes(payload))
+            )  # type: ignore[arg-type]
             self.send(1, patched(short, BTH_RESERVED, b"\x01"))
         udp_length = (wire.TELEMETRY_BYTES + 23).to_bytes(2, "big")
         self.send(1, patched(with_room(), 38, udp_length))
@@ -166,7 +178,8 @@ class PauseFrameHasNoTelemetry(TelemetryTest):
 
     def plan(self) -> SwitchPlan:
         pfc = tuple(
-            replace(self.pfc_defaults, port=port, xoff_bytes=2 * FRAME, xon_bytes=FRAME) for port in (1, 2, 3, 4)
+            replace(self.pfc_defaults, port=port, xoff_bytes=2 * FRAME, xon_bytes=FRAME)
+            for port in (1, 2, 3, 4)
         )
         return replace(super().plan(), pfc=pfc)
 

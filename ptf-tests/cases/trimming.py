@@ -1,4 +1,5 @@
-"""Packet trimming by the embedded switch's queues: `run.py --trim` has 64 packets a queue, and classes 1 and 2 trim.
+"""Packet trimming by the embedded switch's queues: `run.py --trim` has 64 packets a queue, and
+classes 1 and 2 trim.
 
 The program has no part in it, so these hold for each.
 """
@@ -27,8 +28,12 @@ class TrimmingTest(PcnTest):
     def trimmed(self, frame: bytes, port: int) -> bytes:
         """What becomes of a frame that is trimmed on its way to the host at a port."""
         size = self.trimming["size"]
-        cut = patched(forwarded(frame, port)[:size], 38, (size - 34).to_bytes(2, "big"), fix_checksum=False)
-        cut = patched(cut, 15, bytes((self.trimming["dscp_value"] << 2 | frame[15] & 3,)), fix_checksum=False)
+        cut = patched(
+            forwarded(frame, port)[:size], 38, (size - 34).to_bytes(2, "big"), fix_checksum=False
+        )
+        cut = patched(
+            cut, 15, bytes((self.trimming["dscp_value"] << 2 | frame[15] & 3,)), fix_checksum=False
+        )
         return patched(cut, 16, (size - 14).to_bytes(2, "big"))
 
     def overflow(self, traffic_class: int, packets: int) -> list[bytes]:
@@ -42,12 +47,15 @@ class TrimmingTest(PcnTest):
         """The next frames that aren't of class 7."""
         found: list[bytes] = []
         while len(found) < n:
-            found += [one.frame for one in self.receive(SLOW_PORT) if one.frame[15] >> 5 != CNP_CLASS]
+            found += [
+                one.frame for one in self.receive(SLOW_PORT) if one.frame[15] >> 5 != CNP_CLASS
+            ]
         return found
 
 
 class FullQueueTrimsWhatItRefuses(TrimmingTest):
-    """Headers come first, `weight` of them for a packet that was kept; lengths, DSCP and checksum fit."""
+    """Headers come first, `weight` of them for a packet that was kept; lengths, DSCP and checksum
+    fit."""
 
     def runTest(self) -> None:
         depth, weight = self.trimming["depth"], self.trimming["weight"]
@@ -59,11 +67,14 @@ class FullQueueTrimsWhatItRefuses(TrimmingTest):
             wanted += [*cut[:weight], kept.pop(0)]
             cut = cut[weight:]
         got = self.arrivals(depth + MORE)
-        self.assertEqual([frame.hex() for frame in got], [frame.hex() for frame in [*wanted, *kept]])
+        self.assertEqual(
+            [frame.hex() for frame in got], [frame.hex() for frame in [*wanted, *kept]]
+        )
 
 
 class ProgramCountsTrimmedPacketsWhole(TrimmingTest):
-    """They leave its registers as empty as others do (tearDown), and its counters have all of their bytes."""
+    """They leave its registers as empty as others do (tearDown), and its counters have all of their
+    bytes."""
 
     def runTest(self) -> None:
         packets = self.trimming["depth"] + MORE
@@ -84,7 +95,9 @@ class QueueThatDoesNotTrimDrops(DroppingTest):
     def runTest(self) -> None:
         depth = self.trimming["depth"]
         frames = self.overflow(DROPS, depth + MORE)
-        self.assertEqual(self.arrivals(depth), [forwarded(frame, SLOW_PORT) for frame in frames[:depth]])
+        self.assertEqual(
+            self.arrivals(depth), [forwarded(frame, SLOW_PORT) for frame in frames[:depth]]
+        )
         self.expect_nothing(SLOW_PORT)
 
 

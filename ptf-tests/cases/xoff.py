@@ -21,8 +21,8 @@ class XoffTest(PcnTest):
 
 
 class OnePauseAndOneResume(XoffTest):
-    """The packet that takes a port past XOFF causes one PAUSE out of that port, whatever follows; the departure that
-    takes it below XON one RESUME."""
+    """The packet that takes a port past XOFF causes one PAUSE out of that port, whatever follows;
+    the departure that takes it below XON one RESUME."""
 
     def runTest(self) -> None:
         self.pause(2)
@@ -82,7 +82,8 @@ class OnlyThePortThatFills(XoffTest):
 
 
 class ThresholdCountsAllOutputs(XoffTest):
-    """XOFF is on what a port has inside, wherever it is to leave. It takes more than XOFF, and less than XON."""
+    """XOFF is on what a port has inside, wherever it is to leave. It takes more than XOFF, and less
+    than XON."""
 
     def runTest(self) -> None:
         self.pause(2)
@@ -141,7 +142,8 @@ class PortWithoutPfcSendsNone(XoffTest):
 
 
 class PauseIsRefreshed(XoffTest):
-    """While a port stays past XON, its PAUSE is sent again, even if nothing comes in; after RESUME it isn't."""
+    """While a port stays past XON, its PAUSE is sent again, even if nothing comes in; after RESUME
+    it isn't."""
 
     refresh_ms = 100
     pfc_defaults = replace(XoffTest.pfc_defaults, quanta=2 * refresh_ms * 1000 // QUANTUM_US)
@@ -151,8 +153,11 @@ class PauseIsRefreshed(XoffTest):
         self.fill(1, 2, 30)
         frames = [expected_pfc(1, self.pfc_defaults.quanta)] * 5
         arrivals = self.expect(1, *frames)
-        # The clock that decides is the switch's, at the packet that passes first: ours sees what the queues add.
-        self.assertGreaterEqual(arrivals[-1].at - arrivals[0].at, 0.9 * (len(frames) - 1) * self.refresh_ms / 1000)
+        # The clock that decides is the switch's, at the packet that passes first: ours sees what
+        # the queues add.
+        self.assertGreaterEqual(
+            arrivals[-1].at - arrivals[0].at, 0.9 * (len(frames) - 1) * self.refresh_ms / 1000
+        )
         self.resume(2)
         self.receive(2, 30)
         self.wait_for_value(self.inside, {}, "left inside")
@@ -163,7 +168,8 @@ class PauseIsRefreshed(XoffTest):
 
 
 class AdmissionRefreshes(XoffTest):
-    """Behind a higher class nothing goes out or round: what comes in refreshes the PAUSE then, as rarely."""
+    """Behind a higher class nothing goes out or round: what comes in refreshes the PAUSE then, as
+    rarely."""
 
     differences = ("marked_by_time",)
     refresh_ms = 50
@@ -185,7 +191,9 @@ class AdmissionRefreshes(XoffTest):
             self.assertEqual(self.counters("held"), {})
         arrivals = self.expect(1, *[expected_pfc(1, self.pfc_defaults.quanta)] * n)
         # The clock that decides is the switch's; on a busy machine the first may be late.
-        self.assertGreaterEqual(arrivals[-1].at - arrivals[0].at, 0.6 * (n - 1) * self.refresh_ms / 1000)
+        self.assertGreaterEqual(
+            arrivals[-1].at - arrivals[0].at, 0.6 * (n - 1) * self.refresh_ms / 1000
+        )
 
 
 class FrameOvertakesData(XoffTest):
@@ -216,7 +224,8 @@ class FramePassesPausedPort(XoffTest):
 
 
 class LosslessClassesAreConfigured(XoffTest):
-    """Another class than 3 can be the lossless one: then that one is paused, held and marked, and 3 isn't."""
+    """Another class than 3 can be the lossless one: then that one is paused, held and marked, and 3
+    isn't."""
 
     other = 5
     pfc_defaults = replace(XoffTest.pfc_defaults, lossless=1 << other)

@@ -1,7 +1,8 @@
-"""The C compiler as a child process: bounded in time and memory, gone with the process that started it.
+"""The C compiler as a child process: bounded in time and memory, gone with the process that started
+it.
 
-A compiler is several processes: a driver, and what it starts. Together they are one process group, led by a shell that
-the kernel signals when this process ends, however it ends.
+A compiler is several processes: a driver, and what it starts. Together they are one process group,
+led by a shell that the kernel signals when this process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -17,20 +18,28 @@ from pathlib import Path
 SECONDS = 300  # processor time of a process
 MEMORY_BYTES = 4 << 30  # address space of a process
 
-# Runs "$@" within the limits $1 (s) and $2 (KiB). The soft one of time alone: past it the kernel says why it kills.
+# Runs "$@" within the limits $1 (s) and $2 (KiB). The soft one of time alone: past it the kernel
+# says why it kills.
 _GUARD = """trap 'kill -KILL 0' TERM
 ulimit -S -t "$1" && ulimit -v "$2" || exit 126
 shift 2
 "$@" & wait $!"""
 # What drivers report of a child that met a limit, in the C locale.
-_SIGNS = ("CPU time limit exceeded", "out of memory", "memory exhausted", "Cannot allocate memory", "std::bad_alloc")
+_SIGNS = (
+    "CPU time limit exceeded",
+    "out of memory",
+    "memory exhausted",
+    "Cannot allocate memory",
+    "std::bad_alloc",
+)
 
 _running: set[subprocess.Popen[str]] = set()
 _ended = False
 
 
 class BuildError(Exception):
-    """The compiler is missing or refused (the text has its message), or the cache can't be written."""
+    """The compiler is missing or refused (the text has its message), or the cache can't be
+    written."""
 
 
 class LimitError(BuildError):
@@ -46,22 +55,30 @@ def end_compilers() -> None:
 
 
 def run(command: Sequence[str], scratch: Path) -> None:
-    """Runs a compiler that writes its own temporary files into `scratch`. Raises BuildError; LimitError at a limit."""
+    """Runs a compiler that writes its own temporary files into `scratch`. Raises BuildError;
+    LimitError at a limit."""
     import shutil  # late: it is slow to load, and few starts compile
 
     if shutil.which(command[0]) is None:
         raise missing(command[0], "not found")
-    limits = [str(_limit(resource.RLIMIT_CPU, SECONDS)), str(_limit(resource.RLIMIT_AS, MEMORY_BYTES) // 1024)]
-    environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}  # which is for this process
+    limits = [
+        str(_limit(resource.RLIMIT_CPU, SECONDS)),
+        str(_limit(resource.RLIMIT_AS, MEMORY_BYTES) // 1024),
+    ]
+    # which is for this process
+    environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     environment |= {"LC_ALL": "C", "TMPDIR": str(scratch)}
     words = ["setpriv", "--pdeathsig", "TERM", "sh", "-c", _GUARD, "sh", *limits, *command]
     try:
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True,
             errors="replace", env=environment, start_new_session=True,
         )  # fmt: skip
     except OSError as error:
-        raise BuildError(f"cannot run {words[0]!r}: {error.strerror}; install util-linux") from error
+        raise BuildError(
+            f"cannot run {words[0]!r}: {error.strerror}; install util-linux"
+        ) from error
     _running.add(process)
     try:
         if _ended:
@@ -74,19 +91,26 @@ def run(command: Sequence[str], scratch: Path) -> None:
     if _ended:
         raise BuildError(f"{command[0]} was ended")
     if process.returncode != 0 and any(sign in said for sign in _SIGNS):
-        raise LimitError(f"{command[0]} needs more than {limits[0]} s of processor time, or {limits[1]} KiB of memory")
+        raise LimitError(
+            f"{command[0]} needs more than {limits[0]} s of processor time, or {limits[1]} KiB of "
+            "memory"
+        )
     if process.returncode != 0:
         raise BuildError(f"{command[0]} failed with exit code {process.returncode}:\n{said}")
 
 
 def missing(command: str, why: str | None) -> BuildError:
     """Returns the error of a C compiler that can't be started."""
-    return BuildError(f"cannot run the C compiler {command!r}: {why}; install gcc or clang, or set CC")
+    return BuildError(
+        f"cannot run the C compiler {command!r}: {why}; install gcc or clang, or set CC"
+    )
 
 
 def _limit(kind: int, most: int) -> int:
     """`most`, or the limit that this process has already."""
-    return min([most, *(value for value in resource.getrlimit(kind) if value != resource.RLIM_INFINITY)])
+    return min(
+        [most, *(value for value in resource.getrlimit(kind) if value != resource.RLIM_INFINITY)]
+    )
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

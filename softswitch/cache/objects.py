@@ -1,12 +1,13 @@
 """C sources to shared objects, cached by content.
 
-A cached object's name holds a hash of the sources, the flags, the compiler's version and the processor's name (a home
-may be shared by machines of two kinds), so it is never stale.
-Objects are written beside their place and renamed, so two processes that build the same one do no harm; the next build
-removes the files of a build that was killed. Their last bytes are a checksum: a damaged object is built again.
-The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be deleted at any time. What stands there runs
-in this process: so the cache, and each object in it, is this user's own (`pcn.softswitch.private`).
-A wheel may have objects in `shipped/`; the names of these don't depend on a compiler. With `$CC` they aren't used.
+A cached object's name holds a hash of the sources, the flags, the compiler's version and the
+processor's name (a home may be shared by machines of two kinds), so it is never stale. Objects are
+written beside their place and renamed, so two processes that build the same one do no harm; the
+next build removes the files of a build that was killed. Their last bytes are a checksum: a damaged
+object is built again. The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be
+deleted at any time. What stands there runs in this process: so the cache, and each object in it, is
+this user's own (`pcn.softswitch.private`). A wheel may have objects in `shipped/`; the names of
+these don't depend on a compiler. With `$CC` they aren't used.
 """
 
 from __future__ import annotations
@@ -32,13 +33,16 @@ from pcn.softswitch.cache.compiler_process import BuildError as BuildError
 COMMON_FLAGS = (
     "-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-Wall", "-Wextra",
     "-Werror=implicit-function-declaration",
-    "-ffp-contract=off",  # fused operations round otherwise: with them each processor would have results of its own
-    "-fno-tree-slp-vectorize",  # words written one by one and read at once would wait for all to reach the cache
+    # fused operations round otherwise: with them each processor would have results of its own
+    "-ffp-contract=off",
+    # words written one by one and read at once would wait for all to reach the cache
+    "-fno-tree-slp-vectorize",
 )  # fmt: skip
 CHECKSUM_BYTES = 4
 SCRATCH = ".build-"
 SHIPPED = Path(__file__).resolve().parent / "shipped"
-"""Objects of an installation, made by release/dist.py; `COMPILER` in there has their compiler's version."""
+"""Objects of an installation, made by release/dist.py; `COMPILER` in there has their compiler's
+version."""
 COMPILER = "compiler.txt"
 log = logging.getLogger(__name__)
 _kept: Path | None = None
@@ -51,7 +55,8 @@ def compiler() -> list[str]:
 
 
 def cache_dir(inner: str = "") -> Path:
-    """Returns where built objects are kept, or a folder `inner` in there; made if missing. Raises BuildError."""
+    """Returns where built objects are kept, or a folder `inner` in there; made if missing. Raises
+    BuildError."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     try:
         root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
@@ -63,24 +68,33 @@ def cache_dir(inner: str = "") -> Path:
             found = private.folder(path)
             return private.folder(found / inner) if inner else found
         except private.NotPrivateError as error:
-            raise BuildError(f"no cache there: {error.line('set XDG_CACHE_HOME to a folder of your own')}") from None
+            raise BuildError(
+                f"no cache there: {error.line('set XDG_CACHE_HOME to a folder of your own')}"
+            ) from None
 
 
-def load(path: Path, kind: type[ctypes.CDLL] = ctypes.CDLL, mode: int = ctypes.DEFAULT_MODE) -> ctypes.CDLL:
+def load(
+    path: Path, kind: type[ctypes.CDLL] = ctypes.CDLL, mode: int = ctypes.DEFAULT_MODE
+) -> ctypes.CDLL:
     """Loads a built object into this process. Raises BuildError."""
     try:
         return kind(str(path), mode=mode)
     except OSError as error:
-        raise BuildError(f"cannot load {error}; is it mounted noexec? Set XDG_CACHE_HOME to another folder") from error
+        raise BuildError(
+            f"cannot load {error}; is it mounted noexec? Set XDG_CACHE_HOME to another folder"
+        ) from error
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Raises what prevents the block from writing into the cache as BuildError, with the way out."""
+    """Raises what prevents the block from writing into the cache as BuildError, with the way
+    out."""
     try:
         yield
     except OSError as error:
-        raise BuildError(f"cannot write the cache directory {path}: {error.strerror}; set XDG_CACHE_HOME") from error
+        raise BuildError(
+            f"cannot write the cache directory {path}: {error.strerror}; set XDG_CACHE_HOME"
+        ) from error
 
 
 def build_folder(name: str, folder: Path, flags: Sequence[str]) -> Path:
@@ -95,8 +109,13 @@ def digest(paths: Sequence[Path]) -> str:
     """Returns a hash of the files' names and contents."""
     result: Any
     try:
-        result = hashlib.blake2b(digest_size=32)  # SHA-256 without OpenSSL, as in a switch, takes four times as long
-    except (AttributeError, TypeError, ValueError):  # systems in FIPS mode refuse it, each in its way
+        # SHA-256 without OpenSSL, as in a switch, takes four times as long
+        result = hashlib.blake2b(digest_size=32)
+    except (
+        AttributeError,
+        TypeError,
+        ValueError,
+    ):  # systems in FIPS mode refuse it, each in its way
         result = hashlib.sha256()
     for path in paths:
         content = path.read_bytes()
@@ -105,9 +124,11 @@ def digest(paths: Sequence[Path]) -> str:
     return str(result.hexdigest())
 
 
-def build(name: str, sources: Sequence[Path | str], digest: str, flags: Sequence[str], headers: Path) -> Path:
-    """Returns the shared object of sources, files or texts, that `digest` identifies, with the headers that they
-    include."""
+def build(
+    name: str, sources: Sequence[Path | str], digest: str, flags: Sequence[str], headers: Path
+) -> Path:
+    """Returns the shared object of sources, files or texts, that `digest` identifies, with the
+    headers that they include."""
     if known := found(name, digest, flags):
         return known
     target = entry(name, digest, flags)
@@ -122,7 +143,8 @@ def build(name: str, sources: Sequence[Path | str], digest: str, flags: Sequence
         made = scratch / target.name
         log.info("compiling %s into %s", name, target)
         compiler_process.run(
-            [*compiler(), *options, f"-I{headers}", "-o", str(made), *map(str, files), *libraries], scratch
+            [*compiler(), *options, f"-I{headers}", "-o", str(made), *map(str, files), *libraries],
+            scratch,
         )
         checksum = zlib.crc32(made.read_bytes())
         with made.open("ab") as file:  # behind what the ELF header tells of, where nothing reads it
@@ -134,7 +156,8 @@ def build(name: str, sources: Sequence[Path | str], digest: str, flags: Sequence
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """Yields a folder in the cache for one build, locked while it lasts. Folders without a lock are removed."""
+    """Yields a folder in the cache for one build, locked while it lasts. Folders without a lock are
+    removed."""
     import shutil
     import tempfile
 
@@ -158,7 +181,8 @@ def _scratch(folder: Path) -> Iterator[Path]:
 
 
 def _locked(folder: Path) -> int:
-    """Returns a descriptor that locks a folder. Raises OSError, BlockingIOError if another has it."""
+    """Returns a descriptor that locks a folder. Raises OSError, BlockingIOError if another has
+    it."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -169,16 +193,19 @@ def _locked(folder: Path) -> int:
 
 
 def entry(name: str, digest: str, flags: Sequence[str]) -> Path:
-    """Returns where the cache has what the compiler makes, with these flags, of what `digest` identifies."""
+    """Returns where the cache has what the compiler makes, with these flags, of what `digest`
+    identifies."""
     return (
         _kept / shipped_name(name, digest, flags)
         if _kept
-        else cache_dir() / _file_name(name, digest, *flags, *compiler(), compiler_version(), os.uname().machine)
+        else cache_dir()
+        / _file_name(name, digest, *flags, *compiler(), compiler_version(), os.uname().machine)
     )
 
 
 def found(name: str, digest: str, flags: Sequence[str]) -> Path | None:
-    """Returns the object that `build` would make, where the installation or the cache has it; else None."""
+    """Returns the object that `build` would make, where the installation or the cache has it; else
+    None."""
     if uses_shipped() and whole(shipped := SHIPPED / shipped_name(name, digest, flags)):
         return shipped
     return target.resolve() if intact(target := entry(name, digest, flags)) else None
@@ -196,7 +223,8 @@ def shipped_name(name: str, digest: str, flags: Sequence[str]) -> str:
 
 
 def _file_name(name: str, *identity: str) -> str:
-    """Paths of the installation count from its folder: another one with these sources has these objects."""
+    """Paths of the installation count from its folder: another one with these sources has these
+    objects."""
     text = "\n".join(identity).replace(_ROOT, "")
     return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.so"
 
@@ -207,7 +235,8 @@ def intact(target: Path) -> bool:
 
 
 def whole(target: Path) -> bool:
-    """Returns whether an object is as it was written. To load part of one would end the process (SIGBUS)."""
+    """Returns whether an object is as it was written. To load part of one would end the process
+    (SIGBUS)."""
     return _body(target, Path.read_bytes) is not None
 
 
@@ -222,7 +251,9 @@ def _body(target: Path, read: Callable[[Path], bytes]) -> memoryview | None:
     except (OSError, private.NotPrivateError):
         return None
     body, checksum = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
-    return body if len(body) > 0 and zlib.crc32(body) == int.from_bytes(checksum, "little") else None
+    return (
+        body if len(body) > 0 and zlib.crc32(body) == int.from_bytes(checksum, "little") else None
+    )
 
 
 def link(name: Path, target: Path) -> None:
@@ -234,7 +265,8 @@ def link(name: Path, target: Path) -> None:
 
 
 def keep(place: Path, content: bytes) -> None:
-    """Puts a file into the cache, with a checksum, for `kept`. Where the cache can't be written there is none."""
+    """Puts a file into the cache, with a checksum, for `kept`. Where the cache can't be written
+    there is none."""
     with suppress(OSError), _scratch(place.parent) as scratch:
         new = scratch / place.name
         new.write_bytes(content + zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "little"))
@@ -243,13 +275,17 @@ def keep(place: Path, content: bytes) -> None:
 
 
 def uses_shipped() -> bool:
-    """Returns whether the installation has compiled objects, and `$CC` doesn't name another compiler for them."""
+    """Returns whether the installation has compiled objects, and `$CC` doesn't name another
+    compiler for them."""
     return not os.environ.get("CC") and SHIPPED.is_dir()
 
 
 def made_by() -> str:
-    """Returns the version, in one line, of the compiler of what runs. Raises BuildError if there is none."""
-    text = (SHIPPED / COMPILER).read_text(encoding="utf-8") if uses_shipped() else compiler_version()
+    """Returns the version, in one line, of the compiler of what runs. Raises BuildError if there is
+    none."""
+    text = (
+        (SHIPPED / COMPILER).read_text(encoding="utf-8") if uses_shipped() else compiler_version()
+    )
     return text.partition("\n")[0]
 
 
@@ -261,9 +297,13 @@ def compiler_version() -> str:
 @lru_cache(maxsize=8)
 def _compiler_version(command: tuple[str, ...]) -> str:
     try:
-        done = subprocess.run([*command, "--version"], capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(
+            [*command, "--version"], capture_output=True, text=True, errors="replace", check=False
+        )
     except OSError as error:
         raise compiler_process.missing(command[0], error.strerror) from error
     if done.returncode != 0:
-        raise BuildError(f"{command[0]} failed with exit code {done.returncode}:\n{done.stderr.strip()}")
+        raise BuildError(
+            f"{command[0]} failed with exit code {done.returncode}:\n{done.stderr.strip()}"
+        )
     return done.stdout

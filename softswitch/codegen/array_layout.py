@@ -1,7 +1,9 @@
-"""Where the cells of counters and registers lie: those with one index together, in one or two cache lines.
+"""Where the cells of counters and registers lie: those with one index together, in one or two cache
+lines.
 
-A program keeps what belongs to a port and class in many arrays of one size and reads them all with one index. Side by
-side they would be a cache miss each; here the arrays of one size are one array of records (`struct sw_place`).
+A program keeps what belongs to a port and class in many arrays of one size and reads them all with
+one index. Side by side they would be a cache miss each; here the arrays of one size are one array
+of records (`struct sw_place`).
 """
 
 from __future__ import annotations
@@ -39,9 +41,11 @@ def cell_bytes(width: int) -> int:
 
 
 def cells(program: Program) -> Cells:
-    """Returns the places of a program's registers and counters. Cells of more than 128 bits stay apart.
+    """Returns the places of a program's registers and counters. Cells of more than 128 bits stay
+    apart.
 
-    What egress uses stands first in a record: it is used for each packet that leaves, the rest often for few.
+    What egress uses stands first in a record: it is used for each packet that leaves, the rest
+    often for few.
     """
     registers = [Place() for _ in program.registers]
     counters = [Place() for _ in program.counters]
@@ -52,14 +56,18 @@ def cells(program: Program) -> Cells:
     for i, counter in enumerate(program.counters):
         counters_of[counter.size].append(i)
     for block, size in enumerate(sorted({*registers_of, *counters_of})):
-        # (whether it stands later, alignment, bytes, where its place goes), registers before counters
+        # (whether it stands later, alignment, bytes, where its place goes), registers before
+        # counters
         arrays = [
             (i not in used_registers, cell_bytes(width), cell_bytes(width), registers, i)
             for i, width in registers_of[size]
             if width <= 128
         ]
         arrays.sort(key=lambda array: -array[1])
-        arrays += [(i not in used_counters, COUNTER_ALIGNMENT, COUNTER_BYTES, counters, i) for i in counters_of[size]]
+        arrays += [
+            (i not in used_counters, COUNTER_ALIGNMENT, COUNTER_BYTES, counters, i)
+            for i in counters_of[size]
+        ]
         arrays.sort(key=lambda array: array[0])
         end = 0
         offsets: list[int] = []

@@ -1,8 +1,9 @@
-"""The switch's two kinds of shared object: the runtime, and a loaded program. `pcn.softswitch.cache` makes and keeps
-them.
+"""The switch's two kinds of shared object: the runtime, and a loaded program.
+`pcn.softswitch.cache` makes and keeps them.
 
-A program's object is kept by its C text, and found by the JSON that the text was made of: loading the program and
-generating its C, which take longer than all else of a switch's start, are then left out, and so are their modules.
+A program's object is kept by its C text, and found by the JSON that the text was made of: loading
+the program and generating its C, which take longer than all else of a switch's start, are then left
+out, and so are their modules.
 """
 
 from __future__ import annotations
@@ -49,19 +50,28 @@ CSRC = CODEGEN.parent / "csrc"
 PROGRAM = CODEGEN.parent / "program"
 
 RUNTIME_FLAGS = (*COMMON_FLAGS, "-pthread", "-lm")
-# Numbers of a program's JSON that C would cut are errors, and so is a function that needs much of a thread's stack.
-PROGRAM_FLAGS = (*COMMON_FLAGS, "-Werror=overflow", "-Werror=shift-count-overflow", "-Werror=frame-larger-than=524288")
+# Numbers of a program's JSON that C would cut are errors, and so is a function that needs much of a
+# thread's stack.
+PROGRAM_FLAGS = (
+    *COMMON_FLAGS,
+    "-Werror=overflow",
+    "-Werror=shift-count-overflow",
+    "-Werror=frame-larger-than=524288",
+)
 
 
 def _generator() -> str:
-    """Returns what decides about a program's C text and its compilation besides its JSON: loader, generator,
-    headers."""
+    """Returns what decides about a program's C text and its compilation besides its JSON: loader,
+    generator, headers."""
     folders = (PROGRAM, CODEGEN, CSRC)
-    files = sorted(path for folder in folders for kind in ("*.py", "*.h") for path in folder.glob(kind))
+    files = sorted(
+        path for folder in folders for kind in ("*.py", "*.h") for path in folder.glob(kind)
+    )
     return digest(files)
 
 
-# Of the sources as this process found them: those that it will import, unless somebody changes them just then.
+# Of the sources as this process found them: those that it will import, unless somebody changes them
+# just then.
 _FOUND = _generator()
 
 
@@ -73,8 +83,8 @@ def build_runtime(extra_flags: Sequence[str] = ()) -> Path:
 def build_program(
     json_text: str, extra_flags: Sequence[str] = (), *, inplace: bool = False, traced: bool = False
 ) -> Path:
-    """Returns the shared object of a program; it exports `sw_program` (csrc/pipeline.h). `inplace`, `traced`: see
-    `generate`.
+    """Returns the shared object of a program; it exports `sw_program` (csrc/pipeline.h). `inplace`,
+    `traced`: see `generate`.
 
     Raises ProgramError if the switch cannot run it.
     """
@@ -82,7 +92,11 @@ def build_program(
     key = "json", hashlib.sha256(identity.encode()).hexdigest(), (*PROGRAM_FLAGS, *extra_flags)
     if known := found(*key):
         return known
-    from pcn.softswitch.codegen.generate import generate, largest_part  # late: these are most of the switch's modules
+    # late: these are most of the switch's modules
+    from pcn.softswitch.codegen.generate import (
+        generate,
+        largest_part,
+    )
     from pcn.softswitch.program.errors import UnsupportedProgram
     from pcn.softswitch.program.load import load_program
 
@@ -99,9 +113,9 @@ def build_program(
 
 
 def read_program(json_text: str) -> tuple[Program, Callable[[], None]]:
-    """Returns the program of BMv2's JSON, and what keeps it beside its shared object, to be called once it is built: a
-    program that is refused leaves nothing. To read it anew takes eight times as long, for each switch of a network.
-    Raises ProgramError."""
+    """Returns the program of BMv2's JSON, and what keeps it beside its shared object, to be called
+    once it is built: a program that is refused leaves nothing. To read it anew takes eight times as
+    long, for each switch of a network. Raises ProgramError."""
     import pickle  # late: a switch that compiles at its start needs none
 
     identity = f"{_FOUND} {sys.implementation.cache_tag}\n{json_text}"

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from pcn.softswitch.codegen.expressions import Expressions
-from pcn.softswitch.codegen.packets import Piece, as_integer, field_piece, header_pieces, runs, write_pieces
+from pcn.softswitch.codegen.packets import (
+    Piece,
+    as_integer,
+    field_piece,
+    header_pieces,
+    runs,
+    write_pieces,
+)
 from pcn.softswitch.program.expressions import FieldRef, HeaderRef, Valid
 from pcn.softswitch.program.model import Calculation, InputConstant, InputField, InputHeader
 
@@ -24,7 +31,8 @@ PARAMETERS = "(const struct sw_packet *p, const struct phv *h, const struct loca
 
 
 class Calculations:
-    """Functions `calculation_<i>(p, h, l)`. The custom CRCs have the parameters BMv2 starts with: CRC-16 and CRC-32."""
+    """Functions `calculation_<i>(p, h, l)`. The custom CRCs have the parameters BMv2 starts with:
+    CRC-16 and CRC-32."""
 
     def __init__(self, expressions: Expressions) -> None:
         self.e = expressions
@@ -46,7 +54,11 @@ class Calculations:
         body = self._aligned(groups) if aligned else self._unaligned(groups)
         room = sum(self._max_bytes(pieces) for _, pieces in groups) + 8
         payload = "p->length" if calculation.payload else "0"
-        buffer = f"uint8_t buffer[{room} + {payload}];" if calculation.payload else f"uint8_t buffer[{room}];"
+        buffer = (
+            f"uint8_t buffer[{room} + {payload}];"
+            if calculation.payload
+            else f"uint8_t buffer[{room}];"
+        )
         lines = [
             *head,
             f"    {buffer}",
@@ -55,11 +67,17 @@ class Calculations:
         ]
         if calculation.payload:
             lines += ["    memcpy(buffer + n, p->data, p->length);", "    n += p->length;"]
-        return "\n".join([*lines, f"    return {_HASHES[calculation.algorithm]}(buffer, n);", "}"]) + "\n"
+        return (
+            "\n".join([*lines, f"    return {_HASHES[calculation.algorithm]}(buffer, n);", "}"])
+            + "\n"
+        )
 
-    def _sum(self, calculation: Calculation, groups: list[tuple[str, list[Piece]]]) -> list[str] | None:
-        """Returns the Internet checksum straight from the fields, where each group fills whole 16-bit words. Sums are
-        modulo 2^16 - 1, so that a run may be added as one integer, in place."""
+    def _sum(
+        self, calculation: Calculation, groups: list[tuple[str, list[Piece]]]
+    ) -> list[str] | None:
+        """Returns the Internet checksum straight from the fields, where each group fills whole
+        16-bit words. Sums are modulo 2^16 - 1, so that a run may be added as one integer, in
+        place."""
         if calculation.payload or not calculation.algorithm.endswith("sum16"):
             return None
         lines = ["uint64_t sum = 0;"]
@@ -76,7 +94,11 @@ class Calculations:
                     body.append(f"sum += {shifted};")
                 else:
                     body.append(f"sum = sw_add_words(sum, {shifted});")
-            lines += [f"if ({condition}) {{" if condition else "{", *(f"    {line}" for line in body), "}"]
+            lines += [
+                f"if ({condition}) {{" if condition else "{",
+                *(f"    {line}" for line in body),
+                "}",
+            ]
         return [*lines, "return sw_fold(sum);"]
 
     def _max_bytes(self, pieces: list[Piece]) -> int:
@@ -84,7 +106,8 @@ class Calculations:
         return (sum(p.width for p in pieces) + 7) // 8 + varbits
 
     def _groups(self, calculation: Calculation) -> list[tuple[str, list[Piece]]]:
-        """Returns the pieces by the condition under which they are part of the input: their header is valid."""
+        """Returns the pieces by the condition under which they are part of the input: their header
+        is valid."""
         groups: list[tuple[str, list[Piece]]] = []
         for item in calculation.inputs:
             condition, pieces = self._input(item)
@@ -99,12 +122,17 @@ class Calculations:
             case InputConstant(value, width):
                 chunks = range((width - 1) // 64, -1, -1)
                 return "", [
-                    Piece(f"UINT64_C({hex(value >> (64 * i) & (2**64 - 1))})", min(64, width - 64 * i)) for i in chunks
+                    Piece(
+                        f"UINT64_C({hex(value >> (64 * i) & (2**64 - 1))})", min(64, width - 64 * i)
+                    )
+                    for i in chunks
                 ]
             case InputHeader(header):
                 return self._valid(header), header_pieces(self.layout, self.program, header)
             case InputField(Valid(HeaderRef(header)), _):
-                return self._valid(header), [Piece(f"(uint64_t){self.layout.header(header)}.valid", 1)]
+                return self._valid(header), [
+                    Piece(f"(uint64_t){self.layout.header(header)}.valid", 1)
+                ]
             case InputField(FieldRef() as ref, _):
                 storage = self.layout.storage(ref)
                 return self._valid(ref.header), [
@@ -113,19 +141,29 @@ class Calculations:
         raise AssertionError(f"not an input: {item}")
 
     def _valid(self, header: int) -> str:
-        return "" if self.program.headers[header].metadata else f"{self.layout.header(header)}.valid"
+        return (
+            "" if self.program.headers[header].metadata else f"{self.layout.header(header)}.valid"
+        )
 
     def _aligned(self, groups: list[tuple[str, list[Piece]]]) -> list[str]:
         lines = []
         for condition, pieces in groups:
             size = (sum(p.width for p in pieces) + 7) // 8
             body = [*write_pieces(pieces, "(buffer + n)", aligned=True), f"n += {size};"]
-            lines += [f"if ({condition}) {{" if condition else "{", *(f"    {line}" for line in body), "}"]
+            lines += [
+                f"if ({condition}) {{" if condition else "{",
+                *(f"    {line}" for line in body),
+                "}",
+            ]
         return lines
 
     def _unaligned(self, groups: list[tuple[str, list[Piece]]]) -> list[str]:
         lines = ["size_t bit = 0;", "memset(buffer, 0, sizeof buffer);"]
         for condition, pieces in groups:
             body = write_pieces(pieces, "buffer", aligned=False)
-            lines += [f"if ({condition}) {{" if condition else "{", *(f"    {line}" for line in body), "}"]
+            lines += [
+                f"if ({condition}) {{" if condition else "{",
+                *(f"    {line}" for line in body),
+                "}",
+            ]
         return [*lines, "n = (bit + 7) / 8;"]

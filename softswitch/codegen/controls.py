@@ -1,7 +1,8 @@
 """Actions, tables and controls to C: a static inline function each.
 
-A table's function returns which action ran, whether it was a hit, and whether the action called exit. A control's nodes
-stand in topological order (they have no cycle), so most of them fall through to the next.
+A table's function returns which action ran, whether it was a hit, and whether the action called
+exit. A control's nodes stand in topological order (they have no cycle), so most of them fall
+through to the next.
 """
 
 from __future__ import annotations
@@ -16,12 +17,21 @@ from pcn.softswitch.codegen.statements import Statements
 from pcn.softswitch.codegen.tracing import Tracing
 from pcn.softswitch.codegen.values import Value, constant, modular_kind
 from pcn.softswitch.program.limits import JUMPS_BACK
-from pcn.softswitch.program.model import ActionNode, ConditionNode, Control, KeyField, Node, Table, TableNode
+from pcn.softswitch.program.model import (
+    ActionNode,
+    ConditionNode,
+    Control,
+    KeyField,
+    Node,
+    Table,
+    TableNode,
+)
 from pcn.softswitch.program.statements import Exit, Jump, JumpIfZero
 
 SIGNATURE = "(struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l"
 UNUSED = "    (void)s; (void)p; (void)h; (void)l;"
-# Up to this many statements, counted once for each table that can run them, everything is inlined into its pipeline.
+# Up to this many statements, counted once for each table that can run them, everything is inlined
+# into its pipeline.
 MAX_INLINED = 20_000
 
 
@@ -33,7 +43,9 @@ class ControlGenerator:
         self.program = expressions.program
         self.layout = expressions.layout
         program = self.program
-        size = sum(len(program.actions[a].statements) + 1 for t in program.tables for a in t.actions)
+        size = sum(
+            len(program.actions[a].statements) + 1 for t in program.tables for a in t.actions
+        )
         # Action numbers of the tables that share a profile, by its number and the action's name.
         self._shared: defaultdict[tuple[int, str], set[int]] = defaultdict(set)
         for t in program.tables:
@@ -75,9 +87,13 @@ class ControlGenerator:
                     lines.append(f"    {self._jump(i, target)}")
                 case JumpIfZero(condition, target):
                     self.e.source = statement.source
-                    lines.append(f"    if (!({self.e.condition(condition)})) {self._jump(i, target)}")
+                    lines.append(
+                        f"    if (!({self.e.condition(condition)})) {self._jump(i, target)}"
+                    )
                 case operation:
-                    lines += [f"    {line}" for line in self.statements.emit(operation, statement.source)]
+                    lines += [
+                        f"    {line}" for line in self.statements.emit(operation, statement.source)
+                    ]
         if len(action.statements) in targets:
             lines.append(f"step_{len(action.statements)}:;")
         self.e.in_action(())
@@ -110,15 +126,25 @@ class ControlGenerator:
             lines += self.trace.step("ENTRY", index, "UINT32_MAX")
             lines += [
                 f"    result.action = {call.action};",
-                f"    result.exited = {self.action_name(call.action)}(s, p, h, l, default_args_{index});",
+                (
+                    f"    result.exited = {self.action_name(call.action)}(s, p, h, l, "
+                    f"default_args_{index});"
+                ),
                 "    return result;",
                 "}",
             ]
             return "\n".join(lines) + "\n"
         lines += self._lookup(index, table)
         if not table.key:
-            lines += [*self.trace.step("TABLE", index), *self.trace.step("ENTRY", index, "UINT32_MAX")]
-        lines += ["    if (!entry)", "        return result;", f"    const struct sw_call call = {self._call(table)};"]
+            lines += [
+                *self.trace.step("TABLE", index),
+                *self.trace.step("ENTRY", index, "UINT32_MAX"),
+            ]
+        lines += [
+            "    if (!entry)",
+            "        return result;",
+            f"    const struct sw_call call = {self._call(table)};",
+        ]
         lines += ["    result.action = call.action;", "    switch (call.action) {"]
         for action in table.actions:
             own = f"result.action = {action}; " if table.profile is not None else ""
@@ -129,8 +155,8 @@ class ControlGenerator:
         return "\n".join(lines) + "\n"
 
     def _labels(self, table: Table, action: int) -> list[int]:
-        """Returns the numbers under which a table meets an action. p4c gives each table its own copy of an action; a
-        profile that tables share holds only one of the copies."""
+        """Returns the numbers under which a table meets an action. p4c gives each table its own
+        copy of an action; a profile that tables share holds only one of the copies."""
         if table.profile is None:
             return [action]
         return sorted(self._shared[table.profile, self.program.actions[action].name])
@@ -154,7 +180,10 @@ class ControlGenerator:
             lines += [f"    {line}" for line in self._key_field(field, at)]
             at += (field.width + 7) // 8
         lines += [
-            f"    const struct sw_entry *entry = {lookup_of(table)}(s->tables[{index}], key, {table.key_bytes});",
+            (
+                f"    const struct sw_entry *entry = {lookup_of(table)}(s->tables[{index}], key, "
+                f"{table.key_bytes});"
+            ),
             "    result.hit = entry != NULL;",
             *self.trace.step("TABLE", index, 0, "key", table.key_bytes),
             *self.trace.step("ENTRY", index, "entry ? entry->handle : UINT32_MAX"),
@@ -206,7 +235,9 @@ class ControlGenerator:
         blocks: list[tuple[int, list[str]]] = []
         for position, index in enumerate(order):
             following = order[position + 1] if position + 1 < len(order) else None
-            blocks.append((index, self._node(name, index, control.nodes[index], following, targets)))
+            blocks.append(
+                (index, self._node(name, index, control.nodes[index], following, targets))
+            )
         lines = [f"{self.inline} void run_{name}{SIGNATURE}) {{", UNUSED]
         for index, block in blocks:
             if index in targets:
@@ -230,7 +261,11 @@ class ControlGenerator:
                 continue
             seen.add(index)
             stack.append((index, True))
-            stack += [(n, False) for n in self._successors(control.nodes[index]) if n is not None and n not in seen]
+            stack += [
+                (n, False)
+                for n in self._successors(control.nodes[index])
+                if n is not None and n not in seen
+            ]
         return done[::-1]
 
     def _successors(self, node: Node) -> list[int | None]:
@@ -254,7 +289,9 @@ class ControlGenerator:
         targets.add(target)
         return f"goto node_{target};"
 
-    def _node(self, name: str, number: int, node: Node, following: int | None, targets: set[int]) -> list[str]:
+    def _node(
+        self, name: str, number: int, node: Node, following: int | None, targets: set[int]
+    ) -> list[str]:
         match node:
             case ConditionNode():
                 self.e.source = node.source
@@ -263,7 +300,10 @@ class ControlGenerator:
                 condition = self.e.condition(node.condition)
                 title = [f"/* {comment(str(node.source))} */"] if node.source else []
                 if self.trace.enabled:
-                    title += [f"const bool taken_{number} = {condition};", *self.trace.condition(name, number)]
+                    title += [
+                        f"const bool taken_{number} = {condition};",
+                        *self.trace.condition(name, number),
+                    ]
                     condition = f"taken_{number}"
                 if not yes and not no:
                     return [*title, f"(void){condition};"]
@@ -272,7 +312,10 @@ class ControlGenerator:
                 return [*title, f"if ({condition}) {yes}", *([no] if no else [])]
             case ActionNode(_, action, next_):
                 jump = self._goto(next_, following, targets)
-                return [f"if ({self.action_name(action)}(s, p, h, l, NULL)) return;", *([jump] if jump else [])]
+                return [
+                    f"if ({self.action_name(action)}(s, p, h, l, NULL)) return;",
+                    *([jump] if jump else []),
+                ]
             case TableNode(_, index):
                 return self._table_node(index, following, targets)
 
@@ -286,7 +329,9 @@ class ControlGenerator:
         if table.by_hit:
             hit = self._goto(table.next_hit, following, targets)
             miss = self._goto(table.next_miss, following, targets)
-            lines += [f"    if (r.hit) {{ {hit} }} else {{ {miss} }}"] if hit != miss else [f"    {hit}"]
+            lines += (
+                [f"    if (r.hit) {{ {hit} }} else {{ {miss} }}"] if hit != miss else [f"    {hit}"]
+            )
             return [line for line in [*lines, "}"] if line.strip()]
         base = self._goto(table.base_next, following, targets)
         by_action = [
@@ -307,5 +352,10 @@ def store_key(text: str, kind: str, size: int, at: int) -> list[str]:
     if kind == "u64":
         return write_pieces([Piece(text, 8 * size)], f"(key + {at})", aligned=True)
     if kind == "u128":
-        return [f"{{ uint64_t w[2]; sw_u128_store(w, {text}); sw_put_limbs(key + {at}, 0, {8 * size}, w); }}"]
+        return [
+            (
+                f"{{ uint64_t w[2]; sw_u128_store(w, {text}); sw_put_limbs(key + {at}, 0, "
+                f"{8 * size}, w); }}"
+            )
+        ]
     return [f"{{ sw_wide w = {text}; sw_put_limbs(key + {at}, 0, {8 * size}, w.w); }}"]

@@ -1,7 +1,7 @@
 """Expressions to C.
 
-`exact` gives the value as BMv2 computes it, in a kind that holds it; `modulo` gives its low bits only, which is
-cheaper wherever the result is masked or stored; `condition` gives a C truth value.
+`exact` gives the value as BMv2 computes it, in a kind that holds it; `modulo` gives its low bits
+only, which is cheaper wherever the result is masked or stored; `condition` gives a C truth value.
 """
 
 from __future__ import annotations
@@ -69,11 +69,13 @@ class Expressions(Places):
         self._offsets: dict[int, int] = {}
 
     def spend(self, lines: list[str]) -> list[str]:
-        """Returns the lines, counted: statements that become many lines each could make more than a machine's memory
-        holds."""
+        """Returns the lines, counted: statements that become many lines each could make more than a
+        machine's memory holds."""
         self._lines += len(lines)
         if self._lines > C_LINES:
-            raise self.unsupported(f"the program's C has more than {C_LINES:,} lines, which the switch takes at most")
+            raise self.unsupported(
+                f"the program's C has more than {C_LINES:,} lines, which the switch takes at most"
+            )
         return lines
 
     def enter(self, scope: str) -> None:
@@ -97,10 +99,14 @@ class Expressions(Places):
         try:
             r = self.ranges.of(e)
         except TooWide:
-            raise self.unsupported(f"an intermediate result can have more than {VALUE_BITS:,} bits") from None
+            raise self.unsupported(
+                f"an intermediate result can have more than {VALUE_BITS:,} bits"
+            ) from None
         match e:
             case Const(value):
-                return Value(constant(value, kind_for(r, self.limbs), self.limbs), kind_for(r, self.limbs), r)
+                return Value(
+                    constant(value, kind_for(r, self.limbs), self.limbs), kind_for(r, self.limbs), r
+                )
             case Ternary(condition, on_true, on_false):
                 kind = kind_for(r, self.limbs)
                 a, b = self._as(on_true, kind), self._as(on_false, kind)
@@ -113,7 +119,8 @@ class Expressions(Places):
                 return self._leaf(e, r)
 
     def modulo(self, e: Expression, width: int) -> str:
-        """C text of kind modular_kind(width) whose low `width` bits are those of e; the others may be anything."""
+        """C text of kind modular_kind(width) whose low `width` bits are those of e; the others may
+        be anything."""
         kind = modular_kind(width, self.limbs)
         match e:
             case Const(value):
@@ -127,7 +134,8 @@ class Expressions(Places):
                 return self._apply(op, self.modulo(left, width), self.modulo(right, width), kind)
             case Binary("<<", left, right):
                 count = self.index(right)
-                return f"sw_{'wide_shl' if kind == 'wide' else 'shl_' + kind}({self.modulo(left, width)}, {count})"
+                function = "wide_shl" if kind == "wide" else f"shl_{kind}"
+                return f"sw_{function}({self.modulo(left, width)}, {count})"
             case Binary("two_comp_mod", left, Const(bits)) if bits >= width:
                 return self.modulo(left, width)
             case Ternary(condition, on_true, on_false):
@@ -182,7 +190,8 @@ class Expressions(Places):
     def _exact_unary(self, op: str, operand: Expression, r: Range) -> Value:
         if op == "b2d":
             return Value(f"(uint64_t)({self.condition(operand)})", "u64", r)
-        kind = kind_for(union(r, self.ranges.of(operand)), self.limbs)  # -(2^63) is an i64, 2^63 isn't
+        # -(2^63) is an i64, 2^63 isn't
+        kind = kind_for(union(r, self.ranges.of(operand)), self.limbs)
         inner = self._as(operand, kind)
         if kind == "wide":
             return Value(f"sw_wide_{'neg' if op == '-' else 'not'}({inner})", kind, r)
@@ -214,7 +223,9 @@ class Expressions(Places):
             if op == ">>":
                 return Value(f"sw_shr_{kind}({a}, {count})", kind, r)
             unsigned = "u64" if kind in ("u64", "i64") else "u128"
-            shifted = f"sw_shl_{unsigned}({convert(Value(a, kind, r), unsigned, self.limbs)}, {count})"
+            shifted = (
+                f"sw_shl_{unsigned}({convert(Value(a, kind, r), unsigned, self.limbs)}, {count})"
+            )
             return Value(convert(Value(shifted, unsigned, r), kind, self.limbs), kind, r)
         # One that holds the operands, too: C's signed arithmetic mustn't overflow.
         kind = kind_for(union(union(self.ranges.of(left), self.ranges.of(right)), r), self.limbs)
@@ -222,7 +233,9 @@ class Expressions(Places):
             kind = "i128" if kind == "i64" else kind
             a, b = self._as(left, kind), self._as(right, kind)
             if kind == "wide":
-                return Value(f"sw_wide_divide({a}, {b}, {'true' if op == '%' else 'false'})", kind, r)
+                return Value(
+                    f"sw_wide_divide({a}, {b}, {'true' if op == '%' else 'false'})", kind, r
+                )
             return Value(f"sw_{'div' if op == '/' else 'mod'}_{kind}({a}, {b})", kind, r)
         return Value(self._apply(op, self._as(left, kind), self._as(right, kind), kind), kind, r)
 
@@ -244,7 +257,10 @@ class Expressions(Places):
         low, high = (constant(b, kind, self.limbs) for b in bounds)
         text = convert(value, kind, self.limbs)
         name = "sw_wide_clamp" if kind == "wide" else f"sw_clamp_{kind}"
-        r = (min(max(value.range[0], bounds[0]), bounds[1]), min(max(value.range[1], bounds[0]), bounds[1]))
+        r = (
+            min(max(value.range[0], bounds[0]), bounds[1]),
+            min(max(value.range[1], bounds[0]), bounds[1]),
+        )
         return Value(f"{name}({text}, {low}, {high})", kind, r)
 
     # ---- leaves ----
@@ -261,7 +277,10 @@ class Expressions(Places):
                 if width <= 64:
                     return Value(f"sw_bits(data + pos, {offset}, {width})", "u64", r)
                 count = (width + 63) // 64
-                limbs = f"({{ uint64_t look[{count}]; sw_get_limbs(look, data + pos, {offset}, {width}); %s; }})"
+                limbs = (
+                    f"({{ uint64_t look[{count}]; sw_get_limbs(look, data + pos, {offset}, "
+                    f"{width}); %s; }})"
+                )
                 inner = self._limb_value("look", count, r)
                 return Value(limbs % inner.text, inner.kind, r)
             case LastIndex(stack):
@@ -305,17 +324,21 @@ class Expressions(Places):
         return Value(i % f"i < {size} ? {read.text} : {zero}", read.kind, r)
 
     def register_cell(self, c_type: str, register: int) -> str:
-        """Returns an lvalue: cell `i` of a register of up to 128 bits; codegen/array_layout.py computes its place."""
+        """Returns an lvalue: cell `i` of a register of up to 128 bits; codegen/array_layout.py
+        computes its place."""
         stride = self.cells.registers[register].stride
         return f"(*({c_type} *)((char *)s->registers[{register}].cells + i * {stride}))"
 
     def register_read(self, register: int) -> Value:
-        """Returns the cell `i` of a register array; csrc/pipeline.h describes the layout of cells."""
+        """Returns the cell `i` of a register array; csrc/pipeline.h describes the layout of
+        cells."""
         width = self.program.registers[register].width
         r = unsigned_range(width)
         if width <= 64:
             bits = next(b for b in (8, 16, 32, 64) if width <= b)
-            return Value(f"(uint64_t){self.register_cell(f'const uint{bits}_t', register)}", "u64", r)
+            return Value(
+                f"(uint64_t){self.register_cell(f'const uint{bits}_t', register)}", "u64", r
+            )
         if width <= 128:
             return Value(self.register_cell("const sw_u128", register), "u128", r)
         self.limbs.need(width + 1)
@@ -334,12 +357,17 @@ class Expressions(Places):
                 return self._nonzero(operand)
             case Unary("not", operand):
                 return f"!({self.condition(operand)})"
-            case Unary("valid", operand) if isinstance(operand, HeaderRef | StackElement | UnionMember):
+            case Unary("valid", operand) if isinstance(
+                operand, HeaderRef | StackElement | UnionMember
+            ):
                 return f"({self.header(operand)}.valid != 0)"
             case Unary("valid_union", operand) if isinstance(operand, UnionRef | UnionStackElement):
                 return f"({self.union_valid(operand)})"
             case Binary("and" | "or" as op, left, right):
-                return f"({self.condition(left)} {'&&' if op == 'and' else '||'} {self.condition(right)})"
+                return (
+                    f"({self.condition(left)} {'&&' if op == 'and' else '||'} "
+                    f"{self.condition(right)})"
+                )
             case Binary("==b" | "!=b" as op, left, right):
                 return f"(({self.condition(left)}) {op[:2]} ({self.condition(right)}))"
             case Binary("==h" | "!=h" as op, left, right):
@@ -367,7 +395,10 @@ class Expressions(Places):
         return f"({value.text} != 0)"
 
     def _compare(self, op: str, left: Expression, right: Expression) -> str:
-        if isinstance(left, FieldRef | LastField | HeaderField) and field_of(self.program, left).varbit:
+        if (
+            isinstance(left, FieldRef | LastField | HeaderField)
+            and field_of(self.program, left).varbit
+        ):
             return self._compare_varbits(op, left, right)
         a, b = self.exact(left), self.exact(right)
         decided = _decide(op, a.range, b.range)
@@ -381,7 +412,10 @@ class Expressions(Places):
 
     def _compare_varbits(self, op: str, left: LValue, right: Expression) -> str:
         """BMv2 compares the numbers in them, whatever their lengths."""
-        if not isinstance(right, FieldRef | LastField | HeaderField) or not field_of(self.program, right).varbit:
+        if (
+            not isinstance(right, FieldRef | LastField | HeaderField)
+            or not field_of(self.program, right).varbit
+        ):
             raise self.unsupported("a comparison of a varbit with something else")
         if op not in ("==", "!="):
             raise self.unsupported(f"the comparison {op} of varbits")
@@ -407,7 +441,9 @@ class Expressions(Places):
                 tests.append(f"memcmp(a->{member}, b->{member}, sizeof a->{member}) == 0")
             else:
                 tests.append(f"a->{member} == b->{member}")
-        pointers = f"const {name} *a = &{self.header(left)}; const {name} *b = &{self.header(right)};"
+        pointers = (
+            f"const {name} *a = &{self.header(left)}; const {name} *b = &{self.header(right)};"
+        )
         return f"({{ {pointers} {' && '.join(tests)}; }})"
 
 

@@ -1,6 +1,7 @@
 """A program's model to one self-contained C file, against csrc/pipeline.h.
 
-What reaches the C text from the program's strings goes through codegen/names.py; everything else is numbers.
+What reaches the C text from the program's strings goes through codegen/names.py; everything else is
+numbers.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ SUPPORT = Path(__file__).resolve().parent / "support.h"
 
 
 def generate(program: Program, *, inplace: bool = False, traced: bool = False) -> str:
-    """Returns the C source of a program; raises UnsupportedProgram for what the generator cannot express. `inplace`:
-    with its in-place form (codegen/inplace.py), if it has one; that takes the compiler twice as long. `traced`: it
-    reports its steps, and has no in-place form."""
+    """Returns the C source of a program; raises UnsupportedProgram for what the generator cannot
+    express. `inplace`: with its in-place form (codegen/inplace.py), if it has one; that takes the
+    compiler twice as long. `traced`: it reports its steps, and has no in-place form."""
     return _Generator(program, inplace and not traced, traced).text()
 
 
@@ -70,9 +71,14 @@ class _Generator:
         wide = 26 * self.limbs.count  # characters of a wide constant
         if len(body) + wide * body.count("SW_CONST(") > C_TEXT:
             raise UnsupportedProgram(
-                f"the program's C has more than {C_TEXT:,} characters, which the switch takes at most"
+                f"the program's C has more than {C_TEXT:,} characters, which the switch takes at "
+                "most"
             )
-        body = re.sub(r"SW_CONST\((-?0x[0-9a-f]+)\)", lambda m: wide_constant(int(m[1], 16), self.limbs.count), body)
+        body = re.sub(
+            r"SW_CONST\((-?0x[0-9a-f]+)\)",
+            lambda m: wide_constant(int(m[1], 16), self.limbs.count),
+            body,
+        )
         parts = [
             f"/* Generated from {comment(self.program.name)}. Edit the P4 source instead. */",
             '#include "pipeline.h"',
@@ -95,8 +101,14 @@ class _Generator:
             self.specs.defaults(),
             _title("calculations"),
             *(self.calculations.function(i) for i in range(len(program.calculations))),
-            *(_title("action", actions[i].name, actions[i].source) + self.controls.action(i) for i in used),
-            *(_title("table", t.name, t.source) + self.controls.table(i) for i, t in enumerate(program.tables)),
+            *(
+                _title("action", actions[i].name, actions[i].source) + self.controls.action(i)
+                for i in used
+            ),
+            *(
+                _title("table", t.name, t.source) + self.controls.table(i)
+                for i, t in enumerate(program.tables)
+            ),
             _title("parser", program.parser.name, program.parser.source),
             self.parser.function(),
             _title("control", "ingress"),
@@ -113,7 +125,11 @@ class _Generator:
             self._copy_list(),
             self._pack_digest(),
             self.specs.text(),
-            *array("char *const", "assert_lines", [f"    {string_literal(text)}," for text in self.statements.asserts]),
+            *array(
+                "char *const",
+                "assert_lines",
+                [f"    {string_literal(text)}," for text in self.statements.asserts],
+            ),
             self._program(),
         ]
         return "\n".join(parts)
@@ -131,12 +147,17 @@ class _Generator:
             if storage.limbs:
                 raise self.expressions.unsupported("a checksum in a field of more than 64 bits")
             call = f"calculation_{checksum.calculation}(p, h, l)"
-            condition = self.expressions.condition(checksum.condition) if checksum.condition else "true"
+            condition = (
+                self.expressions.condition(checksum.condition) if checksum.condition else "true"
+            )
             header = self.program.headers[checksum.target.header]
-            valid = "true" if header.metadata else f"{self.layout.header(checksum.target.header)}.valid"
+            valid = (
+                "true" if header.metadata else f"{self.layout.header(checksum.target.header)}.valid"
+            )
             if checksum.verify:
                 verify.append(
-                    f"    if ({valid} && {condition} && {call} != (uint64_t){place}) p->std.checksum_error = 1;"
+                    f"    if ({valid} && {condition} && {call} != (uint64_t){place}) "
+                    "p->std.checksum_error = 1;"
                 )
                 result = f"!{valid} ? 5 : !{condition} ? 4 : {call} != (uint64_t){place} ? 3 : 2"
                 verify += self.trace.step("CHECKSUM", number, result)
@@ -144,9 +165,14 @@ class _Generator:
                 width = self.program.field_type(checksum.target).width
                 mask = f" & {hex((1 << width) - 1)}" if width < 64 else ""
                 update += self.trace.step("CHECKSUM", number, f"({condition}) ? 1 : 0")
-                update.append(f"    if ({condition}) {place} = (uint{storage.bits}_t)({call}{mask});")
+                update.append(
+                    f"    if ({condition}) {place} = (uint{storage.bits}_t)({call}{mask});"
+                )
         s = "struct sw_instance *s, " if self.trace.enabled else ""
-        head = f"({s}struct sw_packet *p, struct phv *h, struct locals *l) {{\n    (void)p; (void)h; (void)l;"
+        head = (
+            f"({s}struct sw_packet *p, struct phv *h, struct locals *l) {{\n    (void)p; (void)h; "
+            "(void)l;"
+        )
         return "\n".join(
             [
                 f"SW_INLINE void verify_checksums{head}",
@@ -160,7 +186,9 @@ class _Generator:
 
     def _pipelines(self) -> str:
         s = "s, " if self.trace.enabled else ""
-        begin, end = ("".join(f"    {x}\n" for x in self.trace.step("STAGE", 3, number)) for number in (0, 1))
+        begin, end = (
+            "".join(f"    {x}\n" for x in self.trace.step("STAGE", 3, number)) for number in (0, 1)
+        )
         headers = f"""SW_INLINE void parse_headers(
     struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l) {{
 {begin}    p->ingress_length = p->length;
@@ -207,14 +235,28 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
         ]
         self.expressions.enter(f"deparser {self.program.deparser.name!r}")
         for statement in self.program.deparser.statements:
-            lines += [f"    {line}" for line in self.statements.emit(statement.operation, statement.source)]
+            lines += [
+                f"    {line}"
+                for line in self.statements.emit(statement.operation, statement.source)
+            ]
         order = self.program.deparser.order
         parts = [order[i : i + PART] for i in range(0, len(order), PART)]
         s = "struct sw_instance *s, " if self.trace.enabled else ""
-        counted = ["static __attribute__((noinline)) size_t emitted_{}(struct phv *h) {{", "    size_t size = 0;"]
-        written = [f"static __attribute__((noinline)) uint8_t *emit_{{}}({s}struct phv *h, uint8_t *to) {{{{"]
+        counted = [
+            "static __attribute__((noinline)) size_t emitted_{}(struct phv *h) {{",
+            "    size_t size = 0;",
+        ]
+        written = [
+            (
+                f"static __attribute__((noinline)) uint8_t *emit_{{}}({s}struct phv *h, uint8_t "
+                f"*to) {{{{"
+            )
+        ]
         functions: list[str] = []
-        sizes, writes = [self._sizes(part) for part in parts], [self._writes(part) for part in parts]
+        sizes, writes = (
+            [self._sizes(part) for part in parts],
+            [self._writes(part) for part in parts],
+        )
         if len(parts) > 1:
             for i, (size, write) in enumerate(zip(sizes, writes, strict=True)):
                 functions += [*(line.format(i) for line in counted), *size, "    return size;", "}"]
@@ -223,7 +265,11 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
             s = "s, " if self.trace.enabled else ""
             writes = [[f"    to = emit_{i}({s}h, to);"] for i in range(len(parts))]
         lines += [line for part in sizes for line in part]
-        lines += ["    uint8_t *to = p->data - size;", "    p->data = to;", "    p->length += (uint32_t)size;"]
+        lines += [
+            "    uint8_t *to = p->data - size;",
+            "    p->data = to;",
+            "    p->length += (uint32_t)size;",
+        ]
         lines += [line for part in writes for line in part]
         lines += self.trace.sent()
         return "\n".join([*functions, *lines, "}"]) + "\n"
@@ -234,7 +280,11 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
         header_type = self.program.header_types[kind]
         size = f"{header_type.fixed_bits // 8}"
         if header_type.varbit is not None:
-            size += f" + {self.layout.header(header)}.{self.layout.member(kind, header_type.varbit)}.bits / 8"
+            size += (
+                " + "
+                f"{self.layout.header(header)}.{self.layout.member(kind, header_type.varbit)}.bits "
+                "/ 8"
+            )
         return size
 
     def _sizes(self, headers: Sequence[int]) -> list[str]:
@@ -246,12 +296,19 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
             pieces = header_pieces(self.layout, self.program, header)
             lines.append(f"    if ({self.layout.header(header)}.valid) {{")
             lines += [f"        {line}" for line in write_pieces(pieces, "to", aligned=True)]
-            lines += [f"        to += {self._size(header)};", *self.trace.step("EMITTED", header), "    }"]
+            lines += [
+                f"        to += {self._size(header)};",
+                *self.trace.step("EMITTED", header),
+                "    }",
+            ]
         return lines
 
     def _copy_list(self) -> str:
         lines = [
-            "static void copy_list(int32_t list, const struct sw_packet *from, struct sw_packet *to) {",
+            (
+                "static void copy_list(int32_t list, const struct sw_packet *from, struct "
+                "sw_packet *to) {"
+            ),
             "    const struct phv *a = from->phv;",
             "    struct phv *b = to->phv;",
             "    (void)a; (void)b;",
@@ -274,7 +331,10 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
 
     def _pack_digest(self) -> str:
         lines = [
-            "static uint32_t pack_digest(int32_t list, const struct sw_packet *p, uint8_t *out, uint32_t capacity) {",
+            (
+                "static uint32_t pack_digest(int32_t list, const struct sw_packet *p, uint8_t "
+                "*out, uint32_t capacity) {"
+            ),
             "    const struct phv *h = p->phv;",
             "    (void)h; (void)out; (void)capacity;",
             "    switch (list) {",
@@ -287,7 +347,10 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
             ]
             at = 0
             for field in learn_list.fields:
-                lines += [f"        {line}" for line in self._digest_field(field.width, at, field.expression)]
+                lines += [
+                    f"        {line}"
+                    for line in self._digest_field(field.width, at, field.expression)
+                ]
                 at += (field.width + 7) // 8
             lines.append(f"        return {size};")
         return "\n".join([*lines, "    default: return 0;", "    }", "}"]) + "\n"
@@ -298,12 +361,19 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
         if width <= 64:
             return [f"sw_store(out + {at}, {size}, {text});"]
         if width <= 128:
-            return [f"{{ uint64_t w[2]; sw_u128_store(w, {text}); sw_put_limbs(out + {at}, 0, {8 * size}, w); }}"]
+            return [
+                (
+                    f"{{ uint64_t w[2]; sw_u128_store(w, {text}); sw_put_limbs(out + {at}, 0, "
+                    f"{8 * size}, w); }}"
+                )
+            ]
         return [f"{{ sw_wide w = {text}; sw_put_limbs(out + {at}, 0, {8 * size}, w.w); }}"]
 
     def _program(self) -> str:
         program = self.program
-        headroom = sum(program.header_types[program.headers[i].type].max_bytes for i in program.deparser.order)
+        headroom = sum(
+            program.header_types[program.headers[i].type].max_bytes for i in program.deparser.order
+        )
         inplace = "\n    .inplace = &inplace," if self.inplace else ""
         return f"""_Static_assert(sizeof(struct phv) <= {PHV_BYTES}, "headers and metadata");
 _Static_assert({headroom} <= {EMITTED_BYTES}, "emitted headers");

@@ -1,10 +1,12 @@
-"""A second, faster form of the ingress and egress pipelines, without a PHV in memory: `struct sw_inplace`.
+"""A second, faster form of the ingress and egress pipelines, without a PHV in memory: `struct
+sw_inplace`.
 
-Headers stay in the frame. Ingress parses them into local variables and writes bridged metadata for egress: which
-headers are valid, metadata that both pipelines use, header fields that ingress changed. Egress loads the fields that it
-uses from the frame and stores the changed ones. Each pipeline is generated twice: the fast path is for packets on
-the parser path with the most headers, so that the compiler can derive which headers are valid; the slow path is for all
-others. Parser states, tables, actions and checksums share their code with the general pipelines.
+Headers stay in the frame. Ingress parses them into local variables and writes bridged metadata for
+egress: which headers are valid, metadata that both pipelines use, header fields that ingress
+changed. Egress loads the fields that it uses from the frame and stores the changed ones. Each
+pipeline is generated twice: the fast path is for packets on the parser path with the most headers,
+so that the compiler can derive which headers are valid; the slow path is for all others. Parser
+states, tables, actions and checksums share their code with the general pipelines.
 
 Programs that could move a header, or request more than a port and a queue, have no in-place form.
 """
@@ -44,16 +46,26 @@ DEPTH = 128  # SW_INPLACE_DEPTH: the most bytes that a program may parse
 _LINE = 64  # of a cache
 BRIDGED_BYTES = 32  # SW_BRIDGED_BYTES: the most bridged metadata
 _CONTROL = (
-    Assign, Count, RegisterRead, RegisterWrite, MeterExecute, Hash, Random, MarkToDrop, LogMessage, Assert, Exit, Jump,
+    Assign, Count, RegisterRead, RegisterWrite, MeterExecute, Hash, Random, MarkToDrop, LogMessage,
+    Assert, Exit, Jump,
     JumpIfZero,
 )  # fmt: skip
 _PARSER = (Assign, Extract, Verify)
-# Standard metadata that egress has without bridging: what sw_before_egress (pipeline.h) sets, what the queue measured
-# for it, and what is 0 where a packet is neither a clone nor a replica. Other fields that egress reads are bridged.
+# Standard metadata that egress has without bridging: what sw_before_egress (pipeline.h) sets, what
+# the queue measured for it, and what is 0 where a packet is neither a clone nor a replica. Other
+# fields that egress reads are bridged.
 SET_BEFORE_EGRESS = {
-    "egress_port", "egress_spec", "packet_length", "egress_global_timestamp", "deq_timedelta", "deq_qdepth", "qid",
+    "egress_port", "egress_spec", "packet_length", "egress_global_timestamp", "deq_timedelta", (
+        "deq_qdepth"
+    ), "qid",
 }  # fmt: skip
-_KNOWN = SET_BEFORE_EGRESS | {"enq_timestamp", "enq_qdepth", "instance_type", "mcast_grp", "egress_rid"}
+_KNOWN = SET_BEFORE_EGRESS | {
+    "enq_timestamp",
+    "enq_qdepth",
+    "instance_type",
+    "mcast_grp",
+    "egress_rid",
+}
 
 
 class InPlace:
@@ -74,10 +86,21 @@ class InPlace:
             and not any(program.headers[i].metadata for i in self.layout.usage.whole)
             and not program.deparser.statements
             and not any(t.varbit is not None for t in program.header_types)
-            and all(isinstance(s.operation, _CONTROL) for c in (program.ingress, program.egress) for s in self._of(c))
-            and all(isinstance(s.operation, _PARSER) for state in program.parser.states for s in state.statements)
+            and all(
+                isinstance(s.operation, _CONTROL)
+                for c in (program.ingress, program.egress)
+                for s in self._of(c)
+            )
+            and all(
+                isinstance(s.operation, _PARSER)
+                for state in program.parser.states
+                for s in state.statements
+            )
             and not any(c.payload for c in program.calculations)
-            and not any(program.std_fields.get(ref) in ("mcast_grp", "egress_rid") for ref in self.ingress_writes)
+            and not any(
+                program.std_fields.get(ref) in ("mcast_grp", "egress_rid")
+                for ref in self.ingress_writes
+            )
             and self._depth() is not None
             and sum(bits for bits, _ in self._bridged()) <= 8 * BRIDGED_BYTES
         )
@@ -110,9 +133,9 @@ class InPlace:
                     yield result
 
     def _depth(self) -> int | None:
-        """Returns the most bytes that a parser path extracts. None: not every one extracts headers in the deparser's
-        order, each once, DEPTH bytes at most. Then a header's offset in the frame follows from which headers are
-        valid."""
+        """Returns the most bytes that a parser path extracts. None: not every one extracts headers
+        in the deparser's order, each once, DEPTH bytes at most. Then a header's offset in the frame
+        follows from which headers are valid."""
         program = self.program
         if program.parser.loops:
             return None
@@ -136,7 +159,10 @@ class InPlace:
             if size > DEPTH:
                 return None
             deepest = max(deepest, size)
-            todo += [(target, last, size) for target in {*(t.next_state for t in state.transitions), state.default}]
+            todo += [
+                (target, last, size)
+                for target in {*(t.next_state for t in state.transitions), state.default}
+            ]
         return deepest
 
     def _headers(self) -> list[int]:
@@ -152,7 +178,10 @@ class InPlace:
     def _changed(self) -> list[FieldRef]:
         """Returns the header fields that ingress changes."""
         headers = set(self._headers())
-        return sorted((r for r in self.ingress_writes if r.header in headers), key=lambda r: (r.header, r.field))
+        return sorted(
+            (r for r in self.ingress_writes if r.header in headers),
+            key=lambda r: (r.header, r.field),
+        )
 
     def _read_by_egress(self) -> set[FieldRef]:
         update = [c for c in self.program.checksums if c.update]
@@ -166,7 +195,11 @@ class InPlace:
 
     def _std(self) -> list[str]:
         """Returns the members of sw_std that must be bridged."""
-        names = {self.program.std_fields[r] for r in self._read_by_egress() if r in self.program.std_fields}
+        names = {
+            self.program.std_fields[r]
+            for r in self._read_by_egress()
+            if r in self.program.std_fields
+        }
         return sorted(names - _KNOWN)
 
     def _bridged(self) -> list[tuple[int, str]]:
@@ -174,8 +207,13 @@ class InPlace:
         rows = []
         for ref in [*self._changed(), *self._metadata()]:
             storage = self.layout.storage(ref)
-            rows.append((storage.bits or 64 * storage.limbs, f"    {storage.declare(self._name(ref))}"))
-        rows += [(64, f"    __typeof__(((struct sw_std *)0)->{name}) std_{name};") for name in self._std()]
+            rows.append(
+                (storage.bits or 64 * storage.limbs, f"    {storage.declare(self._name(ref))}")
+            )
+        rows += [
+            (64, f"    __typeof__(((struct sw_std *)0)->{name}) std_{name};")
+            for name in self._std()
+        ]
         return [*rows, (16, "    uint16_t valid;")]
 
     def _name(self, ref: FieldRef) -> str:
@@ -185,19 +223,31 @@ class InPlace:
 
     def _ingress(self) -> str:
         h = self.layout
-        bridge = [f"    bridged->{self._name(r)} = {h.field(r)};" for r in [*self._changed(), *self._metadata()]]
+        bridge = [
+            f"    bridged->{self._name(r)} = {h.field(r)};"
+            for r in [*self._changed(), *self._metadata()]
+        ]
         bridge += [f"    bridged->std_{name} = p->std.{name};" for name in self._std()]
-        valid = " | ".join(f"(unsigned)({h.header(header)}.valid << {i})" for i, header in enumerate(self._headers()))
+        valid = " | ".join(
+            f"(unsigned)({h.header(header)}.valid << {i})"
+            for i, header in enumerate(self._headers())
+        )
         return "\n".join(
             [
                 "/* False: `fast`, and the packet takes another path through the parser. */",
                 "SW_INLINE bool",
-                "ingress_in_place(struct sw_instance *s, struct sw_inplace_packet *in_place, bool fast) {",
+                (
+                    "ingress_in_place(struct sw_instance *s, struct sw_inplace_packet *in_place, "
+                    "bool fast) {"
+                ),
                 "    struct phv headers = {0}, *h = &headers;",
                 "    struct locals locals = {0}, *l = &locals;",
                 "    struct sw_packet packet = {0}, *p = &packet;",
                 "    p->data = in_place->frame;",
-                "    p->length = p->ingress_length = p->length_register = p->std.packet_length = in_place->length;",
+                (
+                    "    p->length = p->ingress_length = p->length_register = p->std.packet_length "
+                    "= in_place->length;"
+                ),
                 "    p->std.ingress_port = in_place->port;",
                 "    p->std.ingress_global_timestamp = s->now;",
                 "    if (!fast) run_parser(s, p, h, l);",
@@ -215,7 +265,10 @@ class InPlace:
                 "slow_ingress(struct sw_instance *s, struct sw_inplace_packet *in_place) {",
                 "    ingress_in_place(s, in_place, false);",
                 "}\n",
-                "static void inplace_ingress(struct sw_instance *s, struct sw_inplace_packet *in_place) {",
+                (
+                    "static void inplace_ingress(struct sw_instance *s, struct sw_inplace_packet "
+                    "*in_place) {"
+                ),
                 "    if (!ingress_in_place(s, in_place, true)) slow_ingress(s, in_place);",
                 "}\n",
             ]
@@ -225,7 +278,10 @@ class InPlace:
         h = self.layout
         lines = [
             "SW_INLINE void",
-            "egress_in_place(struct sw_instance *s, struct sw_inplace_packet *in_place, unsigned valid) {",
+            (
+                "egress_in_place(struct sw_instance *s, struct sw_inplace_packet *in_place, "
+                "unsigned valid) {"
+            ),
             "    struct phv headers = {0}, *h = &headers;",
             "    struct locals locals = {0}, *l = &locals;",
             "    struct sw_packet packet = {0}, *p = &packet;",
@@ -242,8 +298,17 @@ class InPlace:
         for i, header in enumerate(self._headers()):
             lines += [
                 f"    if (valid >> {i} & 1) {{",
-                *(f"        {line}" for line in extract_fields(h, self.program, self._type(header), h.header(header))),
-                *(f"        {h.field(r)} = bridged->{self._name(r)};" for r in changed if r.header == header),
+                *(
+                    f"        {line}"
+                    for line in extract_fields(
+                        h, self.program, self._type(header), h.header(header)
+                    )
+                ),
+                *(
+                    f"        {h.field(r)} = bridged->{self._name(r)};"
+                    for r in changed
+                    if r.header == header
+                ),
                 f"        {h.header(header)}.valid = 1;",
                 f"        from += {self._size(header)};",
                 "    }",
@@ -262,7 +327,9 @@ class InPlace:
                 f"        to += {self._size(header)};",
                 "    }",
             ]
-        hot = sum(1 << self._headers().index(header) for header in self._extracted(self._fast_path()))
+        hot = sum(
+            1 << self._headers().index(header) for header in self._extracted(self._fast_path())
+        )
         lines += [
             "    (void)from; (void)to;",
             "}\n",
@@ -270,7 +337,10 @@ class InPlace:
             "slow_egress(struct sw_instance *s, struct sw_inplace_packet *in_place) {",
             "    egress_in_place(s, in_place, ((const struct bridged *)in_place->bridged)->valid);",
             "}\n",
-            "static void inplace_egress(struct sw_instance *s, struct sw_inplace_packet *in_place) {",
+            (
+                "static void inplace_egress(struct sw_instance *s, struct sw_inplace_packet "
+                "*in_place) {"
+            ),
             "    unsigned valid = ((const struct bridged *)in_place->bridged)->valid;",
             f"    if (valid == {hot}) egress_in_place(s, in_place, {hot});",
             "    else slow_egress(s, in_place);",
@@ -279,10 +349,11 @@ class InPlace:
         return "\n".join(lines)
 
     def _fast_path(self) -> list[int]:
-        """Returns the parser path that extracts the most headers, which most packets are expected to take."""
+        """Returns the parser path that extracts the most headers, which most packets are expected
+        to take."""
         states = self.program.parser.states
-        # From each state to accept: the headers that are extracted at most, and the next state on that path. There is
-        # no loop: a state's successors are done before it.
+        # From each state to accept: the headers that are extracted at most, and the next state on
+        # that path. There is no loop: a state's successors are done before it.
         best: dict[int, tuple[int, int | None] | None] = {}
         todo = [(self.program.parser.start, False)]
         while todo:
@@ -296,8 +367,14 @@ class InPlace:
                 todo += [(index, True), *((target, False) for target in following)]
                 continue
             ways: list[tuple[int, int | None]] = [(0, None)] if None in targets else []
-            ways += [(found[0], target) for target in following if (found := best[target]) is not None]
-            most = max(ways, key=lambda way: (way[0], len(states) if way[1] is None else way[1]), default=None)
+            ways += [
+                (found[0], target) for target in following if (found := best[target]) is not None
+            ]
+            most = max(
+                ways,
+                key=lambda way: (way[0], len(states) if way[1] is None else way[1]),
+                default=None,
+            )
             best[index] = most and (most[0] + len(self._extracted([index])), most[1])
         path = [self.program.parser.start]
         while (way := best[path[-1]]) is not None and way[1] is not None:
@@ -332,7 +409,10 @@ class InPlace:
         return "\n".join(
             [
                 '_Static_assert(sizeof(struct bridged) <= SW_BRIDGED_BYTES, "bridged metadata");',
-                f"static const struct sw_inplace inplace = {{inplace_ingress, inplace_egress, {_LINE * lines}}};",
+                (
+                    f"static const struct sw_inplace inplace = {{inplace_ingress, inplace_egress, "
+                    f"{_LINE * lines}}};"
+                ),
                 "",
             ]
         )

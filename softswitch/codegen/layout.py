@@ -1,12 +1,12 @@
 """Where fields live in memory: `struct phv`, and the members of `struct sw_std`.
 
-Headers come first, each a struct with its fields as host-order integers of the smallest type, and `valid`; a stack
-is an array with one spare element, which takes accesses that are out of range. User metadata follows, and is what a
-clone resets; variables of one pipeline are in `struct locals` instead (usage.py). A field of more than 64 bits is an
-array of limbs, low limb first.
+Headers come first, each a struct with its fields as host-order integers of the smallest type, and
+`valid`; a stack is an array with one spare element, which takes accesses that are out of range.
+User metadata follows, and is what a clone resets; variables of one pipeline are in `struct locals`
+instead (usage.py). A field of more than 64 bits is an array of limbs, low limb first.
 
-A signed field of w bits is stored in w + 1 bits: BMv2 stores values up to 2^w - 1 in it as they are (its
-Field::export_bytes), and comparisons see them.
+A signed field of w bits is stored in w + 1 bits: BMv2 stores values up to 2^w - 1 in it as they are
+(its Field::export_bytes), and comparisons see them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ class Layout:
         self.program = program
         self.usage = analyse(program)
         self._types = [identifier("t", i, t.name) for i, t in enumerate(program.header_types)]
-        self._fields = [[identifier("f", j, f.name) for j, f in enumerate(t.fields)] for t in program.header_types]
+        self._fields = [
+            [identifier("f", j, f.name) for j, f in enumerate(t.fields)]
+            for t in program.header_types
+        ]
 
     def type_name(self, header_type: int) -> str:
         return f"struct {self._types[header_type]}"
@@ -88,7 +91,8 @@ class Layout:
             return f"p->std.{std}"
         if ref in self.usage.local:
             return f"l->{self._local(ref)}"
-        return f"{self.header(ref.header)}.{self.member(self.program.headers[ref.header].type, ref.field)}"
+        header_type = self.program.headers[ref.header].type
+        return f"{self.header(ref.header)}.{self.member(header_type, ref.field)}"
 
     def _local(self, ref: FieldRef) -> str:
         header = self.program.headers[ref.header]
@@ -102,8 +106,12 @@ class Layout:
 
     def declarations(self) -> str:
         """Returns the header structs, struct phv and struct locals."""
-        whole = [i for i, h in enumerate(self.program.headers) if not h.metadata or i in self.usage.whole]
-        lines = [self._header_struct(i) for i in sorted({self.program.headers[i].type for i in whole})]
+        whole = [
+            i for i, h in enumerate(self.program.headers) if not h.metadata or i in self.usage.whole
+        ]
+        lines = [
+            self._header_struct(i) for i in sorted({self.program.headers[i].type for i in whole})
+        ]
         body = ["    uint64_t trace_packet;"] if self.traced else []
         body += [
             f"    {self.type_name(h.type)} {identifier('h', i, h.name)};"
@@ -122,7 +130,17 @@ class Layout:
         local = sorted(self.usage.local, key=lambda ref: (ref.header, ref.field))
         rows = [self._row(self.program.field_type(ref), self._local(ref)) for ref in local]
         return "\n".join(
-            [*lines, "struct phv {", *body, "};", "struct locals {", *sort_rows(rows), "    char end[0];", "};", ""]
+            [
+                *lines,
+                "struct phv {",
+                *body,
+                "};",
+                "struct locals {",
+                *sort_rows(rows),
+                "    char end[0];",
+                "};",
+                "",
+            ]
         )
 
     def _metadata(self, index: int) -> list[str]:
@@ -137,19 +155,30 @@ class Layout:
             for j, f in enumerate(fields)
             if FieldRef(index, j) in self.usage.in_phv
         ]
-        return [f"    struct {{ /* {comment(header.name)} */", *sort_rows(rows), f"    }} {name};"] if rows else []
+        return (
+            [f"    struct {{ /* {comment(header.name)} */", *sort_rows(rows), f"    }} {name};"]
+            if rows
+            else []
+        )
 
     def _row(self, field: FieldType, name: str) -> tuple[int, str]:
         """Returns a member, and what it sorts by."""
         storage = storage_of(field)
-        text = f"    {storage.declare(name, field.width // 8)} /* {comment(field.name)}, {field.width} bits */"
+        text = (
+            f"    {storage.declare(name, field.width // 8)} /* {comment(field.name)}, "
+            f"{field.width} bits */"
+        )
         return -(storage.bits or 64), text
 
     def _header_struct(self, index: int) -> str:
         header_type = self.program.header_types[index]
-        rows = [self._row(field, self.member(index, j)) for j, field in enumerate(header_type.fields)]
+        rows = [
+            self._row(field, self.member(index, j)) for j, field in enumerate(header_type.fields)
+        ]
         title = f"/* {comment(header_type.name)} */"
-        return "\n".join([f"{self.type_name(index)} {{ {title}", *sort_rows(rows), "    uint8_t valid;", "};"])
+        return "\n".join(
+            [f"{self.type_name(index)} {{ {title}", *sort_rows(rows), "    uint8_t valid;", "};"]
+        )
 
 
 def sort_rows(rows: list[tuple[int, str]]) -> list[str]:

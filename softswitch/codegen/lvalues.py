@@ -41,22 +41,29 @@ class Places(ABC):
             case FieldRef():
                 return self.layout.field(e), self.layout.storage(e)
             case LastField(stack, index):
-                header = f"{self.last(stack)}.{self.layout.member(self.program.stacks[stack].type, index)}"
+                member = self.layout.member(self.program.stacks[stack].type, index)
+                header = f"{self.last(stack)}.{member}"
                 return header, storage_of(field_of(self.program, e))
             case HeaderField(header_expression, header_type, index):
                 text = f"{self.header(header_expression)}.{self.layout.member(header_type, index)}"
                 return text, storage_of(field_of(self.program, e))
             case LastUnionField():
                 header_type = self.program.headers[self._union_header(e.stack, e.member, 0)].type
-                text = self._union_member(e.stack, e.member, f"{self.layout.union_next(e.stack)} - 1u")
-                return f"{text}.{self.layout.member(header_type, e.field)}", storage_of(field_of(self.program, e))
+                text = self._union_member(
+                    e.stack, e.member, f"{self.layout.union_next(e.stack)} - 1u"
+                )
+                return f"{text}.{self.layout.member(header_type, e.field)}", storage_of(
+                    field_of(self.program, e)
+                )
 
     # ---- headers ----
 
     def last(self, stack: int) -> str:
         """Returns the last element that was filled; the spare one if there is none."""
         size = len(self.program.stacks[stack].headers)
-        return f"{self.layout.stack(stack)}[sw_index((uint64_t){self.layout.next(stack)} - 1, {size})]"
+        return (
+            f"{self.layout.stack(stack)}[sw_index((uint64_t){self.layout.next(stack)} - 1, {size})]"
+        )
 
     def header(self, e: HeaderExpression) -> str:
         """Returns an lvalue: the struct of a header."""
@@ -78,7 +85,9 @@ class Places(ABC):
     def _union_member(self, stack: int, member: int, index: str) -> str:
         """Picks by comparing the index with each element; the last one if it is out of range."""
         unions = self.program.union_stacks[stack].unions
-        headers = [self.layout.header(self._union_header(stack, member, i)) for i in range(len(unions))]
+        headers = [
+            self.layout.header(self._union_header(stack, member, i)) for i in range(len(unions))
+        ]
         if len(headers) == 1:
             return headers[0]
         text = f"&{headers[-1]}"
@@ -89,9 +98,13 @@ class Places(ABC):
     def union_valid(self, e: UnionExpression) -> str:
         match e:
             case UnionRef(union_):
-                return " || ".join(f"{self.layout.header(h)}.valid" for h in self.program.unions[union_].headers)
+                return " || ".join(
+                    f"{self.layout.header(h)}.valid" for h in self.program.unions[union_].headers
+                )
             case UnionStackElement(stack, _):
-                members = range(len(self.program.unions[self.program.union_stacks[stack].unions[0]].members))
+                members = range(
+                    len(self.program.unions[self.program.union_stacks[stack].unions[0]].members)
+                )
                 return " || ".join(f"{self.header(UnionMember(e, m))}.valid" for m in members)
 
 

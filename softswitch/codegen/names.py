@@ -10,8 +10,8 @@ def identifier(prefix: str, index: int, name: str) -> str:
 
 
 def string_literal(text: str) -> str:
-    """Returns a C string literal of the UTF-8 text. Everything but letters, digits, space and a few marks is in octal,
-    so neither quotes, backslashes, trigraphs nor line ends can end it."""
+    """Returns a C string literal of the UTF-8 text. Everything but letters, digits, space and a few
+    marks is in octal, so neither quotes, backslashes, trigraphs nor line ends can end it."""
     plain = frozenset(b" _-.,:;()[]<>=+*/!&|^~#@")
     parts = [
         chr(byte) if (chr(byte).isalnum() and byte < 128) or byte in plain else f"\\{byte:03o}"
@@ -22,4 +22,6 @@ def string_literal(text: str) -> str:
 
 def comment(text: str) -> str:
     """Returns the text that cannot end the comment it stands in, nor its line."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in " _-.:()[]<>=+!&|^/") else "_" for c in text)[:100]
+    return "".join(
+        c if c.isascii() and (c.isalnum() or c in " _-.:()[]<>=+!&|^/") else "_" for c in text
+    )[:100]

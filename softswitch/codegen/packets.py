@@ -8,7 +8,9 @@ from pcn.softswitch.codegen.layout import Layout, storage_of
 from pcn.softswitch.program.model import FieldType, Program
 
 
-def extract_fields(layout: Layout, program: Program, header_type: int, to: str, varbit_bits: str = "0") -> list[str]:
+def extract_fields(
+    layout: Layout, program: Program, header_type: int, to: str, varbit_bits: str = "0"
+) -> list[str]:
     """Reads a header's fields from `from`; the caller has checked that the bytes are there."""
     lines = []
     bit, extra = 0, ""
@@ -29,7 +31,8 @@ def extract_fields(layout: Layout, program: Program, header_type: int, to: str, 
                 lines.append(f"sw_sign_limbs({member}, {storage.limbs}, {field.width});")
         elif storage.signed:
             lines.append(
-                f"{member} = (int{storage.bits}_t)sw_sign(sw_bits(from, {start}, {field.width}), {field.width});"
+                f"{member} = (int{storage.bits}_t)sw_sign(sw_bits(from, {start}, {field.width}), "
+                f"{field.width});"
             )
         else:
             lines.append(f"{member} = (uint{storage.bits}_t)sw_bits(from, {start}, {field.width});")
@@ -39,7 +42,8 @@ def extract_fields(layout: Layout, program: Program, header_type: int, to: str, 
 
 @dataclass(frozen=True)
 class Piece:
-    """Something to write: a C expression of up to 64 bits, or (`limbs`) limbs in memory, or a varbit."""
+    """Something to write: a C expression of up to 64 bits, or (`limbs`) limbs in memory, or a
+    varbit."""
 
     text: str
     width: int
@@ -62,22 +66,27 @@ def header_pieces(layout: Layout, program: Program, header: int) -> list[Piece]:
     """Returns the fields of a header instance in wire order."""
     header_type = program.headers[header].type
     return [
-        field_piece(field, f"{layout.header(header)}.{layout.member(header_type, i)}", storage_of(field).limbs)
+        field_piece(
+            field,
+            f"{layout.header(header)}.{layout.member(header_type, i)}",
+            storage_of(field).limbs,
+        )
         for i, field in enumerate(program.header_types[header_type].fields)
     ]
 
 
 def write_pieces(pieces: list[Piece], to: str, *, aligned: bool) -> list[str]:
-    """Writes pieces one after another. `aligned`: `to` points to their first byte, and runs of them that end at a
-    byte are written as integers; else bits are put at bit offset `bit` of `to`, which is advanced."""
+    """Writes pieces one after another. `aligned`: `to` points to their first byte, and runs of them
+    that end at a byte are written as integers; else bits are put at bit offset `bit` of `to`, which
+    is advanced."""
     if not aligned or any(piece.varbit for piece in pieces):
         return _write_bits(pieces, to, aligned=aligned)
     return [line for run, start, end in runs(pieces) for line in _write_run(run, to, start, end)]
 
 
 def runs(pieces: list[Piece]) -> list[tuple[list[Piece], int, int]]:
-    """Returns the shortest runs of pieces that start and end at a byte, and where, in bits; the last is filled with
-    zeros."""
+    """Returns the shortest runs of pieces that start and end at a byte, and where, in bits; the
+    last is filled with zeros."""
     result: list[tuple[list[Piece], int, int]] = []
     start = bit = 0
     run: list[Piece] = []

@@ -1,9 +1,10 @@
-"""The parser to one C function: a label a state, and gotos. Of a parser of many statements each state is a function,
-which returns the next state, and PART statements of a state are one: a compiler's time and memory grow faster than
-a function.
+"""The parser to one C function: a label a state, and gotos. Of a parser of many statements each
+state is a function, which returns the next state, and PART statements of a state are one: a
+compiler's time and memory grow faster than a function.
 
-`pos` is how many bytes of `data` are extracted, `length` how many there are: no read goes past it. A program whose
-states can loop has a budget of state visits; one that runs out of it ends with ParserTimeout, where BMv2 would hang.
+`pos` is how many bytes of `data` are extracted, `length` how many there are: no read goes past it.
+A program whose states can loop has a budget of state visits; one that runs out of it ends with
+ParserTimeout, where BMv2 would hang.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ class ParserGenerator:
         self._in_parts = sum(len(state.statements) for state in reached) > MANY
 
     def fast_path(self, path: list[int]) -> str:
-        """bool parse_fast_path(s, p, h, l): parses packets that take exactly this path through the states to accept;
-        false for others. It has no joins, so the compiler can derive which headers are valid."""
+        """bool parse_fast_path(s, p, h, l): parses packets that take exactly this path through the
+        states to accept; false for others. It has no joins, so the compiler can derive which
+        headers are valid."""
         lines = [
             f"SW_INLINE bool parse_fast_path{SIGNATURE}) {{",
             UNUSED,
@@ -66,7 +68,10 @@ class ParserGenerator:
         ]
         for index, following in zip(path, [*path[1:], None], strict=True):
             self._following = {following: f"goto after_{index};"}
-            lines += [*self._state(index, self.program.parser.states[index], False), f"after_{index}:;"]
+            lines += [
+                *self._state(index, self.program.parser.states[index], False),
+                f"after_{index}:;",
+            ]
         self._following = None
         lines += [
             "    p->data += pos;",
@@ -110,7 +115,11 @@ class ParserGenerator:
         lines += [
             "    p->data += pos;",
             "    p->length -= (uint32_t)pos;",
-            *(["    p->std.parser_error = error;"] if "parser_error" in self._std() else ["    (void)error;"]),
+            *(
+                ["    p->std.parser_error = error;"]
+                if "parser_error" in self._std()
+                else ["    (void)error;"]
+            ),
             *self.trace.step("PARSED", "error", "pos"),
             "}",
         ]
@@ -123,7 +132,10 @@ class ParserGenerator:
         cases = []
         for index in self._reachable():
             state = parser.states[index]
-            *first, last = [(i, state.statements[i : i + PART]) for i in range(0, len(state.statements) or 1, PART)]
+            *first, last = [
+                (i, state.statements[i : i + PART])
+                for i in range(0, len(state.statements) or 1, PART)
+            ]
             names = [f"state_{index}_{number}" for number in range(len(first))]
             parts += [
                 self._part("bool", name, self._statements(index, *part), "true")
@@ -133,7 +145,9 @@ class ParserGenerator:
             title = f"/* {comment(state.name)} */"
             body = [*self._statements(index, *last), *self._select(index, state)]
             entered = self.trace.step("STATE", index)
-            parts.append(self._part("int32_t", f"state_{index}", body, "-1", [title, *entered, *calls]))
+            parts.append(
+                self._part("int32_t", f"state_{index}", body, "-1", [title, *entered, *calls])
+            )
             cases.append(f"        case {index}: next = state_{index}(s, p, h, l, &at); break;")
         visits = f"{{ at.error = {self.program.errors['ParserTimeout']}; break; }}"
         lines = [
@@ -155,9 +169,11 @@ class ParserGenerator:
         ]
         return "\n".join([*parts, *lines]) + "\n"
 
-    def _part(self, kind: str, name: str, body: list[str], result: str, head: Sequence[str] = ()) -> str:
-        """Returns a function of some statements, which go to `done` where the parser ends. It returns whether to go on,
-        or the next state, -1 if there is none."""
+    def _part(
+        self, kind: str, name: str, body: list[str], result: str, head: Sequence[str] = ()
+    ) -> str:
+        """Returns a function of some statements, which go to `done` where the parser ends. It
+        returns whether to go on, or the next state, -1 if there is none."""
         ended = "false" if kind == "bool" else "-1"
         return "\n".join(
             [
@@ -210,7 +226,11 @@ class ParserGenerator:
 
     def _targets(self, reached: list[int]) -> set[int]:
         states = self.program.parser.states
-        following = (t for i in reached for t in (*(x.next_state for x in states[i].transitions), states[i].default))
+        following = (
+            t
+            for i in reached
+            for t in (*(x.next_state for x in states[i].transitions), states[i].default)
+        )
         return {state for state in following if state is not None}
 
     def _state(self, index: int, state: ParseState, labelled: bool) -> list[str]:
@@ -230,7 +250,10 @@ class ParserGenerator:
         return f"if (length - pos < {size}) {self._fail('PacketTooShort')}"
 
     def _statement(self, statement: Statement) -> list[str]:
-        lines = [*self._checks(statement.operation), *self._operation(statement.operation, statement.source)]
+        lines = [
+            *self._checks(statement.operation),
+            *self._operation(statement.operation, statement.source),
+        ]
         return self.e.spend(lines)
 
     def _operation(self, operation: Operation, source: Source | None) -> list[str]:
@@ -245,7 +268,10 @@ class ParserGenerator:
                 size = len(self.program.stacks[stack].headers)
                 next_, header_type = self.layout.next(stack), self.program.stacks[stack].type
                 lines = self._extract(header_type, "(*to)", varbit)
-                to = f"{self.layout.type_name(header_type)} *to = &{self.layout.stack(stack)}[{next_}];"
+                to = (
+                    f"{self.layout.type_name(header_type)} *to = "
+                    f"&{self.layout.stack(stack)}[{next_}];"
+                )
                 full = f"if ({next_} >= {size}) {self._fail('StackOutOfBounds')}"
                 lines += self._extracted(stack, f"1 + {next_}")
                 return [full, "{", to, *lines, f"to->valid = 1; {next_}++;", "} }"]
@@ -255,12 +281,18 @@ class ParserGenerator:
                 return self._advance(bits)
             case Verify(condition, error):
                 value = self.e.modulo(error, 32)
-                return [f"if (!{self.e.condition(condition)}) {{ error = (uint32_t){value}; goto done; }}"]
+                return [
+                    (
+                        f"if (!{self.e.condition(condition)}) {{ error = (uint32_t){value}; goto "
+                        f"done; }}"
+                    )
+                ]
             case _:
                 return self.statements.emit(operation, source)
 
     def _checks(self, item: object) -> list[str]:
-        """Returns the bounds of every lookahead in a statement or an expression, in order, wherever it stands."""
+        """Returns the bounds of every lookahead in a statement or an expression, in order, wherever
+        it stands."""
         lines, todo = [], [item]
         while todo:
             top = todo.pop()
@@ -278,12 +310,19 @@ class ParserGenerator:
         fixed = kind.fixed_bits // 8
         if varbit is None:
             lines = ["{", self._need(str(fixed)), "const uint8_t *from = data + pos; (void)from;"]
-            return [*lines, *extract_fields(self.layout, self.program, header_type, to), f"pos += {fixed};"]
+            return [
+                *lines,
+                *extract_fields(self.layout, self.program, header_type, to),
+                f"pos += {fixed};",
+            ]
         return [
             "{",
             f"const uint64_t bits = {self.e.index(varbit)};",
             f"if (bits % 8) {self._fail('ParserInvalidArgument')}",
-            f"if (bits / 8 > length || length - pos < {fixed} + bits / 8) {self._fail('PacketTooShort')}",
+            (
+                f"if (bits / 8 > length || length - pos < {fixed} + bits / 8) "
+                f"{self._fail('PacketTooShort')}"
+            ),
             f"if (bits / 8 > {kind.max_bytes - fixed}) {self._fail('HeaderTooShort')}",
             "const uint8_t *from = data + pos; (void)from;",
             *extract_fields(self.layout, self.program, header_type, to, "bits"),
@@ -291,19 +330,28 @@ class ParserGenerator:
         ]
 
     def _extracted(self, number: int, element: str = "0") -> list[str]:
-        """Reports a header's extraction. `from` is the header's first byte; `pos` is behind its last one."""
+        """Reports a header's extraction. `from` is the header's first byte; `pos` is behind its
+        last one."""
         return self.trace.step("EXTRACTED", number, element, "from", "(size_t)(data + pos - from)")
 
     def _extract_union(self, stack: int, member: int, varbit: Expression | None) -> list[str]:
         unions = self.program.union_stacks[stack].unions
         next_ = self.layout.union_next(stack)
-        lines = [f"if ({next_} >= {len(unions)}) {self._fail('StackOutOfBounds')}", f"switch ({next_}) {{"]
+        lines = [
+            f"if ({next_} >= {len(unions)}) {self._fail('StackOutOfBounds')}",
+            f"switch ({next_}) {{",
+        ]
         for i, union in enumerate(unions):
             header = self.program.unions[union].headers[member]
             to = self.layout.header(header)
             body = self._extract(self.program.headers[header].type, to, varbit)
             body += self._extracted(header)
-            lines += [f"case {i}:", *body, *self.statements.make_valid(HeaderRef(header), to), "break; }"]
+            lines += [
+                f"case {i}:",
+                *body,
+                *self.statements.make_valid(HeaderRef(header), to),
+                "break; }",
+            ]
         return [*lines, "}", f"{next_}++;"]
 
     def _advance(self, bits: Expression) -> list[str]:
@@ -338,22 +386,32 @@ class ParserGenerator:
             text = self.e.unsigned(part.expression, part.width)
             c_type = {"u64": "uint64_t", "u128": "sw_u128", "wide": "sw_wide"}[kind]
             lines.append(f"const {c_type} k{i} = {text};")
-        if self.trace.enabled or any(transition.vset is not None for transition in state.transitions):
+        if self.trace.enabled or any(
+            transition.vset is not None for transition in state.transitions
+        ):
             sizes = [(part.width + 7) // 8 for part in state.key]
             lines.append(f"uint8_t key[{sum(sizes)}];")
             for i, part in enumerate(state.key):
-                lines += store_key(f"k{i}", modular_kind(part.width, self.e.limbs), sizes[i], sum(sizes[:i]))
+                lines += store_key(
+                    f"k{i}", modular_kind(part.width, self.e.limbs), sizes[i], sum(sizes[:i])
+                )
             lines += self.trace.step("KEY", index, "pos", "key", sum(sizes))
         for transition in state.transitions:
-            lines.append(f"if ({self._test(state.key, transition)}) {self._goto(transition.next_state)}")
+            lines.append(
+                f"if ({self._test(state.key, transition)}) {self._goto(transition.next_state)}"
+            )
         return [*lines, self._goto(state.default)]
 
     def _test(self, key: tuple[KeyPart, ...], transition: Transition) -> str:
         if transition.vset is not None:
             size = sum((part.width + 7) // 8 for part in key)
-            return f"sw_lookup(s->tables[{len(self.program.tables) + transition.vset}], key, {size})"
+            return (
+                f"sw_lookup(s->tables[{len(self.program.tables) + transition.vset}], key, {size})"
+            )
         tests = []
-        for i, (part, value, mask) in enumerate(zip(key, transition.values, transition.masks, strict=True)):
+        for i, (part, value, mask) in enumerate(
+            zip(key, transition.values, transition.masks, strict=True)
+        ):
             if mask & unsigned_range(part.width)[1] == 0 and value == 0:
                 continue
             kind = modular_kind(part.width, self.e.limbs)

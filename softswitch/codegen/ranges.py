@@ -43,7 +43,8 @@ def field_of(program: Program, e: FieldRef | LastField | LastUnionField | Header
 
 
 def field_range(field: FieldType) -> Range:
-    """Returns the range of a field's values. A signed field may hold up to 2^width - 1: see layout.py."""
+    """Returns the range of a field's values. A signed field may hold up to 2^width - 1: see
+    layout.py."""
     if field.signed:
         return signed_range(field.width)[0], (1 << field.width) - 1
     return unsigned_range(field.width)
@@ -107,7 +108,11 @@ class Ranges:
         b = self.of(right)
         if op in ("two_comp_mod", "usat_cast", "sat_cast"):
             return self._cast(op, left, b)
-        if op == "&" and (mask := min((r[1] for r in self._nonnegative(left, right)), default=None)) is not None:
+        if (
+            op == "&"
+            and (mask := min((r[1] for r in self._nonnegative(left, right)), default=None))
+            is not None
+        ):
             return 0, mask
         a = self.of(left)
         match op:

@@ -25,7 +25,9 @@ class Specs:
         """Returns the arguments of default actions; generated tables use them too."""
         lines = []
         for i, table in enumerate(self.program.tables):
-            lines.append(f"static const uint64_t default_args_{i}[] = {self._arguments(table.default)};")
+            lines.append(
+                f"static const uint64_t default_args_{i}[] = {self._arguments(table.default)};"
+            )
         return "\n".join(lines) + "\n"
 
     def text(self) -> str:
@@ -35,7 +37,11 @@ class Specs:
         if call is None:
             return "{0}"
         parameters = self.program.actions[call.action].parameters
-        parts = [w for value, p in zip(call.arguments, parameters, strict=True) for w in words(value, p.width)]
+        parts = [
+            w
+            for value, p in zip(call.arguments, parameters, strict=True)
+            for w in words(value, p.width)
+        ]
         return f"{{{', '.join(parts) or '0'}}}"
 
     def _actions(self) -> str:
@@ -44,7 +50,10 @@ class Specs:
         for i, action in enumerate(self.program.actions):
             widths = ", ".join(str(p.width) for p in action.parameters) or "0"
             lines.append(f"static const uint16_t param_widths_{i}[] = {{{widths}}};")
-            rows.append(f"    {{{string_literal(action.name)}, {len(action.parameters)}, param_widths_{i}}},")
+            rows.append(
+                f"    {{{string_literal(action.name)}, {len(action.parameters)}, "
+                f"param_widths_{i}}},"
+            )
         return "\n".join([*lines, *array("struct sw_action_spec", "action_specs", rows)]) + "\n"
 
     def _tables(self) -> str:
@@ -56,28 +65,40 @@ class Specs:
             entries = []
             for j, entry in enumerate(table.const_entries):
                 lines += self._entry_bytes(f"{i}_{j}", table, entry)
-                mask = f"entry_mask_{i}_{j}" if table.kind in (Match.TERNARY, Match.RANGE) else "NULL"
+                mask = (
+                    f"entry_mask_{i}_{j}" if table.kind in (Match.TERNARY, Match.RANGE) else "NULL"
+                )
                 entries.append(
-                    f"    {{entry_key_{i}_{j}, {mask}, {entry.prefix}, {entry.priority}, {entry.call.action}, "
+                    f"    {{entry_key_{i}_{j}, {mask}, {entry.prefix}, {entry.priority}, "
+                    f"{entry.call.action}, "
                     f"entry_args_{i}_{j}}},"
                 )
             lines += array("struct sw_const_entry", f"const_entries_{i}", entries)
             rows.append(self._table_row(i, table))
         for i, value_set in enumerate(self.program.value_sets, len(self.program.tables)):
             lines += array(
-                "struct sw_key_field", f"key_fields_{i}", [f"    {{SW_TERNARY, {w}}}," for w in value_set.parts]
+                "struct sw_key_field",
+                f"key_fields_{i}",
+                [f"    {{SW_TERNARY, {w}}}," for w in value_set.parts],
             )
             rows.append(
-                f"    {{{string_literal(value_set.name)}, SW_TERNARY, {len(value_set.parts)}, key_fields_{i}, "
-                f"{sum((w + 7) // 8 for w in value_set.parts)}, INT32_MAX, SW_VALUE_SET, UINT32_MAX, NULL, 0, NULL}},"
+                f"    {{{string_literal(value_set.name)}, SW_TERNARY, {len(value_set.parts)}, "
+                f"key_fields_{i}, "
+                f"{sum((w + 7) // 8 for w in value_set.parts)}, INT32_MAX, SW_VALUE_SET, "
+                f"UINT32_MAX, NULL, 0, NULL}},"
             )
         return "\n".join([*lines, *array("struct sw_table_spec", "table_specs", rows)]) + "\n"
 
     def _entry_bytes(self, name: str, table: Table, entry: ConstEntry) -> list[str]:
         lines = []
-        kinds = [("key", entry.keys)] + ([("mask", entry.masks)] if table.kind in (Match.TERNARY, Match.RANGE) else [])
+        kinds = [("key", entry.keys)] + (
+            [("mask", entry.masks)] if table.kind in (Match.TERNARY, Match.RANGE) else []
+        )
         for kind, values in kinds:
-            data = b"".join(v.to_bytes((f.width + 7) // 8, "big") for v, f in zip(values, table.key, strict=True))
+            data = b"".join(
+                v.to_bytes((f.width + 7) // 8, "big")
+                for v, f in zip(values, table.key, strict=True)
+            )
             text = ", ".join(str(byte) for byte in data) or "0"
             lines.append(f"static const uint8_t entry_{kind}_{name}[] = {{{text}}};")
         lines.append(f"static const uint64_t entry_args_{name}[] = {self._arguments(entry.call)};")
@@ -102,8 +123,10 @@ class Specs:
         default = str(table.default.action) if table.default else "UINT32_MAX"
         size = max(table.size, len(table.const_entries))
         return (
-            f"    {{{string_literal(table.name)}, SW_{table.kind.name}, {len(table.key)}, key_fields_{index}, "
-            f"{table.key_bytes}, {size}, {' | '.join(flags) or '0'}, {default}, default_args_{index}, "
+            f"    {{{string_literal(table.name)}, SW_{table.kind.name}, {len(table.key)}, "
+            f"key_fields_{index}, "
+            f"{table.key_bytes}, {size}, {' | '.join(flags) or '0'}, {default}, "
+            f"default_args_{index}, "
             f"{len(table.const_entries)}, const_entries_{index}}},"
         )
 
@@ -118,7 +141,10 @@ class Specs:
             for r, where in zip(self.program.registers, places.registers, strict=True)
         ]
         meters = [
-            f"    {{{string_literal(m.name)}, {m.size if m.table is None else 0}, {'true' if m.bytes else 'false'}}},"
+            (
+                f"    {{{string_literal(m.name)}, {m.size if m.table is None else 0}, "
+                f"{'true' if m.bytes else 'false'}}},"
+            )
             for m in self.program.meters
         ]
         lines = [

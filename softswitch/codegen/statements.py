@@ -1,5 +1,5 @@
-"""Statements to C, one method each. Names in scope: s (instance), p (packet), h (struct phv), l (struct locals), args
-(parameters)."""
+"""Statements to C, one method each. Names in scope: s (instance), p (packet), h (struct phv), l
+(struct locals), args (parameters)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ class Statements:
         self.asserts: dict[str, int] = {}  # what the line about each says, and its number
 
     def emit(self, operation: Operation, source: Source | None) -> list[str]:
-        """Returns the lines of one statement. Jumps and parser operations are their callers' business."""
+        """Returns the lines of one statement. Jumps and parser operations are their callers'
+        business."""
         return self.e.spend(self._emit(operation, source))
 
     def _emit(self, operation: Operation, source: Source | None) -> list[str]:
@@ -74,7 +75,10 @@ class Statements:
                 return [self.assign(target, value)]
             case AssignVarbit(target, value):
                 to, source_place = self.e.place(target)[0], self.e.place(value)[0]
-                return [f"{to}.bits = {source_place}.bits;", *self._copy_varbit(to, source_place, target, value)]
+                return [
+                    f"{to}.bits = {source_place}.bits;",
+                    *self._copy_varbit(to, source_place, target, value),
+                ]
             case AssignHeader(to_header, from_header):
                 return self.assign_header(to_header, from_header)
             case AssignMetadata(fields):
@@ -86,14 +90,20 @@ class Statements:
             case SetValid(header):
                 return self._set_valid(header)
             case SetInvalid(header):
-                return [line for one in (header, *self._siblings(header)) for line in self._set_invalid(one)]
+                return [
+                    line
+                    for one in (header, *self._siblings(header))
+                    for line in self._set_invalid(one)
+                ]
             case Push(stack, count):
                 return self._push(stack, count)
             case Pop(stack, count):
                 return self._pop(stack, count)
             case MarkToDrop(egress_spec, mcast_grp):
                 drop_port = Value("s->drop_port", "u64", (0, DROP_PORT))
-                cleared = [] if mcast_grp is None else [self.store(mcast_grp, Value("0", "u64", (0, 0)))]
+                cleared = (
+                    [] if mcast_grp is None else [self.store(mcast_grp, Value("0", "u64", (0, 0)))]
+                )
                 return [self.store(egress_spec, drop_port), *cleared]
             case RegisterRead() | RegisterWrite() | Count() | MeterExecute():
                 return self._state(operation)
@@ -102,7 +112,10 @@ class Statements:
             case Random(target, low, high):
                 store = self.store(target, Value("v", "u64", unsigned_range(64)))
                 return [
-                    f"{{ uint64_t low = {self.e.modulo(low, 64)}, high = {self.e.modulo(high, 64)};",
+                    (
+                        f"{{ uint64_t low = {self.e.modulo(low, 64)}, high = "
+                        f"{self.e.modulo(high, 64)};"
+                    ),
                     f"  if (low <= high) {{ uint64_t v = sw_random(s, low, high); {store} }} }}",
                 ]
             case Exit():
@@ -118,7 +131,10 @@ class Statements:
         match operation:
             case Clone(session, field_list):
                 return [
-                    f"p->req.clone_session = (int32_t)({self.e.modulo(session, 64)} & {MIRROR_SESSIONS});",
+                    (
+                        f"p->req.clone_session = (int32_t)({self.e.modulo(session, 64)} & "
+                        f"{MIRROR_SESSIONS});"
+                    ),
                     f"p->req.clone_list = (int32_t)({self.e.modulo(field_list, 64)} & 0xffff);",
                 ]
             case Resubmit(field_list):
@@ -182,7 +198,9 @@ class Statements:
             return f"sw_u128_store({place}, {text});"
         return f"{{ sw_wide v = {text}; memcpy({place}, v.w, {8 * limbs}); }}"
 
-    def _store_signed(self, place: str, field: FieldType, limbs: int, bits: int, value: Value) -> str:
+    def _store_signed(
+        self, place: str, field: FieldType, limbs: int, bits: int, value: Value
+    ) -> str:
         low, high = field_range(field)
         inside = low <= value.range[0] and value.range[1] <= high
         if limbs == 0:
@@ -236,7 +254,10 @@ class Statements:
         varbit = self.program.header_types[header_type].varbit
         if varbit is None:
             return f"{fixed}u"
-        return f"({fixed}u + {self.e.header(header)}.{self.layout.member(header_type, varbit)}.bits / 8)"
+        return (
+            f"({fixed}u + {self.e.header(header)}.{self.layout.member(header_type, varbit)}.bits / "
+            "8)"
+        )
 
     def _set_valid(self, header: HeaderExpression) -> list[str]:
         text = self.e.header(header)
@@ -251,12 +272,17 @@ class Statements:
     def _set_invalid(self, header: HeaderExpression) -> list[str]:
         text = self.e.header(header)
         size = self._packet_bytes(header)
-        return [f"if ({text}.valid) {{", f"    p->length_register -= {size};", f"    {text}.valid = 0;", "}"]
+        return [
+            f"if ({text}.valid) {{",
+            f"    p->length_register -= {size};",
+            f"    {text}.valid = 0;",
+            "}",
+        ]
 
     def assign_header(self, target: HeaderExpression, value: HeaderExpression) -> list[str]:
-        """Copies a header. An invalid source makes the target invalid and leaves its fields, as in BMv2. Where the
-        target is a member of a union, no other member is valid then, whatever the source (P4_16; BMv2 leaves another
-        one valid)."""
+        """Copies a header. An invalid source makes the target invalid and leaves its fields, as in
+        BMv2. Where the target is a member of a union, no other member is valid then, whatever the
+        source (P4_16; BMv2 leaves another one valid)."""
         return self._copy_header(target, value, self._siblings(target))
 
     def _copy_header(
@@ -268,7 +294,10 @@ class Statements:
         name = self.layout.type_name(header_type_of(self.program, target))
         cleared = [f"{self.e.header(other)}.valid = 0;" for other in invalid]
         return [
-            f"{{ {name} *to = &{self.e.header(target)}; const {name} *from = &{self.e.header(value)};",
+            (
+                f"{{ {name} *to = &{self.e.header(target)}; const {name} *from = "
+                f"&{self.e.header(value)};"
+            ),
             f"  if (from->valid) {{ {name} copy = *from; *to = copy; }}",
             "  else to->valid = 0;",
             *(f"  {line}" for line in cleared),
@@ -276,9 +305,20 @@ class Statements:
         ]
 
     def _assign_union(self, target: UnionExpression, value: UnionExpression) -> list[str]:
-        first = target.union if isinstance(target, UnionRef) else self.program.union_stacks[target.stack].unions[0]
-        other = value.union if isinstance(value, UnionRef) else self.program.union_stacks[value.stack].unions[0]
-        types = [[self.program.headers[x].type for x in self.program.unions[u].headers] for u in (first, other)]
+        first = (
+            target.union
+            if isinstance(target, UnionRef)
+            else self.program.union_stacks[target.stack].unions[0]
+        )
+        other = (
+            value.union
+            if isinstance(value, UnionRef)
+            else self.program.union_stacks[value.stack].unions[0]
+        )
+        types = [
+            [self.program.headers[x].type for x in self.program.unions[u].headers]
+            for u in (first, other)
+        ]
         if types[0] != types[1]:
             raise self.e.unsupported("an assignment between header unions of different types")
         lines: list[str] = []
@@ -288,7 +328,9 @@ class Statements:
 
     def _assign_stack(self, target: int, value: int) -> list[str]:
         lines = [f"{self.layout.next(target)} = {self.layout.next(value)};"]
-        pairs = zip(self.program.stacks[target].headers, self.program.stacks[value].headers, strict=True)
+        pairs = zip(
+            self.program.stacks[target].headers, self.program.stacks[value].headers, strict=True
+        )
         for to, source in pairs:
             lines += self.assign_header(HeaderRef(to), HeaderRef(source))
         return lines
@@ -300,7 +342,10 @@ class Statements:
         swap = self._swap(stack, f"{array}[i]", f"{array}[i - {count}]")
         return [
             f"{next_} = {next_} + {count} < {size} ? {next_} + {count} : {size};",
-            f"for (uint32_t i = {size - 1}; {count} <= {size - 1} && i >= {count}; i--) {{ {swap} }}",
+            (
+                f"for (uint32_t i = {size - 1}; {count} <= {size - 1} && i >= {count}; i--) {{ "
+                f"{swap} }}"
+            ),
             f"for (uint32_t i = 0; i < {min(size, count)}; i++) {array}[i].valid = 0;",
         ]
 
@@ -316,7 +361,11 @@ class Statements:
         return [*lines, f"for (uint32_t i = {kept}; i < {size}; i++) {array}[i].valid = 0;"]
 
     def _stack(self, stack: int) -> tuple[int, str, str]:
-        return len(self.program.stacks[stack].headers), self.layout.stack(stack), self.layout.next(stack)
+        return (
+            len(self.program.stacks[stack].headers),
+            self.layout.stack(stack),
+            self.layout.next(stack),
+        )
 
     def _swap(self, stack: int, a: str, b: str) -> str:
         name = self.layout.type_name(self.program.stacks[stack].type)
@@ -325,8 +374,8 @@ class Statements:
     # ---- state ----
 
     def _state(self, operation: RegisterRead | RegisterWrite | Count | MeterExecute) -> list[str]:
-        """Accesses a cell of a register, counter or meter. An index out of range does nothing, as in BMv2's debug
-        build."""
+        """Accesses a cell of a register, counter or meter. An index out of range does nothing, as
+        in BMv2's debug build."""
         body: list[str]
         match operation:
             case RegisterRead(target, register, index):
@@ -342,14 +391,20 @@ class Statements:
                 size = self.program.counters[counter].size
                 stride = self.e.cells.counters[counter].stride
                 body = [
-                    f"struct sw_counter *c = (struct sw_counter *)((char *)s->counters[{counter}] + i * {stride});",
+                    (
+                        "struct sw_counter *c = (struct sw_counter *)((char "
+                        f"*)s->counters[{counter}] + i * {stride});"
+                    ),
                     "c->packets++;",
                     "c->bytes += p->ingress_length;",
                 ]
             case MeterExecute(meter, index, target):
                 size = self.program.meters[meter].size
                 call = f"sw_meter_execute(s->meters[{meter}], i, p->ingress_length, sw_us(s))"
-                body = [f"uint64_t colour = {call};", self.store(target, Value("colour", "u64", (0, 2**32 - 1)))]
+                body = [
+                    f"uint64_t colour = {call};",
+                    self.store(target, Value("colour", "u64", (0, 2**32 - 1))),
+                ]
         opening = f"{{ uint64_t i = {self.e.index(index)};"
         return [opening, f"  if (i < {size}) {{", *(f"      {line}" for line in body), "  } }"]
 
@@ -361,12 +416,20 @@ class Statements:
         if width <= 128:
             return f"{self.e.register_cell('sw_u128', register)} = {text};"
         size = (width + 7) // 8
-        return f"sw_wide_to_bytes((uint8_t *)s->registers[{register}].cells + i * {size}, {size}, {text});"
+        return (
+            f"sw_wide_to_bytes((uint8_t *)s->registers[{register}].cells + i * {size}, {size}, "
+            f"{text});"
+        )
 
-    def _hash(self, target: LValue, base: Expression, calculation: int, size: Expression) -> list[str]:
+    def _hash(
+        self, target: LValue, base: Expression, calculation: int, size: Expression
+    ) -> list[str]:
         return [
             f"{{ uint64_t size = {self.e.modulo(size, 64)};",
-            f"  uint64_t v = calculation_{calculation}(p, h, l) % (size ? size : 1) + {self.e.modulo(base, 64)};",
+            (
+                f"  uint64_t v = calculation_{calculation}(p, h, l) % (size ? size : 1) + "
+                f"{self.e.modulo(base, 64)};"
+            ),
             f"  {self.store(target, Value('v', 'u64', unsigned_range(64)))} }}",
         ]
 
@@ -381,7 +444,9 @@ class Statements:
                 value = self.e.exact(values[i])
                 if value.kind == "wide":
                     raise self.e.unsupported("log_msg of a value of more than 127 bits")
-                negative = f"(sw_i128)({value.text}) < 0" if value.kind in ("i64", "i128") else "false"
+                negative = (
+                    f"(sw_i128)({value.text}) < 0" if value.kind in ("i64", "i128") else "false"
+                )
                 lines.append(f"    n = sw_decimal(text, n, (sw_u128)({value.text}), {negative});")
         return [*lines, "    s->log(s->log_context, text);", "}"]
 

@@ -1,5 +1,5 @@
-/* Helpers of generated programs; the generator copies this text into each of them, after SW_LIMBS was defined.
- * Shifts take any count; division by zero gives zero. */
+/* Helpers of generated programs; the generator copies this text into each of them, after SW_LIMBS
+ * was defined. Shifts take any count; division by zero gives zero. */
 
 typedef __int128 sw_i128;
 typedef unsigned __int128 sw_u128;
@@ -7,8 +7,9 @@ typedef unsigned __int128 sw_u128;
 #define SW_INLINE static inline __attribute__((unused, always_inline))
 #define SW_LIKELY(x) __builtin_expect(!!(x), 1)
 
-/* A field's value. As a function, so that the compiler doesn't compare two neighbours in memory at once: that would put
- * headers into memory that it can keep in registers, and load what was just stored in parts. */
+/* A field's value. As a function, so that the compiler doesn't compare two neighbours in memory at
+ * once: that would put headers into memory that it can keep in registers, and load what was just
+ * stored in parts. */
 SW_INLINE uint64_t sw_value(uint64_t value) { return value; }
 
 /* ---- big-endian memory ---- */
@@ -146,7 +147,8 @@ SW_INLINE void sw_get_bytes(uint8_t *to, const uint8_t *p, size_t bit, size_t n)
 }
 
 /* Whether two big-endian numbers are equal. */
-static inline __attribute__((unused)) bool sw_equal_bytes(const uint8_t *a, size_t n, const uint8_t *b, size_t m)
+static inline __attribute__((unused)) bool sw_equal_bytes(const uint8_t *a, size_t n,
+                                                          const uint8_t *b, size_t m)
 {
     for (; n > m; n--)
         if (*a++ != 0) return false;
@@ -163,9 +165,13 @@ SW_INLINE void sw_sign_limbs(uint64_t *w, unsigned n, unsigned width)
     for (unsigned i = (width + 63) / 64; i < n; i++) w[i] = ~UINT64_C(0);
 }
 
-/* ---- the Internet checksum; sums of up to 2^12 integers of 48 bits, or of words added here ---- */
+/* ---- the Internet checksum; sums of up to 2^12 integers of 48 bits, or of words added here
+ * ---- */
 
-SW_INLINE uint64_t sw_add_words(uint64_t sum, uint64_t x) { return sum + (x >> 32) + (x & 0xffffffff); }
+SW_INLINE uint64_t sw_add_words(uint64_t sum, uint64_t x)
+{
+    return sum + (x >> 32) + (x & 0xffffffff);
+}
 SW_INLINE uint64_t sw_fold(uint64_t sum)
 {
     sum = (sum >> 32) + (sum & 0xffffffff);
@@ -187,13 +193,28 @@ SW_INLINE uint64_t sw_div_u64(uint64_t x, uint64_t y) { return y ? x / y : 0; }
 SW_INLINE uint64_t sw_mod_u64(uint64_t x, uint64_t y) { return y ? x % y : 0; }
 SW_INLINE sw_i128 sw_div_i128(sw_i128 x, sw_i128 y) { return y > 0 && x >= 0 ? x / y : 0; }
 SW_INLINE sw_i128 sw_mod_i128(sw_i128 x, sw_i128 y) { return y > 0 && x >= 0 ? x % y : 0; }
-SW_INLINE uint64_t sw_clamp_u64(uint64_t x, uint64_t lo, uint64_t hi) { return x < lo ? lo : x > hi ? hi : x; }
-SW_INLINE int64_t sw_clamp_i64(int64_t x, int64_t lo, int64_t hi) { return x < lo ? lo : x > hi ? hi : x; }
-SW_INLINE sw_i128 sw_clamp_i128(sw_i128 x, sw_i128 lo, sw_i128 hi) { return x < lo ? lo : x > hi ? hi : x; }
+SW_INLINE uint64_t sw_clamp_u64(uint64_t x, uint64_t lo, uint64_t hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+SW_INLINE int64_t sw_clamp_i64(int64_t x, int64_t lo, int64_t hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+SW_INLINE sw_i128 sw_clamp_i128(sw_i128 x, sw_i128 lo, sw_i128 hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
 
 /* The low `width` bits (2 to 64) of x as a signed number. */
-SW_INLINE int64_t sw_sign(uint64_t x, unsigned width) { return (int64_t)(x << (64 - width)) >> (64 - width); }
-SW_INLINE sw_i128 sw_sign128(sw_u128 x, unsigned width) { return (sw_i128)(x << (128 - width)) >> (128 - width); }
+SW_INLINE int64_t sw_sign(uint64_t x, unsigned width)
+{
+    return (int64_t)(x << (64 - width)) >> (64 - width);
+}
+SW_INLINE sw_i128 sw_sign128(sw_u128 x, unsigned width)
+{
+    return (sw_i128)(x << (128 - width)) >> (128 - width);
+}
 SW_INLINE sw_u128 sw_u128_from(const uint64_t *w) { return (sw_u128)w[1] << 64 | w[0]; }
 SW_INLINE void sw_u128_store(uint64_t *w, sw_u128 x)
 {
@@ -201,8 +222,9 @@ SW_INLINE void sw_u128_store(uint64_t *w, sw_u128 x)
     w[1] = (uint64_t)(x >> 64);
 }
 
-/* What BMv2 keeps of x in a signed field of `width` bits (2 to 63): it wraps values below the smallest or above
- * 2^width - 1, and leaves those between the largest and 2^width - 1 as they are. */
+/* What BMv2 keeps of x in a signed field of `width` bits (2 to 63): it wraps values below the
+ * smallest or above 2^width - 1, and leaves those between the largest and 2^width - 1 as they
+ * are. */
 SW_INLINE int64_t sw_signed_field(sw_i128 x, unsigned width)
 {
     sw_i128 min = -((sw_i128)1 << (width - 1)), mask = ((sw_i128)1 << width) - 1;
@@ -362,7 +384,8 @@ SW_WIDE sw_wide sw_wide_divide(sw_wide x, sw_wide y, bool remainder)
 SW_WIDE sw_wide sw_wide_signed_field(sw_wide x, unsigned width)
 { /* see sw_signed_field */
     sw_wide one = sw_wide_from_u64(1);
-    sw_wide min = sw_wide_neg(sw_wide_shl(one, width - 1)), mask = sw_wide_sub(sw_wide_shl(one, width), one);
+    sw_wide min = sw_wide_neg(sw_wide_shl(one, width - 1)),
+            mask = sw_wide_sub(sw_wide_shl(one, width), one);
     if (sw_wide_compare(x, min) >= 0 && sw_wide_compare(x, mask) <= 0) return x;
     return sw_wide_sign(x, width);
 }
@@ -386,7 +409,8 @@ static inline __attribute__((unused)) size_t sw_text(char *to, size_t n, const c
     return n;
 }
 
-static inline __attribute__((unused)) size_t sw_decimal(char *to, size_t n, sw_u128 x, bool negative)
+static inline __attribute__((unused)) size_t sw_decimal(char *to, size_t n, sw_u128 x,
+                                                        bool negative)
 {
     char digits[48];
     size_t i = sizeof digits - 1;

@@ -1,5 +1,5 @@
-"""What a traced program does besides: it reports each step (csrc/pipeline.h, enum sw_trace_kind). Without tracing,
-nothing of this is in its text."""
+"""What a traced program does besides: it reports each step (csrc/pipeline.h, enum sw_trace_kind).
+Without tracing, nothing of this is in its text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ static void trace_queue(struct sw_instance *s, const struct sw_packet *p, uint64
         p->std.instance_type, p->std.packet_length};
     sw_trace(s, packet, SW_TRACE_DEQUEUED, p->std.egress_port, p->std.qid, &queue, sizeof queue);
 }
-"""
+"""  # noqa: E501
 
 
 class Tracing:
@@ -30,9 +30,15 @@ class Tracing:
     def __init__(self, enabled: bool) -> None:
         self.enabled = enabled
 
-    def step(self, kind: str, a: object = 0, b: object = 0, data: str = "NULL", length: object = 0) -> list[str]:
+    def step(
+        self, kind: str, a: object = 0, b: object = 0, data: str = "NULL", length: object = 0
+    ) -> list[str]:
         """Reports a step. `kind`: without SW_TRACE_."""
-        return [f"TRACE({kind}, (uint32_t)({a}), (uint32_t)({b}), {data}, {length});"] if self.enabled else []
+        return (
+            [f"TRACE({kind}, (uint32_t)({a}), (uint32_t)({b}), {data}, {length});"]
+            if self.enabled
+            else []
+        )
 
     def lines(self, *lines: str) -> list[str]:
         """Returns these lines."""
@@ -40,7 +46,9 @@ class Tracing:
 
     def arguments(self, action: int, widths: Sequence[int]) -> list[str]:
         """Reports that an action begins, with the words of its parameters."""
-        return self.step("ACTION", action, 0, "args", 8 * sum((width + 63) // 64 for width in widths))
+        return self.step(
+            "ACTION", action, 0, "args", 8 * sum((width + 63) // 64 for width in widths)
+        )
 
     def condition(self, pipeline: str, node: int) -> list[str]:
         """Reports the value of a condition."""
@@ -79,14 +87,18 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
     TRACE(STAGE, 1, 1, NULL, 0);
     trace_decision(s, p, h->trace_packet, 1);
 }
-"""
+"""  # noqa: E501
 
     def sent(self) -> list[str]:
-        """Reports that the deparser has ended, and the frame that leaves, unless it is recirculated."""
+        """Reports that the deparser has ended, and the frame that leaves, unless it is
+        recirculated."""
         return self.lines(
             "    TRACE(STAGE, 2, 1, NULL, 0);",
             "    if (p->req.recirculate_list == SW_NONE) {",
-            "        uint32_t length = p->length < p->req.truncate_to ? p->length : p->req.truncate_to;",
+            (
+                "        uint32_t length = p->length < p->req.truncate_to ? p->length : "
+                "p->req.truncate_to;"
+            ),
             "        TRACE(SENT, p->std.egress_port, length, p->data, traced_bytes(length));",
             "    }",
         )

@@ -1,9 +1,10 @@
 """Which metadata must be stored with a packet.
 
-p4c writes every local variable as a field of one metadata header. A field that only ingress uses (its parser and
-checksum verification included), or only egress, and that no list copies, isn't stored in the packet: it becomes a
-member of `struct locals`, on the stack of one pipeline, so that the compiler can keep it in a register or
-drop it. It starts as zero, as metadata does. A field that nothing uses isn't stored at all.
+p4c writes every local variable as a field of one metadata header. A field that only ingress uses
+(its parser and checksum verification included), or only egress, and that no list copies, isn't
+stored in the packet: it becomes a member of `struct locals`, on the stack of one pipeline, so that
+the compiler can keep it in a register or drop it. It starts as zero, as metadata does. A field that
+nothing uses isn't stored at all.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from pcn.softswitch.program.statements import Hash
 
 @dataclass(frozen=True)
 class Usage:
-    """`local`: fields of struct locals. `in_phv`: metadata fields of the PHV. `whole`: metadata headers that are used
-    as a whole, so that all their fields are stored."""
+    """`local`: fields of struct locals. `in_phv`: metadata fields of the PHV. `whole`: metadata
+    headers that are used as a whole, so that all their fields are stored."""
 
     local: frozenset[FieldRef]
     in_phv: frozenset[FieldRef]
@@ -32,9 +33,15 @@ def analyse(program: Program) -> Usage:
     """Sorts the metadata fields of a program that are not the switch's own."""
     verify = [c for c in program.checksums if c.verify]
     update = [c for c in program.checksums if c.update]
-    ingress = set(references(program, [program.parser, verify, list(control_parts(program, program.ingress))]))
+    ingress = set(
+        references(program, [program.parser, verify, list(control_parts(program, program.ingress))])
+    )
     egress = set(references(program, list(control_parts(program, program.egress))))
-    stored = set(references(program, [update, program.deparser.statements, program.field_lists, program.learn_lists]))
+    stored = set(
+        references(
+            program, [update, program.deparser.statements, program.field_lists, program.learn_lists]
+        )
+    )
     whole = {r.header for r in (*ingress, *egress, *stored) if isinstance(r, HeaderRef)}
     stored |= ingress & egress
     local = {
@@ -59,14 +66,18 @@ def control_parts(program: Program, control: Control) -> Iterator[Any]:
                 table = program.tables[index]
                 yield table.key
                 yield [program.actions[a].statements for a in table.actions]
-                if table.profile is not None and (selector := program.profiles[table.profile].selector) is not None:
+                if (
+                    table.profile is not None
+                    and (selector := program.profiles[table.profile].selector) is not None
+                ):
                     yield program.calculations[selector].inputs
                 if table.direct_meter is not None:
                     yield program.meters[table.direct_meter].result
 
 
 def references(program: Program, item: Any) -> Iterator[FieldRef | HeaderRef]:
-    """Yields every field and header that a part of the model refers to, through calculations too."""
+    """Yields every field and header that a part of the model refers to, through calculations
+    too."""
     stack = [item]
     while stack:
         top = stack.pop()

@@ -1,8 +1,9 @@
 """Values of the generated C: their kinds, their ranges, and conversions between kinds.
 
-BMv2 computes with integers of any size. The generator tracks the range of each value, so it picks the smallest kind
-that holds every value exactly: u64, i64, i128, or `wide`, two's complement in as many limbs as the program needs.
-Where only the low bits matter, it computes modulo 2^64 (u64), 2^128 (u128) or in wide.
+BMv2 computes with integers of any size. The generator tracks the range of each value, so it picks
+the smallest kind that holds every value exactly: u64, i64, i128, or `wide`, two's complement in as
+many limbs as the program needs. Where only the low bits matter, it computes modulo 2^64 (u64),
+2^128 (u128) or in wide.
 """
 
 from __future__ import annotations
@@ -60,7 +61,13 @@ def modular_kind(width: int, limbs: Limbs) -> str:
     return "wide"
 
 
-C_TYPES = {"u64": "uint64_t", "i64": "int64_t", "u128": "sw_u128", "i128": "sw_i128", "wide": "sw_wide"}
+C_TYPES = {
+    "u64": "uint64_t",
+    "i64": "int64_t",
+    "u128": "sw_u128",
+    "i128": "sw_i128",
+    "wide": "sw_wide",
+}
 
 
 def constant(value: int, kind: str, limbs: Limbs) -> str:
@@ -68,7 +75,9 @@ def constant(value: int, kind: str, limbs: Limbs) -> str:
     if kind == "u64":
         return f"UINT64_C({hex(value & (2**64 - 1)) if abs(value) > 9 else value & (2**64 - 1)})"
     if kind == "i64":
-        return f"(int64_t)UINT64_C({hex(value & (2**64 - 1))})" if value < 0 else f"INT64_C({value})"
+        return (
+            f"(int64_t)UINT64_C({hex(value & (2**64 - 1))})" if value < 0 else f"INT64_C({value})"
+        )
     if kind in ("u128", "i128"):
         low, high = value & (2**64 - 1), value >> 64 & (2**64 - 1)
         return f"({C_TYPES[kind]})((sw_u128)UINT64_C({hex(high)}) << 64 | UINT64_C({hex(low)}))"

@@ -45,19 +45,23 @@ static void summarise(struct sw_bits *bits, uint32_t number)
 {
     uint64_t bit = 1ull << number % SW_WORD_BLOCKS;
     for (uint32_t i = 0; bits->summary != NULL && i < bits->indexed * SW_BYTE; i++) {
-        const uint64_t *upper = &bits->blocks[number]->rows[i / SW_BYTE * 2 * SW_NIBBLE], *lower = upper + SW_NIBBLE;
+        const uint64_t *upper = &bits->blocks[number]->rows[i / SW_BYTE * 2 * SW_NIBBLE],
+                       *lower = upper + SW_NIBBLE;
         uint64_t *word = sw_bits_summary(bits, 0, i) + number / SW_WORD_BLOCKS;
-        *word = (upper[i % SW_BYTE / SW_NIBBLE] & lower[i % SW_NIBBLE]) != 0 ? *word | bit : *word & ~bit;
+        *word = (upper[i % SW_BYTE / SW_NIBBLE] & lower[i % SW_NIBBLE]) != 0 ? *word | bit
+                                                                             : *word & ~bit;
     }
 }
 
-/* The same after an entry was added (`added` is its bit) or removed (0): only values that it matches can have changed, and none of
- * a byte for which another entry matches any value. */
-static void summarise_entry(struct sw_bits *bits, uint32_t number, const uint16_t *nibbles, uint64_t added)
+/* The same after an entry was added (`added` is its bit) or removed (0): only values that it
+ * matches can have changed, and none of a byte for which another entry matches any value. */
+static void summarise_entry(struct sw_bits *bits, uint32_t number, const uint16_t *nibbles,
+                            uint64_t added)
 {
     uint64_t bit = 1ull << number % SW_WORD_BLOCKS;
     for (uint32_t i = 0; bits->summary != NULL && i < bits->indexed; i++) {
-        const uint64_t *upper = &bits->blocks[number]->rows[i * 2 * SW_NIBBLE], *lower = upper + SW_NIBBLE;
+        const uint64_t *upper = &bits->blocks[number]->rows[i * 2 * SW_NIBBLE],
+                       *lower = upper + SW_NIBBLE;
         uint64_t wild = ~added;
         for (uint32_t value = 0; value < 2 * SW_NIBBLE; value++) wild &= upper[value];
         if (wild != 0) continue;
@@ -65,7 +69,8 @@ static void summarise_entry(struct sw_bits *bits, uint32_t number, const uint16_
             uint32_t high = (uint32_t)__builtin_ctz(above);
             for (uint32_t below = nibbles[2 * i + 1]; below != 0; below &= below - 1) {
                 uint32_t low = (uint32_t)__builtin_ctz(below);
-                uint64_t *word = sw_bits_summary(bits, i, high * SW_NIBBLE + low) + number / SW_WORD_BLOCKS;
+                uint64_t *word =
+                    sw_bits_summary(bits, i, high * SW_NIBBLE + low) + number / SW_WORD_BLOCKS;
                 *word = (upper[high] & lower[low]) != 0 ? *word | bit : *word & ~bit;
             }
         }
@@ -114,7 +119,8 @@ static int grow_summary(struct sw_bits *bits)
     uint32_t row_words = bits->row_words == 0 ? 1 : 2 * bits->row_words;
     size_t size = (size_t)bits->indexed * SW_BYTE * row_words * sizeof(uint64_t);
     uint64_t *summary = sw_alloc_aligned(size + 1);
-    struct sw_block **blocks = realloc(bits->blocks, (size_t)row_words * SW_WORD_BLOCKS * sizeof(struct sw_block *));
+    struct sw_block **blocks =
+        realloc(bits->blocks, (size_t)row_words * SW_WORD_BLOCKS * sizeof(struct sw_block *));
     if (blocks != NULL) bits->blocks = blocks;
     if (summary == NULL || blocks == NULL) {
         free(summary);
@@ -136,7 +142,8 @@ static struct sw_block *add_block(struct sw_bits *bits, uint32_t at)
     struct sw_block *block = grow_summary(bits) == 0 ? new_block(bits) : NULL;
     if (block == NULL) return NULL;
     shift_summary(bits, at, true);
-    memmove(&bits->blocks[at + 1], &bits->blocks[at], (bits->n_blocks - at) * sizeof(struct sw_block *));
+    memmove(&bits->blocks[at + 1], &bits->blocks[at],
+            (bits->n_blocks - at) * sizeof(struct sw_block *));
     bits->blocks[at] = block;
     bits->n_blocks++;
     return block;
@@ -146,7 +153,8 @@ static void drop_block(struct sw_bits *bits, uint32_t at)
 {
     free(bits->blocks[at]);
     bits->n_blocks--;
-    memmove(&bits->blocks[at], &bits->blocks[at + 1], (bits->n_blocks - at) * sizeof(struct sw_block *));
+    memmove(&bits->blocks[at], &bits->blocks[at + 1],
+            (bits->n_blocks - at) * sizeof(struct sw_block *));
     shift_summary(bits, at, false);
 }
 
@@ -173,11 +181,13 @@ static uint32_t slot_of(const struct sw_block *block, const struct sw_node *node
     return low;
 }
 
-/* Splits a full block to add an entry at `*slot`, and sets the entry's block and slot. Half of the entries move to a new block;
- * none do if the slot is the first or the last, so that sorted insertions fill whole blocks. 0 or -ENOMEM. */
+/* Splits a full block to add an entry at `*slot`, and sets the entry's block and slot. Half of the
+ * entries move to a new block; none do if the slot is the first or the last, so that sorted
+ * insertions fill whole blocks. 0 or -ENOMEM. */
 static int split(struct sw_bits *bits, uint32_t *number, uint32_t *slot)
 {
-    struct sw_block *full = bits->blocks[*number], *added = add_block(bits, *slot == 0 ? *number : *number + 1);
+    struct sw_block *full = bits->blocks[*number],
+                    *added = add_block(bits, *slot == 0 ? *number : *number + 1);
     if (added == NULL) return -ENOMEM;
     if (*slot == 0) return 0;
     *number += 1;
@@ -219,9 +229,11 @@ int sw_bits_insert(struct sw_bits *bits, struct sw_node *node, const uint16_t *n
     if (bits->blocks[number]->count == SW_SLOTS && split(bits, &number, &slot) != 0) return -ENOMEM;
     struct sw_block *block = bits->blocks[number];
     for (uint32_t i = 0; i < rows_of(bits); i++) {
-        block->rows[i] = insert_bit(block->rows[i], slot) | (uint64_t)(nibbles[i / SW_NIBBLE] >> i % SW_NIBBLE & 1) << slot;
+        block->rows[i] = insert_bit(block->rows[i], slot) |
+                         (uint64_t)(nibbles[i / SW_NIBBLE] >> i % SW_NIBBLE & 1) << slot;
     }
-    memmove(&block->nodes[slot + 1], &block->nodes[slot], (block->count - slot) * sizeof(struct sw_node *));
+    memmove(&block->nodes[slot + 1], &block->nodes[slot],
+            (block->count - slot) * sizeof(struct sw_node *));
     block->nodes[slot] = node;
     block->count++;
     summarise_entry(bits, number, nibbles, 1ull << slot);
@@ -235,7 +247,8 @@ void sw_bits_remove(struct sw_bits *bits, const struct sw_node *node, const uint
     uint32_t slot = slot_of(block, node);
     for (uint32_t i = 0; i < rows_of(bits); i++) block->rows[i] = remove_bit(block->rows[i], slot);
     block->count--;
-    memmove(&block->nodes[slot], &block->nodes[slot + 1], (block->count - slot) * sizeof(struct sw_node *));
+    memmove(&block->nodes[slot], &block->nodes[slot + 1],
+            (block->count - slot) * sizeof(struct sw_node *));
     if (block->count == 0 && bits->n_blocks > 1) {
         drop_block(bits, number);
         return;

@@ -1,8 +1,9 @@
 /* Bit vectors of entries, for ternary tables: which entries match a key.
  *
- * Entries are sorted by rank, in blocks of up to 64. For each value of each nibble of the key, a block has a 64-bit word: bit i
- * is set if entry i matches that value. The AND of the words of a key's nibbles is the set of entries that match; the lowest bit
- * is the best of them. With more than one block there is a summary: for each value of each key byte, one bit per block, set if
+ * Entries are sorted by rank, in blocks of up to 64. For each value of each nibble of the key, a
+ * block has a 64-bit word: bit i is set if entry i matches that value. The AND of the words of a
+ * key's nibbles is the set of entries that match; the lowest bit is the best of them. With more
+ * than one block there is a summary: for each value of each key byte, one bit per block, set if
  * any entry of the block matches it. So a lookup searches few blocks, in order. */
 #ifndef SW_BITS_H
 #define SW_BITS_H
@@ -23,13 +24,16 @@ struct sw_block {
 
 struct sw_bits {
     struct sw_block **blocks; /* in order of rank; none is empty, unless it is the only one */
-    uint64_t *summary;        /* a byte has SW_BYTE rows of row_words; NULL until there has been a second block */
+    /* a byte has SW_BYTE rows of row_words; NULL until there has been a second block */
+    uint64_t *summary;
     uint32_t n_blocks, row_words, indexed /* bytes of the key */;
 };
 
-bool sw_bits_open(struct sw_bits *, uint32_t key_bytes); /* false: no memory; needs no sw_bits_close */
+/* false: no memory; needs no sw_bits_close */
+bool sw_bits_open(struct sw_bits *, uint32_t key_bytes);
 void sw_bits_close(struct sw_bits *);
-/* `nibbles`: for each nibble of the indexed bytes, the set of values that the entry matches, a bit each. 0 or -ENOMEM. */
+/* `nibbles`: for each nibble of the indexed bytes, the set of values that the entry matches, a bit
+ * each. 0 or -ENOMEM. */
 int sw_bits_insert(struct sw_bits *, struct sw_node *, const uint16_t *nibbles);
 void sw_bits_remove(struct sw_bits *, const struct sw_node *, const uint16_t *nibbles);
 /* The number of the block that an entry belongs into. */
@@ -43,8 +47,10 @@ static inline uint64_t *sw_bits_summary(const struct sw_bits *bits, uint32_t byt
 /* `indexed`, below, is bits->indexed: a constant lets the compiler unroll the loops. */
 
 /* The blocks in a word of the summary that may have an entry that matches. */
-static inline __attribute__((always_inline)) uint64_t sw_bits_blocks(const struct sw_bits *bits, const uint8_t *key,
-                                                                     uint32_t indexed, uint32_t word)
+static inline __attribute__((always_inline)) uint64_t sw_bits_blocks(const struct sw_bits *bits,
+                                                                     const uint8_t *key,
+                                                                     uint32_t indexed,
+                                                                     uint32_t word)
 {
     uint64_t blocks = ~0ull;
     if (bits->summary == NULL || indexed == 0) return 1;
@@ -54,7 +60,9 @@ static inline __attribute__((always_inline)) uint64_t sw_bits_blocks(const struc
 }
 
 /* The entries that match n bytes of a key; `rows` are a block's rows for these bytes. */
-static inline __attribute__((always_inline)) uint64_t sw_bits_entries_of(const uint64_t *rows, const uint8_t *key, uint32_t n)
+static inline __attribute__((always_inline)) uint64_t sw_bits_entries_of(const uint64_t *rows,
+                                                                         const uint8_t *key,
+                                                                         uint32_t n)
 {
     uint64_t entries = ~0ull;
 #pragma GCC unroll 4
@@ -65,13 +73,16 @@ static inline __attribute__((always_inline)) uint64_t sw_bits_entries_of(const u
     return entries;
 }
 
-/* The entries of a block that match a key's indexed bytes. Goes on by four bytes: most blocks have no match for the first. */
-static inline __attribute__((always_inline)) uint64_t sw_bits_entries(const struct sw_block *block, const uint8_t *key,
+/* The entries of a block that match a key's indexed bytes. Goes on by four bytes: most blocks have
+ * no match for the first. */
+static inline __attribute__((always_inline)) uint64_t sw_bits_entries(const struct sw_block *block,
+                                                                      const uint8_t *key,
                                                                       uint32_t indexed)
 {
     const uint64_t *rows = block->rows;
     if (indexed == 4) return sw_bits_entries_of(rows, key, 4);
-    uint64_t entries = block->count == 0 ? 0 : ~0ull >> (SW_SLOTS - block->count); /* a key may have no bytes */
+    /* a key may have no bytes */
+    uint64_t entries = block->count == 0 ? 0 : ~0ull >> (SW_SLOTS - block->count);
     for (; indexed >= 4 && entries != 0; indexed -= 4) {
         entries &= sw_bits_entries_of(rows, key, 4);
         key += 4;

@@ -37,13 +37,15 @@ void sw_instance_cache_lines(const struct sw_instance *instance, struct sw_cache
     const struct sw_program *program = instance->program;
     lines->n = 0;
     sw_cache_lines_add(lines, instance, sizeof *instance);
-    sw_cache_lines_add(lines, instance->registers, program->n_registers * sizeof *instance->registers);
+    sw_cache_lines_add(lines, instance->registers,
+                       program->n_registers * sizeof *instance->registers);
     for (uint32_t i = 0; i < program->n_tables; i++) {
         if (sw_table_count(instance->tables[i]) == 0) continue;
         sw_cache_lines_add(lines, &instance->tables[i], sizeof *instance->tables);
         sw_table_cache_lines(instance->tables[i], lines);
     }
-    for (uint32_t i = 0; i < program->n_profiles; i++) sw_profile_cache_lines(instance->profiles[i], lines);
+    for (uint32_t i = 0; i < program->n_profiles; i++)
+        sw_profile_cache_lines(instance->profiles[i], lines);
     if (lines->n == 0) return;
     qsort(lines->at, lines->n, sizeof *lines->at, by_line);
     uint32_t n = 1;

@@ -1,12 +1,13 @@
-/* The cache lines that a packet may touch in a program's tables, for callers that can prefetch them. (A lookup reads them one
- * after the other, each by a pointer in the one before.) */
+/* The cache lines that a packet may touch in a program's tables, for callers that can prefetch
+ * them. (A lookup reads them one after the other, each by a pointer in the one before.) */
 #ifndef SW_CACHE_LINES_H
 #define SW_CACHE_LINES_H
 
 #include "pipeline.h"
 
 enum {
-    SW_CACHE_LINES_ENTRIES = 64, /* a table or profile with more entries is left out: a packet touches few of them */
+    /* a table or profile with more entries is left out: a packet touches few of them */
+    SW_CACHE_LINES_ENTRIES = 64,
     SW_MAX_CACHE_LINES = 256     /* half of a 32 KiB L1 data cache */
 };
 

@@ -1,4 +1,5 @@
-/* Captures of a port's frames, in and out: whole frames in pcap files. A disk that is full ends a capture, and nothing else. */
+/* Captures of a port's frames, in and out: whole frames in pcap files. A disk that is full ends a
+ * capture, and nothing else. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 #include "internal.h"
 #include "pcap.h"
 
-int sw_port_capture(struct sw_switch *sw, uint16_t number, bool out, int descriptor, char error[SW_ERROR_BYTES])
+int sw_port_capture(struct sw_switch *sw, uint16_t number, bool out, int descriptor,
+                    char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
     FILE *file = fdopen(descriptor, "wb");
@@ -40,13 +42,14 @@ void sw_captures_end(struct sw_port *port)
 
 static void end(struct sw_switch *sw, struct sw_port *port, bool out)
 {
-    sw_notice(sw, "port %u: cannot write the capture of frames that %s: %s; it ends", port->port, out ? "leave" : "come in",
-              strerror(errno));
+    sw_notice(sw, "port %u: cannot write the capture of frames that %s: %s; it ends", port->port,
+              out ? "leave" : "come in", strerror(errno));
     fclose(port->captures[out]);
     port->captures[out] = NULL;
 }
 
-void sw_capture(struct sw_switch *sw, struct sw_port *port, bool out, const uint8_t *frame, uint32_t length)
+void sw_capture(struct sw_switch *sw, struct sw_port *port, bool out, const uint8_t *frame,
+                uint32_t length)
 {
     uint64_t ns = sw->manual ? sw_now_ns(sw) : sw_real_ns();
     if (sw_pcap_frame(port->captures[out], ns, frame, length, length)) sw->captured = true;

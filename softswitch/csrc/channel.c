@@ -17,10 +17,13 @@ enum { SKIP = UINT32_MAX, LONGEST = sizeof(struct header) + SW_CHANNEL_LONGEST }
 
 static uint64_t needed(uint32_t length) { return (sizeof(struct header) + length + 15) / 16 * 16; }
 
-/* Headers are aligned, so that none crosses the ring's end, whatever another process wrote into the counts. */
+/* Headers are aligned, so that none crosses the ring's end, whatever another process wrote into the
+ * counts. */
 static struct header *header_at(const struct sw_channel *channel, uint64_t at)
 {
-    return (struct header *)(void *)(channel->bytes + at % SW_CHANNEL_BYTES / sizeof(struct header) * sizeof(struct header));
+    return (struct header *)(void *)(channel->bytes + at % SW_CHANNEL_BYTES /
+                                                          sizeof(struct header) *
+                                                          sizeof(struct header));
 }
 
 struct sw_channel *sw_channel_new(void)
@@ -38,7 +41,8 @@ struct sw_channel *sw_channels_map(int fd)
     if (fstat(fd, &found) != 0) return NULL;
     errno = EINVAL;
     if (found.st_size != 2 * sizeof(struct sw_channel)) return NULL;
-    void *both = mmap(NULL, 2 * sizeof(struct sw_channel), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *both =
+        mmap(NULL, 2 * sizeof(struct sw_channel), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return both == MAP_FAILED ? NULL : both;
 }
 
@@ -50,7 +54,8 @@ void sw_channels_unmap(struct sw_channel *both)
 bool sw_channel_room(const struct sw_channel *channel)
 {
     uint64_t waiting = channel->put - __atomic_load_n(&channel->taken, __ATOMIC_ACQUIRE);
-    return SW_CHANNEL_BYTES - waiting >= 2 * (uint64_t)(LONGEST + 16); /* the end of the ring may be left out */
+    /* the end of the ring may be left out */
+    return SW_CHANNEL_BYTES - waiting >= 2 * (uint64_t)(LONGEST + 16);
 }
 
 uint8_t *sw_channel_begin(struct sw_channel *channel)
@@ -73,8 +78,8 @@ uint64_t sw_channel_end(struct sw_channel *channel, uint32_t length, uint64_t at
     return at_ns;
 }
 
-/* The first frame's header, behind what is skipped, and its length, read once: another process may write there. NULL: there is none.
- * What no switch or agent would write ends what was put. */
+/* The first frame's header, behind what is skipped, and its length, read once: another process may
+ * write there. NULL: there is none. What no switch or agent would write ends what was put. */
 static const struct header *first(struct sw_channel *channel, uint32_t *length)
 {
     for (;;) {
@@ -82,7 +87,9 @@ static const struct header *first(struct sw_channel *channel, uint32_t *length)
         if (at == put) return NULL;
         const struct header *header = header_at(channel, at);
         *length = __atomic_load_n(&header->length, __ATOMIC_RELAXED);
-        if (*length <= SW_CHANNEL_LONGEST && at % SW_CHANNEL_BYTES + needed(*length) <= SW_CHANNEL_BYTES) return header;
+        if (*length <= SW_CHANNEL_LONGEST &&
+            at % SW_CHANNEL_BYTES + needed(*length) <= SW_CHANNEL_BYTES)
+            return header;
         uint64_t end = *length == SKIP ? at + SW_CHANNEL_BYTES - at % SW_CHANNEL_BYTES : put;
         __atomic_store_n(&channel->taken, end, __ATOMIC_RELEASE);
     }

@@ -1,14 +1,16 @@
 /* The manual clock: only sw_advance moves time, from one due event to the next.
  *
- * All that is due is processed at once: a frame that arrives, from an interface or by sw_inject, goes through the switch
- * before the next one. So nothing is ever late. */
+ * All that is due is processed at once: a frame that arrives, from an interface or by sw_inject,
+ * goes through the switch before the next one. So nothing is ever late. */
 #include <errno.h>
 #include <stdio.h>
 
 #include "internal.h"
 
 enum {
-    ROUNDS = 64,   /* of `input` at one time; then it waits SW_LOOP_PAUSE_NS, or a recirculation loop would never end */
+    /* of `input` at one time; then it waits SW_LOOP_PAUSE_NS, or a recirculation loop would never
+     * end */
+    ROUNDS = 64,
     MAX_STEPS = 4096,  /* steps in one call, so that other callers get the lock */
 };
 
@@ -20,7 +22,8 @@ static uint64_t input_due(const struct sw_switch *sw)
     return head->due_ns > sw->input_at_ns ? head->due_ns : sw->input_at_ns;
 }
 
-/* Processes all that is due now: the packet generator's batch, then `input` and the ports, until nothing is due. */
+/* Processes all that is due now: the packet generator's batch, then `input` and the ports, until
+ * nothing is due. */
 static void run_now(struct sw_switch *sw)
 {
     uint32_t rounds = 0;
@@ -138,7 +141,8 @@ int sw_advance(struct sw_switch *sw, uint64_t until_ns, uint16_t port, uint64_t 
     return status;
 }
 
-int sw_inject(struct sw_switch *sw, uint16_t number, const uint8_t *frame, uint32_t length, char error[SW_ERROR_BYTES])
+int sw_inject(struct sw_switch *sw, uint16_t number, const uint8_t *frame, uint32_t length,
+              char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
     int status = 0;
@@ -149,7 +153,8 @@ int sw_inject(struct sw_switch *sw, uint16_t number, const uint8_t *frame, uint3
         snprintf(error, SW_ERROR_BYTES, "port %u is none of those without interface", number);
         status = -ENODEV;
     } else if (length > SW_MAX_FRAME) {
-        snprintf(error, SW_ERROR_BYTES, "a frame of %u bytes is longer than %d", length, SW_MAX_FRAME);
+        snprintf(error, SW_ERROR_BYTES, "a frame of %u bytes is longer than %d", length,
+                 SW_MAX_FRAME);
         status = -EMSGSIZE;
     } else if (sw->instance != NULL) {
         pkt = sw_pkt_copy_bytes(&sw->pool, frame, length);

@@ -1,5 +1,5 @@
-/* The control plane's calls: tables, state, replication, packet-out. Each, but for sw_next_event, takes the lock, checks its
- * arguments and calls the module in charge. */
+/* The control plane's calls: tables, state, replication, packet-out. Each, but for sw_next_event,
+ * takes the lock, checks its arguments and calls the module in charge. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,15 +23,17 @@ static struct sw_table *table_of(struct sw_switch *sw, uint32_t table, const cha
     return sw->instance->tables[table];
 }
 
-int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, const uint8_t *mask, int32_t prefix,
-                     int32_t priority, uint32_t action, const uint64_t *args, uint32_t n_args, char error[SW_ERROR_BYTES])
+int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, const uint8_t *mask,
+                     int32_t prefix, int32_t priority, uint32_t action, const uint64_t *args,
+                     uint32_t n_args, char error[SW_ERROR_BYTES])
 {
     const char *why = "";
     sw_lock(sw);
     struct sw_table *table = table_of(sw, number, &why);
     int64_t status = -ENOENT;
     if (table != NULL) {
-        int64_t rank = (int64_t)INT32_MAX - priority; /* P4Runtime: the higher wins; ranks: the lower */
+        /* P4Runtime: the higher wins; ranks: the lower */
+        int64_t rank = (int64_t)INT32_MAX - priority;
         enum sw_match kind = sw_table_spec_of(table)->kind;
         if (kind == SW_EXACT || kind == SW_LPM) rank = 0;
         status = sw_table_insert(table, key, mask, prefix, rank, action, args, n_args, &why);
@@ -43,18 +45,20 @@ int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, 
     return status;
 }
 
-int sw_table_modify(struct sw_switch *sw, uint32_t number, uint32_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
-                    char error[SW_ERROR_BYTES])
+int sw_table_modify(struct sw_switch *sw, uint32_t number, uint32_t handle, uint32_t action,
+                    const uint64_t *args, uint32_t n_args, char error[SW_ERROR_BYTES])
 {
     const char *why = "";
     sw_lock(sw);
     struct sw_table *table = table_of(sw, number, &why);
-    int status = table == NULL ? -ENOENT : sw_table_change(table, handle, action, args, n_args, &why);
+    int status =
+        table == NULL ? -ENOENT : sw_table_change(table, handle, action, args, n_args, &why);
     sw_unlock(sw);
     return report(error, status, status == 0 ? "" : why);
 }
 
-int sw_table_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char error[SW_ERROR_BYTES])
+int sw_table_delete(struct sw_switch *sw, uint32_t number, uint32_t handle,
+                    char error[SW_ERROR_BYTES])
 {
     const char *why = "";
     sw_lock(sw);
@@ -64,8 +68,8 @@ int sw_table_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char
     return report(error, status, status == 0 ? "" : why);
 }
 
-int sw_table_set_default(struct sw_switch *sw, uint32_t number, uint32_t action, const uint64_t *args, uint32_t n_args,
-                         char error[SW_ERROR_BYTES])
+int sw_table_set_default(struct sw_switch *sw, uint32_t number, uint32_t action,
+                         const uint64_t *args, uint32_t n_args, char error[SW_ERROR_BYTES])
 {
     const char *why = "";
     sw_lock(sw);
@@ -80,10 +84,12 @@ static struct sw_node *node_of(struct sw_switch *sw, uint32_t number, int64_t ha
 {
     const char *why;
     struct sw_table *table = table_of(sw, number, &why);
-    return table == NULL || !(sw_table_spec_of(table)->flags & flag) ? NULL : sw_table_node(table, handle);
+    return table == NULL || !(sw_table_spec_of(table)->flags & flag) ? NULL
+                                                                     : sw_table_node(table, handle);
 }
 
-int sw_table_counter_read(struct sw_switch *sw, uint32_t number, int64_t handle, struct sw_counter *out)
+int sw_table_counter_read(struct sw_switch *sw, uint32_t number, int64_t handle,
+                          struct sw_counter *out)
 {
     sw_lock(sw);
     const struct sw_node *node = node_of(sw, number, handle, SW_DIRECT_COUNTER);
@@ -102,7 +108,8 @@ int sw_table_idle(struct sw_switch *sw, uint32_t number, uint32_t handle, uint64
     return node == NULL ? -ENOENT : 0;
 }
 
-int sw_table_counter_write(struct sw_switch *sw, uint32_t number, int64_t handle, const struct sw_counter *in)
+int sw_table_counter_write(struct sw_switch *sw, uint32_t number, int64_t handle,
+                           const struct sw_counter *in)
 {
     sw_lock(sw);
     struct sw_node *node = node_of(sw, number, handle, SW_DIRECT_COUNTER);
@@ -125,20 +132,21 @@ static struct sw_profile *profile_of(struct sw_switch *sw, uint32_t number, cons
     return sw->instance->profiles[number];
 }
 
-int64_t sw_member_put(struct sw_switch *sw, uint32_t number, int64_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
-                      char error[SW_ERROR_BYTES])
+int64_t sw_member_put(struct sw_switch *sw, uint32_t number, int64_t handle, uint32_t action,
+                      const uint64_t *args, uint32_t n_args, char error[SW_ERROR_BYTES])
 {
     const char *why = "";
     sw_lock(sw);
     struct sw_profile *profile = profile_of(sw, number, &why);
-    int64_t status = profile ? sw_profile_put_member(profile, handle, action, args, n_args, &why) : -ENOENT;
+    int64_t status =
+        profile ? sw_profile_put_member(profile, handle, action, args, n_args, &why) : -ENOENT;
     sw_unlock(sw);
     report(error, 0, status < 0 ? why : "");
     return status;
 }
 
-int64_t sw_group_put(struct sw_switch *sw, uint32_t number, int64_t handle, const uint32_t *members, uint32_t n,
-                     char error[SW_ERROR_BYTES])
+int64_t sw_group_put(struct sw_switch *sw, uint32_t number, int64_t handle, const uint32_t *members,
+                     uint32_t n, char error[SW_ERROR_BYTES])
 {
     const char *why = "";
     sw_lock(sw);
@@ -149,7 +157,8 @@ int64_t sw_group_put(struct sw_switch *sw, uint32_t number, int64_t handle, cons
     return status;
 }
 
-int sw_member_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char error[SW_ERROR_BYTES])
+int sw_member_delete(struct sw_switch *sw, uint32_t number, uint32_t handle,
+                     char error[SW_ERROR_BYTES])
 {
     const char *why = "";
     sw_lock(sw);
@@ -159,7 +168,8 @@ int sw_member_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, cha
     return report(error, status, status < 0 ? why : "");
 }
 
-int sw_group_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char error[SW_ERROR_BYTES])
+int sw_group_delete(struct sw_switch *sw, uint32_t number, uint32_t handle,
+                    char error[SW_ERROR_BYTES])
 {
     const char *why = "";
     sw_lock(sw);
@@ -171,7 +181,10 @@ int sw_group_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char
 
 /* ---- arrays ---- */
 
-static bool within(uint32_t first, uint32_t n, uint32_t size) { return first <= size && n <= size - first; }
+static bool within(uint32_t first, uint32_t n, uint32_t size)
+{
+    return first <= size && n <= size - first;
+}
 
 /* Copies n cells, `stride` bytes apart, to or from a dense array. */
 static void copy_strided(char *cells, size_t stride, char *array, size_t size, uint32_t n, bool out)
@@ -182,8 +195,8 @@ static void copy_strided(char *cells, size_t stride, char *array, size_t size, u
     }
 }
 
-static int copy_counters(struct sw_switch *sw, uint32_t number, uint32_t first, uint32_t n, struct sw_counter *out,
-                         const struct sw_counter *in)
+static int copy_counters(struct sw_switch *sw, uint32_t number, uint32_t first, uint32_t n,
+                         struct sw_counter *out, const struct sw_counter *in)
 {
     sw_lock(sw);
     const struct sw_instance *instance = sw->instance;
@@ -193,23 +206,27 @@ static int copy_counters(struct sw_switch *sw, uint32_t number, uint32_t first, 
     if (status == 0 && n != 0) {
         size_t stride = instance->counter_strides[number];
         char *cells = (char *)instance->counters[number] + first * stride;
-        copy_strided(cells, stride, out != NULL ? (char *)out : (char *)(uintptr_t)in, sizeof *out, n, out != NULL);
+        copy_strided(cells, stride, out != NULL ? (char *)out : (char *)(uintptr_t)in, sizeof *out,
+                     n, out != NULL);
     }
     sw_unlock(sw);
     return status;
 }
 
-int sw_counter_read(struct sw_switch *sw, uint32_t counter, uint32_t first, uint32_t n, struct sw_counter *out)
+int sw_counter_read(struct sw_switch *sw, uint32_t counter, uint32_t first, uint32_t n,
+                    struct sw_counter *out)
 {
     return copy_counters(sw, counter, first, n, out, NULL);
 }
 
-int sw_counter_write(struct sw_switch *sw, uint32_t counter, uint32_t first, uint32_t n, const struct sw_counter *in)
+int sw_counter_write(struct sw_switch *sw, uint32_t counter, uint32_t first, uint32_t n,
+                     const struct sw_counter *in)
 {
     return copy_counters(sw, counter, first, n, NULL, in);
 }
 
-static int copy_cells(struct sw_switch *sw, uint32_t number, uint32_t first, uint32_t n, void *out, const void *in)
+static int copy_cells(struct sw_switch *sw, uint32_t number, uint32_t first, uint32_t n, void *out,
+                      const void *in)
 {
     sw_lock(sw);
     const struct sw_instance *instance = sw->instance;
@@ -232,7 +249,8 @@ int sw_register_read(struct sw_switch *sw, uint32_t reg, uint32_t first, uint32_
     return copy_cells(sw, reg, first, n, out, NULL);
 }
 
-int sw_register_write(struct sw_switch *sw, uint32_t reg, uint32_t first, uint32_t n, const void *in)
+int sw_register_write(struct sw_switch *sw, uint32_t reg, uint32_t first, uint32_t n,
+                      const void *in)
 {
     return copy_cells(sw, reg, first, n, NULL, in);
 }
@@ -256,17 +274,22 @@ static struct sw_meter *direct_meter_of(struct sw_switch *sw, uint32_t number, u
 static int read_meter(const struct sw_meter *meter, struct sw_meter_config *out)
 {
     if (meter == NULL) return -ENOENT;
-    *out = meter->configured ? (struct sw_meter_config){meter->cir, meter->cburst, meter->pir, meter->pburst, meter->per_us}
-                             : (struct sw_meter_config){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    *out = meter->configured ? (struct sw_meter_config){meter->cir, meter->cburst, meter->pir,
+                                                        meter->pburst, meter->per_us}
+                             : (struct sw_meter_config){UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                                        UINT64_MAX, UINT64_MAX};
     return 0;
 }
 
-static int write_meter(const struct sw_switch *sw, struct sw_meter *meter, const struct sw_meter_config *in)
+static int write_meter(const struct sw_switch *sw, struct sw_meter *meter,
+                       const struct sw_meter_config *in)
 {
     if (meter == NULL) return -ENOENT;
     if (in != NULL && (in->cir > in->pir || in->per_us == 0)) return -EINVAL;
     uint64_t rates[5] = {0};
-    if (in != NULL) memcpy(rates, (uint64_t[]){in->cir, in->cburst, in->pir, in->pburst, in->per_us}, sizeof rates);
+    if (in != NULL)
+        memcpy(rates, (uint64_t[]){in->cir, in->cburst, in->pir, in->pburst, in->per_us},
+               sizeof rates);
     sw_meter_set(meter, in == NULL ? NULL : rates, sw_call_us(sw));
     return 0;
 }
@@ -279,17 +302,20 @@ int sw_meter_read(struct sw_switch *sw, uint32_t meter, uint32_t index, struct s
     return status;
 }
 
-int sw_meter_write(struct sw_switch *sw, uint32_t meter, uint32_t index, const struct sw_meter_config *in)
+int sw_meter_write(struct sw_switch *sw, uint32_t meter, uint32_t index,
+                   const struct sw_meter_config *in)
 {
     sw_lock(sw);
     struct sw_meter *cell = meter_of(sw, meter, index);
-    if (cell != NULL) cell->bytes = sw->instance->program->meters[meter].bytes; /* here, so that unused cells take no memory */
+    /* here, so that unused cells take no memory */
+    if (cell != NULL) cell->bytes = sw->instance->program->meters[meter].bytes;
     int status = write_meter(sw, cell, in);
     sw_unlock(sw);
     return status;
 }
 
-int sw_table_meter_read(struct sw_switch *sw, uint32_t table, uint32_t handle, struct sw_meter_config *out)
+int sw_table_meter_read(struct sw_switch *sw, uint32_t table, uint32_t handle,
+                        struct sw_meter_config *out)
 {
     sw_lock(sw);
     int status = read_meter(direct_meter_of(sw, table, handle), out);
@@ -297,7 +323,8 @@ int sw_table_meter_read(struct sw_switch *sw, uint32_t table, uint32_t handle, s
     return status;
 }
 
-int sw_table_meter_write(struct sw_switch *sw, uint32_t table, uint32_t handle, const struct sw_meter_config *in)
+int sw_table_meter_write(struct sw_switch *sw, uint32_t table, uint32_t handle,
+                         const struct sw_meter_config *in)
 {
     sw_lock(sw);
     int status = write_meter(sw, direct_meter_of(sw, table, handle), in);
@@ -307,29 +334,34 @@ int sw_table_meter_write(struct sw_switch *sw, uint32_t table, uint32_t handle, 
 
 /* ---- replication, ports, packet-out, events ---- */
 
-static int set_group(struct sw_switch *sw, struct sw_pre *pre, uint32_t id, const struct sw_replica *replicas, uint32_t n,
-                     uint32_t truncate_to, char *error)
+static int set_group(struct sw_switch *sw, struct sw_pre *pre, uint32_t id,
+                     const struct sw_replica *replicas, uint32_t n, uint32_t truncate_to,
+                     char *error)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (replicas[i].port >= SW_MAX_PORTS) {
-            snprintf(error, SW_ERROR_BYTES, "replica %u: port %u is beyond %d", i, replicas[i].port, SW_MAX_PORTS - 1);
+            snprintf(error, SW_ERROR_BYTES, "replica %u: port %u is beyond %d", i, replicas[i].port,
+                     SW_MAX_PORTS - 1);
             return -EINVAL;
         }
     }
     sw_lock(sw);
     int status = sw_pre_set(pre, id, replicas, n, truncate_to);
     sw_unlock(sw);
-    return report(error, status, status == 0 ? "" : status == -ENOENT ? "nothing to delete" : "out of memory");
+    return report(error, status,
+                  status == 0         ? ""
+                  : status == -ENOENT ? "nothing to delete"
+                                      : "out of memory");
 }
 
-int sw_clone_session(struct sw_switch *sw, uint32_t session, const struct sw_replica *replicas, uint32_t n, uint32_t truncate_to,
-                     char error[SW_ERROR_BYTES])
+int sw_clone_session(struct sw_switch *sw, uint32_t session, const struct sw_replica *replicas,
+                     uint32_t n, uint32_t truncate_to, char error[SW_ERROR_BYTES])
 {
     return set_group(sw, &sw->clones, session, replicas, n, truncate_to, error);
 }
 
-int sw_multicast_group(struct sw_switch *sw, uint32_t group, const struct sw_replica *replicas, uint32_t n,
-                       char error[SW_ERROR_BYTES])
+int sw_multicast_group(struct sw_switch *sw, uint32_t group, const struct sw_replica *replicas,
+                       uint32_t n, char error[SW_ERROR_BYTES])
 {
     return set_group(sw, &sw->groups, group, replicas, n, 0, error);
 }
@@ -343,7 +375,8 @@ static int shaped(struct sw_switch *sw, bool there, char *error)
     return there ? 0 : report(error, -EINVAL, "no such port number, or out of memory");
 }
 
-int sw_port_shape(struct sw_switch *sw, uint16_t number, uint64_t rate_bps, uint64_t delay_ns, char error[SW_ERROR_BYTES])
+int sw_port_shape(struct sw_switch *sw, uint16_t number, uint64_t rate_bps, uint64_t delay_ns,
+                  char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
     sw_lock(sw);
@@ -352,21 +385,26 @@ int sw_port_shape(struct sw_switch *sw, uint16_t number, uint64_t rate_bps, uint
     return shaped(sw, port != NULL, error);
 }
 
-int sw_queue_set(struct sw_switch *sw, int number, int queue, uint64_t depth, uint64_t interval_ns, char error[SW_ERROR_BYTES])
+int sw_queue_set(struct sw_switch *sw, int number, int queue, uint64_t depth, uint64_t interval_ns,
+                 char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
-    if (queue >= (int)sw->tm.priorities) return report(error, -EINVAL, "the port has no such queue");
-    if (depth != SW_AS_IT_IS && depth > UINT32_MAX) return report(error, -EINVAL, "a queue has no such depth");
+    if (queue >= (int)sw->tm.priorities)
+        return report(error, -EINVAL, "the port has no such queue");
+    if (depth != SW_AS_IT_IS && depth > UINT32_MAX)
+        return report(error, -EINVAL, "a queue has no such depth");
     sw_lock(sw);
     struct sw_tm_port *port = number < 0 ? NULL : sw_tm_port(&sw->tm, (uint32_t)number);
     bool there = number < 0 || port != NULL;
-    if (there) sw_tm_set_queue(&sw->tm, port, queue, &(struct sw_queue_setting){depth, interval_ns});
+    if (there)
+        sw_tm_set_queue(&sw->tm, port, queue, &(struct sw_queue_setting){depth, interval_ns});
     return shaped(sw, there, error);
 }
 
 int sw_set_trimming(struct sw_switch *sw, const struct sw_trimming *trimming)
 {
-    if (!sw_trimming_possible(trimming) || trimming->queue_index >= sw->tm.priorities) return -EINVAL;
+    if (!sw_trimming_possible(trimming) || trimming->queue_index >= sw->tm.priorities)
+        return -EINVAL;
     sw_lock(sw);
     sw_tm_trim(&sw->tm, trimming);
     sw_unlock(sw);
@@ -382,14 +420,16 @@ int sw_port_stats(struct sw_switch *sw, uint16_t number, struct sw_port_stats *o
     const struct sw_tm_port *queues = sw->tm.ports[number];
     if (port != NULL) {
         *out = port->stats;
-        if (port->channel_out != NULL) out->tx_dropped += __atomic_load_n(&port->channel_out->lost, __ATOMIC_RELAXED);
+        if (port->channel_out != NULL)
+            out->tx_dropped += __atomic_load_n(&port->channel_out->lost, __ATOMIC_RELAXED);
         out->up = port->open && port->running;
     }
     if (queues != NULL) {
         out->queue_dropped += queues->dropped;
         out->trimmed = queues->trimmed;
         out->in_flight = queues->delay_line.count;
-        for (uint32_t q = 0; q < SW_PRIORITIES; q++) out->queue_packets[q] = queues->queues[q].packets.count;
+        for (uint32_t q = 0; q < SW_PRIORITIES; q++)
+            out->queue_packets[q] = queues->queues[q].packets.count;
     }
     sw_unlock(sw);
     return 0;
@@ -419,7 +459,8 @@ int sw_packet_out(struct sw_switch *sw, uint16_t port, const uint8_t *frame, uin
     return status;
 }
 
-int sw_next_event(struct sw_switch *sw, int timeout_ms, struct sw_event *event, uint8_t *data, uint32_t capacity)
+int sw_next_event(struct sw_switch *sw, int timeout_ms, struct sw_event *event, uint8_t *data,
+                  uint32_t capacity)
 {
     return sw_events_get(&sw->events, timeout_ms, event, data, capacity);
 }

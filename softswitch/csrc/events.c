@@ -42,7 +42,8 @@ void sw_events_free(struct sw_events *events)
     pthread_mutex_destroy(&events->lock);
 }
 
-bool sw_events_put(struct sw_events *events, uint32_t kind, uint32_t id, const void *data, uint32_t length, uint64_t now_ns)
+bool sw_events_put(struct sw_events *events, uint32_t kind, uint32_t id, const void *data,
+                   uint32_t length, uint64_t now_ns)
 {
     size_t size = sizeof(struct sw_event_node) + length;
     pthread_mutex_lock(&events->lock);
@@ -65,7 +66,8 @@ bool sw_events_put(struct sw_events *events, uint32_t kind, uint32_t id, const v
     return node != NULL;
 }
 
-int sw_events_get(struct sw_events *events, int timeout_ms, struct sw_event *event, uint8_t *data, uint32_t capacity)
+int sw_events_get(struct sw_events *events, int timeout_ms, struct sw_event *event, uint8_t *data,
+                  uint32_t capacity)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);

@@ -1,5 +1,5 @@
-/* Events for Python: packet-ins, digests, log lines. A bounded queue with its own lock, so that a slow reader never
- * delays packets; when it is full, new events are dropped and counted. */
+/* Events for Python: packet-ins, digests, log lines. A bounded queue with its own lock, so that a
+ * slow reader never delays packets; when it is full, new events are dropped and counted. */
 #ifndef SW_EVENTS_H
 #define SW_EVENTS_H
 
@@ -19,10 +19,13 @@ struct sw_events {
 };
 
 void sw_events_init(struct sw_events *, size_t max_bytes);
-void sw_events_stop(struct sw_events *); /* wakes readers; they get -ESHUTDOWN once the queue is empty */
+/* wakes readers; they get -ESHUTDOWN once the queue is empty */
+void sw_events_stop(struct sw_events *);
 void sw_events_free(struct sw_events *);
 /* False: dropped, since the queue is full or has stopped. */
-bool sw_events_put(struct sw_events *, uint32_t kind, uint32_t id, const void *data, uint32_t length, uint64_t now_ns);
-int sw_events_get(struct sw_events *, int timeout_ms, struct sw_event *, uint8_t *data, uint32_t capacity);
+bool sw_events_put(struct sw_events *, uint32_t kind, uint32_t id, const void *data,
+                   uint32_t length, uint64_t now_ns);
+int sw_events_get(struct sw_events *, int timeout_ms, struct sw_event *, uint8_t *data,
+                  uint32_t capacity);
 
 #endif

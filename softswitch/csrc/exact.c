@@ -14,7 +14,8 @@ struct exact {
 
 static uint32_t words(const struct sw_table_spec *spec) { return (spec->key_bytes + 7) / 8; }
 
-static bool open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
+static bool open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes,
+                 uint64_t seed)
 {
     struct exact *exact = index;
     exact->nodes = nodes;
@@ -56,10 +57,12 @@ static struct sw_node *find(void *index, const uint8_t *key)
     const struct exact *exact = index;
     uint64_t buffer[SW_TABLE_MAX_KEY / 8];
     sw_load_words(buffer, key, exact->key_bytes);
-    return sw_map_find(&exact->map, exact->nodes, buffer, sw_map_hash(&exact->map, buffer, exact->seed));
+    return sw_map_find(&exact->map, exact->nodes, buffer,
+                       sw_map_hash(&exact->map, buffer, exact->seed));
 }
 
-/* Programs search the key's own bucket (lookup.h). After an overflow the key may be in a later one, which `find` searches. */
+/* Programs search the key's own bucket (lookup.h). After an overflow the key may be in a later one,
+ * which `find` searches. */
 static void publish_map(const void *index, struct sw_table_head *head)
 {
     static struct sw_bucket nothing;
@@ -83,7 +86,8 @@ static uint32_t array_words(const struct sw_table_spec *spec)
     return 1; /* the key as a number */
 }
 
-static bool array_open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
+static bool array_open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes,
+                       uint64_t seed)
 {
     struct key_array *array = index;
     (void)nodes, (void)seed;
@@ -102,7 +106,8 @@ static uint32_t number_of(const struct key_array *array, const uint8_t *key)
     return array->key_bytes == 1 ? key[0] : (uint32_t)key[0] << 8 | key[1];
 }
 
-static void array_prepare(void *index, struct sw_node *node, const uint8_t *key, const uint8_t *mask)
+static void array_prepare(void *index, struct sw_node *node, const uint8_t *key,
+                          const uint8_t *mask)
 {
     (void)mask;
     node->words[0] = number_of(index, key);
@@ -147,10 +152,12 @@ static void array_publish(const void *index, struct sw_table_head *head)
 
 const struct sw_index *sw_index_exact(const struct sw_table_spec *spec)
 {
-    static const struct sw_index any = {sizeof(struct exact), open, close,      words, prepare, insert,
-                                        remove_node,          find, UINT32_MAX, NULL};
-    static const struct sw_index narrow = {sizeof(struct exact), open, close, words,      prepare, insert,
-                                           remove_node,          find, 0,     publish_map};
+    static const struct sw_index any = {
+        sizeof(struct exact), open, close,      words, prepare, insert,
+        remove_node,          find, UINT32_MAX, NULL};
+    static const struct sw_index narrow = {
+        sizeof(struct exact), open, close, words,      prepare, insert,
+        remove_node,          find, 0,     publish_map};
     static const struct sw_index array = {sizeof(struct key_array),
                                           array_open,
                                           array_close,

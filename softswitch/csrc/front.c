@@ -1,7 +1,9 @@
-/* The front of a gRPC server: one thread, which passes bytes on between clients and the server's Unix socket.
+/* The front of a gRPC server: one thread, which passes bytes on between clients and the server's
+ * Unix socket.
  *
- * Clients' frames go on whole, so between two of them a call can be ended by a RST_STREAM to either side. The server's frames may be
- * as large as a client permits: they go on as they come, and a RST_STREAM to the client waits for the end of the frame. */
+ * Clients' frames go on whole, so between two of them a call can be ended by a RST_STREAM to
+ * either side. The server's frames may be as large as a client permits: they go on as they come,
+ * and a RST_STREAM to the client waits for the end of the frame. */
 #define _GNU_SOURCE
 #include "front.h"
 
@@ -101,7 +103,8 @@ struct sw_front {
     socklen_t path_length;
     int epoll, bell, spare, listening[LISTENING];
     uint32_t n_listening, n_clients;
-    struct client *clients, *gone;      /* of the latter the memory is freed once all events of a turn are through */
+    /* of the latter the memory is freed once all events of a turn are through */
+    struct client *clients, *gone;
     struct call *oldest, *newest;       /* of unfinished calls */
     uint32_t calls, unfinished;         /* of strangers */
     uint64_t held;                      /* by strangers */
@@ -165,7 +168,11 @@ static void watch(struct sw_front *front, struct end *end, uint32_t events)
 {
     if (end->fd < 0 || events == end->on) return;
     struct epoll_event event = {.events = events, .data.ptr = end};
-    epoll_ctl(front->epoll, end->on == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD, end->fd, &event);
+    epoll_ctl(front->epoll,
+              end->on == 0  ? EPOLL_CTL_ADD
+              : events == 0 ? EPOLL_CTL_DEL
+                            : EPOLL_CTL_MOD,
+              end->fd, &event);
     end->on = events;
 }
 
@@ -222,7 +229,8 @@ static bool quieter(const struct client *one, const struct client *than)
     return one->spoke_ns < than->spoke_ns;
 }
 
-/* Ends the stranger's connection that has been quiet for longest. False: all have calls that the server has begun. */
+/* Ends the stranger's connection that has been quiet for longest. False: all have calls that the
+ * server has begun. */
 static bool make_room(struct sw_front *front)
 {
     struct client *choice = NULL;
@@ -261,8 +269,19 @@ static bool pass(struct end *end, const uint8_t *data, size_t length)
 
 static bool reset(struct end *end, uint32_t id, uint8_t code)
 {
-    const uint8_t frame[HEAD + 4] = {
-        0, 0, 4, RST_STREAM, 0, (uint8_t)(id >> 24), (uint8_t)(id >> 16), (uint8_t)(id >> 8), (uint8_t)id, 0, 0, 0, code};
+    const uint8_t frame[HEAD + 4] = {0,
+                                     0,
+                                     4,
+                                     RST_STREAM,
+                                     0,
+                                     (uint8_t)(id >> 24),
+                                     (uint8_t)(id >> 16),
+                                     (uint8_t)(id >> 8),
+                                     (uint8_t)id,
+                                     0,
+                                     0,
+                                     0,
+                                     code};
     return pass(end, frame, sizeof frame);
 }
 
@@ -343,19 +362,21 @@ static bool pass_ahead(struct client *client)
     return length == 0 || pass(&client->far, data, length);
 }
 
-/* In the middle of a block of headers nothing may come in between: that ends the connection, as a client does that doesn't read. */
+/* In the middle of a block of headers nothing may come in between: that ends the connection, as a
+ * client does that doesn't read. */
 static void reset_both(struct client *client, uint32_t id, uint8_t code)
 {
     bool between = client->far_got == 0 && client->far_left == 0 && !client->far_headers;
-    bool good = pass_ahead(client) && !client->headers && client->n_resets < CALLS && client->near.out.length < 2 * CHUNK &&
-                reset(&client->far, id, CANCEL);
+    bool good = pass_ahead(client) && !client->headers && client->n_resets < CALLS &&
+                client->near.out.length < 2 * CHUNK && reset(&client->far, id, CANCEL);
     if (good && between) good = reset(&client->near, id, code);
     else if (good) client->resets[client->n_resets++] = id;
     if (good) rewatch(client);
     else end_client(client);
 }
 
-/* Its connection then rests: the server has work with each call that began, also with those that have ended. */
+/* Its connection then rests: the server has work with each call that began, also with those that
+ * have ended. */
 static void rest(struct client *client)
 {
     if (!client->favoured) client->rests_ns = now_ns() + REST_NS;
@@ -370,7 +391,8 @@ static void end_call(struct call *call, uint8_t code)
     reset_both(client, id, code);
 }
 
-/* The oldest unfinished call of a connection; of any stranger's that has as much as the one that has most, if it is NULL. */
+/* The oldest unfinished call of a connection; of any stranger's that has as much as the one that
+ * has most, if it is NULL. */
 static struct call *oldest(struct sw_front *front, const struct client *of, bool by_bytes)
 {
     struct call *choice = NULL;
@@ -379,25 +401,31 @@ static struct call *oldest(struct sw_front *front, const struct client *of, bool
         if (of != NULL ? client != of : client->favoured) continue;
         if (by_bytes && call->held == 0) continue;
         if (choice == NULL) choice = call;
-        else if (by_bytes ? client->held > choice->client->held : client->n_unfinished > choice->client->n_unfinished)
+        else if (by_bytes ? client->held > choice->client->held
+                          : client->n_unfinished > choice->client->n_unfinished)
             choice = call;
     }
     return choice;
 }
 
-/* Ends calls until all bounds hold that this one may have reached. The call may be among them, and the connection. */
+/* Ends calls until all bounds hold that this one may have reached. The call may be among them, and
+ * the connection. */
 static void bound(struct client *client)
 {
     struct sw_front *front = client->front;
     const struct sw_front_limits *limits = &front->limits;
     struct call *call;
-    while (!client->gone && client->n_unfinished > limits->unfinished_of_one && (call = oldest(front, client, false)) != NULL) {
+    while (!client->gone && client->n_unfinished > limits->unfinished_of_one &&
+           (call = oldest(front, client, false)) != NULL) {
         end_call(call, ENHANCE_YOUR_CALM);
     }
     uint64_t most = client->favoured ? limits->favoured_bytes : limits->bytes_of_one;
-    while (!client->gone && client->held > most && (call = oldest(front, client, true)) != NULL) end_call(call, ENHANCE_YOUR_CALM);
-    while (front->unfinished > limits->unfinished && (call = oldest(front, NULL, false)) != NULL) end_call(call, ENHANCE_YOUR_CALM);
-    while (front->held > limits->bytes && (call = oldest(front, NULL, true)) != NULL) end_call(call, ENHANCE_YOUR_CALM);
+    while (!client->gone && client->held > most && (call = oldest(front, client, true)) != NULL)
+        end_call(call, ENHANCE_YOUR_CALM);
+    while (front->unfinished > limits->unfinished && (call = oldest(front, NULL, false)) != NULL)
+        end_call(call, ENHANCE_YOUR_CALM);
+    while (front->held > limits->bytes && (call = oldest(front, NULL, true)) != NULL)
+        end_call(call, ENHANCE_YOUR_CALM);
 }
 
 /* NULL: it is refused, or the connection ends. */
@@ -441,7 +469,8 @@ static void messages(struct call *call, const uint8_t *data, uint32_t length)
     }
 }
 
-/* Counts a frame of DATA without its padding, which would shift the messages' lengths. False: it has less than it pads. */
+/* Counts a frame of DATA without its padding, which would shift the messages' lengths. False: it
+ * has less than it pads. */
 static bool data(struct call *call, const uint8_t *payload, uint32_t length, uint8_t flags)
 {
     uint32_t before = (flags & PADDED) != 0 ? 1 : 0;
@@ -470,7 +499,8 @@ static void hear(struct client *client, const uint8_t *frame, uint32_t length)
         if (call->unfinished && ++client->n_regrets > REGRETS) rest(client);
         forget(call);
     }
-    if (call != NULL && (type == HEADERS || type == DATA) && (flags & END_STREAM) != 0) finish(call);
+    if (call != NULL && (type == HEADERS || type == DATA) && (flags & END_STREAM) != 0)
+        finish(call);
     if (!client->headers) bound(client);
 }
 
@@ -484,7 +514,8 @@ static bool connect_far(struct client *client)
     struct sockaddr_un name = {0};
     socklen_t size = sizeof name;
     client->far.fd = fd;
-    if (fd < 0 || bind(fd, (const struct sockaddr *)&none, sizeof none.sun_family) != 0 || /* the kernel chooses a name */
+    /* the kernel chooses a name */
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&none, sizeof none.sun_family) != 0 ||
         getsockname(fd, (struct sockaddr *)&name, &size) != 0 ||
         connect(fd, (const struct sockaddr *)&front->path, front->path_length) != 0) {
         return false;
@@ -513,7 +544,8 @@ static bool from_near(struct client *client, const uint8_t *data, size_t length)
     bool good = true;
     client->ahead = all.data;
     if (!client->begun) {
-        good = memcmp(all.data, PREFACE, all.length < PREFACE_BYTES ? all.length : PREFACE_BYTES) == 0;
+        good =
+            memcmp(all.data, PREFACE, all.length < PREFACE_BYTES ? all.length : PREFACE_BYTES) == 0;
         client->begun = good && all.length >= PREFACE_BYTES;
         if (client->begun) {
             good = begin(client);
@@ -530,12 +562,14 @@ static bool from_near(struct client *client, const uint8_t *data, size_t length)
         hear(client, frame, (uint32_t)payload);
         good = !client->gone;
     }
-    good = good && pass_ahead(client) && (at == all.length || append(&client->part, all.data + at, all.length - at));
+    good = good && pass_ahead(client) &&
+           (at == all.length || append(&client->part, all.data + at, all.length - at));
     drop(&all);
     return good;
 }
 
-/* Passes the server's bytes on, and after a frame what resets the client's calls. False: the connection ends. */
+/* Passes the server's bytes on, and after a frame what resets the client's calls. False: the
+ * connection ends. */
 static bool from_far(struct client *client, const uint8_t *data, size_t length)
 {
     size_t passed = 0;
@@ -552,15 +586,18 @@ static bool from_far(struct client *client, const uint8_t *data, size_t length)
         if (client->far_left > 0) continue;
         const uint8_t type = client->far_head[3], flags = client->far_head[4];
         client->far_got = 0;
-        if (type == HEADERS || type == CONTINUATION) client->far_headers = (flags & END_HEADERS) == 0;
-        bool ends = type == RST_STREAM || ((type == HEADERS || type == DATA) && (flags & END_STREAM) != 0);
+        if (type == HEADERS || type == CONTINUATION)
+            client->far_headers = (flags & END_HEADERS) == 0;
+        bool ends =
+            type == RST_STREAM || ((type == HEADERS || type == DATA) && (flags & END_STREAM) != 0);
         struct call *call = ends ? call_of(client, stream_of(client->far_head)) : NULL;
         if (call != NULL && call->id != 0) forget(call);
         if (client->n_resets == 0 || client->far_headers) continue;
         if (!pass(&client->near, data + passed, at - passed)) return false;
         passed = at;
         while (client->n_resets > 0) {
-            if (!reset(&client->near, client->resets[--client->n_resets], ENHANCE_YOUR_CALM)) return false;
+            if (!reset(&client->near, client->resets[--client->n_resets], ENHANCE_YOUR_CALM))
+                return false;
         }
     }
     return pass(&client->near, data + passed, length - passed);
@@ -573,10 +610,13 @@ static bool take(struct sw_front *front, struct end *end)
     bool near = end == &client->near;
     ssize_t got = recv(end->fd, front->chunk, near ? TURN : CHUNK, MSG_DONTWAIT);
     if (got < 0) return errno == EAGAIN || errno == EINTR;
-    if (got > 0) return near ? from_near(client, front->chunk, (size_t)got) : from_far(client, front->chunk, (size_t)got);
+    if (got > 0)
+        return near ? from_near(client, front->chunk, (size_t)got)
+                    : from_far(client, front->chunk, (size_t)got);
     end->finished = true;
     struct end *peer = near ? &client->far : &client->near;
-    if (near || peer->out.length == 0) return false; /* a client that has gone takes nothing any more */
+    /* a client that has gone takes nothing any more */
+    if (near || peer->out.length == 0) return false;
     return true;
 }
 
@@ -620,7 +660,8 @@ static bool add_client(struct sw_front *front, int fd)
     return true;
 }
 
-/* The last descriptor is kept for a client that comes when there is none: it takes a quiet one's. */
+/* The last descriptor is kept for a client that comes when there is none: it takes a quiet
+ * one's. */
 static void accept_all(struct sw_front *front, int listening)
 {
     for (uint32_t i = 0; i < EVENTS; i++) {
@@ -642,7 +683,8 @@ static void accept_all(struct sw_front *front, int listening)
     }
 }
 
-/* Ends calls that have been unfinished for too long, and strangers who don't read; wakes who rests; gives memory back. */
+/* Ends calls that have been unfinished for too long, and strangers who don't read; wakes who rests;
+ * gives memory back. */
 static void look(struct sw_front *front)
 {
     uint64_t now = now_ns(), patience = front->limits.patience_ns;
@@ -655,7 +697,8 @@ static void look(struct sw_front *front)
         malloc_trim(0); /* else what gRPC has freed stays the process's */
 #endif
     }
-    while (front->oldest != NULL && now - front->oldest->since_ns >= patience) end_call(front->oldest, CANCEL);
+    while (front->oldest != NULL && now - front->oldest->since_ns >= patience)
+        end_call(front->oldest, CANCEL);
     for (struct client *client = front->clients, *after; client != NULL; client = after) {
         after = client->after;
         client->n_regrets = 0;
@@ -665,7 +708,8 @@ static void look(struct sw_front *front)
             else end_client(client);
             if (client->gone) continue;
         }
-        if (!client->favoured && client->near.out.length > 0 && now - client->moved_ns >= patience) end_client(client);
+        if (!client->favoured && client->near.out.length > 0 && now - client->moved_ns >= patience)
+            end_client(client);
     }
 }
 
@@ -691,7 +735,8 @@ static void *run(void *argument)
             uint64_t place = (uint64_t)(uintptr_t)events[i].data.ptr;
             uint64_t rung;
             if (place > LISTENING) serve(front, events[i].data.ptr, events[i].events);
-            else if (place < LISTENING && !front->refusing) accept_all(front, front->listening[place]);
+            else if (place < LISTENING && !front->refusing)
+                accept_all(front, front->listening[place]);
             else if (place == LISTENING && read(front->bell, &rung, sizeof rung) < 0) continue;
         }
         look(front);
@@ -730,13 +775,15 @@ static bool start_thread(struct sw_front *front)
     return status == 0;
 }
 
-/* The numbers of the listening sockets, and LISTENING for the bell, stand for pointers in epoll's events. */
-struct sw_front *sw_front_open(const int *listening, uint32_t n_listening, const char *path, const struct sw_front_limits *limits,
-                               char error[SW_FRONT_ERROR])
+/* The numbers of the listening sockets, and LISTENING for the bell, stand for pointers in epoll's
+ * events. */
+struct sw_front *sw_front_open(const int *listening, uint32_t n_listening, const char *path,
+                               const struct sw_front_limits *limits, char error[SW_FRONT_ERROR])
 {
     struct sw_front *front = calloc(1, sizeof *front);
     if (front == NULL || n_listening > LISTENING || strlen(path) >= sizeof front->path.sun_path) {
-        snprintf(error, SW_FRONT_ERROR, "%s", front == NULL ? "no memory" : "too many addresses, or too long a path");
+        snprintf(error, SW_FRONT_ERROR, "%s",
+                 front == NULL ? "no memory" : "too many addresses, or too long a path");
         free(front);
         return NULL;
     }
@@ -754,7 +801,8 @@ struct sw_front *sw_front_open(const int *listening, uint32_t n_listening, const
     for (uint32_t i = 0; good && i < n_listening; i++) {
         front->listening[front->n_listening++] = listening[i];
         event.data.u64 = i;
-        good = fcntl(listening[i], F_SETFL, O_NONBLOCK) == 0 && epoll_ctl(front->epoll, EPOLL_CTL_ADD, listening[i], &event) == 0;
+        good = fcntl(listening[i], F_SETFL, O_NONBLOCK) == 0 &&
+               epoll_ctl(front->epoll, EPOLL_CTL_ADD, listening[i], &event) == 0;
     }
     if (good && start_thread(front)) return front;
     snprintf(error, SW_FRONT_ERROR, "%s", strerror(errno));
@@ -781,7 +829,8 @@ void sw_front_refuse(struct sw_front *front)
 {
     pthread_mutex_lock(&front->lock);
     front->refusing = true;
-    for (uint32_t i = 0; i < front->n_listening; i++) epoll_ctl(front->epoll, EPOLL_CTL_DEL, front->listening[i], NULL);
+    for (uint32_t i = 0; i < front->n_listening; i++)
+        epoll_ctl(front->epoll, EPOLL_CTL_DEL, front->listening[i], NULL);
     for (uint32_t i = 0; i < front->n_listening; i++) close(front->listening[i]);
     front->n_listening = 0;
     pthread_mutex_unlock(&front->lock);

@@ -7,7 +7,8 @@
 #define STEPCC(c) (((c) & 0x8000u) ? (((c) << 1) ^ 0x1021u) & 0xffffu : ((c) << 1) & 0xffffu)
 
 static uint16_t table16[256], table_ccitt[256];
-static uint32_t table32[4][256]; /* slicing by four; [n]: the CRC of a byte followed by n zero bytes */
+/* slicing by four; [n]: the CRC of a byte followed by n zero bytes */
+static uint32_t table32[4][256];
 
 /* Runs before main, or in dlopen: no thread sees an unfinished table. */
 __attribute__((constructor)) static void make_tables(void)
@@ -42,8 +43,10 @@ uint64_t sw_hash_crc32(const uint8_t *data, size_t length)
 {
     uint32_t crc = 0xffffffffu;
     for (; length >= 4; data += 4, length -= 4) { /* slicing by four */
-        crc ^= (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
-        crc = table32[3][crc & 0xff] ^ table32[2][crc >> 8 & 0xff] ^ table32[1][crc >> 16 & 0xff] ^ table32[0][crc >> 24];
+        crc ^= (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
+               (uint32_t)data[3] << 24;
+        crc = table32[3][crc & 0xff] ^ table32[2][crc >> 8 & 0xff] ^ table32[1][crc >> 16 & 0xff] ^
+              table32[0][crc >> 24];
     }
     for (; length != 0; data++, length--) crc = (crc >> 8) ^ table32[0][(crc ^ *data) & 0xff];
     return crc ^ 0xffffffffu;
@@ -53,7 +56,8 @@ uint64_t sw_hash_crc32(const uint8_t *data, size_t length)
 uint64_t sw_hash_crc_ccitt(const uint8_t *data, size_t length)
 {
     uint32_t crc = 0xffff;
-    for (size_t i = 0; i < length; i++) crc = (crc << 8 & 0xffff) ^ table_ccitt[(crc >> 8) ^ data[i]];
+    for (size_t i = 0; i < length; i++)
+        crc = (crc << 8 & 0xffff) ^ table_ccitt[(crc >> 8) ^ data[i]];
     return crc;
 }
 
@@ -65,8 +69,8 @@ uint64_t sw_hash_xor16(const uint8_t *data, size_t length)
     return value;
 }
 
-/* RFC 1071: the complement of the ones' complement sum of big-endian 16-bit words. Summed in host order, eight bytes
- * at a time, and byte-swapped at the end. */
+/* RFC 1071: the complement of the ones' complement sum of big-endian 16-bit words. Summed in host
+ * order, eight bytes at a time, and byte-swapped at the end. */
 uint64_t sw_hash_csum16(const uint8_t *data, size_t length)
 {
     unsigned __int128 wide = 0;
@@ -90,7 +94,8 @@ uint64_t sw_hash_csum16(const uint8_t *data, size_t length)
 uint64_t sw_hash_identity(const uint8_t *data, size_t length)
 {
     uint64_t value = 0;
-    if (length == 4) return (uint64_t)data[0] << 24 | (uint64_t)data[1] << 16 | (uint64_t)data[2] << 8 | data[3];
+    if (length == 4)
+        return (uint64_t)data[0] << 24 | (uint64_t)data[1] << 16 | (uint64_t)data[2] << 8 | data[3];
     for (size_t i = 0; i < length && i < 8; i++) value = value << 8 | data[i];
     return value;
 }

@@ -1,12 +1,17 @@
 /* Events in order of time, on the live clock: of a switch whose links have a delay.
  *
- * A frame arrives at its time, by the kernel's stamp or the channel's, and starts on the wire at its own, even if the thread comes
- * to it later: the switch goes from one event to the next, like one on the manual clock. Nobody sees of an event before a link's
- * delay has passed. So a thread's lateness changes no packet's time as long as it is below that, and the thread wakes up once
- * for all that is due within half of it. What leaves by the kernel leaves when it is due. */
+ * A frame arrives at its time, by the kernel's stamp or the channel's, and starts on the wire at
+ * its own, even if the thread comes to it later: the switch goes from one event to the next,
+ * like one on the manual clock. Nobody sees of an event before a link's delay has passed. So a
+ * thread's lateness changes no packet's time as long as it is below that, and the thread wakes
+ * up once for all that is due within half of it. What leaves by the kernel leaves when it is
+ * due. */
 #include "internal.h"
 
-enum { MAX_EVENTS = 512, /* in one iteration, so that other callers get the lock */ CLOSE_NS = 5000 };
+enum {
+    MAX_EVENTS = 512,
+    /* in one iteration, so that other callers get the lock */ CLOSE_NS = 5000
+};
 
 /* The shortest delay of the links; 0: one has none, or there is no link. */
 static uint64_t shortest_delay(const struct sw_switch *sw)
@@ -30,10 +35,12 @@ static void compare_clocks(struct sw_switch *sw)
 {
     uint64_t before = sw_clock_ns(), real = sw_real_ns();
     sw->clock_ns = sw_clock_ns();
-    if (sw->clock_ns - before < CLOSE_NS || sw->real_ahead_ns == 0) sw->real_ahead_ns = (int64_t)(real - before);
+    if (sw->clock_ns - before < CLOSE_NS || sw->real_ahead_ns == 0)
+        sw->real_ahead_ns = (int64_t)(real - before);
 }
 
-/* When the next frame arrived at a port's interface, at most now: a stamp may seem to lie in the future, by the clocks' difference. */
+/* When the next frame arrived at a port's interface, at most now: a stamp may seem to lie in the
+ * future, by the clocks' difference. */
 static uint64_t ring_next(const struct sw_switch *sw, const struct sw_port *port, uint64_t now_ns)
 {
     uint64_t stamp = sw_ring_next(&port->ring);
@@ -65,7 +72,8 @@ uint64_t sw_hard_next(const struct sw_switch *sw)
     uint64_t next = sw->generator.due_ns;
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
         const struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
-        uint64_t at = sw_port_can_run(sw, port) ? sw_tm_next_release(port) : sw_port_retry_ns(sw, sw->ports[port->port]);
+        uint64_t at = sw_port_can_run(sw, port) ? sw_tm_next_release(port)
+                                                : sw_port_retry_ns(sw, sw->ports[port->port]);
         if (at < next) next = at;
     }
     return next;
@@ -103,7 +111,8 @@ void sw_run_in_time(struct sw_switch *sw)
         sw_run_input(sw);
         for (uint32_t i = 0; i < sw->tm.n_active; i++) {
             struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
-            if (sw_tm_next_start(port) <= sw->clock_ns && sw_port_can_run(sw, port)) sw_serve_port(sw, port);
+            if (sw_tm_next_start(port) <= sw->clock_ns && sw_port_can_run(sw, port))
+                sw_serve_port(sw, port);
         }
     }
     sw->clock_ns = sw->event_ns = now_ns;

@@ -1,8 +1,9 @@
 /* Table lookups, inlined into programs: part of pipeline.h.
  *
- * The key's match kind and width, known at compile time, select the method. An exact key of up to 16 bits indexes an array of
- * entries. One of up to 32 bits is found in a hash map of buckets, a cache line each. All others call the table's index; since
- * traffic repeats its keys, results for keys of up to 8 bytes are cached. */
+ * The key's match kind and width, known at compile time, select the method. An exact key of up
+ * to 16 bits indexes an array of entries. One of up to 32 bits is found in a hash map of
+ * buckets, a cache line each. All others call the table's index; since traffic repeats its keys,
+ * results for keys of up to 8 bytes are cached. */
 #ifndef SW_LOOKUP_H
 #define SW_LOOKUP_H
 
@@ -22,13 +23,15 @@ struct sw_cache_slot {
     uintptr_t found;
 };
 
-/* Eight tags, which are keys or their hashes (map.h), and the entries. A reference is a handle plus one; 0: free. */
+/* Eight tags, which are keys or their hashes (map.h), and the entries. A reference is a handle plus
+ * one; 0: free. */
 struct sw_bucket {
     uint32_t tags[SW_BUCKET], references[SW_BUCKET];
 };
 
-/* The nodes of a table, an array by handle. Its address space is reserved once, and the kernel adds memory as it is used: so a
- * node never moves, and its address follows from its handle without a load. A node begins with its entry. */
+/* The nodes of a table, an array by handle. Its address space is reserved once, and the kernel adds
+ * memory as it is used: so a node never moves, and its address follows from its handle without a
+ * load. A node begins with its entry. */
 struct sw_node;
 struct sw_nodes {
     struct sw_node *first;
@@ -43,12 +46,14 @@ SW_ALWAYS struct sw_node *sw_node_at(const struct sw_nodes *nodes, uint32_t hand
 /* The first member of a table: all that a lookup reads. */
 struct sw_table_head {
     union {
-        struct sw_cache_slot *cache;  /* by hash of the key; off: mask is 0, and the only slot stays empty */
+        /* by hash of the key; off: mask is 0, and the only slot stays empty */
+        struct sw_cache_slot *cache;
         struct sw_node **array;   /* by key */
         struct sw_bucket *buckets; /* by hash of a narrow key */
     };
     uint64_t mask; /* of hashes; for `array`: the array's length */
-    /* The index's lookup, after a cache miss or where the bucket lacks the key. NULL: no bucket has overflowed: a miss. */
+    /* The index's lookup, after a cache miss or where the bucket lacks the key. NULL: no bucket has
+     * overflowed: a miss. */
     struct sw_node *(*find)(void *where, const uint8_t *key);
     void *where;
     uint64_t seed; /* of a narrow key's hash */
@@ -61,7 +66,8 @@ SW_ALWAYS const struct sw_table_head *sw_head_of(const struct sw_table *table)
 }
 
 /* A key's slot in the cache; `*word` is the key as a number. */
-SW_ALWAYS struct sw_cache_slot *sw_cache_slot_of(const struct sw_table *table, const uint8_t *key, uint32_t bytes, uint64_t *word)
+SW_ALWAYS struct sw_cache_slot *sw_cache_slot_of(const struct sw_table *table, const uint8_t *key,
+                                                 uint32_t bytes, uint64_t *word)
 {
     const struct sw_table_head *head = sw_head_of(table);
     *word = 0;
@@ -90,41 +96,55 @@ SW_ALWAYS uint32_t sw_narrow_word(const uint8_t *key, uint32_t bytes)
     return word;
 }
 
-SW_ALWAYS uint32_t sw_narrow_hash(uint64_t word, uint64_t seed) { return (word ^ seed) * UINT64_C(0x9e3779b97f4a7c15) >> 32; }
-
-/* The reference of a narrow key in its bucket, or 0. Branchless: at most one slot in use has the key's tag, and free slots have
- * reference 0, so it is the OR of the references of all slots with that tag. */
-SW_ALWAYS uint32_t sw_reference_in(const struct sw_bucket *bucket, uint32_t word)
+SW_ALWAYS uint32_t sw_narrow_hash(uint64_t word, uint64_t seed)
 {
-    const sw_u32x4 *tags = (const sw_u32x4 *)bucket->tags, *references = (const sw_u32x4 *)bucket->references;
-    return sw_or((sw_u32x4)(tags[0] == word) & references[0], (sw_u32x4)(tags[1] == word) & references[1]);
+    return (word ^ seed) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 }
 
-/* The entry that matches key, or NULL. For tables that aren't SW_EXACT. bytes: spec->key_bytes, best a constant. */
-SW_ALWAYS const struct sw_entry *sw_lookup(const struct sw_table *table, const uint8_t *key, uint32_t bytes)
+/* The reference of a narrow key in its bucket, or 0. Branchless: at most one slot in use has the
+ * key's tag, and free slots have reference 0, so it is the OR of the references of all slots with
+ * that tag. */
+SW_ALWAYS uint32_t sw_reference_in(const struct sw_bucket *bucket, uint32_t word)
+{
+    const sw_u32x4 *tags = (const sw_u32x4 *)bucket->tags,
+                   *references = (const sw_u32x4 *)bucket->references;
+    return sw_or((sw_u32x4)(tags[0] == word) & references[0],
+                 (sw_u32x4)(tags[1] == word) & references[1]);
+}
+
+/* The entry that matches key, or NULL. For tables that aren't SW_EXACT. bytes: spec->key_bytes,
+ * best a constant. */
+SW_ALWAYS const struct sw_entry *sw_lookup(const struct sw_table *table, const uint8_t *key,
+                                           uint32_t bytes)
 {
     const struct sw_table_head *head = sw_head_of(table);
     if (bytes <= SW_CACHED_KEY) {
         uint64_t word;
         const struct sw_cache_slot *slot = sw_cache_slot_of(table, key, bytes, &word);
-        if (slot->key == word && slot->found != 0) return (const struct sw_entry *)(slot->found - 1);
+        if (slot->key == word && slot->found != 0)
+            return (const struct sw_entry *)(slot->found - 1);
     }
     return (const struct sw_entry *)(const void *)head->find(head->where, key);
 }
 
 /* The same for SW_EXACT tables. */
-SW_ALWAYS const struct sw_entry *sw_lookup_exact(const struct sw_table *table, const uint8_t *key, uint32_t bytes)
+SW_ALWAYS const struct sw_entry *sw_lookup_exact(const struct sw_table *table, const uint8_t *key,
+                                                 uint32_t bytes)
 {
     const struct sw_table_head *head = sw_head_of(table);
     if (bytes == 0 || bytes > SW_NARROW_KEY) return sw_lookup(table, key, bytes);
     if (bytes <= SW_ARRAY_KEY) {
         uint32_t number = bytes == 1 ? key[0] : (uint32_t)key[0] << 8 | key[1];
-        return number < head->mask ? (const struct sw_entry *)(const void *)head->array[number] : NULL;
+        return number < head->mask ? (const struct sw_entry *)(const void *)head->array[number]
+                                   : NULL;
     }
     uint32_t word = sw_narrow_word(key, bytes);
-    uint32_t reference = sw_reference_in(&head->buckets[sw_narrow_hash(word, head->seed) & head->mask], word);
+    uint32_t reference =
+        sw_reference_in(&head->buckets[sw_narrow_hash(word, head->seed) & head->mask], word);
     if (__builtin_expect(reference == 0, 0)) {
-        return head->find == NULL ? NULL : (const struct sw_entry *)(const void *)head->find(head->where, key);
+        return head->find == NULL
+                   ? NULL
+                   : (const struct sw_entry *)(const void *)head->find(head->where, key);
     }
     return (const struct sw_entry *)(const void *)sw_node_at(&head->nodes, reference - 1);
 }

@@ -1,15 +1,18 @@
 /* LPM tables: a burst trie, that is a multi-bit trie whose leaves are short lists of prefixes.
  *
- * A slot of a node stands for some leading bits of the key. It holds the longest prefix that covers it and ends in its
- * node, and a child: none, a list of up to eight longer prefixes, or a node. A list is a whole or half cache line with
- * the prefixes' bits, by length, so a lookup compares them all by SIMD and reads no entry. The root grows with the table
- * (up to 20 bits) to keep lists short, so a lookup in a large table costs two cache lines: the root's slot and a list.
- * A list that overflows becomes a node of 64 slots, behind a path if its prefixes share leading bits.
+ * A slot of a node stands for some leading bits of the key. It holds the longest prefix that
+ * covers it and ends in its node, and a child: none, a list of up to eight longer prefixes, or a
+ * node. A list is a whole or half cache line with the prefixes' bits, by length, so a lookup
+ * compares them all by SIMD and reads no entry. The root grows with the table (up to 20 bits) to
+ * keep lists short, so a lookup in a large table costs two cache lines: the root's slot and a
+ * list. A list that overflows becomes a node of 64 slots, behind a path if its prefixes share
+ * leading bits.
  *
- * Prefixes are also in a hash map, which finds duplicates, and the next shorter prefix when one is removed.
+ * Prefixes are also in a hash map, which finds duplicates, and the next shorter prefix when one
+ * is removed.
  *
- * The trie's key has the exact fields first and the lpm field last; every prefix includes all bits of the exact
- * fields. */
+ * The trie's key has the exact fields first and the lpm field last; every prefix includes all
+ * bits of the exact fields. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +29,8 @@ struct lpm {
     struct sw_trie trie;
     struct sw_map map;
     const struct sw_nodes *nodes;
-    uint32_t key_bytes, lpm_offset, lpm_bytes, exact_bits /* and the lpm field's padding */, key_bits;
+    uint32_t key_bytes, lpm_offset, lpm_bytes, exact_bits /* and the lpm field's padding */,
+        key_bits;
     uint64_t seed;
 };
 
@@ -76,7 +80,8 @@ static inline struct sw_node *entry_of(const struct lpm *lpm, uint32_t reference
     return reference == 0 ? NULL : sw_node_at(lpm->nodes, reference - 1);
 }
 
-/* Turns a key's words into a prefix's: clears the bits beyond it and stores its length. Returns the hash. */
+/* Turns a key's words into a prefix's: clears the bits beyond it and stores its length. Returns the
+ * hash. */
 static uint64_t make_prefix(const struct lpm *lpm, uint64_t *key_words, int32_t prefix)
 {
     uint8_t *bytes = (uint8_t *)key_words;
@@ -98,19 +103,22 @@ static void prepare(void *index, struct sw_node *node, const uint8_t *key, const
 
 /* ---- insertion ---- */
 
-/* The slot of an entry in a node that consumes `bits` bits from bit `at` on; the first slot if the prefix ends in the node.
- * Bits beyond the prefix are cleared: behind the key's end the words hold the prefix length. */
-static uint32_t slot_of(const struct lpm *lpm, const struct sw_node *entry, uint32_t at, uint32_t bits)
+/* The slot of an entry in a node that consumes `bits` bits from bit `at` on; the first slot if the
+ * prefix ends in the node. Bits beyond the prefix are cleared: behind the key's end the words hold
+ * the prefix length. */
+static uint32_t slot_of(const struct lpm *lpm, const struct sw_node *entry, uint32_t at,
+                        uint32_t bits)
 {
     uint32_t total = bits_of(lpm, entry), covers = total < at + bits ? at + bits - total : 0;
     return bits == 0 ? 0 : window(entry->words, at) >> (SW_WINDOW - bits) >> covers << covers;
 }
 
 /* The arena doesn't move while an entry is added: sw_trie_reserve has made room. */
-static void add_below(struct lpm *, struct sw_trie *, sw_child_t *link, struct sw_node *, uint32_t at);
+static void add_below(struct lpm *, struct sw_trie *, sw_child_t *link, struct sw_node *,
+                      uint32_t at);
 
-static void add_to_node(struct lpm *lpm, struct sw_trie *trie, struct sw_slot *slots, uint32_t bits, struct sw_node *entry,
-                        uint32_t at)
+static void add_to_node(struct lpm *lpm, struct sw_trie *trie, struct sw_slot *slots, uint32_t bits,
+                        struct sw_node *entry, uint32_t at)
 {
     uint32_t total = bits_of(lpm, entry), first = slot_of(lpm, entry, at, bits);
     if (total > at + bits) {
@@ -119,19 +127,23 @@ static void add_to_node(struct lpm *lpm, struct sw_trie *trie, struct sw_slot *s
     }
     for (uint32_t i = 0; i < 1u << (at + bits - total); i++) {
         uint32_t *best = &slots[first + i].best;
-        if (*best == 0 || entry_of(lpm, *best)->prefix < entry->prefix) *best = entry->entry.handle + 1;
+        if (*best == 0 || entry_of(lpm, *best)->prefix < entry->prefix)
+            *best = entry->entry.handle + 1;
     }
 }
 
-/* Replaces a full list by a node for its prefixes and one more, behind a path for the bits that all nine share. */
-static sw_child_t burst(struct lpm *lpm, struct sw_trie *trie, sw_child_t list, struct sw_node *entry, uint32_t at)
+/* Replaces a full list by a node for its prefixes and one more, behind a path for the bits that all
+ * nine share. */
+static sw_child_t burst(struct lpm *lpm, struct sw_trie *trie, sw_child_t list,
+                        struct sw_node *entry, uint32_t at)
 {
     struct sw_node *entries[SW_LONG + 1] = {entry};
     uint32_t mine = window(entry->words, at), shared = bits_of(lpm, entry) - at - 1;
     for (uint32_t i = 0; i < SW_LONG; i++) {
         struct sw_node *other = entry_of(lpm, sw_trie_list(trie, list)[SW_LONG + i]);
         uint32_t differ = mine ^ window(other->words, at);
-        uint32_t same = differ == 0 ? SW_WINDOW : (uint32_t)__builtin_clz(differ), most = bits_of(lpm, other) - at - 1;
+        uint32_t same = differ == 0 ? SW_WINDOW : (uint32_t)__builtin_clz(differ),
+                 most = bits_of(lpm, other) - at - 1;
         shared = shared < same ? shared : same;
         shared = shared < most ? shared : most;
         entries[i + 1] = other;
@@ -159,20 +171,22 @@ static sw_child_t split_path(struct sw_trie *trie, sw_child_t child)
         *below = path.child;
         sw_trie_release(trie, child);
     } else {
-        *sw_trie_path(trie, child) = (struct sw_path){path.bits << SW_STRIDE, path.length - SW_STRIDE, path.child};
+        *sw_trie_path(trie, child) =
+            (struct sw_path){path.bits << SW_STRIDE, path.length - SW_STRIDE, path.child};
         *below = child;
     }
     return node;
 }
 
 /* Adds an entry of more than `at` bits below a slot or a path. */
-static void add_below(struct lpm *lpm, struct sw_trie *trie, sw_child_t *link, struct sw_node *entry, uint32_t at)
+static void add_below(struct lpm *lpm, struct sw_trie *trie, sw_child_t *link,
+                      struct sw_node *entry, uint32_t at)
 {
     sw_child_t child = *link;
     if (sw_trie_kind(child) == SW_PATH) {
         struct sw_path *path = sw_trie_path(trie, child);
-        bool along =
-            bits_of(lpm, entry) > at + path->length && (window(entry->words, at) ^ path->bits) >> (SW_WINDOW - path->length) == 0;
+        bool along = bits_of(lpm, entry) > at + path->length &&
+                     (window(entry->words, at) ^ path->bits) >> (SW_WINDOW - path->length) == 0;
         if (along) {
             add_below(lpm, trie, &path->child, entry, at + path->length);
             return;
@@ -189,7 +203,8 @@ static void add_below(struct lpm *lpm, struct sw_trie *trie, sw_child_t *link, s
     } else if (sw_list_full(sw_trie_list(trie, child), room) && room == SW_SHORT) {
         *link = sw_trie_alloc(trie, SW_LONG_LIST);
         memcpy(sw_trie_list(trie, *link), sw_trie_list(trie, child), SW_SHORT * sizeof(uint32_t));
-        memcpy(sw_trie_list(trie, *link) + SW_LONG, sw_trie_list(trie, child) + SW_SHORT, SW_SHORT * sizeof(uint32_t));
+        memcpy(sw_trie_list(trie, *link) + SW_LONG, sw_trie_list(trie, child) + SW_SHORT,
+               SW_SHORT * sizeof(uint32_t));
         sw_trie_release(trie, child);
         child = *link;
     } else if (sw_list_full(sw_trie_list(trie, child), room)) {
@@ -197,7 +212,8 @@ static void add_below(struct lpm *lpm, struct sw_trie *trie, sw_child_t *link, s
         return;
     }
     room = sw_list_room(child);
-    sw_list_add(lpm->nodes, sw_trie_list(trie, child), room, entry, window(entry->words, at), bits_of(lpm, entry) - at);
+    sw_list_add(lpm->nodes, sw_trie_list(trie, child), room, entry, window(entry->words, at),
+                bits_of(lpm, entry) - at);
 }
 
 static int add(struct lpm *lpm, struct sw_trie *trie, struct sw_node *entry)
@@ -232,7 +248,9 @@ static int insert(void *index, struct sw_node *entry)
     struct lpm *lpm = index;
     if (sw_map_find(&lpm->map, lpm->nodes, entry->words, entry->hash) != NULL) return -EEXIST;
     uint32_t bits = lpm->trie.root_bits;
-    if (lpm->map.count >= (uint32_t)ROOT_LOAD << bits && bits < MAX_ROOT_BITS && bits < lpm->key_bits) grow(lpm);
+    if (lpm->map.count >= (uint32_t)ROOT_LOAD << bits && bits < MAX_ROOT_BITS &&
+        bits < lpm->key_bits)
+        grow(lpm);
     int status = sw_map_insert(&lpm->map, lpm->nodes, entry);
     if (status != 0) return status;
     status = add(lpm, &lpm->trie, entry);
@@ -242,12 +260,14 @@ static int insert(void *index, struct sw_node *entry)
 
 /* ---- removal ---- */
 
-/* The longest prefix in the table that covers a removed entry's and has at least `least` bits: a reference, or 0. */
+/* The longest prefix in the table that covers a removed entry's and has at least `least` bits: a
+ * reference, or 0. */
 static uint32_t covering_prefix(const struct lpm *lpm, const struct sw_node *entry, uint32_t least)
 {
     uint64_t shorter[SW_TABLE_MAX_KEY / 8 + 1];
     memcpy(shorter, entry->words, lpm->map.n_words * sizeof *shorter);
-    for (int32_t prefix = entry->prefix - 1; prefix >= 0 && lpm->exact_bits + (uint32_t)prefix >= least; prefix--) {
+    for (int32_t prefix = entry->prefix - 1;
+         prefix >= 0 && lpm->exact_bits + (uint32_t)prefix >= least; prefix--) {
         uint64_t hash = make_prefix(lpm, shorter, prefix);
         const struct sw_node *found = sw_map_find(&lpm->map, lpm->nodes, shorter, hash);
         if (found != NULL) return found->entry.handle + 1;
@@ -257,7 +277,8 @@ static uint32_t covering_prefix(const struct lpm *lpm, const struct sw_node *ent
 
 static void remove_below(struct lpm *, sw_child_t *link, const struct sw_node *, uint32_t at);
 
-static void remove_from_node(struct lpm *lpm, struct sw_slot *slots, uint32_t bits, const struct sw_node *entry, uint32_t at)
+static void remove_from_node(struct lpm *lpm, struct sw_slot *slots, uint32_t bits,
+                             const struct sw_node *entry, uint32_t at)
 {
     uint32_t total = bits_of(lpm, entry), first = slot_of(lpm, entry, at, bits);
     if (total > at + bits) {
@@ -271,7 +292,8 @@ static void remove_from_node(struct lpm *lpm, struct sw_slot *slots, uint32_t bi
 }
 
 /* Removes an entry below a slot or a path, and frees the child if it is empty then. */
-static void remove_below(struct lpm *lpm, sw_child_t *link, const struct sw_node *entry, uint32_t at)
+static void remove_below(struct lpm *lpm, sw_child_t *link, const struct sw_node *entry,
+                         uint32_t at)
 {
     struct sw_trie *trie = &lpm->trie;
     sw_child_t child = *link;
@@ -284,7 +306,8 @@ static void remove_below(struct lpm *lpm, sw_child_t *link, const struct sw_node
         struct sw_slot *slots = sw_trie_slots(trie, child);
         remove_from_node(lpm, slots, SW_STRIDE, entry, at);
         empty = true;
-        for (uint32_t i = 0; i < 1u << SW_STRIDE && empty; i++) empty = slots[i].best == 0 && slots[i].child == 0;
+        for (uint32_t i = 0; i < 1u << SW_STRIDE && empty; i++)
+            empty = slots[i].best == 0 && slots[i].child == 0;
     } else {
         uint32_t *list = sw_trie_list(trie, child), room = sw_list_room(child);
         sw_list_remove(list, room, entry);
@@ -305,14 +328,17 @@ static void remove_entry(void *index, struct sw_node *entry)
 /* ---- lookup ---- */
 
 /* Wide keys: a list has only 31 bits of a prefix, so longer ones are compared with the entry. */
-static uint32_t longest_in_list(const struct lpm *lpm, sw_child_t child, const uint64_t *key, uint32_t at, uint32_t best)
+static uint32_t longest_in_list(const struct lpm *lpm, sw_child_t child, const uint64_t *key,
+                                uint32_t at, uint32_t best)
 {
     const uint32_t *list = sw_trie_list(&lpm->trie, child), room = sw_list_room(child);
-    for (uint32_t left = sw_list_matches(list, child, window(key, at)); left != 0; left &= left - 1) {
+    for (uint32_t left = sw_list_matches(list, child, window(key, at)); left != 0;
+         left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(left);
         if (i >= room || list[room + i] == 0) break;
         const struct sw_node *entry = entry_of(lpm, list[room + i]);
-        if (!(list[i] & 1) || same_bits(entry->words, key, bits_of(lpm, entry))) return list[room + i];
+        if (!(list[i] & 1) || same_bits(entry->words, key, bits_of(lpm, entry)))
+            return list[room + i];
     }
     return best;
 }
@@ -369,7 +395,10 @@ static uint32_t find_wide(const struct lpm *lpm, const uint8_t *key_bytes)
     return longest_in_list(lpm, child, key, at, best);
 }
 
-static struct sw_node *find(void *index, const uint8_t *key) { return entry_of(index, find_wide(index, key)); }
+static struct sw_node *find(void *index, const uint8_t *key)
+{
+    return entry_of(index, find_wide(index, key));
+}
 
 static struct sw_node *find_u32(void *index, const uint8_t *key)
 {
@@ -386,7 +415,8 @@ static void close(void *index)
     sw_map_free(&lpm->map);
 }
 
-static bool open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
+static bool open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes,
+                 uint64_t seed)
 {
     struct lpm *lpm = index;
     lpm->nodes = nodes;
@@ -411,7 +441,8 @@ static bool open(void *index, const struct sw_table_spec *spec, const struct sw_
     return false;
 }
 
-#define INDEX(find) {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, CACHE_LIMIT, NULL}
+#define INDEX(find)                                                                                \
+    {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, CACHE_LIMIT, NULL}
 
 const struct sw_index *sw_index_lpm(const struct sw_table_spec *spec)
 {

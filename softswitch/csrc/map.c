@@ -11,7 +11,8 @@ void *sw_alloc_aligned(size_t bytes)
     size_t unit = bytes < SW_HUGE_PAGE / 2 ? SW_LINE : SW_HUGE_PAGE;
     size_t whole = (bytes + unit - 1) / unit * unit;
     void *memory = aligned_alloc(unit, whole);
-    if (memory != NULL && unit == SW_HUGE_PAGE) madvise(memory, whole, MADV_HUGEPAGE); /* may fail: small pages do */
+    /* may fail: small pages do */
+    if (memory != NULL && unit == SW_HUGE_PAGE) madvise(memory, whole, MADV_HUGEPAGE);
     return memory;
 }
 
@@ -38,7 +39,8 @@ static inline uint32_t tagged_slots(const struct sw_bucket *bucket, uint32_t tag
     return sw_lane_mask((sw_u32x4)(tags[0] == tag), (sw_u32x4)(tags[1] == tag));
 }
 
-struct sw_node *sw_map_find(const struct sw_map *map, const struct sw_nodes *nodes, const uint64_t *words, uint64_t hash)
+struct sw_node *sw_map_find(const struct sw_map *map, const struct sw_nodes *nodes,
+                            const uint64_t *words, uint64_t hash)
 {
     if (map->buckets == NULL) return NULL;
     for (uint32_t i = (uint32_t)hash & map->mask;; i = (i + 1) & map->mask) {
@@ -81,7 +83,8 @@ int sw_map_insert(struct sw_map *map, const struct sw_nodes *nodes, const struct
         memset(bigger.buckets, 0, size);
         for (uint32_t i = 0; i < buckets * SW_BUCKET; i++) {
             uint32_t reference = map->buckets[i / SW_BUCKET].references[i % SW_BUCKET];
-            if (reference != 0) put_reference(&bigger, sw_node_at(nodes, reference - 1)->hash, reference);
+            if (reference != 0)
+                put_reference(&bigger, sw_node_at(nodes, reference - 1)->hash, reference);
         }
         free(map->buckets);
         *map = bigger;
@@ -92,7 +95,8 @@ int sw_map_insert(struct sw_map *map, const struct sw_nodes *nodes, const struct
 }
 
 /* The bucket and slot of a node. */
-static void find_reference(const struct sw_map *map, const struct sw_node *node, uint32_t *bucket, uint32_t *slot)
+static void find_reference(const struct sw_map *map, const struct sw_node *node, uint32_t *bucket,
+                           uint32_t *slot)
 {
     for (uint32_t i = (uint32_t)node->hash & map->mask;; i = (i + 1) & map->mask) {
         for (uint32_t k = 0; k < SW_BUCKET; k++) {
@@ -104,7 +108,8 @@ static void find_reference(const struct sw_map *map, const struct sw_node *node,
     }
 }
 
-/* Entries that overflowed from a full bucket move back into the free slot, so that no tombstones are needed. */
+/* Entries that overflowed from a full bucket move back into the free slot, so that no tombstones
+ * are needed. */
 void sw_map_remove(struct sw_map *map, const struct sw_nodes *nodes, const struct sw_node *node)
 {
     uint32_t hole, slot;
@@ -117,7 +122,8 @@ void sw_map_remove(struct sw_map *map, const struct sw_nodes *nodes, const struc
         full = used_slots(bucket) == (1u << SW_BUCKET) - 1;
         for (uint32_t k = 0; k < SW_BUCKET; k++) {
             if (bucket->references[k] == 0) continue;
-            uint32_t home = (uint32_t)sw_node_at(nodes, bucket->references[k] - 1)->hash & map->mask;
+            uint32_t home =
+                (uint32_t)sw_node_at(nodes, bucket->references[k] - 1)->hash & map->mask;
             if (((i - home) & map->mask) < ((i - hole) & map->mask)) continue;
             map->buckets[hole].tags[slot] = bucket->tags[k];
             map->buckets[hole].references[slot] = bucket->references[k];

@@ -1,8 +1,9 @@
-/* Links in memory (channel.h), from the switch's side: between switches of a process, and to other processes, agents of hosts or
- * switches, which share the memory; a socket, the bell, wakes the other end and reports that it has ended.
+/* Links in memory (channel.h), from the switch's side: between switches of a process, and to
+ * other processes, agents of hosts or switches, which share the memory; a socket, the bell,
+ * wakes the other end and reports that it has ended.
  *
- * A frame gets its arrival time when it starts on the wire, and the peer processes it at that time (in_time.c), even if it comes to
- * it later. */
+ * A frame gets its arrival time when it starts on the wire, and the peer processes it at that
+ * time (in_time.c), even if it comes to it later. */
 #include <errno.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
@@ -17,7 +18,8 @@
 
 _Static_assert((int)SW_CHANNEL_LONGEST == (int)SW_MAX_FRAME, "every frame fits");
 
-static void add_channels(struct sw_switch *sw, struct sw_port *port, struct sw_channel *in, struct sw_channel *out)
+static void add_channels(struct sw_switch *sw, struct sw_port *port, struct sw_channel *in,
+                         struct sw_channel *out)
 {
     port->channel_in = in;
     port->channel_out = out;
@@ -64,7 +66,9 @@ int sw_connect_process(struct sw_switch *sw, uint16_t number, int memory, int be
 
 void sw_disconnect(struct sw_port *port)
 {
-    if (port->to_process) sw_channels_unmap(port->channel_in < port->channel_out ? port->channel_in : port->channel_out);
+    if (port->to_process)
+        sw_channels_unmap(port->channel_in < port->channel_out ? port->channel_in
+                                                               : port->channel_out);
     else sw_channel_free(port->channel_in);
     if (port->bell >= 0) close(port->bell);
     port->channel_in = port->channel_out = NULL;
@@ -79,7 +83,8 @@ void sw_bell_rang(struct sw_switch *sw, struct sw_port *port)
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     close(port->bell); /* this removes it from the epoll set */
     port->bell = -1;
-    sw_notice(sw, "port %u: the process at its other end has ended; what is for it leaves by %s", port->port, port->interface);
+    sw_notice(sw, "port %u: the process at its other end has ended; what is for it leaves by %s",
+              port->port, port->interface);
 }
 
 uint64_t sw_channels_next(const struct sw_switch *sw)
@@ -106,15 +111,18 @@ bool sw_port_in_memory(const struct sw_port *port, const struct sw_tm_port *queu
 {
     if (port->channel_out == NULL || !port->open || is_over(port)) return false;
     /* After a time in the kernel, what is on the delay line leaves first. */
-    return !__atomic_load_n(&port->channel_out->watched, __ATOMIC_RELAXED) && queues->delay_line.head == NULL;
+    return !__atomic_load_n(&port->channel_out->watched, __ATOMIC_RELAXED) &&
+           queues->delay_line.head == NULL;
 }
 
 /* A frame arrives at another process: wakes it, if it would sleep longer. */
 static void expect(const struct sw_port *port, uint64_t at_ns)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the frame is there before the other end's sleep is looked at */
+    /* the frame is there before the other end's sleep is looked at */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&port->channel_out->sleeps_until_ns, __ATOMIC_SEQ_CST) <= at_ns) return;
-    ssize_t ignored = send(port->bell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL); /* full: signs are there; over: it says so to epoll */
+    /* full: signs are there; over: it says so to epoll */
+    ssize_t ignored = send(port->bell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)ignored;
 }
 
@@ -168,9 +176,13 @@ void sw_watchers_ask(const struct sw_switch *sw)
     struct {
         struct nlmsghdr header;
         struct ifinfomsg link;
-    } request = {{.nlmsg_len = sizeof request, .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP}, {0}};
+    } request = {{.nlmsg_len = sizeof request,
+                  .nlmsg_type = RTM_GETLINK,
+                  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+                 {0}};
     if (sw->n_channels == 0) return;
-    ssize_t ignored = send(sw->netlink, &request, sizeof request, MSG_DONTWAIT); /* no answer: as before */
+    /* no answer: as before */
+    ssize_t ignored = send(sw->netlink, &request, sizeof request, MSG_DONTWAIT);
     (void)ignored;
 }
 
@@ -179,7 +191,8 @@ static void note(struct sw_switch *sw, int index, uint32_t promiscuity)
     for (uint32_t i = 0; i < sw->n_channels; i++) {
         const struct sw_port *port = sw->ports[sw->channels[i]];
         if (!port->open || port->ifindex != index) continue;
-        __atomic_store_n(&port->channel_in->watched, promiscuity > 1, __ATOMIC_RELAXED); /* the port's own socket is one */
+        /* the port's own socket is one */
+        __atomic_store_n(&port->channel_in->watched, promiscuity > 1, __ATOMIC_RELAXED);
     }
 }
 
@@ -187,13 +200,16 @@ void sw_watchers_note(struct sw_switch *sw, const void *messages, size_t length)
 {
     if (sw->n_channels == 0) return;
     int left = (int)length;
-    for (const struct nlmsghdr *header = messages; NLMSG_OK(header, (unsigned)left); header = NLMSG_NEXT(header, left)) {
+    for (const struct nlmsghdr *header = messages; NLMSG_OK(header, (unsigned)left);
+         header = NLMSG_NEXT(header, left)) {
         if (header->nlmsg_type != RTM_NEWLINK) continue;
         const struct ifinfomsg *link = NLMSG_DATA(header);
         int rest = (int)IFLA_PAYLOAD(header);
-        for (const struct rtattr *one = IFLA_RTA(link); RTA_OK(one, rest); one = RTA_NEXT(one, rest)) {
+        for (const struct rtattr *one = IFLA_RTA(link); RTA_OK(one, rest);
+             one = RTA_NEXT(one, rest)) {
             uint32_t promiscuity;
-            if (one->rta_type != IFLA_PROMISCUITY || RTA_PAYLOAD(one) < sizeof promiscuity) continue;
+            if (one->rta_type != IFLA_PROMISCUITY || RTA_PAYLOAD(one) < sizeof promiscuity)
+                continue;
             memcpy(&promiscuity, RTA_DATA(one), sizeof promiscuity);
             note(sw, link->ifi_index, promiscuity);
         }

@@ -37,7 +37,8 @@ static void put32(uint8_t *at, uint32_t value)
 
 /* ---- checksums ---- */
 
-/* The field holds the sum of the pseudo header. A result of 0 is written as 0xffff: for UDP, 0 means that there is none. */
+/* The field holds the sum of the pseudo header. A result of 0 is written as 0xffff: for UDP, 0
+ * means that there is none. */
 static void complete(uint8_t *from, const uint8_t *end, uint8_t *field)
 {
     uint32_t sum = (uint32_t)sw_hash_csum16(from, (size_t)(end - from));
@@ -53,7 +54,8 @@ void sw_offload_checksum(uint8_t *frame, uint32_t length, const struct virtio_ne
 
 /* ---- segmentation ---- */
 
-/* Where the IP header begins: behind Ethernet's and VLAN tags. Sets the EtherType. 0: nowhere before `end`. */
+/* Where the IP header begins: behind Ethernet's and VLAN tags. Sets the EtherType. 0: nowhere
+ * before `end`. */
 static uint32_t find_network(const uint8_t *frame, uint32_t end, uint32_t *type)
 {
     for (uint32_t at = 2 * ETH_ALEN; at + 2 <= end; at += SW_VLAN_TAG) {
@@ -63,10 +65,12 @@ static uint32_t find_network(const uint8_t *frame, uint32_t end, uint32_t *type)
     return 0;
 }
 
-/* Whether an IPv4 header, not of a fragment, lies between network and transport and nothing else does. */
+/* Whether an IPv4 header, not of a fragment, lies between network and transport and nothing else
+ * does. */
 static bool is_ipv4(const uint8_t *ip, uint32_t bytes, uint8_t protocol)
 {
-    return bytes >= IPV4_HEADER && bytes == 4u * (ip[0] & 0xf) && ip[9] == protocol && (get16(ip + 6) & 0x3fff) == 0;
+    return bytes >= IPV4_HEADER && bytes == 4u * (ip[0] & 0xf) && ip[9] == protocol &&
+           (get16(ip + 6) & 0x3fff) == 0;
 }
 
 /* The same for IPv6, with extension headers that are equal in all segments. */
@@ -75,19 +79,23 @@ static bool is_ipv6(const uint8_t *ip, uint32_t bytes, uint8_t protocol)
     if (bytes < IPV6_HEADER) return false;
     uint8_t next = ip[6];
     uint32_t at = IPV6_HEADER;
-    while (at + 2 <= bytes && (next == IPPROTO_HOPOPTS || next == IPPROTO_ROUTING || next == IPPROTO_DSTOPTS)) {
+    while (at + 2 <= bytes &&
+           (next == IPPROTO_HOPOPTS || next == IPPROTO_ROUTING || next == IPPROTO_DSTOPTS)) {
         next = ip[at];
         at += 8u * (ip[at + 1] + 1u);
     }
     return at == bytes && next == protocol;
 }
 
-bool sw_cut_begin(struct sw_cut *cut, const uint8_t *frame, uint32_t length, const struct virtio_net_hdr *net)
+bool sw_cut_begin(struct sw_cut *cut, const uint8_t *frame, uint32_t length,
+                  const struct virtio_net_hdr *net)
 {
     uint8_t kind = net->gso_type & (uint8_t)~VIRTIO_NET_HDR_GSO_ECN;
     bool udp = kind == GSO_UDP_L4;
     if (!udp && kind != VIRTIO_NET_HDR_GSO_TCPV4 && kind != VIRTIO_NET_HDR_GSO_TCPV6) return false;
-    if (!(net->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) || net->csum_offset != (udp ? UDP_CHECKSUM : TCP_CHECKSUM)) return false;
+    if (!(net->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) ||
+        net->csum_offset != (udp ? UDP_CHECKSUM : TCP_CHECKSUM))
+        return false;
     uint32_t transport = net->csum_start, least = udp ? UDP_HEADER : TCP_HEADER, type = 0;
     if (transport + least > length) return false;
     uint32_t network = find_network(frame, transport, &type);
@@ -95,7 +103,9 @@ bool sw_cut_begin(struct sw_cut *cut, const uint8_t *frame, uint32_t length, con
     uint32_t header = transport + (udp ? UDP_HEADER : 4u * (frame[transport + 12] >> 4));
     bool ipv6 = type == ETH_P_IPV6;
     if (!ipv6 && type != ETH_P_IP) return false;
-    if (!(ipv6 ? is_ipv6 : is_ipv4)(frame + network, transport - network, udp ? IPPROTO_UDP : IPPROTO_TCP)) return false;
+    if (!(ipv6 ? is_ipv6 : is_ipv4)(frame + network, transport - network,
+                                    udp ? IPPROTO_UDP : IPPROTO_TCP))
+        return false;
     if (header < transport + least || header >= length) return false;
     if (net->gso_size == 0 || header + net->gso_size > SW_MAX_FRAME) return false;
     *cut = (struct sw_cut){.frame = frame,
@@ -127,7 +137,8 @@ static void write_transport(const struct sw_cut *cut, uint8_t *start, uint32_t l
 {
     uint8_t *field = start + (cut->udp ? UDP_CHECKSUM : TCP_CHECKSUM);
     uint32_t all = cut->length - cut->transport;
-    /* The field has the pseudo header's sum with the length of all segments together: ones' complement arithmetic. */
+    /* The field has the pseudo header's sum with the length of all segments together: ones'
+     * complement arithmetic. */
     uint32_t sum = get16(field) + (~all & 0xffffu) + (length & 0xffff);
     sum = (sum & 0xffff) + (sum >> 16);
     put16(field, (sum & 0xffff) + (sum >> 16));
@@ -136,7 +147,8 @@ static void write_transport(const struct sw_cut *cut, uint8_t *start, uint32_t l
     } else {
         put32(start + TCP_SEQUENCE, get32(start + TCP_SEQUENCE) + cut->at - cut->header);
         if (!last) start[TCP_FLAGS] &= (uint8_t)~FIN_PSH;
-        if (cut->number != 0) start[TCP_FLAGS] &= (uint8_t)~CWR; /* RFC 3168: in the first packet after the reduction */
+        /* RFC 3168: in the first packet after the reduction */
+        if (cut->number != 0) start[TCP_FLAGS] &= (uint8_t)~CWR;
     }
     complete(start, start + length, field);
 }
@@ -149,7 +161,8 @@ struct sw_pkt *sw_cut_next(struct sw_cut *cut, struct sw_pool *pool)
         memcpy(pkt->p.data, cut->frame, cut->header);
         memcpy(pkt->p.data + cut->header, cut->frame + cut->at, payload);
         write_network(cut, pkt->p.data + cut->network, cut->header + payload - cut->network);
-        write_transport(cut, pkt->p.data + cut->transport, cut->header + payload - cut->transport, payload == left);
+        write_transport(cut, pkt->p.data + cut->transport, cut->header + payload - cut->transport,
+                        payload == left);
     }
     cut->number++;
     cut->at = payload == left ? 0 : cut->at + payload;

@@ -11,8 +11,8 @@ static uint64_t cpu_ns(void)
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-/* What the nodes used of the machine's cores in their last windows, percent, and whether any is behind. One that has slept since
- * uses nothing. */
+/* What the nodes used of the machine's cores in their last windows, percent, and whether any is
+ * behind. One that has slept since uses nothing. */
 static uint64_t used_percent(const struct sw_pace_board *board, uint64_t now_ns, bool *behind)
 {
     uint64_t per_million = 0;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With AddressSanitizer, free elements are poisoned, and so are the bytes between an element's parts and behind the
- * frame of a copy. */
+/* With AddressSanitizer, free elements are poisoned, and so are the bytes between an element's
+ * parts and behind the frame of a copy. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -28,9 +28,11 @@ enum { SLAB_SMALL = 64, SLAB_LARGE = 8, ALIGN = 64 };
 
 static size_t aligned(size_t size) { return (size + ALIGN - 1) / ALIGN * ALIGN; }
 
-void sw_pool_init(struct sw_pool *pool, uint32_t phv_size, uint32_t headroom, uint32_t max_small, uint32_t max_large)
+void sw_pool_init(struct sw_pool *pool, uint32_t phv_size, uint32_t headroom, uint32_t max_small,
+                  uint32_t max_large)
 {
-    *pool = (struct sw_pool){.phv_size = phv_size, .headroom = headroom, .max_small = max_small, .max_large = max_large};
+    *pool = (struct sw_pool){
+        .phv_size = phv_size, .headroom = headroom, .max_small = max_small, .max_large = max_large};
 }
 
 void sw_pool_free(struct sw_pool *pool)
@@ -52,7 +54,8 @@ static void grow(struct sw_pool *pool, bool small)
     if (n > room) n = room;
     if (n == 0) return;
     size_t head = aligned(sizeof(struct sw_pkt)), phv = aligned(pool->phv_size);
-    size_t capacity = aligned((size_t)pool->headroom + SW_VLAN_TAG + (small ? SW_SMALL_FRAME : SW_MAX_FRAME));
+    size_t capacity =
+        aligned((size_t)pool->headroom + SW_VLAN_TAG + (small ? SW_SMALL_FRAME : SW_MAX_FRAME));
     size_t element = head + phv + GUARD + capacity + GUARD;
     char *slab = aligned_alloc(ALIGN, ALIGN + n * element);
     if (slab == NULL) return;

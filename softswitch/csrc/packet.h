@@ -1,8 +1,8 @@
 /* The packets inside a switch and the pool they come from.
  *
- * One element holds the packet, its PHV and its frame. There are two sizes, for frames of up to 1,664 and up to 9,216
- * bytes. Memory is allocated in slabs on demand; the element freed last is reused first, so that a switch with little
- * traffic touches little memory. */
+ * One element holds the packet, its PHV and its frame. There are two sizes, for frames of up to
+ * 1,664 and up to 9,216 bytes. Memory is allocated in slabs on demand; the element freed last is
+ * reused first, so that a switch with little traffic touches little memory. */
 #ifndef SW_PACKET_H
 #define SW_PACKET_H
 
@@ -55,11 +55,12 @@ struct sw_pool {
     void *slabs;
 };
 
-void sw_pool_init(struct sw_pool *, uint32_t phv_size, uint32_t headroom, uint32_t max_small, uint32_t max_large);
+void sw_pool_init(struct sw_pool *, uint32_t phv_size, uint32_t headroom, uint32_t max_small,
+                  uint32_t max_large);
 void sw_pool_free(struct sw_pool *);
 
-/* An empty packet for a frame of `length` bytes, which the caller writes to p.data. NULL: the pool is exhausted or the
- * frame too long. */
+/* An empty packet for a frame of `length` bytes, which the caller writes to p.data. NULL: the pool
+ * is exhausted or the frame too long. */
 struct sw_pkt *sw_pkt_new(struct sw_pool *, uint32_t length);
 void sw_pkt_free(struct sw_pool *, struct sw_pkt *);
 void sw_fifo_free(struct sw_pool *, struct sw_fifo *);
@@ -70,11 +71,13 @@ struct sw_pkt *sw_pkt_copy_bytes(struct sw_pool *, const uint8_t *data, uint32_t
 /* Resets headers, metadata and requests to the state before the parser. */
 void sw_pkt_reset(const struct sw_pool *, struct sw_pkt *);
 
-/* A new packet that takes over pkt's frame by swapping buffers; pkt keeps its headers and metadata. */
+/* A new packet that takes over pkt's frame by swapping buffers; pkt keeps its headers and
+ * metadata. */
 struct sw_pkt *sw_pkt_take_frame(struct sw_pool *, struct sw_pkt *pkt);
 
-/* Restores `headroom` free bytes before data, after headers were added. Returns pkt, or a larger packet that replaces it.
- * NULL: pkt was freed, since the frame is too long or there is no memory. */
+/* Restores `headroom` free bytes before data, after headers were added. Returns pkt, or a larger
+ * packet that replaces it. NULL: pkt was freed, since the frame is too long or there is no
+ * memory. */
 struct sw_pkt *sw_pkt_restore_headroom(struct sw_pool *, struct sw_pkt *);
 
 #endif

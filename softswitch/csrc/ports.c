@@ -21,7 +21,8 @@
 #include "internal.h"
 
 enum {
-    SOCKET_BYTES = 32 << 20,       /* limit of a receive buffer; the kernel takes memory only as packets wait */
+    /* limit of a receive buffer; the kernel takes memory only as packets wait */
+    SOCKET_BYTES = 32 << 20,
     BLOCKED_LIMIT_NS = 1000000000, /* a frame that the interface refuses for so long is dropped */
     SLEEP_NS = 1000000,            /* between two attempts where the clock is manual */
     CHECK_NS = 1000000000,        /* how often to check for a lost interface */
@@ -51,17 +52,22 @@ static int fail(char *error, const char *what, const char *interface)
     return -code;
 }
 
-static int set(int fd, int level, int option, int value) { return setsockopt(fd, level, option, &value, sizeof value); }
+static int set(int fd, int level, int option, int value)
+{
+    return setsockopt(fd, level, option, &value, sizeof value);
+}
 
 /* The longest frame by the interface's MTU, with a VLAN tag. If the MTU is unknown, any length. */
 static size_t longest_frame(int fd, const char *interface)
 {
     struct ifreq request = {0};
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", interface);
-    return ioctl(fd, SIOCGIFMTU, &request) == 0 ? ETH_HLEN + SW_VLAN_TAG + (size_t)request.ifr_mtu : SIZE_MAX;
+    return ioctl(fd, SIOCGIFMTU, &request) == 0 ? ETH_HLEN + SW_VLAN_TAG + (size_t)request.ifr_mtu
+                                                : SIZE_MAX;
 }
 
-/* An interface's index; 0: it doesn't exist. Works on any open socket, so it also works at the limit of descriptors. */
+/* An interface's index; 0: it doesn't exist. Works on any open socket, so it also works at the
+ * limit of descriptors. */
 static int index_of(int fd, const char *interface)
 {
     struct ifreq request = {0};
@@ -69,9 +75,10 @@ static int index_of(int fd, const char *interface)
     return ioctl(fd, SIOCGIFINDEX, &request) == 0 ? request.ifr_ifindex : 0;
 }
 
-/* Frames leave by a socket of their own, as one with PACKET_VNET_HDR wants a descriptor before each: 2 to 4 % more time a frame.
- * Protocol 0: nothing comes in. The kernel's own limit of its buffer: what waits for a rate that `tc` gave the interface should wait
- * in the switch's queue, where programs see it. -1 and errno if it can't be made. */
+/* Frames leave by a socket of their own, as one with PACKET_VNET_HDR wants a descriptor before
+ * each: 2 to 4 % more time a frame. Protocol 0: nothing comes in. The kernel's own limit of its
+ * buffer: what waits for a rate that `tc` gave the interface should wait in the switch's queue,
+ * where programs see it. -1 and errno if it can't be made. */
 static int open_sender(int index)
 {
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -87,25 +94,30 @@ static int open_sender(int index)
 static int open_interface(struct sw_switch *sw, struct sw_port *port, char *error)
 {
     const char *name = port->interface;
-    if (sw->netns >= 0 && setns(sw->netns, CLONE_NEWNET) != 0) return fail(error, "cannot enter the network namespace of", name);
+    if (sw->netns >= 0 && setns(sw->netns, CLONE_NEWNET) != 0)
+        return fail(error, "cannot enter the network namespace of", name);
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return fail(error, "cannot open a packet socket for", name);
     int status = 0, sender = -1;
     int index = index_of(fd, name);
-    struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = index};
+    struct sockaddr_ll address = {
+        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = index};
     struct packet_mreq promiscuous = {.mr_ifindex = index, .mr_type = PACKET_MR_PROMISC};
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = port->port};
     if (index == 0) {
         status = fail(error, "no interface", name);
     } else if (set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) != 0 ||
-               setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous, sizeof promiscuous) != 0) {
+               setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous,
+                          sizeof promiscuous) != 0) {
         status = fail(error, "cannot set up the packet socket of", name);
     } else {
         /* Without CAP_NET_ADMIN, up to the system's limit. */
-        if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BYTES) != 0) set(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BYTES);
+        if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BYTES) != 0)
+            set(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BYTES);
         if ((sender = open_sender(index)) < 0) {
             status = fail(error, "cannot open a packet socket for", name);
-        } else if ((errno = -sw_ring_open(&port->ring, fd, port->ring_frames, longest_frame(fd, name))) != 0) {
+        } else if ((errno = -sw_ring_open(&port->ring, fd, port->ring_frames,
+                                          longest_frame(fd, name))) != 0) {
             status = fail(error, "cannot make the receive ring of", name);
         } else if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
             status = fail(error, "cannot bind to", name);
@@ -122,7 +134,8 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
     port->fd = fd;
     port->sender = sender;
     port->ifindex = index;
-    port->open = port->running = true; /* until the next check: right after it came up, a link may be reported as down */
+    /* until the next check: right after it came up, a link may be reported as down */
+    port->open = port->running = true;
     return 0;
 }
 
@@ -138,15 +151,19 @@ void sw_port_close(struct sw_switch *sw, struct sw_port *port)
     port->blocked_ns = 0;
 }
 
-int sw_port_add(struct sw_switch *sw, uint16_t number, const char *interface, uint32_t ring_frames, char error[SW_ERROR_BYTES])
+int sw_port_add(struct sw_switch *sw, uint16_t number, const char *interface, uint32_t ring_frames,
+                char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
     if (number >= SW_MAX_PORTS) {
-        snprintf(error, SW_ERROR_BYTES, "port %u can't be used: ports are 0 to %d", number, SW_MAX_PORTS - 1);
+        snprintf(error, SW_ERROR_BYTES, "port %u can't be used: ports are 0 to %d", number,
+                 SW_MAX_PORTS - 1);
         return -EINVAL;
     }
     if (interface == NULL && !sw->manual) {
-        snprintf(error, SW_ERROR_BYTES, "port %u needs an interface: only a switch on the manual clock has ports without", number);
+        snprintf(error, SW_ERROR_BYTES,
+                 "port %u needs an interface: only a switch on the manual clock has ports without",
+                 number);
         return -EINVAL;
     }
     if (interface != NULL && strlen(interface) >= IFNAMSIZ) {
@@ -199,7 +216,8 @@ int sw_port_remove(struct sw_switch *sw, uint16_t number, char error[SW_ERROR_BY
 static void interface_lost(struct sw_switch *sw, struct sw_port *port)
 {
     sw_port_close(sw, port);
-    sw_notice(sw, "port %u: interface %s is gone; the other ports go on", port->port, port->interface);
+    sw_notice(sw, "port %u: interface %s is gone; the other ports go on", port->port,
+              port->interface);
 }
 
 /* An interface with unknown flags counts as up. */
@@ -218,11 +236,14 @@ static void check_carrier(struct sw_switch *sw, struct sw_port *port)
     port->running = running;
     if (port->to_process) port->channel_in->down = !running;
     if (running) {
-        sw_notice(sw, "port %u: interface %s is up again; %llu frames that were to leave by it were lost", port->port,
-                  port->interface, (unsigned long long)(port->stats.tx_dropped - port->dropped_at_down));
+        sw_notice(
+            sw, "port %u: interface %s is up again; %llu frames that were to leave by it were lost",
+            port->port, port->interface,
+            (unsigned long long)(port->stats.tx_dropped - port->dropped_at_down));
     } else {
         port->dropped_at_down = port->stats.tx_dropped;
-        sw_notice(sw, "port %u: interface %s is down; what is to leave by it is lost", port->port, port->interface);
+        sw_notice(sw, "port %u: interface %s is down; what is to leave by it is lost", port->port,
+                  port->interface);
     }
 }
 
@@ -247,7 +268,8 @@ static void reopen_interface(struct sw_switch *sw, struct sw_port *port)
         sw_notice(sw, "port %u: interface %s is back", port->port, port->interface);
     } else if (!port->open_failure_logged) {
         port->open_failure_logged = true;
-        sw_notice(sw, "port %u: interface %s is back, but %s; tried again every second", port->port, port->interface, error);
+        sw_notice(sw, "port %u: interface %s is back, but %s; tried again every second", port->port,
+                  port->interface, error);
     }
 }
 
@@ -257,7 +279,8 @@ static void check_links(struct sw_switch *sw)
     for (uint32_t i = 0; i < sw->n_active; i++) {
         struct sw_port *port = sw->ports[sw->active[i]];
         if (!port->present) continue;
-        if (port->open && index_of(sw->netlink, port->interface) != port->ifindex) interface_lost(sw, port);
+        if (port->open && index_of(sw->netlink, port->interface) != port->ifindex)
+            interface_lost(sw, port);
         if (port->open) check_carrier(sw, port);
         else reopen_interface(sw, port);
     }
@@ -295,7 +318,8 @@ void sw_port_clear_error(struct sw_port *port)
 {
     int code;
     socklen_t size = sizeof code;
-    getsockopt(port->fd, SOL_SOCKET, SO_ERROR, &code, &size); /* clears it, or EPOLLERR would repeat for ever */
+    /* clears it, or EPOLLERR would repeat for ever */
+    getsockopt(port->fd, SOL_SOCKET, SO_ERROR, &code, &size);
 }
 
 /* Counts frames that found the ring full, and logs the first loss. */
@@ -304,7 +328,8 @@ static void count_ring_drops(struct sw_switch *sw, struct sw_port *port)
     uint32_t lost_frames = sw_ring_drops(port->fd);
     if (lost_frames != 0 && !port->loss_logged) {
         port->loss_logged = true;
-        sw_notice(sw, "port %u: frames come faster than the switch takes them; %u were lost", port->port, lost_frames);
+        sw_notice(sw, "port %u: frames come faster than the switch takes them; %u were lost",
+                  port->port, lost_frames);
     }
     port->stats.rx_dropped += lost_frames;
 }
@@ -316,8 +341,10 @@ static void note_refused(struct sw_switch *sw, struct sw_port *port)
     if (port->refusal_logged) return;
     port->refusal_logged = true;
     sw_notice(sw,
-              "port %u: a frame of several segments was lost, and so are all that aren't TCP or UDP in plain IP of at most 64 KB; "
-              "`ethtool -K INTERFACE tso off gso off gro off` at the other end of %s has its kernel cut them",
+              "port %u: a frame of several segments was lost, and so are all that aren't TCP or "
+              "UDP in plain IP of at most 64 KB; "
+              "`ethtool -K INTERFACE tso off gso off gro off` at the other end of %s has its "
+              "kernel cut them",
               port->port, port->interface);
 }
 
@@ -362,11 +389,13 @@ static void drop_head(struct sw_switch *sw, struct sw_port *port)
     port->blocked_ns = 0;
 }
 
-/* The head can't be sent now: a backlog is full (for veth 1,000 packets a core), or the interface is slower than the port. Both
- * end, so the frame is dropped only after BLOCKED_LIMIT_NS. Returns whether to stop sending for now. */
+/* The head can't be sent now: a backlog is full (for veth 1,000 packets a core), or the interface
+ * is slower than the port. Both end, so the frame is dropped only after BLOCKED_LIMIT_NS. Returns
+ * whether to stop sending for now. */
 static bool retry_later(struct sw_switch *sw, struct sw_port *port)
 {
-    uint64_t now = sw->manual ? sw_clock_ns() : sw->clock_ns; /* the kernel runs on the machine's clock */
+    /* the kernel runs on the machine's clock */
+    uint64_t now = sw->manual ? sw_clock_ns() : sw->clock_ns;
     if (port->blocked_ns == 0) port->blocked_ns = now;
     if (now - port->blocked_ns >= BLOCKED_LIMIT_NS) drop_head(sw, port);
     else if (sw->manual) nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
@@ -384,14 +413,16 @@ void sw_port_flush(struct sw_switch *sw, struct sw_port *port)
             continue;
         }
         unsigned n = 0;
-        for (struct sw_pkt *pkt = port->out.head; pkt != NULL && n < SW_BATCH; pkt = pkt->next, n++) {
+        for (struct sw_pkt *pkt = port->out.head; pkt != NULL && n < SW_BATCH;
+             pkt = pkt->next, n++) {
             parts[n] = (struct iovec){pkt->p.data, pkt->p.length};
             messages[n].msg_hdr = (struct msghdr){.msg_iov = &parts[n], .msg_iovlen = 1};
         }
         int sent = sendmmsg(port->sender, messages, n, MSG_DONTWAIT);
         if (sent <= 0) {
             int code = errno;
-            if (code == ENETDOWN || code == ENOBUFS) check_carrier(sw, port); /* without carrier the error may be ENOBUFS, too */
+            /* without carrier the error may be ENOBUFS, too */
+            if (code == ENETDOWN || code == ENOBUFS) check_carrier(sw, port);
             if (!port->running) continue;
             if (code == ENXIO || code == ENODEV) {
                 interface_lost(sw, port);

@@ -29,7 +29,8 @@ const struct sw_pre_group *sw_pre_find(const struct sw_pre *pre, uint32_t id)
     return at < pre->n && pre->groups[at].id == id ? &pre->groups[at] : NULL;
 }
 
-int sw_pre_set(struct sw_pre *pre, uint32_t id, const struct sw_replica *replicas, uint32_t n, uint32_t truncate_to)
+int sw_pre_set(struct sw_pre *pre, uint32_t id, const struct sw_replica *replicas, uint32_t n,
+               uint32_t truncate_to)
 {
     uint32_t at = place_of(pre, id);
     bool there = at < pre->n && pre->groups[at].id == id;

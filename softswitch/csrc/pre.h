@@ -17,7 +17,8 @@ struct sw_pre {
 
 void sw_pre_free(struct sw_pre *);
 /* n = 0 deletes. 0, -ENOENT (nothing to delete) or -ENOMEM. */
-int sw_pre_set(struct sw_pre *, uint32_t id, const struct sw_replica *, uint32_t n, uint32_t truncate_to);
+int sw_pre_set(struct sw_pre *, uint32_t id, const struct sw_replica *, uint32_t n,
+               uint32_t truncate_to);
 const struct sw_pre_group *sw_pre_find(const struct sw_pre *, uint32_t id);
 
 #endif

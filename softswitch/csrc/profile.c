@@ -33,7 +33,10 @@ struct sw_profile {
     uint32_t missing; /* references without a member */
 };
 
-static void *at(const struct slots *slots, uint64_t handle) { return handle < slots->capacity ? slots->items[handle] : NULL; }
+static void *at(const struct slots *slots, uint64_t handle)
+{
+    return handle < slots->capacity ? slots->items[handle] : NULL;
+}
 
 /* Takes ownership of the item, also on failure. */
 static int64_t put_item(struct slots *slots, int64_t handle, void *item, const char **why)
@@ -50,7 +53,8 @@ static int64_t put_item(struct slots *slots, int64_t handle, void *item, const c
         slots->items[handle] = item;
         return handle;
     }
-    while (slots->first_free < slots->capacity && slots->items[slots->first_free] != NULL) slots->first_free++;
+    while (slots->first_free < slots->capacity && slots->items[slots->first_free] != NULL)
+        slots->first_free++;
     if (slots->first_free == slots->capacity) {
         uint32_t capacity = slots->capacity == 0 ? 16 : slots->capacity * 2;
         void **items = realloc(slots->items, capacity * sizeof *items);
@@ -103,7 +107,8 @@ void sw_profile_cache_lines(const struct sw_profile *profile, struct sw_cache_li
 {
     const struct slots *groups = &profile->groups, *members = &profile->members;
     sw_cache_lines_add(lines, profile, sizeof *profile);
-    if (groups->capacity > SW_CACHE_LINES_ENTRIES || members->capacity > SW_CACHE_LINES_ENTRIES) return;
+    if (groups->capacity > SW_CACHE_LINES_ENTRIES || members->capacity > SW_CACHE_LINES_ENTRIES)
+        return;
     for (uint32_t i = 0; i < groups->capacity; i++) {
         const struct group *group = groups->items[i];
         if (group == NULL) continue;
@@ -116,8 +121,8 @@ void sw_profile_cache_lines(const struct sw_profile *profile, struct sw_cache_li
     }
 }
 
-/* Groups hold pointers to their members, which saves each packet a lookup by handle. Updates the pointers to a handle's member;
- * `n` of them were set before. */
+/* Groups hold pointers to their members, which saves each packet a lookup by handle. Updates the
+ * pointers to a handle's member; `n` of them were set before. */
 static void update_refs(struct sw_profile *profile, uint32_t handle, uint32_t n)
 {
     struct member *member = at(&profile->members, handle);
@@ -151,8 +156,8 @@ static void release_refs(struct sw_profile *profile, int64_t handle)
     }
 }
 
-int64_t sw_profile_put_member(struct sw_profile *profile, int64_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
-                              const char **why)
+int64_t sw_profile_put_member(struct sw_profile *profile, int64_t handle, uint32_t action,
+                              const uint64_t *args, uint32_t n_args, const char **why)
 {
     int status = sw_check_action(profile->program, action, n_args, why);
     if (status != 0) return status;
@@ -174,7 +179,8 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int64_t sw_profile_put_group(struct sw_profile *profile, int64_t handle, const uint32_t *members, uint32_t n, const char **why)
+int64_t sw_profile_put_group(struct sw_profile *profile, int64_t handle, const uint32_t *members,
+                             uint32_t n, const char **why)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (at(&profile->members, members[i]) == NULL) {
@@ -210,9 +216,11 @@ int sw_profile_remove_group(struct sw_profile *profile, uint32_t handle, const c
     return remove_item(&profile->groups, handle, why);
 }
 
-struct sw_call sw_resolve(const struct sw_profile *profile, const struct sw_entry *entry, uint32_t hash)
+struct sw_call sw_resolve(const struct sw_profile *profile, const struct sw_entry *entry,
+                          uint32_t hash)
 {
-    if (entry->action != SW_MEMBER && entry->action != SW_GROUP) return (struct sw_call){entry->action, entry->args};
+    if (entry->action != SW_MEMBER && entry->action != SW_GROUP)
+        return (struct sw_call){entry->action, entry->args};
     const struct member *member = NULL;
     if (entry->action == SW_GROUP) {
         const struct group *group = at(&profile->groups, entry->args[0]);
@@ -220,5 +228,6 @@ struct sw_call sw_resolve(const struct sw_profile *profile, const struct sw_entr
     } else {
         member = at(&profile->members, entry->args[0]);
     }
-    return member == NULL ? (struct sw_call){UINT32_MAX, NULL} : (struct sw_call){member->action, member->args};
+    return member == NULL ? (struct sw_call){UINT32_MAX, NULL}
+                          : (struct sw_call){member->action, member->args};
 }

@@ -13,7 +13,10 @@
 /* A frame's offset in its slot: behind tpacket2_hdr, sockaddr_ll and virtio_net_hdr. */
 enum { HEADER = 66 + sizeof(struct virtio_net_hdr), LINE = 64 };
 
-static size_t size(const struct sw_ring *ring) { return (size_t)ring->block_count * ring->block_bytes; }
+static size_t size(const struct sw_ring *ring)
+{
+    return (size_t)ring->block_count * ring->block_bytes;
+}
 
 int sw_ring_open(struct sw_ring *ring, int fd, uint32_t frames, size_t frame_bytes)
 {
@@ -26,7 +29,8 @@ int sw_ring_open(struct sw_ring *ring, int fd, uint32_t frames, size_t frame_byt
                            .block_bytes = block_bytes,
                            .block_slots = block_slots,
                            .block_count = (frames + block_slots - 1) / block_slots};
-    int version = TPACKET_V2, offload = 1, copy = 1; /* frames longer than a slot are also queued at the socket */
+    /* frames longer than a slot are also queued at the socket */
+    int version = TPACKET_V2, offload = 1, copy = 1;
     struct tpacket_req request = {.tp_block_size = block_bytes,
                                   .tp_block_nr = made.block_count,
                                   .tp_frame_size = slot_bytes,
@@ -54,16 +58,19 @@ void sw_ring_close(struct sw_ring *ring)
 /* Puts back the VLAN tag that the kernel removed. */
 static void restore_tag(struct sw_pkt *pkt, const struct tpacket2_hdr *header)
 {
-    uint16_t type = header->tp_status & TP_STATUS_VLAN_TPID_VALID ? header->tp_vlan_tpid : ETH_P_8021Q;
+    uint16_t type =
+        header->tp_status & TP_STATUS_VLAN_TPID_VALID ? header->tp_vlan_tpid : ETH_P_8021Q;
     uint16_t tci = header->tp_vlan_tci;
-    uint8_t tag[SW_VLAN_TAG] = {(uint8_t)(type >> 8), (uint8_t)type, (uint8_t)(tci >> 8), (uint8_t)tci};
+    uint8_t tag[SW_VLAN_TAG] = {(uint8_t)(type >> 8), (uint8_t)type, (uint8_t)(tci >> 8),
+                                (uint8_t)tci};
     pkt->p.data -= sizeof tag;
     memmove(pkt->p.data, pkt->p.data + sizeof tag, 2 * ETH_ALEN);
     memcpy(pkt->p.data + 2 * ETH_ALEN, tag, sizeof tag);
     pkt->p.length += sizeof tag;
 }
 
-/* A frame longer than its slot, from the socket's queue, which has the same order as the ring. Without room it is discarded. */
+/* A frame longer than its slot, from the socket's queue, which has the same order as the ring.
+ * Without room it is discarded. */
 static bool receive_long(int fd, uint8_t *room, uint32_t length)
 {
     struct virtio_net_hdr net;
@@ -80,8 +87,10 @@ static struct sw_pkt *take_long(int fd, struct sw_pool *pool, uint32_t length)
     return NULL;
 }
 
-/* A frame that is to be cut: in its slot, or received into `uncut`. NULL: too long, or out of memory. */
-static const uint8_t *whole_frame(struct sw_ring *ring, int fd, const struct tpacket2_hdr *header, uint32_t status)
+/* A frame that is to be cut: in its slot, or received into `uncut`. NULL: too long, or out of
+ * memory. */
+static const uint8_t *whole_frame(struct sw_ring *ring, int fd, const struct tpacket2_hdr *header,
+                                  uint32_t status)
 {
     if (header->tp_snaplen == header->tp_len) return (const uint8_t *)header + header->tp_mac;
     if (!(status & TP_STATUS_COPY)) return NULL;
@@ -92,9 +101,11 @@ static const uint8_t *whole_frame(struct sw_ring *ring, int fd, const struct tpa
     return receive_long(fd, room, header->tp_len) ? room : NULL;
 }
 
-/* The next segment of the frame in a slot. Until the last one is taken, the slot stays ours, so that epoll says that there is more. */
-static struct sw_pkt *take_segment(struct sw_ring *ring, int fd, struct sw_pool *pool, const struct tpacket2_hdr *header,
-                                   uint32_t status, const struct virtio_net_hdr *net)
+/* The next segment of the frame in a slot. Until the last one is taken, the slot stays ours, so
+ * that epoll says that there is more. */
+static struct sw_pkt *take_segment(struct sw_ring *ring, int fd, struct sw_pool *pool,
+                                   const struct tpacket2_hdr *header, uint32_t status,
+                                   const struct virtio_net_hdr *net)
 {
     if (ring->cut.at == 0) {
         const uint8_t *frame = whole_frame(ring, fd, header, status);
@@ -107,16 +118,19 @@ static struct sw_pkt *take_segment(struct sw_ring *ring, int fd, struct sw_pool 
     return sw_cut_next(&ring->cut, pool);
 }
 
-static struct sw_pkt *take_whole(int fd, struct sw_pool *pool, const struct tpacket2_hdr *header, uint32_t status)
+static struct sw_pkt *take_whole(int fd, struct sw_pool *pool, const struct tpacket2_hdr *header,
+                                 uint32_t status)
 {
     if (status & TP_STATUS_COPY) return take_long(fd, pool, header->tp_len);
-    if (header->tp_snaplen != header->tp_len) return NULL; /* longer than a slot, and the socket's queue was full */
+    /* longer than a slot, and the socket's queue was full */
+    if (header->tp_snaplen != header->tp_len) return NULL;
     return sw_pkt_copy_bytes(pool, (const uint8_t *)header + header->tp_mac, header->tp_len);
 }
 
 static uint8_t *next_slot(const struct sw_ring *ring)
 {
-    return ring->blocks + (size_t)ring->block * ring->block_bytes + (size_t)ring->slot * ring->slot_bytes;
+    return ring->blocks + (size_t)ring->block * ring->block_bytes +
+           (size_t)ring->slot * ring->slot_bytes;
 }
 
 static void advance(struct sw_ring *ring)
@@ -126,16 +140,21 @@ static void advance(struct sw_ring *ring)
     if (++ring->block == ring->block_count) ring->block = 0;
 }
 
-static uint64_t stamp_ns(const struct tpacket2_hdr *header) { return (uint64_t)header->tp_sec * 1000000000u + header->tp_nsec; }
+static uint64_t stamp_ns(const struct tpacket2_hdr *header)
+{
+    return (uint64_t)header->tp_sec * 1000000000u + header->tp_nsec;
+}
 
 uint64_t sw_ring_next(const struct sw_ring *ring)
 {
     if (ring->blocks == NULL) return UINT64_MAX;
     const struct tpacket2_hdr *header = (const void *)next_slot(ring);
-    return __atomic_load_n(&header->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER ? stamp_ns(header) : UINT64_MAX;
+    return __atomic_load_n(&header->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER ? stamp_ns(header)
+                                                                                  : UINT64_MAX;
 }
 
-bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_pkt **pkt, bool *losing)
+bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_pkt **pkt,
+                  bool *losing)
 {
     uint8_t *slot = next_slot(ring);
     struct tpacket2_hdr *header = (void *)slot;
@@ -155,7 +174,8 @@ bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_
         __builtin_prefetch(ahead);
         __builtin_prefetch(ahead + 64);
         *pkt = take_whole(fd, pool, header, status);
-        if (*pkt != NULL && status & TP_STATUS_CSUMNOTREADY) sw_offload_checksum((*pkt)->p.data, (*pkt)->p.length, net);
+        if (*pkt != NULL && status & TP_STATUS_CSUMNOTREADY)
+            sw_offload_checksum((*pkt)->p.data, (*pkt)->p.length, net);
     }
     if (*pkt != NULL && status & TP_STATUS_VLAN_VALID) restore_tag(*pkt, header);
     if (*pkt != NULL) (*pkt)->enq_ns = stamp_ns(header);

@@ -1,9 +1,10 @@
-/* simple_switch's rules (not table entries): what it does with a packet after ingress and after egress, that is clone, resubmit,
- * recirculate, replicate, truncate, drop. The live switch (run.c) and virtual time (virtualnet/csrc/phv.c) share them; they differ
- * in the packet's type and in its queues.
+/* simple_switch's rules (not table entries): what it does with a packet after ingress and after
+ * egress, that is clone, resubmit, recirculate, replicate, truncate, drop. The live switch
+ * (run.c) and virtual time (virtualnet/csrc/phv.c) share them; they differ in the packet's type
+ * and in its queues.
  *
- * The including file defines the types `rules_switch` and `rules_packet` and RULES_NONE (no packet) before the include, and
- * the functions declared below after it. */
+ * The including file defines the types `rules_switch` and `rules_packet` and RULES_NONE (no
+ * packet) before the include, and the functions declared below after it. */
 #ifndef SW_RULES_H
 #define SW_RULES_H
 
@@ -20,10 +21,13 @@ static uint32_t *rules_truncate_to(rules_switch *, rules_packet);
 
 /* A copy with headers and metadata, untruncated. RULES_NONE: no memory. */
 static rules_packet rules_copy(rules_switch *, rules_packet);
-/* An unparsed packet with the frame as it entered ingress, from the same ingress port. RULES_NONE: no memory. */
-static rules_packet rules_copy_unparsed(rules_switch *, rules_packet, const uint8_t *frame, uint32_t length);
-/* These take ownership of the packet: they add it to a port's queue; send it back to ingress, with the metadata of a field list;
- * drop it, since the program drops it; drop it, since its multicast group doesn't exist. */
+/* An unparsed packet with the frame as it entered ingress, from the same ingress port. RULES_NONE:
+ * no memory. */
+static rules_packet rules_copy_unparsed(rules_switch *, rules_packet, const uint8_t *frame,
+                                        uint32_t length);
+/* These take ownership of the packet: they add it to a port's queue; send it back to ingress, with
+ * the metadata of a field list; drop it, since the program drops it; drop it, since its multicast
+ * group doesn't exist. */
 static void rules_enqueue(rules_switch *, rules_packet, uint32_t port);
 static void rules_reenter(rules_switch *, rules_packet, int32_t list, enum sw_instance_type);
 static void rules_drop(rules_switch *, rules_packet);
@@ -35,12 +39,13 @@ static void rules_digest(rules_switch *, rules_packet);
 static void rules_reset_metadata(rules_switch *sw, struct sw_packet *p)
 {
     const struct sw_program *program = rules_instance(sw)->program;
-    memset((char *)p->phv + program->metadata_offset, 0, program->phv_size - program->metadata_offset);
+    memset((char *)p->phv + program->metadata_offset, 0,
+           program->phv_size - program->metadata_offset);
     p->std = (struct sw_std){0};
 }
 
-static void rules_preserve(rules_switch *sw, int32_t list, const struct sw_packet *from, struct sw_packet *to,
-                           enum sw_instance_type type)
+static void rules_preserve(rules_switch *sw, int32_t list, const struct sw_packet *from,
+                           struct sw_packet *to, enum sw_instance_type type)
 {
     if (list != SW_NONE) rules_instance(sw)->program->copy_list(list, from, to);
     to->std.instance_type = type;
@@ -58,12 +63,16 @@ static void rules_replicate(rules_switch *sw, rules_packet packet, const struct 
     }
 }
 
-/* Clones the frame as it entered ingress: parsed again, with the field list's values after ingress. */
-static void rules_clone_ingress(rules_switch *sw, rules_packet packet, const uint8_t *entered, uint32_t length)
+/* Clones the frame as it entered ingress: parsed again, with the field list's values after
+ * ingress. */
+static void rules_clone_ingress(rules_switch *sw, rules_packet packet, const uint8_t *entered,
+                                uint32_t length)
 {
     const struct sw_packet *p = rules_view(sw, packet);
-    const struct sw_pre_group *session = sw_pre_find(rules_clone_sessions(sw), (uint32_t)p->req.clone_session);
-    rules_packet clone = session != NULL ? rules_copy_unparsed(sw, packet, entered, length) : RULES_NONE;
+    const struct sw_pre_group *session =
+        sw_pre_find(rules_clone_sessions(sw), (uint32_t)p->req.clone_session);
+    rules_packet clone =
+        session != NULL ? rules_copy_unparsed(sw, packet, entered, length) : RULES_NONE;
     if (clone == RULES_NONE) return;
     rules_instance(sw)->program->parse(rules_instance(sw), rules_view(sw, clone));
     rules_reset_metadata(sw, rules_view(sw, clone));
@@ -75,7 +84,8 @@ static void rules_clone_ingress(rules_switch *sw, rules_packet packet, const uin
 static void rules_clone_egress(rules_switch *sw, rules_packet packet)
 {
     const struct sw_packet *p = rules_view(sw, packet);
-    const struct sw_pre_group *session = sw_pre_find(rules_clone_sessions(sw), (uint32_t)p->req.clone_session);
+    const struct sw_pre_group *session =
+        sw_pre_find(rules_clone_sessions(sw), (uint32_t)p->req.clone_session);
     rules_packet clone = session != NULL ? rules_copy(sw, packet) : RULES_NONE;
     if (clone == RULES_NONE) return;
     rules_reset_metadata(sw, rules_view(sw, clone));
@@ -126,8 +136,10 @@ static void rules_ingress(rules_switch *sw, rules_packet packet)
 
 enum rules_verdict { RULES_SEND, RULES_DROPPED, RULES_RECIRCULATED };
 
-/* `deq_qdepth`: packets left in the queue. std has enq_timestamp and enq_qdepth. The caller keeps the packet for RULES_SEND alone. */
-static enum rules_verdict rules_egress(rules_switch *sw, rules_packet packet, uint16_t port, uint32_t queue, uint32_t deq_qdepth)
+/* `deq_qdepth`: packets left in the queue. std has enq_timestamp and enq_qdepth. The caller keeps
+ * the packet for RULES_SEND alone. */
+static enum rules_verdict rules_egress(rules_switch *sw, rules_packet packet, uint16_t port,
+                                       uint32_t queue, uint32_t deq_qdepth)
 {
     struct sw_packet *p = rules_view(sw, packet);
     struct sw_instance *instance = rules_instance(sw);

@@ -1,8 +1,8 @@
 /* A packet's way through the live switch: rules.h decides, this file has the queues in between.
  *
- * Work is bounded: resubmitted and recirculated packets go to `input`. An iteration serves it once (sw_run_input), and only the
- * packets that wait in it then: what these send back waits for the next one. So a packet that recirculates for ever can't block
- * others. */
+ * Work is bounded: resubmitted and recirculated packets go to `input`. An iteration serves it
+ * once (sw_run_input), and only the packets that wait in it then: what these send back waits for
+ * the next one. So a packet that recirculates for ever can't block others. */
 #include <string.h>
 
 #include "internal.h"
@@ -16,8 +16,14 @@ static struct sw_instance *rules_instance(struct sw_switch *sw) { return sw->ins
 static const struct sw_pre *rules_groups(struct sw_switch *sw) { return &sw->groups; }
 static const struct sw_pre *rules_clone_sessions(struct sw_switch *sw) { return &sw->clones; }
 static uint64_t rules_now(struct sw_switch *sw) { return sw_now(sw); }
-static struct sw_packet *rules_view(struct sw_switch *sw, struct sw_pkt *pkt) { return (void)sw, &pkt->p; }
-static uint32_t *rules_truncate_to(struct sw_switch *sw, struct sw_pkt *pkt) { return (void)sw, &pkt->truncate_to; }
+static struct sw_packet *rules_view(struct sw_switch *sw, struct sw_pkt *pkt)
+{
+    return (void)sw, &pkt->p;
+}
+static uint32_t *rules_truncate_to(struct sw_switch *sw, struct sw_pkt *pkt)
+{
+    return (void)sw, &pkt->truncate_to;
+}
 static void rules_drop(struct sw_switch *sw, struct sw_pkt *pkt) { sw_pkt_free(&sw->pool, pkt); }
 static void rules_drop_ungrouped(struct sw_switch *sw, struct sw_pkt *pkt) { rules_drop(sw, pkt); }
 
@@ -49,7 +55,8 @@ static struct sw_pkt *rules_copy(struct sw_switch *sw, struct sw_pkt *pkt)
     return copy;
 }
 
-static struct sw_pkt *rules_copy_unparsed(struct sw_switch *sw, struct sw_pkt *pkt, const uint8_t *frame, uint32_t length)
+static struct sw_pkt *rules_copy_unparsed(struct sw_switch *sw, struct sw_pkt *pkt,
+                                          const uint8_t *frame, uint32_t length)
 {
     struct sw_pkt *copy = sw_pkt_copy_bytes(&sw->pool, frame, length);
     if (copy == NULL) return NULL;
@@ -66,10 +73,12 @@ static void rules_digest(struct sw_switch *sw, struct sw_pkt *pkt)
     sw_events_put(&sw->events, SW_EVENT_DIGEST, (uint32_t)list, packed, length, sw_now_ns(sw));
 }
 
-static void rules_reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list, enum sw_instance_type type)
+static void rules_reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list,
+                          enum sw_instance_type type)
 {
     uint16_t ingress_port = pkt->p.std.ingress_port;
-    if (type == SW_RECIRC) sw_tm_recirculated(sw_tm_port(&sw->tm, pkt->port), pkt, pkt->p.length, sw->clock_ns);
+    if (type == SW_RECIRC)
+        sw_tm_recirculated(sw_tm_port(&sw->tm, pkt->port), pkt, pkt->p.length, sw->clock_ns);
     struct sw_pkt *fresh = sw_pkt_take_frame(&sw->pool, pkt);
     if (fresh != NULL) {
         rules_preserve(sw, list, &pkt->p, &fresh->p, type);
@@ -94,7 +103,10 @@ void sw_receive_at(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port, uint
     rules_ingress(sw, pkt);
 }
 
-void sw_receive(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port) { sw_receive_at(sw, pkt, port, sw_now_ns(sw)); }
+void sw_receive(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
+{
+    sw_receive_at(sw, pkt, port, sw_now_ns(sw));
+}
 
 void sw_run_input(struct sw_switch *sw)
 {
@@ -106,9 +118,12 @@ void sw_run_input(struct sw_switch *sw)
 /* Adds a frame that leaves a port without interface to `departed`. */
 static void depart(struct sw_switch *sw, struct sw_port *port, const struct sw_pkt *pkt)
 {
-    if (!sw_events_put(&sw->departed, SW_EVENT_FRAME, port->port, pkt->p.data, pkt->p.length, sw_now_ns(sw))) {
+    if (!sw_events_put(&sw->departed, SW_EVENT_FRAME, port->port, pkt->p.data, pkt->p.length,
+                       sw_now_ns(sw))) {
         port->stats.tx_dropped++;
-        if (!port->loss_logged) sw_notice(sw, "port %u: nobody takes the frames that leave; they are lost from now on", port->port);
+        if (!port->loss_logged)
+            sw_notice(sw, "port %u: nobody takes the frames that leave; they are lost from now on",
+                      port->port);
         port->loss_logged = true;
         return;
     }
@@ -121,7 +136,8 @@ static void transmit(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t number)
 {
     struct sw_port *port = sw_port_of(sw, number);
     if (sw->cpu_port != 0 && number == sw->cpu_port) {
-        sw_events_put(&sw->events, SW_EVENT_PACKET_IN, 0, pkt->p.data, pkt->p.length, sw_now_ns(sw));
+        sw_events_put(&sw->events, SW_EVENT_PACKET_IN, 0, pkt->p.data, pkt->p.length,
+                      sw_now_ns(sw));
     } else if (port != NULL && port->open) {
         sw_port_send(sw, port, pkt);
         return;
@@ -137,7 +153,8 @@ void sw_serve_port(struct sw_switch *sw, struct sw_tm_port *port)
 {
     struct sw_port *out = sw->ports[port->port];
     uint32_t room = SW_BATCH;
-    if (out != NULL && out->blocked_ns != 0) room = 0; /* backpressure: the interface refuses frames */
+    /* backpressure: the interface refuses frames */
+    if (out != NULL && out->blocked_ns != 0) room = 0;
     bool in_memory = out != NULL && sw_port_in_memory(out, port);
     if (in_memory && sw_port_full(out)) room = 0;
     if (port->queued < room) room = port->queued;
@@ -178,5 +195,6 @@ void sw_flush(struct sw_switch *sw)
 {
     sw_tm_flush(&sw->tm, &sw->pool);
     sw_fifo_free(&sw->pool, &sw->input);
-    for (uint32_t i = 0; i < sw->n_active; i++) sw_fifo_free(&sw->pool, &sw->ports[sw->active[i]]->out);
+    for (uint32_t i = 0; i < sw->n_active; i++)
+        sw_fifo_free(&sw->pool, &sw->ports[sw->active[i]]->out);
 }

@@ -25,8 +25,8 @@ void sw_meter_set(struct sw_meter *meter, const uint64_t rates[5], uint64_t now_
     meter->configured = true;
 }
 
-static void accrue(const struct sw_meter *meter, uint64_t rate, uint64_t burst, uint64_t elapsed_us, uint64_t *accrued,
-                   uint64_t *tokens)
+static void accrue(const struct sw_meter *meter, uint64_t rate, uint64_t burst, uint64_t elapsed_us,
+                   uint64_t *accrued, uint64_t *tokens)
 {
     uint64_t total = (uint64_t)((unsigned __int128)rate * elapsed_us / meter->per_us);
     uint64_t fresh = total - *accrued;
@@ -48,7 +48,8 @@ uint32_t sw_meter_run(struct sw_meter *meter, uint32_t bytes, uint64_t now_us)
     return 0;
 }
 
-uint32_t sw_meter_execute(struct sw_meter_array *array, uint64_t index, uint32_t bytes, uint64_t now_us)
+uint32_t sw_meter_execute(struct sw_meter_array *array, uint64_t index, uint32_t bytes,
+                          uint64_t now_us)
 {
     return index < array->size ? sw_meter_run(&array->cells[index], bytes, now_us) : 0;
 }
@@ -84,7 +85,8 @@ uint64_t sw_random(struct sw_instance *instance, uint64_t low, uint64_t high)
     if (low >= high) return low; /* low > high: v1model leaves it open */
     uint64_t span = high - low + 1;
     if (span == 0) return next_random(instance->rng);
-    uint64_t limit = UINT64_MAX - UINT64_MAX % span, value; /* rejected above it, for a uniform distribution */
+    /* rejected above it, for a uniform distribution */
+    uint64_t limit = UINT64_MAX - UINT64_MAX % span, value;
     do value = next_random(instance->rng);
     while (value >= limit);
     return low + value % span;
@@ -101,7 +103,8 @@ void sw_assert_failed(struct sw_instance *instance, uint32_t number)
     char line[512];
     int n = snprintf(line, sizeof line, "%s", instance->program->asserts[number]);
     if (site->failed > 1 && n > 0 && n < (int)sizeof line) {
-        snprintf(line + n, sizeof line - (size_t)n, ", %" PRIu64 " times since the last line about it", site->failed);
+        snprintf(line + n, sizeof line - (size_t)n,
+                 ", %" PRIu64 " times since the last line about it", site->failed);
     }
     instance->warn(instance->log_context, line);
     *site = (struct sw_assert){0, sw_us(instance) + PERIOD_US};
@@ -121,11 +124,14 @@ static uint16_t cell_bytes(uint16_t width)
 
 static void *array_of(size_t n, size_t size) { return calloc(n == 0 ? 1 : n, size); }
 
-/* An array's cells, zeroed; NULL: no memory. instance->blocks has an entry for each shared block, then one for each array. */
-static void *cells_at(struct sw_instance *instance, struct sw_place place, uint32_t size, uint32_t own_stride)
+/* An array's cells, zeroed; NULL: no memory. instance->blocks has an entry for each shared block,
+ * then one for each array. */
+static void *cells_at(struct sw_instance *instance, struct sw_place place, uint32_t size,
+                      uint32_t own_stride)
 {
     uint32_t shared = instance->program->n_counters + instance->program->n_registers;
-    void **block = place.stride == 0 ? &instance->blocks[shared + instance->n_blocks++] : &instance->blocks[place.block];
+    void **block = place.stride == 0 ? &instance->blocks[shared + instance->n_blocks++]
+                                     : &instance->blocks[place.block];
     if (*block == NULL) {
         uint32_t stride = place.stride == 0 ? own_stride : place.stride;
         *block = calloc(1, (size_t)(size == 0 ? 1 : size) * stride + CACHE_LINE);
@@ -142,11 +148,13 @@ static bool make_arrays(struct sw_instance *instance, const struct sw_program *p
     instance->counter_sizes = array_of(program->n_counters, sizeof *instance->counter_sizes);
     instance->counter_strides = array_of(program->n_counters, sizeof *instance->counter_strides);
     instance->registers = array_of(program->n_registers, sizeof *instance->registers);
-    instance->blocks = array_of(2 * ((size_t)program->n_counters + program->n_registers), sizeof *instance->blocks);
+    instance->blocks = array_of(2 * ((size_t)program->n_counters + program->n_registers),
+                                sizeof *instance->blocks);
     instance->meters = array_of(program->n_meters, sizeof *instance->meters);
     instance->asserts = array_of(program->n_asserts, sizeof *instance->asserts);
-    if (!instance->tables || !instance->profiles || !instance->counters || !instance->counter_sizes || !instance->counter_strides ||
-        !instance->blocks || !instance->registers || !instance->meters || !instance->asserts) {
+    if (!instance->tables || !instance->profiles || !instance->counters ||
+        !instance->counter_sizes || !instance->counter_strides || !instance->blocks ||
+        !instance->registers || !instance->meters || !instance->asserts) {
         return false;
     }
     for (uint32_t i = 0; i < program->n_profiles; i++) {
@@ -156,14 +164,17 @@ static bool make_arrays(struct sw_instance *instance, const struct sw_program *p
     for (uint32_t i = 0; i < program->n_counters; i++) {
         const struct sw_counter_spec *spec = &program->counters[i];
         instance->counter_sizes[i] = spec->size;
-        instance->counter_strides[i] = spec->place.stride != 0 ? spec->place.stride : sizeof(struct sw_counter);
-        instance->counters[i] = cells_at(instance, spec->place, spec->size, sizeof(struct sw_counter));
+        instance->counter_strides[i] =
+            spec->place.stride != 0 ? spec->place.stride : sizeof(struct sw_counter);
+        instance->counters[i] =
+            cells_at(instance, spec->place, spec->size, sizeof(struct sw_counter));
         if (instance->counters[i] == NULL) return false;
     }
     for (uint32_t i = 0; i < program->n_registers; i++) {
         struct sw_register *reg = &instance->registers[i];
         const struct sw_register_spec *spec = &program->registers[i];
-        *reg = (struct sw_register){.size = spec->size, .width = spec->width, .cell_bytes = cell_bytes(spec->width)};
+        *reg = (struct sw_register){
+            .size = spec->size, .width = spec->width, .cell_bytes = cell_bytes(spec->width)};
         reg->stride = spec->place.stride != 0 ? spec->place.stride : reg->cell_bytes;
         reg->cells = cells_at(instance, spec->place, spec->size, reg->cell_bytes);
         if (reg->cells == NULL) return false;
@@ -179,7 +190,8 @@ static bool make_arrays(struct sw_instance *instance, const struct sw_program *p
     return true;
 }
 
-struct sw_instance *sw_instance_new(const struct sw_program *program, uint64_t seed, uint16_t drop_port, char *error)
+struct sw_instance *sw_instance_new(const struct sw_program *program, uint64_t seed,
+                                    uint16_t drop_port, char *error)
 {
     struct sw_instance *instance = calloc(1, sizeof *instance);
     snprintf(error, 256, "out of memory");
@@ -209,8 +221,10 @@ void sw_instance_free(struct sw_instance *instance)
 {
     if (instance == NULL) return;
     const struct sw_program *program = instance->program;
-    for (uint32_t i = 0; instance->tables && i < program->n_tables; i++) sw_table_free(instance->tables[i]);
-    for (uint32_t i = 0; instance->profiles && i < program->n_profiles; i++) sw_profile_free(instance->profiles[i]);
+    for (uint32_t i = 0; instance->tables && i < program->n_tables; i++)
+        sw_table_free(instance->tables[i]);
+    for (uint32_t i = 0; instance->profiles && i < program->n_profiles; i++)
+        sw_profile_free(instance->profiles[i]);
     uint32_t most = 2 * (program->n_counters + program->n_registers);
     for (uint32_t i = 0; instance->blocks && i < most; i++) free(instance->blocks[i]);
     for (uint32_t i = 0; instance->meters && i < program->n_meters; i++) {

@@ -33,13 +33,14 @@ uint64_t sw_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Takes a mutex that the worker may hold while it waits for a core, as an ordinary thread among many: for so long this thread has
- * real-time priority, and so has the worker, by inheritance. */
+/* Takes a mutex that the worker may hold while it waits for a core, as an ordinary thread among
+ * many: for so long this thread has real-time priority, and so has the worker, by inheritance. */
 static void lock_soon(pthread_mutex_t *mutex)
 {
     if (pthread_mutex_trylock(mutex) == 0) return;
     struct sched_param own = {0}, raised = {.sched_priority = 1};
-    bool raises = sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_FIFO, &raised) == 0;
+    bool raises =
+        sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_FIFO, &raised) == 0;
     pthread_mutex_lock(mutex);
     if (raises) sched_setscheduler(0, SCHED_OTHER, &own);
 }
@@ -84,11 +85,15 @@ static void log_program_message(void *context, const char *message)
     sw_events_put(&sw->events, SW_EVENT_LOG, 0, message, (uint32_t)strlen(message), sw_now_ns(sw));
 }
 
-static void log_failed_assert(void *context, const char *message) { sw_notice(context, "%s", message); }
+static void log_failed_assert(void *context, const char *message)
+{
+    sw_notice(context, "%s", message);
+}
 
 /* ---- the worker ---- */
 
-static void handle_events(struct sw_switch *sw, const struct epoll_event *events, int n, uint32_t batch)
+static void handle_events(struct sw_switch *sw, const struct epoll_event *events, int n,
+                          uint32_t batch)
 {
     for (int i = 0; i < n; i++) {
         uint32_t tag = events[i].data.u32;
@@ -114,7 +119,8 @@ static void run_live_port(struct sw_switch *sw, struct sw_tm_port *port)
     struct sw_port *out = sw->ports[port->port];
     if (out == NULL || out->out.head == NULL) return;
     sw_port_flush(sw, out);
-    if (port->rate_bps != 0) sw_tm_note_departures(port, sw->clock_ns, sw_clock_ns()); /* egress and sending took time */
+    /* egress and sending took time */
+    if (port->rate_bps != 0) sw_tm_note_departures(port, sw->clock_ns, sw_clock_ns());
 }
 
 /* Serves all ports that have packets due now, or only the shaped ones. */
@@ -140,10 +146,12 @@ static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events
 {
     sw->clock_ns = sw_clock_ns();
     sw_run_in_time(sw);
-    /* Overdue packets leave first, or a late iteration would drop packets at queues that should have room by now. */
+    /* Overdue packets leave first, or a late iteration would drop packets at queues that should
+     * have room by now. */
     run_ports(sw, true);
     sw_run_generator(sw);
-    uint32_t batch = is_behind(sw) ? SW_SMALL_BATCH : SW_BATCH; /* if behind, few: receiving delays sending */
+    /* if behind, few: receiving delays sending */
+    uint32_t batch = is_behind(sw) ? SW_SMALL_BATCH : SW_BATCH;
     handle_events(sw, events, n, sw_in_time(sw) ? 0 : batch);
     sw_run_input(sw);
     sw->clock_ns = sw_clock_ns(); /* ingress took time */
@@ -180,15 +188,19 @@ void sw_report(struct sw_switch *sw, uint64_t now_ns, uint64_t next_ns)
     enum sw_pace_change change = sw_pace_update(&sw->pace, now_ns, next_ns);
     const struct sw_pace_slot *slot = sw->pace.slot;
     if (change == SW_PACE_BEHIND) {
-        sw_notice(sw, "falls behind: %llu of %llu frames were more than %.3f ms late in the last %.1f s, one %.3f ms",
-                  (unsigned long long)slot->late, (unsigned long long)slot->frames, (double)slot->tolerance_ns * 1e-6,
-                  (double)slot->window_ns * 1e-9, (double)slot->worst_ns * 1e-6);
+        sw_notice(sw,
+                  "falls behind: %llu of %llu frames were more than %.3f ms late in the last %.1f "
+                  "s, one %.3f ms",
+                  (unsigned long long)slot->late, (unsigned long long)slot->frames,
+                  (double)slot->tolerance_ns * 1e-6, (double)slot->window_ns * 1e-9,
+                  (double)slot->worst_ns * 1e-6);
     } else if (change == SW_PACE_KEPT) {
         sw_notice(sw, "keeps pace again");
     }
 }
 
-/* Manual clock: processes received frames at the current time. Only callers advance it, so the loop sleeps without timeout. */
+/* Manual clock: processes received frames at the current time. Only callers advance it, so the loop
+ * sleeps without timeout. */
 static uint64_t manual_iteration(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
     handle_events(sw, events, n, 0);
@@ -212,13 +224,16 @@ static int watch(struct sw_switch *sw, int fd, uint32_t tag)
     return epoll_ctl(sw->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t cpu_port, uint16_t drop_port, uint64_t seed,
-                            uint32_t clock, char error[SW_ERROR_BYTES])
+struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t cpu_port,
+                            uint16_t drop_port, uint64_t seed, uint32_t clock,
+                            char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
-    if (priorities < 1 || priorities > SW_PRIORITIES || queue_depth < 1 || drop_port >= SW_MAX_PORTS || cpu_port >= SW_MAX_PORTS ||
-        clock > SW_CLOCK_MANUAL) {
-        snprintf(error, SW_ERROR_BYTES, "priorities must be 1 to %d, the queue depth at least 1, the CPU and drop ports below %d",
+    if (priorities < 1 || priorities > SW_PRIORITIES || queue_depth < 1 ||
+        drop_port >= SW_MAX_PORTS || cpu_port >= SW_MAX_PORTS || clock > SW_CLOCK_MANUAL) {
+        snprintf(error, SW_ERROR_BYTES,
+                 "priorities must be 1 to %d, the queue depth at least 1, the CPU and drop ports "
+                 "below %d",
                  SW_PRIORITIES, SW_MAX_PORTS);
         return NULL;
     }
@@ -227,7 +242,8 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
         snprintf(error, SW_ERROR_BYTES, "out of memory");
         return NULL;
     }
-    /* Priority inheritance: the worker may have real-time priority and wait for a thread without. */
+    /* Priority inheritance: the worker may have real-time priority and wait for a thread
+     * without. */
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
@@ -249,7 +265,8 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
     sw->epoll = epoll_create1(EPOLL_CLOEXEC);
     sw->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     sw->netlink = sw_links_open();
-    if (sw->epoll < 0 || sw->wake < 0 || sw->netlink < 0 || watch(sw, sw->wake, WAKE) != 0 || watch(sw, sw->netlink, LINKS) != 0) {
+    if (sw->epoll < 0 || sw->wake < 0 || sw->netlink < 0 || watch(sw, sw->wake, WAKE) != 0 ||
+        watch(sw, sw->netlink, LINKS) != 0) {
         snprintf(error, SW_ERROR_BYTES, "cannot set up the switch: %s", strerror(errno));
         sw_destroy(sw);
         return NULL;
@@ -294,7 +311,8 @@ void sw_destroy(struct sw_switch *sw)
     free(sw);
 }
 
-int sw_report_pace(struct sw_switch *sw, const struct sw_pace_board *board, struct sw_pace_slot *slot)
+int sw_report_pace(struct sw_switch *sw, const struct sw_pace_board *board,
+                   struct sw_pace_slot *slot)
 {
     if (sw->running) return -EBUSY;
     sw->pace = (struct sw_pace){.board = board, .slot = slot, .began_ns = sw_clock_ns()};
@@ -308,7 +326,10 @@ int sw_set_slack(struct sw_switch *sw, uint64_t ns)
     return 0;
 }
 
-int sw_start(struct sw_switch *sw, char error[SW_ERROR_BYTES]) { return sw_start_together(&sw, 1, error); }
+int sw_start(struct sw_switch *sw, char error[SW_ERROR_BYTES])
+{
+    return sw_start_together(&sw, 1, error);
+}
 
 int sw_start_together(struct sw_switch **switches, uint32_t n, char error[SW_ERROR_BYTES])
 {
@@ -317,7 +338,8 @@ int sw_start_together(struct sw_switch **switches, uint32_t n, char error[SW_ERR
         if (switches[i]->running) return n == 1 ? 0 : -EBUSY;
     }
     int status = sw_worker_start(switches, n);
-    if (status != 0) snprintf(error, SW_ERROR_BYTES, "cannot start the worker thread: %s", strerror(status));
+    if (status != 0)
+        snprintf(error, SW_ERROR_BYTES, "cannot start the worker thread: %s", strerror(status));
     for (uint32_t i = 0; i < n; i++) switches[i]->running = status == 0;
     return -status;
 }

@@ -9,7 +9,8 @@
 
 enum { PAGE = 4096, CACHE_BYTES = sizeof(struct sw_cache_slot) << SW_CACHE_BITS };
 
-_Static_assert(sizeof(struct sw_entry) == SW_LINE && sizeof(struct sw_bucket) == SW_LINE, "a cache line each");
+_Static_assert(sizeof(struct sw_entry) == SW_LINE && sizeof(struct sw_bucket) == SW_LINE,
+               "a cache line each");
 _Static_assert(sizeof(struct sw_table_head) <= SW_LINE, "a lookup reads one line of its table");
 
 struct sw_table {
@@ -38,7 +39,8 @@ static uint32_t arg_words(const struct sw_action_spec *action)
     return words;
 }
 
-int sw_check_action(const struct sw_program *program, uint32_t action, uint32_t n_args, const char **why)
+int sw_check_action(const struct sw_program *program, uint32_t action, uint32_t n_args,
+                    const char **why)
 {
     if (action >= program->n_actions) {
         *why = "no such action";
@@ -63,10 +65,11 @@ static void free_args(const struct sw_table *table, struct sw_node *node)
     if (node->entry.args != inline_args(table, node)) free((void *)node->entry.args);
 }
 
-static int set_action(struct sw_table *table, struct sw_node *node, uint32_t action, const uint64_t *args, uint32_t n_args,
-                      const char **why)
+static int set_action(struct sw_table *table, struct sw_node *node, uint32_t action,
+                      const uint64_t *args, uint32_t n_args, const char **why)
 {
-    bool refers = table->spec->flags & SW_INDIRECT && (action == SW_MEMBER || action == SW_GROUP) && n_args == 1;
+    bool refers = table->spec->flags & SW_INDIRECT && (action == SW_MEMBER || action == SW_GROUP) &&
+                  n_args == 1;
     bool nothing = table->spec->flags & SW_VALUE_SET && action == UINT32_MAX && n_args == 0;
     int status = refers || nothing ? 0 : sw_check_action(table->program, action, n_args, why);
     if (status != 0) return status;
@@ -121,12 +124,14 @@ static const char *spec_error(const struct sw_table_spec *spec)
     }
     if (bytes != spec->key_bytes) return "key_bytes is not the sum of its fields";
     if (bytes > SW_TABLE_MAX_KEY) return "the key is longer than 512 bytes";
-    if (spec->kind == SW_EXACT && !only_exact) return "an exact table has a field that is not exact";
+    if (spec->kind == SW_EXACT && !only_exact)
+        return "an exact table has a field that is not exact";
     if (spec->kind == SW_LPM && lpms != 1) return "an lpm table needs exactly one lpm field";
     return NULL;
 }
 
-static struct sw_cache_slot *cache_slot_of(const struct sw_table *table, const uint8_t *key, uint64_t *word)
+static struct sw_cache_slot *cache_slot_of(const struct sw_table *table, const uint8_t *key,
+                                           uint64_t *word)
 {
     switch (table->key_bytes) {
     case 2: return sw_cache_slot_of(table, key, 2, word);
@@ -167,11 +172,13 @@ static void update_head(struct sw_table *table)
     }
 }
 
-struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_program *program, uint64_t seed, const char **why)
+struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_program *program,
+                              uint64_t seed, const char **why)
 {
     *why = spec_error(spec);
     if (*why != NULL) return NULL;
-    const struct sw_index *ops = spec->kind == SW_EXACT ? sw_index_exact(spec) : sw_index_ternary(spec);
+    const struct sw_index *ops =
+        spec->kind == SW_EXACT ? sw_index_exact(spec) : sw_index_ternary(spec);
     if (spec->kind == SW_LPM) ops = sw_index_lpm(spec);
     size_t bytes = (sizeof(struct sw_table) + ops->bytes + SW_LINE - 1) / SW_LINE * SW_LINE;
     struct sw_table *table = aligned_alloc(SW_LINE, bytes);
@@ -195,7 +202,8 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
     if (!table->open || table->miss == NULL || (caches && table->cache == NULL)) goto fail;
     update_head(table);
     if (sw_table_default(table, UINT32_MAX, NULL, 0, why) != 0) goto fail;
-    int64_t last = 0; /* P4Runtime: const entries have priorities down to 1, and clients' entries rank among them */
+    /* P4Runtime: const entries have priorities down to 1, and clients' entries rank among them */
+    int64_t last = 0;
     for (uint32_t i = 0; i < spec->n_const_entries; i++) {
         if (spec->const_entries[i].priority > last) last = spec->const_entries[i].priority;
     }
@@ -206,8 +214,8 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
             *why = "a const entry has no such action";
             goto fail;
         }
-        if (sw_table_insert(table, entry->key, entry->mask, entry->prefix, rank, entry->action, entry->args,
-                            arg_words(&program->actions[entry->action]), why) < 0) {
+        if (sw_table_insert(table, entry->key, entry->mask, entry->prefix, rank, entry->action,
+                            entry->args, arg_words(&program->actions[entry->action]), why) < 0) {
             goto fail;
         }
     }
@@ -242,27 +250,33 @@ void sw_table_cache_lines(const struct sw_table *table, struct sw_cache_lines *l
     if (table->used > SW_CACHE_LINES_ENTRIES) return;
     for (uint32_t i = 0; i < table->used; i++) {
         const struct sw_node *node = sw_node_at(&table->head.nodes, i);
-        if (node->entry.handle != NO_HANDLE) sw_cache_lines_add(lines, &node->entry, sizeof node->entry);
+        if (node->entry.handle != NO_HANDLE)
+            sw_cache_lines_add(lines, &node->entry, sizeof node->entry);
     }
     bool array = table->spec->kind == SW_EXACT && table->key_bytes <= SW_ARRAY_KEY;
     uint64_t n = array ? table->head.mask : 0;
-    if (n <= SW_CACHE_LINES_ENTRIES) sw_cache_lines_add(lines, table->head.array, n * sizeof *table->head.array);
+    if (n <= SW_CACHE_LINES_ENTRIES)
+        sw_cache_lines_add(lines, table->head.array, n * sizeof *table->head.array);
 }
 
-/* Reserves address space for the table's full size; the kernel adds memory as it is used. The first pages are small, so that few
- * entries take little memory; the others may be huge. NULL: no memory. */
+/* Reserves address space for the table's full size; the kernel adds memory as it is used. The first
+ * pages are small, so that few entries take little memory; the others may be huge. NULL: no
+ * memory. */
 static struct sw_node *reserve(struct sw_table *table)
 {
     const struct sw_table_spec *spec = table->spec;
     size_t most = spec->size > spec->n_const_entries ? spec->size : spec->n_const_entries;
     size_t bytes = most * table->head.nodes.node_bytes + PAGE;
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return NULL;
     char *huge = memory + SW_HUGE_PAGE + (-(uintptr_t)memory & (SW_HUGE_PAGE - 1));
-    if (huge < memory + bytes) madvise(huge, (size_t)(memory + bytes - huge), MADV_HUGEPAGE); /* may fail: small pages do */
+    /* may fail: small pages do */
+    if (huge < memory + bytes) madvise(huge, (size_t)(memory + bytes - huge), MADV_HUGEPAGE);
     table->reserved = memory;
     table->reserved_bytes = bytes;
-    /* Cache colouring: tables begin at different lines of a page, or their first entries would evict each other. */
+    /* Cache colouring: tables begin at different lines of a page, or their first entries would
+     * evict each other. */
     return (struct sw_node *)(memory + (uintptr_t)table / SW_LINE * SW_LINE % PAGE);
 }
 
@@ -285,8 +299,9 @@ static void free_node(struct sw_table *table, struct sw_node *node)
     table->free = node;
 }
 
-int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_t *mask, int32_t prefix, int64_t rank,
-                        uint32_t action, const uint64_t *args, uint32_t n_args, const char **why)
+int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_t *mask,
+                        int32_t prefix, int64_t rank, uint32_t action, const uint64_t *args,
+                        uint32_t n_args, const char **why)
 {
     const struct sw_table_spec *spec = table->spec;
     if (table->count >= spec->size && table->count >= spec->n_const_entries) {
@@ -304,7 +319,8 @@ int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_
     *why = "out of memory";
     struct sw_node *node = new_node(table);
     if (node == NULL) return -ENOMEM;
-    uint32_t handle = (uint32_t)(((char *)node - (char *)table->head.nodes.first) / table->head.nodes.node_bytes);
+    uint32_t handle =
+        (uint32_t)(((char *)node - (char *)table->head.nodes.first) / table->head.nodes.node_bytes);
     int status = open_node(table, node, handle);
     if (status == 0) status = set_action(table, node, action, args, n_args, why);
     if (status == 0) {
@@ -336,8 +352,8 @@ void sw_node_touch(const struct sw_table *table, struct sw_node *node, uint64_t 
     if (table->spec->flags & SW_IDLE_TIMEOUT) node->entry.last_hit_us = now_us;
 }
 
-int sw_table_change(struct sw_table *table, uint32_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
-                    const char **why)
+int sw_table_change(struct sw_table *table, uint32_t handle, uint32_t action, const uint64_t *args,
+                    uint32_t n_args, const char **why)
 {
     struct sw_node *node = sw_table_node(table, handle);
     if (node == NULL) {
@@ -361,7 +377,8 @@ int sw_table_remove(struct sw_table *table, uint32_t handle, const char **why)
     return 0;
 }
 
-int sw_table_default(struct sw_table *table, uint32_t action, const uint64_t *args, uint32_t n_args, const char **why)
+int sw_table_default(struct sw_table *table, uint32_t action, const uint64_t *args, uint32_t n_args,
+                     const char **why)
 {
     if (action == UINT32_MAX) {
         action = table->spec->default_action;
@@ -379,4 +396,7 @@ int sw_table_default(struct sw_table *table, uint32_t action, const uint64_t *ar
     return status;
 }
 
-const struct sw_entry *sw_default_entry(const struct sw_table *table) { return table->has_default ? &table->miss->entry : NULL; }
+const struct sw_entry *sw_default_entry(const struct sw_table *table)
+{
+    return table->has_default ? &table->miss->entry : NULL;
+}

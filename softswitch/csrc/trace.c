@@ -17,7 +17,8 @@ int sw_trace_start(struct sw_switch *sw, uint64_t most_bytes, void (*full)(void)
     if (sw->trace != NULL) return -EEXIST;
     struct sw_trace *trace = calloc(1, sizeof *trace);
     if (trace == NULL) return -ENOMEM;
-    *trace = (struct sw_trace){.most = most_bytes, .now_ns = own_now_ns, .context = sw, .full = full};
+    *trace =
+        (struct sw_trace){.most = most_bytes, .now_ns = own_now_ns, .context = sw, .full = full};
     pthread_mutex_init(&trace->lock, NULL);
     pthread_cond_init(&trace->changed, NULL);
     sw_lock(sw);
@@ -52,9 +53,15 @@ void sw_trace_free(struct sw_trace *trace)
     free(trace);
 }
 
-uint64_t sw_trace_begin(struct sw_instance *s) { return s->trace == NULL ? 0 : ++s->trace->packets; }
+uint64_t sw_trace_begin(struct sw_instance *s)
+{
+    return s->trace == NULL ? 0 : ++s->trace->packets;
+}
 
-uint64_t sw_trace_latest(const struct sw_instance *s) { return s->trace == NULL ? 0 : s->trace->packets; }
+uint64_t sw_trace_latest(const struct sw_instance *s)
+{
+    return s->trace == NULL ? 0 : s->trace->packets;
+}
 
 /* Room for a step; NULL: there is none. With the lock held. */
 static uint8_t *room(struct sw_trace *trace, size_t size)
@@ -78,11 +85,13 @@ static uint8_t *room(struct sw_trace *trace, size_t size)
     return at;
 }
 
-void sw_trace(struct sw_instance *s, uint64_t packet, uint32_t kind, uint32_t a, uint32_t b, const void *data, size_t length)
+void sw_trace(struct sw_instance *s, uint64_t packet, uint32_t kind, uint32_t a, uint32_t b,
+              const void *data, size_t length)
 {
     struct sw_trace *trace = s->trace;
     if (trace == NULL) return;
-    struct sw_trace_step step = {packet, trace->now_ns(trace->context), kind, a, b, (uint32_t)length};
+    struct sw_trace_step step = {packet,          trace->now_ns(trace->context), kind, a, b,
+                                 (uint32_t)length};
     size_t padded = (length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     pthread_mutex_lock(&trace->lock);
     uint8_t *to = room(trace, sizeof step + padded);
@@ -97,7 +106,8 @@ void sw_trace(struct sw_instance *s, uint64_t packet, uint32_t kind, uint32_t a,
     pthread_mutex_unlock(&trace->lock);
 }
 
-int64_t sw_trace_take(struct sw_switch *sw, int timeout_ms, uint8_t *out, uint64_t capacity, uint64_t *lost)
+int64_t sw_trace_take(struct sw_switch *sw, int timeout_ms, uint8_t *out, uint64_t capacity,
+                      uint64_t *lost)
 {
     struct sw_trace *trace = sw->trace;
     if (trace == NULL) return -ENOENT;

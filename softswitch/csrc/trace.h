@@ -1,5 +1,6 @@
-/* The steps of a traced program: a bounded buffer with its own lock. A step that finds no room is lost and counted, or the buffer is
- * emptied first, where its reader is the thread that moves packets. */
+/* The steps of a traced program: a bounded buffer with its own lock. A step that finds no room is
+ * lost and counted, or the buffer is emptied first, where its reader is the thread that moves
+ * packets. */
 #ifndef SW_TRACE_H
 #define SW_TRACE_H
 

@@ -81,7 +81,8 @@ static void set_port(struct sw_tm_port *port, int queue, const struct sw_queue_s
     }
 }
 
-void sw_tm_set_queue(struct sw_tm *tm, struct sw_tm_port *port, int queue, const struct sw_queue_setting *to)
+void sw_tm_set_queue(struct sw_tm *tm, struct sw_tm_port *port, int queue,
+                     const struct sw_queue_setting *to)
 {
     if (port != NULL) {
         set_port(port, queue, to);
@@ -152,7 +153,8 @@ struct sw_pkt *sw_tm_dequeue(struct sw_tm *tm, struct sw_tm_port *port, uint64_t
     uint32_t number = sw_trim_turn(&port->trimming, ready);
     struct sw_pkt *pkt = sw_fifo_pop(&port->queues[number].packets);
     port->queued--;
-    if (__builtin_expect(port->rated, 0)) port->queues[number].free_ns = start + port->interval_ns[number];
+    if (__builtin_expect(port->rated, 0))
+        port->queues[number].free_ns = start + port->interval_ns[number];
     pkt->start_ns = start;
     return pkt;
 }
@@ -163,7 +165,8 @@ void sw_tm_timed(struct sw_tm_port *port, struct sw_pkt *pkt, uint32_t bytes)
     port->free_ns = port->rate_bps == 0 ? 0 : end;
     pkt->due_ns = end + port->delay_ns;
     /* A delay that is lowered while packets are in flight must not reorder them. */
-    if (port->delay_line.tail != NULL) pkt->due_ns = max_ns(pkt->due_ns, port->delay_line.tail->due_ns);
+    if (port->delay_line.tail != NULL)
+        pkt->due_ns = max_ns(pkt->due_ns, port->delay_line.tail->due_ns);
 }
 
 void sw_tm_sent(struct sw_tm_port *port, struct sw_pkt *pkt, uint32_t bytes)
@@ -172,7 +175,8 @@ void sw_tm_sent(struct sw_tm_port *port, struct sw_pkt *pkt, uint32_t bytes)
     if (!sw_tm_immediate(port)) sw_fifo_push(&port->delay_line, pkt);
 }
 
-void sw_tm_recirculated(struct sw_tm_port *port, const struct sw_pkt *pkt, uint32_t bytes, uint64_t now_ns)
+void sw_tm_recirculated(struct sw_tm_port *port, const struct sw_pkt *pkt, uint32_t bytes,
+                        uint64_t now_ns)
 {
     struct sw_queue *queue = &port->queues[pkt->queue];
     if (port->rate_bps != 0) {
@@ -205,7 +209,8 @@ struct sw_pkt *sw_tm_release(struct sw_tm_port *port, uint64_t now_ns)
 void sw_tm_note_departures(struct sw_tm_port *port, uint64_t since_ns, uint64_t now_ns)
 {
     uint64_t took = now_ns - since_ns;
-    if (port->released[1] >= since_ns) port->released[1] = since_ns + took / 2; /* the first of two */
+    /* the first of two */
+    if (port->released[1] >= since_ns) port->released[1] = since_ns + took / 2;
     if (port->released[0] >= since_ns) port->released[0] = now_ns;
 }
 

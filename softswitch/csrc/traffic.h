@@ -1,24 +1,33 @@
-/* The traffic manager: per port, strict priority queues (the highest number first, as simple_switch), a shaper and a
- * delay line. It has no clock: every call gets the time, in nanoseconds, so that it runs on any clock.
+/* The traffic manager: per port, strict priority queues (the highest number first, as
+ * simple_switch), a shaper and a delay line. It has no clock: every call gets the time, in
+ * nanoseconds, so that it runs on any clock.
  *
- * Shaping follows a schedule, not the times of the calls: a packet starts when the port is free and the packet has
- * arrived, and leaves at start + bits / rate + delay. So a late caller neither accumulates delay nor lowers the rate.
- * A caller that is late by several packets would send them back to back; a port therefore releases at most two packets
- * within the transmission time of one, unless they are overdue by SW_OVERDUE_PACKETS transmission times and by
- * SW_OVERDUE_NS: then the rate comes first, since the machine can't keep up. A punctual caller (the manual clock) is
- * never late, and its packets leave when they are due.
+ * Shaping follows a schedule, not the times of the calls: a packet starts when the port is free
+ * and the packet has arrived, and leaves at start + bits / rate + delay. So a late caller
+ * neither accumulates delay nor lowers the rate. A caller that is late by several packets would
+ * send them back to back; a port therefore releases at most two packets within the transmission
+ * time of one, unless they are overdue by SW_OVERDUE_PACKETS transmission times and by
+ * SW_OVERDUE_NS: then the rate comes first, since the machine can't keep up. A punctual caller
+ * (the manual clock) is never late, and its packets leave when they are due.
  *
- * A recirculated packet takes no time on the wire, but its queue is blocked as long as if it did: a paused class
- * (PFC by recirculation) polls at the port's rate, and the other classes have the whole port. (BMv2 shapes each queue
- * alone, with the same effect.) On an unshaped port, a queue whose packets keep recirculating is blocked for
- * SW_LOOP_PAUSE_NS after each round of its packets, so that a paused class doesn't use a whole core. */
+ * A recirculated packet takes no time on the wire, but its queue is blocked as long as if it
+ * did: a paused class (PFC by recirculation) polls at the port's rate, and the other classes
+ * have the whole port. (BMv2 shapes each queue alone, with the same effect.) On an unshaped
+ * port, a queue whose packets keep recirculating is blocked for SW_LOOP_PAUSE_NS after each
+ * round of its packets, so that a paused class doesn't use a whole core. */
 #ifndef SW_TRAFFIC_H
 #define SW_TRAFFIC_H
 
 #include "packet.h"
 #include "trim.h"
 
-enum { SW_LOOP_PAUSE_NS = 50000, SW_LOOP_PASSES = 4, SW_OVERDUE_PACKETS = 8, SW_OVERDUE_NS = 10000000, SW_BEHIND_NS = 100000 };
+enum {
+    SW_LOOP_PAUSE_NS = 50000,
+    SW_LOOP_PASSES = 4,
+    SW_OVERDUE_PACKETS = 8,
+    SW_OVERDUE_NS = 10000000,
+    SW_BEHIND_NS = 100000
+};
 
 struct sw_queue {
     struct sw_fifo packets;
@@ -40,7 +49,9 @@ struct sw_tm_port {
     struct sw_trimming trimming;
     uint64_t trimmed;
     uint64_t
-        interval_ns[SW_PRIORITIES]; /* a packet leaves the queue once in this time, as by simple_switch's rates; 0: at any time */
+        /* a packet leaves the queue once in this time, as by simple_switch's rates; 0: at any
+         * time */
+        interval_ns[SW_PRIORITIES];
     bool rated;                          /* a queue has one */
 };
 
@@ -70,22 +81,26 @@ struct sw_queue_setting {
     uint64_t depth, interval_ns;
 };
 /* port NULL: all ports, and those to come; queue < 0: all queues. */
-void sw_tm_set_queue(struct sw_tm *, struct sw_tm_port *, int queue, const struct sw_queue_setting *);
+void sw_tm_set_queue(struct sw_tm *, struct sw_tm_port *, int queue,
+                     const struct sw_queue_setting *);
 
 /* Of all ports, from now on. */
 void sw_tm_trim(struct sw_tm *, const struct sw_trimming *);
 
-/* A packet that a full queue would refuse may be trimmed, and is put into another. False: there is no room, and the packet stays the caller's. */
+/* A packet that a full queue would refuse may be trimmed, and is put into another. False: there is
+ * no room, and the packet stays the caller's. */
 bool sw_tm_enqueue(struct sw_tm_port *, uint32_t queue, struct sw_pkt *, uint64_t now_ns);
 
 /* The next packet that may start now, with start_ns and queue set, or NULL. */
 struct sw_pkt *sw_tm_dequeue(struct sw_tm *, struct sw_tm_port *, uint64_t now_ns);
-/* After egress: the packet goes on the wire with `bytes` bytes, and sets due_ns; its way from there is the caller's ... */
+/* After egress: the packet goes on the wire with `bytes` bytes, and sets due_ns; its way from there
+ * is the caller's ... */
 void sw_tm_timed(struct sw_tm_port *, struct sw_pkt *, uint32_t bytes);
 /* ... or the delay line, unless it leaves at once ... */
 void sw_tm_sent(struct sw_tm_port *, struct sw_pkt *, uint32_t bytes);
 /* ... or it was recirculated. (A drop takes no time and needs no call.) */
-void sw_tm_recirculated(struct sw_tm_port *, const struct sw_pkt *, uint32_t bytes, uint64_t now_ns);
+void sw_tm_recirculated(struct sw_tm_port *, const struct sw_pkt *, uint32_t bytes,
+                        uint64_t now_ns);
 
 /* The port has no shaper, no delay and an empty delay line. */
 static inline bool sw_tm_immediate(const struct sw_tm_port *port)
@@ -96,21 +111,25 @@ static inline bool sw_tm_immediate(const struct sw_tm_port *port)
 /* The next packet of the delay line that may leave now, or NULL. */
 struct sw_pkt *sw_tm_release(struct sw_tm_port *, uint64_t now_ns);
 
-/* Packets released since `since_ns` were sent only now, as on a live clock: the next releases keep their distance from there. */
+/* Packets released since `since_ns` were sent only now, as on a live clock: the next releases keep
+ * their distance from there. */
 void sw_tm_note_departures(struct sw_tm_port *, uint64_t since_ns, uint64_t now_ns);
 
-/* Packets are overdue and only wait to keep their distance. The caller then polls instead of sleeping for less than SW_BEHIND_NS:
- * it might oversleep by as much, and a port whose packets are closer together would never catch up. */
+/* Packets are overdue and only wait to keep their distance. The caller then polls instead of
+ * sleeping for less than SW_BEHIND_NS: it might oversleep by as much, and a port whose packets are
+ * closer together would never catch up. */
 static inline bool sw_tm_behind(const struct sw_tm_port *port, uint64_t now_ns)
 {
-    return port->rate_bps != 0 && port->delay_line.head != NULL && port->delay_line.head->due_ns < now_ns;
+    return port->rate_bps != 0 && port->delay_line.head != NULL &&
+           port->delay_line.head->due_ns < now_ns;
 }
 
 /* When sw_tm_release next has a packet; UINT64_MAX: the delay line is empty. */
 uint64_t sw_tm_next_release(const struct sw_tm_port *);
 /* When sw_tm_dequeue next has a packet; now or earlier: at once; UINT64_MAX: no queue has any. */
 uint64_t sw_tm_next_start(const struct sw_tm_port *);
-/* When sw_tm_dequeue or sw_tm_release next has a packet; now or earlier: at once; UINT64_MAX: never. */
+/* When sw_tm_dequeue or sw_tm_release next has a packet; now or earlier: at once; UINT64_MAX:
+ * never. */
 uint64_t sw_tm_next(const struct sw_tm_port *);
 
 #endif

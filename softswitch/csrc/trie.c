@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t UNITS[SW_KINDS] = {1, 2, (1u << SW_STRIDE) * sizeof(struct sw_slot) / sizeof(struct sw_unit), 1};
+static const uint32_t UNITS[SW_KINDS] = {
+    1, 2, (1u << SW_STRIDE) * sizeof(struct sw_slot) / sizeof(struct sw_unit), 1};
 
 int sw_trie_reserve(struct sw_trie *trie, uint32_t key_bits)
 {
@@ -57,11 +58,13 @@ void sw_trie_free(struct sw_trie *trie)
     free(trie->arena);
 }
 
-void sw_list_add(const struct sw_nodes *nodes, uint32_t *list, uint32_t room, const struct sw_node *entry, uint32_t bits,
-                 uint32_t length)
+void sw_list_add(const struct sw_nodes *nodes, uint32_t *list, uint32_t room,
+                 const struct sw_node *entry, uint32_t bits, uint32_t length)
 {
     uint32_t *references = list + room, i = room - 1;
-    for (; i > 0 && (references[i - 1] == 0 || sw_node_at(nodes, references[i - 1] - 1)->prefix <= entry->prefix); i--) {
+    for (; i > 0 && (references[i - 1] == 0 ||
+                     sw_node_at(nodes, references[i - 1] - 1)->prefix <= entry->prefix);
+         i--) {
         list[i] = list[i - 1];
         references[i] = references[i - 1];
     }

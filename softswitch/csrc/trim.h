@@ -1,9 +1,10 @@
-/* Packet trimming, a property of a switch's queues beside the program, as v1model has no hook where a queue refuses a packet: one that
- * finds its queue full is cut to its headers, and goes to another queue of its port with another DSCP, so that its receiver can request it
- * at once (NDP, SIGCOMM'17; Ultra Ethernet 1.0). The live switch (run.c) and virtual time share this.
+/* Packet trimming, a property of a switch's queues beside the program, as v1model has no hook
+ * where a queue refuses a packet: one that finds its queue full is cut to its headers, and goes
+ * to another queue of its port with another DSCP, so that its receiver can request it at once
+ * (NDP, SIGCOMM'17; Ultra Ethernet 1.0). The live switch (run.c) and virtual time share this.
  *
- * The program's egress sees the packet as its ingress left it, with its whole length, so that what the program counts stays right: the
- * frame is cut behind it. */
+ * The program's egress sees the packet as its ingress left it, with its whole length, so that
+ * what the program counts stays right: the frame is cut behind it. */
 #ifndef SW_TRIM_H
 #define SW_TRIM_H
 
@@ -13,26 +14,29 @@
 /* Fewer bytes would cut the headers of RoCEv2; more, no: SONiC's limits. */
 enum { SW_TRIM_LEAST = 64, SW_TRIM_MOST = 1024 };
 
-/* Of a port. By SONiC's names (SWITCH_TRIMMING); `queues`: bit mask of those that trim where they refuse, 0: none does. */
+/* Of a port. By SONiC's names (SWITCH_TRIMMING); `queues`: bit mask of those that trim where they
+ * refuse, 0: none does. */
 struct sw_trimming {
     uint16_t size; /* of a frame, bytes */
     uint8_t dscp_value, queue_index;
     uint8_t queues;
-    uint32_t weight, turns; /* how many packets of queue_index leave in a row, at most, while others wait; how many have */
+    /* how many packets of queue_index leave in a row, at most, while others wait; how many have */
+    uint32_t weight, turns;
 };
 
 static inline bool sw_trimming_possible(const struct sw_trimming *trimming)
 {
     bool sized = trimming->size >= SW_TRIM_LEAST && trimming->size <= SW_TRIM_MOST;
-    return sized && trimming->weight != 0 && trimming->dscp_value < 64 && trimming->queue_index < 8 &&
-           !(trimming->queues >> trimming->queue_index & 1);
+    return sized && trimming->weight != 0 && trimming->dscp_value < 64 &&
+           trimming->queue_index < 8 && !(trimming->queues >> trimming->queue_index & 1);
 }
 
-/* The queue that is served next, of those in the bit mask, the highest first. Trimmed packets would starve the data of lower queues for ever:
- * after `weight` of them, another packet has its turn. */
+/* The queue that is served next, of those in the bit mask, the highest first. Trimmed packets would
+ * starve the data of lower queues for ever: after `weight` of them, another packet has its turn. */
 static inline uint32_t sw_trim_turn(struct sw_trimming *trimming, uint32_t queues)
 {
-    uint32_t highest = 31u - (uint32_t)__builtin_clz(queues), lower = queues & ((1u << highest) - 1);
+    uint32_t highest = 31u - (uint32_t)__builtin_clz(queues),
+             lower = queues & ((1u << highest) - 1);
     bool limited = highest == trimming->queue_index && lower != 0;
     if (limited && trimming->turns++ < trimming->weight) return highest;
     trimming->turns = 0;
@@ -51,16 +55,19 @@ static inline void sw_trim_store16(uint8_t *at, uint32_t value)
     at[1] = (uint8_t)value;
 }
 
-/* Writes the lengths and the DSCP of a frame that was cut to `bytes`, and its IPv4 checksum. Its UDP checksum becomes 0, none. False: it
- * isn't IPv4, or its header is longer than what is left. */
+/* Writes the lengths and the DSCP of a frame that was cut to `bytes`, and its IPv4 checksum. Its
+ * UDP checksum becomes 0, none. False: it isn't IPv4, or its header is longer than what is left. */
 static inline bool sw_trim(uint8_t *frame, uint32_t bytes, uint8_t dscp)
 {
     enum { ETHERNET = 14, UDP = 17 };
     uint8_t *ip = frame + ETHERNET, *udp = ip + 4 * (ip[0] & 15u);
     uint32_t header = (uint32_t)(udp - ip);
-    if (frame[12] != 8 || frame[13] != 0 || ip[0] >> 4 != 4 || header < 20 || ETHERNET + header > bytes) return false;
+    if (frame[12] != 8 || frame[13] != 0 || ip[0] >> 4 != 4 || header < 20 ||
+        ETHERNET + header > bytes)
+        return false;
     uint32_t length = bytes - ETHERNET, sum = 0;
-    if (((uint32_t)ip[2] << 8 | ip[3]) > length) sw_trim_store16(ip + 2, length); /* else what was cut is padding */
+    /* else what was cut is padding */
+    if (((uint32_t)ip[2] << 8 | ip[3]) > length) sw_trim_store16(ip + 2, length);
     bool first = ((ip[6] & 0x1fu) | ip[7]) == 0;
     if (ip[9] == UDP && first && ETHERNET + header + 8 <= bytes) {
         sw_trim_store16(udp + 4, ((uint32_t)ip[2] << 8 | ip[3]) - header);

@@ -34,7 +34,8 @@ struct sw_worker {
     pthread_cond_t left;
     uint32_t n, there; /* members, and those that have not left */
     int epoll, wake;   /* -1: of one switch without links in memory, whose own they are */
-    uint64_t slack_ns;        /* what is due may be done so late, to be done with what is due then */
+    /* what is due may be done so late, to be done with what is due then */
+    uint64_t slack_ns;
     uint64_t sleeps_until_ns;
     uint64_t looked_ns; /* when it last looked at descriptors */
     struct member members[];
@@ -44,7 +45,8 @@ static int wait_for(int epoll, struct epoll_event *events, uint64_t until, uint6
 {
     if (until <= now + SPIN_NS) return epoll_wait(epoll, events, SW_BATCH, 0);
     if (until == UINT64_MAX) return epoll_wait(epoll, events, SW_BATCH, -1);
-    struct timespec rest = {(time_t)((until - now) / 1000000000u), (long)((until - now) % 1000000000u)};
+    struct timespec rest = {(time_t)((until - now) / 1000000000u),
+                            (long)((until - now) % 1000000000u)};
 #ifdef SYS_epoll_pwait2
     long n = syscall(SYS_epoll_pwait2, epoll, events, SW_BATCH, &rest, NULL, (size_t)0);
     if (n >= 0 || errno != ENOSYS) return (int)n;
@@ -79,7 +81,8 @@ static void leave(struct sw_worker *worker, struct member *member)
 }
 
 /* An iteration of a switch with these events. */
-static void run(struct sw_worker *worker, struct member *member, const struct epoll_event *events, int n)
+static void run(struct sw_worker *worker, struct member *member, const struct epoll_event *events,
+                int n)
 {
     struct sw_switch *sw = member->sw;
     sw_lock(sw);
@@ -89,7 +92,8 @@ static void run(struct sw_worker *worker, struct member *member, const struct ep
         return;
     }
     member->next_ns = sw_iteration(sw, events, n < 0 ? 0 : n);
-    member->hard_ns = sw->ahead_ns == 0 || member->next_ns == 0 ? member->next_ns : sw_hard_next(sw);
+    member->hard_ns =
+        sw->ahead_ns == 0 || member->next_ns == 0 ? member->next_ns : sw_hard_next(sw);
     sw_unlock(sw);
 }
 
@@ -112,7 +116,8 @@ static uint64_t deadline(const struct sw_worker *worker)
     for (uint32_t i = 0; i < worker->n; i++) {
         const struct member *member = &worker->members[i];
         if (member->sw == NULL) continue;
-        uint64_t hard = later(member->hard_ns, worker->slack_ns), soft = later(next_of(member), at_most(member->sw->ahead_ns / 2));
+        uint64_t hard = later(member->hard_ns, worker->slack_ns),
+                 soft = later(next_of(member), at_most(member->sw->ahead_ns / 2));
         if (hard < first) first = hard;
         if (soft < first) first = soft;
     }
@@ -123,7 +128,8 @@ static uint64_t deadline(const struct sw_worker *worker)
 static bool is_due(const struct member *member, uint64_t now)
 {
     if (next_of(member) <= now) return true;
-    if (pthread_mutex_trylock(&member->sw->data) != 0) return true; /* a call from Python: it may change anything */
+    /* a call from Python: it may change anything */
+    if (pthread_mutex_trylock(&member->sw->data) != 0) return true;
     bool arrived = sw_in_time(member->sw) && sw_arrivals_next(member->sw) <= now;
     pthread_mutex_unlock(&member->sw->data);
     return arrived;
@@ -137,18 +143,21 @@ static void announce(struct sw_worker *worker, uint64_t until)
         const struct sw_switch *sw = worker->members[i].sw;
         for (uint32_t k = 0; sw != NULL && k < sw->n_channels; k++) {
             const struct sw_port *port = sw->ports[sw->channels[k]];
-            if (port->to_process) __atomic_store_n(&port->channel_in->sleeps_until_ns, until, __ATOMIC_RELAXED);
+            if (port->to_process)
+                __atomic_store_n(&port->channel_in->sleeps_until_ns, until, __ATOMIC_RELAXED);
         }
     }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Waits for descriptors or the deadline. If that comes before a frame that arrives now could have gone through, with a quarter of the
- * delay to spare for waking up late, no frame is worth a wake-up of its own. */
+/* Waits for descriptors or the deadline. If that comes before a frame that arrives now could have
+ * gone through, with a quarter of the delay to spare for waking up late, no frame is worth a
+ * wake-up of its own. */
 static int sleep_until_due(struct sw_worker *worker, int epoll, struct epoll_event *events)
 {
     uint64_t now = sw_clock_ns(), until = deadline(worker);
-    if (until > now + SPIN_NS && until - now <= at_most(ahead_ns(worker) / 4 * 3) && now - worker->looked_ns < LOOK_NS) {
+    if (until > now + SPIN_NS && until - now <= at_most(ahead_ns(worker) / 4 * 3) &&
+        now - worker->looked_ns < LOOK_NS) {
         struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
         return 0;
@@ -156,7 +165,8 @@ static int sleep_until_due(struct sw_worker *worker, int epoll, struct epoll_eve
     worker->looked_ns = now;
     bool alone = worker->wake < 0; /* no peer puts frames into memory */
     if (alone || until <= now + SPIN_NS) return wait_for(epoll, events, until, now);
-    /* A peer that puts a frame after this wakes the worker; one that did so before is seen by the second look. */
+    /* A peer that puts a frame after this wakes the worker; one that did so before is seen by the
+     * second look. */
     announce(worker, until);
     uint64_t again = deadline(worker);
     int n = wait_for(epoll, events, again < until ? again : until, now);
@@ -253,7 +263,8 @@ static int open_descriptors(struct sw_worker *worker)
     worker->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (worker->epoll < 0 || worker->wake < 0) return errno;
     int status = watch(worker->epoll, worker->wake, WAKE);
-    for (uint32_t i = 0; status == 0 && i < worker->n; i++) status = watch(worker->epoll, worker->members[i].sw->epoll, i);
+    for (uint32_t i = 0; status == 0 && i < worker->n; i++)
+        status = watch(worker->epoll, worker->members[i].sw->epoll, i);
     return status;
 }
 
@@ -308,7 +319,8 @@ void sw_worker_expect(const struct sw_switch *from, struct sw_switch *to, uint64
 {
     struct sw_worker *worker = to->worker;
     if (worker == NULL || worker == from->worker) return;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the frame is there before the peer's sleep is looked at */
+    /* the frame is there before the peer's sleep is looked at */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&worker->sleeps_until_ns, __ATOMIC_SEQ_CST) <= at_ns) return;
     uint64_t one = 1;
     ssize_t ignored = write(worker->wake, &one, sizeof one);

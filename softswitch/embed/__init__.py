@@ -1,4 +1,5 @@
-"""What other packages may use of the switch: these modules, and these headers of csrc/. All else may change."""
+"""What other packages may use of the switch: these modules, and these headers of csrc/. All else
+may change."""
 
 MODULES = (
     *(
@@ -6,7 +7,12 @@ MODULES = (
         "embed.library",
         "embed.p4info",
     ),  # a switch in one's own process; its C, for an engine that runs switches
-    *("trace.decoder", "trace.json_lines", "trace.lines", "trace.tracer"),  # what traced programs report
+    *(
+        "trace.decoder",
+        "trace.json_lines",
+        "trace.lines",
+        "trace.tracer",
+    ),  # what traced programs report
     *("p4c", "clock", "pace"),  # compiling P4, a test's clock, the network's board of pace
     "thrift.idl",  # BMv2's runtime interface
     "cache.objects",  # C sources to shared objects
@@ -27,4 +33,12 @@ MODULES = (
         "units",
     ),  # what every program of the project uses
 )
-HEADERS = ("cache_lines.h", "generator.h", "internal.h", "pcap.h", "pipeline.h", "rules.h", "trim.h")
+HEADERS = (
+    "cache_lines.h",
+    "generator.h",
+    "internal.h",
+    "pcap.h",
+    "pipeline.h",
+    "rules.h",
+    "trim.h",
+)

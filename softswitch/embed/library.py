@@ -1,4 +1,5 @@
-"""The switch's C for an engine that runs switches itself: the runtime's functions, and the headers' folder.
+"""The switch's C for an engine that runs switches itself: the runtime's functions, and the headers'
+folder.
 
 `pcn.softswitch.embed.HEADERS` names those that it may include.
 """

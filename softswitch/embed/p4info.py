@@ -10,7 +10,8 @@ from pcn.softswitch.program.errors import ProgramError
 
 
 def of_json(text: str) -> p4i.P4Info:
-    """Returns the p4info of BMv2's JSON, with ids of our own. Raises ValueError where that is no program."""
+    """Returns the p4info of BMv2's JSON, with ids of our own. Raises ValueError where that is no
+    program."""
     try:
         return describe_own(loaded(text)[0])
     except ProgramError as error:

@@ -1,6 +1,8 @@
-"""A switch in this process, written, read and sent to by P4Runtime's messages, without a server, ports and thread.
+"""A switch in this process, written, read and sent to by P4Runtime's messages, without a server,
+ports and thread.
 
-Its owner moves packets and time: by the manual clock of its `NativeSwitch`, or by an engine of virtual time.
+Its owner moves packets and time: by the manual clock of its `NativeSwitch`, or by an engine of
+virtual time.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ __all__ = [
 
 
 class Loadable(Protocol):
-    """A program for some target: its names, and as the schema's p4blob what the target loads, here p4c's JSON."""
+    """A program for some target: its names, and as the schema's p4blob what the target loads, here
+    p4c's JSON."""
 
     def __hash__(self) -> int: ...
 
@@ -64,17 +67,22 @@ class LoadedProgram:
 
 @lru_cache(maxsize=16)
 def load(program: Loadable, *, inplace: bool = False, traced: bool = False) -> LoadedProgram:
-    """Compiles the program if the cache doesn't have it; `inplace`: with that form, too; `traced`: it reports its
-    steps. Raises RpcError."""
+    """Compiles the program if the cache doesn't have it; `inplace`: with that form, too; `traced`:
+    it reports its steps. Raises RpcError."""
     verified = verify(program.schema.get_pipeline_config(), inplace=inplace, traced=traced)
-    return LoadedProgram(program.schema, verified.schema, verified.json_text, verified.shared_object)
+    return LoadedProgram(
+        program.schema, verified.schema, verified.json_text, verified.shared_object
+    )
 
 
 class EmbeddedSwitch:
-    """`native` and the entities of the program that it runs. Callers serialise their calls. `cpu_port` is the native
-    switch's; 0: it has none. `tracer`: of traced programs. Raises RpcError; NativeError once it is closed."""
+    """`native` and the entities of the program that it runs. Callers serialise their calls.
+    `cpu_port` is the native switch's; 0: it has none. `tracer`: of traced programs. Raises
+    RpcError; NativeError once it is closed."""
 
-    def __init__(self, native: NativeSwitch, cpu_port: int = 0, tracer: Tracer | None = None) -> None:
+    def __init__(
+        self, native: NativeSwitch, cpu_port: int = 0, tracer: Tracer | None = None
+    ) -> None:
         self.native = native
         self.tracer = tracer
         self._cpu_port = cpu_port
@@ -100,7 +108,9 @@ class EmbeddedSwitch:
             self._state.replication.clear()
         self._program = program
         self._state = Forwarding(program.schema, self.native, lambda: self._message_ns)
-        self._registers = {register.name: register for register in program.schema.registers.values()}
+        self._registers = {
+            register.name: register for register in program.schema.registers.values()
+        }
         self._counters = {counter.name: counter for counter in program.schema.counters.values()}
 
     @property
@@ -145,8 +155,8 @@ class EmbeddedSwitch:
         self._running().digests.acknowledge(message)
 
     def messages(self) -> Iterator[p4r.StreamMessageResponse]:
-        """Returns the packet-ins, digest lists and idle timeouts since the last call, up to the switch's time, each
-        once, in order."""
+        """Returns the packet-ins, digest lists and idle timeouts since the last call, up to the
+        switch's time, each once, in order."""
         running = self._running()
         while (event := self.native.next_event(0)) is not None:
             yield from self._due(event.now_ns)
@@ -156,8 +166,8 @@ class EmbeddedSwitch:
 
     @property
     def next_ns(self) -> int | None:
-        """The earliest time at which `messages` may have one that no packet causes: a digest list whose time is over,
-        or entries that are idle. None: there is none to come."""
+        """The earliest time at which `messages` may have one that no packet causes: a digest list
+        whose time is over, or entries that are idle. None: there is none to come."""
         running = self._running()
         due = min(running.digests.next_ns, running.tables.timers.next_ns)
         return None if due == NEVER else due
@@ -166,7 +176,8 @@ class EmbeddedSwitch:
         self.native.packet_out(self._cpu_port, frame)
 
     def _be_at(self, now_ns: int) -> None:
-        """What the native switch does next, it does at this time; one with its own clock needs no word of it."""
+        """What the native switch does next, it does at this time; one with its own clock needs no
+        word of it."""
 
     def _due(self, until_ns: int) -> Iterator[p4r.StreamMessageResponse]:
         running = self._running()
@@ -175,7 +186,10 @@ class EmbeddedSwitch:
             for digest in running.digests.due(due_ns):
                 yield p4r.StreamMessageResponse(digest=digest)
             self._be_at(due_ns)
-            if running.tables.timers.next_ns <= due_ns and (idle := running.tables.idle(due_ns)) is not None:
+            if (
+                running.tables.timers.next_ns <= due_ns
+                and (idle := running.tables.idle(due_ns)) is not None
+            ):
                 yield p4r.StreamMessageResponse(idle_timeout_notification=idle)
 
     def _running(self) -> Forwarding:

@@ -39,25 +39,39 @@ class Call(NamedTuple):
 
 
 def pack(where: str, actions: Mapping[int, Action], message: p4r.Action) -> Call:
-    """Returns the action call of a message. Raises RpcError INVALID_ARGUMENT for a foreign action or bad parameters."""
+    """Returns the action call of a message. Raises RpcError INVALID_ARGUMENT for a foreign action
+    or bad parameters."""
     action = actions.get(message.action_id)
     if action is None:
         raise RpcError(
-            INVALID_ARGUMENT, f"{where} has no action with id {message.action_id} (0x{message.action_id:08x})"
+            INVALID_ARGUMENT,
+            f"{where} has no action with id {message.action_id} (0x{message.action_id:08x})",
         )
     given = {param.param_id: param.value for param in message.params}
     if len(given) != len(message.params):
-        raise RpcError(INVALID_ARGUMENT, f"{where}, action {action.name}: a parameter is given twice")
+        raise RpcError(
+            INVALID_ARGUMENT, f"{where}, action {action.name}: a parameter is given twice"
+        )
     args: list[int] = []
     for param in action.params:
         if param.id not in given:
-            raise RpcError(INVALID_ARGUMENT, f"{where}, action {action.name}: parameter {param.name} is missing")
+            raise RpcError(
+                INVALID_ARGUMENT,
+                f"{where}, action {action.name}: parameter {param.name} is missing",
+            )
         what = f"{where}, action {action.name}, parameter {param.name}"
         data = given.pop(param.id)
-        value = decode(data, param.width, what) if param.strings is None else param.strings.number(data, what)
+        value = (
+            decode(data, param.width, what)
+            if param.strings is None
+            else param.strings.number(data, what)
+        )
         args += to_words(value, param.words)
     if given:
-        raise RpcError(INVALID_ARGUMENT, f"{where}, action {action.name}: there is no parameter {next(iter(given))}")
+        raise RpcError(
+            INVALID_ARGUMENT,
+            f"{where}, action {action.name}: there is no parameter {next(iter(given))}",
+        )
     return Call(action, tuple(args))
 
 

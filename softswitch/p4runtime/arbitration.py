@@ -1,8 +1,9 @@
 """Who may write: sessions, roles, election ids and primaries.
 
-Source: P4Runtime specification, "Client Arbitration and Controller Replication". The primary of a role is the session
-with the highest election id that the role has ever seen. Callers hold the server's lock: so a change of primary waits
-for the Write in progress, as the specification requires.
+Source: P4Runtime specification, "Client Arbitration and Controller Replication". The primary of a
+role is the session with the highest election id that the role has ever seen. Callers hold the
+server's lock: so a change of primary waits for the Write in progress, as the specification
+requires.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ log = logging.getLogger(__name__)
 MAX_SESSIONS = 64  # that have claimed a role; each holds two threads
 MAX_SILENT = 16  # that have claimed none yet
 MAX_OF_CONNECTION = 16
-MAX_WAITING = 8192  # messages for a client that does not read; beyond it packets and digests are dropped
+MAX_WAITING = (
+    8192  # messages for a client that does not read; beyond it packets and digests are dropped
+)
 MAX_WAITING_BYTES = 8 << 20  # of those, for a primary
 BACKUP_WAITING_BYTES = 1 << 20  # for others, which get no packets
 MAX_ROLES = 1024  # roles that were given an election id, which has to be kept
@@ -45,10 +48,11 @@ LAST_WORD_S = 10.0  # a client that did not read its stream may take so long to 
 
 
 class Session:
-    """One StreamChannel: the messages that wait to be sent on it, and the identity that its client claims.
+    """One StreamChannel: the messages that wait to be sent on it, and the identity that its client
+    claims.
 
-    `cut` ends the stream whatever its client does: a status waits for the client to read it. `peer`: its connection,
-    by gRPC's name.
+    `cut` ends the stream whatever its client does: a status waits for the client to read it.
+    `peer`: its connection, by gRPC's name.
     """
 
     def __init__(self, cut: Callable[[], object] = lambda: None, peer: str = "") -> None:
@@ -62,15 +66,20 @@ class Session:
         self.left = False  # the role, for good
         self._cut = cut
         self._drops = False
-        self._queue: queue.SimpleQueue[tuple[p4r.StreamMessageResponse, int] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[p4r.StreamMessageResponse, int] | None] = (
+            queue.SimpleQueue()
+        )
         self._lock = threading.Lock()  # of what is closed, and of the number below
         self._waiting_bytes = 0
 
     def send(self, message: p4r.StreamMessageResponse) -> None:
-        """Queues a message that must arrive: if there is no room for it, the stream ends with RESOURCE_EXHAUSTED."""
+        """Queues a message that must arrive: if there is no room for it, the stream ends with
+        RESOURCE_EXHAUSTED."""
         if self._queued(message):
             return
-        error = RpcError(RESOURCE_EXHAUSTED, "the client does not read its stream: too much waits for it")
+        error = RpcError(
+            RESOURCE_EXHAUSTED, "the client does not read its stream: too much waits for it"
+        )
         if self._close(error):
             log.warning("a stream ends: its client does not read it")
             with suppress(queue.Empty):
@@ -85,7 +94,9 @@ class Session:
         """Queues a message that may be lost, and is where the client does not keep up."""
         if not self._queued(message):
             if not self._drops:
-                log.warning("a client does not read its stream: packets and digests for it are dropped")
+                log.warning(
+                    "a client does not read its stream: packets and digests for it are dropped"
+                )
             self._drops = True
 
     def close(self, error: RpcError | None = None) -> None:
@@ -102,12 +113,15 @@ class Session:
             yield message
 
     def _queued(self, message: p4r.StreamMessageResponse) -> bool:
-        """Returns whether there is room for a message, which then waits to be sent, or the stream has ended anyway."""
+        """Returns whether there is room for a message, which then waits to be sent, or the stream
+        has ended anyway."""
         size = message.ByteSize()
         with self._lock:
             if self.closed:
                 return True
-            most = MAX_WAITING_BYTES if self.primary else min(BACKUP_WAITING_BYTES, MAX_WAITING_BYTES)
+            most = (
+                MAX_WAITING_BYTES if self.primary else min(BACKUP_WAITING_BYTES, MAX_WAITING_BYTES)
+            )
             if self._queue.qsize() >= MAX_WAITING or self._waiting_bytes + size > most:
                 return False
             self._waiting_bytes += size
@@ -125,7 +139,8 @@ class Session:
 
 @dataclass
 class _Role:
-    """A role's sessions. `highest`: the highest election id ever seen; `config`, `scope`: of its last primary."""
+    """A role's sessions. `highest`: the highest election id ever seen; `config`, `scope`: of its
+    last primary."""
 
     sessions: list[Session] = field(default_factory=list)
     highest: int | None = None
@@ -150,7 +165,8 @@ class Arbitration:
         self._roles: dict[str, _Role] = {"": _Role()}
 
     def update(self, session: Session, message: p4r.MasterArbitrationUpdate) -> None:
-        """Takes a session's claim and notifies whom it concerns. Raises RpcError, which ends the stream."""
+        """Takes a session's claim and notifies whom it concerns. Raises RpcError, which ends the
+        stream."""
         if session.left or session.closed:  # a claim that was read before its stream ended
             return
         self._let_ended_leave()
@@ -165,7 +181,9 @@ class Arbitration:
         session.election_id = election_id
         if election_id is not None and (role.highest is None or election_id >= role.highest):
             config = message.role.config if scope is not None else None
-            changed = role.primary is not session or election_id != role.highest or config != role.config
+            changed = (
+                role.primary is not session or election_id != role.highest or config != role.config
+            )
             role.take_over(session)
             role.highest = election_id
             role.config, role.scope = config, scope
@@ -193,15 +211,18 @@ class Arbitration:
                 del self._roles[session.role]  # nothing of it has to be kept
 
     def _let_ended_leave(self) -> None:
-        """Takes out sessions whose stream has ended, and whose thread has yet to notice: their ids are free."""
-        ended = [session for role in self._roles.values() for session in role.sessions if session.closed]
+        """Takes out sessions whose stream has ended, and whose thread has yet to notice: their ids
+        are free."""
+        ended = [
+            session for role in self._roles.values() for session in role.sessions if session.closed
+        ]
         for session in ended:
             self.leave(session)
 
     def make_room(self, message: p4r.MasterArbitrationUpdate) -> Session | None:
-        """Returns the session whose place a new one may take with its first claim: None, if there is room. A claim with
-        an election id takes the place of one without; what makes a session primary takes that of any that isn't; the
-        oldest goes first. Raises RpcError."""
+        """Returns the session whose place a new one may take with its first claim: None, if there
+        is room. A claim with an election id takes the place of one without; what makes a session
+        primary takes that of any that isn't; the oldest goes first. Raises RpcError."""
         self._let_ended_leave()
         sessions = [session for role in self._roles.values() for session in role.sessions]
         if len(sessions) < MAX_SESSIONS:
@@ -210,7 +231,9 @@ class Arbitration:
         role = self._roles.get(message.role.name)
         highest = role.highest if role is not None else None
         leads = claims and (highest is None or _number(message.election_id) >= highest)
-        lesser = [s for s in sessions if not s.primary and (leads or (claims and s.election_id is None))]
+        lesser = [
+            s for s in sessions if not s.primary and (leads or (claims and s.election_id is None))
+        ]
         if not lesser:
             raise RpcError(RESOURCE_EXHAUSTED, f"there are {MAX_SESSIONS} controllers already")
         return min(lesser, key=lambda session: (session.election_id is not None, session.since_s))
@@ -221,14 +244,22 @@ class Arbitration:
             raise RpcError(NOT_FOUND, f"this switch is device {self._device_id}, not {device_id}")
 
     def check_primary(self, role_name: str, election_id: p4r.Uint128) -> Scope | None:
-        """Returns what the role may do; None: everything. Raises RpcError unless the request comes from the role's
-        primary."""
+        """Returns what the role may do; None: everything. Raises RpcError unless the request comes
+        from the role's primary."""
         role = self._roles.get(role_name)
         if role is None:
-            raise RpcError(NOT_FOUND, f"no controller has taken the role {role_name[:MAX_ROLE_NAME]!r}")
+            raise RpcError(
+                NOT_FOUND, f"no controller has taken the role {role_name[:MAX_ROLE_NAME]!r}"
+            )
         if role.primary is None or _number(election_id) != role.highest:
-            who = f"the primary has election id {role.highest}" if role.primary else "there is no primary"
-            raise RpcError(PERMISSION_DENIED, f"election id {_number(election_id)} is not the primary's: {who}")
+            who = (
+                f"the primary has election id {role.highest}"
+                if role.primary
+                else "there is no primary"
+            )
+            raise RpcError(
+                PERMISSION_DENIED, f"election id {_number(election_id)} is not the primary's: {who}"
+            )
         return role.scope
 
     def scope(self, role_name: str) -> Scope | None:
@@ -242,10 +273,18 @@ class Arbitration:
 
     def primaries(self) -> list[tuple[Session, Scope | None]]:
         """Returns the primary of each role that has one: who gets packets and digests."""
-        return [(role.primary, role.scope) for role in list(self._roles.values()) if role.primary is not None]
+        return [
+            (role.primary, role.scope)
+            for role in list(self._roles.values())
+            if role.primary is not None
+        ]
 
     def _check(
-        self, session: Session, message: p4r.MasterArbitrationUpdate, name: str, election_id: int | None
+        self,
+        session: Session,
+        message: p4r.MasterArbitrationUpdate,
+        name: str,
+        election_id: int | None,
     ) -> Scope | None:
         """Returns what the role is to do."""
         if session.role is None:
@@ -253,22 +292,39 @@ class Arbitration:
         elif message.device_id != self._device_id:
             raise RpcError(FAILED_PRECONDITION, f"this stream is for device {self._device_id}")
         elif name != session.role:
-            raise RpcError(FAILED_PRECONDITION, f"this stream has the role {session.role!r}: open another")
+            raise RpcError(
+                FAILED_PRECONDITION, f"this stream has the role {session.role!r}: open another"
+            )
         if len(name.encode()) > MAX_ROLE_NAME:
             raise RpcError(INVALID_ARGUMENT, f"a role's name has at most {MAX_ROLE_NAME} bytes")
         if message.role.config.ByteSize() > MAX_ROLE_CONFIG:
-            raise RpcError(RESOURCE_EXHAUSTED, f"a role's configuration has at most {MAX_ROLE_CONFIG} bytes")
+            raise RpcError(
+                RESOURCE_EXHAUSTED, f"a role's configuration has at most {MAX_ROLE_CONFIG} bytes"
+            )
         if name not in self._roles and len(self._roles) >= MAX_ROLES:
             raise RpcError(RESOURCE_EXHAUSTED, f"there are {MAX_ROLES} roles already")
         scope = scope_of(message.role.config) if message.role.HasField("config") else None
         for other_name, role in self._roles.items():
-            if scope and role.scope and role.sessions and other_name != name and scope.conflicts(role.scope):
-                raise RpcError(INVALID_ARGUMENT, f"the role {other_name!r} has some of these ids, not for both")
+            if (
+                scope
+                and role.scope
+                and role.sessions
+                and other_name != name
+                and scope.conflicts(role.scope)
+            ):
+                raise RpcError(
+                    INVALID_ARGUMENT, f"the role {other_name!r} has some of these ids, not for both"
+                )
         others = [
-            other for other in (self._roles[name].sessions if name in self._roles else []) if other is not session
+            other
+            for other in (self._roles[name].sessions if name in self._roles else [])
+            if other is not session
         ]
         if election_id is not None and any(other.election_id == election_id for other in others):
-            raise RpcError(INVALID_ARGUMENT, f"election id {election_id} is in use by another controller of this role")
+            raise RpcError(
+                INVALID_ARGUMENT,
+                f"election id {election_id} is in use by another controller of this role",
+            )
         return scope
 
     def _notify(self, name: str, role: _Role, sessions: list[Session]) -> None:
@@ -281,11 +337,16 @@ class Arbitration:
             if role.config is not None:
                 message.role.config.CopyFrom(role.config)
             if role.highest is not None:
-                message.election_id.high, message.election_id.low = role.highest >> 64, role.highest & (2**64 - 1)
+                message.election_id.high, message.election_id.low = (
+                    role.highest >> 64,
+                    role.highest & (2**64 - 1),
+                )
             if role.primary is session:
                 status = rpc_status.Status(code=OK, message="you are primary")
             elif role.primary is not None:
-                status = rpc_status.Status(code=ALREADY_EXISTS, message="another controller is primary")
+                status = rpc_status.Status(
+                    code=ALREADY_EXISTS, message="another controller is primary"
+                )
             else:
                 status = rpc_status.Status(code=NOT_FOUND, message="there is no primary")
             message.status.CopyFrom(status)

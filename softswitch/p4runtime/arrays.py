@@ -1,7 +1,8 @@
 """Indexed state: counters, registers and meters, whole or cell by cell.
 
-Source: P4Runtime specification, "CounterEntry", "RegisterEntry", "MeterEntry". A read or write without an index means
-the whole array; a read with id 0 all arrays of that kind. Writes return what undoes them.
+Source: P4Runtime specification, "CounterEntry", "RegisterEntry", "MeterEntry". A read or write
+without an index means the whole array; a read with id 0 all arrays of that kind. Writes return what
+undoes them.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Arrays:
         if message.HasField("data"):
             value = Counter(message.data.packet_count, message.data.byte_count)
             if value.packets < 0 or value.bytes < 0:
-                raise RpcError(INVALID_ARGUMENT, f"counter {array.name}: counts must not be negative")
+                raise RpcError(
+                    INVALID_ARGUMENT, f"counter {array.name}: counts must not be negative"
+                )
             self._native.set_counters(array.index, first, [value] * n)
         return functools.partial(self._native.set_counters, array.index, first, old)
 
@@ -57,7 +60,10 @@ class Arrays:
         """Yields the cells that a CounterEntry query selects, array by array."""
         for array in _selected(self._schema.counters, query.counter_id, self._schema.counter):
             first, n = _cells("counter", array, query)
-            yield Part(n, _counter_entities(array, first, self._native.counter_cells(array.index, first, n)))
+            yield Part(
+                n,
+                _counter_entities(array, first, self._native.counter_cells(array.index, first, n)),
+            )
 
     def write_register(self, message: p4r.RegisterEntry) -> Undo:
         """MODIFY of a RegisterEntry."""
@@ -76,11 +82,14 @@ class Arrays:
             yield Part(n, _register_entities(array, first, values))
 
     def write_meter(self, message: p4r.MeterEntry) -> Undo:
-        """MODIFY of a MeterEntry. Without `config` the meter is unconfigured again, and marks everything green."""
+        """MODIFY of a MeterEntry. Without `config` the meter is unconfigured again, and marks
+        everything green."""
         array = self._schema.meter(message.meter_id)
         first, n = _cells("meter", array, message)
         if message.HasField("counter_data"):
-            raise RpcError(UNIMPLEMENTED, f"meter {array.name}: colour counters are not implemented")
+            raise RpcError(
+                UNIMPLEMENTED, f"meter {array.name}: colour counters are not implemented"
+            )
         value = None
         if message.HasField("config"):
             value = meter_config(f"meter {array.name}", message.config, array.single_rate)
@@ -102,8 +111,8 @@ class Arrays:
         return functools.partial(write, old)
 
     def read_meters(self, query: p4r.MeterEntry) -> Iterator[Part]:
-        """Yields the cells that a MeterEntry query selects, array by array; `config` is unset where it is the
-        default."""
+        """Yields the cells that a MeterEntry query selects, array by array; `config` is unset where
+        it is the default."""
         if query.HasField("counter_data"):
             raise RpcError(UNIMPLEMENTED, "colour counters of meters are not implemented")
         for array in _selected(self._schema.meters, query.meter_id, self._schema.meter):
@@ -113,11 +122,13 @@ class Arrays:
 
 
 def meter_config(what: str, config: p4r.MeterConfig, single_rate: bool) -> MeterConfig:
-    """Returns a two-rate three-colour configuration; of a single-rate two-colour meter both rates are the same. Raises
-    RpcError INVALID_ARGUMENT."""
+    """Returns a two-rate three-colour configuration; of a single-rate two-colour meter both rates
+    are the same. Raises RpcError INVALID_ARGUMENT."""
     if config.eburst:
         raise RpcError(INVALID_ARGUMENT, f"{what}: eburst must not be set")
-    return checked_meter(what, MeterConfig(config.cir, config.cburst, config.pir, config.pburst), single_rate)
+    return checked_meter(
+        what, MeterConfig(config.cir, config.cburst, config.pir, config.pburst), single_rate
+    )
 
 
 def checked_meter(what: str, value: MeterConfig, single_rate: bool) -> MeterConfig:
@@ -127,14 +138,18 @@ def checked_meter(what: str, value: MeterConfig, single_rate: bool) -> MeterConf
     if value.cir > value.pir:
         raise RpcError(INVALID_ARGUMENT, f"{what}: cir {value.cir} exceeds pir {value.pir}")
     if single_rate and (value.cir, value.cburst) != (value.pir, value.pburst):
-        raise RpcError(INVALID_ARGUMENT, f"{what} has a single rate: pir and pburst have to be cir and cburst")
+        raise RpcError(
+            INVALID_ARGUMENT, f"{what} has a single rate: pir and pburst have to be cir and cburst"
+        )
     return value
 
 
 def fill_meter(message: p4r.MeterConfig, value: MeterConfig) -> None:
     """Writes a configuration into a message, which has whole units a second."""
     message.SetInParent()
-    message.cir, message.pir = ((rate * 10**6 + value.per_us // 2) // value.per_us for rate in (value.cir, value.pir))
+    message.cir, message.pir = (
+        (rate * 10**6 + value.per_us // 2) // value.per_us for rate in (value.cir, value.pir)
+    )
     message.cburst, message.pburst = value.cburst, value.pburst
 
 
@@ -142,7 +157,9 @@ def _selected(arrays: Mapping[int, A], array_id: int, find: Callable[[int], A]) 
     return [find(array_id)] if array_id else list(arrays.values())
 
 
-def _cells(kind: str, array: Array, message: p4r.CounterEntry | p4r.RegisterEntry | p4r.MeterEntry) -> tuple[int, int]:
+def _cells(
+    kind: str, array: Array, message: p4r.CounterEntry | p4r.RegisterEntry | p4r.MeterEntry
+) -> tuple[int, int]:
     """Returns the first cell and number of cells that a message means."""
     if not message.HasField("index"):
         return 0, array.size
@@ -150,7 +167,9 @@ def _cells(kind: str, array: Array, message: p4r.CounterEntry | p4r.RegisterEntr
     if index < 0:
         raise RpcError(INVALID_ARGUMENT, f"{kind} {array.name}: index {index} is negative")
     if index >= array.size:
-        raise RpcError(OUT_OF_RANGE, f"{kind} {array.name} has {array.size} cells: there is no index {index}")
+        raise RpcError(
+            OUT_OF_RANGE, f"{kind} {array.name} has {array.size} cells: there is no index {index}"
+        )
     return index, 1
 
 
@@ -165,7 +184,9 @@ def _counter_entities(array: Array, first: int, values: Iterable[Counter]) -> It
         yield entity
 
 
-def _meter_entities(array: Array, first: int, values: Iterable[MeterConfig | None]) -> Iterator[p4r.Entity]:
+def _meter_entities(
+    array: Array, first: int, values: Iterable[MeterConfig | None]
+) -> Iterator[p4r.Entity]:
     for index, value in enumerate(values, first):
         entity = p4r.Entity()
         entry = entity.meter_entry

@@ -1,6 +1,7 @@
 """Write and Read batches: every element has its own outcome.
 
-Source: P4Runtime specification, "Batch Atomicity", "Write RPC: Error Reporting", "Read RPC: Batch Processing".
+Source: P4Runtime specification, "Batch Atomicity", "Write RPC: Error Reporting", "Read RPC: Batch
+Processing".
 """
 
 from __future__ import annotations
@@ -46,22 +47,29 @@ def write(
     atomicity: p4r.WriteRequest.Atomicity.ValueType,
     scope: Scope | None = None,
 ) -> Written:
-    """Carries out a batch in its order, of updates that the scope covers. Raises RpcError for an atomicity that is not
-    offered.
+    """Carries out a batch in its order, of updates that the scope covers. Raises RpcError for an
+    atomicity that is not offered.
 
-    CONTINUE_ON_ERROR tries every update. ROLLBACK_ON_ERROR stops at the first that fails and undoes those before it.
+    CONTINUE_ON_ERROR tries every update. ROLLBACK_ON_ERROR stops at the first that fails and undoes
+    those before it.
     """
     if len(updates) > MAX_UPDATES:
-        raise RpcError(RESOURCE_EXHAUSTED, f"a batch has at most {MAX_UPDATES} updates, not {len(updates)}")
+        raise RpcError(
+            RESOURCE_EXHAUSTED, f"a batch has at most {MAX_UPDATES} updates, not {len(updates)}"
+        )
     if atomicity == p4r.WriteRequest.DATAPLANE_ATOMIC:
-        raise RpcError(UNIMPLEMENTED, "batches that are atomic for the data plane are not implemented")
+        raise RpcError(
+            UNIMPLEMENTED, "batches that are atomic for the data plane are not implemented"
+        )
     rollback = atomicity == p4r.WriteRequest.ROLLBACK_ON_ERROR
     outcomes: list[p4r.Error] = []
     done: list[tuple[p4r.Update, Callable[[], None]]] = []
     for update in updates:
         try:
             if scope is not None and not scope.covers(update.entity):
-                raise RpcError(PERMISSION_DENIED, "the role's configuration doesn't give it this entity")
+                raise RpcError(
+                    PERMISSION_DENIED, "the role's configuration doesn't give it this entity"
+                )
             done.append((update, state.apply(update)))
         except RpcError as error:
             outcomes.append(error.status())
@@ -74,18 +82,27 @@ def write(
     if rollback:
         for _, undo in reversed(done):
             undo()
-        aborted = RpcError(ABORTED, "not carried out, since another update of the batch failed").status()
-        outcomes = [aborted] * len(done) + outcomes[-1:] + [aborted] * (len(updates) - len(done) - 1)
+        aborted = RpcError(
+            ABORTED, "not carried out, since another update of the batch failed"
+        ).status()
+        outcomes = (
+            [aborted] * len(done) + outcomes[-1:] + [aborted] * (len(updates) - len(done) - 1)
+        )
         done = []
     return Written([update for update, _ in done], BatchError(outcomes))
 
 
 class Reading:
-    """A batch of queries that is being answered, with what the scope covers. Raises RpcError for too many."""
+    """A batch of queries that is being answered, with what the scope covers. Raises RpcError for
+    too many."""
 
-    def __init__(self, state: Forwarding, queries: Sequence[p4r.Entity], scope: Scope | None = None) -> None:
+    def __init__(
+        self, state: Forwarding, queries: Sequence[p4r.Entity], scope: Scope | None = None
+    ) -> None:
         if len(queries) > MAX_QUERIES:
-            raise RpcError(RESOURCE_EXHAUSTED, f"a Read has at most {MAX_QUERIES} queries, not {len(queries)}")
+            raise RpcError(
+                RESOURCE_EXHAUSTED, f"a Read has at most {MAX_QUERIES} queries, not {len(queries)}"
+            )
         self.done = False
         self._scope = scope
         self._outcomes: list[p4r.Error] = []
@@ -98,8 +115,8 @@ class Reading:
         return BatchError(self._outcomes) if failed else None
 
     def take(self) -> list[Part]:
-        """Returns what comes next, all as of now: whole tables and arrays, until LOOK entries have been looked at.
-        Callers ensure that no client writes meanwhile."""
+        """Returns what comes next, all as of now: whole tables and arrays, until LOOK entries have
+        been looked at. Callers ensure that no client writes meanwhile."""
         taken, looked_at = [], 0
         for part in self._parts:
             taken.append(part)
@@ -125,8 +142,8 @@ class Reading:
         yield response
 
     def _all_parts(self, state: Forwarding, queries: Iterable[p4r.Entity]) -> Iterator[Part]:
-        """Yields the parts of all queries. An empty part stands for a query that failed, so that failures take their
-        share of the time, too."""
+        """Yields the parts of all queries. An empty part stands for a query that failed, so that
+        failures take their share of the time, too."""
         for query in queries:
             try:
                 yield from state.parts(query)

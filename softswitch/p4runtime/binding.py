@@ -1,7 +1,7 @@
 """Joins a p4info with the program it describes: ids on one side, C's indices on the other, by name.
 
-Source: names are those of p4c, which writes the same ones into the p4info and the BMv2 JSON; keys and parameters have
-the same order in both.
+Source: names are those of p4c, which writes the same ones into the p4info and the BMv2 JSON; keys
+and parameters have the same order in both.
 """
 
 from __future__ import annotations
@@ -39,13 +39,18 @@ N = TypeVar("N", bound=_Named)
 
 
 def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
-    """Returns the schema of a program. Raises RpcError INVALID_ARGUMENT if p4info and program do not belong together.
+    """Returns the schema of a program. Raises RpcError INVALID_ARGUMENT if p4info and program do
+    not belong together.
 
-    What p4c describes in the p4info and then optimises away stays without effect: it is in the schema's `missing`.
+    What p4c describes in the p4info and then optimises away stays without effect: it is in the
+    schema's `missing`.
     """
     wanted = info.pkg_info.platform_properties.multicast_group_table_size
     if wanted > MAX_GROUP:
-        raise RpcError(INVALID_ARGUMENT, f"the p4info requires {wanted} multicast groups; the switch has {MAX_GROUP}")
+        raise RpcError(
+            INVALID_ARGUMENT,
+            f"the p4info requires {wanted} multicast groups; the switch has {MAX_GROUP}",
+        )
     _check_unique(info)
     types = Translations(info)
     values = Types(info)
@@ -57,7 +62,10 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
     meters = _by_name(program.meters)
     tables = _by_name(program.tables)
     lists = _by_name(program.learn_lists)
-    headers = {header.preamble.name: _header(types, header, program) for header in info.controller_packet_metadata}
+    headers = {
+        header.preamble.name: _header(types, header, program)
+        for header in info.controller_packet_metadata
+    }
     described = (
         (info.tables, tables),
         (info.action_profiles, profiles),
@@ -67,8 +75,13 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
         (info.meters, meters),
         (info.digests, lists),
     )
-    named = [(thing.preamble, thing.preamble.name in found) for things, found in described for thing in things]
-    own = any("." in name for _, found in described for name in found)  # what p4c adds itself has plain names
+    named = [
+        (thing.preamble, thing.preamble.name in found)
+        for things, found in described
+        for thing in things
+    ]
+    # what p4c adds itself has plain names
+    own = any("." in name for _, found in described for name in found)
     if own and named and not any(present for _, present in named):
         raise RpcError(
             INVALID_ARGUMENT,
@@ -112,7 +125,8 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
 
 
 def _check_unique(info: p4i.P4Info) -> None:
-    """Raises RpcError INVALID_ARGUMENT where an id or a name stands for two things, or there are too many of them."""
+    """Raises RpcError INVALID_ARGUMENT where an id or a name stands for two things, or there are
+    too many of them."""
     described = [
         (field.name, things)
         for field, things in info.ListFields()
@@ -120,7 +134,9 @@ def _check_unique(info: p4i.P4Info) -> None:
     ]
     total = sum(len(things) for _, things in described)
     if total > MAX_THINGS:
-        raise RpcError(INVALID_ARGUMENT, f"the p4info describes {total} things; {MAX_THINGS} may be")
+        raise RpcError(
+            INVALID_ARGUMENT, f"the p4info describes {total} things; {MAX_THINGS} may be"
+        )
     preambles = [(kind, thing.preamble) for kind, things in described for thing in things]
     _check_once("the p4info", "id", (preamble.id for _, preamble in preambles))
     _check_once("the p4info", "name", (f"{kind} {preamble.name}" for kind, preamble in preambles))
@@ -129,9 +145,15 @@ def _check_unique(info: p4i.P4Info) -> None:
         _check_once(where, "match field", (field.id for field in table.match_fields))
         _check_once(where, "action", (ref.id for ref in table.action_refs))
     for value_set in info.value_sets:
-        _check_once(f"value set {value_set.preamble.name}", "match field", (field.id for field in value_set.match))
+        _check_once(
+            f"value set {value_set.preamble.name}",
+            "match field",
+            (field.id for field in value_set.match),
+        )
     for action in info.actions:
-        _check_once(f"action {action.preamble.name}", "parameter", (param.id for param in action.params))
+        _check_once(
+            f"action {action.preamble.name}", "parameter", (param.id for param in action.params)
+        )
     for header in info.controller_packet_metadata:
         _check_once(header.preamble.name, "metadata field", (field.id for field in header.metadata))
 
@@ -159,32 +181,48 @@ def _table(
 ) -> schema.Table:
     name = described.preamble.name
     if len(described.match_fields) != len(table.key):
-        raise RpcError(INVALID_ARGUMENT, f"table {name} has {len(table.key)} keys in the program, not in the p4info")
+        raise RpcError(
+            INVALID_ARGUMENT,
+            f"table {name} has {len(table.key)} keys in the program, not in the p4info",
+        )
     by_name = {program.actions[number].name: number for number in table.actions}
     actions = {}
     for ref in described.action_refs:
         if ref.id not in described_actions:
-            raise RpcError(INVALID_ARGUMENT, f"table {name}: the p4info has no action with id {ref.id}")
-        action = _action(types, described_actions[ref.id], ref.scope, by_name, program.actions, name)
+            raise RpcError(
+                INVALID_ARGUMENT, f"table {name}: the p4info has no action with id {ref.id}"
+            )
+        action = _action(
+            types, described_actions[ref.id], ref.scope, by_name, program.actions, name
+        )
         actions[ref.id] = action
     profile = None if table.profile is None else program.profiles[table.profile].name
     names = {0: None, **{p.preamble.id: p.preamble.name for p in info.action_profiles}}
     if names.get(described.implementation_id, "") != profile:
-        raise RpcError(INVALID_ARGUMENT, f"table {name}: p4info and program differ in its action profile")
+        raise RpcError(
+            INVALID_ARGUMENT, f"table {name}: p4info and program differ in its action profile"
+        )
     direct_counters = {counter.preamble.id for counter in info.direct_counters}
     direct_meters = {meter.preamble.id: meter for meter in info.direct_meters}
     resources = described.direct_resource_ids
     counter = next((number for number in resources if number in direct_counters), 0)
     meter = next((number for number in resources if number in direct_meters), 0)
     if (counter and not table.direct_counter) or (meter and table.direct_meter is None):
-        raise RpcError(INVALID_ARGUMENT, f"table {name} has no such direct counter or meter in the program")
-    const = described.is_const_table or (table.has_const_entries and not described.has_initial_entries)
+        raise RpcError(
+            INVALID_ARGUMENT, f"table {name} has no such direct counter or meter in the program"
+        )
+    const = described.is_const_table or (
+        table.has_const_entries and not described.has_initial_entries
+    )
     return schema.Table(
         id=described.preamble.id,
         name=name,
         index=index,
         kind=_KINDS.get(table.kind, schema.Kind.MASKED),
-        fields=tuple(_key_field(types, name, a, b) for a, b in zip(described.match_fields, table.key, strict=True)),
+        fields=tuple(
+            _key_field(types, name, a, b)
+            for a, b in zip(described.match_fields, table.key, strict=True)
+        ),
         actions=actions,
         by_index={action.index: action for action in actions.values()},
         size=table.size,
@@ -196,18 +234,24 @@ def _table(
         direct_counter=counter,
         direct_meter=meter,
         single_rate=bool(meter) and _single_rate(direct_meters[meter]),
-        idle_timeout=table.idle_timeout and described.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,
+        idle_timeout=table.idle_timeout
+        and described.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,
         profile=described.implementation_id,
     )
 
 
 def _profile(
-    described: p4i.ActionProfile, found: tuple[int, model.ActionProfile], tables: Mapping[int, schema.Table]
+    described: p4i.ActionProfile,
+    found: tuple[int, model.ActionProfile],
+    tables: Mapping[int, schema.Table],
 ) -> schema.Profile:
     index, profile = found
     name = described.preamble.name
     if described.with_selector != (profile.selector is not None):
-        raise RpcError(INVALID_ARGUMENT, f"action profile {name}: only one of p4info and program has a selector")
+        raise RpcError(
+            INVALID_ARGUMENT,
+            f"action profile {name}: only one of p4info and program has a selector",
+        )
     users = [table for table in tables.values() if table.profile == described.preamble.id]
     return schema.Profile(
         id=described.preamble.id,
@@ -228,37 +272,58 @@ def _value_set(
 ) -> schema.ValueSet:
     name = described.preamble.name
     if len(described.match) != len(value_set.parts):
-        raise RpcError(INVALID_ARGUMENT, f"value set {name} has {len(value_set.parts)} fields in the program")
+        raise RpcError(
+            INVALID_ARGUMENT, f"value set {name} has {len(value_set.parts)} fields in the program"
+        )
     fields = []
     for match, width in zip(described.match, value_set.parts, strict=True):
         if match.match_type not in _MATCHES:
-            raise RpcError(INVALID_ARGUMENT, f"value set {name}: field {match.name} has no match type")
+            raise RpcError(
+                INVALID_ARGUMENT, f"value set {name}: field {match.name} has no match type"
+            )
         fields.append(_match_field(types, match, width, f"value set {name}, field {match.name}"))
-    return schema.ValueSet(described.preamble.id, name, tables + index, tuple(fields), described.size)
+    return schema.ValueSet(
+        described.preamble.id, name, tables + index, tuple(fields), described.size
+    )
 
 
 def _width(described: p4i.MatchField | p4i.Action.Param, width: int) -> int:
-    """Returns the bits that a client may use, of the `width` in the program. A p4info has none if the type is
-    `error`."""
+    """Returns the bits that a client may use, of the `width` in the program. A p4info has none if
+    the type is `error`."""
     if described.bitwidth < 0:
-        raise RpcError(INVALID_ARGUMENT, f"{described.name} has {described.bitwidth} bits in the p4info")
+        raise RpcError(
+            INVALID_ARGUMENT, f"{described.name} has {described.bitwidth} bits in the p4info"
+        )
     return min(described.bitwidth or width, width)
 
 
-def _match_field(types: Translations, described: p4i.MatchField, width: int, what: str) -> schema.KeyField:
+def _match_field(
+    types: Translations, described: p4i.MatchField, width: int, what: str
+) -> schema.KeyField:
     """Returns a field of a table's key or of a value set, of `width` bits in the program."""
     match = _MATCHES[described.match_type]
     strings = types.strings(described.type_name.name, width, what)
     if strings is not None and match not in (schema.Match.EXACT, schema.Match.OPTIONAL):
-        raise RpcError(UNIMPLEMENTED, f"{what} is translated to a string, so it can't be matched by {match.value}")
-    return schema.KeyField(described.id, described.name, match, _width(described, width), (width + 7) // 8, strings)
+        raise RpcError(
+            UNIMPLEMENTED,
+            f"{what} is translated to a string, so it can't be matched by {match.value}",
+        )
+    return schema.KeyField(
+        described.id, described.name, match, _width(described, width), (width + 7) // 8, strings
+    )
 
 
-def _key_field(types: Translations, table: str, described: p4i.MatchField, key: model.KeyField) -> schema.KeyField:
+def _key_field(
+    types: Translations, table: str, described: p4i.MatchField, key: model.KeyField
+) -> schema.KeyField:
     match = _MATCHES.get(described.match_type)
-    optional = match is schema.Match.OPTIONAL and key.match is model.Match.TERNARY  # how p4c writes it
+    # how p4c writes it
+    optional = match is schema.Match.OPTIONAL and key.match is model.Match.TERNARY
     if match is None or not (optional or match.value == key.match.value):
-        raise RpcError(INVALID_ARGUMENT, f"table {table}: key {described.name} is {key.match.value} in the program")
+        raise RpcError(
+            INVALID_ARGUMENT,
+            f"table {table}: key {described.name} is {key.match.value} in the program",
+        )
     return _match_field(types, described, key.width, f"table {table}, key {described.name}")
 
 
@@ -272,11 +337,16 @@ def _action(
 ) -> schema.Action:
     name = described.preamble.name
     if name not in by_name:
-        raise RpcError(INVALID_ARGUMENT, f"table {table} has an action {name} in the p4info, not in the program")
+        raise RpcError(
+            INVALID_ARGUMENT,
+            f"table {table} has an action {name} in the p4info, not in the program",
+        )
     index = by_name[name]
     parameters = actions[index].parameters
     if len(parameters) != len(described.params):
-        raise RpcError(INVALID_ARGUMENT, f"action {name} has {len(parameters)} parameters in the program")
+        raise RpcError(
+            INVALID_ARGUMENT, f"action {name} has {len(parameters)} parameters in the program"
+        )
     return schema.Action(
         id=described.preamble.id,
         name=name,
@@ -296,15 +366,21 @@ def _action(
     )
 
 
-def _initial(program: model.Program, table: model.Table, const: bool) -> tuple[schema.InitialEntry, ...]:
-    """Returns the entries of the source, in its order. BMv2's priorities are turned round: in P4Runtime the higher
-    wins."""
+def _initial(
+    program: model.Program, table: model.Table, const: bool
+) -> tuple[schema.InitialEntry, ...]:
+    """Returns the entries of the source, in its order. BMv2's priorities are turned round: in
+    P4Runtime the higher wins."""
     masked = table.kind not in _KINDS
     last = max((entry.priority for entry in table.const_entries), default=0)
     entries = []
     for entry in table.const_entries:
-        key = b"".join(_bytes(value, field) for value, field in zip(entry.keys, table.key, strict=True))
-        mask = b"".join(_bytes(value, field) for value, field in zip(entry.masks, table.key, strict=True))
+        key = b"".join(
+            _bytes(value, field) for value, field in zip(entry.keys, table.key, strict=True)
+        )
+        mask = b"".join(
+            _bytes(value, field) for value, field in zip(entry.masks, table.key, strict=True)
+        )
         entries.append(
             schema.InitialEntry(
                 key=key,
@@ -336,7 +412,8 @@ def _words(program: model.Program, call: model.ActionCall) -> tuple[int, ...]:
 
 
 def _arrays(
-    described: Iterable[p4i.Counter | p4i.Meter], things: Mapping[str, tuple[int, model.Counter | model.Meter]]
+    described: Iterable[p4i.Counter | p4i.Meter],
+    things: Mapping[str, tuple[int, model.Counter | model.Meter]],
 ) -> dict[int, schema.Array]:
     arrays = {}
     for one in described:
@@ -349,22 +426,29 @@ def _arrays(
 
 
 def _single_rate(described: p4i.Meter | p4i.DirectMeter) -> bool:
-    """Returns whether a meter has one rate and two colours. Raises RpcError UNIMPLEMENTED for one rate and three
-    colours."""
+    """Returns whether a meter has one rate and two colours. Raises RpcError UNIMPLEMENTED for one
+    rate and three colours."""
     kind = described.spec.type
     if kind == p4i.MeterSpec.SINGLE_RATE_THREE_COLOR:
         name = described.preamble.name
-        raise RpcError(UNIMPLEMENTED, f"meter {name}: a single rate with three colours is not implemented")
+        raise RpcError(
+            UNIMPLEMENTED, f"meter {name}: a single rate with three colours is not implemented"
+        )
     return kind == p4i.MeterSpec.SINGLE_RATE_TWO_COLOR
 
 
-def _register(types: Types, described: p4i.Register, index: int, register: model.Register) -> schema.Register:
+def _register(
+    types: Types, described: p4i.Register, index: int, register: model.Register
+) -> schema.Register:
     name = described.preamble.name
     kind = types.resolve(described.type_spec, f"register {name}")
     if not isinstance(kind, p4data.Scalar):
         raise RpcError(UNIMPLEMENTED, f"register {name} holds a {kind.form}")
     if kind.bits > register.width:
-        raise RpcError(INVALID_ARGUMENT, f"register {name} has {register.width} bits in the program, not {kind.bits}")
+        raise RpcError(
+            INVALID_ARGUMENT,
+            f"register {name} has {register.width} bits in the program, not {kind.bits}",
+        )
     return schema.Register(described.preamble.id, name, index, register.size, register.width, kind)
 
 
@@ -372,19 +456,26 @@ def _digest(types: Types, described: p4i.Digest, learn: model.LearnList) -> sche
     name = described.preamble.name
     kind = types.resolve(described.type_spec, f"digest {name}")
     if kind.leaves != len(learn.fields):
-        raise RpcError(INVALID_ARGUMENT, f"digest {name} has {len(learn.fields)} fields in the program")
-    return schema.Digest(described.preamble.id, name, learn.id, tuple(field.width for field in learn.fields), kind)
+        raise RpcError(
+            INVALID_ARGUMENT, f"digest {name} has {len(learn.fields)} fields in the program"
+        )
+    return schema.Digest(
+        described.preamble.id, name, learn.id, tuple(field.width for field in learn.fields), kind
+    )
 
 
 def _header(
     types: Translations, described: p4i.ControllerPacketMetadata, program: model.Program
 ) -> tuple[schema.HeaderField, ...]:
-    """Returns the fields of a controller header. The p4info doesn't have the width of one that is a string: that is of
-    the program's header type with the same fields."""
+    """Returns the fields of a controller header. The p4info doesn't have the width of one that is a
+    string: that is of the program's header type with the same fields."""
     widths = [field.bitwidth for field in described.metadata]
     for field in described.metadata:
         if not 0 <= field.bitwidth <= MAX_WIDTH:
-            raise RpcError(INVALID_ARGUMENT, f"metadata field {field.name} has {field.bitwidth} bits in the p4info")
+            raise RpcError(
+                INVALID_ARGUMENT,
+                f"metadata field {field.name} has {field.bitwidth} bits in the p4info",
+            )
     if any(types.is_string(field.type_name.name) for field in described.metadata):
         widths = _program_widths(types, described, program)
     return tuple(
@@ -399,9 +490,11 @@ def _header(
     )
 
 
-def _program_widths(types: Translations, described: p4i.ControllerPacketMetadata, program: model.Program) -> list[int]:
-    """Returns the widths of a controller header's fields in the program. Raises RpcError UNIMPLEMENTED where no header
-    type has its fields, or several that differ."""
+def _program_widths(
+    types: Translations, described: p4i.ControllerPacketMetadata, program: model.Program
+) -> list[int]:
+    """Returns the widths of a controller header's fields in the program. Raises RpcError
+    UNIMPLEMENTED where no header type has its fields, or several that differ."""
     names = [field.name for field in described.metadata]
     fitting = {
         tuple(field.width for field in kind.fields)
@@ -413,8 +506,16 @@ def _program_widths(types: Translations, described: p4i.ControllerPacketMetadata
         )
     }
     if len(fitting) != 1:
-        reason = "header types of different widths have its fields" if fitting else "no header type has its fields"
+        reason = (
+            "header types of different widths have its fields"
+            if fitting
+            else "no header type has its fields"
+        )
         raise RpcError(
-            UNIMPLEMENTED, f"{described.preamble.name}: a field is translated to a string; {reason} in the program"
+            UNIMPLEMENTED,
+            (
+                f"{described.preamble.name}: a field is translated to a string; {reason} in the "
+                "program"
+            ),
         )
     return list(fitting.pop())

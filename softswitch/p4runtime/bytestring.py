@@ -1,6 +1,7 @@
 """P4Runtime's byte strings: big endian, shortest form out, any length in.
 
-Source: P4Runtime specification, "Bytestrings". A `bit<W>` is unsigned, an `int<W>` two's complement.
+Source: P4Runtime specification, "Bytestrings". A `bit<W>` is unsigned, an `int<W>` two's
+complement.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ def encode(value: int) -> bytes:
 
 
 def decode(data: bytes, width: int, what: str, code: int = INVALID_ARGUMENT) -> int:
-    """Returns the unsigned number in `data`. Raises RpcError `code` if it is empty or exceeds `width` bits.
+    """Returns the unsigned number in `data`. Raises RpcError `code` if it is empty or exceeds
+    `width` bits.
 
-    The specification requires OUT_OF_RANGE in general, and for INVALID_ARGUMENT in matches and action parameters.
+    The specification requires OUT_OF_RANGE in general, and for INVALID_ARGUMENT in matches and
+    action parameters.
     """
     if not data:
         raise RpcError(code, f"{what}: the value is an empty byte string")
@@ -35,12 +38,15 @@ def encode_signed(value: int) -> bytes:
 
 
 def decode_signed(data: bytes, width: int, what: str) -> int:
-    """Returns the signed number in `data`. Raises RpcError OUT_OF_RANGE if it is empty or exceeds `width` bits."""
+    """Returns the signed number in `data`. Raises RpcError OUT_OF_RANGE if it is empty or exceeds
+    `width` bits."""
     if not data:
         raise RpcError(OUT_OF_RANGE, f"{what}: the value is an empty byte string")
     value = int.from_bytes(data, "big", signed=True)
     if not -(1 << (width - 1)) <= value < 1 << (width - 1):
-        raise RpcError(OUT_OF_RANGE, f"{what}: {_shown(value, data)} does not fit into {width} signed bits")
+        raise RpcError(
+            OUT_OF_RANGE, f"{what}: {_shown(value, data)} does not fit into {width} signed bits"
+        )
     return value
 
 

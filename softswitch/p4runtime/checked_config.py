@@ -1,8 +1,9 @@
-"""What a client's forwarding-pipeline configuration comes to: a program that this switch can run, and its names.
+"""What a client's forwarding-pipeline configuration comes to: a program that this switch can run,
+and its names.
 
-Source: P4Runtime specification, "SetForwardingPipelineConfig RPC". `p4_device_config` is the JSON that p4c's BMv2
-backend writes, as BMv2 takes it: alone, or in the P4DeviceConfig of PI's p4/tmp/p4config.proto, as p4runtime_lib of
-p4lang/tutorials sends it.
+Source: P4Runtime specification, "SetForwardingPipelineConfig RPC". `p4_device_config` is the JSON
+that p4c's BMv2 backend writes, as BMv2 takes it: alone, or in the P4DeviceConfig of PI's
+p4/tmp/p4config.proto, as p4runtime_lib of p4lang/tutorials sends it.
 """
 
 from __future__ import annotations
@@ -44,11 +45,15 @@ class Verified:
         return Forwarding(self.schema, native)
 
 
-def verify(config: p4r.ForwardingPipelineConfig, *, inplace: bool = False, traced: bool = False) -> Verified:
-    """Translates and compiles, `inplace` with that form too, `traced` so that it reports its steps. Takes seconds for a
-    program that was never seen. Raises RpcError."""
+def verify(
+    config: p4r.ForwardingPipelineConfig, *, inplace: bool = False, traced: bool = False
+) -> Verified:
+    """Translates and compiles, `inplace` with that form too, `traced` so that it reports its steps.
+    Takes seconds for a program that was never seen. Raises RpcError."""
     if not config.p4_device_config:
-        raise RpcError(INVALID_ARGUMENT, "the pipeline configuration has no p4_device_config (p4c's BMv2 JSON)")
+        raise RpcError(
+            INVALID_ARGUMENT, "the pipeline configuration has no p4_device_config (p4c's BMv2 JSON)"
+        )
     try:
         text = device_data(config.p4_device_config).decode("utf-8")
         program, keep = loaded(text)
@@ -63,7 +68,8 @@ def verify(config: p4r.ForwardingPipelineConfig, *, inplace: bool = False, trace
 
 
 def of_json(text: str, *, traced: bool = False) -> Verified:
-    """Returns the configuration of a program without a p4info: one is made of its JSON. Raises as `build_program`."""
+    """Returns the configuration of a program without a p4info: one is made of its JSON. Raises as
+    `build_program`."""
     from pcn.softswitch.p4runtime.described import describe
 
     info = describe(loaded(text)[0])
@@ -74,12 +80,15 @@ def of_json(text: str, *, traced: bool = False) -> Verified:
 def device_data(config: bytes) -> bytes:
     """Returns the JSON of a p4_device_config.
 
-    P4DeviceConfig has it in field 2, or in 3 where it has `reassign` as its first. JSON is never taken for that
-    message: it would have to begin a field with the byte 0x12 or 0x1a, and has no such control characters.
+    P4DeviceConfig has it in field 2, or in 3 where it has `reassign` as its first. JSON is never
+    taken for that message: it would have to begin a field with the byte 0x12 or 0x1a, and has no
+    such control characters.
     """
     try:
         fields: Any = UnknownFieldSet(Empty.FromString(config))
-        found: dict[int, bytes] = {f.field_number: f.data for f in fields if f.wire_type == LENGTH_DELIMITED}
+        found: dict[int, bytes] = {
+            f.field_number: f.data for f in fields if f.wire_type == LENGTH_DELIMITED
+        }
     except DecodeError:
         return config
     return found.get(3, found.get(2, config))
@@ -87,6 +96,6 @@ def device_data(config: bytes) -> bytes:
 
 @lru_cache(maxsize=1)
 def loaded(text: str) -> tuple[Program, Callable[[], None]]:
-    """Returns what `read_program` returns. The cache keeps the latest one, as a controller that starts anew pushes it
-    again."""
+    """Returns what `read_program` returns. The cache keeps the latest one, as a controller that
+    starts anew pushes it again."""
     return read_program(text)

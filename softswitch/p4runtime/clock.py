@@ -1,7 +1,8 @@
 """The manual clock of a switch that serves P4Runtime: time doesn't pass notifications that are due.
 
-The data plane's events reach controllers by the service's one thread. When it comes to a fence behind these events,
-controllers have been notified of all of them, and of due digests and idle entries.
+The data plane's events reach controllers by the service's one thread. When it comes to a fence
+behind these events, controllers have been notified of all of them, and of due digests and idle
+entries.
 """
 
 from __future__ import annotations
@@ -40,16 +41,26 @@ class Clock:
             self._fences_seen += 1
             self._told.notify_all()
 
-    def advance(self, span_ns: int, port: int = 0, frames: int = 0, wanted: Callable[[], bool] = lambda: True) -> int:
-        """Advances the time and returns it, ns. Everything due by then is done, notifications included.
+    def advance(
+        self,
+        span_ns: int,
+        port: int = 0,
+        frames: int = 0,
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> int:
+        """Advances the time and returns it, ns. Everything due by then is done, notifications
+        included.
 
-        With `frames` no further than to the moment at which that many more have left by `port`; no further either once
-        it isn't `wanted` any more. Raises OverflowError where time would be after LONGEST_NS.
+        With `frames` no further than to the moment at which that many more have left by `port`; no
+        further either once it isn't `wanted` any more. Raises OverflowError where time would be
+        after LONGEST_NS.
         """
         with self._moving:
             end_ns = self._native.now_ns + span_ns
             if end_ns > LONGEST_NS:
-                raise OverflowError(f"a clock that stands at {end_ns - span_ns} ns can't be moved by {span_ns} ns")
+                raise OverflowError(
+                    f"a clock that stands at {end_ns - span_ns} ns can't be moved by {span_ns} ns"
+                )
             target = self._native.left_by(port) + frames if frames else 0
             while not self._stopped and wanted():
                 self._settle()
@@ -61,10 +72,11 @@ class Clock:
             return self._native.now_ns
 
     def inject(self, frames: Iterable[tuple[int, bytes]]) -> int:
-        """Frames come in at ports, one after the other, at the time that stands, which is returned, ns.
+        """Frames come in at ports, one after the other, at the time that stands, which is returned,
+        ns.
 
-        Their effects at this time, notifications included, are complete. Raises NativeError for a port that isn't one
-        without interface, and for a frame that is too long."""
+        Their effects at this time, notifications included, are complete. Raises NativeError for a
+        port that isn't one without interface, and for a frame that is too long."""
         try:
             for port, frame in frames:
                 self._native.inject(port, frame)

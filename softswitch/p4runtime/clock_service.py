@@ -32,7 +32,9 @@ class _Servicer:
     def advance(self, request: Any, context: grpc.ServicerContext) -> Any:
         self._check(request.port, context)
         try:
-            return self._moment(self._clock.advance(request.ns, request.port, request.frames, context.is_active))
+            return self._moment(
+                self._clock.advance(request.ns, request.port, request.frames, context.is_active)
+            )
         except OverflowError as error:
             context.abort(grpc.StatusCode.OUT_OF_RANGE, str(error))
 
@@ -40,7 +42,9 @@ class _Servicer:
         for frame in request.frames:
             self._check(frame.port, context)
         try:
-            return self._moment(self._clock.inject((frame.port, frame.data) for frame in request.frames))
+            return self._moment(
+                self._clock.inject((frame.port, frame.data) for frame in request.frames)
+            )
         except NativeError as error:
             if error.code not in (errno.ENODEV, errno.EMSGSIZE):
                 raise
@@ -48,8 +52,14 @@ class _Servicer:
 
     def _check(self, port: int, context: grpc.ServicerContext) -> None:
         if port > MAX_PORT:
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"there is no port {port}: they are 0 to {MAX_PORT}")
+            context.abort(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                f"there is no port {port}: they are 0 to {MAX_PORT}",
+            )
 
     def _moment(self, ns: int) -> Any:
-        frames = [Frame(port=port, data=data, time_ns=time_ns) for port, time_ns, data in self._clock.departed()]
+        frames = [
+            Frame(port=port, data=data, time_ns=time_ns)
+            for port, time_ns, data in self._clock.departed()
+        ]
         return Moment(ns=ns, frames=frames)

@@ -1,7 +1,7 @@
 """A p4info of a program that came without one: what the BMv2 JSON has of it, with ids of our own.
 
-What it lacks is what P4 sources have beside: annotations, scopes of actions, types, headers of packet-ins and
-packet-outs.
+What it lacks is what P4 sources have beside: annotations, scopes of actions, types, headers of
+packet-ins and packet-outs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,14 @@ _MATCHES = {
 }
 # The upper bytes of ids, as p4c gives them (P4Ids.Prefix).
 _ACTION, _TABLE, _VALUE_SET, _PROFILE = 0x01, 0x02, 0x03, 0x11
-_COUNTER, _DIRECT_COUNTER, _METER, _DIRECT_METER, _REGISTER, _DIGEST = 0x12, 0x13, 0x14, 0x15, 0x16, 0x17
+_COUNTER, _DIRECT_COUNTER, _METER, _DIRECT_METER, _REGISTER, _DIGEST = (
+    0x12,
+    0x13,
+    0x14,
+    0x15,
+    0x16,
+    0x17,
+)
 
 
 def _id(prefix: int, number: int) -> int:
@@ -28,7 +35,8 @@ def _id(prefix: int, number: int) -> int:
 
 
 def describe(program: Program) -> p4i.P4Info:
-    """Returns the p4info. Names are those of the JSON, an alias is a name's shortest end that no other name has."""
+    """Returns the p4info. Names are those of the JSON, an alias is a name's shortest end that no
+    other name has."""
     info = p4i.P4Info(pkg_info=p4i.PkgInfo(name=program.name, arch="v1model"))
     actions = _actions(info, program)
     for number, table in enumerate(program.tables):
@@ -42,25 +50,44 @@ def describe(program: Program) -> p4i.P4Info:
             size=max((program.tables[i].size for i in users), default=1024),
         )
     for number, counter in enumerate(program.counters):
-        info.counters.add(preamble=_preamble(_COUNTER, number, counter.name), spec=_both_units(), size=counter.size)
+        info.counters.add(
+            preamble=_preamble(_COUNTER, number, counter.name),
+            spec=_both_units(),
+            size=counter.size,
+        )
     for number, meter in enumerate(program.meters):
         if meter.table is None:
-            info.meters.add(preamble=_preamble(_METER, number, meter.name), spec=_meter(meter.bytes), size=meter.size)
+            info.meters.add(
+                preamble=_preamble(_METER, number, meter.name),
+                spec=_meter(meter.bytes),
+                size=meter.size,
+            )
     for number, register in enumerate(program.registers):
-        made = info.registers.add(preamble=_preamble(_REGISTER, number, register.name), size=register.size)
+        made = info.registers.add(
+            preamble=_preamble(_REGISTER, number, register.name), size=register.size
+        )
         made.type_spec.bitstring.bit.bitwidth = register.width
     for number, value_set in enumerate(program.value_sets):
-        described = info.value_sets.add(preamble=_preamble(_VALUE_SET, number, value_set.name), size=value_set.size)
+        described = info.value_sets.add(
+            preamble=_preamble(_VALUE_SET, number, value_set.name), size=value_set.size
+        )
         for index, width in enumerate(value_set.parts, start=1):
-            described.match.add(id=index, name=f"part{index}", bitwidth=width, match_type=p4i.MatchField.EXACT)
+            described.match.add(
+                id=index, name=f"part{index}", bitwidth=width, match_type=p4i.MatchField.EXACT
+            )
     for number, digest in enumerate(program.learn_lists):
         spec = info.digests.add(preamble=_preamble(_DIGEST, number, digest.name)).type_spec
         for field in digest.fields:
             spec.tuple.members.add().bitstring.bit.bitwidth = field.width
     preambles = [
-        entity.preamble for field, things in info.ListFields() if field.name != "pkg_info" for entity in things
+        entity.preamble
+        for field, things in info.ListFields()
+        if field.name != "pkg_info"
+        for entity in things
     ]
-    for preamble, alias in zip(preambles, aliases([preamble.name for preamble in preambles]), strict=True):
+    for preamble, alias in zip(
+        preambles, aliases([preamble.name for preamble in preambles]), strict=True
+    ):
         preamble.alias = alias
     return info
 
@@ -80,7 +107,11 @@ def describe_own(program: Program) -> p4i.P4Info:
 
 def _is_added(table: p4i.Table) -> bool:
     """Names of a source's tables begin with their control's, or are the user's @name."""
-    return table.preamble.name.startswith("tbl_") and not table.match_fields and bool(table.const_default_action_id)
+    return (
+        table.preamble.name.startswith("tbl_")
+        and not table.match_fields
+        and bool(table.const_default_action_id)
+    )
 
 
 def _actions(info: p4i.P4Info, program: Program) -> dict[str, int]:
@@ -98,7 +129,9 @@ def _actions(info: p4i.P4Info, program: Program) -> dict[str, int]:
     return ids
 
 
-def _table(info: p4i.P4Info, program: Program, number: int, table: Table, actions: dict[str, int]) -> None:
+def _table(
+    info: p4i.P4Info, program: Program, number: int, table: Table, actions: dict[str, int]
+) -> None:
     made = info.tables.add(
         preamble=_preamble(_TABLE, number, table.name),
         size=table.size,
@@ -106,7 +139,9 @@ def _table(info: p4i.P4Info, program: Program, number: int, table: Table, action
         implementation_id=0 if table.profile is None else _id(_PROFILE, table.profile),
     )
     for index, field in enumerate(table.key, start=1):
-        made.match_fields.add(id=index, name=field.name, bitwidth=field.width, match_type=_MATCHES[field.match])
+        made.match_fields.add(
+            id=index, name=field.name, bitwidth=field.width, match_type=_MATCHES[field.match]
+        )
     names = dict.fromkeys(program.actions[action].name for action in table.actions)
     for name in names:
         made.action_refs.add(id=actions[name])
@@ -117,12 +152,16 @@ def _table(info: p4i.P4Info, program: Program, number: int, table: Table, action
     if table.direct_counter:
         counter = _id(_DIRECT_COUNTER, number)
         made.direct_resource_ids.append(counter)
-        described = info.direct_counters.add(spec=_both_units(), direct_table_id=_id(_TABLE, number))
+        described = info.direct_counters.add(
+            spec=_both_units(), direct_table_id=_id(_TABLE, number)
+        )
         described.preamble.CopyFrom(_preamble(_DIRECT_COUNTER, number, f"{table.name}.counter"))
     if table.direct_meter is not None:
         meter = program.meters[table.direct_meter]
         made.direct_resource_ids.append(_id(_DIRECT_METER, number))
-        metered = info.direct_meters.add(spec=_meter(meter.bytes), direct_table_id=_id(_TABLE, number))
+        metered = info.direct_meters.add(
+            spec=_meter(meter.bytes), direct_table_id=_id(_TABLE, number)
+        )
         metered.preamble.CopyFrom(_preamble(_DIRECT_METER, number, meter.name))
 
 

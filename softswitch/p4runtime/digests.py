@@ -21,7 +21,9 @@ from pcn.softswitch.p4runtime.schema import Digest, Schema
 
 Undo = Callable[[], None]
 MAX_LIST = 1000  # digests a list, where the client sets no limit
-MAX_UNACKNOWLEDGED = 100_000  # remembered digests an instance; beyond it the oldest lists count as acknowledged
+MAX_UNACKNOWLEDGED = (
+    100_000  # remembered digests an instance; beyond it the oldest lists count as acknowledged
+)
 
 
 @dataclass
@@ -32,7 +34,8 @@ class _Learning:
     config: p4r.DigestEntry.Config
     buffer: dict[bytes, None] = field(default_factory=dict)
     since_ns: int = 0
-    sent: dict[int, tuple[int, tuple[bytes, ...]]] = field(default_factory=dict)  # list id: time, digests
+    # list id: time, digests
+    sent: dict[int, tuple[int, tuple[bytes, ...]]] = field(default_factory=dict)
     cache: set[bytes] = field(default_factory=set)
     next_list: int = 1
 
@@ -51,7 +54,9 @@ class _Learning:
             self.forget(list_id)
 
     def flush(self, now_ns: int, timestamp_ns: int) -> p4r.DigestList:
-        message = p4r.DigestList(digest_id=self.digest.id, list_id=self.next_list, timestamp=timestamp_ns)
+        message = p4r.DigestList(
+            digest_id=self.digest.id, list_id=self.next_list, timestamp=timestamp_ns
+        )
         for packed in self.buffer:
             message.data.append(p4data.encode(self.digest.type, _split(self.digest, packed)))
         if self.config.ack_timeout_ns > 0:
@@ -78,9 +83,13 @@ class Digests:
         """INSERT, MODIFY or DELETE of a DigestEntry."""
         digest = self._schema.digest(message.digest_id)
         config = message.config
-        negative = config.max_timeout_ns < 0 or config.max_list_size < 0 or config.ack_timeout_ns < 0
+        negative = (
+            config.max_timeout_ns < 0 or config.max_list_size < 0 or config.ack_timeout_ns < 0
+        )
         if negative and kind != p4r.Update.DELETE:  # which considers the id alone
-            raise RpcError(INVALID_ARGUMENT, f"digest {digest.name}: the configuration has a negative number")
+            raise RpcError(
+                INVALID_ARGUMENT, f"digest {digest.name}: the configuration has a negative number"
+            )
         with self._lock:
             old = self._active.get(digest.id)
             if kind == p4r.Update.INSERT and old:
@@ -102,11 +111,16 @@ class Digests:
             active = [(number, learning.config) for number, learning in self._active.items()]
         if wanted and wanted not in dict(active):
             raise RpcError(NOT_FOUND, f"digest {self._schema.digest(wanted).name} is not enabled")
-        found = [p4r.DigestEntry(digest_id=number, config=config) for number, config in active if wanted in (0, number)]
+        found = [
+            p4r.DigestEntry(digest_id=number, config=config)
+            for number, config in active
+            if wanted in (0, number)
+        ]
         yield Part(len(active), (p4r.Entity(digest_entry=entry) for entry in found))
 
     def learned(self, list_id: int, packed: bytes, now_ns: int) -> list[p4r.DigestList]:
-        """Takes one digest that the data plane sent at `now_ns`; returns what is to be sent because of it."""
+        """Takes one digest that the data plane sent at `now_ns`; returns what is to be sent because
+        of it."""
         with self._lock:
             learning = self._active.get(self._by_list.get(list_id, 0))
             if learning is None:
@@ -141,7 +155,9 @@ class Digests:
     def acknowledge(self, message: p4r.DigestListAck) -> None:
         """A client has seen a list. Raises RpcError INVALID_ARGUMENT for an unknown digest."""
         if message.digest_id not in self._schema.digests:
-            raise RpcError(INVALID_ARGUMENT, f"the p4info has no digest with id {message.digest_id}")
+            raise RpcError(
+                INVALID_ARGUMENT, f"the p4info has no digest with id {message.digest_id}"
+            )
         with self._lock:
             learning = self._active.get(message.digest_id)
             if learning is not None:

@@ -1,6 +1,7 @@
 """Direct counters and meters by their own entities, DirectCounterEntry and DirectMeterEntry.
 
-Source: P4Runtime specification, "DirectCounterEntry", "DirectMeterEntry". Writes return what undoes them.
+Source: P4Runtime specification, "DirectCounterEntry", "DirectMeterEntry". Writes return what undoes
+them.
 """
 
 from __future__ import annotations
@@ -38,31 +39,44 @@ class DirectResources:
         if message.HasField("data"):
             if message.data.packet_count < 0 or message.data.byte_count < 0:
                 raise RpcError(INVALID_ARGUMENT, f"table {table.name}: counts must not be negative")
-            self._tables.set_counter(table, entry, Counter(message.data.packet_count, message.data.byte_count))
+            self._tables.set_counter(
+                table, entry, Counter(message.data.packet_count, message.data.byte_count)
+            )
         return functools.partial(self._tables.set_counter, table, entry, old)
 
     def read_counters(self, query: p4r.DirectCounterEntry) -> Iterator[Part]:
-        """Yields the direct counters that a query selects: of all tables, of one, or of one entry."""
+        """Yields the direct counters that a query selects: of all tables, of one, or of one
+        entry."""
         if query.table_entry.table_id:
             self._check("counter", query.table_entry)
         for table, entries, looked_at in self._tables.select(query.table_entry):
             if table.direct_counter:
                 found = [(entry.key, self._tables.counter(table, entry)) for entry in entries]
-                yield Part(looked_at, itertools.starmap(functools.partial(_counter_entity, table), found))
+                yield Part(
+                    looked_at, itertools.starmap(functools.partial(_counter_entity, table), found)
+                )
 
     def modify_meter(self, message: p4r.DirectMeterEntry) -> Undo:
-        """MODIFY of a DirectMeterEntry; without a configuration the meter marks everything green again."""
+        """MODIFY of a DirectMeterEntry; without a configuration the meter marks everything green
+        again."""
         self._check("meter", message.table_entry)
         table, entry = self._tables.find(message.table_entry)
         if message.HasField("counter_data"):
-            raise RpcError(UNIMPLEMENTED, f"table {table.name}: colour counters of meters are not implemented")
-        value = meter_config(table.label, message.config, table.single_rate) if message.HasField("config") else None
+            raise RpcError(
+                UNIMPLEMENTED, f"table {table.name}: colour counters of meters are not implemented"
+            )
+        value = (
+            meter_config(table.label, message.config, table.single_rate)
+            if message.HasField("config")
+            else None
+        )
         old = self._tables.meter(table, entry)
         self._tables.set_meter(table, entry, value)
         return functools.partial(self._tables.set_meter, table, entry, old)
 
     def read_meters(self, query: p4r.DirectMeterEntry) -> Iterator[Part]:
-        """Yields the direct meters that a query selects; `config` is unset where it is the default."""
+        """Yields the direct meters that a query selects; `config` is unset where it is the
+        default."""
         if query.HasField("counter_data"):
             raise RpcError(UNIMPLEMENTED, "colour counters of meters are not implemented")
         if query.table_entry.table_id:
@@ -70,7 +84,9 @@ class DirectResources:
         for table, entries, looked_at in self._tables.select(query.table_entry):
             if table.direct_meter:
                 found = [(entry.key, self._tables.meter(table, entry)) for entry in entries]
-                yield Part(looked_at, itertools.starmap(functools.partial(_meter_entity, table), found))
+                yield Part(
+                    looked_at, itertools.starmap(functools.partial(_meter_entity, table), found)
+                )
 
     def _check(self, kind: str, message: p4r.TableEntry) -> None:
         table = self._schema.table(message.table_id)

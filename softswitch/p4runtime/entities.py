@@ -1,4 +1,5 @@
-"""The forwarding state of one pipeline: every entity that a client can write or read, dispatched by its kind."""
+"""The forwarding state of one pipeline: every entity that a client can write or read, dispatched by
+its kind."""
 
 from __future__ import annotations
 
@@ -32,10 +33,12 @@ log = logging.getLogger(__name__)
 
 
 class Forwarding:
-    """The state of a schema's pipeline in a switch that runs it. Callers serialise their calls. `timestamp_ns`: of
-    messages to controllers; the native switch's by default."""
+    """The state of a schema's pipeline in a switch that runs it. Callers serialise their calls.
+    `timestamp_ns`: of messages to controllers; the native switch's by default."""
 
-    def __init__(self, schema: Schema, native: NativeSwitch, timestamp_ns: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self, schema: Schema, native: NativeSwitch, timestamp_ns: Callable[[], int] | None = None
+    ) -> None:
         self.schema = schema
         self.profiles = Profiles(schema, native)
         self.tables = Tables(schema, native, self.profiles)
@@ -67,7 +70,8 @@ class Forwarding:
         }
 
     def apply(self, update: p4r.Update) -> Undo:
-        """Carries out one update and returns what undoes it. Raises RpcError, and then has changed nothing."""
+        """Carries out one update and returns what undoes it. Raises RpcError, and then has changed
+        nothing."""
         if update.type not in (INSERT, MODIFY, DELETE):
             raise RpcError(INVALID_ARGUMENT, "the update has no type (INSERT, MODIFY or DELETE)")
         try:
@@ -76,15 +80,16 @@ class Forwarding:
             raise from_native(error) from error
 
     def parts(self, query: p4r.Entity) -> Iterator[Part]:
-        """Yields what a query selects, each part as of the moment at which it is taken. Raises RpcError, at the latest
-        while it is consumed."""
+        """Yields what a query selects, each part as of the moment at which it is taken. Raises
+        RpcError, at the latest while it is consumed."""
         try:
             yield from self._read(query)
         except NativeError as error:
             raise from_native(error) from error
 
     def read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
-        """Yields the entities that a query selects, if no client writes meanwhile. Raises as `parts`."""
+        """Yields the entities that a query selects, if no client writes meanwhile. Raises as
+        `parts`."""
         return entities(self.parts(query))
 
     def messages(self, event: Event) -> Iterator[p4r.StreamMessageResponse]:
@@ -92,7 +97,10 @@ class Forwarding:
         if event.kind == EVENT_PACKET_IN:
             packet = packetio.unpack_in(self.schema.packet_in, event.data)
             if packet is None:
-                log.warning("a frame of %d bytes for the CPU port lacks the packet_in header", len(event.data))
+                log.warning(
+                    "a frame of %d bytes for the CPU port lacks the packet_in header",
+                    len(event.data),
+                )
             else:
                 yield p4r.StreamMessageResponse(packet=packet)
         elif event.kind == EVENT_DIGEST:
@@ -100,7 +108,8 @@ class Forwarding:
                 yield p4r.StreamMessageResponse(digest=digest)
 
     def snapshot(self) -> Iterator[p4r.Update]:
-        """Yields the updates that turn a fresh pipeline into this one: entries, defaults, arrays and replication."""
+        """Yields the updates that turn a fresh pipeline into this one: entries, defaults, arrays
+        and replication."""
         yield from self.profiles.snapshot()
         yield from self.tables.snapshot()
         for entity in (
@@ -142,7 +151,8 @@ class Forwarding:
         which = query.WhichOneof("entity")
         if which in self._readers:
             return self._readers[which](getattr(query, which))
-        if which in _NAMES and not getattr(query, which).ByteSize():  # a wildcard: all of what there is none of
+        # a wildcard: all of what there is none of
+        if which in _NAMES and not getattr(query, which).ByteSize():
             return iter(())
         raise _refusal(which)
 

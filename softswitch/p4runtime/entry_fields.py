@@ -1,4 +1,5 @@
-"""What a written table entry may hold beside its key and its action: times, and direct counters and meters.
+"""What a written table entry may hold beside its key and its action: times, and direct counters and
+meters.
 
 Source: P4Runtime specification, "Direct Resources", "Idle-timeout".
 """
@@ -29,7 +30,9 @@ def check_write(table: Table, message: p4r.TableEntry) -> None:
             raise RpcError(INVALID_ARGUMENT, f"{where} has no direct counter")
         if message.counter_data.packet_count < 0 or message.counter_data.byte_count < 0:
             raise RpcError(INVALID_ARGUMENT, f"{where}: counts must not be negative")
-    if (message.HasField("meter_config") or message.HasField("meter_counter_data")) and not table.direct_meter:
+    if (
+        message.HasField("meter_config") or message.HasField("meter_counter_data")
+    ) and not table.direct_meter:
         raise RpcError(INVALID_ARGUMENT, f"{where} has no direct meter")
     if message.HasField("meter_counter_data"):
         raise RpcError(UNIMPLEMENTED, f"{where}: colour counters of meters are not implemented")
@@ -41,7 +44,8 @@ def counter_of(message: p4r.TableEntry) -> Counter:
 
 
 def meter_of(table: Table, message: p4r.TableEntry) -> MeterConfig | None:
-    """Returns the direct meter that a message gives; None: none. Raises RpcError INVALID_ARGUMENT."""
+    """Returns the direct meter that a message gives; None: none. Raises RpcError
+    INVALID_ARGUMENT."""
     if not message.HasField("meter_config"):
         return None
     return meter_config(table.label, message.meter_config, table.single_rate)

@@ -1,4 +1,5 @@
-"""Errors as P4Runtime reports them: a canonical code and a line, for an RPC or for each update of a batch.
+"""Errors as P4Runtime reports them: a canonical code and a line, for an RPC or for each update of a
+batch.
 
 Source: P4Runtime specification, "Error Reporting Messages" and "Write RPC: Error Reporting".
 """
@@ -15,7 +16,8 @@ from finsy.proto import p4r, rpc_code, rpc_status
 from pcn.softswitch.native import NativeError
 
 DETAILS_KEY = "grpc-status-details-bin"
-# Receivers accept 8 KiB of metadata by default; of a larger status they would get nothing but RESOURCE_EXHAUSTED.
+# Receivers accept 8 KiB of metadata by default; of a larger status they would get nothing but
+# RESOURCE_EXHAUSTED.
 DETAILS_ROOM = 7 * 1024
 MESSAGE_ROOM = 1024  # characters of a message, which may quote what the client has sent
 
@@ -63,12 +65,19 @@ class RpcError(Exception):
 
 
 class BatchError(Exception):
-    """Some updates of a Write, or entities of a Read, failed. `outcomes`: one p4.v1.Error each, in their order."""
+    """Some updates of a Write, or entities of a Read, failed. `outcomes`: one p4.v1.Error each, in
+    their order."""
 
     def __init__(self, outcomes: Sequence[p4r.Error]) -> None:
-        failed = [(i, outcome.message) for i, outcome in enumerate(outcomes, 1) if outcome.canonical_code]
+        failed = [
+            (i, outcome.message) for i, outcome in enumerate(outcomes, 1) if outcome.canonical_code
+        ]
         number, message = failed[0]
-        where = "" if len(outcomes) == 1 else f"{len(failed)} of {len(outcomes)} failed; number {number}: "
+        where = (
+            ""
+            if len(outcomes) == 1
+            else f"{len(failed)} of {len(outcomes)} failed; number {number}: "
+        )
         super().__init__(where + message)
         self.outcomes = outcomes
 
@@ -87,7 +96,8 @@ def abort_rpc(context: grpc.ServicerContext, error: RpcError) -> NoReturn:
 def abort_batch(context: grpc.ServicerContext, error: BatchError) -> NoReturn:
     """Ends an RPC with UNKNOWN and one p4.v1.Error a batch element. Always raises.
 
-    Messages of later errors are dropped where all of them would not fit into a client's default metadata limit.
+    Messages of later errors are dropped where all of them would not fit into a client's default
+    metadata limit.
     """
     status = rpc_status.Status(code=UNKNOWN, message=str(error)[:MESSAGE_ROOM])
     room = DETAILS_ROOM

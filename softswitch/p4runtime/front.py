@@ -1,7 +1,9 @@
-"""What clients reach of a server before it has read a request: connections, calls, bytes of messages that aren't whole.
+"""What clients reach of a server before it has read a request: connections, calls, bytes of
+messages that aren't whole.
 
-gRPC holds all of a message, of any call that awaits one, and passes it on when it is there; it takes connections
-and lets none go. So csrc/front.c takes them, and passes bytes on to a socket of gRPC's that no other process can open.
+gRPC holds all of a message, of any call that awaits one, and passes it on when it is there; it
+takes connections and lets none go. So csrc/front.c takes them, and passes bytes on to a socket of
+gRPC's that no other process can open.
 """
 
 from __future__ import annotations
@@ -77,7 +79,8 @@ class Front:
         )
 
     def listen(self, add: Callable[[str], int]) -> int:
-        """Returns what `add` makes of the address of a Unix socket, on which a server is to listen; 0: it doesn't."""
+        """Returns what `add` makes of the address of a Unix socket, on which a server is to listen;
+        0: it doesn't."""
         # Not by tempfile, with whose modules a switch has 10 MB more.
         folder = Path(os.environ.get("TMPDIR") or "/tmp") / f"pcn-{os.urandom(8).hex()}"
         try:
@@ -98,7 +101,9 @@ class Front:
 
     def start(self) -> None:
         """Takes connections. Raises FrontError."""
-        listening = (ctypes.c_int * len(self._listening))(*(one.fileno() for one in self._listening))
+        listening = (ctypes.c_int * len(self._listening))(
+            *(one.fileno() for one in self._listening)
+        )
         error = ctypes.create_string_buffer(_ERROR_BYTES)
         path = f"/proc/self/fd/{self._target}".encode()
         self._handle = self._library.sw_front_open(
@@ -110,10 +115,13 @@ class Front:
             one.detach()
 
     def favour(self, peers: set[str]) -> None:
-        """These connections, by gRPC's names of them, and no others, are primaries'. One thread at a time calls it."""
+        """These connections, by gRPC's names of them, and no others, are primaries'. One thread at
+        a time calls it."""
         if self._handle:
             for peer in peers ^ self._favoured:
-                self._library.sw_front_favour(self._handle, peer.removeprefix(_NAME).encode(), peer in peers)
+                self._library.sw_front_favour(
+                    self._handle, peer.removeprefix(_NAME).encode(), peer in peers
+                )
             self._favoured = set(peers)
 
     def refuse(self) -> None:
@@ -167,9 +175,12 @@ def _listening(address: str) -> Sequence[socket.socket]:
 
 
 def _connections() -> int:
-    """Returns how many there may be, by the descriptors that the process may still open: some are for its work."""
+    """Returns how many there may be, by the descriptors that the process may still open: some are
+    for its work."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return CONNECTIONS
     used = sum(1 for _ in Path("/proc/self/fd").iterdir())
-    return max(LEAST_CONNECTIONS, min(CONNECTIONS, (soft - used - OTHER_DESCRIPTORS) // DESCRIPTORS))
+    return max(
+        LEAST_CONNECTIONS, min(CONNECTIONS, (soft - used - OTHER_DESCRIPTORS) // DESCRIPTORS)
+    )

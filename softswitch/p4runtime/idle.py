@@ -1,7 +1,8 @@
 """Idle timeouts: which entries have not been hit for as long as their clients allow.
 
-Source: P4Runtime specification, "Idle-timeout", "Table Idle Timeout Notification". Times are nanoseconds of the
-switch's clock. Entries wait in a heap for the earliest moment at which they can be idle: there is no scan of tables.
+Source: P4Runtime specification, "Idle-timeout", "Table Idle Timeout Notification". Times are
+nanoseconds of the switch's clock. Entries wait in a heap for the earliest moment at which they can
+be idle: there is no scan of tables.
 """
 
 from __future__ import annotations
@@ -26,11 +27,14 @@ class Timed(Protocol):
 
 
 class IdleTimers:
-    """The timers of one pipeline's entries. Callers serialise their calls; `next_ns` may be read at any time."""
+    """The timers of one pipeline's entries. Callers serialise their calls; `next_ns` may be read at
+    any time."""
 
     def __init__(self, native: NativeSwitch) -> None:
         self._native = native
-        self._heap: list[tuple[int, int, int, Table, Timed]] = []  # due, number of the watch, since when, whose
+        self._heap: list[
+            tuple[int, int, int, Table, Timed]
+        ] = []  # due, number of the watch, since when, whose
         self._watches = 0
         self.next_ns = NEVER  # when `due` has something to look at
 
@@ -61,7 +65,8 @@ class IdleTimers:
         entry.timer = 0
         if entry.idle_timeout_ns:
             self._watches += 1
-            if self._watches % SWEEP == 0:  # what was removed or changed would stay until its time comes
+            # what was removed or changed would stay until its time comes
+            if self._watches % SWEEP == 0:
                 self._heap = [item for item in self._heap if item[4].timer == item[1]]
                 heapq.heapify(self._heap)
             entry.timer = self._watches

@@ -1,8 +1,9 @@
-"""What clients may take of the server: bytes a request, RPCs at once, the time that they let it wait, memory.
+"""What clients may take of the server: bytes a request, RPCs at once, the time that they let it
+wait, memory.
 
-A client reaches these bounds without being primary, or having a certificate, so each is checked before the service
-reads a request. What exceeds one is RESOURCE_EXHAUSTED; a client that lets the server wait too long is cut off
-(CANCELLED)."""
+A client reaches these bounds without being primary, or having a certificate, so each is checked
+before the service reads a request. What exceeds one is RESOURCE_EXHAUSTED; a client that lets the
+server wait too long is cut off (CANCELLED)."""
 
 from __future__ import annotations
 
@@ -20,13 +21,23 @@ from typing import Any, Final
 import grpc
 from google.protobuf.message import DecodeError
 
-from pcn.softswitch.p4runtime.errors import CANCELLED, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RpcError, abort_rpc
+from pcn.softswitch.p4runtime.errors import (
+    CANCELLED,
+    INVALID_ARGUMENT,
+    RESOURCE_EXHAUSTED,
+    RpcError,
+    abort_rpc,
+)
 from pcn.softswitch.p4runtime.front import UNFINISHED, is_bounded, is_private, peer_of
 from pcn.softswitch.values import MESSAGE_BYTES
 
-SMALL_BYTES: Final = 1 << 20  # of one that carries no configuration, no batch of writes and no frames
-STREAM_BYTES: Final = 128 << 10  # of a stream's message: a packet, or a claim with its role's configuration
-LARGE_AT_ONCE: Final = 2  # requests above SMALL_BYTES, of primaries; parsed, one can be 30 times as large
+# of one that carries no configuration, no batch of writes and no frames
+SMALL_BYTES: Final = 1 << 20
+# of a stream's message: a packet, or a claim with its role's configuration
+STREAM_BYTES: Final = 128 << 10
+LARGE_AT_ONCE: Final = (
+    2  # requests above SMALL_BYTES, of primaries; parsed, one can be 30 times as large
+)
 STRANGERS_LARGE_AT_ONCE: Final = 1
 PEER_S: Final = 10.0  # to send a request, and to take the next part of an answer
 ROOM_S: Final = 1.0  # the same, where another call needs the room
@@ -54,10 +65,13 @@ log = logging.getLogger(__name__)
 
 
 class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
-    """Wraps every method of a server. `message_bytes`: of the largest request; `primary_peers` returns the connections
-    that have a role's primary. What other clients may take, of each method, they may take without these."""
+    """Wraps every method of a server. `message_bytes`: of the largest request; `primary_peers`
+    returns the connections that have a role's primary. What other clients may take, of each method,
+    they may take without these."""
 
-    def __init__(self, message_bytes: int = MESSAGE_BYTES, primary_peers: Callable[[], set[str]] = set) -> None:
+    def __init__(
+        self, message_bytes: int = MESSAGE_BYTES, primary_peers: Callable[[], set[str]] = set
+    ) -> None:
         self._message_bytes = message_bytes
         self._primary_peers = primary_peers
         self._patience = _Patience()
@@ -66,7 +80,9 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
             False: threading.BoundedSemaphore(STRANGERS_LARGE_AT_ONCE),
         }
         self._wrappers: dict[str, Any] = {}
-        self._awaited = _Slots("any method without a request", UNFINISHED, self._patience, self._favours)
+        self._awaited = _Slots(
+            "any method without a request", UNFINISHED, self._patience, self._favours
+        )
 
     def start(self) -> None:
         """Starts to watch the clients."""
@@ -87,13 +103,16 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
         return wrapper
 
     def _wrapped(self, method: str, handler: Any) -> Any:
-        """Unary requests are taken as streams of one: gRPC would wait for the message in a worker, without a limit."""
+        """Unary requests are taken as streams of one: gRPC would wait for the message in a worker,
+        without a limit."""
         name, number = method.rpartition("/")[2], _AT_ONCE.get(method, _OTHERS_AT_ONCE)
         slots = _Slots(name, number, self._patience, self._favours)
         if handler.response_streaming:
             of_stream = None if method == _STREAM else slots
             behave = (
-                self._stream(handler, of_stream) if handler.request_streaming else self._parts(method, handler, slots)
+                self._stream(handler, of_stream)
+                if handler.request_streaming
+                else self._parts(method, handler, slots)
             )
             return grpc.stream_stream_rpc_method_handler(behave, None, handler.response_serializer)
         return grpc.stream_unary_rpc_method_handler(
@@ -101,7 +120,8 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
         )
 
     def _stream(self, handler: Any, slots: _Slots | None) -> Any:
-        """Returns the wrapped handler of a stream both ways, which itself bounds its duration and its queues."""
+        """Returns the wrapped handler of a stream both ways, which itself bounds its duration and
+        its queues."""
 
         def behave(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[Any]:
             with _Refusals(context), slots.held(context) if slots else _FREE:
@@ -128,8 +148,8 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
         return behave
 
     def _reply(self, method: str, handler: Any, slots: _Slots) -> Any:
-        """Returns the wrapped handler of an answer in one piece. An answer that may be large counts as at work until
-        the client has taken it."""
+        """Returns the wrapped handler of an answer in one piece. An answer that may be large counts
+        as at work until the client has taken it."""
         most = self._most(method)
 
         def behave(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
@@ -160,7 +180,8 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
         return is_private(peer) or peer in self._primary_peers()
 
     def _room(self, data: bytes, context: grpc.ServicerContext) -> AbstractContextManager[object]:
-        """Returns what a request is worked at in: large ones wait for each other, a primary's for primaries' alone."""
+        """Returns what a request is worked at in: large ones wait for each other, a primary's for
+        primaries' alone."""
         return self._large[self._favours(context)] if len(data) > SMALL_BYTES else _FREE
 
     def _most(self, method: str) -> int:
@@ -168,8 +189,8 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
         return self._message_bytes if method.rpartition("/")[2] in _LARGE else SMALL_BYTES
 
     def _received(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
-        """Returns a call's one request, as it comes from the wire. Where no front bounds how many are awaited, a slot
-        does: each holds a worker."""
+        """Returns a call's one request, as it comes from the wire. Where no front bounds how many
+        are awaited, a slot does: each holds a worker."""
         with _FREE if is_bounded(peer_of(context)) else self._awaited.held(context):
             self._patience.begin(context)
             try:
@@ -182,23 +203,36 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
 
 
 class _Slots:
-    """How many calls of a method may be at work, of strangers and as many of primaries; of a stranger's connection, its
-    share. One whose client lets the server wait makes room for the next of its kind."""
+    """How many calls of a method may be at work, of strangers and as many of primaries; of a
+    stranger's connection, its share. One whose client lets the server wait makes room for the next
+    of its kind."""
 
     def __init__(
-        self, name: str, number: int, patience: _Patience, favours: Callable[[grpc.ServicerContext], bool]
+        self,
+        name: str,
+        number: int,
+        patience: _Patience,
+        favours: Callable[[grpc.ServicerContext], bool],
     ) -> None:
         self._name, self._number, self._patience, self._favours = name, number, patience, favours
         self._lock = threading.Lock()
-        self._holders: dict[grpc.ServicerContext, str] = {}  # with a stranger's connection; empty: a primary's
+        self._holders: dict[
+            grpc.ServicerContext, str
+        ] = {}  # with a stranger's connection; empty: a primary's
 
     def take(self, context: grpc.ServicerContext) -> None:
         """Raises RpcError RESOURCE_EXHAUSTED where there is no room."""
         peer = "" if self._favours(context) else peer_of(context)
         with self._lock:
-            self._make_room([c for c, holder in self._holders.items() if bool(holder) == bool(peer)], self._number)
+            self._make_room(
+                [c for c, holder in self._holders.items() if bool(holder) == bool(peer)],
+                self._number,
+            )
             if peer:
-                self._make_room([c for c, holder in self._holders.items() if holder == peer], self._number // _SHARE)
+                self._make_room(
+                    [c for c, holder in self._holders.items() if holder == peer],
+                    self._number // _SHARE,
+                )
             self._holders[context] = peer
 
     def _make_room(self, holders: Sequence[grpc.ServicerContext], number: int) -> None:
@@ -206,7 +240,9 @@ class _Slots:
             return
         late = self._patience.latest(holders)
         if late is None:
-            raise RpcError(RESOURCE_EXHAUSTED, f"{number} calls of {self._name} are at work: try again")
+            raise RpcError(
+                RESOURCE_EXHAUSTED, f"{number} calls of {self._name} are at work: try again"
+            )
         late.cancel()
         del self._holders[late]
 
@@ -227,8 +263,8 @@ class _Slots:
 
 
 class _Patience:
-    """Cuts off clients that let the server wait for PEER_S. Any thread may call any method: what each call does with
-    the dictionary is one step of the interpreter's."""
+    """Cuts off clients that let the server wait for PEER_S. Any thread may call any method: what
+    each call does with the dictionary is one step of the interpreter's."""
 
     def __init__(self) -> None:
         self._since: dict[grpc.ServicerContext, float] = {}
@@ -248,8 +284,8 @@ class _Patience:
         self._since.pop(context, None)
 
     def latest(self, contexts: Iterable[grpc.ServicerContext]) -> grpc.ServicerContext | None:
-        """Returns the client, of these, that the server has waited for longest; None: it has waited for none as long as
-        ROOM_S."""
+        """Returns the client, of these, that the server has waited for longest; None: it has waited
+        for none as long as ROOM_S."""
         all_since = self._since.copy()
         waiting = [(all_since[context], context) for context in contexts if context in all_since]
         since, context = min(waiting, key=lambda item: item[0], default=(math.inf, None))
@@ -277,7 +313,12 @@ class _Refusals:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         if isinstance(error, RpcError):
             abort_rpc(self._context, error)
         if isinstance(error, MemoryError):
@@ -296,11 +337,14 @@ def _parsed(handler: Any, data: bytes, most: int) -> Any:
 
 
 def _check_memory() -> None:
-    """Raises RpcError RESOURCE_EXHAUSTED where the address space is nearly at its limit (`ulimit -v`): protobuf and
-    gRPC don't look whether malloc gave them something."""
+    """Raises RpcError RESOURCE_EXHAUSTED where the address space is nearly at its limit (`ulimit
+    -v`): protobuf and gRPC don't look whether malloc gave them something."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return
     pages = int(Path("/proc/self/statm").read_bytes().split()[0])
     if pages * resource.getpagesize() + SPARE_BYTES > limit:
-        raise RpcError(RESOURCE_EXHAUSTED, f"the switch is out of memory: {limit >> 20} MB (ulimit -v) are nearly used")
+        raise RpcError(
+            RESOURCE_EXHAUSTED,
+            f"the switch is out of memory: {limit >> 20} MB (ulimit -v) are nearly used",
+        )

@@ -1,7 +1,8 @@
 """Match keys: P4Runtime's FieldMatch messages to C's packed key, mask and prefix, and back.
 
-Source: P4Runtime specification, "TableEntry: Match Format". Field values take (width + 7) / 8 bytes each, big endian,
-in the key's order. The mask of a ternary or optional field holds bits, that of a range its upper bound.
+Source: P4Runtime specification, "TableEntry: Match Format". Field values take (width + 7) / 8 bytes
+each, big endian, in the key's order. The mask of a ternary or optional field holds bits, that of a
+range its upper bound.
 """
 
 from __future__ import annotations
@@ -25,12 +26,17 @@ class Key(NamedTuple):
     priority: int
 
 
-def pack(table: Table, matches: Iterable[p4r.FieldMatch], priority: int, *, known: bool = False) -> Key:
-    """Returns the key of an entry. Raises RpcError INVALID_ARGUMENT where the specification forbids it, NOT_FOUND where
-    the entry has to be `known` and can't be, since no entry has such a string."""
+def pack(
+    table: Table, matches: Iterable[p4r.FieldMatch], priority: int, *, known: bool = False
+) -> Key:
+    """Returns the key of an entry. Raises RpcError INVALID_ARGUMENT where the specification forbids
+    it, NOT_FOUND where the entry has to be `known` and can't be, since no entry has such a
+    string."""
     keys, masks, prefix = pack_fields(table, matches, known=known)
     if table.prioritised and priority <= 0:
-        raise _bad(table, f"priority must be above 0 (ternary, range or optional key), not {priority}")
+        raise _bad(
+            table, f"priority must be above 0 (ternary, range or optional key), not {priority}"
+        )
     if not table.prioritised and priority:
         raise _bad(table, f"priority must be 0 (exact or LPM key), not {priority}")
     masked = table.kind is Kind.MASKED
@@ -84,8 +90,11 @@ def prefix_mask(width: int, length: int) -> int:
     return ((1 << length) - 1) << (width - length)
 
 
-def _unpack_one(owner: Table | ValueSet, field: KeyField, match: p4r.FieldMatch | None, known: bool) -> tuple[int, int]:
-    """Returns the value and mask (range: bounds) of one field; of an absent one, what matches anything."""
+def _unpack_one(
+    owner: Table | ValueSet, field: KeyField, match: p4r.FieldMatch | None, known: bool
+) -> tuple[int, int]:
+    """Returns the value and mask (range: bounds) of one field; of an absent one, what matches
+    anything."""
     full = (1 << field.width) - 1
     what = f"{owner.label}, key {field.name}"
     if match is None:
@@ -94,7 +103,10 @@ def _unpack_one(owner: Table | ValueSet, field: KeyField, match: p4r.FieldMatch 
         return (0, full) if field.match is Match.RANGE else (0, 0)
     kind = match.WhichOneof("field_match_type")
     if kind != field.match.value:
-        raise _bad(owner, f"key {field.name} takes {field.match.value} matches, not {kind or 'an empty match'}")
+        raise _bad(
+            owner,
+            f"key {field.name} takes {field.match.value} matches, not {kind or 'an empty match'}",
+        )
     if field.match in (Match.EXACT, Match.OPTIONAL):
         data = match.exact.value if field.match is Match.EXACT else match.optional.value
         if field.strings is not None:
@@ -103,23 +115,42 @@ def _unpack_one(owner: Table | ValueSet, field: KeyField, match: p4r.FieldMatch 
     if field.match is Match.LPM:
         value, length = decode(match.lpm.value, field.width, what), match.lpm.prefix_len
         if not 0 < length <= field.width:
-            raise _bad(owner, f"key {field.name}: prefix length {length} is not in 1..{field.width} (leave /0 out)")
+            raise _bad(
+                owner,
+                (
+                    f"key {field.name}: prefix length {length} is not in 1..{field.width} (leave "
+                    "/0 out)"
+                ),
+            )
         mask = prefix_mask(field.width, length)
         if value & ~mask:
-            raise _bad(owner, f"key {field.name}: 0x{value:x} has bits beyond its prefix of {length}")
+            raise _bad(
+                owner, f"key {field.name}: 0x{value:x} has bits beyond its prefix of {length}"
+            )
         return value, mask
     if field.match is Match.TERNARY:
-        value, mask = decode(match.ternary.value, field.width, what), decode(match.ternary.mask, field.width, what)
+        value, mask = (
+            decode(match.ternary.value, field.width, what),
+            decode(match.ternary.mask, field.width, what),
+        )
         if not mask:
             raise _bad(owner, f"key {field.name}: the mask is 0; leave the field out instead")
         if value & ~mask:
             raise _bad(owner, f"key {field.name}: 0x{value:x} has bits outside its mask 0x{mask:x}")
         return value, mask
-    low, high = decode(match.range.low, field.width, what), decode(match.range.high, field.width, what)
+    low, high = (
+        decode(match.range.low, field.width, what),
+        decode(match.range.high, field.width, what),
+    )
     if low > high:
-        raise _bad(owner, f"key {field.name}: the range's low bound 0x{low:x} is above its high bound 0x{high:x}")
+        raise _bad(
+            owner,
+            f"key {field.name}: the range's low bound 0x{low:x} is above its high bound 0x{high:x}",
+        )
     if low == 0 and high == full:
-        raise _bad(owner, f"key {field.name}: the range covers all values; leave the field out instead")
+        raise _bad(
+            owner, f"key {field.name}: the range covers all values; leave the field out instead"
+        )
     return low, high
 
 

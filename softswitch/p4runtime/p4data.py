@@ -1,7 +1,8 @@
 """P4Data, P4Runtime's form of any P4 value, for registers and digests.
 
-Source: P4Runtime specification, "Representation of Arbitrary P4 Types". What a BMv2 register can hold is a bit<W>, an
-int<W>, a bool, or an enum on top of bits; a digest is a struct, a tuple or a header of those.
+Source: P4Runtime specification, "Representation of Arbitrary P4 Types". What a BMv2 register can
+hold is a bit<W>, an int<W>, a bool, or an enum on top of bits; a digest is a struct, a tuple or a
+header of those.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class Scalar:
         elif self.form == "bool":
             data.bool = bool(value)
         elif self.form in _NAMED:
-            setattr(data, self.form, self.members[value] if value < len(self.members) else str(value))
+            setattr(
+                data, self.form, self.members[value] if value < len(self.members) else str(value)
+            )
         else:
             data.enum_value = self._octets(value)
 
@@ -58,7 +61,9 @@ class Scalar:
         """Returns the cell's unsigned content. Raises RpcError."""
         form = data.WhichOneof("data")
         if form != self.form:
-            raise RpcError(INVALID_ARGUMENT, f"{what}: the value must be a {self.form}, not {form or 'empty'}")
+            raise RpcError(
+                INVALID_ARGUMENT, f"{what}: the value must be a {self.form}, not {form or 'empty'}"
+            )
         if form == "bool":
             return int(data.bool)
         if form in _NAMED:
@@ -73,7 +78,9 @@ class Scalar:
 
     def _octets(self, value: int) -> bytes:
         if self.signed:
-            return bytestring.encode_signed(value - (1 << self.width) if value >> (self.width - 1) else value)
+            return bytestring.encode_signed(
+                value - (1 << self.width) if value >> (self.width - 1) else value
+            )
         return bytestring.encode(value)
 
 
@@ -121,8 +128,9 @@ class Types:
         self._under_way: list[tuple[str, str]] = []  # those that what is made is a part of
 
     def resolve(self, spec: p4t.P4DataTypeSpec, what: str) -> Type:
-        """Returns the type that a spec of the p4info names. Raises RpcError INVALID_ARGUMENT for one that no register
-        can hold, that is unknown, that contains itself, or that has more than MAX_SIZE members in all."""
+        """Returns the type that a spec of the p4info names. Raises RpcError INVALID_ARGUMENT for
+        one that no register can hold, that is unknown, that contains itself, or that has more than
+        MAX_SIZE members in all."""
         kind = spec.WhichOneof("type_spec")
         if kind == "bitstring":
             return _bits(spec.bitstring, what)
@@ -131,10 +139,15 @@ class Types:
         if kind == "error":
             return Scalar("error", 32, members=tuple(self._info.error.members))
         if kind == "tuple":
-            return _composite("tuple", (self.resolve(member, what) for member in spec.tuple.members), what)
+            return _composite(
+                "tuple", (self.resolve(member, what) for member in spec.tuple.members), what
+            )
         if kind in ("enum", "serializable_enum", "new_type", "struct", "header"):
             return self._named(kind, getattr(spec, kind).name, what)
-        raise RpcError(INVALID_ARGUMENT, f"{what}: the p4info gives it a type ({kind}) that the switch cannot hold")
+        raise RpcError(
+            INVALID_ARGUMENT,
+            f"{what}: the p4info gives it a type ({kind}) that the switch cannot hold",
+        )
 
     def _named(self, kind: str, name: str, what: str) -> Type:
         key = (kind, name)
@@ -144,7 +157,10 @@ class Types:
             if key in self._under_way:
                 raise RpcError(INVALID_ARGUMENT, f"{what}: the {kind} {name!r} contains itself")
             if len(self._under_way) >= MAX_DEPTH:
-                raise RpcError(INVALID_ARGUMENT, f"{what}: more than {MAX_DEPTH} types contain each other, at {name!r}")
+                raise RpcError(
+                    INVALID_ARGUMENT,
+                    f"{what}: more than {MAX_DEPTH} types contain each other, at {name!r}",
+                )
             self._under_way.append(key)
             self._made[key] = self._make(kind, name, what)
             self._under_way.pop()
@@ -152,9 +168,13 @@ class Types:
 
     def _make(self, kind: str, name: str, what: str) -> Type:
         if kind == "enum":
-            return Scalar("enum", 32, members=tuple(member.name for member in self._info.enums[name].members))
+            return Scalar(
+                "enum", 32, members=tuple(member.name for member in self._info.enums[name].members)
+            )
         if kind == "serializable_enum":
-            return _scalar("enum_value", self._info.serializable_enums[name].underlying_type.bitwidth, what)
+            return _scalar(
+                "enum_value", self._info.serializable_enums[name].underlying_type.bitwidth, what
+            )
         if kind == "new_type":
             new = self._info.new_types[name]
             if new.WhichOneof("representation") == "original_type":
@@ -164,7 +184,9 @@ class Types:
             return _scalar("bitstring", new.translated_type.sdn_bitwidth, what)
         if kind == "struct":
             fields = self._info.structs[name].members
-            return _composite("struct", (self.resolve(field.type_spec, what) for field in fields), what)
+            return _composite(
+                "struct", (self.resolve(field.type_spec, what) for field in fields), what
+            )
         bits = self._info.headers[name].members
         return _composite("header", (_bits(field.type_spec, what) for field in bits), what)
 
@@ -176,13 +198,17 @@ def _composite(form: str, parts: Iterable[Type], what: str) -> Composite:
         types.append(part)
         size += part.size
         if size > MAX_SIZE:
-            raise RpcError(INVALID_ARGUMENT, f"{what}: its type has more than {MAX_SIZE} members in all")
+            raise RpcError(
+                INVALID_ARGUMENT, f"{what}: its type has more than {MAX_SIZE} members in all"
+            )
     return Composite(form, tuple(types), size, sum(part.leaves for part in types))
 
 
 def _scalar(form: str, width: int, what: str, *, signed: bool = False) -> Scalar:
     if not 1 <= width <= MAX_WIDTH:
-        raise RpcError(INVALID_ARGUMENT, f"{what}: the p4info gives it {width} bits; 1 to {MAX_WIDTH} may be")
+        raise RpcError(
+            INVALID_ARGUMENT, f"{what}: the p4info gives it {width} bits; 1 to {MAX_WIDTH} may be"
+        )
     return Scalar(form, width, signed=signed)
 
 
@@ -192,4 +218,6 @@ def _bits(spec: p4t.P4BitstringLikeTypeSpec, what: str) -> Scalar:
         return _scalar("bitstring", spec.bit.bitwidth, what)
     if kind == "int":
         return _scalar("bitstring", spec.int.bitwidth, what, signed=True)
-    raise RpcError(INVALID_ARGUMENT, f"{what}: the p4info gives it a type ({kind}) that the switch cannot hold")
+    raise RpcError(
+        INVALID_ARGUMENT, f"{what}: the p4info gives it a type ({kind}) that the switch cannot hold"
+    )

@@ -1,7 +1,8 @@
-"""Packet-in and packet-out: controller metadata as the packed header that the P4 program parses and emits.
+"""Packet-in and packet-out: controller metadata as the packed header that the P4 program parses and
+emits.
 
-Source: P4Runtime specification, "Packet I/O" and "ControllerPacketMetadata". The header's fields follow each other bit
-by bit, in the order of the p4info, before the frame.
+Source: P4Runtime specification, "Packet I/O" and "ControllerPacketMetadata". The header's fields
+follow each other bit by bit, in the order of the p4info, before the frame.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ def header_bytes(fields: Sequence[HeaderField]) -> int:
 
 
 def pack_out(fields: Sequence[HeaderField], message: p4r.PacketOut) -> bytes:
-    """Returns the frame to inject. Raises RpcError INVALID_ARGUMENT if the metadata is not what the p4info declares, or
-    the frame is too long.
+    """Returns the frame to inject. Raises RpcError INVALID_ARGUMENT if the metadata is not what the
+    p4info declares, or the frame is too long.
 
     Fields annotated @padding may be left out.
     """
@@ -41,15 +42,23 @@ def pack_out(fields: Sequence[HeaderField], message: p4r.PacketOut) -> bytes:
         data = given.pop(field.id, None)
         if data is not None:
             where = f"packet-out: metadata field {field.name}"
-            value = decode(data, field.width, where) if field.strings is None else field.strings.number(data, where)
+            value = (
+                decode(data, field.width, where)
+                if field.strings is None
+                else field.strings.number(data, where)
+            )
         elif field.padding:
             value = 0
         else:
-            raise RpcError(INVALID_ARGUMENT, f"packet-out: metadata field {field.name} ({field.id}) is missing")
+            raise RpcError(
+                INVALID_ARGUMENT, f"packet-out: metadata field {field.name} ({field.id}) is missing"
+            )
         header = header << field.width | value
         bits += field.width
     if given:
-        raise RpcError(INVALID_ARGUMENT, f"packet-out: there is no metadata field {next(iter(given))}")
+        raise RpcError(
+            INVALID_ARGUMENT, f"packet-out: there is no metadata field {next(iter(given))}"
+        )
     size = header_bytes(fields)
     frame = (header << (8 * size - bits)).to_bytes(size, "big") + message.payload
     if len(frame) > MAX_PACKET_OUT:
@@ -58,7 +67,8 @@ def pack_out(fields: Sequence[HeaderField], message: p4r.PacketOut) -> bytes:
 
 
 def unpack_in(fields: Sequence[HeaderField], frame: bytes) -> p4r.PacketIn | None:
-    """Returns the message for a frame that left for the CPU port; None if it is too short for the header."""
+    """Returns the message for a frame that left for the CPU port; None if it is too short for the
+    header."""
     size = header_bytes(fields)
     if len(frame) < size:
         return None

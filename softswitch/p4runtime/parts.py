@@ -1,7 +1,7 @@
 """What a Read's answer is made of: a table, an array, or the like, as it was at one moment.
 
-A part is taken while the service's lock is held, which takes little; its entities are made afterwards, when
-only the client waits for them.
+A part is taken while the service's lock is held, which takes little; its entities are made
+afterwards, when only the client waits for them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from finsy.proto import p4r
 
 
 class Part(NamedTuple):
-    """`looked_at`: how many entries or cells it took to find it. `entities` depends on nothing that changes."""
+    """`looked_at`: how many entries or cells it took to find it. `entities` depends on nothing that
+    changes."""
 
     looked_at: int
     entities: Iterator[p4r.Entity]

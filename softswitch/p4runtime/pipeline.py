@@ -1,6 +1,7 @@
 """The forwarding-pipeline configuration of a switch: what runs, and what was saved to run later.
 
-Source: P4Runtime specification, "SetForwardingPipelineConfig RPC". checked_config.py makes configurations.
+Source: P4Runtime specification, "SetForwardingPipelineConfig RPC". checked_config.py makes
+configurations.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class _Saved:
-    """What VERIFY_AND_SAVE keeps: the state lives in a switch without ports until COMMIT replays its writes."""
+    """What VERIFY_AND_SAVE keeps: the state lives in a switch without ports until COMMIT replays
+    its writes."""
 
     verified: Verified
     shadow: NativeSwitch
@@ -31,10 +33,12 @@ class _Saved:
 
 
 class Pipeline:
-    """The configuration of one switch. Callers serialise their calls. `tracer`: of a switch whose programs are
-    traced."""
+    """The configuration of one switch. Callers serialise their calls. `tracer`: of a switch whose
+    programs are traced."""
 
-    def __init__(self, native: NativeSwitch, library: ctypes.CDLL, tracer: Tracer | None = None) -> None:
+    def __init__(
+        self, native: NativeSwitch, library: ctypes.CDLL, tracer: Tracer | None = None
+    ) -> None:
         self._tracer = tracer
         self._native = native
         self._library = library
@@ -44,7 +48,8 @@ class Pipeline:
 
     @property
     def state(self) -> Forwarding | None:
-        """What Write and Read mean: the saved configuration where there is one, else the running one."""
+        """What Write and Read mean: the saved configuration where there is one, else the running
+        one."""
         return self._saved.state if self._saved else self._state
 
     @property
@@ -86,7 +91,8 @@ class Pipeline:
         self._run(verified)
 
     def save(self, verified: Verified) -> None:
-        """VERIFY_AND_SAVE: from now on Write and Read mean this configuration; packets still meet the running one."""
+        """VERIFY_AND_SAVE: from now on Write and Read mean this configuration; packets still meet
+        the running one."""
         shadow = NativeSwitch(self._library, manual=self._native.manual)
         try:
             shadow.load(verified.shared_object)
@@ -98,7 +104,8 @@ class Pipeline:
         self._saved = _Saved(verified, shadow, state)
 
     def commit_saved(self) -> None:
-        """COMMIT: runs the saved configuration and replays the writes since. Raises RpcError NOT_FOUND without one."""
+        """COMMIT: runs the saved configuration and replays the writes since. Raises RpcError
+        NOT_FOUND without one."""
         saved = self._saved
         if saved is None:
             raise RpcError(NOT_FOUND, "there is no saved configuration to commit (VERIFY_AND_SAVE)")
@@ -109,7 +116,8 @@ class Pipeline:
         self._drop_saved()
 
     def reconcile(self, verified: Verified) -> None:
-        """RECONCILE_AND_COMMIT: runs a configuration and keeps the state. Raises RpcError if it does not fit."""
+        """RECONCILE_AND_COMMIT: runs a configuration and keeps the state. Raises RpcError if it
+        does not fit."""
         updates = list(self._state.snapshot()) if self._state else []
         with NativeSwitch(
             self._library, manual=self._native.manual
@@ -123,7 +131,9 @@ class Pipeline:
                 try:
                     rehearsal.apply(update)
                 except RpcError as error:
-                    raise RpcError(INVALID_ARGUMENT, f"the state does not fit the program: {error.message}") from error
+                    raise RpcError(
+                        INVALID_ARGUMENT, f"the state does not fit the program: {error.message}"
+                    ) from error
         self._drop_saved()
         self._run(verified)
         assert self._state is not None

@@ -1,10 +1,11 @@
 """Action profiles: members and groups as clients write them, with C's handles beside them.
 
-Source: P4Runtime specification, "Action Profile Member and Group", "One Shot Action Selector Programming". Writes
-return what undoes them, for batches that roll back.
+Source: P4Runtime specification, "Action Profile Member and Group", "One Shot Action Selector
+Programming". Writes return what undoes them, for batches that roll back.
 
-A member of weight n stands in its group n times, by n members of C. Which handles they get decides which packet selects
-what; the order in which they are made and removed here is that of BMv2's server, so that both select alike.
+A member of weight n stands in its group n times, by n members of C. Which handles they get decides
+which packet selects what; the order in which they are made and removed here is that of BMv2's
+server, so that both select alike.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ Undo = Callable[[], None]
 
 @dataclass(slots=True)
 class Member:
-    """A member: `handles` in C, one for each time that it stands in the group where its weight is largest, at least
-    one. `weights`: how many groups hold it with each weight. `entries`: how many table entries refer to it."""
+    """A member: `handles` in C, one for each time that it stands in the group where its weight is
+    largest, at least one. `weights`: how many groups hold it with each weight. `entries`: how many
+    table entries refer to it."""
 
     id: int
     call: Call
@@ -49,7 +51,8 @@ class Member:
 
 @dataclass(slots=True)
 class Group:
-    """A group: `weights` by member id, as the client wrote them (0 where the profile has no weights)."""
+    """A group: `weights` by member id, as the client wrote them (0 where the profile has no
+    weights)."""
 
     id: int
     max_size: int
@@ -79,7 +82,9 @@ class Profiles:
 
     # ---- ActionProfileMember ----
 
-    def write_member(self, kind: p4r.Update.Type.ValueType, message: p4r.ActionProfileMember) -> Undo:
+    def write_member(
+        self, kind: p4r.Update.Type.ValueType, message: p4r.ActionProfileMember
+    ) -> Undo:
         """INSERT, MODIFY or DELETE of an ActionProfileMember."""
         state = self._state(message.action_profile_id)
         if kind == p4r.Update.INSERT:
@@ -115,7 +120,9 @@ class Profiles:
         return functools.partial(self._remove_member, state, member)
 
     def _add_member(self, state: ProfileState, member: Member) -> None:
-        member.handles = [self._native.member_put(state.profile.index, member.call.code, member.call.args)]
+        member.handles = [
+            self._native.member_put(state.profile.index, member.call.code, member.call.args)
+        ]
         state.members[member.id] = member
 
     def _remove_member(self, state: ProfileState, member: Member) -> None:
@@ -140,12 +147,20 @@ class Profiles:
         group = _group(state, message.group_id)
         if kind == p4r.Update.MODIFY:
             if message.max_size != group.max_size:
-                raise RpcError(INVALID_ARGUMENT, f"{_name(state)}: max_size of group {group.id} is {group.max_size}")
-            old, weights = group.weights, _weights(state, message, state.profile.measure(group.weights.values()))
+                raise RpcError(
+                    INVALID_ARGUMENT,
+                    f"{_name(state)}: max_size of group {group.id} is {group.max_size}",
+                )
+            old, weights = (
+                group.weights,
+                _weights(state, message, state.profile.measure(group.weights.values())),
+            )
             self._set_members(state, group, weights)
             return functools.partial(self._set_members, state, group, old)
         if group.entries:
-            raise RpcError(FAILED_PRECONDITION, f"{_name(state)}: a table entry uses group {group.id}")
+            raise RpcError(
+                FAILED_PRECONDITION, f"{_name(state)}: a table entry uses group {group.id}"
+            )
         old = group.weights
         self._remove_group(state, group)
         return functools.partial(self._add_group, state, group, old)
@@ -164,7 +179,9 @@ class Profiles:
             raise RpcError(ALREADY_EXISTS, f"{_name(state)} has a group {message.group_id}")
         largest = state.profile.max_group_size
         if message.max_size < 0 or (largest and message.max_size > largest):
-            raise RpcError(INVALID_ARGUMENT, f"{_name(state)}: a group's max_size is 0 to {largest or 'any'}")
+            raise RpcError(
+                INVALID_ARGUMENT, f"{_name(state)}: a group's max_size is 0 to {largest or 'any'}"
+            )
         weights = _weights(state, message, 0)
         group = Group(message.group_id, message.max_size, -1)
         self._add_group(state, group, weights)
@@ -186,7 +203,9 @@ class Profiles:
         for number in sorted(weights):
             member, times = state.members[number], max(weights[number], 1)
             while len(member.handles) < times:
-                copy = self._native.member_put(state.profile.index, member.call.code, member.call.args)
+                copy = self._native.member_put(
+                    state.profile.index, member.call.code, member.call.args
+                )
                 member.handles.append(copy)
             handles += member.handles[:times]
         self._native.group_put(state.profile.index, handles, group.handle)
@@ -194,8 +213,11 @@ class Profiles:
         group.weights = weights
 
     def _count(self, state: ProfileState, group: Group, weights: dict[int, int]) -> None:
-        """Keeps the books of a group that is to hold `weights`, and removes members of C that no group needs now."""
-        state.size += state.profile.measure(weights.values()) - state.profile.measure(group.weights.values())
+        """Keeps the books of a group that is to hold `weights`, and removes members of C that no
+        group needs now."""
+        state.size += state.profile.measure(weights.values()) - state.profile.measure(
+            group.weights.values()
+        )
         for number in sorted(group.weights.keys() | weights.keys()):
             member = state.members[number]
             if number in group.weights:
@@ -208,11 +230,13 @@ class Profiles:
     # ---- what table entries refer to ----
 
     def refer(self, table: Table, message: p4r.TableAction) -> Reference:
-        """Returns what an entry's action refers to. Raises RpcError where the specification forbids it."""
+        """Returns what an entry's action refers to. Raises RpcError where the specification forbids
+        it."""
         return Reference.parse(self._states[table.profile].profile, message)
 
     def acquire(self, reference: Reference) -> None:
-        """Counts a use; makes a one-shot's group. Raises RpcError NOT_FOUND, RESOURCE_EXHAUSTED or INVALID_ARGUMENT."""
+        """Counts a use; makes a one-shot's group. Raises RpcError NOT_FOUND, RESOURCE_EXHAUSTED or
+        INVALID_ARGUMENT."""
         state = self._states[reference.profile.id]
         if reference.kind == MEMBER:
             member = _member(state, reference.number)
@@ -226,7 +250,9 @@ class Profiles:
             _check_mode(state, "action sets", len(state.members) + len(state.groups))
             _check_room(state, reference.size)
             put = functools.partial(self._native.member_put, state.profile.index)
-            reference.copies = [put(call.code, call.args) for call, times in reference.calls for _ in range(times)]
+            reference.copies = [
+                put(call.code, call.args) for call, times in reference.calls for _ in range(times)
+            ]
             reference.handle = self._native.group_put(state.profile.index, reference.copies)
             state.sets += 1
             state.size += reference.size
@@ -246,7 +272,8 @@ class Profiles:
             state.size -= reference.size
 
     def snapshot(self) -> Iterator[p4r.Update]:
-        """Yields the updates that turn fresh profiles into these, one-shots apart: those come with their entries."""
+        """Yields the updates that turn fresh profiles into these, one-shots apart: those come with
+        their entries."""
         for entity in (
             *entities(self.read_members(p4r.ActionProfileMember())),
             *entities(self.read_groups(p4r.ActionProfileGroup())),
@@ -271,7 +298,9 @@ def _member_entities(profile: Profile, members: list[tuple[int, Call]]) -> Itera
         yield entity
 
 
-def _group_entities(profile: Profile, groups: list[tuple[int, int, dict[int, int]]]) -> Iterator[p4r.Entity]:
+def _group_entities(
+    profile: Profile, groups: list[tuple[int, int, dict[int, int]]]
+) -> Iterator[p4r.Entity]:
     for number, max_size, weights in groups:
         entity = p4r.Entity()
         message = entity.action_profile_group
@@ -314,23 +343,30 @@ def _check_id(state: ProfileState, kind: str, number: int) -> None:
 
 def _check_mode(state: ProfileState, what: str, others: int) -> None:
     if others:
-        raise RpcError(INVALID_ARGUMENT, f"{_name(state)}: {what} cannot be mixed with the other way to program it")
+        raise RpcError(
+            INVALID_ARGUMENT,
+            f"{_name(state)}: {what} cannot be mixed with the other way to program it",
+        )
 
 
 def _check_room(state: ProfileState, more: int) -> None:
     if state.size + more > state.profile.limit:
-        raise RpcError(RESOURCE_EXHAUSTED, f"{_name(state)} is full (groups of {state.profile.limit} together)")
+        raise RpcError(
+            RESOURCE_EXHAUSTED, f"{_name(state)} is full (groups of {state.profile.limit} together)"
+        )
 
 
 def _weights(state: ProfileState, message: p4r.ActionProfileGroup, before: int) -> dict[int, int]:
-    """Returns a group's weights by member id, in the message's order. `before`: the size that the group has now."""
+    """Returns a group's weights by member id, in the message's order. `before`: the size that the
+    group has now."""
     profile = state.profile
     weights: dict[int, int] = {}
     for item in message.members:
         _member(state, item.member_id)
         if item.member_id in weights:
             raise RpcError(
-                INVALID_ARGUMENT, f"{_name(state)}: member {item.member_id} is given twice; give it a weight"
+                INVALID_ARGUMENT,
+                f"{_name(state)}: member {item.member_id} is given twice; give it a weight",
             )
         check_watch(profile, item)
         check_weight(profile, item.weight)
@@ -338,7 +374,9 @@ def _weights(state: ProfileState, message: p4r.ActionProfileGroup, before: int) 
     size = profile.measure(weights.values())
     largest = message.max_size or profile.max_group_size
     if largest and size > largest:
-        raise RpcError(RESOURCE_EXHAUSTED, f"{_name(state)}: the group holds at most {largest}, not {size}")
+        raise RpcError(
+            RESOURCE_EXHAUSTED, f"{_name(state)}: the group holds at most {largest}, not {size}"
+        )
     _check_copies(profile, weights)
     _check_room(state, size - before)
     return weights
@@ -346,4 +384,7 @@ def _weights(state: ProfileState, message: p4r.ActionProfileGroup, before: int) 
 
 def _check_copies(profile: Profile, weights: Mapping[int, int]) -> None:
     if sum(weights.values()) > profile.limit:
-        raise RpcError(RESOURCE_EXHAUSTED, f"action profile {profile.name}: weights of more than {profile.limit}")
+        raise RpcError(
+            RESOURCE_EXHAUSTED,
+            f"action profile {profile.name}: weights of more than {profile.limit}",
+        )

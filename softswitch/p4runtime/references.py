@@ -1,6 +1,7 @@
 """What an entry of an indirect table refers to: a member, a group, or a one-shot set of actions.
 
-Source: P4Runtime specification, "TableEntry: Action Specification", "One Shot Action Selector Programming".
+Source: P4Runtime specification, "TableEntry: Action Specification", "One Shot Action Selector
+Programming".
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ from pcn.softswitch.p4runtime.errors import (
 )
 from pcn.softswitch.p4runtime.schema import Profile
 
-MEMBER, GROUP, SET = "action_profile_member_id", "action_profile_group_id", "action_profile_action_set"
+MEMBER, GROUP, SET = (
+    "action_profile_member_id",
+    "action_profile_group_id",
+    "action_profile_action_set",
+)
 ActionSet = p4r.ActionProfileActionSet
 
 
 @dataclass(eq=False, slots=True)
 class Reference:
-    """`kind`: the field of TableAction. `number`: the member's or group's id. `calls` of a one-shot: each action with
-    how many times it stands in the group; `size`: of that group. `handle`, and `copies` of a one-shot, are C's, while
-    an entry uses it."""
+    """`kind`: the field of TableAction. `number`: the member's or group's id. `calls` of a
+    one-shot: each action with how many times it stands in the group; `size`: of that group.
+    `handle`, and `copies` of a one-shot, are C's, while an entry uses it."""
 
     profile: Profile
     kind: str
@@ -64,13 +69,16 @@ class Reference:
 
     @classmethod
     def parse(cls, profile: Profile, message: p4r.TableAction) -> Reference:
-        """Returns the reference in a message. Raises RpcError where the specification forbids it."""
+        """Returns the reference in a message. Raises RpcError where the specification forbids
+        it."""
         kind = message.WhichOneof("type")
         where = f"action profile {profile.name}"
         if kind == MEMBER:
             return cls(profile, MEMBER, message.action_profile_member_id)
         if kind not in (GROUP, SET):
-            raise RpcError(INVALID_ARGUMENT, f"{where}: an entry needs a member, a group or an action set")
+            raise RpcError(
+                INVALID_ARGUMENT, f"{where}: an entry needs a member, a group or an action set"
+            )
         if not profile.selector:
             raise RpcError(INVALID_ARGUMENT, f"{where} has no selector: its entries need a member")
         if kind == GROUP:
@@ -83,30 +91,44 @@ class Reference:
         if message.action_selection_mode == ActionSet.RANDOM:
             raise RpcError(UNIMPLEMENTED, f"{where}: random selection is not implemented")
         if message.size_semantics:
-            raise RpcError(UNIMPLEMENTED, f"{where}: size semantics of one action set are not implemented")
+            raise RpcError(
+                UNIMPLEMENTED, f"{where}: size semantics of one action set are not implemented"
+            )
         if not message.action_profile_actions:
             raise RpcError(INVALID_ARGUMENT, f"{where}: the action set is empty")
-        calls, kept = [], p4r.ActionProfileActionSet(action_selection_mode=message.action_selection_mode)
+        calls, kept = (
+            [],
+            p4r.ActionProfileActionSet(action_selection_mode=message.action_selection_mode),
+        )
         for item in message.action_profile_actions:
             check_watch(profile, item)
             check_weight(profile, item.weight)
             call = actions.pack(where, profile.actions, item.action)
             if not call.action.in_table:
-                raise RpcError(PERMISSION_DENIED, f"{where}: action {call.action.name} is DEFAULT_ONLY")
+                raise RpcError(
+                    PERMISSION_DENIED, f"{where}: action {call.action.name} is DEFAULT_ONLY"
+                )
             calls.append((call, max(item.weight, 1)))
             kept.action_profile_actions.add(action=actions.unpack(*call), weight=item.weight)
         size = profile.measure(times for _, times in calls)
         if profile.max_group_size and size > profile.max_group_size:
-            raise RpcError(INVALID_ARGUMENT, f"{where}: a group holds at most {profile.max_group_size}, not {size}")
+            raise RpcError(
+                INVALID_ARGUMENT,
+                f"{where}: a group holds at most {profile.max_group_size}, not {size}",
+            )
         if sum(times for _, times in calls) > profile.limit:
             raise RpcError(RESOURCE_EXHAUSTED, f"{where}: weights of more than {profile.limit}")
         return cls(profile, SET, calls=tuple(calls), size=size, message=kept)
 
 
-def check_watch(profile: Profile, item: p4r.ActionProfileGroup.Member | p4r.ActionProfileAction) -> None:
+def check_watch(
+    profile: Profile, item: p4r.ActionProfileGroup.Member | p4r.ActionProfileAction
+) -> None:
     """Raises RpcError UNIMPLEMENTED for a member that depends on a port."""
     if item.watch_port or item.watch:
-        raise RpcError(UNIMPLEMENTED, f"action profile {profile.name}: watch ports are not implemented")
+        raise RpcError(
+            UNIMPLEMENTED, f"action profile {profile.name}: watch ports are not implemented"
+        )
 
 
 def check_weight(profile: Profile, weight: int) -> None:
@@ -118,4 +140,7 @@ def check_weight(profile: Profile, weight: int) -> None:
     elif weight <= 0:
         raise RpcError(INVALID_ARGUMENT, f"{where}: a weight must be above 0, not {weight}")
     elif profile.max_member_weight and weight > profile.max_member_weight:
-        raise RpcError(INVALID_ARGUMENT, f"{where}: a weight is at most {profile.max_member_weight}, not {weight}")
+        raise RpcError(
+            INVALID_ARGUMENT,
+            f"{where}: a weight is at most {profile.max_member_weight}, not {weight}",
+        )

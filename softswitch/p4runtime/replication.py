@@ -30,14 +30,17 @@ MAX_GROUP = 0xFFFF  # standard_metadata.mcast_grp is a bit<16>
 
 
 class Replication:
-    """The clone sessions and multicast groups of one pipeline. They keep the client's messages, which don't change."""
+    """The clone sessions and multicast groups of one pipeline. They keep the client's messages,
+    which don't change."""
 
     def __init__(self, native: NativeSwitch) -> None:
         self._native = native
         self._sessions: dict[int, p4r.CloneSessionEntry] = {}
         self._groups: dict[int, p4r.MulticastGroupEntry] = {}
 
-    def write(self, kind: p4r.Update.Type.ValueType, message: p4r.PacketReplicationEngineEntry) -> Undo:
+    def write(
+        self, kind: p4r.Update.Type.ValueType, message: p4r.PacketReplicationEngineEntry
+    ) -> Undo:
         """INSERT, MODIFY or DELETE of either kind of entry."""
         which = message.WhichOneof("type")
         if which == "clone_session_entry":
@@ -69,7 +72,9 @@ class Replication:
         for group in list(self._groups):
             self._set_group(group, None)
 
-    def _write_session(self, kind: p4r.Update.Type.ValueType, message: p4r.CloneSessionEntry) -> Undo:
+    def _write_session(
+        self, kind: p4r.Update.Type.ValueType, message: p4r.CloneSessionEntry
+    ) -> Undo:
         session = message.session_id
         what = f"clone session {session}"
         _check_id(what, session, MAX_SESSION)
@@ -97,7 +102,9 @@ class Replication:
         _make_canonical(clone_session_entry.replicas)
         self._sessions[session] = clone_session_entry
 
-    def _write_group(self, kind: p4r.Update.Type.ValueType, message: p4r.MulticastGroupEntry) -> Undo:
+    def _write_group(
+        self, kind: p4r.Update.Type.ValueType, message: p4r.MulticastGroupEntry
+    ) -> Undo:
         group = message.multicast_group_id
         what = f"multicast group {group}"
         _check_id(what, group, MAX_GROUP)
@@ -162,10 +169,13 @@ def _replica(what: str, message: p4r.Replica) -> Replica:
     kind = message.WhichOneof("port_kind")
     if kind == "port" and not message.port:
         raise RpcError(INVALID_ARGUMENT, f"{what}: a replica's port is empty")
-    # Without a kind it is 0: before P4Runtime 1.4 egress_port was a field alone, and its 0 isn't on the wire.
+    # Without a kind it is 0: before P4Runtime 1.4 egress_port was a field alone, and its 0 isn't on
+    # the wire.
     port = int.from_bytes(message.port, "big") if kind == "port" else message.egress_port
     if port > MAX_PORT:
         raise RpcError(INVALID_ARGUMENT, f"{what}: port {port} exceeds {MAX_PORT}")
     if message.instance > MAX_INSTANCE:
-        raise RpcError(INVALID_ARGUMENT, f"{what}: instance {message.instance} exceeds {MAX_INSTANCE}")
+        raise RpcError(
+            INVALID_ARGUMENT, f"{what}: instance {message.instance} exceeds {MAX_INSTANCE}"
+        )
     return Replica(port, message.instance)

@@ -1,8 +1,9 @@
 """The rights of a role with a `role.config`.
 
-The P4Runtime specification leaves the form of role configurations to the operator; without one, a role may do
-everything. The form supported here is Stratum's P4RoleConfig, which finsy has too: the P4Info ids that a role may
-write, for itself alone or with others, whether it receives packets, and whether it may set the pipeline."""
+The P4Runtime specification leaves the form of role configurations to the operator; without one, a
+role may do everything. The form supported here is Stratum's P4RoleConfig, which finsy has too: the
+P4Info ids that a role may write, for itself alone or with others, whether it receives packets, and
+whether it may set the pipeline."""
 
 from __future__ import annotations
 
@@ -41,29 +42,37 @@ class Scope:
     pipeline: bool
 
     def covers(self, entity: p4r.Entity) -> bool:
-        """Returns whether the role may write and read an entity. The replication engine has no id, so it belongs to no
-        role."""
+        """Returns whether the role may write and read an entity. The replication engine has no id,
+        so it belongs to no role."""
         which = entity.WhichOneof("entity")
         return which in _IDS and self._has(_IDS[which](getattr(entity, which)))
 
     def conflicts(self, other: Scope) -> bool:
         """Returns whether one has for itself what the other has too."""
-        return bool(self.exclusive & (other.exclusive | other.shared) or other.exclusive & self.shared)
+        return bool(
+            self.exclusive & (other.exclusive | other.shared) or other.exclusive & self.shared
+        )
 
     def heard(self, message: p4r.StreamMessageResponse) -> p4r.StreamMessageResponse | None:
         """Returns the part of a message that the role receives; None: nothing."""
         which = message.WhichOneof("update")
         if which == "packet":
             metadata = {(item.metadata_id, item.value) for item in message.packet.metadata}
-            return message if self.packets and (self.only is None or self.only in metadata) else None
+            return (
+                message if self.packets and (self.only is None or self.only in metadata) else None
+            )
         if which == "digest":
             return message if self._has(message.digest.digest_id) else None
-        entries = [e for e in message.idle_timeout_notification.table_entry if self._has(e.table_id)]
+        entries = [
+            e for e in message.idle_timeout_notification.table_entry if self._has(e.table_id)
+        ]
         if not entries:
             return None
         stamp = message.idle_timeout_notification.timestamp
         return p4r.StreamMessageResponse(
-            idle_timeout_notification=p4r.IdleTimeoutNotification(table_entry=entries, timestamp=stamp)
+            idle_timeout_notification=p4r.IdleTimeoutNotification(
+                table_entry=entries, timestamp=stamp
+            )
         )
 
     def _has(self, number: int) -> bool:
@@ -78,7 +87,9 @@ def scope_of(config: any_pb2.Any) -> Scope:
     except DecodeError:
         known = False
     if not known:
-        raise RpcError(INVALID_ARGUMENT, "the only role.config that is known is a stratum.P4RoleConfig")
+        raise RpcError(
+            INVALID_ARGUMENT, "the only role.config that is known is a stratum.P4RoleConfig"
+        )
     exclusive, shared = frozenset(message.exclusive_p4_ids), frozenset(message.shared_p4_ids)
     wanted = message.packet_in_filter
     only = (wanted.metadata_id, wanted.value.lstrip(b"\0") or b"\0") if wanted.metadata_id else None

@@ -1,4 +1,5 @@
-"""Maps P4Runtime's ids to the running program: ids and widths of the p4info beside the indices of the C code.
+"""Maps P4Runtime's ids to the running program: ids and widths of the p4info beside the indices of
+the C code.
 
 `binding.py` makes a Schema of a p4info and a loaded program.
 """
@@ -31,7 +32,8 @@ class Match(enum.Enum):
 
 
 class Kind(enum.Enum):
-    """How C stores a table: by key alone, by key and prefix, or by priority with masks or bounds."""
+    """How C stores a table: by key alone, by key and prefix, or by priority with masks or
+    bounds."""
 
     EXACT = "exact"
     LPM = "lpm"
@@ -40,8 +42,8 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class KeyField:
-    """A key field. `width` bits at the P4Runtime side, `size` bytes in C's key, in order. `strings`: of a type that is
-    translated to strings; only exact and optional fields are."""
+    """A key field. `width` bits at the P4Runtime side, `size` bytes in C's key, in order.
+    `strings`: of a type that is translated to strings; only exact and optional fields are."""
 
     id: int
     name: str
@@ -76,7 +78,8 @@ class Action:
 
 @dataclass(frozen=True)
 class InitialEntry:
-    """An entry that the program brings along. Key and mask in C's layout; the higher priority wins."""
+    """An entry that the program brings along. Key and mask in C's layout; the higher priority
+    wins."""
 
     key: bytes
     mask: bytes | None
@@ -89,7 +92,8 @@ class InitialEntry:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. `actions` by p4info id, `by_index` by C's index. `single_rate`: of its direct meter, as of an Array."""
+    """A table. `actions` by p4info id, `by_index` by C's index. `single_rate`: of its direct meter,
+    as of an Array."""
 
     id: int
     name: str
@@ -139,8 +143,8 @@ class ValueSet:
 
 @dataclass(frozen=True)
 class Profile:
-    """An action profile. `actions` by p4info id. `size` and `max_group_size` 0: none is given; they measure groups by
-    their weights, or by how many members they have (`by_members`)."""
+    """An action profile. `actions` by p4info id. `size` and `max_group_size` 0: none is given; they
+    measure groups by their weights, or by how many members they have (`by_members`)."""
 
     id: int
     name: str
@@ -184,7 +188,8 @@ class Register(Array):
 
 @dataclass(frozen=True)
 class Digest:
-    """A digest: `list_id` is C's learn list, `widths` its fields' bits in order, `type` what clients get."""
+    """A digest: `list_id` is C's learn list, `widths` its fields' bits in order, `type` what
+    clients get."""
 
     id: int
     name: str
@@ -206,7 +211,8 @@ class HeaderField:
 
 @dataclass(frozen=True)
 class Schema:
-    """All that a client can name. `missing`: names of what the p4info describes and the program lacks, by id."""
+    """All that a client can name. `missing`: names of what the p4info describes and the program
+    lacks, by id."""
 
     p4info: p4i.P4Info
     missing: Mapping[int, str] = field(default_factory=dict)
@@ -252,5 +258,7 @@ class Schema:
         if thing_id in things:
             return things[thing_id]
         if thing_id in self.missing:
-            raise RpcError(NOT_FOUND, f"the compiler removed {self.missing[thing_id]} from the program")
+            raise RpcError(
+                NOT_FOUND, f"the compiler removed {self.missing[thing_id]} from the program"
+            )
         raise RpcError(NOT_FOUND, f"the p4info has no {kind} with id {thing_id} (0x{thing_id:08x})")

@@ -22,8 +22,8 @@ from pcn.softswitch.p4runtime.limits import READS_AT_ONCE, WRITES_AT_ONCE, Limit
 from pcn.softswitch.p4runtime.service import Service
 from pcn.softswitch.values import MESSAGE_BYTES
 
-# A stream holds one as long as it lives, a Read as long as it is read, a Write while others are at work, and a request
-# until it is whole; the rest is for the other methods, and for primaries.
+# A stream holds one as long as it lives, a Read as long as it is read, a Write while others are at
+# work, and a request until it is whole; the rest is for the other methods, and for primaries.
 WORKERS = MAX_SESSIONS + MAX_SILENT + 2 * READS_AT_ONCE + WRITES_AT_ONCE + UNFINISHED + 64
 CALLS = 128  # of one connection at once; a client's further ones wait at the client
 WINDOW = 64 << 10  # bytes that a call may send before its request is awaited
@@ -48,8 +48,9 @@ class Tls:
 
 
 class Server:
-    """Serves a Service, and what `others` handle, at `address` (HOST:PORT, port 0: any free one; or unix:PATH, which
-    the switch's own user alone may open). A context manager. `message_bytes`: of the largest request.
+    """Serves a Service, and what `others` handle, at `address` (HOST:PORT, port 0: any free one; or
+    unix:PATH, which the switch's own user alone may open). A context manager. `message_bytes`: of
+    the largest request.
 
     Leaving it waits for RPCs in progress, for a limited time: `busy` is set if one still runs.
 
@@ -74,10 +75,16 @@ class Server:
             self._pool,
             interceptors=[self._limits],
             options=[
-                ("grpc.so_reuseport", 0),  # or a second switch would share the port and each get some of the clients
+                (
+                    "grpc.so_reuseport",
+                    0,
+                ),  # or a second switch would share the port and each get some of the clients
                 ("grpc.max_receive_message_length", message_bytes),
                 ("grpc.max_concurrent_streams", CALLS),
-                ("grpc.max_allowed_incoming_connections", 2 * CONNECTIONS),  # which a front keeps below
+                (
+                    "grpc.max_allowed_incoming_connections",
+                    2 * CONNECTIONS,
+                ),  # which a front keeps below
                 ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
                 ("grpc.http2.bdp_probe", 0),  # or the window grows with what a client sends
                 ("grpc.http2.lookahead_bytes", WINDOW),
@@ -88,7 +95,10 @@ class Server:
         )
         p4r_grpc.add_P4RuntimeServicer_to_server(service, self._server)
         if service.clock:
-            from pcn.softswitch.p4runtime.clock_service import handler  # late: no switch on the live clock waits for it
+            # late: no switch on the live clock waits for it
+            from pcn.softswitch.p4runtime.clock_service import (
+                handler,
+            )
 
             self._server.add_generic_rpc_handlers((handler(service.clock),))
         self._server.add_generic_rpc_handlers(tuple(others))
@@ -106,7 +116,9 @@ class Server:
             if tls is not None:
                 faults += ", or its PEM files are bad"
             raise ServerError(f"cannot listen on {address}: {faults}")
-        self.address = address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{self.port}"
+        self.address = (
+            address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{self.port}"
+        )
 
     def _listen(self, address: str, tls: Tls | None) -> int:
         """Returns the port; 0: it can't listen."""
@@ -117,7 +129,11 @@ class Server:
                 if tls is None:
                     self._front = Front(self._service.library, address, self._message_bytes)
                     self._service.on_primaries = self._front.favour
-                    return self._front.port if self._front.listen(self._server.add_insecure_port) else 0
+                    return (
+                        self._front.port
+                        if self._front.listen(self._server.add_insecure_port)
+                        else 0
+                    )
                 credentials = grpc.ssl_server_credentials(
                     [(tls.key, tls.certificate)],
                     root_certificates=tls.client_ca,
@@ -135,7 +151,12 @@ class Server:
             self._front.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         self.end().wait(2 * STOP_S)
         self._limits.stop()
         if self._front is not None:
@@ -156,10 +177,12 @@ class Server:
 
 
 class _Pool(Executor):
-    """Runs calls in threads that it starts as they are needed, up to a number. It makes do with those that it has where
-    the system gives no more: gRPC's own thread would end of the error, and the server be deaf.
+    """Runs calls in threads that it starts as they are needed, up to a number. It makes do with
+    those that it has where the system gives no more: gRPC's own thread would end of the error, and
+    the server be deaf.
 
-    No caller awaits a result: without a future for each call, its lock and its condition, a Write takes 2% less."""
+    No caller awaits a result: without a future for each call, its lock and its condition, a Write
+    takes 2% less."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
@@ -183,7 +206,9 @@ class _Pool(Executor):
         except RuntimeError:
             if not self._threads:
                 raise
-            log.warning("the system gives the switch no more threads: it goes on with those that it has")
+            log.warning(
+                "the system gives the switch no more threads: it goes on with those that it has"
+            )
             return
         self._threads.append(worker)
 

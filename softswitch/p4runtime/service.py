@@ -1,7 +1,7 @@
 """The P4Runtime service: each RPC's checks, in the specification's order, and then the work.
 
-One lock orders everything that reads or writes state, so Writes are serialisable and arbitration waits for them.
-Programs are compiled outside of it.
+One lock orders everything that reads or writes state, so Writes are serialisable and arbitration
+waits for them. Programs are compiled outside of it.
 """
 
 from __future__ import annotations
@@ -47,13 +47,17 @@ if TYPE_CHECKING:
 
 Request = p4r.SetForwardingPipelineConfigRequest
 API_VERSION: Final = "1.5.0"
-PUMP_WAIT_NS: Final = 200_000_000  # so often the pump looks for a program, and for timers that writes set
+PUMP_WAIT_NS: Final = (
+    200_000_000  # so often the pump looks for a program, and for timers that writes set
+)
 
 
 class Service(p4r_grpc.P4RuntimeServicer):
     """P4Runtime for one switch."""
 
-    def __init__(self, native: NativeSwitch, pipeline: Pipeline, device_id: int, cpu_port: int) -> None:
+    def __init__(
+        self, native: NativeSwitch, pipeline: Pipeline, device_id: int, cpu_port: int
+    ) -> None:
         self._native = native
         self.library = native.library
         self.on_primaries: Callable[[set[str]], None] = lambda peers: None
@@ -63,7 +67,8 @@ class Service(p4r_grpc.P4RuntimeServicer):
         self._log = logging.getLogger(f"pcn.softswitch.{device_id}")
         self._cpu_port = cpu_port
         self._lock = threading.RLock()
-        self._turn = threading.Lock()  # whose Read may take: one competes with a Write, however many there are
+        # whose Read may take: one competes with a Write, however many there are
+        self._turn = threading.Lock()
         self._arbitration = Arbitration(device_id)
         self._open: set[Session] = set()
         self._ending = threading.Event()
@@ -104,12 +109,16 @@ class Service(p4r_grpc.P4RuntimeServicer):
             abort_batch(context, error)
         return p4r.WriteResponse()
 
-    def Read(self, request: p4r.ReadRequest, context: grpc.ServicerContext) -> Iterator[p4r.ReadResponse]:  # noqa: N802
+    def Read(  # noqa: N802
+        self, request: p4r.ReadRequest, context: grpc.ServicerContext
+    ) -> Iterator[p4r.ReadResponse]:
         try:
             with self._turn, self._lock:
                 self._arbitration.check_device(request.device_id)
                 state = self._state()
-                reading = batches.Reading(state, request.entities, self._arbitration.scope(request.role))
+                reading = batches.Reading(
+                    state, request.entities, self._arbitration.scope(request.role)
+                )
                 parts = reading.take()
             yield from reading.responses(parts)
             while not reading.done and context.is_active():
@@ -173,7 +182,8 @@ class Service(p4r_grpc.P4RuntimeServicer):
 
     @contextmanager
     def locally(self) -> Iterator[Forwarding]:
-        """Yields the state, for a face of this process that isn't P4Runtime's, with the lock held. Raises RpcError."""
+        """Yields the state, for a face of this process that isn't P4Runtime's, with the lock held.
+        Raises RpcError."""
         with self._lock:
             yield self._state()
 
@@ -224,8 +234,13 @@ class Service(p4r_grpc.P4RuntimeServicer):
         """Takes a stream among the open ones. Silent ones make room. Raises RpcError."""
         if self._ending.is_set():
             raise RpcError(RESOURCE_EXHAUSTED, "the switch is ending")
-        if not is_private(session.peer) and sum(s.peer == session.peer for s in self._open) >= MAX_OF_CONNECTION:
-            raise RpcError(RESOURCE_EXHAUSTED, f"the connection has {MAX_OF_CONNECTION} streams already")
+        if (
+            not is_private(session.peer)
+            and sum(s.peer == session.peer for s in self._open) >= MAX_OF_CONNECTION
+        ):
+            raise RpcError(
+                RESOURCE_EXHAUSTED, f"the connection has {MAX_OF_CONNECTION} streams already"
+            )
         silent = [one for one in self._open if one.role is None]
         if len(silent) >= MAX_SILENT:
             self._dismiss(min(silent, key=lambda one: one.since_s))
@@ -234,7 +249,9 @@ class Service(p4r_grpc.P4RuntimeServicer):
     def _dismiss(self, session: Session) -> None:
         """Ends a stream, whose place is free from now on."""
         self._leave(session)
-        session.close(RpcError(RESOURCE_EXHAUSTED, "the stream makes room for another controller's"))
+        session.close(
+            RpcError(RESOURCE_EXHAUSTED, "the stream makes room for another controller's")
+        )
 
     def _leave(self, session: Session) -> None:
         self._open.discard(session)
@@ -250,11 +267,15 @@ class Service(p4r_grpc.P4RuntimeServicer):
         return self._primary_peers
 
     def _start_reader(self, session: Session, requests: Iterator[p4r.StreamMessageRequest]) -> None:
-        reader = threading.Thread(target=self._listen, args=(session, requests), name="p4runtime-stream", daemon=True)
+        reader = threading.Thread(
+            target=self._listen, args=(session, requests), name="p4runtime-stream", daemon=True
+        )
         try:
             reader.start()
         except RuntimeError:
-            session.close(RpcError(RESOURCE_EXHAUSTED, "the system gives the switch no more threads"))
+            session.close(
+                RpcError(RESOURCE_EXHAUSTED, "the system gives the switch no more threads")
+            )
 
     def _listen(self, session: Session, requests: Iterator[p4r.StreamMessageRequest]) -> None:
         """Reads a stream until it ends, in a separate thread: gRPC's iterators block."""
@@ -292,7 +313,9 @@ class Service(p4r_grpc.P4RuntimeServicer):
             elif which == "digest_ack":
                 self._digest_ack(session, request.digest_ack)
             else:
-                raise RpcError(UNIMPLEMENTED, f"the switch does not support stream messages of kind {which}")
+                raise RpcError(
+                    UNIMPLEMENTED, f"the switch does not support stream messages of kind {which}"
+                )
         except RpcError as error:
             reply.error.canonical_code, reply.error.message = error.code, error.message
             if which == "packet":
@@ -305,7 +328,9 @@ class Service(p4r_grpc.P4RuntimeServicer):
 
     def _packet_out(self, session: Session, message: p4r.PacketOut) -> None:
         if not self._cpu_port:
-            raise RpcError(FAILED_PRECONDITION, "the switch has no CPU port: start it with --cpu-port")
+            raise RpcError(
+                FAILED_PRECONDITION, "the switch has no CPU port: start it with --cpu-port"
+            )
         with self._lock:
             if not self._arbitration.is_primary(session):
                 raise RpcError(PERMISSION_DENIED, "only the primary controller may send packets")
@@ -316,12 +341,16 @@ class Service(p4r_grpc.P4RuntimeServicer):
         try:
             self._native.packet_out(self._cpu_port, frame)
         except NativeError as error:
-            raise RpcError(RESOURCE_EXHAUSTED, f"the switch did not take the packet: {error}") from error
+            raise RpcError(
+                RESOURCE_EXHAUSTED, f"the switch did not take the packet: {error}"
+            ) from error
 
     def _digest_ack(self, session: Session, message: p4r.DigestListAck) -> None:
         with self._lock:
             if not self._arbitration.is_primary(session):
-                raise RpcError(PERMISSION_DENIED, "only the primary controller may acknowledge digests")
+                raise RpcError(
+                    PERMISSION_DENIED, "only the primary controller may acknowledge digests"
+                )
             running = self._pipeline.running
         if running is not None:
             running.digests.acknowledge(message)
@@ -329,7 +358,8 @@ class Service(p4r_grpc.P4RuntimeServicer):
     # ---- events of the data plane ----
 
     def _run_pump(self) -> None:
-        """Sends the data plane's notifications. A live clock wakes it; the manual one moves by fences."""
+        """Sends the data plane's notifications. A live clock wakes it; the manual one moves by
+        fences."""
         while not self._ending.is_set():
             try:
                 event = self._native.next_event((self._pump_wait_ns() + 999_999) // 1_000_000)
@@ -362,7 +392,8 @@ class Service(p4r_grpc.P4RuntimeServicer):
         return min(PUMP_WAIT_NS, digests_ns, max(running.tables.timers.next_ns - now_ns, 1_000_000))
 
     def _tell_idle(self, running: Forwarding, now_ns: int, *, wait: bool) -> None:
-        """Packet-ins don't wait for a long batch of writes: while there is one, idle entries are reported later."""
+        """Packet-ins don't wait for a long batch of writes: while there is one, idle entries are
+        reported later."""
         if running.tables.timers.next_ns > now_ns or not self._lock.acquire(blocking=wait):
             return
         try:
@@ -388,7 +419,9 @@ class Service(p4r_grpc.P4RuntimeServicer):
             raise RpcError(FAILED_PRECONDITION, "no forwarding pipeline is set")
         return state
 
-    def _check_writer(self, request: p4r.WriteRequest | p4r.SetForwardingPipelineConfigRequest) -> Scope | None:
+    def _check_writer(
+        self, request: p4r.WriteRequest | p4r.SetForwardingPipelineConfigRequest
+    ) -> Scope | None:
         self._arbitration.check_device(request.device_id)
         return self._arbitration.check_primary(request.role, request.election_id)
 
@@ -401,7 +434,9 @@ class Service(p4r_grpc.P4RuntimeServicer):
         action = request.action
         if action == Request.COMMIT:
             if request.HasField("config"):
-                raise RpcError(INVALID_ARGUMENT, "COMMIT takes no configuration: it commits the saved one")
+                raise RpcError(
+                    INVALID_ARGUMENT, "COMMIT takes no configuration: it commits the saved one"
+                )
             with self._lock:
                 self._check_configurer(request)
                 self._pipeline.commit_saved()
@@ -416,7 +451,10 @@ class Service(p4r_grpc.P4RuntimeServicer):
             raise RpcError(INVALID_ARGUMENT, "the request has no action")
         if not request.HasField("config"):
             raise RpcError(INVALID_ARGUMENT, "the request has no configuration")
-        from pcn.softswitch.p4runtime.checked_config import verify  # late: no switch waits for it at its start
+        # late: no switch waits for it at its start
+        from pcn.softswitch.p4runtime.checked_config import (
+            verify,
+        )
 
         started = time.monotonic()
         verified = verify(request.config, traced=self._pipeline.traced)
@@ -425,4 +463,6 @@ class Service(p4r_grpc.P4RuntimeServicer):
             self._check_configurer(request)  # another controller may have become primary meanwhile
             if step is not None:
                 step(verified)
-        self._log.info("%s took %.0f ms", Request.Action.Name(action), 1000 * (time.monotonic() - started))
+        self._log.info(
+            "%s took %.0f ms", Request.Action.Name(action), 1000 * (time.monotonic() - started)
+        )

@@ -18,7 +18,8 @@ _VERSION_BITS = 24
 
 @dataclass(slots=True)
 class Entry:
-    """One entry as the client wrote it. `key` is None for a default entry; `call` too, where a miss does nothing."""
+    """One entry as the client wrote it. `key` is None for a default entry; `call` too, where a miss
+    does nothing."""
 
     handle: int
     key: Key | None
@@ -41,8 +42,8 @@ class Selected(NamedTuple):
 
 @dataclass(slots=True)
 class Numbers:
-    """BMv2's handles of a table's entries: the lowest free index, and above 24 bits how often it was freed, in 31 bits
-    altogether."""
+    """BMv2's handles of a table's entries: the lowest free index, and above 24 bits how often it
+    was freed, in 31 bits altogether."""
 
     used: int = 0
     freed: list[int] = field(default_factory=list)  # a heap of indices
@@ -75,7 +76,8 @@ class TableState:
 
 @dataclass(frozen=True)
 class Direct:
-    """An entry's direct resources; None: the table has none of the kind, or (meter) it is not configured."""
+    """An entry's direct resources; None: the table has none of the kind, or (meter) it is not
+    configured."""
 
     counter: Counter | None = None
     meter: MeterConfig | None = None

@@ -1,6 +1,7 @@
 """Table entries: the P4Runtime view of each table, with C's handles beside it.
 
-Source: P4Runtime specification, "TableEntry". Writes return what undoes them, for batches that roll back.
+Source: P4Runtime specification, "TableEntry". Writes return what undoes them, for batches that roll
+back.
 """
 
 from __future__ import annotations
@@ -55,11 +56,16 @@ class Tables:
         state = self._state(message)
         table = state.table
         if message.is_default_action:
-            raise RpcError(INVALID_ARGUMENT, f"table {table.name}: the default entry is always there; use MODIFY")
+            raise RpcError(
+                INVALID_ARGUMENT,
+                f"table {table.name}: the default entry is always there; use MODIFY",
+            )
         if table.const:
             raise RpcError(PERMISSION_DENIED, f"table {table.name} has const entries")
         if not table.fields:
-            raise RpcError(INVALID_ARGUMENT, f"table {table.name} has no key, so only a default entry")
+            raise RpcError(
+                INVALID_ARGUMENT, f"table {table.name} has no key, so only a default entry"
+            )
         check_write(table, message)
         key = matches.pack(table, message.match, message.priority)
         if key in state.entries:
@@ -67,8 +73,19 @@ class Tables:
         if not message.HasField("action"):
             raise RpcError(INVALID_ARGUMENT, f"table {table.name}: the entry has no action")
         call = self._call(table, message.action, default=False)
-        entry = Entry(-1, key, call, False, message.controller_metadata, message.metadata, message.idle_timeout_ns)
-        direct = Direct(counter_of(message) if message.HasField("counter_data") else None, meter_of(table, message))
+        entry = Entry(
+            -1,
+            key,
+            call,
+            False,
+            message.controller_metadata,
+            message.metadata,
+            message.idle_timeout_ns,
+        )
+        direct = Direct(
+            counter_of(message) if message.HasField("counter_data") else None,
+            meter_of(table, message),
+        )
         self._add(state, entry, direct)
         return functools.partial(self._remove, state, entry)
 
@@ -83,14 +100,21 @@ class Tables:
             raise RpcError(PERMISSION_DENIED, f"table {table.name} has const entries")
         entry = self._entry(state, message)
         if entry.const and message.HasField("action"):
-            raise RpcError(PERMISSION_DENIED, f"table {table.name}: the action of a const entry cannot change")
-        call = self._call(table, message.action, default=False) if message.HasField("action") else None
+            raise RpcError(
+                PERMISSION_DENIED, f"table {table.name}: the action of a const entry cannot change"
+            )
+        call = (
+            self._call(table, message.action, default=False) if message.HasField("action") else None
+        )
         meter = meter_of(table, message)
         undo = self._restorer(state, entry)
         if call is not None:
             self._set_call(state, entry, call)
         if not entry.const:
-            entry.controller_metadata, entry.metadata = message.controller_metadata, message.metadata
+            entry.controller_metadata, entry.metadata = (
+                message.controller_metadata,
+                message.metadata,
+            )
             entry.idle_timeout_ns = message.idle_timeout_ns
             self.timers.watch(table, entry)
         if message.HasField("counter_data"):
@@ -103,9 +127,14 @@ class Tables:
         state = self._state(message)
         table = state.table
         if message.is_default_action:
-            raise RpcError(INVALID_ARGUMENT, f"table {table.name}: the default entry is always there; use MODIFY")
+            raise RpcError(
+                INVALID_ARGUMENT,
+                f"table {table.name}: the default entry is always there; use MODIFY",
+            )
         if message.is_const:
-            raise RpcError(INVALID_ARGUMENT, f"table {table.name}: is_const must be false in a write")
+            raise RpcError(
+                INVALID_ARGUMENT, f"table {table.name}: is_const must be false in a write"
+            )
         if table.const:
             raise RpcError(PERMISSION_DENIED, f"table {table.name} has const entries")
         entry = self._entry(state, message)
@@ -116,20 +145,27 @@ class Tables:
         return functools.partial(self._add, state, entry, direct)
 
     def read(self, query: p4r.TableEntry) -> Iterator[Part]:
-        """Yields the entries that a TableEntry query selects, table by table, by the specification's "Wildcard
-        Reads"."""
+        """Yields the entries that a TableEntry query selects, table by table, by the
+        specification's "Wildcard Reads"."""
         filtered = query.match or query.HasField("action") or query.priority
         if not query.table_id and (filtered or query.controller_metadata or query.metadata):
             raise RpcError(INVALID_ARGUMENT, "a read of all tables takes no other filter")
         timed = bool(query.idle_timeout_ns) or query.HasField("time_since_last_hit")
-        if timed and query.table_id and (query.is_default_action or not self._state(query).table.idle_timeout):
+        if (
+            timed
+            and query.table_id
+            and (query.is_default_action or not self._state(query).table.idle_timeout)
+        ):
             raise RpcError(
-                INVALID_ARGUMENT, f"table {self._state(query).table.name} has no idle timeout for this entry"
+                INVALID_ARGUMENT,
+                f"table {self._state(query).table.name} has no idle timeout for this entry",
             )
         counter, meter = query.HasField("counter_data"), query.HasField("meter_config")
         for table, entries, looked_at in self.select(query):
             hit = query.HasField("time_since_last_hit") and table.idle_timeout
-            shown = [self._show(table, entry, counter=counter, meter=meter, hit=hit) for entry in entries]
+            shown = [
+                self._show(table, entry, counter=counter, meter=meter, hit=hit) for entry in entries
+            ]
             yield Part(looked_at, map(functools.partial(entity_of, table), shown))
 
     def select(self, query: p4r.TableEntry) -> Iterator[Selected]:
@@ -140,7 +176,9 @@ class Tables:
     def find(self, message: p4r.TableEntry) -> tuple[Table, Entry]:
         """Returns the one entry that a message means. Raises RpcError NOT_FOUND."""
         state = self._state(message)
-        return state.table, state.default if message.is_default_action else self._entry(state, message)
+        return state.table, state.default if message.is_default_action else self._entry(
+            state, message
+        )
 
     def idle(self, now_ns: int) -> p4r.IdleTimeoutNotification | None:
         """Returns the notifications of the entries that have become idle."""
@@ -156,7 +194,11 @@ class Tables:
 
     def counter(self, table: Table, entry: Entry) -> Counter:
         """Returns an entry's direct counter; zeros without one."""
-        return self._native.table_counter(table.index, entry.handle) if table.direct_counter else Counter(0, 0)
+        return (
+            self._native.table_counter(table.index, entry.handle)
+            if table.direct_counter
+            else Counter(0, 0)
+        )
 
     def set_counter(self, table: Table, entry: Entry, value: Counter) -> None:
         """Writes an entry's direct counter, if it has one."""
@@ -165,7 +207,9 @@ class Tables:
 
     def meter(self, table: Table, entry: Entry) -> MeterConfig | None:
         """Returns an entry's direct meter; None without one, or without a configuration."""
-        return self._native.table_meter(table.index, entry.handle) if _metered(table, entry) else None
+        return (
+            self._native.table_meter(table.index, entry.handle) if _metered(table, entry) else None
+        )
 
     def set_meter(self, table: Table, entry: Entry, value: MeterConfig | None) -> None:
         """Writes an entry's direct meter, if it has one."""
@@ -182,8 +226,8 @@ class Tables:
         self.set_meter(table, entry, direct.meter)
 
     def snapshot(self) -> Iterator[p4r.Update]:
-        """Yields the updates that turn fresh tables into these. Initial entries, which a fresh table has, are
-        modified."""
+        """Yields the updates that turn fresh tables into these. Initial entries, which a fresh
+        table has, are modified."""
         for state in self._states.values():
             table = state.table
             initial = {Key(i.key, i.mask, i.prefix, i.priority) for i in table.initial}
@@ -195,7 +239,8 @@ class Tables:
                 for entry in state.entries.values():
                     kind = p4r.Update.MODIFY if entry.key in initial else p4r.Update.INSERT
                     yield p4r.Update(
-                        type=kind, entity=entity_of(table, self._show(table, entry, counter=True, meter=True))
+                        type=kind,
+                        entity=entity_of(table, self._show(table, entry, counter=True, meter=True)),
                     )
             if not table.const_default and state.default.call != _program_default(table):
                 shown = self._show(table, state.default, counter=True, meter=True)
@@ -209,14 +254,18 @@ class Tables:
         for handle, initial in enumerate(table.initial):
             key = Key(initial.key, initial.mask, initial.prefix, initial.priority)
             call = Call(table.by_index[initial.action], initial.args)
-            state.entries[key] = Entry(handle, key, call, initial.const, number=state.numbers.take())
+            state.entries[key] = Entry(
+                handle, key, call, initial.const, number=state.numbers.take()
+            )
         return state
 
     def _state(self, message: p4r.TableEntry) -> TableState:
         return self._states[self._schema.table(message.table_id).id]
 
     def _entry(self, state: TableState, message: p4r.TableEntry) -> Entry:
-        entry = state.entries.get(matches.pack(state.table, message.match, message.priority, known=True))
+        entry = state.entries.get(
+            matches.pack(state.table, message.match, message.priority, known=True)
+        )
         if entry is None:
             raise RpcError(NOT_FOUND, f"table {state.table.name} has no entry with this key")
         return entry
@@ -225,20 +274,28 @@ class Tables:
         if table.profile:
             return self._profiles.refer(table, message)
         if message.WhichOneof("type") != "action":
-            raise RpcError(INVALID_ARGUMENT, f"table {table.name} is direct: its entries need an action")
+            raise RpcError(
+                INVALID_ARGUMENT, f"table {table.name} is direct: its entries need an action"
+            )
         call = actions.pack(f"table {table.name}", table.actions, message.action)
         if not (call.action.in_default if default else call.action.in_table):
             scope = "TABLE_ONLY" if default else "DEFAULT_ONLY"
-            raise RpcError(PERMISSION_DENIED, f"table {table.name}: action {call.action.name} is {scope}")
+            raise RpcError(
+                PERMISSION_DENIED, f"table {table.name}: action {call.action.name} is {scope}"
+            )
         return call
 
     def _modify_default(self, state: TableState, message: p4r.TableEntry) -> Undo:
         table, entry = state.table, state.default
         if message.match or message.priority:
-            raise RpcError(INVALID_ARGUMENT, f"table {table.name}: a default entry has no match and no priority")
+            raise RpcError(
+                INVALID_ARGUMENT,
+                f"table {table.name}: a default entry has no match and no priority",
+            )
         if table.profile:
             raise RpcError(
-                INVALID_ARGUMENT, f"table {table.name} has an action profile, so its default action is fixed"
+                INVALID_ARGUMENT,
+                f"table {table.name} has an action profile, so its default action is fixed",
             )
         reset = not message.HasField("action")
         if table.const_default and not (reset and message.HasField("counter_data")):
@@ -260,13 +317,20 @@ class Tables:
     def _select(self, state: TableState, query: p4r.TableEntry) -> Selected:
         if query.is_default_action:
             if query.match or query.priority:
-                raise RpcError(INVALID_ARGUMENT, f"table {state.table.name}: a default entry has no match or priority")
+                raise RpcError(
+                    INVALID_ARGUMENT,
+                    f"table {state.table.name}: a default entry has no match or priority",
+                )
             entries = [state.default]
         elif query.match:
             entries = self._matching(state, query)
         else:
             entries = list(state.entries.values())
-        wanted = query.action if query.action.WhichOneof("type") and query.action != _ANY_ACTION else None
+        wanted = (
+            query.action
+            if query.action.WhichOneof("type") and query.action != _ANY_ACTION
+            else None
+        )
         priority, number, metadata = query.priority, query.controller_metadata, query.metadata
         found = [
             entry
@@ -276,7 +340,9 @@ class Tables:
             and (not number or entry.controller_metadata == number)
             and (not metadata or entry.metadata == metadata)
         ]
-        one = query.is_default_action or (query.match and (query.priority or not state.table.prioritised))
+        one = query.is_default_action or (
+            query.match and (query.priority or not state.table.prioritised)
+        )
         return Selected(state.table, found, 1 if one else len(state.entries))
 
     def _matching(self, state: TableState, query: p4r.TableEntry) -> list[Entry]:
@@ -284,12 +350,16 @@ class Tables:
         if query.priority or not state.table.prioritised:
             return [self._entry(state, query)]
         wanted = matches.pack(state.table, query.match, 1, known=True)
-        entries = [entry for key, entry in state.entries.items() if key._replace(priority=1) == wanted]
+        entries = [
+            entry for key, entry in state.entries.items() if key._replace(priority=1) == wanted
+        ]
         if not entries:
             raise RpcError(NOT_FOUND, f"table {state.table.name} has no entry with this match")
         return entries
 
-    def _show(self, table: Table, entry: Entry, *, counter: bool, meter: bool, hit: bool = False) -> Shown:
+    def _show(
+        self, table: Table, entry: Entry, *, counter: bool, meter: bool, hit: bool = False
+    ) -> Shown:
         return Shown(
             entry.key,
             entry.call,
@@ -315,7 +385,10 @@ class Tables:
             self._release(call)
             refusal = from_native(error)
             if refusal.code == RESOURCE_EXHAUSTED:
-                refusal = RpcError(RESOURCE_EXHAUSTED, f"table {state.table.name} is full ({state.table.size} entries)")
+                refusal = RpcError(
+                    RESOURCE_EXHAUSTED,
+                    f"table {state.table.name} is full ({state.table.size} entries)",
+                )
             raise refusal from error
         entry.number = state.numbers.take()
         state.entries[key] = entry
@@ -346,7 +419,8 @@ class Tables:
             assert call is not None
             if call is entry.call:
                 return
-            self._acquire(call)  # before the old one goes, as in BMv2: a new group doesn't get its members' handles
+            # before the old one goes, as in BMv2: a new group doesn't get its members' handles
+            self._acquire(call)
             self._native.table_modify(index, entry.handle, call.code, call.args)
             self._release(entry.call)
         elif call is None:
@@ -386,4 +460,7 @@ def _metered(table: Table, entry: Entry) -> bool:
 def _check_meter(table: Table, entry: Entry, value: MeterConfig | None) -> None:
     """Raises RpcError UNIMPLEMENTED for a configuration of a meter that the entry lacks."""
     if value is not None and not _metered(table, entry):
-        raise RpcError(UNIMPLEMENTED, f"table {table.name}: the default entry's direct meter is not implemented")
+        raise RpcError(
+            UNIMPLEMENTED,
+            f"table {table.name}: the default entry's direct meter is not implemented",
+        )

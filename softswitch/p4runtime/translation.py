@@ -1,8 +1,10 @@
-"""Translation to strings: a type whose values are strings for clients and numbers in the data plane.
+"""Translation to strings: a type whose values are strings for clients and numbers in the data
+plane.
 
-Source: P4Runtime specification, "User-defined types" and "Translation of Port Numbers". It leaves the mapping to the
-switch's configuration. Here, as p4testgen and sonic-pins have it: `@p4runtime_translation_mappings({{"name", 0}, ...})`
-beside the type fixes some; a decimal numeral stands for its number; any other string gets a separate number.
+Source: P4Runtime specification, "User-defined types" and "Translation of Port Numbers". It leaves
+the mapping to the switch's configuration. Here, as p4testgen and sonic-pins have it:
+`@p4runtime_translation_mappings({{"name", 0}, ...})` beside the type fixes some; a decimal numeral
+stands for its number; any other string gets a separate number.
 """
 
 from __future__ import annotations
@@ -13,7 +15,13 @@ from collections.abc import Iterable
 
 from finsy.proto import p4i
 
-from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, UNIMPLEMENTED, RpcError
+from pcn.softswitch.p4runtime.errors import (
+    INVALID_ARGUMENT,
+    NOT_FOUND,
+    RESOURCE_EXHAUSTED,
+    UNIMPLEMENTED,
+    RpcError,
+)
 
 MAX_WIDTH = 4096  # bits
 _MAPPINGS = "@p4runtime_translation_mappings"
@@ -22,8 +30,8 @@ _NUMERAL = re.compile(rb"0|[1-9][0-9]*")
 
 
 class Strings:
-    """The strings of one type of `width` bits, each with a number that it keeps and shares with no other. One that is
-    neither fixed nor a numeral gets the largest number that is free."""
+    """The strings of one type of `width` bits, each with a number that it keeps and shares with no
+    other. One that is neither fixed nor a numeral gets the largest number that is free."""
 
     def __init__(self, width: int, fixed: Iterable[tuple[bytes, int]] = ()) -> None:
         self._width = width
@@ -33,15 +41,20 @@ class Strings:
         self._free = (1 << width) - 1
 
     def number(self, text: bytes, what: str, *, known: bool = False) -> int:
-        """Returns the number of a string. Raises RpcError: NOT_FOUND if it has to be `known` and isn't,
-        RESOURCE_EXHAUSTED."""
+        """Returns the number of a string. Raises RpcError: NOT_FOUND if it has to be `known` and
+        isn't, RESOURCE_EXHAUSTED."""
         with self._lock:
             if text in self._numbers:
                 return self._numbers[text]
-            number = int(text) if _NUMERAL.fullmatch(text) and 3 * len(text) <= self._width + 3 else -1
+            number = (
+                int(text) if _NUMERAL.fullmatch(text) and 3 * len(text) <= self._width + 3 else -1
+            )
             if number < 0 or number >> self._width or number in self._texts:
                 if known:
-                    raise RpcError(NOT_FOUND, f"{what}: nothing is called {text.decode(errors='backslashreplace')!r}")
+                    raise RpcError(
+                        NOT_FOUND,
+                        f"{what}: nothing is called {text.decode(errors='backslashreplace')!r}",
+                    )
                 number = self._unused(what)
             return self._keep(text, number)
 
@@ -58,7 +71,10 @@ class Strings:
         while self._free in self._texts:
             self._free -= 1
         if self._free < 0:
-            raise RpcError(RESOURCE_EXHAUSTED, f"{what}: all {1 << self._width} values of its type have a string")
+            raise RpcError(
+                RESOURCE_EXHAUSTED,
+                f"{what}: all {1 << self._width} values of its type have a string",
+            )
         return self._free
 
     def _keep(self, text: bytes, number: int) -> int:
@@ -75,14 +91,19 @@ class Translations:
 
     def is_string(self, type_name: str) -> bool:
         """Returns whether the type is translated to strings."""
-        return type_name in self._types and self._types[type_name].translated_type.HasField("sdn_string")
+        return type_name in self._types and self._types[type_name].translated_type.HasField(
+            "sdn_string"
+        )
 
     def strings(self, type_name: str, width: int, what: str) -> Strings | None:
         """Returns those of a type of `width` bits; None if it has none. Raises RpcError."""
         if not self.is_string(type_name):
             return None
         if width > MAX_WIDTH:
-            raise RpcError(UNIMPLEMENTED, f"{what}: {width} bits are translated to a string; {MAX_WIDTH} may be")
+            raise RpcError(
+                UNIMPLEMENTED,
+                f"{what}: {width} bits are translated to a string; {MAX_WIDTH} may be",
+            )
         if (type_name, width) not in self._strings:
             pairs = _fixed(self._types[type_name].annotations, width, f"type {type_name}")
             self._strings[type_name, width] = Strings(width, pairs)
@@ -90,8 +111,8 @@ class Translations:
 
 
 def _fixed(annotations: Iterable[str], width: int, what: str) -> list[tuple[bytes, int]]:
-    """Returns what a type's annotations fix. Raises RpcError INVALID_ARGUMENT if that isn't one to one within `width`
-    bits."""
+    """Returns what a type's annotations fix. Raises RpcError INVALID_ARGUMENT if that isn't one to
+    one within `width` bits."""
     pairs = [
         (re.sub(r"\\(.)", r"\1", text).encode(), _parsed(number))
         for annotation in annotations
@@ -103,12 +124,15 @@ def _fixed(annotations: Iterable[str], width: int, what: str) -> list[tuple[byte
     for _, number in pairs:
         if number >> width:
             shown = number if number < 1 << 64 else "a number"
-            raise RpcError(INVALID_ARGUMENT, f"{what}: {_MAPPINGS}: {shown} does not fit into {width} bits")
+            raise RpcError(
+                INVALID_ARGUMENT, f"{what}: {_MAPPINGS}: {shown} does not fit into {width} bits"
+            )
     return pairs
 
 
 def _parsed(number: str) -> int:
-    """Returns a number of an annotation; one that fits nowhere, where it has more digits than Python reads."""
+    """Returns a number of an annotation; one that fits nowhere, where it has more digits than
+    Python reads."""
     if len(number) > MAX_WIDTH:
         return 1 << MAX_WIDTH
     return int(number, 16 if number[:2] in ("0x", "0X") else 10)

@@ -1,6 +1,7 @@
 """Parser value sets: what the parser's transitions compare with at run time.
 
-Source: P4Runtime specification, "ValueSetEntry". Writes return what undoes them, for batches that roll back.
+Source: P4Runtime specification, "ValueSetEntry". Writes return what undoes them, for batches that
+roll back.
 """
 
 from __future__ import annotations
@@ -13,7 +14,12 @@ from finsy.proto import p4r
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.native_state import NO_ACTION
 from pcn.softswitch.p4runtime import matches
-from pcn.softswitch.p4runtime.errors import ALREADY_EXISTS, RESOURCE_EXHAUSTED, UNIMPLEMENTED, RpcError
+from pcn.softswitch.p4runtime.errors import (
+    ALREADY_EXISTS,
+    RESOURCE_EXHAUSTED,
+    UNIMPLEMENTED,
+    RpcError,
+)
 from pcn.softswitch.p4runtime.matches import Key
 from pcn.softswitch.p4runtime.parts import Part
 from pcn.softswitch.p4runtime.schema import Match, Schema, ValueSet
@@ -22,7 +28,8 @@ Undo = Callable[[], None]
 
 
 class ValueSets:
-    """All value sets of one pipeline: the members of each, in the client's order, with C's handles."""
+    """All value sets of one pipeline: the members of each, in the client's order, with C's
+    handles."""
 
     def __init__(self, schema: Schema, native: NativeSwitch) -> None:
         self._schema = schema
@@ -39,7 +46,10 @@ class ValueSets:
                 raise RpcError(ALREADY_EXISTS, f"{value_set.label}: a member is given twice")
             keys[key] = None
         if len(keys) > value_set.size:
-            raise RpcError(RESOURCE_EXHAUSTED, f"{value_set.label} holds {value_set.size} members, not {len(keys)}")
+            raise RpcError(
+                RESOURCE_EXHAUSTED,
+                f"{value_set.label} holds {value_set.size} members, not {len(keys)}",
+            )
         old = list(self._members[value_set.id])
         self._replace(value_set, keys)
         return functools.partial(self._replace, value_set, old)
@@ -73,6 +83,8 @@ def _entities(value_set: ValueSet, keys: list[Key]) -> Iterator[p4r.Entity]:
 
 def _pack(value_set: ValueSet, member: p4r.ValueSetMember) -> Key:
     if any(field.match is Match.RANGE for field in value_set.fields):
-        raise RpcError(UNIMPLEMENTED, f"{value_set.label}: ranges in value sets are not implemented")
+        raise RpcError(
+            UNIMPLEMENTED, f"{value_set.label}: ranges in value sets are not implemented"
+        )
     key, mask, _ = matches.pack_fields(value_set, member.match)
     return Key(key, mask, 0, 0)

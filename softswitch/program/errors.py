@@ -18,7 +18,8 @@ class Source:
 
 
 class ProgramError(Exception):
-    """The JSON is not a valid BMv2 program. `place` is the path inside it, e.g. `pipelines[0].tables[2].key`."""
+    """The JSON is not a valid BMv2 program. `place` is the path inside it, e.g.
+    `pipelines[0].tables[2].key`."""
 
     def __init__(self, message: str, place: str = "", source: Source | None = None) -> None:
         self.place = place

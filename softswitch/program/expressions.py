@@ -1,4 +1,5 @@
-"""Expressions of the model. Each is of one sort: data (an integer of any size, as BMv2 computes), bool or header."""
+"""Expressions of the model. Each is of one sort: data (an integer of any size, as BMv2 computes),
+bool or header."""
 
 from __future__ import annotations
 
@@ -134,8 +135,8 @@ class Unary:
 
 @dataclass(frozen=True)
 class Binary:
-    """data: + - * / % << >> & | ^ two_comp_mod usat_cast sat_cast; bool: == != < <= > >= (of data), and or,
-    ==b !=b (of conditions), ==h !=h (of headers), ==u !=u (of unions)."""
+    """data: + - * / % << >> & | ^ two_comp_mod usat_cast sat_cast; bool: == != < <= > >= (of data),
+    and or, ==b !=b (of conditions), ==h !=h (of headers), ==u !=u (of unions)."""
 
     op: str
     left: Expression
@@ -176,7 +177,22 @@ Expression = (
 )
 
 _BOOL_OPS = frozenset(
-    ("not", "d2b", "valid", "valid_union", "and", "or", "==", "!=", "<", "<=", ">", ">=", "==b", "!=b")
+    (
+        "not",
+        "d2b",
+        "valid",
+        "valid_union",
+        "and",
+        "or",
+        "==",
+        "!=",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "==b",
+        "!=b",
+    )
 )
 _BOOL_OPS |= {"==h", "!=h", "==u", "!=u"}
 
@@ -185,7 +201,9 @@ def sort_of(expression: Expression) -> Sort:
     """Returns the sort of a well-formed expression."""
     if isinstance(expression, Ternary):
         return sort_of(expression.on_true)
-    if isinstance(expression, BoolConst) or (isinstance(expression, Unary | Binary) and expression.op in _BOOL_OPS):
+    if isinstance(expression, BoolConst) or (
+        isinstance(expression, Unary | Binary) and expression.op in _BOOL_OPS
+    ):
         return Sort.BOOL
     if isinstance(expression, HeaderRef | StackElement | UnionMember):
         return Sort.HEADER

@@ -1,4 +1,5 @@
-"""A cursor over untrusted JSON: every access checks type and range, and every error names the place."""
+"""A cursor over untrusted JSON: every access checks type and range, and every error names the
+place."""
 
 from __future__ import annotations
 
@@ -10,7 +11,14 @@ from pcn.softswitch.program import limits
 from pcn.softswitch.program.errors import ProgramError, Source, UnsupportedProgram
 
 ROOT = "program"  # the place of what stands in no other
-_TYPES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", int: "an integer", float: "a number"}
+_TYPES = {
+    dict: "an object",
+    list: "an array",
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+}
 
 
 def _kind(value: object) -> str:
@@ -18,7 +26,8 @@ def _kind(value: object) -> str:
 
 
 class Place:
-    """A value inside the JSON, the path to it, and the nearest P4 source position at or above it."""
+    """A value inside the JSON, the path to it, and the nearest P4 source position at or above
+    it."""
 
     __slots__ = ("path", "source", "value")
 
@@ -29,9 +38,15 @@ class Place:
         if isinstance(value, dict):
             info = value.get("source_info")
             if isinstance(info, dict):
-                file, line, text = info.get("filename"), info.get("line"), info.get("source_fragment", "")
+                file, line, text = (
+                    info.get("filename"),
+                    info.get("line"),
+                    info.get("source_fragment", ""),
+                )
                 if isinstance(file, str) and isinstance(line, int):
-                    self.source = Source(_clean(file), line, _clean(text) if isinstance(text, str) else "")
+                    self.source = Source(
+                        _clean(file), line, _clean(text) if isinstance(text, str) else ""
+                    )
 
     def error(self, message: str) -> ProgramError:
         """Returns the error of malformed JSON, which names this place."""
@@ -78,7 +93,8 @@ class Place:
         return [Place(item, f"{self.path}[{i}]", self.source) for i, item in enumerate(self.value)]
 
     def each(self, key: str, most: int | None = None) -> Iterator[Place]:
-        """Yields the elements of the array under `key`, of which there are `most` at most; none if it is missing."""
+        """Yields the elements of the array under `key`, of which there are `most` at most; none if
+        it is missing."""
         place = self.maybe(key)
         items = place.items() if place else []
         if place and most is not None:
@@ -115,10 +131,15 @@ class Place:
         return self.value
 
     def hexadecimal(self, max_bits: int = 4096) -> int:
-        """Returns a BMv2 hexstr: hexadecimal digits, optionally with 0x and, before that, a minus sign."""
+        """Returns a BMv2 hexstr: hexadecimal digits, optionally with 0x and, before that, a minus
+        sign."""
         text = self.string()
         digits = text.removeprefix("-").removeprefix("0x")
-        if not digits or len(digits) > max_bits // 4 + 1 or any(c not in "0123456789abcdefABCDEF" for c in digits):
+        if (
+            not digits
+            or len(digits) > max_bits // 4 + 1
+            or any(c not in "0123456789abcdefABCDEF" for c in digits)
+        ):
             raise self.error(f"expected a hexadecimal string of at most {max_bits} bits")
         value = int(digits, 16)
         return -value if text.startswith("-") else value
@@ -127,11 +148,21 @@ class Place:
 def parse(text: str) -> Place:
     """Returns the root of a JSON text; it must be an object."""
     if len(text) > limits.TEXT:
-        raise ProgramError(f"the program has {len(text):,} characters, and the switch takes {limits.TEXT:,} at most")
+        raise ProgramError(
+            f"the program has {len(text):,} characters, and the switch takes {limits.TEXT:,} at "
+            "most"
+        )
     try:
-        value = json.loads(text, parse_float=_refuse_number, parse_constant=_refuse_number, object_pairs_hook=_unique)
+        value = json.loads(
+            text,
+            parse_float=_refuse_number,
+            parse_constant=_refuse_number,
+            object_pairs_hook=_unique,
+        )
     except json.JSONDecodeError as error:
-        raise ProgramError(f"not JSON: {error.msg} at line {error.lineno} column {error.colno}") from error
+        raise ProgramError(
+            f"not JSON: {error.msg} at line {error.lineno} column {error.colno}"
+        ) from error
     except RecursionError as error:
         raise ProgramError("not a BMv2 program: nested too deeply") from error
     except ValueError as error:

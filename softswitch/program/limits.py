@@ -1,7 +1,8 @@
-"""The most that a program may have: each number that its JSON gives, or has, is checked against these where it is read.
+"""The most that a program may have: each number that its JSON gives, or has, is checked against
+these where it is read.
 
-They bound memory, stack and time of what runs a program, and keep every size within the type that C has for it.
-docs/switch.md lists them.
+They bound memory, stack and time of what runs a program, and keep every size within the type that C
+has for it. docs/switch.md lists them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Loads a program: BMv2 JSON, as p4c writes it for v1model, to the typed model.
 
-The text may come from anyone (P4Runtime clients send it): whatever is malformed, contradictory or beyond the switch
-is refused with an error that names the place in the JSON and the line of P4, before any code is generated.
+The text may come from anyone (P4Runtime clients send it): whatever is malformed, contradictory or
+beyond the switch is refused with an error that names the place in the JSON and the line of P4,
+before any code is generated.
 """
 
 from __future__ import annotations
@@ -38,7 +39,17 @@ from pcn.softswitch.program.union_copies import with_whole_unions
 
 SUPPORTED_MAJOR = 2
 ALGORITHMS = frozenset(
-    ("crc16", "crc32", "crcCCITT", "xor16", "csum16", "cksum16", "identity", "crc16_custom", "crc32_custom")
+    (
+        "crc16",
+        "crc32",
+        "crcCCITT",
+        "xor16",
+        "csum16",
+        "cksum16",
+        "identity",
+        "crc16_custom",
+        "crc32_custom",
+    )
 )
 CORE_ERRORS = (
     "NoError",
@@ -54,25 +65,34 @@ CORE_ERRORS = (
 def load_program(json_text: str) -> Program:
     """Loads a program from its JSON text.
 
-    Raises ProgramError if the text is not a valid program, UnsupportedProgram if the switch cannot run it.
+    Raises ProgramError if the text is not a valid program, UnsupportedProgram if the switch cannot
+    run it.
     """
     root = parse(json_text)
     _check_version(root)
     names = Names()
     load_headers(root, names)
     _refuse(root, "extern_instances", "extern object")
-    value_sets = tuple(_value_set(place, names) for place in root.each("parse_vsets", limits.VALUE_SETS))
+    value_sets = tuple(
+        _value_set(place, names) for place in root.each("parse_vsets", limits.VALUE_SETS)
+    )
     counters = tuple(
         Counter(place.at("name").name(), place.at("size").integer(0, limits.ENTRIES))
         for place in root.each("counter_arrays", limits.ARRAYS)
         if not _is_direct(place) and names.counters.add(place.at("name")) >= 0
     )
-    registers = tuple(_register(place, names) for place in root.each("register_arrays", limits.ARRAYS))
+    registers = tuple(
+        _register(place, names) for place in root.each("register_arrays", limits.ARRAYS)
+    )
     meters = tuple(_meter(place, names) for place in root.each("meter_arrays", limits.ARRAYS))
     for place in root.each("calculations", limits.LISTS):
         names.calculations.add(place.at("name"))
-    calculations = [_calculation(place, names, place.at("name").name()) for place in root.each("calculations")]
-    learn_lists = tuple(_learn_list(place, names) for place in root.each("learn_lists", limits.LISTS))
+    calculations = [
+        _calculation(place, names, place.at("name").name()) for place in root.each("calculations")
+    ]
+    learn_lists = tuple(
+        _learn_list(place, names) for place in root.each("learn_lists", limits.LISTS)
+    )
     names.learn_ids = _by_id(root, "learn_lists")
     actions, action_ids = _actions(root, names)
     profiles = tuple(
@@ -83,7 +103,9 @@ def load_program(json_text: str) -> Program:
     controls = ControlLoader(names, actions, action_ids, _direct_meters(meters, root))
     pipelines = {place.at("name").name(): place for place in root.at("pipelines").items()}
     if set(pipelines) != {"ingress", "egress"} or len(root.at("pipelines").items()) != 2:
-        raise root.at("pipelines").unsupported("expected the pipelines 'ingress' and 'egress' of v1model")
+        raise root.at("pipelines").unsupported(
+            "expected the pipelines 'ingress' and 'egress' of v1model"
+        )
     ingress, egress = controls.load(pipelines["ingress"]), controls.load(pipelines["egress"])
     parsers = ParserLoader(names, value_sets)
     parser = parsers.load(_one(root.at("parsers")))
@@ -111,7 +133,9 @@ def load_program(json_text: str) -> Program:
         meters=_bind_meters(meters, controls),
         calculations=tuple(calculations),
         checksums=tuple(_checksum(place, names) for place in root.each("checksums", limits.LISTS)),
-        field_lists=tuple(_field_list(place, names) for place in root.each("field_lists", limits.LISTS)),
+        field_lists=tuple(
+            _field_list(place, names) for place in root.each("field_lists", limits.LISTS)
+        ),
         learn_lists=learn_lists,
     )
 
@@ -123,7 +147,8 @@ def _check_version(root: Place) -> None:
     major = meta.at("version").items(2)[0]
     if major.integer(0, 1000) != SUPPORTED_MAJOR:
         raise major.unsupported(
-            f"version {major.value} of the BMv2 JSON format; the switch reads version {SUPPORTED_MAJOR}"
+            f"version {major.value} of the BMv2 JSON format; the switch reads version "
+            f"{SUPPORTED_MAJOR}"
         )
 
 
@@ -141,7 +166,9 @@ def _one(place: Place) -> Place:
 def _refuse(root: Place, key: str, what: str) -> None:
     for place in root.each(key):
         kind = place.maybe("type")
-        raise place.unsupported(f"{what} {place.at('name').name()!r}" + (f" of type {kind.string()!r}" if kind else ""))
+        raise place.unsupported(
+            f"{what} {place.at('name').name()!r}" + (f" of type {kind.string()!r}" if kind else "")
+        )
 
 
 def _is_direct(place: Place) -> bool:
@@ -152,13 +179,17 @@ def _value_set(place: Place, names: Names) -> ValueSet:
     names.value_sets.add(place.at("name"))
     size = place.maybe("max_size")
     width = place.at("compressed_bitwidth").integer(1, 8 * limits.KEY_BYTES)
-    return ValueSet(place.at("name").name(), width, size.integer(0, limits.ENTRIES) if size else 0, (width,))
+    return ValueSet(
+        place.at("name").name(), width, size.integer(0, limits.ENTRIES) if size else 0, (width,)
+    )
 
 
 def _register(place: Place, names: Names) -> Register:
     names.registers.add(place.at("name"))
     size = place.at("size").integer(1, limits.ENTRIES)
-    return Register(place.at("name").name(), size, place.at("bitwidth").integer(1, limits.FIELD_BITS))
+    return Register(
+        place.at("name").name(), size, place.at("bitwidth").integer(1, limits.FIELD_BITS)
+    )
 
 
 def _meter(place: Place, names: Names) -> Meter:
@@ -171,21 +202,30 @@ def _meter(place: Place, names: Names) -> Meter:
     size = place.at("size").integer(0, limits.ENTRIES)
     result = place.maybe("result_target")
     target = names.number_field(result) if result and _is_direct(place) else None
-    return Meter(place.at("name").name(), size, kind == "bytes", -1 if _is_direct(place) else None, target)
+    return Meter(
+        place.at("name").name(), size, kind == "bytes", -1 if _is_direct(place) else None, target
+    )
 
 
 def _direct_meters(meters: tuple[Meter, ...], root: Place) -> dict[str, int]:
     direct = {meter.name: index for index, meter in enumerate(meters) if meter.table is not None}
     for place in root.each("meter_arrays"):
-        if place.at("name").name() in direct and meters[direct[place.at("name").name()]].result is None:
+        if (
+            place.at("name").name() in direct
+            and meters[direct[place.at("name").name()]].result is None
+        ):
             raise place.error("a direct meter needs result_target")
     return direct
 
 
 def _bind_meters(meters: tuple[Meter, ...], controls: ControlLoader) -> tuple[Meter, ...]:
-    table_of = {t.direct_meter: i for i, t in enumerate(controls.tables) if t.direct_meter is not None}
+    table_of = {
+        t.direct_meter: i for i, t in enumerate(controls.tables) if t.direct_meter is not None
+    }
     return tuple(
-        meter if meter.table is None else Meter(meter.name, meter.size, meter.bytes, table_of.get(i, -1), meter.result)
+        meter
+        if meter.table is None
+        else Meter(meter.name, meter.size, meter.bytes, table_of.get(i, -1), meter.result)
         for i, meter in enumerate(meters)
     )
 
@@ -206,7 +246,9 @@ def _calculation(place: Place, names: Names, name: str) -> Calculation:
                 bits += names.width(field)
             case "hexstr":
                 width = item.at("bitwidth").integer(1, limits.FIELD_BITS)
-                value = item.at("value").hexadecimal(max_bits=limits.FIELD_BITS) & ((1 << width) - 1)
+                value = item.at("value").hexadecimal(max_bits=limits.FIELD_BITS) & (
+                    (1 << width) - 1
+                )
                 inputs.append(InputConstant(value, width))
                 bits += width
             case "header":
@@ -224,7 +266,8 @@ def _calculation(place: Place, names: Names, name: str) -> Calculation:
 
 
 def _profile(place: Place, names: Names, calculations: list[Calculation]) -> ActionProfile:
-    """Returns an action profile. Its selector becomes one more calculation, which only the profile refers to."""
+    """Returns an action profile. Its selector becomes one more calculation, which only the profile
+    refers to."""
     names.profiles.add(place.at("name"))
     name = place.at("name").name()
     selector = place.maybe("selector")
@@ -264,9 +307,12 @@ def _actions(root: Place, names: Names) -> tuple[list[Action], dict[int, int]]:
         size = sum((p.width + 63) // 64 * 8 for p in parameters)
         place.most(size, limits.PARAMETER_BYTES, "bytes of an action's parameters")
         primitives = place.at("primitives").items()
-        loader = StatementLoader(ExpressionLoader(names, tuple(p.width for p in parameters)), len(primitives))
+        loader = StatementLoader(
+            ExpressionLoader(names, tuple(p.width for p in parameters)), len(primitives)
+        )
         statements = [
-            loader.load(primitive) or Statement(Jump(i + 1), primitive.source) for i, primitive in enumerate(primitives)
+            loader.load(primitive) or Statement(Jump(i + 1), primitive.source)
+            for i, primitive in enumerate(primitives)
         ]
         whole = with_whole_unions(statements, names, jumps=True)
         actions.append(Action(place.at("name").name(), number, parameters, whole, place.source))
@@ -316,16 +362,24 @@ def _deparser(place: Place, names: Names) -> Deparser:
         if names.headers[header].metadata:
             raise item.error("metadata cannot be emitted")
         emitted += names.header_types[names.headers[header].type].max_bytes
-        item.most(emitted, limits.EMITTED_BYTES, f"bytes of emitted headers up to {names.headers[header].name!r}")
+        item.most(
+            emitted,
+            limits.EMITTED_BYTES,
+            f"bytes of emitted headers up to {names.headers[header].name!r}",
+        )
     primitives = place.maybe("primitives")
     loader = StatementLoader(ExpressionLoader(names))
-    statements = [s for item in (primitives.items() if primitives else ()) if (s := loader.load(item))]
-    return Deparser(place.at("name").name(), order, with_whole_unions(statements, names), place.source)
+    statements = [
+        s for item in (primitives.items() if primitives else ()) if (s := loader.load(item))
+    ]
+    return Deparser(
+        place.at("name").name(), order, with_whole_unions(statements, names), place.source
+    )
 
 
 def _errors(root: Place) -> dict[str, int]:
-    """Returns every error of the program, and those of core.p4: BMv2 gives the ones that are not declared the next
-    numbers."""
+    """Returns every error of the program, and those of core.p4: BMv2 gives the ones that are not
+    declared the next numbers."""
     index = Index("error")
     errors: dict[str, int] = {}
     for place in root.each("errors"):

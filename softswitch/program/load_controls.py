@@ -26,7 +26,11 @@ class ControlLoader:
     """Loads pipelines one after the other; `tables` collects the tables of all of them."""
 
     def __init__(
-        self, names: Names, actions: list[Action], action_ids: dict[int, int], direct_meters: dict[str, int]
+        self,
+        names: Names,
+        actions: list[Action],
+        action_ids: dict[int, int],
+        direct_meters: dict[str, int],
     ) -> None:
         self.names = names
         self.actions = actions
@@ -42,7 +46,11 @@ class ControlLoader:
         tables = list(place.each("tables"))
         conditionals = list(place.each("conditionals"))
         calls = list(place.each("action_calls"))
-        place.most(len(tables) + len(conditionals) + len(calls), limits.NODES, "tables, conditions and calls")
+        place.most(
+            len(tables) + len(conditionals) + len(calls),
+            limits.NODES,
+            "tables, conditions and calls",
+        )
         for item in (*tables, *conditionals, *calls):
             nodes.add(item.at("name"))
         loaded: list[Node] = []
@@ -67,7 +75,9 @@ class ControlLoader:
             action = self._action(item.at("action_id"))
             if self.actions[action].parameters:
                 raise item.error("an action that is called directly takes no parameters")
-            loaded.append(ActionNode(item.at("name").name(), action, _next(item, "next_node", nodes)))
+            loaded.append(
+                ActionNode(item.at("name").name(), action, _next(item, "next_node", nodes))
+            )
         control = Control(place.at("name").name(), tuple(loaded), _next(place, "init_table", nodes))
         self._refuse_cycles(place, control)
         return control
@@ -99,7 +109,8 @@ class ControlLoader:
             if successor is not None:
                 if order.get(successor) == 1:
                     raise place.error(
-                        f"control {control.name!r} runs in a circle through {control.nodes[successor].name!r}"
+                        f"control {control.name!r} runs in a circle through "
+                        f"{control.nodes[successor].name!r}"
                     )
                 if order.get(successor) is None:
                     stack.append((successor, 0))
@@ -114,7 +125,9 @@ class ControlLoader:
         action = self._action(place.at("action_id"))
         parameters = self.actions[action].parameters
         data = place.at("action_data").items(len(parameters))
-        arguments = tuple(_unsigned(item, p.width) for item, p in zip(data, parameters, strict=True))
+        arguments = tuple(
+            _unsigned(item, p.width) for item, p in zip(data, parameters, strict=True)
+        )
         return ActionCall(action, arguments)
 
     def _table(self, place: Place, nodes: Index) -> Table:
@@ -123,12 +136,20 @@ class ControlLoader:
         if kind in ("indirect", "indirect_ws"):
             profile = self.names.profiles.find(place.at("action_profile"))
         elif kind != "simple":
-            raise place.unsupported(f"table {place.at('name').name()!r} is implemented by {kind[:100]!r}")
+            raise place.unsupported(
+                f"table {place.at('name').name()!r} is implemented by {kind[:100]!r}"
+            )
         key = tuple(self._key_field(item) for item in place.at("key").items())
-        place.at("key").most(sum((f.width + 7) // 8 for f in key), limits.KEY_BYTES, "bytes of a key")
+        place.at("key").most(
+            sum((f.width + 7) // 8 for f in key), limits.KEY_BYTES, "bytes of a key"
+        )
         match = _lookup_kind(key)
         declared = place.at("match_type").string()
-        if match is Match.TERNARY and sum(f.match is Match.LPM for f in key) > 1 and declared == "lpm":
+        if (
+            match is Match.TERNARY
+            and sum(f.match is Match.LPM for f in key) > 1
+            and declared == "lpm"
+        ):
             raise place.error("a table has at most one lpm key")
         actions = tuple(self._action(item) for item in place.at("action_ids").items())
         if len(set(actions)) != len(actions):
@@ -147,9 +168,13 @@ class ControlLoader:
             raise entries_place.unsupported("entries of a table with an action profile")
         if entries_place:
             self._const_entries += len(entries_place.items())
-            entries_place.most(self._const_entries, limits.CONST_ENTRIES, "entries of the source so far")
+            entries_place.most(
+                self._const_entries, limits.CONST_ENTRIES, "entries of the source so far"
+            )
         entries = (
-            tuple(self._entry(item, key, match, actions) for item in entries_place.items()) if entries_place else ()
+            tuple(self._entry(item, key, match, actions) for item in entries_place.items())
+            if entries_place
+            else ()
         )
         by_hit, hit, miss, by_action = self._next(place.at("next_tables"), actions, nodes)
         meter_place = place.maybe("direct_meters")
@@ -189,7 +214,12 @@ class ControlLoader:
     ) -> tuple[bool, int | None, int | None, tuple[int | None, ...]]:
         names = place.object()
         if "__HIT__" in names or "__MISS__" in names:
-            return True, _next(place, "__HIT__", nodes), _next(place, "__MISS__", nodes), (None,) * len(actions)
+            return (
+                True,
+                _next(place, "__HIT__", nodes),
+                _next(place, "__MISS__", nodes),
+                (None,) * len(actions),
+            )
         return False, None, None, tuple(_next(place, self.actions[a].name, nodes) for a in actions)
 
     def _key_field(self, place: Place) -> KeyField:
@@ -203,16 +233,22 @@ class ControlLoader:
         width = self.names.width(field)
         mask_place = place.maybe("mask")
         name_place = place.maybe("name")
-        name = name_place.name() if name_place else ".".join(part.string() for part in target.items())
+        name = (
+            name_place.name() if name_place else ".".join(part.string() for part in target.items())
+        )
         mask = _unsigned(mask_place, width) if mask_place else None
         return KeyField(name, Match(kind), field, width, mask)
 
-    def _entry(self, place: Place, key: tuple[KeyField, ...], kind: Match, actions: tuple[int, ...]) -> ConstEntry:
+    def _entry(
+        self, place: Place, key: tuple[KeyField, ...], kind: Match, actions: tuple[int, ...]
+    ) -> ConstEntry:
         keys, masks, prefix = [], [], 0
         for item, field in zip(place.at("match_key").items(len(key)), key, strict=True):
             full = (1 << field.width) - 1
             given = item.at("match_type").string()
-            if given != field.match.value and not (field.match is Match.OPTIONAL and given == "ternary"):
+            if given != field.match.value and not (
+                field.match is Match.OPTIONAL and given == "ternary"
+            ):
                 raise item.error(f"expected a key of match type {field.match.value!r}")
             match field.match:
                 case Match.RANGE:
@@ -251,8 +287,8 @@ def _next(place: Place, key: str, nodes: Index) -> int | None:
 
 
 def _unsigned(place: Place, width: int, *, clip: bool = False) -> int:
-    """Returns a hexstr in `width` bits. `clip` drops what p4c leaves above them, such as the padding of a range's
-    bound."""
+    """Returns a hexstr in `width` bits. `clip` drops what p4c leaves above them, such as the
+    padding of a range's bound."""
     value = place.hexadecimal(max_bits=max(width, 64) + 64)
     if clip or value < 0:
         value &= (1 << width) - 1

@@ -34,16 +34,35 @@ from pcn.softswitch.program.json_cursor import Place
 from pcn.softswitch.program.names import Names
 
 _DATA_UNARY = {"-", "~"}
-_DATA_BINARY = {"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "two_comp_mod", "usat_cast", "sat_cast"}
+_DATA_BINARY = {
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "<<",
+    ">>",
+    "&",
+    "|",
+    "^",
+    "two_comp_mod",
+    "usat_cast",
+    "sat_cast",
+}
 _COMPARISONS = {"<", "<=", ">", ">="}
 
 
 class ExpressionLoader:
-    """Loads expressions in one context: `locals_` are the widths of the enclosing action's parameters; `pure`: there is
-    no switch, whose registers could be read."""
+    """Loads expressions in one context: `locals_` are the widths of the enclosing action's
+    parameters; `pure`: there is no switch, whose registers could be read."""
 
     def __init__(
-        self, names: Names, locals_: tuple[int, ...] = (), *, in_parser: bool = False, pure: bool = False
+        self,
+        names: Names,
+        locals_: tuple[int, ...] = (),
+        *,
+        in_parser: bool = False,
+        pure: bool = False,
     ) -> None:
         self.names = names
         self.locals = locals_
@@ -51,7 +70,8 @@ class ExpressionLoader:
         self.pure = pure
 
     def data(self, place: Place) -> Expression:
-        """Returns an expression that is a value. A condition is refused: BMv2 converts none implicitly."""
+        """Returns an expression that is a value. A condition is refused: BMv2 converts none
+        implicitly."""
         return self._of(place, Sort.DATA)
 
     def condition(self, place: Place) -> Expression:
@@ -116,7 +136,9 @@ class ExpressionLoader:
         if depth > limits.DEPTH:
             raise place.unsupported(f"an expression is nested more than {limits.DEPTH} deep")
         self.names.expressions += 1
-        place.most(self.names.expressions, limits.EXPRESSIONS, "values, operations and conditions so far")
+        place.most(
+            self.names.expressions, limits.EXPRESSIONS, "values, operations and conditions so far"
+        )
         kind = place.at("type").string()
         value = place.at("value")
         match kind:
@@ -137,7 +159,9 @@ class ExpressionLoader:
                 return Local(index, self.locals[index])
             case "header":
                 header = self.names.header_names.find(value)
-                if self.names.headers[header].metadata:  # p4c copies and compares structs field by field
+                if self.names.headers[
+                    header
+                ].metadata:  # p4c copies and compares structs field by field
                     raise value.unsupported("metadata as a whole")
                 return HeaderRef(header)
             case "header_union":
@@ -145,7 +169,9 @@ class ExpressionLoader:
             case "stack_field":
                 stack_place, field_place = value.items(2)
                 stack = self.names.stack_names.find(stack_place)
-                return LastField(stack, self.names.member(self.names.stacks[stack].type, field_place))
+                return LastField(
+                    stack, self.names.member(self.names.stacks[stack].type, field_place)
+                )
             case "union_stack_field":
                 return self._last_union_field(value)
             case "lookahead":
@@ -221,7 +247,9 @@ class ExpressionLoader:
             case "?":
                 on_true = self._load(place.at("left"), depth + 1)
                 if sort_of(on_true) not in (Sort.DATA, Sort.BOOL):
-                    raise place.unsupported(f"a choice between {sort_of(on_true).value} and another")
+                    raise place.unsupported(
+                        f"a choice between {sort_of(on_true).value} and another"
+                    )
                 condition = self._sub(place.at("cond"), depth, Sort.BOOL)
                 return Ternary(condition, on_true, right_of(sort_of(on_true)))
             case "last_stack_index" | "size_stack":
@@ -249,7 +277,11 @@ class ExpressionLoader:
 
     def _access_union(self, union: Expression, right: Place) -> UnionMember:
         assert isinstance(union, UnionRef | UnionStackElement)
-        first = union.union if isinstance(union, UnionRef) else self.names.union_stacks[union.stack].unions[0]
+        first = (
+            union.union
+            if isinstance(union, UnionRef)
+            else self.names.union_stacks[union.stack].unions[0]
+        )
         return UnionMember(union, right.integer(0, len(self.names.unions[first].headers) - 1))
 
     def _stack(self, place: Place) -> int:

@@ -1,4 +1,5 @@
-"""Header types, headers, stacks, unions, and which fields are the switch's own (standard metadata)."""
+"""Header types, headers, stacks, unions, and which fields are the switch's own (standard
+metadata)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from pcn.softswitch.program.model import (
 )
 from pcn.softswitch.program.names import Names
 
-# BMv2's names of the fields that simple_switch reads and writes; the member of struct sw_std, and its bits.
+# BMv2's names of the fields that simple_switch reads and writes; the member of struct sw_std, and
+# its bits.
 STD_FIELDS = {
     "standard_metadata.ingress_port": ("ingress_port", 16),
     "standard_metadata.egress_spec": ("egress_spec", 16),
@@ -47,7 +49,9 @@ def load_headers(root: Place, names: Names) -> None:
         fields += len(place.at("fields").items())
         place.most(fields, limits.FIELDS, "fields of header types so far")
         names.header_types.append(_header_type(place))
-        names.members.append({field.name: i for i, field in enumerate(names.header_types[-1].fields)})
+        names.members.append(
+            {field.name: i for i, field in enumerate(names.header_types[-1].fields)}
+        )
     by_id: dict[int, int] = {}
     stored = 0
     for place in root.each("headers", limits.HEADERS):
@@ -134,7 +138,9 @@ def _stacks(root: Place, names: Names, by_id: dict[int, int]) -> None:
         for position, header in enumerate(members):
             old = names.headers[header]
             if old.type != header_type or old.stack or old.metadata:
-                raise place.at("header_ids").error(f"header {old.name!r} cannot be an element of this stack")
+                raise place.at("header_ids").error(
+                    f"header {old.name!r} cannot be an element of this stack"
+                )
             names.headers[header] = replace(old, stack=(index, position))
         names.stacks.append(HeaderStack(place.at("name").name(), header_type, members))
 
@@ -161,7 +167,9 @@ def _unions(root: Place, names: Names, by_id: dict[int, int]) -> None:
             if names.headers[header].union or names.headers[header].stack:
                 raise place.at("header_ids").error("a header belongs to two unions or stacks")
             if names.headers[header].metadata:
-                raise place.at("header_ids").error(f"metadata {names.headers[header].name!r} cannot be in a union")
+                raise place.at("header_ids").error(
+                    f"metadata {names.headers[header].name!r} cannot be in a union"
+                )
             names.headers[header] = replace(names.headers[header], union=(index, position))
         members_of_type = tuple(name for name, _ in types[union_type])
         names.unions.append(HeaderUnion(place.at("name").name(), headers, members_of_type))
@@ -169,8 +177,13 @@ def _unions(root: Place, names: Names, by_id: dict[int, int]) -> None:
         index = names.union_stack_names.add(place.at("name"))
         elements = _members(place, "header_union_ids", unions_by_id)
         for position, union in enumerate(elements):
-            if names.unions[union].members != names.unions[elements[0]].members or names.unions[union].stack:
-                raise place.at("header_union_ids").error("the unions cannot be elements of one stack")
+            if (
+                names.unions[union].members != names.unions[elements[0]].members
+                or names.unions[union].stack
+            ):
+                raise place.at("header_union_ids").error(
+                    "the unions cannot be elements of one stack"
+                )
             names.unions[union] = replace(names.unions[union], stack=(index, position))
         names.union_stacks.append(HeaderUnionStack(place.at("name").name(), elements))
 
@@ -193,10 +206,17 @@ def _std_fields(root: Place, names: Names) -> dict[FieldRef, str]:
     return result
 
 
-def _bind(names: Names, ref: FieldRef, member: tuple[str, int], place: Place, result: dict[FieldRef, str]) -> None:
+def _bind(
+    names: Names, ref: FieldRef, member: tuple[str, int], place: Place, result: dict[FieldRef, str]
+) -> None:
     field = names.header_types[names.headers[ref.header].type].fields[ref.field]
     if field.width > member[1] or field.signed or field.varbit:
-        raise place.error(f"field {field.name!r} must be unsigned and at most {member[1]} bits wide")
+        raise place.error(
+            f"field {field.name!r} must be unsigned and at most {member[1]} bits wide"
+        )
     if not names.headers[ref.header].metadata:
-        raise place.error(f"{names.headers[ref.header].name!r} is a header; fields of the switch's own are metadata")
+        raise place.error(
+            f"{names.headers[ref.header].name!r} is a header; fields of the switch's own are "
+            "metadata"
+        )
     result[ref] = member[0]

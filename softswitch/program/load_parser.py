@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pcn.softswitch.program import limits
-from pcn.softswitch.program.expressions import Const, Expression, FieldRef, LastField, LastUnionField, Lookahead, Valid
+from pcn.softswitch.program.expressions import (
+    Const,
+    Expression,
+    FieldRef,
+    LastField,
+    LastUnionField,
+    Lookahead,
+    Valid,
+)
 from pcn.softswitch.program.json_cursor import Place
 from pcn.softswitch.program.load_expressions import ExpressionLoader
 from pcn.softswitch.program.load_statements import StatementLoader
@@ -44,7 +52,9 @@ class ParserLoader:
 
     def _state(self, place: Place) -> ParseState:
         statements = tuple(
-            statement for op in place.at("parser_ops").items() if (statement := self._operation(op)) is not None
+            statement
+            for op in place.at("parser_ops").items()
+            if (statement := self._operation(op)) is not None
         )
         key = tuple(self._key_part(part) for part in place.at("transition_key").items())
         transitions: list[Transition] = []
@@ -56,12 +66,16 @@ class ParserLoader:
             next_place = transition.at("next_state")
             next_state = None if next_place.is_null() else self.states.find(next_place)
             kind = transition.maybe("type")
-            if transition.at("value").value == "default" or (kind is not None and kind.string() == "default"):
+            if transition.at("value").value == "default" or (
+                kind is not None and kind.string() == "default"
+            ):
                 default = next_state
                 break
             transitions.append(self._transition(transition, key, next_state))
         statements = with_whole_unions(statements, self.names)
-        return ParseState(place.at("name").name(), statements, key, tuple(transitions), default, place.source)
+        return ParseState(
+            place.at("name").name(), statements, key, tuple(transitions), default, place.source
+        )
 
     def _key_part(self, place: Place) -> KeyPart:
         expression = self.expressions.any(place)
@@ -82,7 +96,9 @@ class ParserLoader:
             case _:
                 raise place.unsupported("a transition key that is not a field or lookahead")
 
-    def _transition(self, place: Place, key: tuple[KeyPart, ...], next_state: int | None) -> Transition:
+    def _transition(
+        self, place: Place, key: tuple[KeyPart, ...], next_state: int | None
+    ) -> Transition:
         kind = place.maybe("type")
         mask = place.maybe("mask")
         if kind is not None and kind.string() == "parse_vset":
@@ -101,7 +117,9 @@ class ParserLoader:
             raise kind.unsupported(f"a transition of type {kind.string()[:100]!r}")
         values = self._split(place.at("value"), key)
         masks = self._split(mask, key) if mask else tuple((1 << part.width) - 1 for part in key)
-        return Transition(next_state, tuple(v & m for v, m in zip(values, masks, strict=True)), masks)
+        return Transition(
+            next_state, tuple(v & m for v, m in zip(values, masks, strict=True)), masks
+        )
 
     def _split(self, place: Place, key: tuple[KeyPart, ...]) -> tuple[int, ...]:
         """Cuts the concatenation of the key's byte-padded parts."""

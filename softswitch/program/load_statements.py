@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pcn.softswitch.program import limits
-from pcn.softswitch.program.expressions import Binary, Const, Expression, FieldRef, HeaderField, LastField, LValue
+from pcn.softswitch.program.expressions import (
+    Binary,
+    Const,
+    Expression,
+    FieldRef,
+    HeaderField,
+    LastField,
+    LValue,
+)
 from pcn.softswitch.program.json_cursor import Place
 from pcn.softswitch.program.load_expressions import ExpressionLoader
 from pcn.softswitch.program.statements import (
@@ -59,8 +67,8 @@ _ONE_VALUE: dict[str, Callable[[Expression], Operation]] = {
 
 
 class StatementLoader:
-    """Loads the statements of one action, of the parser or the deparser; `count` bounds the targets of an action's
-    jumps, and is None for the others, which have neither jumps nor exit."""
+    """Loads the statements of one action, of the parser or the deparser; `count` bounds the targets
+    of an action's jumps, and is None for the others, which have neither jumps nor exit."""
 
     def __init__(self, expressions: ExpressionLoader, count: int | None = None) -> None:
         self.expressions = expressions
@@ -147,7 +155,9 @@ class StatementLoader:
                 return Exit()
             case "register_read":
                 target, array, index = take(3)
-                return RegisterRead(lvalue(target), self._named(array, "register_array"), data(index))
+                return RegisterRead(
+                    lvalue(target), self._named(array, "register_array"), data(index)
+                )
             case "register_write":
                 array, index, value = take(3)
                 return RegisterWrite(self._named(array, "register_array"), data(index), data(value))
@@ -159,7 +169,9 @@ class StatementLoader:
                 return MeterExecute(self._named(array, "meter_array"), data(index), lvalue(target))
             case "modify_field_with_hash_based_offset":
                 target, base, calculation, size = take(4)
-                return Hash(lvalue(target), data(base), self._named(calculation, "calculation"), data(size))
+                return Hash(
+                    lvalue(target), data(base), self._named(calculation, "calculation"), data(size)
+                )
             case "modify_field_rng_uniform":
                 target, low, high = take(3)
                 return Random(lvalue(target), data(low), data(high))
@@ -202,7 +214,9 @@ class StatementLoader:
         value = self.expressions.any(given)
         if not self.expressions.is_varbit(target):
             return Assign(target, value)
-        if not isinstance(value, FieldRef | LastField | HeaderField) or not self.expressions.is_varbit(value):
+        if not isinstance(
+            value, FieldRef | LastField | HeaderField
+        ) or not self.expressions.is_varbit(value):
             raise place.error("only a varbit can be assigned to a varbit")
         return AssignVarbit(target, value)
 
@@ -236,8 +250,11 @@ class StatementLoader:
         return self.names.headers[self.names.header_names.find(place.at("value"))].metadata
 
     def _assign_metadata(self, place: Place, target: Place, value: Place) -> AssignMetadata:
-        """p4c copies structs field by field, except standard metadata that log_msg prints as a whole."""
-        to, source = (self.names.header_names.find(argument.at("value")) for argument in (target, value))
+        """p4c copies structs field by field, except standard metadata that log_msg prints as a
+        whole."""
+        to, source = (
+            self.names.header_names.find(argument.at("value")) for argument in (target, value)
+        )
         kind = self.names.headers[to].type
         if kind != self.names.headers[source].type:
             raise place.error("the two structs are of different types")
@@ -245,15 +262,26 @@ class StatementLoader:
         if any(f.varbit for f in fields):
             raise place.unsupported("a copy of a struct with a varbit")
         self.names.expressions += len(fields)
-        place.most(self.names.expressions, limits.EXPRESSIONS, "values, operations and conditions so far")
-        return AssignMetadata(tuple(Assign(FieldRef(to, i), FieldRef(source, i)) for i in range(len(fields))))
+        place.most(
+            self.names.expressions, limits.EXPRESSIONS, "values, operations and conditions so far"
+        )
+        return AssignMetadata(
+            tuple(Assign(FieldRef(to, i), FieldRef(source, i)) for i in range(len(fields)))
+        )
 
     def _log_message(self, text: Place, vector: Place) -> LogMessage:
-        if text.at("type").string() != "string" or vector.at("type").string() != "parameters_vector":
+        if (
+            text.at("type").string() != "string"
+            or vector.at("type").string() != "parameters_vector"
+        ):
             raise text.error("log_msg takes a string and a parameters_vector")
         given = vector.at("value")
         # p4c writes an empty vector as an empty object.
-        values = () if given.value == {} else tuple(self.expressions.data(item) for item in given.items())
+        values = (
+            ()
+            if given.value == {}
+            else tuple(self.expressions.data(item) for item in given.items())
+        )
         parts = split_format(text.at("value").string())
         if parts is None or len(parts) != len(values) + 1:
             raise text.error(f"the format string does not take {len(values)} values")
@@ -261,8 +289,8 @@ class StatementLoader:
 
 
 def split_format(text: str) -> tuple[str, ...] | None:
-    """Returns the texts around the {} of a log_msg format, escapes (\\{ and \\}) resolved; None if a brace is
-    unmatched."""
+    """Returns the texts around the {} of a log_msg format, escapes (\\{ and \\}) resolved; None if
+    a brace is unmatched."""
     parts, current, i = [], "", 0
     while i < len(text):
         if text[i] == "\\" and text[i + 1 : i + 2] in ("{", "}"):

@@ -1,7 +1,7 @@
 """A P4 program as the switch sees it: BMv2's JSON, resolved and typed.
 
-References are indices into the tuples of `Program`, so a model that was loaded has no dangling names. Everything
-is immutable. Expressions and statements have their own modules.
+References are indices into the tuples of `Program`, so a model that was loaded has no dangling
+names. Everything is immutable. Expressions and statements have their own modules.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class HeaderType:
 
 @dataclass(frozen=True)
 class Header:
-    """A header or metadata instance. `stack` and `union`: the stack or union that it is an element or a member of, and
-    which one."""
+    """A header or metadata instance. `stack` and `union`: the stack or union that it is an element
+    or a member of, and which one."""
 
     name: str
     type: int
@@ -104,7 +104,8 @@ class KeyPart:
 
 @dataclass(frozen=True)
 class Transition:
-    """Taken when (key & mask) == value, both one integer a key part; or when the key is in value set `vset`."""
+    """Taken when (key & mask) == value, both one integer a key part; or when the key is in value
+    set `vset`."""
 
     next_state: int | None
     values: tuple[int, ...] = ()
@@ -133,7 +134,8 @@ class Parser:
 
 @dataclass(frozen=True)
 class ValueSet:
-    """What transitions of the parser compare with at run time. `parts`: bits of each part of their key."""
+    """What transitions of the parser compare with at run time. `parts`: bits of each part of their
+    key."""
 
     name: str
     width: int
@@ -173,8 +175,8 @@ class ActionCall:
 
 @dataclass(frozen=True)
 class ConstEntry:
-    """`keys` and `masks`: one integer a key field. mask: see sw_const_entry in csrc/pipeline.h. `prefix`: of the
-    lpm field. `priority`: the lower wins."""
+    """`keys` and `masks`: one integer a key field. mask: see sw_const_entry in csrc/pipeline.h.
+    `prefix`: of the lpm field. `priority`: the lower wins."""
 
     keys: tuple[int, ...]
     masks: tuple[int, ...]
@@ -185,8 +187,8 @@ class ConstEntry:
 
 @dataclass(frozen=True)
 class ActionProfile:
-    """What the entries of indirect tables refer to. `selector`: the calculation that selects a member of a group; None:
-    it has no groups."""
+    """What the entries of indirect tables refer to. `selector`: the calculation that selects a
+    member of a group; None: it has no groups."""
 
     name: str
     selector: int | None
@@ -194,8 +196,8 @@ class ActionProfile:
 
 @dataclass(frozen=True)
 class Table:
-    """`id` is p4c's in the JSON, not P4Runtime's. `next_by_action` maps each of `actions` to a node. `profile`: None
-    for a table whose entries hold their actions themselves."""
+    """`id` is p4c's in the JSON, not P4Runtime's. `next_by_action` maps each of `actions` to a
+    node. `profile`: None for a table whose entries hold their actions themselves."""
 
     name: str
     id: int
@@ -325,7 +327,8 @@ class InputHeader:
 
 @dataclass(frozen=True)
 class Calculation:
-    """A hash over the bits of `inputs` (those of invalid headers are left out), then of the payload if it is in."""
+    """A hash over the bits of `inputs` (those of invalid headers are left out), then of the payload
+    if it is in."""
 
     name: str
     algorithm: str
@@ -377,8 +380,9 @@ class Deparser:
 
 @dataclass(frozen=True)
 class Program:
-    """A whole program. Tables, profiles, counters, registers, meters, actions and learn lists have the order that they
-    have in the generated specs (csrc/pipeline.h). `std_fields` maps fields to members of `struct sw_std`."""
+    """A whole program. Tables, profiles, counters, registers, meters, actions and learn lists have
+    the order that they have in the generated specs (csrc/pipeline.h). `std_fields` maps fields to
+    members of `struct sw_std`."""
 
     name: str
     header_types: tuple[HeaderType, ...]

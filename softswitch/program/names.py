@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 
 from pcn.softswitch.program.expressions import FieldRef, HeaderExpression, HeaderRef, Valid
 from pcn.softswitch.program.json_cursor import Place
-from pcn.softswitch.program.model import Header, HeaderStack, HeaderType, HeaderUnion, HeaderUnionStack
+from pcn.softswitch.program.model import (
+    Header,
+    HeaderStack,
+    HeaderType,
+    HeaderUnion,
+    HeaderUnionStack,
+)
 
 VALID = "$valid$"
 
@@ -69,7 +75,9 @@ class Names:
         header = self.header_names.find(header_place)
         if field_place.string() == VALID:
             if self.headers[header].metadata:
-                raise place.error(f"{self.headers[header].name!r} is metadata, which is neither valid nor invalid")
+                raise place.error(
+                    f"{self.headers[header].name!r} is metadata, which is neither valid nor invalid"
+                )
             return Valid(HeaderRef(header))
         return FieldRef(header, self.member(self.headers[header].type, field_place))
 
@@ -93,7 +101,9 @@ class Names:
         index = self.members[header_type].get(name)
         if index is not None:
             return index
-        raise place.error(f"header type {self.header_types[header_type].name!r} has no field {name[:100]!r}")
+        raise place.error(
+            f"header type {self.header_types[header_type].name!r} has no field {name[:100]!r}"
+        )
 
     def width(self, ref: FieldRef | Valid) -> int:
         """Returns the bits of a field; of a varbit, its largest."""
@@ -111,6 +121,8 @@ class Names:
         if hasattr(header, "stack"):
             return self.stacks[header.stack].type
         union = (
-            header.union.union if hasattr(header.union, "union") else self.union_stacks[header.union.stack].unions[0]
+            header.union.union
+            if hasattr(header.union, "union")
+            else self.union_stacks[header.union.stack].unions[0]
         )
         return self.headers[self.unions[union].headers[header.member]].type

@@ -1,11 +1,18 @@
-"""Statements of the model: BMv2's primitives and parser operations, one class each, arguments resolved."""
+"""Statements of the model: BMv2's primitives and parser operations, one class each, arguments
+resolved."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from pcn.softswitch.program.errors import Source
-from pcn.softswitch.program.expressions import Expression, FieldRef, HeaderExpression, LValue, UnionExpression
+from pcn.softswitch.program.expressions import (
+    Expression,
+    FieldRef,
+    HeaderExpression,
+    LValue,
+    UnionExpression,
+)
 
 
 @dataclass(frozen=True)
@@ -69,8 +76,8 @@ class Pop:
 
 @dataclass(frozen=True)
 class MarkToDrop:
-    """Sets `egress_spec` to the drop port and `mcast_grp` to 0 in the header that the primitive names: standard
-    metadata, or a copy of it, which p4c copies back."""
+    """Sets `egress_spec` to the drop port and `mcast_grp` to 0 in the header that the primitive
+    names: standard metadata, or a copy of it, which p4c copies back."""
 
     egress_spec: FieldRef
     mcast_grp: FieldRef | None
@@ -148,7 +155,8 @@ class Truncate:
 
 @dataclass(frozen=True)
 class LogMessage:
-    """`parts` has one text more than there are values; each value is written in decimal between two texts."""
+    """`parts` has one text more than there are values; each value is written in decimal between two
+    texts."""
 
     parts: tuple[str, ...]
     values: tuple[Expression, ...]

@@ -1,7 +1,8 @@
 """Copies of whole header unions, which p4c writes member by member.
 
-A member that is assigned an invalid header leaves no member of its union valid (P4_16), so the order of such a copy
-would decide what is valid. BMv2's `assign_union` takes the valid member over, whichever it is: so do these copies.
+A member that is assigned an invalid header leaves no member of its union valid (P4_16), so the
+order of such a copy would decide what is valid. BMv2's `assign_union` takes the valid member over,
+whichever it is: so do these copies.
 """
 
 from __future__ import annotations
@@ -9,14 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pcn.softswitch.program.expressions import HeaderExpression, HeaderRef, UnionExpression, UnionMember, UnionRef
+from pcn.softswitch.program.expressions import (
+    HeaderExpression,
+    HeaderRef,
+    UnionExpression,
+    UnionMember,
+    UnionRef,
+)
 from pcn.softswitch.program.names import Names
 from pcn.softswitch.program.statements import AssignHeader, AssignUnion, Jump, JumpIfZero, Statement
 
 
-def with_whole_unions(statements: Sequence[Statement], names: Names, jumps: bool = False) -> tuple[Statement, ...]:
-    """Returns the statements with one assignment in place of those of all members, in any order. `jumps`: as many as
-    before, since jumps go to numbers of statements."""
+def with_whole_unions(
+    statements: Sequence[Statement], names: Names, jumps: bool = False
+) -> tuple[Statement, ...]:
+    """Returns the statements with one assignment in place of those of all members, in any order.
+    `jumps`: as many as before, since jumps go to numbers of statements."""
     made = list(statements)
     targets = {one.operation.target for one in made if isinstance(one.operation, Jump | JumpIfZero)}
     start = 0
@@ -24,11 +33,17 @@ def with_whole_unions(statements: Sequence[Statement], names: Names, jumps: bool
         pair = _members(made[start], names)
         count = 0 if pair is None else len(names.unions[_first(pair[0][0], names)].headers)
         found = [_members(one, names) for one in made[start : start + count]]
-        whole = pair is not None and _is_whole(found, count) and targets.isdisjoint(range(start + 1, start + count))
+        whole = (
+            pair is not None
+            and _is_whole(found, count)
+            and targets.isdisjoint(range(start + 1, start + count))
+        )
         if pair is not None and whole:
             made[start] = replace(made[start], operation=AssignUnion(pair[0][0], pair[1][0]))
             rest = range(start + 1, start + count)
-            made[start + 1 : start + count] = [replace(made[i], operation=Jump(i + 1)) for i in rest] if jumps else []
+            made[start + 1 : start + count] = (
+                [replace(made[i], operation=Jump(i + 1)) for i in rest] if jumps else []
+            )
             start += count - 1 if jumps else 0
         start += 1
     return tuple(made)

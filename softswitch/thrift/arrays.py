@@ -49,7 +49,9 @@ class ArrayCalls(Face):
     def bm_register_write(self, _context: int, name: str, index: int, value: int) -> None:
         self._set_cells(self._register(name, index), index, 1, value)
 
-    def bm_register_write_range(self, _context: int, name: str, first: int, behind: int, value: int) -> None:
+    def bm_register_write_range(
+        self, _context: int, name: str, first: int, behind: int, value: int
+    ) -> None:
         register = self._register(name, first)
         if not first <= behind <= register.size:
             raise self.idl.RegisterFailure(_INDEX)
@@ -75,7 +77,10 @@ class ArrayCalls(Face):
     def bm_parse_vset_get(self, _context: int, name: str) -> list[bytes]:
         value_set = self._value_set(name)
         bits = sum(field.width for field in value_set.fields)
-        return [_joined(value_set, value).to_bytes((bits + 7) // 8, "big") for value in self._values(value_set)]
+        return [
+            _joined(value_set, value).to_bytes((bits + 7) // 8, "big")
+            for value in self._values(value_set)
+        ]
 
     def bm_parse_vset_clear(self, _context: int, name: str) -> None:
         self._set_members(self._value_set(name), [])

@@ -13,7 +13,8 @@ PATH = Path(__file__).with_name("bmv2.thrift")
 
 @lru_cache(maxsize=1)
 def load() -> Any:
-    """Returns the module. Raises StartError without thriftpy2, which has types for some of itself only."""
+    """Returns the module. Raises StartError without thriftpy2, which has types for some of itself
+    only."""
     try:
         import thriftpy2
     except ImportError:

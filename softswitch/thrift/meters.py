@@ -24,8 +24,8 @@ _MOST: Final = 2**63 - 1
 
 
 class MeterCalls(TableCalls):
-    """bm_meter_*, and bm_mt_* of direct meters. Rates of a whole array of direct ones are also those of entries that
-    this face adds later, as in BMv2."""
+    """bm_meter_*, and bm_mt_* of direct meters. Rates of a whole array of direct ones are also
+    those of entries that this face adds later, as in BMv2."""
 
     def __init__(self, service: Service) -> None:
         super().__init__(service)
@@ -41,7 +41,9 @@ class MeterCalls(TableCalls):
             self._set_direct(table, entry, config)
         self._of_later()[table.id] = config
 
-    def bm_meter_set_rates(self, _context: int, name: str, index: int, rates: Sequence[Any]) -> None:
+    def bm_meter_set_rates(
+        self, _context: int, name: str, index: int, rates: Sequence[Any]
+    ) -> None:
         self._set(self._meter(name, index), index, 1, self._config(rates))
 
     def bm_meter_get_rates(self, _context: int, name: str, index: int) -> list[Any]:
@@ -49,7 +51,9 @@ class MeterCalls(TableCalls):
         with self.service.locally() as state:
             return self._shown(state.arrays.meter(meter, index))
 
-    def bm_mt_set_meter_rates(self, _context: int, name: str, handle: int, rates: Sequence[Any]) -> None:
+    def bm_mt_set_meter_rates(
+        self, _context: int, name: str, handle: int, rates: Sequence[Any]
+    ) -> None:
         table = self._metered(name)
         try:
             self._set_direct(table, self._entry(table, handle), meter_config(rates))
@@ -94,8 +98,14 @@ class MeterCalls(TableCalls):
     def _table_of(self, name: str) -> Table | None:
         """Returns the table whose entries have this direct meter; None: there is no such one."""
         with self.service.locally() as state:
-            ids = {meter.preamble.id for meter in state.schema.p4info.direct_meters if meter.preamble.name == name}
-            return next((table for table in state.schema.tables.values() if table.direct_meter in ids), None)
+            ids = {
+                meter.preamble.id
+                for meter in state.schema.p4info.direct_meters
+                if meter.preamble.name == name
+            }
+            return next(
+                (table for table in state.schema.tables.values() if table.direct_meter in ids), None
+            )
 
     def _config(self, rates: Sequence[Any]) -> MeterConfig | None:
         try:
@@ -129,8 +139,8 @@ class MeterCalls(TableCalls):
 
 
 def meter_config(rates: Sequence[Any]) -> MeterConfig | None:
-    """Returns BMv2's rates, committed and peak, to a millionth of a unit a second if they aren't whole; None: there are
-    none. Raises ValueError for rates that no meter has."""
+    """Returns BMv2's rates, committed and peak, to a millionth of a unit a second if they aren't
+    whole; None: there are none. Raises ValueError for rates that no meter has."""
     if not rates:
         return None
     committed, peak = rates[0], rates[-1]
@@ -140,7 +150,11 @@ def meter_config(rates: Sequence[Any]) -> MeterConfig | None:
     whole = all((rate * _US).is_integer() for rate in given)
     per_us = _US if whole or max(given) * _FINE_US > _MOST else _FINE_US
     found = MeterConfig(
-        round(given[0] * per_us), committed.burst_size, round(given[1] * per_us), peak.burst_size, per_us
+        round(given[0] * per_us),
+        committed.burst_size,
+        round(given[1] * per_us),
+        peak.burst_size,
+        per_us,
     )
     if not all(0 <= number <= _MOST for number in found):
         raise ValueError("a rate or a burst is negative, or too large")

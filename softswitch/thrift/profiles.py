@@ -1,4 +1,5 @@
-"""Calls of action profiles. A member's handle is its id of P4Runtime less 1, and so is a group's."""
+"""Calls of action profiles. A member's handle is its id of P4Runtime less 1, and so is a
+group's."""
 
 from __future__ import annotations
 
@@ -8,7 +9,13 @@ from typing import Any
 from finsy.proto import p4r
 
 from pcn.softswitch.p4runtime.bytestring import encode
-from pcn.softswitch.p4runtime.errors import ALREADY_EXISTS, FAILED_PRECONDITION, NOT_FOUND, RESOURCE_EXHAUSTED, RpcError
+from pcn.softswitch.p4runtime.errors import (
+    ALREADY_EXISTS,
+    FAILED_PRECONDITION,
+    NOT_FOUND,
+    RESOURCE_EXHAUSTED,
+    RpcError,
+)
 from pcn.softswitch.p4runtime.schema import Profile
 from pcn.softswitch.thrift.face import DELETE, INSERT, MODIFY, Face, named
 
@@ -16,7 +23,9 @@ from pcn.softswitch.thrift.face import DELETE, INSERT, MODIFY, Face, named
 class ProfileCalls(Face):
     """bm_mt_act_prof_*."""
 
-    def bm_mt_act_prof_add_member(self, _context: int, name: str, action: str, data: Sequence[bytes]) -> int:
+    def bm_mt_act_prof_add_member(
+        self, _context: int, name: str, action: str, data: Sequence[bytes]
+    ) -> int:
         profile = self._profile(name)
         number = _free(member.member_id for member in self._members(profile))
         made = self._member_action(profile, action, data)
@@ -29,7 +38,9 @@ class ProfileCalls(Face):
         profile = self._profile(name)
         self._known_member(profile, member)
         made = self._member_action(profile, action, data)
-        self._write_member(MODIFY, p4r.ActionProfileMember(member_id=member + 1, action=made), profile)
+        self._write_member(
+            MODIFY, p4r.ActionProfileMember(member_id=member + 1, action=made), profile
+        )
 
     def bm_mt_act_prof_delete_member(self, _context: int, name: str, member: int) -> None:
         profile = self._profile(name)
@@ -39,7 +50,8 @@ class ProfileCalls(Face):
     def bm_mt_act_prof_get_members(self, _context: int, name: str) -> list[Any]:
         profile = self._profile(name)
         return [
-            self._shown_member(profile, member) for member in sorted(self._members(profile), key=lambda m: m.member_id)
+            self._shown_member(profile, member)
+            for member in sorted(self._members(profile), key=lambda m: m.member_id)
         ]
 
     def bm_mt_act_prof_get_member(self, _context: int, name: str, member: int) -> Any:
@@ -57,7 +69,9 @@ class ProfileCalls(Face):
         self._known_group(profile, group)
         self._write_group(DELETE, p4r.ActionProfileGroup(group_id=group + 1), profile)
 
-    def bm_mt_act_prof_add_member_to_group(self, _context: int, name: str, member: int, group: int) -> None:
+    def bm_mt_act_prof_add_member_to_group(
+        self, _context: int, name: str, member: int, group: int
+    ) -> None:
         profile = self._selector(name)
         self._known_member(profile, member)
         found = self._known_group(profile, group)
@@ -66,7 +80,9 @@ class ProfileCalls(Face):
         found.members.add(member_id=member + 1, weight=1)
         self._write_group(MODIFY, found, profile)
 
-    def bm_mt_act_prof_remove_member_from_group(self, _context: int, name: str, member: int, group: int) -> None:
+    def bm_mt_act_prof_remove_member_from_group(
+        self, _context: int, name: str, member: int, group: int
+    ) -> None:
         profile = self._selector(name)
         self._known_member(profile, member)
         found = self._known_group(profile, group)
@@ -98,7 +114,9 @@ class ProfileCalls(Face):
         return profile
 
     def _members(self, profile: Profile) -> Iterator[p4r.ActionProfileMember]:
-        return self.read(action_profile_member=p4r.ActionProfileMember(action_profile_id=profile.id))
+        return self.read(
+            action_profile_member=p4r.ActionProfileMember(action_profile_id=profile.id)
+        )
 
     def _groups(self, profile: Profile) -> Iterator[p4r.ActionProfileGroup]:
         return self.read(action_profile_group=p4r.ActionProfileGroup(action_profile_id=profile.id))
@@ -112,7 +130,9 @@ class ProfileCalls(Face):
         return action_profile_member
 
     def _known_group(self, profile: Profile, handle: int) -> p4r.ActionProfileGroup:
-        action_profile_group = next((group for group in self._groups(profile) if group.group_id == handle + 1), None)
+        action_profile_group = next(
+            (group for group in self._groups(profile) if group.group_id == handle + 1), None
+        )
         if action_profile_group is None:
             raise self.table_error("INVALID_GRP_HANDLE")
         return action_profile_group
@@ -146,7 +166,11 @@ class ProfileCalls(Face):
             raise self._profile_error(error, "GRP_STILL_USED") from None
 
     def _profile_error(self, error: RpcError, used: str) -> Exception:
-        codes = {FAILED_PRECONDITION: used, RESOURCE_EXHAUSTED: "TABLE_FULL", NOT_FOUND: "INVALID_MBR_HANDLE"}
+        codes = {
+            FAILED_PRECONDITION: used,
+            RESOURCE_EXHAUSTED: "TABLE_FULL",
+            NOT_FOUND: "INVALID_MBR_HANDLE",
+        }
         codes[ALREADY_EXISTS] = "ERROR"
         return self.table_error(codes.get(error.code, "ERROR"))
 
@@ -157,7 +181,9 @@ class ProfileCalls(Face):
         return self.idl.Member(message.member_id - 1, action.name, values)
 
     def _shown_group(self, message: p4r.ActionProfileGroup) -> Any:
-        return self.idl.Group(message.group_id - 1, [member.member_id - 1 for member in message.members])
+        return self.idl.Group(
+            message.group_id - 1, [member.member_id - 1 for member in message.members]
+        )
 
 
 def _free(used: Iterator[int]) -> int:

@@ -1,5 +1,5 @@
-"""Calls of multicast groups and mirroring sessions. A group of P4Runtime has the replicas of all its nodes; of one that
-a client of P4Runtime wrote, each instance is a node."""
+"""Calls of multicast groups and mirroring sessions. A group of P4Runtime has the replicas of all
+its nodes; of one that a client of P4Runtime wrote, each instance is a node."""
 
 from __future__ import annotations
 
@@ -107,12 +107,20 @@ class ReplicationCalls(Face):
         nodes = sorted(self._nodes.items())
         return json.dumps(
             {
-                "mgrps": [{"id": group, "l1_handles": handles} for group, handles in sorted(self._groups.items())],
-                "l1_handles": [{"handle": handle, "rid": one.rid, "l2_handle": handle} for handle, one in nodes],
-                "l2_handles": [
-                    {"handle": handle, "ports": list(one.ports), "lags": list(one.lags)} for handle, one in nodes
+                "mgrps": [
+                    {"id": group, "l1_handles": handles}
+                    for group, handles in sorted(self._groups.items())
                 ],
-                "lags": [{"id": lag, "ports": list(ports)} for lag, ports in sorted(self._lags.items())],
+                "l1_handles": [
+                    {"handle": handle, "rid": one.rid, "l2_handle": handle} for handle, one in nodes
+                ],
+                "l2_handles": [
+                    {"handle": handle, "ports": list(one.ports), "lags": list(one.lags)}
+                    for handle, one in nodes
+                ],
+                "lags": [
+                    {"id": lag, "ports": list(ports)} for lag, ports in sorted(self._lags.items())
+                ],
             }
         )
 
@@ -129,7 +137,8 @@ class ReplicationCalls(Face):
         return exception
 
     def _adopt(self) -> None:
-        """Takes P4Runtime's groups whose replicas aren't those of nodes here: a node for each instance."""
+        """Takes P4Runtime's groups whose replicas aren't those of nodes here: a node for each
+        instance."""
         query = p4r.PacketReplicationEngineEntry(multicast_group_entry=p4r.MulticastGroupEntry())
         there: dict[int, dict[int, list[int]]] = {}
         try:
@@ -141,7 +150,9 @@ class ReplicationCalls(Face):
             for replica in entry.multicast_group_entry.replicas:
                 port = int.from_bytes(replica.port, "big") if replica.port else replica.egress_port
                 by_rid.setdefault(replica.instance, []).append(port)
-        for group in {number for number, nodes in self._groups.items() if self._replicas(nodes)} | set(there):
+        for group in {
+            number for number, nodes in self._groups.items() if self._replicas(nodes)
+        } | set(there):
             by_rid = there.get(group, {})
             replicas = {(port, rid) for rid, ports in by_rid.items() for port in ports}
             if set(self._replicas(self._groups.get(group, []))) == replicas:
@@ -150,7 +161,8 @@ class ReplicationCalls(Face):
                 del self._nodes[handle]
             if by_rid:
                 self._groups[group] = [
-                    self._new(_Node(rid, tuple(ports), group=group)) for rid, ports in by_rid.items()
+                    self._new(_Node(rid, tuple(ports), group=group))
+                    for rid, ports in by_rid.items()
                 ]
 
     def _new(self, node: _Node) -> int:
@@ -180,7 +192,8 @@ class ReplicationCalls(Face):
             raise
 
     def _write(self, group: int, before: list[int]) -> None:
-        """Gives P4Runtime's group the replicas of its nodes. On failure the nodes are those of `before`."""
+        """Gives P4Runtime's group the replicas of its nodes. On failure the nodes are those of
+        `before`."""
         replicas = self._replicas(self._groups[group])
         message = p4r.MulticastGroupEntry(multicast_group_id=group)
         for port, rid in replicas:
@@ -191,7 +204,10 @@ class ReplicationCalls(Face):
         kind = DELETE if not replicas else MODIFY if there else INSERT
         try:
             self.write(
-                kind, packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(multicast_group_entry=message)
+                kind,
+                packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
+                    multicast_group_entry=message
+                ),
             )
         except RpcError:
             self._groups[group] = before
@@ -216,7 +232,8 @@ class ReplicationCalls(Face):
 
 
 class MirrorCalls(Face):
-    """mirroring_*: sessions of P4Runtime with one replica. A session for a multicast group is refused."""
+    """mirroring_*: sessions of P4Runtime with one replica. A session for a multicast group is
+    refused."""
 
     def mirroring_session_add(self, session: int, config: Any) -> None:
         if config.mgid is not None or config.port is None:
@@ -250,7 +267,9 @@ class MirrorCalls(Face):
         return -1 if port is None else port
 
     def _port(self, session: int) -> int | None:
-        query = p4r.PacketReplicationEngineEntry(clone_session_entry=p4r.CloneSessionEntry(session_id=session))
+        query = p4r.PacketReplicationEngineEntry(
+            clone_session_entry=p4r.CloneSessionEntry(session_id=session)
+        )
         try:
             found = list(self.read(packet_replication_engine_entry=query)) if session > 0 else []
         except RpcError:
@@ -258,12 +277,17 @@ class MirrorCalls(Face):
         replicas = [replica for entry in found for replica in entry.clone_session_entry.replicas]
         if not replicas:
             return None
-        return int.from_bytes(replicas[0].port, "big") if replicas[0].port else replicas[0].egress_port
+        return (
+            int.from_bytes(replicas[0].port, "big") if replicas[0].port else replicas[0].egress_port
+        )
 
     def _write_session(self, kind: Any, message: p4r.CloneSessionEntry) -> None:
         try:
             self.write(
-                kind, packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(clone_session_entry=message)
+                kind,
+                packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
+                    clone_session_entry=message
+                ),
             )
         except RpcError:
             raise self.idl.MirrorFailure(_NOT_FOUND) from None

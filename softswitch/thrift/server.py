@@ -25,7 +25,9 @@ from pcn.softswitch.thrift.switch import PlainReplication, SimpleSwitch, Standar
 ADDRESS: Final = "127.0.0.1"
 MOST_CONNECTIONS: Final = 32
 MOST_BYTES: Final = 1_000_000  # of a message
-MOST_PARTS: Final = 20_000  # of a message: its numbers, texts and ends of lists; an entry's match has some hundred
+MOST_PARTS: Final = (
+    20_000  # of a message: its numbers, texts and ends of lists; an entry's match has some hundred
+)
 MESSAGE_S: Final = 10.0  # in which a message comes that has begun, and an answer is taken
 NO_DESCRIPTORS_S: Final = 0.1
 
@@ -33,7 +35,8 @@ log = logging.getLogger("pcn.softswitch")
 
 
 class ThriftServer:
-    """Serves from `start` on, until `stop`. Raises StartError where the port is in use, or thriftpy2 missing."""
+    """Serves from `start` on, until `stop`. Raises StartError where the port is in use, or
+    thriftpy2 missing."""
 
     def __init__(self, service: Service, native: NativeSwitch, options: Options, port: int) -> None:
         types = idl.load()
@@ -75,7 +78,13 @@ class ThriftServer:
             try:
                 connection, _ = self._socket.accept()
             except OSError as error:
-                if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.ECONNABORTED):
+                if error.errno not in (
+                    errno.EMFILE,
+                    errno.ENFILE,
+                    errno.ENOMEM,
+                    errno.ENOBUFS,
+                    errno.ECONNABORTED,
+                ):
                     return
                 self._ending.wait(NO_DESCRIPTORS_S)
                 continue
@@ -83,7 +92,9 @@ class ThriftServer:
                 connection.close()
                 continue
             try:
-                threading.Thread(target=self._serve, args=(connection,), name="thrift", daemon=True).start()
+                threading.Thread(
+                    target=self._serve, args=(connection,), name="thrift", daemon=True
+                ).start()
             except RuntimeError:  # no more threads
                 self._seats.leave(connection)
                 connection.close()
@@ -123,7 +134,9 @@ class ThriftServer:
             with self._calls:
                 result.success = getattr(handler, call)(*values)
         except Exception as error:
-            failure = next((spec[1] for spec in result.thrift_spec.values() if _is_failure(spec, error)), None)
+            failure = next(
+                (spec[1] for spec in result.thrift_spec.values() if _is_failure(spec, error)), None
+            )
             if failure is not None:
                 setattr(result, failure, error)
             else:
@@ -146,7 +159,8 @@ def _is_failure(spec: Any, error: Exception) -> bool:
 
 
 class _Transport:
-    """A connection as thriftpy2 reads and writes it; a message has at most MOST_BYTES and MOST_PARTS."""
+    """A connection as thriftpy2 reads and writes it; a message has at most MOST_BYTES and
+    MOST_PARTS."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -161,7 +175,9 @@ class _Transport:
 
     def read(self, size: int) -> bytes:
         if not 0 <= size <= self._left or self._parts == 0:
-            raise ConnectionError(f"a message of more than {MOST_BYTES} bytes, or {MOST_PARTS} parts")
+            raise ConnectionError(
+                f"a message of more than {MOST_BYTES} bytes, or {MOST_PARTS} parts"
+            )
         self._left -= size
         self._parts -= 1
         data = self._in.read(size)

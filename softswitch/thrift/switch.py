@@ -1,4 +1,5 @@
-"""Calls that concern the switch as a whole: ports, queues, program, time; and those that are refused."""
+"""Calls that concern the switch as a whole: ports, queues, program, time; and those that are
+refused."""
 
 from __future__ import annotations
 
@@ -21,7 +22,14 @@ from pcn.softswitch.thrift.replication import MirrorCalls, ReplicationCalls
 
 log = logging.getLogger("pcn.softswitch")
 
-_RESOURCES: Final = ("tables", "action_profiles", "counter_arrays", "meter_arrays", "register_arrays", "learn_lists")
+_RESOURCES: Final = (
+    "tables",
+    "action_profiles",
+    "counter_arrays",
+    "meter_arrays",
+    "register_arrays",
+    "learn_lists",
+)
 """Of the JSON, by bm_get_id_from_name's number."""
 _IN_PIPELINES: Final = 2  # of these stand in pipelines
 
@@ -30,7 +38,12 @@ class Standard(MeterCalls, ProfileCalls, ArrayCalls):
     """The service "standard"."""
 
     def __init__(
-        self, service: Service, native: NativeSwitch, options: Options, groups: ReplicationCalls, port: int
+        self,
+        service: Service,
+        native: NativeSwitch,
+        options: Options,
+        groups: ReplicationCalls,
+        port: int,
     ) -> None:
         super().__init__(service)
         self._native = native
@@ -42,10 +55,16 @@ class Standard(MeterCalls, ProfileCalls, ArrayCalls):
     # ---- ports ----
 
     def bm_dev_mgr_add_port(self, interface: str, port: int, _pcap: str) -> None:
-        """Adds only what the command line names: a client may be any user of the machine, the switch root's."""
-        named = {name for _, name in self._options.interfaces} | set(self._options.thrift_interfaces)
+        """Adds only what the command line names: a client may be any user of the machine, the
+        switch root's."""
+        named = {name for _, name in self._options.interfaces} | set(
+            self._options.thrift_interfaces
+        )
         if interface not in named:
-            log.warning("no port for interface %r: the command line doesn't name it (--thrift-interface)", interface)
+            log.warning(
+                "no port for interface %r: the command line doesn't name it (--thrift-interface)",
+                interface,
+            )
             raise self.idl.PortFailure(1)
         try:
             self._native.port_add(port, interface)
@@ -112,7 +131,9 @@ class Standard(MeterCalls, ProfileCalls, ArrayCalls):
     def bm_set_toeplitz_hash_key(self, _context: int, _name: str, _key: bytes) -> None:
         raise self.idl.ToeplitzFailure(3)
 
-    def bm_learning_ack(self, _context: int, _digest: int, _buffer: int, _samples: Sequence[int]) -> None:
+    def bm_learning_ack(
+        self, _context: int, _digest: int, _buffer: int, _samples: Sequence[int]
+    ) -> None:
         raise self.idl.LearnFailure(3)
 
     def bm_learning_ack_buffer(self, _context: int, _digest: int, _buffer: int) -> None:
@@ -129,7 +150,8 @@ class Standard(MeterCalls, ProfileCalls, ArrayCalls):
 
 
 class SimpleSwitch(MirrorCalls):
-    """The service "simple_switch": rates of queues are in packets/s, beside those of links, which are in bit/s."""
+    """The service "simple_switch": rates of queues are in packets/s, beside those of links, which
+    are in bit/s."""
 
     def __init__(self, service: Service, native: NativeSwitch, options: Options) -> None:
         super().__init__(service)

@@ -24,7 +24,8 @@ MOST_PRIORITY: Final = 2**31 - 1
 
 
 class TableCalls(Face):
-    """bm_mt_*. Handles are BMv2's: the lowest free index, and above 24 bits how often it was freed."""
+    """bm_mt_*. Handles are BMv2's: the lowest free index, and above 24 bits how often it was
+    freed."""
 
     def bm_mt_get_num_entries(self, _context: int, name: str) -> int:
         return len(self._entries(self._table(name)))
@@ -37,12 +38,20 @@ class TableCalls(Face):
             self.bm_mt_reset_default_entry(0, name)
 
     def bm_mt_add_entry(
-        self, _context: int, name: str, key: Sequence[Any], action: str, data: Sequence[bytes], options: Any
+        self,
+        _context: int,
+        name: str,
+        key: Sequence[Any],
+        action: str,
+        data: Sequence[bytes],
+        options: Any,
     ) -> int:
         table = self._direct(name)
         return self._add(table, key, options, self._action(table.actions, action, data))
 
-    def bm_mt_set_default_action(self, _context: int, name: str, action: str, data: Sequence[bytes]) -> None:
+    def bm_mt_set_default_action(
+        self, _context: int, name: str, action: str, data: Sequence[bytes]
+    ) -> None:
         table = self._direct(name)
         if table.const_default:
             raise self.table_error("DEFAULT_ENTRY_IS_CONST")
@@ -59,7 +68,9 @@ class TableCalls(Face):
         table = self._table(name)
         self._delete(table, self._entry(table, handle))
 
-    def bm_mt_modify_entry(self, _context: int, name: str, handle: int, action: str, data: Sequence[bytes]) -> None:
+    def bm_mt_modify_entry(
+        self, _context: int, name: str, handle: int, action: str, data: Sequence[bytes]
+    ) -> None:
         table = self._direct(name)
         self._modify(table, handle, self._action(table.actions, action, data))
 
@@ -76,11 +87,15 @@ class TableCalls(Face):
 
     # ---- indirect tables: a member's handle is its id less 1, so is a group's ----
 
-    def bm_mt_indirect_add_entry(self, _context: int, name: str, key: Sequence[Any], member: int, options: Any) -> int:
+    def bm_mt_indirect_add_entry(
+        self, _context: int, name: str, key: Sequence[Any], member: int, options: Any
+    ) -> int:
         table = self._indirect(name)
         return self._add(table, key, options, self._to_member(table, member))
 
-    def bm_mt_indirect_modify_entry(self, _context: int, name: str, handle: int, member: int) -> None:
+    def bm_mt_indirect_modify_entry(
+        self, _context: int, name: str, handle: int, member: int
+    ) -> None:
         table = self._indirect(name)
         self._modify(table, handle, self._to_member(table, member))
 
@@ -90,14 +105,18 @@ class TableCalls(Face):
         table = self._indirect(name)
         return self._add(table, key, options, self._to_group(table, group))
 
-    def bm_mt_indirect_ws_modify_entry(self, _context: int, name: str, handle: int, group: int) -> None:
+    def bm_mt_indirect_ws_modify_entry(
+        self, _context: int, name: str, handle: int, group: int
+    ) -> None:
         table = self._indirect(name)
         self._modify(table, handle, self._to_group(table, group))
 
     def bm_mt_indirect_delete_entry(self, context: int, name: str, handle: int) -> None:
         self.bm_mt_delete_entry(context, name, handle)
 
-    def bm_mt_indirect_set_entry_ttl(self, context: int, name: str, handle: int, timeout_ms: int) -> None:
+    def bm_mt_indirect_set_entry_ttl(
+        self, context: int, name: str, handle: int, timeout_ms: int
+    ) -> None:
         self.bm_mt_set_entry_ttl(context, name, handle, timeout_ms)
 
     def bm_mt_indirect_set_default_member(self, _context: int, name: str, _member: int) -> None:
@@ -123,9 +142,13 @@ class TableCalls(Face):
         table = self._table(name)
         return self._described(table, self._entry(table, handle))
 
-    def bm_mt_get_entry_from_key(self, _context: int, name: str, key: Sequence[Any], options: Any) -> Any:
+    def bm_mt_get_entry_from_key(
+        self, _context: int, name: str, key: Sequence[Any], options: Any
+    ) -> Any:
         table = self._table(name)
-        wanted = p4r.TableEntry(table_id=table.id, match=self._match(table, key), priority=_priority(table, options))
+        wanted = p4r.TableEntry(
+            table_id=table.id, match=self._match(table, key), priority=_priority(table, options)
+        )
         try:
             with self.service.locally() as state:
                 return self._described(table, state.tables.find(wanted)[1])
@@ -184,7 +207,10 @@ class TableCalls(Face):
 
     def _to_group(self, table: Table, handle: int) -> p4r.TableAction:
         query = p4r.ActionProfileGroup(action_profile_id=table.profile)
-        found = next((one for one in self.read(action_profile_group=query) if one.group_id == handle + 1), None)
+        found = next(
+            (one for one in self.read(action_profile_group=query) if one.group_id == handle + 1),
+            None,
+        )
         if found is None:
             raise self.table_error("INVALID_GRP_HANDLE")
         if not found.members:
@@ -199,7 +225,11 @@ class TableCalls(Face):
 
     def _entries(self, table: Table) -> list[Entry]:
         with self.service.locally() as state:
-            return [entry for one in state.tables.select(p4r.TableEntry(table_id=table.id)) for entry in one.entries]
+            return [
+                entry
+                for one in state.tables.select(p4r.TableEntry(table_id=table.id))
+                for entry in one.entries
+            ]
 
     def _entry(self, table: Table, handle: int) -> Entry:
         found = next((entry for entry in self._entries(table) if entry.number == handle), None)
@@ -218,7 +248,10 @@ class TableCalls(Face):
         if not table.fields:
             raise self.table_error("NO_TABLE_KEY")
         message = p4r.TableEntry(
-            table_id=table.id, match=self._match(table, key), priority=_priority(table, options), action=action
+            table_id=table.id,
+            match=self._match(table, key),
+            priority=_priority(table, options),
+            action=action,
         )
         self._try(INSERT, message)
         with self.service.locally() as state:
@@ -235,7 +268,9 @@ class TableCalls(Face):
     def _message(self, table: Table, entry: Entry) -> p4r.TableEntry:
         """Returns what names an entry."""
         assert entry.key is not None
-        return p4r.TableEntry(table_id=table.id, match=matches.unpack(table, entry.key), priority=entry.key.priority)
+        return p4r.TableEntry(
+            table_id=table.id, match=matches.unpack(table, entry.key), priority=entry.key.priority
+        )
 
     def _set_direct_counter(self, table: Table, entry: Entry, packets: int, octets: int) -> None:
         data = p4r.CounterData(packet_count=packets, byte_count=octets)
@@ -277,9 +312,13 @@ class TableCalls(Face):
         if table.idle_timeout:
             with self.service.locally() as state:
                 quiet_ns = state.tables.timers.quiet_ns(table, entry)
-            life = self.idl.Life(entry.idle_timeout_ns // 1_000_000, min(quiet_ns // 1_000_000, MOST_PRIORITY))
+            life = self.idl.Life(
+                entry.idle_timeout_ns // 1_000_000, min(quiet_ns // 1_000_000, MOST_PRIORITY)
+            )
         options = self.idl.Options(_shown_priority(table, entry.key) if table.prioritised else -1)
-        return self.idl.Entry(self._key(table, entry), options, entry.number, self._action_entry(entry), life)
+        return self.idl.Entry(
+            self._key(table, entry), options, entry.number, self._action_entry(entry), life
+        )
 
     def _key(self, table: Table, entry: Entry) -> list[Any]:
         assert entry.key is not None
@@ -339,7 +378,10 @@ def _priority(table: Table, options: Any) -> int:
 def _shown_priority(table: Table, key: matches.Key) -> int:
     """BMv2's priority of an entry: of those of the source, their order, from 1 on."""
     own = [one.priority for one in table.initial]
-    of_source = any((one.key, one.mask, one.priority) == (key.key, key.mask, key.priority) for one in table.initial)
+    of_source = any(
+        (one.key, one.mask, one.priority) == (key.key, key.mask, key.priority)
+        for one in table.initial
+    )
     return max(own) + 1 - key.priority if of_source else MOST_PRIORITY - key.priority
 
 
@@ -349,7 +391,9 @@ def _field(number: int, match: Match, width: int, given: Any) -> p4r.FieldMatch 
     if match is Match.EXACT:
         if given.exact is None and given.valid is None:
             return None
-        value = int(given.valid.key) if given.exact is None else int.from_bytes(given.exact.key, "big")
+        value = (
+            int(given.valid.key) if given.exact is None else int.from_bytes(given.exact.key, "big")
+        )
         made.exact.value = encode(value)
         return made if value <= ones else None
     if match is Match.LPM:
@@ -363,13 +407,19 @@ def _field(number: int, match: Match, width: int, given: Any) -> p4r.FieldMatch 
     if match is Match.RANGE:
         if given.range is None:
             return None
-        low, high = int.from_bytes(given.range.start, "big"), int.from_bytes(given.range.end_, "big")
+        low, high = (
+            int.from_bytes(given.range.start, "big"),
+            int.from_bytes(given.range.end_, "big"),
+        )
         if (low, high) != (0, ones):
             made.range.low, made.range.high = encode(low), encode(high)
         return made if low <= high <= ones else None
     if given.ternary is None:
         return None
-    value, mask = int.from_bytes(given.ternary.key, "big"), int.from_bytes(given.ternary.mask, "big")
+    value, mask = (
+        int.from_bytes(given.ternary.key, "big"),
+        int.from_bytes(given.ternary.mask, "big"),
+    )
     if match is Match.OPTIONAL:
         if mask not in (0, ones) or value > ones:
             return None

@@ -1,1 +1,2 @@
-"""What traced programs report: `decoder.py` names the steps; `lines.py` and `json_lines.py` write them."""
+"""What traced programs report: `decoder.py` names the steps; `lines.py` and `json_lines.py` write
+them."""

@@ -1,6 +1,7 @@
 """Steps of a traced program, with the program's names.
 
-The runtime keeps them as numbers (csrc/pipeline.h, enum sw_trace_kind); the program's model has the names.
+The runtime keeps them as numbers (csrc/pipeline.h, enum sw_trace_kind); the program's model has the
+names.
 """
 
 from __future__ import annotations
@@ -18,12 +19,20 @@ _QUEUE: Final = struct.Struct("=IIIIIII")
 _NONE: Final = 2**32 - 1
 PIPELINES: Final = ("ingress", "egress")
 CHECKSUM_RESULTS: Final = ("not updated", "updated", "passed", "failed", "not verified", "invalid")
-INSTANCES: Final = ("normal", "ingress clone", "egress clone", "coalesced", "recirculated", "replica", "resubmitted")
+INSTANCES: Final = (
+    "normal",
+    "ingress clone",
+    "egress clone",
+    "coalesced",
+    "recirculated",
+    "replica",
+    "resubmitted",
+)
 
 
 class Step(NamedTuple):
-    """What a program did with a packet. `packet`: the number of a packet's way through ingress, from 1 on; its replicas
-    and clones have it as well. `fields`: by name, as JSON has them."""
+    """What a program did with a packet. `packet`: the number of a packet's way through ingress,
+    from 1 on; its replicas and clones have it as well. `fields`: by name, as JSON has them."""
 
     packet: int
     time_ns: int
@@ -32,8 +41,8 @@ class Step(NamedTuple):
 
 
 class Decoder:
-    """Names the steps of one switch. `loading` gets the model of a program that is about to be loaded, whose steps
-    follow once it is."""
+    """Names the steps of one switch. `loading` gets the model of a program that is about to be
+    loaded, whose steps follow once it is."""
 
     def __init__(self) -> None:
         self._next: list[Program] = []
@@ -109,7 +118,11 @@ def _checksum(program: Program, a: int, b: int, _data: bytes) -> dict[str, Any]:
 
 def _stage(program: Program, a: int, b: int, _data: bytes) -> dict[str, Any]:
     names = (*PIPELINES, program.deparser.name, program.parser.name)
-    return {"stage": ("pipeline", "pipeline", "deparser", "parser")[a], "name": names[a], "begins": b == 0}
+    return {
+        "stage": ("pipeline", "pipeline", "deparser", "parser")[a],
+        "name": names[a],
+        "begins": b == 0,
+    }
 
 
 def _condition(program: Program, a: int, b: int, _data: bytes) -> dict[str, Any]:
@@ -137,7 +150,9 @@ def _action(program: Program, a: int, _b: int, data: bytes) -> dict[str, Any]:
     for parameter in action.parameters:
         count = (parameter.width + 63) // 64
         mine, words = words[:count], words[count:]
-        values[parameter.name] = f"0x{sum(int.from_bytes(w, 'little') << 64 * i for i, w in enumerate(mine)):x}"
+        values[parameter.name] = (
+            f"0x{sum(int.from_bytes(w, 'little') << 64 * i for i, w in enumerate(mine)):x}"
+        )
     return {"action": action.name, **_place(action.source), "arguments": values}
 
 
@@ -161,7 +176,9 @@ def _decided(program: Program, a: int, b: int, data: bytes) -> dict[str, Any]:
     if clone != -1:
         found["clone_session"] = clone
     if a == 0 and digest != -1:
-        found["digest"] = next((one.name for one in program.learn_lists if one.id == digest), str(digest))
+        found["digest"] = next(
+            (one.name for one in program.learn_lists if one.id == digest), str(digest)
+        )
     if a == 1 and recirculate != -1:
         found["recirculated"] = True
     return found

@@ -40,7 +40,15 @@ def _digits(value: Any) -> bool:
 _Test = Callable[[Any], bool]
 _AT: Final = {"source": _or_none(_text), "text": _or_none(_text)}
 _FRAME: Final = {"port": _whole, "length": _whole, "frame": _text}
-_QUEUED: Final = ("port", "queue", "enq_timestamp_us", "deq_timedelta_us", "enq_qdepth", "deq_qdepth", "egress_rid")
+_QUEUED: Final = (
+    "port",
+    "queue",
+    "enq_timestamp_us",
+    "deq_timedelta_us",
+    "enq_qdepth",
+    "deq_qdepth",
+    "egress_rid",
+)
 _FIELDS: Final[dict[str, Mapping[str, _Test]]] = {
     "received": {**_FRAME, "instance": _text},
     "state": {"parser": _text, "state": _text},
@@ -70,12 +78,18 @@ _MAY: Final[Mapping[str, _Test]] = {
 
 def line(switch: str, step: Step) -> str:
     """Returns a step's line, without its end."""
-    head: dict[str, Any] = {"switch": switch, "packet": step.packet, "time_ns": step.time_ns, "step": step.kind}
+    head: dict[str, Any] = {
+        "switch": switch,
+        "packet": step.packet,
+        "time_ns": step.time_ns,
+        "step": step.kind,
+    }
     return json.dumps({**head, **step.fields}, separators=(",", ":"))
 
 
 def parse(text: str) -> tuple[str, Step]:
-    """Returns a line's switch and step, with all fields that a step of its kind has. Raises ValueError."""
+    """Returns a line's switch and step, with all fields that a step of its kind has. Raises
+    ValueError."""
     try:
         found = json.loads(text)
         switch, kind = found.pop("switch"), found.pop("step")

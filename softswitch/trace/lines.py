@@ -17,9 +17,9 @@ _COPIES: Final = 4096  # packets whose copies are numbered, at most
 
 
 class Lines:
-    """The lines of one switch. `trace`: all of them; else those of level debug alone. Packets have BMv2's numbers, from
-    0 on, and so have copies: 0, or from 1 on in the order in which replicas and clones come to egress. A table's key
-    has a line for each field."""
+    """The lines of one switch. `trace`: all of them; else those of level debug alone. Packets have
+    BMv2's numbers, from 0 on, and so have copies: 0, or from 1 on in the order in which replicas
+    and clones come to egress. A table's key has a line for each field."""
 
     def __init__(self, trace: bool) -> None:
         self._trace = trace
@@ -93,25 +93,51 @@ def _checksum(fields: dict[str, Any]) -> _Texts:
 
 
 def _stage(fields: dict[str, Any]) -> _Texts:
-    yield "D", f"{fields['stage'].capitalize()} '{fields['name']}': {'start' if fields['begins'] else 'end'}"
+    yield (
+        "D",
+        (
+            f"{fields['stage'].capitalize()} '{fields['name']}': "
+            f"{'start' if fields['begins'] else 'end'}"
+        ),
+    )
 
 
 def _condition(fields: dict[str, Any]) -> _Texts:
     text = fields["text"] or fields["condition"]
-    yield "T", f'{_at(fields)}Condition "{text}" ({fields["condition"]}) is {str(fields["result"]).lower()}'
+    yield (
+        "T",
+        (
+            f'{_at(fields)}Condition "{text}" ({fields["condition"]}) is '
+            f"{str(fields['result']).lower()}"
+        ),
+    )
 
 
 def _table(fields: dict[str, Any]) -> _Texts:
     yield "T", f"Applying table '{fields['table']}'"
-    yield "D", "Looking up key:\n" + "".join(f"* {name:<20}: {value}\n" for name, value in fields["key"].items())
+    yield (
+        "D",
+        "Looking up key:\n"
+        + "".join(f"* {name:<20}: {value}\n" for name, value in fields["key"].items()),
+    )
 
 
 def _entry(fields: dict[str, Any]) -> _Texts:
-    yield "D", f"Table '{fields['table']}': " + (f"hit with handle {fields['handle']}" if fields["hit"] else "miss")
+    yield (
+        "D",
+        f"Table '{fields['table']}': "
+        + (f"hit with handle {fields['handle']}" if fields["hit"] else "miss"),
+    )
 
 
 def _action(fields: dict[str, Any]) -> _Texts:
-    yield "D", f"Action entry is {fields['action']} - {''.join(f'{v[2:]},' for v in fields['arguments'].values())}"
+    yield (
+        "D",
+        (
+            f"Action entry is {fields['action']} - "
+            f"{''.join(f'{v[2:]},' for v in fields['arguments'].values())}"
+        ),
+    )
     yield "T", f"{_at(fields)}Action {fields['action']}"
 
 
@@ -146,7 +172,8 @@ def _decided(fields: dict[str, Any]) -> _Texts:
 def _dequeued(fields: dict[str, Any]) -> _Texts:
     yield (
         "T",
-        f"Left queue {fields['queue']} of port {fields['port']} after {fields['deq_timedelta_us']} us: "
+        f"Left queue {fields['queue']} of port {fields['port']} after {fields['deq_timedelta_us']} "
+        "us: "
         f"{fields['enq_qdepth']} packets were there before it, {fields['deq_qdepth']} are after it",
     )
 

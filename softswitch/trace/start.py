@@ -17,15 +17,19 @@ from pcn.softswitch.trace.tracer import Tracer
 
 
 def start(native: NativeSwitch, options: Options, log: logging.Logger) -> Tracer:
-    """Writes steps from now on: as simple_switch's lines where the log has its level debug or trace, as JSON where
-    there is a file for it. Raises StartError."""
+    """Writes steps from now on: as simple_switch's lines where the log has its level debug or
+    trace, as JSON where there is a file for it. Raises StartError."""
     began_ns = 0 if options.manual_clock else time.time_ns() - native.now_ns
     writers = []
     if options.logs_steps:
         writers.append(_Text(began_ns, options, log.getChild(STEPS)).write)
     if options.trace is not None:
         writers.append(_Json(began_ns, options).write)
-    tracer = Tracer(native, writers, lambda count: log.warning("%d steps of packets are lost: too many at once", count))
+    tracer = Tracer(
+        native,
+        writers,
+        lambda count: log.warning("%d steps of packets are lost: too many at once", count),
+    )
     tracer.start()
     return tracer
 
@@ -40,7 +44,9 @@ class _Text:
         seconds, ns = divmod(self._began_ns + step.time_ns, 1_000_000_000)
         clock = time.strftime("%H:%M:%S", time.localtime(seconds))
         for level, line in self._lines.of(step):
-            self._log.debug("[%s.%03d] [bmv2] [%s] [thread 1] %s", clock, ns // 1_000_000, level, line)
+            self._log.debug(
+                "[%s.%03d] [bmv2] [%s] [thread 1] %s", clock, ns // 1_000_000, level, line
+            )
 
 
 class _Json:

@@ -15,8 +15,9 @@ WAIT_MS: Final = 200
 
 
 class Tracer:
-    """Reads the steps of a switch whose programs are traced. `write` gets each; `lost` how many were lost. `inside`:
-    the thread that moves packets reads as well, when there is no room and in `read`; no step is lost then."""
+    """Reads the steps of a switch whose programs are traced. `write` gets each; `lost` how many
+    were lost. `inside`: the thread that moves packets reads as well, when there is no room and in
+    `read`; no step is lost then."""
 
     def __init__(
         self,

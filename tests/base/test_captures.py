@@ -30,10 +30,14 @@ def section(order: str, options: Sequence[tuple[int, bytes]] = ()) -> bytes:
     """A section with an interface of these options."""
     text = b"".join(option(order, code, value) for code, value in options)
     head = block(order, 0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1))
-    return head + block(order, 1, struct.pack(f"{order}HHI", 1, 0, 0) + text + option(order, 0, b""))
+    return head + block(
+        order, 1, struct.pack(f"{order}HHI", 1, 0, 0) + text + option(order, 0, b"")
+    )
 
 
-def packet(order: str, stamp: int, data: bytes, *, kind: int = ENHANCED, length: int | None = None) -> bytes:
+def packet(
+    order: str, stamp: int, data: bytes, *, kind: int = ENHANCED, length: int | None = None
+) -> bytes:
     head = struct.pack(f"{order}III", 0, stamp >> 32, stamp & 0xFFFFFFFF)
     head += struct.pack(f"{order}II", len(data), len(data) if length is None else length)
     return block(order, kind, head + data + bytes(-len(data) % 4))
@@ -44,7 +48,9 @@ def read(data: bytes, *, whole: bool = False) -> list[Frame]:
 
 
 @given(ORDERS, st.integers(0, 2**64 - 1), st.integers(0, 18), st.sampled_from([ENHANCED, OLD]))
-def test_pcapng_times_keep_each_nanosecond(order: str, stamp: int, exponent: int, kind: int) -> None:
+def test_pcapng_times_keep_each_nanosecond(
+    order: str, stamp: int, exponent: int, kind: int
+) -> None:
     """A float has 256 ns at this century's times."""
     data = section(order, [(9, bytes([exponent]))]) + packet(order, stamp, b"frame", kind=kind)
     (frame,) = read(data)
@@ -83,7 +89,9 @@ def pcapng_of(data: Sequence[bytes]) -> bytes:
 
 def pcap_of(data: Sequence[bytes]) -> bytes:
     head = struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
-    return head + b"".join(struct.pack("<IIII", 0, k, len(f), len(f)) + f for k, f in enumerate(data))
+    return head + b"".join(
+        struct.pack("<IIII", 0, k, len(f), len(f)) + f for k, f in enumerate(data)
+    )
 
 
 @pytest.mark.parametrize("write", [pcap_of, pcapng_of])

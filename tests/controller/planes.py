@@ -1,4 +1,5 @@
-"""A switch by each kind of control plane, over P4Runtime and in this process, and what its links would carry."""
+"""A switch by each kind of control plane, over P4Runtime and in this process, and what its links
+would carry."""
 
 from __future__ import annotations
 
@@ -21,18 +22,23 @@ sys.path.insert(0, str(P4RUNTIME))
 from p4rt_switch import CPU_PORT, running_switch  # noqa: E402
 
 KINDS = ("p4runtime", "in process")
-BENCH = Program("bench", P4RUNTIME / "programs/bench.json", P4RUNTIME / "programs/bench.p4info.txtpb")
+BENCH = Program(
+    "bench", P4RUNTIME / "programs/bench.json", P4RUNTIME / "programs/bench.p4info.txtpb"
+)
 
 
 @dataclass(frozen=True)
 class Plane:
-    """A control plane, and its switch, which has the ports 1 and 2, without interfaces, and whose clock stands."""
+    """A control plane, and its switch, which has the ports 1 and 2, without interfaces, and whose
+    clock stands."""
 
     control: ControlPlane
     native: NativeSwitch
 
 
-def opened(stack: ExitStack, kind: str, program: Program | None = None, *, cpu_port: int = CPU_PORT) -> Plane:
+def opened(
+    stack: ExitStack, kind: str, program: Program | None = None, *, cpu_port: int = CPU_PORT
+) -> Plane:
     """A switch, whose primary controller we are, with this program."""
     library = load_library(build_runtime())
     plane: Plane
@@ -45,7 +51,9 @@ def opened(stack: ExitStack, kind: str, program: Program | None = None, *, cpu_p
         native = NativeSwitch(library, cpu_port=cpu_port, manual=True)
         for port in (1, 2):
             native.port_add(port, None)
-        plane = Plane(stack.enter_context(InProcessSwitch("s0", EmbeddedSwitch(native, cpu_port))), native)
+        plane = Plane(
+            stack.enter_context(InProcessSwitch("s0", EmbeddedSwitch(native, cpu_port))), native
+        )
     if program is not None:
         plane.control.set_pipeline(program)
     return plane

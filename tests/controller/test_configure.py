@@ -77,9 +77,12 @@ def test_thresholds_that_cannot_work_are_refused(change: dict[str, float], messa
 
 
 @pytest.mark.parametrize("mtu_bytes", [64, 1058, 9058])
-def test_a_pause_that_ends_before_it_is_sent_again_is_refused_with_the_least_that_does(mtu_bytes: int) -> None:
+def test_a_pause_that_ends_before_it_is_sent_again_is_refused_with_the_least_that_does(
+    mtu_bytes: int,
+) -> None:
     with pytest.raises(
-        TopologyError, match=r"s0:1: a PAUSE of 2 quanta lasts 0.102 us there, .*: pause_quanta \d+ or"
+        TopologyError,
+        match=r"s0:1: a PAUSE of 2 quanta lasts 0.102 us there, .*: pause_quanta \d+ or",
     ) as at:
         plan(dumbbell(pause_quanta=2, mtu_bytes=mtu_bytes), "s0", 1)
     least = int(str(at.value).split()[-3])
@@ -90,22 +93,32 @@ def test_a_pause_that_ends_before_it_is_sent_again_is_refused_with_the_least_tha
 
 @pytest.mark.parametrize(("flow_control", "without"), [(PFC, credit.TABLE), (CREDITS, pfc.TABLE)])
 @pytest.mark.parametrize("scheme", sorted(schemes))
-def test_entries_are_what_the_scheme_s_program_takes(scheme: str, flow_control: str, without: str) -> None:
-    """Every name and width against the committed p4info, for each table of the program but those of marking points that
-    the scheme leaves out, and of the flow control that the topology hasn't."""
+def test_entries_are_what_the_scheme_s_program_takes(
+    scheme: str, flow_control: str, without: str
+) -> None:
+    """Every name and width against the committed p4info, for each table of the program but those of
+    marking points that the scheme leaves out, and of the flow control that the topology hasn't."""
     configured = schemes[scheme].configure()
     schema = Program.find(configured.scheme.program).schema
     topology = replace(fat_tree(4), flow_control=flow_control)
     yellow = (EcnThresholds(1, 2, 1, colour="yellow"),)
-    topology = replace(topology, switches=tuple(replace(switch, ecn=yellow) for switch in topology.switches))
+    topology = replace(
+        topology, switches=tuple(replace(switch, ecn=yellow) for switch in topology.switches)
+    )
     made = plan(topology, "e0", 400, configured)
     tables = set()
     for entry in entries(made):
         action = entry.encode(schema).table_entry.action
-        actions = [one.action for one in action.action_profile_action_set.action_profile_actions] or [action.action]
+        actions = [
+            one.action for one in action.action_profile_action_set.action_profile_actions
+        ] or [action.action]
         assert all(action.params for action in actions)
         tables.add(entry.table_id)
-    left_out = set() if "qcn_in_cp" in configured.scheme.marking else {qcn_in_cp.TABLE, qcn_in_cp.DEPARTURES}
+    left_out = (
+        set()
+        if "qcn_in_cp" in configured.scheme.marking
+        else {qcn_in_cp.TABLE, qcn_in_cp.DEPARTURES}
+    )
     left_out.add(without)
     assert tables == {table.alias for table in schema.tables} - left_out
 
@@ -141,7 +154,9 @@ def test_red_depth_reaches_every_port_as_shares_of_its_bdp() -> None:
     for rate_bps, bdp in ((10e9, 10), (40e9, 40)):
         topology = dumbbell(rate_bps=rate_bps)
         made = plan(topology, "s0", 400, schemes["nscc"].configure(settings))
-        assert made.marking == tuple(RedDepthPort(port, bdp // 2, 2 * bdp) for port in topology.ports("s0"))
+        assert made.marking == tuple(
+            RedDepthPort(port, bdp // 2, 2 * bdp) for port in topology.ports("s0")
+        )
     arguments = {"k_min_packets": 5, "k_max_packets": 20, "slope_q48": 0}
     assert red_depth.change(3, arguments, {"k_max": 30}) == RedDepthPort(3, 5, 30)
     with pytest.raises(ValueError, match="K_min 6 and K_max 5"):
@@ -157,18 +172,28 @@ def test_arrival_ecn_reaches_every_port_from_the_scheme_s_parameters() -> None:
         ArrivalPort(1, -1)
 
 
-@given(k_min=st.integers(0, 2**31), span=st.integers(1, 2**31 - 1), p_max=st.floats(0, 1), share=st.floats(0, 1))
-def test_the_slope_gives_equation_5_within_its_resolution(k_min: int, span: int, p_max: float, share: float) -> None:
+@given(
+    k_min=st.integers(0, 2**31),
+    span=st.integers(1, 2**31 - 1),
+    p_max=st.floats(0, 1),
+    share=st.floats(0, 1),
+)
+def test_the_slope_gives_equation_5_within_its_resolution(
+    k_min: int, span: int, p_max: float, share: float
+) -> None:
     port = RedPort(1, k_min, k_min + span, p_max)
     assert 0 <= port.slope_q48 < 2**48
     excess = round(share * span)
     # The data plane compares 48 random bits with this product.
     assert excess * port.slope_q48 < 2**63
-    assert excess * port.slope_q48 / 2**48 == pytest.approx(excess / span * p_max, abs=span * 2**-49 + 1e-12)
+    assert excess * port.slope_q48 / 2**48 == pytest.approx(
+        excess / span * p_max, abs=span * 2**-49 + 1e-12
+    )
 
 
 def test_np_ecn_by_time_gets_the_shortest_pause() -> None:
-    """The largest frame and two PFC frames at the port's rate, in whole us; dilated, with what a thread is late."""
+    """The largest frame and two PFC frames at the port's rate, in whole us; dilated, with what a
+    thread is late."""
 
     def made(
         topology: Topology, dilation: float, scheme: str = "pcn-time", **settings: float
@@ -186,7 +211,8 @@ def test_np_ecn_by_time_gets_the_shortest_pause() -> None:
 
 
 def test_classes_above_a_lossless_one_go_before_it() -> None:
-    """CNPs and PFC's other classes: they are served first, so what they take is no pause. Lower ones don't count."""
+    """CNPs and PFC's other classes: they are served first, so what they take is no pause. Lower
+    ones don't count."""
     before = "goes_before"
     assert RestPort(1, 2).actions == {3: "set_rest", 4: before, 5: before, 6: before, 7: before}
     assert RestPort(1, 2, 0b0010_0100).actions == {
@@ -203,7 +229,10 @@ def test_without_a_range_the_slope_is_not_used() -> None:
 
 
 def test_clone_sessions_are_those_of_pfc_and_of_the_marking_points() -> None:
-    sessions = {name: plan(dumbbell(), "s0", 400, one.configure()).clone_sessions for name, one in schemes.items()}
+    sessions = {
+        name: plan(dumbbell(), "s0", 400, one.configure()).clone_sessions
+        for name, one in schemes.items()
+    }
     for name, found in sessions.items():
         messages = (CNM_CLONE_SESSION,) if name.startswith("qcn") else ()
         assert found == (PFC_CLONE_SESSION, *messages), name
@@ -211,8 +240,13 @@ def test_clone_sessions_are_those_of_pfc_and_of_the_marking_points() -> None:
 
 def test_a_marking_point_stands_beside_its_p4_file() -> None:
     for name in marking.names():
-        assert f"table {marking.find(name).TABLE} " in (COMPILED.parent / f"v1model/{name}.p4").read_text()
-    with pytest.raises(UnknownNameError, match="no marking point 'red_enc'; did you mean 'red_ecn'"):
+        assert (
+            f"table {marking.find(name).TABLE} "
+            in (COMPILED.parent / f"v1model/{name}.p4").read_text()
+        )
+    with pytest.raises(
+        UnknownNameError, match="no marking point 'red_enc'; did you mean 'red_ecn'"
+    ):
         marking.find("red_enc")
 
 

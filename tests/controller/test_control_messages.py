@@ -1,4 +1,5 @@
-"""Packets and digests between a program and its controller: both kinds of a control plane send and take the same."""
+"""Packets and digests between a program and its controller: both kinds of a control plane send and
+take the same."""
 
 from __future__ import annotations
 
@@ -12,7 +13,13 @@ from hypothesis import strategies as st
 from planes import BENCH, KINDS, Plane, opened
 from waiting import wait_until
 
-from pcn.controller.control_plane import DigestEntry, DigestList, TableAction, TableEntry, TableMatch
+from pcn.controller.control_plane import (
+    DigestEntry,
+    DigestList,
+    TableAction,
+    TableEntry,
+    TableMatch,
+)
 from pcn.controller.errors import SwitchError, UnknownNameError, WriteError
 from pcn.controller.inbox import MOST_BYTES, OVERHEAD_BYTES, Inbox
 from pcn.softswitch.native import Departed
@@ -32,8 +39,16 @@ def plane(request: pytest.FixtureRequest) -> Iterator[Plane]:
         made = opened(stack, request.param, BENCH)
         made.control.insert(
             [
-                TableEntry("l2", match=TableMatch(dst_addr=TO_CPU), action=TableAction("send_to_cpu", reason=5)),
-                TableEntry("l2", match=TableMatch(dst_addr=TO_PORT_2), action=TableAction("forward", port=2)),
+                TableEntry(
+                    "l2",
+                    match=TableMatch(dst_addr=TO_CPU),
+                    action=TableAction("send_to_cpu", reason=5),
+                ),
+                TableEntry(
+                    "l2",
+                    match=TableMatch(dst_addr=TO_PORT_2),
+                    action=TableAction("forward", port=2),
+                ),
             ]
         )
         yield made
@@ -42,7 +57,10 @@ def plane(request: pytest.FixtureRequest) -> Iterator[Plane]:
 def test_program_sends_packet_with_header_to_its_controller(plane: Plane) -> None:
     plane.native.inject(1, frame(TO_CPU, LEARNT))
     (packet,) = plane.control.packets_in(LIMIT_S)
-    assert (packet.payload, packet.metadata) == (frame(TO_CPU, LEARNT), {"ingress_port": 1, "reason": 5})
+    assert (packet.payload, packet.metadata) == (
+        frame(TO_CPU, LEARNT),
+        {"ingress_port": 1, "reason": 5},
+    )
     assert plane.control.packets_in() == []
 
 
@@ -59,7 +77,10 @@ def test_controller_sends_packet_by_its_header_to_a_port(plane: Plane) -> None:
 
 
 def test_packet_out_without_a_field_is_refused_before_it_is_sent(plane: Plane) -> None:
-    for fields, why in (({"queue": 0}, "egress_port"), ({"egress_port": 1, "queue": 0, "colour": 3}, "colour")):
+    for fields, why in (
+        ({"queue": 0}, "egress_port"),
+        ({"egress_port": 1, "queue": 0, "colour": 3}, "colour"),
+    ):
         with pytest.raises(SwitchError, match=f"^s0: packet-out: .*{why}"):
             plane.control.packet_out(b"", **fields)
 
@@ -67,7 +88,9 @@ def test_packet_out_without_a_field_is_refused_before_it_is_sent(plane: Plane) -
 def test_digests_wait_for_an_entry_and_come_once_until_acknowledged(plane: Plane) -> None:
     control, inject = plane.control, plane.native.inject
     inject(1, frame(TO_PORT_2, LEARNT))  # nobody wants digests yet
-    control.insert([DigestEntry("learned_t", max_list_size=2, max_timeout_ns=10**12, ack_timeout_ns=10**12)])
+    control.insert(
+        [DigestEntry("learned_t", max_list_size=2, max_timeout_ns=10**12, ack_timeout_ns=10**12)]
+    )
     for source in (LEARNT, LEARNT, LEARNT_TOO):
         inject(1, frame(TO_PORT_2, source))
     (learned,) = control.digests(LIMIT_S)
@@ -92,12 +115,15 @@ def test_unknown_digest_is_refused_and_an_enabled_one_not_enabled_again(plane: P
     with pytest.raises(UnknownNameError, match="no digest 'learnt_t'; did you mean 'learned_t'"):
         plane.control.insert([DigestEntry("learnt_t")])
     plane.control.insert([DigestEntry("learned_t")])
-    with pytest.raises(WriteError, match=r"^s0: insert of 1 entries failed; digest learned_t: ALREADY_EXISTS"):
+    with pytest.raises(
+        WriteError, match=r"^s0: insert of 1 entries failed; digest learned_t: ALREADY_EXISTS"
+    ):
         plane.control.insert([DigestEntry("learned_t")])
 
 
 def test_digest_list_is_due_at_its_time_of_the_switchs_clock() -> None:
-    """In this process, where the test moves the clock: the list has the time at which it was due."""
+    """In this process, where the test moves the clock: the list has the time at which it was
+    due."""
     with ExitStack() as stack:
         plane = opened(stack, "in process", BENCH)
         plane.control.insert([DigestEntry("learned_t", max_list_size=9, max_timeout_ns=5_000)])
@@ -113,7 +139,8 @@ def test_switch_without_cpu_port_refuses_packets() -> None:
     with ExitStack() as stack:
         plane = opened(stack, "in process", BENCH, cpu_port=0)
         with pytest.raises(
-            SwitchError, match=r"^s0: packet-out failed: FAILED_PRECONDITION: the switch has no CPU port"
+            SwitchError,
+            match=r"^s0: packet-out failed: FAILED_PRECONDITION: the switch has no CPU port",
         ):
             plane.control.packet_out(b"", egress_port=1, queue=0)
 
@@ -122,12 +149,17 @@ def test_switch_without_cpu_port_refuses_packets() -> None:
 def test_inbox_keeps_the_latest_that_have_room(sizes: list[int]) -> None:
     inbox = Inbox("s0")
     for number, size in enumerate(sizes):
-        inbox.put(p4r.StreamMessageResponse(packet=p4r.PacketIn(payload=bytes([number]) + bytes(size))))
+        inbox.put(
+            p4r.StreamMessageResponse(packet=p4r.PacketIn(payload=bytes([number]) + bytes(size)))
+        )
     taken = [message.packet.payload for message in inbox.take("packet")]
     assert [one[0] for one in taken] == [*range(len(sizes))][len(sizes) - len(taken) :]
     assert sum(map(len, taken)) <= MOST_BYTES
     if len(taken) < len(sizes):
-        assert sum(size + OVERHEAD_BYTES + 100 for size in sizes[len(sizes) - len(taken) - 1 :]) > MOST_BYTES
+        assert (
+            sum(size + OVERHEAD_BYTES + 100 for size in sizes[len(sizes) - len(taken) - 1 :])
+            > MOST_BYTES
+        )
     assert inbox.take("packet") == []
 
 

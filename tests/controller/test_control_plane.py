@@ -9,7 +9,13 @@ import pytest
 from planes import BENCH, KINDS, opened
 
 from pcn.controller.configure import entries, plan, program_switch
-from pcn.controller.control_plane import ControlPlane, MeterConfig, TableAction, TableEntry, TableMatch
+from pcn.controller.control_plane import (
+    ControlPlane,
+    MeterConfig,
+    TableAction,
+    TableEntry,
+    TableMatch,
+)
 from pcn.controller.errors import SwitchError, UnknownNameError, WriteError
 from pcn.controller.in_process import InProcessSwitch
 from pcn.controller.programs import Program
@@ -31,7 +37,11 @@ def test_both_kinds_hold_what_a_plan_writes() -> None:
         one, other = (opened(stack, kind, Program.compiled("dcqcn")).control for kind in KINDS)
         for switch in (one, other):
             program_switch(switch, PLAN)
-        assert (one.tables(), one.counters(), one.registers()) == (other.tables(), other.counters(), other.registers())
+        assert (one.tables(), one.counters(), one.registers()) == (
+            other.tables(),
+            other.counters(),
+            other.registers(),
+        )
         held = {table: one.read_table(table) for table in one.tables()}
         assert held == {table: other.read_table(table) for table in other.tables()}
         assert sum(len(found) - 1 for found in held.values()) >= len(entries(PLAN))
@@ -45,7 +55,10 @@ def test_cells_read_one_by_one_are_those_read_at_once(switch: ControlPlane) -> N
     assert switch.read_registers("waiting_bytes", [35, 3]) == {35: 0, 3: 0}
     assert switch.read_register("waiting_bytes", 35) == 0
     assert switch.read_counter("marked", 35) == switch.read_counters("marked")[35]
-    assert (switch.read_counter("transmitted", 0).bytes, switch.read_counter("pause_received", 0).bytes) == (0, None)
+    assert (
+        switch.read_counter("transmitted", 0).bytes,
+        switch.read_counter("pause_received", 0).bytes,
+    ) == (0, None)
     assert list(switch.read_registers("waiting_bytes")) == list(range(4096))
 
 
@@ -64,7 +77,9 @@ def test_cells_that_are_not_0_are_those_of_all() -> None:
 
 
 @pytest.mark.parametrize("indices", [None, [35, 3], []])
-def test_cells_of_several_are_those_of_each(switch: ControlPlane, indices: list[int] | None) -> None:
+def test_cells_of_several_are_those_of_each(
+    switch: ControlPlane, indices: list[int] | None
+) -> None:
     names = switch.counters(), switch.registers()
     counts, values = switch.read_cells(*names, indices)
     if indices == []:
@@ -81,9 +96,17 @@ def test_entry_is_modified_and_deleted(switch: ControlPlane) -> None:
     program_switch(switch, PLAN)
     route = route_entry(PLAN.routes[0])
     there = len(switch.read_table("ipv4_lpm"))
-    switch.modify([TableEntry("ipv4_lpm", match=route.match, action=TableAction("ipv4_forward", dst_mac=5, port=9))])
+    switch.modify(
+        [
+            TableEntry(
+                "ipv4_lpm", match=route.match, action=TableAction("ipv4_forward", dst_mac=5, port=9)
+            )
+        ]
+    )
     actions = [entry.action for entry in switch.read_table("ipv4_lpm")]
-    assert [action.args for action in actions if isinstance(action, TableAction)].count({"dst_mac": 5, "port": 9}) == 1
+    assert [action.args for action in actions if isinstance(action, TableAction)].count(
+        {"dst_mac": 5, "port": 9}
+    ) == 1
     switch.delete([route])
     assert len(switch.read_table("ipv4_lpm")) == there - 1
 
@@ -96,14 +119,24 @@ def test_unknown_name_is_refused_with_the_nearest(switch: ControlPlane) -> None:
         (lambda: switch.insert([TableEntry("pfc_confg", match=TableMatch(port=1))]), "pfc_config"),
         (lambda: switch.read_meters("none"), ""),
     ):
-        with pytest.raises(UnknownNameError, match=f"did you mean '{nearest}'" if nearest else "no meter 'none'"):
+        with pytest.raises(
+            UnknownNameError, match=f"did you mean '{nearest}'" if nearest else "no meter 'none'"
+        ):
             call()
 
 
 def test_refusal_names_switch_and_reason(switch: ControlPlane) -> None:
     program_switch(switch, PLAN)
     with pytest.raises(SwitchError, match=r"^s0: .*xof_bytes"):
-        switch.insert([TableEntry("pfc_config", match=TableMatch(port=9), action=TableAction("set_pfc", xof_bytes=1))])
+        switch.insert(
+            [
+                TableEntry(
+                    "pfc_config",
+                    match=TableMatch(port=9),
+                    action=TableAction("set_pfc", xof_bytes=1),
+                )
+            ]
+        )
     routes = [*map(route_entry, PLAN.routes[:2])]
     switch.delete(routes[1:])
     there = r"ipv4_lpm dst_addr=[^ ]+: ALREADY_EXISTS: table [^;]*$"

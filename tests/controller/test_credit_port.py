@@ -12,12 +12,16 @@ from pcn.topologies.model import Topology
 
 def with_credits(**parameters: float) -> Topology:
     topology = head_of_line()
-    return replace(topology, flow_control="credits", parameters={**topology.parameters, **parameters})
+    return replace(
+        topology, flow_control="credits", parameters={**topology.parameters, **parameters}
+    )
 
 
 def test_a_port_starts_with_its_buffer_or_2048_blocks() -> None:
     assert credit.configure(with_credits(), "t0", 3, 1.0) == credit.CreditPort(3, 2048, 17)
-    assert credit.configure(with_credits(buffer_bytes=20e3), "t0", 3, 1.0) == credit.CreditPort(3, 312, 17)
+    assert credit.configure(with_credits(buffer_bytes=20e3), "t0", 3, 1.0) == credit.CreditPort(
+        3, 312, 17
+    )
 
 
 def test_with_pfc_there_is_no_entry() -> None:

@@ -1,4 +1,5 @@
-"""Switches whose answers have no end, or no sense: what a client keeps of them is bounded, and an error is one line."""
+"""Switches whose answers have no end, or no sense: what a client keeps of them is bounded, and an
+error is one line."""
 
 from __future__ import annotations
 
@@ -31,8 +32,12 @@ class _Endless(p4r_grpc.P4RuntimeServicer):
     def Capabilities(self, request: Any, context: Any) -> p4r.CapabilitiesResponse:  # noqa: N802
         return p4r.CapabilitiesResponse(p4runtime_api_version="1.4.1")
 
-    def Read(self, request: p4r.ReadRequest, context: grpc.ServicerContext) -> Iterator[p4r.ReadResponse]:  # noqa: N802
-        part = p4r.ReadResponse(entities=[p4r.Entity(table_entry=p4r.TableEntry(table_id=1))] * 2000)
+    def Read(  # noqa: N802
+        self, request: p4r.ReadRequest, context: grpc.ServicerContext
+    ) -> Iterator[p4r.ReadResponse]:
+        part = p4r.ReadResponse(
+            entities=[p4r.Entity(table_entry=p4r.TableEntry(table_id=1))] * 2000
+        )
         context.add_callback(self.ended.set)
         while context.is_active():
             yield part
@@ -56,7 +61,9 @@ def lying() -> Iterator[tuple[_Endless, str]]:
         yield servicer, address
 
 
-def test_read_without_an_end_is_an_error(lying: tuple[_Endless, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_without_an_end_is_an_error(
+    lying: tuple[_Endless, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(answers, "MOST_BYTES", 20_000_000)
     servicer, address = lying
     client = SwitchClient.connect("s1", address, 1)
@@ -85,13 +92,17 @@ class _Rising(p4r_grpc.P4RuntimeServicer):
 def test_arbitration_without_an_end_is_an_error() -> None:
     servicer = _Rising()
     with served(servicer) as address, grpc.insecure_channel(address) as channel:
-        with pytest.raises(SwitchError, match=r"^s1: the highest election id grows with each of our 16 claims, to 17$"):
+        with pytest.raises(
+            SwitchError,
+            match=r"^s1: the highest election id grows with each of our 16 claims, to 17$",
+        ):
             Arbitration("s1", p4r_grpc.P4RuntimeStub(channel), 1, 1, LIMIT_S)
         assert servicer.claims == 17
 
 
 def _without_profile(info: p4i.P4Info) -> None:
-    info.tables[0].implementation_id = 1 << 24 | 7  # an action's number, where a profile's is wanted
+    # an action's number, where a profile's is wanted
+    info.tables[0].implementation_id = 1 << 24 | 7
 
 
 def _with_twins(info: p4i.P4Info) -> None:
@@ -113,7 +124,9 @@ def test_p4info_of_a_lying_switch_or_file_is_refused_in_one_line(
     damage(info)
 
     def answer(*_call: Any, **_options: Any) -> p4r.GetForwardingPipelineConfigResponse:
-        return p4r.GetForwardingPipelineConfigResponse(config=p4r.ForwardingPipelineConfig(p4info=info))
+        return p4r.GetForwardingPipelineConfigResponse(
+            config=p4r.ForwardingPipelineConfig(p4info=info)
+        )
 
     with grpc.insecure_channel("127.0.0.1:1") as channel:
         client = SwitchClient("s1", 1, channel, None)
@@ -129,7 +142,9 @@ def test_p4info_of_a_lying_switch_or_file_is_refused_in_one_line(
 def test_entities_are_bounded_by_number_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "MOST_BYTES", 10_000)
     small = p4r.ReadResponse(entities=[p4r.Entity(table_entry=p4r.TableEntry(table_id=1))] * 10)
-    large = p4r.ReadResponse(entities=[p4r.Entity(table_entry=p4r.TableEntry(metadata=bytes(9000)))])
+    large = p4r.ReadResponse(
+        entities=[p4r.Entity(table_entry=p4r.TableEntry(metadata=bytes(9000)))]
+    )
     assert len(answers.entities("s", [small] * 3)) == 30
     with pytest.raises(SwitchError, match="30 entities"):
         answers.entities("s", [small] * 4)

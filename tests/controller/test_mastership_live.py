@@ -77,7 +77,10 @@ def test_who_is_there_is_named(lab: Lab) -> None:
     with other(lab, 1000):
         with (
             attach(lab.record.name) as attached,
-            pytest.raises(PrimaryError, match=r"s1: .* with election id 1000 \(ours is 2\): .* --election-id 1001"),
+            pytest.raises(
+                PrimaryError,
+                match=r"s1: .* with election id 1000 \(ours is 2\): .* --election-id 1001",
+            ),
         ):
             attached.primary("s1")
         done = pcn(lab, "set", "s1", "xoff=300KB")
@@ -95,7 +98,11 @@ def test_who_is_there_is_named(lab: Lab) -> None:
 
 
 def test_an_election_id_that_another_has_already(lab: Lab) -> None:
-    with other(lab, 2), attach(lab.record.name) as attached, pytest.raises(PrimaryError, match="--election-id 3"):
+    with (
+        other(lab, 2),
+        attach(lab.record.name) as attached,
+        pytest.raises(PrimaryError, match="--election-id 3"),
+    ):
         attached.primary("s1")
 
 

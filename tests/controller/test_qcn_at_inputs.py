@@ -1,4 +1,5 @@
-"""Congestion points at inputs: what a topology and a scheme's parameters make of their entries, and what changes do."""
+"""Congestion points at inputs: what a topology and a scheme's parameters make of their entries, and
+what changes do."""
 
 from __future__ import annotations
 
@@ -53,30 +54,39 @@ def test_keep_alive_follows_the_sampling_interval() -> None:
     assert qcn_in_cp.change(1, without.arguments(), {"sample": 15e3}).keep_alive_us == 0
 
 
-def generator(scheme: str, topology: Topology = STAR, dilation: float = 1.0, **fields: float) -> PacketGenerator | None:
+def generator(
+    scheme: str, topology: Topology = STAR, dilation: float = 1.0, **fields: float
+) -> PacketGenerator | None:
     return packet_generator(topology, "s0", dilation, find_scheme(scheme).configure(fields))
 
 
 @pytest.mark.parametrize("scheme", ["qcn-os", "qcn-os-largest"])
 def test_the_packet_generator_samples_each_input_as_often_as_departures_do(scheme: str) -> None:
     inputs = tuple(index(port) for port in range(1, 6))
-    assert generator(scheme, keep_alive=2, dilation=10) == PacketGenerator(GENERATOR_PORT, 1200, inputs)
+    assert generator(scheme, keep_alive=2, dilation=10) == PacketGenerator(
+        GENERATOR_PORT, 1200, inputs
+    )
     port = configured(scheme, keep_alive=2, dilation=10)
     assert port == configured(scheme, keep_alive=1, dilation=10)
     assert port.keep_alive_us == 1200
 
 
 def test_the_fastest_port_sets_the_period_and_each_lossless_class_is_an_input() -> None:
-    fast = [replace(link, rate_bps=40e9) if link.a == Endpoint("h1", 0) else link for link in STAR.links]
+    fast = [
+        replace(link, rate_bps=40e9) if link.a == Endpoint("h1", 0) else link for link in STAR.links
+    ]
     topology = replace(star(4, lossless_classes="3,5", xoff_bytes=110e3), links=tuple(fast))
     found = generator("qcn-os", topology, keep_alive=2, dilation=1)
     assert found is not None
     assert found.period_us == 30
-    assert found.packet_ids == tuple(index(port, number) for port in range(1, 6) for number in (3, 5))
+    assert found.packet_ids == tuple(
+        index(port, number) for port in range(1, 6) for number in (3, 5)
+    )
 
 
 @pytest.mark.parametrize(
-    ("scheme", "fields"), [("qcn-os", {}), ("qcn-os", {"keep_alive": 0}), ("qcn-in", {}), ("qcn-both", {}), ("pcn", {})]
+    ("scheme", "fields"),
+    [("qcn-os", {}), ("qcn-os", {"keep_alive": 0}), ("qcn-in", {}), ("qcn-both", {}), ("pcn", {})],
 )
 def test_otherwise_there_is_none(scheme: str, fields: dict[str, float]) -> None:
     assert generator(scheme, **fields) is None  # type: ignore[arg-type]
@@ -89,8 +99,13 @@ def test_sojourn_refuses_keep_alive_by_generator() -> None:
 
 def test_a_switch_has_one_packet_generator() -> None:
     scheme = find_scheme("qcn-os").configure({"keep_alive": 2})
-    twice = Configured(replace(scheme.scheme, marking=("qcn_in_cp", "qcn_in_cp")), scheme.parameters)
-    with pytest.raises(TopologyError, match="s0: 2 marking points of qcn-os need a packet generator, and it has one"):
+    twice = Configured(
+        replace(scheme.scheme, marking=("qcn_in_cp", "qcn_in_cp")), scheme.parameters
+    )
+    with pytest.raises(
+        TopologyError,
+        match="s0: 2 marking points of qcn-os need a packet generator, and it has one",
+    ):
         packet_generator(STAR, "s0", 1.0, twice)
 
 

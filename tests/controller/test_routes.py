@@ -1,4 +1,5 @@
-"""Routes: by which ports they go, and that joined ones lead each host's packets where its own would."""
+"""Routes: by which ports they go, and that joined ones lead each host's packets where its own
+would."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def fewest(ways: Sequence[Way], base: int) -> int:
 
 @st.composite
 def ways_to_hosts(draw: st.DrawFn) -> tuple[int, list[Way]]:
-    """A way each to some of the addresses from a base on, in order: by few routes, some with a separate MAC."""
+    """A way each to some of the addresses from a base on, in order: by few routes, some with a
+    separate MAC."""
     base = draw(st.sampled_from(_BASES))
     numbers = sorted(draw(st.sets(st.integers(0, _SPACE - 1))))
     found: list[Way] = []
@@ -85,7 +87,9 @@ def ways_to_hosts(draw: st.DrawFn) -> tuple[int, list[Way]]:
 
 
 @given(ways_to_hosts())
-def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes(drawn: tuple[int, list[Way]]) -> None:
+def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes(
+    drawn: tuple[int, list[Way]],
+) -> None:
     base, ways = drawn
     joined = join(ways)
     for way in ways:
@@ -97,7 +101,9 @@ def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes
     assert len(joined) == fewest(ways, base)
     for one in joined:
         inside = [way.network for way in ways if IPv4Address(way.network) in network(one)]
-        assert (min(inside) ^ max(inside)).bit_length() == 32 - one.prefix, "no shorter than its hosts need"
+        assert (min(inside) ^ max(inside)).bit_length() == 32 - one.prefix, (
+            "no shorter than its hosts need"
+        )
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
@@ -120,7 +126,8 @@ def test_each_switch_sends_each_host_s_packets_by_all_its_shortest_paths(name: s
 
 @given(st.data())
 def test_packets_to_unused_addresses_never_loop(data: st.DataObject) -> None:
-    """Whatever addresses the hosts have: by any of a route's ports, at most as many switches as the longest way has."""
+    """Whatever addresses the hosts have: by any of a route's ports, at most as many switches as the
+    longest way has."""
     topology = fat_tree(4)
     numbers = data.draw(st.lists(st.integers(1, 60), unique=True, min_size=16, max_size=16))
     hosts = [
@@ -136,7 +143,11 @@ def test_packets_to_unused_addresses_never_loop(data: st.DataObject) -> None:
         further: set[str] = set()
         for switch in at:
             for route in matching(plans[switch].routes, address):
-                ports = (route.port,) if isinstance(route, Route) else plans[switch].groups[route.group - 1].ports
+                ports = (
+                    (route.port,)
+                    if isinstance(route, Route)
+                    else plans[switch].groups[route.group - 1].ports
+                )
                 further |= {topology.peer(switch, port).node for port in ports}
         assert further <= set(plans), "a host gets what isn't its own"
         at = further
@@ -144,8 +155,9 @@ def test_packets_to_unused_addresses_never_loop(data: st.DataObject) -> None:
 
 
 def test_the_clos_takes_few_routes() -> None:
-    """ToRs their hosts, the pod's other ToRs (a half and a quarter of it) and the other pods (halves of the rest);
-    leaves their ToRs and the other pods; spines the pods. A route to each host would be 28,672 of them."""
+    """ToRs their hosts, the pod's other ToRs (a half and a quarter of it) and the other pods
+    (halves of the rest); leaves their ToRs and the other pods; spines the pods. A route to each
+    host would be 28,672 of them."""
     topology = clos()
     counts = {tier: set[int]() for tier in "tlp"}
     for switch in topology.switches:
@@ -167,7 +179,8 @@ def test_where_shortest_paths_part_a_group_has_all_their_ports() -> None:
 
 
 def test_switches_of_a_path_that_choose_take_other_bits_of_the_hash() -> None:
-    """ToR, leaf, spine and leaf of the Clos: among leaves, spines, the other pod's leaves, and parallel links."""
+    """ToR, leaf, spine and leaf of the Clos: among leaves, spines, the other pod's leaves, and
+    parallel links."""
     topology = clos(pods=2, tors=2)
     last = topology.hosts[-1]
     shifts, groups = [], []
@@ -187,7 +200,10 @@ def test_ecmp_seed_orders_ports_of_each_group_anew(seed: int) -> None:
     seeded = find_topology("fat-tree").build({"ecmp_seed": seed})
     others = 0
     for switch in plain.switches:
-        (ways, groups), (same_ways, shuffled) = host_ways(plain, switch.name), host_ways(seeded, switch.name)
+        (ways, groups), (same_ways, shuffled) = (
+            host_ways(plain, switch.name),
+            host_ways(seeded, switch.name),
+        )
         assert ways == same_ways
         same = [(one.number, tuple(sorted(one.ports))) for one in shuffled]
         assert same == [(group.number, group.ports) for group in groups]
@@ -202,7 +218,10 @@ def test_ecmp_seed_below_0_is_refused() -> None:
 
 def test_flows_take_other_paths_with_another_ecmp_seed() -> None:
     """The same ones with the same seed; all flows arrive."""
-    specs = [FlowSpec(number, f"h{number % 4}", f"h{12 + number % 3}", 0.0, 5_000) for number in range(24)]
+    specs = [
+        FlowSpec(number, f"h{number % 4}", f"h{12 + number % 3}", 0.0, 5_000)
+        for number in range(24)
+    ]
     found = []
     for seed in (0, 1, 1, 2):
         topology = find_topology("fat-tree").build({"ecmp_seed": seed})

@@ -20,7 +20,10 @@ from pcn.topologies.dumbbell import dumbbell
 
 
 def test_a_setting_has_a_unit_that_can_be_written() -> None:
-    with pytest.raises(ValueError, match="setting k: no kind 'bytes': there is rate, time, size, count, number, share"):
+    with pytest.raises(
+        ValueError,
+        match="setting k: no kind 'bytes': there is rate, time, size, count, number, share",
+    ):
         Setting("k", "bytes", "queue above which it marks")
 
 
@@ -28,7 +31,10 @@ def test_a_fault_in_a_marking_point_is_named_with_its_line() -> None:
     table = cast(SettableTable, SimpleNamespace(TABLE="two_config"))
     place = r"\(test_settings.py, line \d+\)"
     with (
-        pytest.raises(settings.SettingError, match=f"marking point of table two_config: KeyError: 'k_hi' {place}"),
+        pytest.raises(
+            settings.SettingError,
+            match=f"marking point of table two_config: KeyError: 'k_hi' {place}",
+        ),
         settings._named(table),
     ):
         {"k_high": 1}["k_hi"]
@@ -43,11 +49,22 @@ def test_switch_of_either_kind_shows_and_takes_the_same_settings(scheme: str) ->
             program_switch(control, plan(dumbbell(), "s0", 1.0, configured))
             before = settings.read(control)
             after = settings.change(control, {"xoff": 256e3}, ports=[3])
-            assert after == {3: before[3] | {"xoff": 256e3, "xon": 256e3 - (before[3]["xoff"] - before[3]["xon"])}}
-            assert {port for port, values in settings.read(control).items() if values != before[port]} == {3}
+            assert after == {
+                3: before[3]
+                | {"xoff": 256e3, "xon": 256e3 - (before[3]["xoff"] - before[3]["xon"])}
+            }
+            assert {
+                port for port, values in settings.read(control).items() if values != before[port]
+            } == {3}
             with pytest.raises(UnknownNameError, match="no setting 'xof'; did you mean 'xoff'"):
                 settings.change(control, {"xof": 1.0})
-            entries = [present.entry(control, one) for table in control.tables() for one in control.read_table(table)]
+            entries = [
+                present.entry(control, one)
+                for table in control.tables()
+                for one in control.read_table(table)
+            ]
             seen.append((settings.available(control), before, after, entries))
     assert seen[0] == seen[1]
-    assert [one for one in seen[0][3] if one["table"] == "pfc_config" and one["match"] == {"port": 3}]
+    assert [
+        one for one in seen[0][3] if one["table"] == "pfc_config" and one["match"] == {"port": 3}
+    ]

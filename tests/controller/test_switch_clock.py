@@ -1,4 +1,5 @@
-"""The tick of the clock that a program reads, on the manual clock: its frames' records, and its pauses."""
+"""The tick of the clock that a program reads, on the manual clock: its frames' records, and its
+pauses."""
 
 from __future__ import annotations
 
@@ -47,7 +48,9 @@ def test_records_have_times_in_ticks(tick_ns: int) -> None:
         made.native.advance(20_000_000)
         frames = [frame.data for frame in made.native.departed()]
     packets = [packet for packet in map(wire.decode, frames) if isinstance(packet, wire.DataPacket)]
-    (first, *_), *_ = stamps = [telemetry.decode(packet.telemetry or b"", tick_ns / 1e9).hops for packet in packets]
+    (first, *_), *_ = stamps = [
+        telemetry.decode(packet.telemetry or b"", tick_ns / 1e9).hops for packet in packets
+    ]
     assert len(stamps) == 10
     frame_ns = round(len(frames[0]) * 8 / RATE_BPS * 1e9)
     for number, (hop,) in enumerate(stamps):

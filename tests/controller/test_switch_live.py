@@ -41,10 +41,12 @@ def test_what_was_planned_is_in_the_tables(lab: Lab) -> None:
     for name, switch in lab.switches.items():
         plan = lab.plans[name]
         routes = [entry for entry in switch.read_table("ipv4_lpm") if not entry.is_default_action]
-        assert {entry.action.args["port"] for entry in routes if isinstance(entry.action, TableAction)} == {
-            route.port for route in plan.routes
+        assert {
+            entry.action.args["port"] for entry in routes if isinstance(entry.action, TableAction)
+        } == {route.port for route in plan.routes}
+        ports = {
+            entry["port"]: entry.action for entry in switch.read_table("pfc_config") if entry.match
         }
-        ports = {entry["port"]: entry.action for entry in switch.read_table("pfc_config") if entry.match}
         assert set(ports) == {port.port for port in plan.pfc}
         for port in plan.pfc:
             action = ports[port.port]
@@ -85,12 +87,23 @@ def test_names_that_are_not_there(lab: Lab) -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'pfc_config'"):
         switch.insert([TableEntry("pfc_confg", match=TableMatch(port=1))])
     with pytest.raises(SwitchError, match="xof_bytes"):
-        switch.insert([TableEntry("pfc_config", match=TableMatch(port=9), action=TableAction("set_pfc", xof_bytes=1))])
+        switch.insert(
+            [
+                TableEntry(
+                    "pfc_config",
+                    match=TableMatch(port=9),
+                    action=TableAction("set_pfc", xof_bytes=1),
+                )
+            ]
+        )
 
 
 def test_refused_write_names_the_entry_and_the_reason(lab: Lab) -> None:
     again = route_entry(lab.plans["s0"].routes[0])
-    with pytest.raises(SwitchError, match=r"s0: insert of 1 entries failed; ipv4_lpm dst_addr=[^ ]*: ALREADY_EXISTS"):
+    with pytest.raises(
+        SwitchError,
+        match=r"s0: insert of 1 entries failed; ipv4_lpm dst_addr=[^ ]*: ALREADY_EXISTS",
+    ):
         lab.switches["s0"].insert([again])
 
 

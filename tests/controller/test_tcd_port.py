@@ -14,8 +14,11 @@ def configured(dilation: float = 1.0, **fields: float) -> tcd_port.TcdPort:
     return tcd_port.configure(head_of_line(), P1.node, P1.port, dilation, parameters)
 
 
-def on_s(rate_bps: float, delay_s: float, span_bytes: float, frame_bytes: float, excess: float) -> float:
-    """How long a port is on: its neighbour's input drains for two delays, then fills with what is beyond its output."""
+def on_s(
+    rate_bps: float, delay_s: float, span_bytes: float, frame_bytes: float, excess: float
+) -> float:
+    """How long a port is on: its neighbour's input drains for two delays, then fills with what is
+    beyond its output."""
     inside, time_s, step_s = 0.0, 0.0, 1e-9
     while inside < span_bytes + 2 * frame_bytes:
         rate = -(1 - excess) if time_s < 2 * delay_s else excess
@@ -27,11 +30,14 @@ def on_s(rate_bps: float, delay_s: float, span_bytes: float, frame_bytes: float,
 @pytest.mark.parametrize("excess", [0.05, 0.2, 0.5])
 def test_the_formula_is_how_long_a_port_is_on(excess: float) -> None:
     arguments = (40e9, 4e-6, 2000, 1058)
-    assert tcd_port.max_ton_s(*arguments, excess) == pytest.approx(on_s(*arguments, excess), rel=0.01)
+    assert tcd_port.max_ton_s(*arguments, excess) == pytest.approx(
+        on_s(*arguments, excess), rel=0.01
+    )
 
 
 def test_max_ton_of_the_paper_s_network() -> None:
-    """177 us with XOFF 320 KB, XON 318 KB, 40 Gb/s, 4 us and epsilon 0.05; it falls as epsilon rises."""
+    """177 us with XOFF 320 KB, XON 318 KB, 40 Gb/s, 4 us and epsilon 0.05; it falls as epsilon
+    rises."""
     assert configured().max_ton_us == 177
     assert configured(dilation=100).max_ton_us == 17_647
     assert configured(epsilon=0.1).max_ton_us == 89
@@ -50,7 +56,9 @@ def test_a_change_keeps_the_rest() -> None:
     assert tcd_port.change(3, arguments, {"max_ton": 97e-6}) == configured(max_ton_s=97e-6)
 
 
-@pytest.mark.parametrize("fields", [{"max_ton_us": 0}, {"max_ton_us": 2**48}, {"looks": 0}, {"looks": 256}])
+@pytest.mark.parametrize(
+    "fields", [{"max_ton_us": 0}, {"max_ton_us": 2**48}, {"looks": 0}, {"looks": 256}]
+)
 def test_values_that_cannot_work_are_refused(fields: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="must be from"):
         tcd_port.TcdPort(**{"port": 1, "max_ton_us": 10, "empty_bytes": 0, "looks": 1, **fields})

@@ -1,11 +1,18 @@
-"""A recording made from the paper's fluid model, to try what reads recordings. Not a run of anything."""
+"""A recording made from the paper's fluid model, to try what reads recordings. Not a run of
+anything."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from pcn.experiments.data.plan import Plan
-from pcn.experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
+from pcn.experiments.data.recording import (
+    FlowRecord,
+    LinkRecord,
+    PortRecord,
+    Recording,
+    flow_entity,
+)
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.fluid import Fluid
 
@@ -13,11 +20,19 @@ STEP_S = 50e-6
 
 
 def fluid(plan: Plan) -> Recording:
-    """PCN's flows on the bottleneck as appendix A has them. A host's flows start with equal shares of its NIC."""
-    capacity, period, frame, ends = plan.capacity_bps, plan.number("T"), plan.frame_bytes, plan.topology.flows
+    """PCN's flows on the bottleneck as appendix A has them. A host's flows start with equal shares
+    of its NIC."""
+    capacity, period, frame, ends = (
+        plan.capacity_bps,
+        plan.number("T"),
+        plan.frame_bytes,
+        plan.topology.flows,
+    )
     hosts = [flow.src for flow in ends]
     model = Fluid(capacity, period, plan.number("w_min"), plan.number("w_max"))
-    loops = model.run([capacity / hosts.count(host) for host in hosts], round(plan.duration_s / period) + 1)
+    loops = model.run(
+        [capacity / hosts.count(host) for host in hosts], round(plan.duration_s / period) + 1
+    )
 
     times = np.arange(1, round(plan.duration_s / STEP_S) + 1) * STEP_S
     loop = np.minimum((times - STEP_S / 2) // period, loops.w.size - 1).astype(int)
@@ -29,7 +44,8 @@ def fluid(plan: Plan) -> Recording:
 
     series = Series()
     for index in range(len(ends)):
-        series.add(0, flow_entity(index + 1), "rate_bps", capacity)  # the algorithm's; the NIC shares
+        # the algorithm's; the NIC shares
+        series.add(0, flow_entity(index + 1), "rate_bps", capacity)
         for k in range(1, loops.w.size):
             series.add(k * period, flow_entity(index + 1), "rate_bps", float(loops.rates[k, index]))
     port, links = str(plan.bottleneck), [f"s0->{host}" for host in dict.fromkeys(hosts)]
@@ -46,7 +62,12 @@ def fluid(plan: Plan) -> Recording:
         for link in links:
             series.add(now, link, "pause", float(pauses[step]))
         for index, amount in enumerate(received[step]):
-            series.add(now, flow_entity(index + 1), "received_bytes", float(amount) * plan.payload_bytes / frame)
+            series.add(
+                now,
+                flow_entity(index + 1),
+                "received_bytes",
+                float(amount) * plan.payload_bytes / frame,
+            )
             series.add(now, flow_entity(index + 1), "received_packets", float(amount) / frame)
 
     counts = [round(float(amount) / frame) for amount in received[-1]]
@@ -67,8 +88,13 @@ def fluid(plan: Plan) -> Recording:
             )
             for flow, count in zip(ends, counts, strict=True)
         ),
-        links={link: LinkRecord(int(pauses[-1]), 1, 0.001) for link in links} | {"s1->s0": LinkRecord(0, 0, 0.0)},
-        ports={port: PortRecord(round(float(transmitted[-1]) / frame), capacity, round(float(marked[-1]) / frame))},
+        links={link: LinkRecord(int(pauses[-1]), 1, 0.001) for link in links}
+        | {"s1->s0": LinkRecord(0, 0, 0.0)},
+        ports={
+            port: PortRecord(
+                round(float(transmitted[-1]) / frame), capacity, round(float(marked[-1]) / frame)
+            )
+        },
         left_inside={},
         k=400,
         duration_s=plan.duration_s,

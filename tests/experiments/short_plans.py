@@ -13,7 +13,8 @@ _Figure = TypeVar("_Figure", bound=Experiment)
 
 
 def shortened(plan: Plan, duration_s: float) -> Plan:
-    """With the flows that run before time 0, but not for as long, and without those that start later."""
+    """With the flows that run before time 0, but not for as long, and without those that start
+    later."""
     start_s = max(plan.start_s, -duration_s)
     flows = []
     for flow in plan.topology.flows:

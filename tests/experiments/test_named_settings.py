@@ -1,4 +1,5 @@
-"""Settings that pages and messages name, as `--set payload=1000B`, are settings that commands take."""
+"""Settings that pages and messages name, as `--set payload=1000B`, are settings that commands
+take."""
 
 from __future__ import annotations
 
@@ -17,7 +18,17 @@ from pcn.hosts.algorithms import find_scheme, schemes
 from pcn.topologies.catalog import TOPOLOGIES
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("base", "controller", "experiments", "hosts", "lab", "p4net", "pcn", "topologies", "virtualnet")
+PACKAGES = (
+    "base",
+    "controller",
+    "experiments",
+    "hosts",
+    "lab",
+    "p4net",
+    "pcn",
+    "topologies",
+    "virtualnet",
+)
 TEXTS = [
     *ROOT.glob("*.md"),
     *(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "notebook"),

@@ -21,7 +21,17 @@ SHORT = ["--clock", "virtual", "--set", "duration=20ms"]
 
 def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -> None:
     out = tmp_path / "both"
-    command = ["run", "dumbbell", "--scheme", f"pcn,{AIMD}", *SHORT, "--set", "step=200M", "--out", str(out)]
+    command = [
+        "run",
+        "dumbbell",
+        "--scheme",
+        f"pcn,{AIMD}",
+        *SHORT,
+        "--set",
+        "step=200M",
+        "--out",
+        str(out),
+    ]
     assert pcn(command) == 0
     made = json.loads((out / "comparison.json").read_text())["runs"]
     assert list(made) == ["pcn", "aimd"]
@@ -35,7 +45,21 @@ def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -
 
 
 def test_figure_runs_a_user_s_scheme_in_separate_processes(tmp_path: Path) -> None:
-    assert pcn(["figure", "fig11", "--schemes", AIMD, "--jobs", "2", "--out", str(tmp_path / "figures")]) == 0
+    assert (
+        pcn(
+            [
+                "figure",
+                "fig11",
+                "--schemes",
+                AIMD,
+                "--jobs",
+                "2",
+                "--out",
+                str(tmp_path / "figures"),
+            ]
+        )
+        == 0
+    )
     runs = json.loads((tmp_path / "figures/fig11/figure.json").read_text())["runs"]
     assert [run["keys"] for run in runs] == [{"scheme": "aimd", "seed": seed} for seed in (1, 2, 3)]
     assert all(run["numbers"]["utilisation"] > 0 and run["numbers"]["lost"] == 0 for run in runs)
@@ -48,7 +72,9 @@ def test_run_names_the_file_of_an_rp_in_c_and_is_another_with_another_file(tmp_p
     assert {"aimd_window.py", "aimd_window.c", "step_ecn.json"} <= before.keys()
     with (tmp_path / "examples/aimd_window/aimd_window.c").open("a") as file:
         file.write("/* changed */\n")
-    assert {name for name, value in outside(scheme).items() if before[name] != value} == {"aimd_window.c"}
+    assert {name for name, value in outside(scheme).items() if before[name] != value} == {
+        "aimd_window.c"
+    }
 
 
 def test_its_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,24 +84,49 @@ def test_its_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert listed["cut"]["default"] == 0.1
 
 
-def test_name_that_another_scheme_has_is_the_schemes_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = WRONG.format(rate="1e9", program="pcn", marking="()").replace("Parameters, Rp", "Own, Rp")
+def test_name_that_another_scheme_has_is_the_schemes_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = WRONG.format(rate="1e9", program="pcn", marking="()").replace(
+        "Parameters, Rp", "Own, Rp"
+    )
     field = "    t_s: float = parameter(1e-3, 'time', 'a time', name='T')"
     own = f"\n@dataclass(frozen=True)\nclass Own(Parameters):\n{field}\n"
     file = tmp_path / "wrong.py"
     head = "from dataclasses import dataclass\nfrom pcn import parameter\n"
     file.write_text(head + text.replace("\nWRONG =", f"{own}\nWRONG ="))
-    command = ["run", "dumbbell", "--scheme", f"{file}:WRONG,pcn", *SHORT, "--out", str(tmp_path / "out")]
+    command = [
+        "run",
+        "dumbbell",
+        "--scheme",
+        f"{file}:WRONG,pcn",
+        *SHORT,
+        "--out",
+        str(tmp_path / "out"),
+    ]
     assert pcn([*command, "--set", "T=2ms"]) == 1
     assert capsys.readouterr().err == "pcn: T differs by scheme: give wrong.T or pcn.T\n"
     assert pcn([*command, "--set", "wrong.T=2ms"]) == 0
     for scheme, period_s in (("wrong", 2e-3), ("pcn", pytest.approx(round_trip_s(dumbbell())))):
-        assert json.loads((tmp_path / "out" / scheme / "summary.json").read_text())["parameters"]["T"] == period_s
+        assert (
+            json.loads((tmp_path / "out" / scheme / "summary.json").read_text())["parameters"]["T"]
+            == period_s
+        )
 
 
 def test_another_program_is_another_scheme(tmp_path: Path) -> None:
     program, out = EXAMPLE / "step_ecn.json", tmp_path / "out"
-    command = ["run", "dumbbell", "--scheme", "pcn", "--program", str(program), *SHORT, "--out", str(out)]
+    command = [
+        "run",
+        "dumbbell",
+        "--scheme",
+        "pcn",
+        "--program",
+        str(program),
+        *SHORT,
+        "--out",
+        str(out),
+    ]
     assert pcn(command) == 0
     made = json.loads((out / "summary.json").read_text())
     assert made["scheme"] == "pcn@step_ecn"
@@ -85,7 +136,11 @@ def test_another_program_is_another_scheme(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("scheme", "program", "message"),
     [
-        ("dcqcn", "step_ecn.json", "has no table red_config, which dcqcn@step_ecn sets (as red_ecn)"),
+        (
+            "dcqcn",
+            "step_ecn.json",
+            "has no table red_config, which dcqcn@step_ecn sets (as red_ecn)",
+        ),
         ("pcn", "nosuch.json", "there is no program "),
         ("pcn", "aimd.py", "a program is a .p4 file, or the .json that p4c made of one"),
         (AIMD[:-1], "step_ecn.json", "has no scheme 'AIM'; did you mean 'AIMD'?"),
@@ -132,7 +187,10 @@ WRONG = Scheme("wrong", "does {rate}", "{program}", Parameters, Rp, Np, marking=
         ({"rate": "float('inf')"}, "rate_bps is inf: a rate is finite, and above 0"),
         (
             {"program": "dcqcn", "marking": '("red_ecn",)'},
-            "wrong: table red_config is set from a parameter k_min_bytes, which Parameters doesn't have",
+            (
+                "wrong: table red_config is set from a parameter k_min_bytes, which Parameters "
+                "doesn't have"
+            ),
         ),
     ],
 )
@@ -141,7 +199,12 @@ def test_a_scheme_that_goes_wrong_in_a_run_is_one_line(
 ) -> None:
     file = tmp_path / "wrong.py"
     file.write_text(WRONG.format(**{"rate": "1e9", "program": "pcn", "marking": "()", **fields}))
-    assert pcn(["run", "dumbbell", "--scheme", f"{file}:WRONG", *SHORT, "--out", str(tmp_path / "out")]) == 1
+    assert (
+        pcn(
+            ["run", "dumbbell", "--scheme", f"{file}:WRONG", *SHORT, "--out", str(tmp_path / "out")]
+        )
+        == 1
+    )
     (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("pcn: ")]
     assert message in line
     assert not (tmp_path / "out").exists()
@@ -158,7 +221,10 @@ def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
     ("fields", "message"),
     [
         ({"program": "dcqcn"}, "nothing sets red_config: name its marking point, marking=(...)"),
-        ({"program": "dcqcn", "marking": '("qcn_cp",)'}, "has no table qcn_config, which wrong sets (as qcn_cp)"),
+        (
+            {"program": "dcqcn", "marking": '("qcn_cp",)'},
+            "has no table qcn_config, which wrong sets (as qcn_cp)",
+        ),
     ],
 )
 def test_check_tries_the_switches_too(
@@ -167,7 +233,11 @@ def test_check_tries_the_switches_too(
     file = tmp_path / "wrong.py"
     file.write_text(WRONG.format(**{"rate": "1e9", "program": "pcn", "marking": "()", **fields}))
     assert pcn(["scheme", "check", f"{file}:WRONG", "--json"]) == 1
-    findings = [load for load in json.loads(capsys.readouterr().out) if load["rule"] != "a call takes little"]
+    findings = [
+        load
+        for load in json.loads(capsys.readouterr().out)
+        if load["rule"] != "a call takes little"
+    ]
     (seen,) = [finding["seen"] for finding in findings if not finding["kept"]]
     assert message in seen
 
@@ -178,11 +248,23 @@ def test_check_tries_the_switches_too(
     [
         ('return {"k":', 'return {"q":', "show has q, SETTINGS k"),
         ('round(new["k"])', 'round(show(arguments)["k"])', "changed to k="),
-        ('arguments["k_bytes"]}', 'arguments["k"]}', "marking point of table step_config: KeyError"),
+        (
+            'arguments["k_bytes"]}',
+            'arguments["k"]}',
+            "marking point of table step_config: KeyError",
+        ),
         ('arguments["k_bytes"]}', 'arguments["k_bytes"] / 0}', "ZeroDivisionError"),
         ("def change(", "def changed(", "SETTINGS need show and change"),
-        ("def change(", "def change(*_):\n    raise ValueError\n\n\ndef unused(", "as it shows, is refused"),
-        ("return [TableEntry(TABLE, match=TableMatch(port=self.port), action=action)]", "return []", "no port has"),
+        (
+            "def change(",
+            "def change(*_):\n    raise ValueError\n\n\ndef unused(",
+            "as it shows, is refused",
+        ),
+        (
+            "return [TableEntry(TABLE, match=TableMatch(port=self.port), action=action)]",
+            "return []",
+            "no port has",
+        ),
     ],
 )
 def test_check_tries_the_settings_too(
@@ -193,17 +275,24 @@ def test_check_tries_the_settings_too(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pcn.controller.marking._from_files", {})  # or other tests would find the broken module
+    # or other tests would find the broken module
+    monkeypatch.setattr("pcn.controller.marking._from_files", {})
     shutil.copytree(EXAMPLE, tmp_path / "aimd")
     file = tmp_path / "aimd" / "step_ecn.py"
     file.write_text(file.read_text().replace(right, wrong))
     assert pcn(["scheme", "check", f"{tmp_path}/aimd/aimd.py:AIMD", "--json"]) == 1
-    findings = [load for load in json.loads(capsys.readouterr().out) if load["rule"] != "a call takes little"]
+    findings = [
+        load
+        for load in json.loads(capsys.readouterr().out)
+        if load["rule"] != "a call takes little"
+    ]
     (seen,) = [finding["seen"] for finding in findings if not finding["kept"]]
     assert message in seen
 
 
-def test_figure_without_runs_of_the_scheme_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_figure_without_runs_of_the_scheme_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert pcn(["figure", "fig13", "--schemes", AIMD, "--out", str(tmp_path)]) == 1
     assert capsys.readouterr().err == "pcn: fig13: there are no runs of aimd\n"
 
@@ -214,7 +303,10 @@ def test_program_without_its_native_version_names_the_way_out(
     for name in ("step_ecn.json", "step_ecn.p4info.txtpb"):
         shutil.copy(EXAMPLE / name, tmp_path)
     program = tmp_path / "step_ecn.json"
-    assert pcn(["run", "dumbbell", "--program", str(program), *SHORT, "--out", str(tmp_path / "out")]) == 1
+    assert (
+        pcn(["run", "dumbbell", "--program", str(program), *SHORT, "--out", str(tmp_path / "out")])
+        == 1
+    )
     said = capsys.readouterr().err
     assert f"beside {program} there must be step_ecn_native.json" in said
     assert "-DNATIVE_PFC" in said

@@ -1,4 +1,5 @@
-"""`pcn run`'s options: what goes to which stream, exit codes, parameters that are listed, what is refused."""
+"""`pcn run`'s options: what goes to which stream, exit codes, parameters that are listed, what is
+refused."""
 
 from __future__ import annotations
 
@@ -27,31 +28,43 @@ SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms")
 
 
 def verdict(monkeypatch: pytest.MonkeyPatch, *verdicts: str) -> None:
-    checks = [Check("0.1", f"row {n} (met: 1)", 1, None, 2, "", one) for n, one in enumerate(verdicts)]  # type: ignore[arg-type]
+    checks = [
+        Check("0.1", f"row {n} (met: 1)", 1, None, 2, "", one) for n, one in enumerate(verdicts)
+    ]  # type: ignore[arg-type]
     monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "settled", lambda *_: checks)
 
 
-def test_json_is_all_that_comes_to_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_all_that_comes_to_stdout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert pcn([*SHORT, "--json", "--out", str(tmp_path / "one")]) == 0
     said = capsys.readouterr()
     summary = json.loads(said.out)
     assert mismatches(summary) == []
     assert summary == json.loads((tmp_path / "one/summary.json").read_text())
     assert "Figures and report" in said.err
-    assert pcn([*SHORT, "--scheme", "pfc,pcn", "--json", "--quiet", "--out", str(tmp_path / "two")]) == 0
+    assert (
+        pcn([*SHORT, "--scheme", "pfc,pcn", "--json", "--quiet", "--out", str(tmp_path / "two")])
+        == 0
+    )
     said = capsys.readouterr()
     assert list(json.loads(said.out)["runs"]) == ["pfc", "pcn"]
     assert said.err == ""
 
 
-def test_summary_has_the_digest_of_all_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_summary_has_the_digest_of_all_events(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     digests = []
     for number, words in enumerate([(), (), ("--seed", "2")]):
         assert pcn([*SHORT, *words, "--json", "--quiet", "--out", str(tmp_path / str(number))]) == 0
         digests.append(json.loads(capsys.readouterr().out)["digest"])
     assert digests[0] == digests[1] != digests[2]
     assert re.fullmatch("[0-9a-f]{16}", digests[0])
-    assert pcn([*SHORT, "--scheme", "pfc,pcn", "--json", "--quiet", "--out", str(tmp_path / "both")]) == 0
+    assert (
+        pcn([*SHORT, "--scheme", "pfc,pcn", "--json", "--quiet", "--out", str(tmp_path / "both")])
+        == 0
+    )
     both = json.loads(capsys.readouterr().out)["runs"]
     assert both["pcn"]["digest"] == digests[0] != both["pfc"]["digest"]
 
@@ -62,7 +75,8 @@ def test_quiet_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "code"), [(("met", "trend", "not comparable"), 0), (("met", "not met", "not met"), 3), ((), 0)]
+    ("verdicts", "code"),
+    [(("met", "trend", "not comparable"), 0), (("met", "not met", "not met"), 3), ((), 0)],
 )
 def test_check_sets_the_exit_code(
     verdicts: Sequence[str],
@@ -81,7 +95,9 @@ def test_check_looks_at_every_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     verdict(monkeypatch, "not met")
-    assert pcn([*SHORT, "--scheme", "pfc,pcn", "--check", "-q", "--out", str(tmp_path / "two")]) == 3
+    assert (
+        pcn([*SHORT, "--scheme", "pfc,pcn", "--check", "-q", "--out", str(tmp_path / "two")]) == 3
+    )
     assert capsys.readouterr().err == "pcn: not met: pfc: 0.1 row 0; pcn: 0.1 row 0\n"
 
 
@@ -96,12 +112,15 @@ def test_live_run_without_mininet_names_virtual_time(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(extras, "installed", lambda extra: extra != "live")
     with pytest.raises(
-        ExperimentError, match=r"pcn-lab\[live\].* installs it; --clock virtual runs without live networks"
+        ExperimentError,
+        match=r"pcn-lab\[live\].* installs it; --clock virtual runs without live networks",
     ):
         runner.run("dumbbell", clock="live")
 
 
-def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_parameters_are_listed_with_unit_default_and_meaning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for name, scenario in SCENARIOS.items():
         assert pcn(["run", name, "--list"]) == 0
         table = capsys.readouterr().out
@@ -113,7 +132,14 @@ def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.Capt
     assert pcn(["run", "dumbbell", "--scheme", "dcqcn", "--list", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["rate"]["default"] == 10e9
-    assert rows["K_max"]["schemes"] == ["dcqcn", "dcqcn-tcd", "red", "tcd", "tcd-time", "timely-tcd"]
+    assert rows["K_max"]["schemes"] == [
+        "dcqcn",
+        "dcqcn-tcd",
+        "red",
+        "tcd",
+        "tcd-time",
+        "timely-tcd",
+    ]
     assert rows["xon"]["derived"] == "xoff less two frames"
     assert rows["xon"]["in_effect"] == 512e3 - 2 * 1058
     assert "pairs" in rows
@@ -127,7 +153,10 @@ def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.Capt
         (("--set", "pairs=2", "--set", "pairs=3"), "pcn: pairs is given twice: give one\n"),
         (
             ("--set", "par=2"),
-            "pcn: no parameter 'par'; did you mean 'pairs'? (`pcn run dumbbell --list` lists them)\n",
+            (
+                "pcn: no parameter 'par'; did you mean 'pairs'? (`pcn run dumbbell --list` lists "
+                "them)\n"
+            ),
         ),
         (("--set", "k=400"), "pcn: no parameter 'k': --dilation K stretches live time\n"),
     ],
@@ -161,7 +190,11 @@ def test_page_names_the_existing_files(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def completed(*words: str) -> list[str]:
-    environment = {**os.environ, "_PCN_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(("pcn", *words))}
+    environment = {
+        **os.environ,
+        "_PCN_COMPLETE": "bash_complete",
+        "COMP_WORDS": " ".join(("pcn", *words)),
+    }
     environment["COMP_CWORD"] = str(len(words))
     command = [sys.executable, "-c", "from pcn.cli import main; main()"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -172,12 +205,23 @@ def completed(*words: str) -> list[str]:
 def test_completion_offers_parameters_and_figures() -> None:
     def offered(*words: str) -> list[str]:
         shell = ShellComplete(cli.pcn, {}, "pcn", "_PCN_COMPLETE")
-        return [completion.value for completion in shell.get_completions(list(words[:-1]), words[-1])]
+        return [
+            completion.value for completion in shell.get_completions(list(words[:-1]), words[-1])
+        ]
 
     assert completed("run", "dumbbell", "--set", "w_m") == ["w_min=", "w_max="]
     assert offered("run", "dumbbell", "--scheme", "dcqcn", "--set", "w_m") == []
     assert offered("run", "--set", "bur") == []
-    assert offered("figure", "fig1") == ["fig10", "fig11", "fig12", "fig13", "fig14", "fig17", "fig18", "fig19"]
+    assert offered("figure", "fig1") == [
+        "fig10",
+        "fig11",
+        "fig12",
+        "fig13",
+        "fig14",
+        "fig17",
+        "fig18",
+        "fig19",
+    ]
 
 
 def test_help_names_scenarios_and_figures(capsys: pytest.CaptureFixture[str]) -> None:

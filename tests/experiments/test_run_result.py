@@ -78,7 +78,9 @@ def test_result_is_a_path_for_code_that_takes_one() -> None:
     result = run("dumbbell", settings=SHORT)
     assert os.listdir(result) == os.listdir(result.folder)  # noqa: PTH208
     assert Path(result) == result.folder
-    with pytest.warns(DeprecationWarning, match=r"pcn.run returns a RunResult: write .folder.joinpath"):
+    with pytest.warns(
+        DeprecationWarning, match=r"pcn.run returns a RunResult: write .folder.joinpath"
+    ):
         assert result.joinpath("logs") == result.folder / "logs"
     with pytest.raises(AttributeError, match="no attribute 'sumary'"):
         _ = result.sumary
@@ -90,7 +92,10 @@ def test_folder_of_a_call_takes_the_place_of_nothing(tmp_path: Path) -> None:
     place = tmp_path / "results/runs/taken"
     place.mkdir(parents=True)
     (place / "summary.json").write_text("{}")
-    with pytest.raises(ExperimentError, match="taken"), result_directory(place, replaces=False) as work:
+    with (
+        pytest.raises(ExperimentError, match="taken"),
+        result_directory(place, replaces=False) as work,
+    ):
         (work / "summary.json").write_text("[]")
     assert [path.name for path in place.parent.iterdir()] == ["taken"]
     assert (place / "summary.json").read_text() == "{}"

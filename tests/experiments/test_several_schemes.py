@@ -1,4 +1,5 @@
-"""Several schemes in one run: a directory each, and a report and a summary that put them side by side."""
+"""Several schemes in one run: a directory each, and a report and a summary that put them side by
+side."""
 
 from __future__ import annotations
 
@@ -19,8 +20,20 @@ SHORT = ("before=1ms", "duration=5ms")
 
 def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
     settings = [*SHORT, "w_min=0.04"]
-    place = run("victim", scheme="pfc,pcn", clock="virtual", seed=3, settings=settings, out=tmp_path / "victim").folder
-    assert {path.name for path in place.iterdir()} == {"pfc", "pcn", "report.html", "comparison.json"}
+    place = run(
+        "victim",
+        scheme="pfc,pcn",
+        clock="virtual",
+        seed=3,
+        settings=settings,
+        out=tmp_path / "victim",
+    ).folder
+    assert {path.name for path in place.iterdir()} == {
+        "pfc",
+        "pcn",
+        "report.html",
+        "comparison.json",
+    }
     together = json.loads((place / "comparison.json").read_text())
     assert (together["seed"], list(together["runs"])) == (3, ["pfc", "pcn"])
     for scheme in ("pfc", "pcn"):
@@ -77,5 +90,18 @@ def test_each_clock_has_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for (schemes, clocks), place in places.items():
         assert place_of("victim", schemes, clocks) == Path(place)
     monkeypatch.chdir(tmp_path)
-    assert pcn(["run", "victim", "--scheme", "pfc", "--clock", "virtual", *(f"--set={text}" for text in SHORT)]) == 0
+    assert (
+        pcn(
+            [
+                "run",
+                "victim",
+                "--scheme",
+                "pfc",
+                "--clock",
+                "virtual",
+                *(f"--set={text}" for text in SHORT),
+            ]
+        )
+        == 0
+    )
     assert (tmp_path / "results/victim-virtual/pfc/summary.json").is_file()

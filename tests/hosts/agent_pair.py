@@ -41,8 +41,24 @@ class Pair:
     def up(self) -> None:
         for namespace in self.namespaces:
             run("ip", "netns", "add", namespace)
-            run("ip", "netns", "exec", namespace, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
-            run("ip", "netns", "exec", namespace, "sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
+            run(
+                "ip",
+                "netns",
+                "exec",
+                namespace,
+                "sysctl",
+                "-qw",
+                "net.ipv6.conf.all.disable_ipv6=1",
+            )
+            run(
+                "ip",
+                "netns",
+                "exec",
+                namespace,
+                "sysctl",
+                "-qw",
+                "net.ipv6.conf.default.disable_ipv6=1",
+            )
         a, b = self.namespaces
         run(*f"ip -n {a} link add ha type veth peer name hb netns {b}".split())
         for side in range(2):
@@ -54,8 +70,25 @@ class Pair:
     def command(self, side: int, *options: str) -> list[str]:
         """The command line of an agent, in its namespace; later options win."""
         return [
-            *("ip", "netns", "exec", self.namespaces[side], sys.executable, "-m", "pcn.hosts.agent"),
-            *("--name", "ab"[side], "--iface", self.interfaces[side], "--mac", self.macs[side], "--ip", self.ips[side]),
+            *(
+                "ip",
+                "netns",
+                "exec",
+                self.namespaces[side],
+                sys.executable,
+                "-m",
+                "pcn.hosts.agent",
+            ),
+            *(
+                "--name",
+                "ab"[side],
+                "--iface",
+                self.interfaces[side],
+                "--mac",
+                self.macs[side],
+                "--ip",
+                self.ips[side],
+            ),
             *("--line-rate", str(LINE_RATE), "--dilation", str(DILATION), "--scheme", "pcn"),
             *("--control", str(self.folder / f"{'ab'[side]}.sock"), "--log", str(self.logs[side])),
             *options,
@@ -65,7 +98,9 @@ class Pair:
         for side in range(2):
             read, write = os.pipe()
             command = self.command(side, "--ready-fd", str(write), *options)
-            process = subprocess.Popen(command, pass_fds=(write,), stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                command, pass_fds=(write,), stderr=subprocess.PIPE, text=True
+            )
             os.close(write)
             self.processes.append(process)
             with os.fdopen(read) as ready:
@@ -75,7 +110,8 @@ class Pair:
     def inject(self, side: int, *frames: bytes) -> None:
         """Send frames from this side's interface, past its agent."""
         program = (
-            "import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind((sys.argv[1], 0))\n"
+            "import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); "
+            "s.bind((sys.argv[1], 0))\n"
             "for frame in sys.argv[2:]: s.send(bytes.fromhex(frame))"
         )
         arguments = [self.interfaces[side], *(frame.hex() for frame in frames)]

@@ -22,7 +22,8 @@ def bare_pair(tmp_path: Path) -> Iterator[Pair]:
 
 @pytest.fixture
 def slow_pair(bare_pair: Pair) -> Pair:
-    """With both agents, 4000 times slower: a packet lasts 34 ms, and the longest PAUSE longer than a hang would."""
+    """With both agents, 4000 times slower: a packet lasts 34 ms, and the longest PAUSE longer than
+    a hang would."""
     bare_pair.start_agents("--param", "period_s=1e-4", "--dilation", "4000")
     return bare_pair
 

@@ -26,11 +26,21 @@ class Host:
     def __init__(self, number: int, configured: Configured, stretch: float) -> None:
         clock = DilatedClock(stretch, origin=0.0)
         log = EventLog(None, clock)
-        self.mac, self.ip = wire.parse_mac(f"00:00:00:00:00:0{number}"), wire.parse_ip(f"10.0.0.{number}")
+        self.mac, self.ip = (
+            wire.parse_mac(f"00:00:00:00:00:0{number}"),
+            wire.parse_ip(f"10.0.0.{number}"),
+        )
         events = Events()
-        self.nic = Nic(LINE, delay_s=DELAY, events=events, on_end=lambda flow, at_s: self.sender.on_end(flow, at_s))
+        self.nic = Nic(
+            LINE,
+            delay_s=DELAY,
+            events=events,
+            on_end=lambda flow, at_s: self.sender.on_end(flow, at_s),
+        )
         self.sender = Sender(self.mac, self.ip, configured, self.nic, clock, log)
-        self.receiver = Receiver(self.mac, self.ip, configured, clock, log, events, self.nic.send_control)
+        self.receiver = Receiver(
+            self.mac, self.ip, configured, clock, log, events, self.nic.send_control
+        )
         self.loop = Loop(self.ip, clock, [LoopPort(self.nic)], self.receiver, events)
         self.marks = 0  # of the next acknowledgements
         events.listen(FRAME, self._on_frame)
@@ -71,7 +81,9 @@ class Pair:
 
     def run(self, until: float) -> None:
         here, there = self.hosts
-        while (wake := max(self.now, min(here.nic.wake(), there.nic.wake(), here.sender.timer_s))) <= until:
+        while (
+            wake := max(self.now, min(here.nic.wake(), there.nic.wake(), here.sender.timer_s))
+        ) <= until:
             self.now = wake
             if here.sender.timer_s <= wake:
                 here.nic.advance(wake)
@@ -82,5 +94,7 @@ class Pair:
                     if (arrived := self.on_the_way(frame, self.now)) is not None:
                         other.loop.frame(arrived, self.now)
             for flow in here.nic.flows:
-                self.largest = max(self.largest, (flow.transport.sent - flow.transport.acked) * DATA)
+                self.largest = max(
+                    self.largest, (flow.transport.sent - flow.transport.acked) * DATA
+                )
         self.now = until

@@ -1,17 +1,19 @@
-"""What csrc/nic.c must do, by the rules of csrc/pacing.h, in Python: `test_nic_model.py` compares them.
+"""What csrc/nic.c must do, by the rules of csrc/pacing.h, in Python: `test_nic_model.py` compares
+them.
 
-The NIC is a serialiser at line rate. Control frames (CNPs) go first and are never paused; flows share the rest round
-robin, each paced at the rate of its RP; PFC stops the flows of a class. No clock and no socket: the caller brings
-times, which never go back, and puts on the wire what `due` returns. Seconds are nominal; with fractions for rates and
-times, all is exact.
+The NIC is a serialiser at line rate. Control frames (CNPs) go first and are never paused; flows
+share the rest round robin, each paced at the rate of its RP; PFC stops the flows of a class. No
+clock and no socket: the caller brings times, which never go back, and puts on the wire what `due`
+returns. Seconds are nominal; with fractions for rates and times, all is exact.
 
-The schedule is absolute: a frame's start follows from the model, not from when the process woke up, so that pacing has
-no drift. Starts are decided as late as possible without an effect: `advance(now)` decides all up to now, and
-must be called before each change of the state. A frame leaves when its last bit has left: at its start, plus its length
-at line rate, plus the link's delay.
+The schedule is absolute: a frame's start follows from the model, not from when the process woke up,
+so that pacing has no drift. Starts are decided as late as possible without an effect:
+`advance(now)` decides all up to now, and must be called before each change of the state. A frame
+leaves when its last bit has left: at its start, plus its length at line rate, plus the link's
+delay.
 
-A process that is late may catch up by a burst of two packets, or of `catch_up_s`. What it is later than that is lost:
-the schedule moves, and `allowed_bits` runs ahead of `started_bits`.
+A process that is late may catch up by a burst of two packets, or of `catch_up_s`. What it is later
+than that is lost: the schedule moves, and `allowed_bits` runs ahead of `started_bits`.
 """
 
 from __future__ import annotations
@@ -28,10 +30,13 @@ CATCH_UP = 2
 
 
 class ModelFlow:
-    """A flow in the NIC. `packets` is its length, None if it has no end; `end_s` is when it ends at the latest."""
+    """A flow in the NIC. `packets` is its length, None if it has no end; `end_s` is when it ends at
+    the latest."""
 
     __slots__ = (
-        "acked", "asked", "base_s", "closed", "eligible_s", "end_s", "every", "frame_bits", "interval_s", "last_bits",
+        "acked", "asked", "base_s", "closed", "eligible_s", "end_s", "every", "frame_bits", (
+            "interval_s"
+        ), "last_bits",
         "next_s", "number", "packets", "priority", "rate_bps", "start_s", "started", "window_bits",
     )  # fmt: skip
 
@@ -56,7 +61,8 @@ class ModelFlow:
         self.end_s = end_s
         self.rate_bps = rate_bps
         self.interval_s = frame_bits / rate_bps
-        self.base_s = -INFINITY  # from where the gap to the next frame counts: there is none before the first
+        # from where the gap to the next frame counts: there is none before the first
+        self.base_s = -INFINITY
         self.next_s = start_s
         self.eligible_s = start_s
         self.started = 0
@@ -97,8 +103,8 @@ _SEND, _CONTROL, _END, _NOTHING = range(4)
 
 
 class ModelNic:
-    """`on_end(flow, at_s)`: the last frame of a flow left, or was to leave, at that time. `on_expiry(class, at_s)`: a
-    PAUSE ran out without RESUME."""
+    """`on_end(flow, at_s)`: the last frame of a flow left, or was to leave, at that time.
+    `on_expiry(class, at_s)`: a PAUSE ran out without RESUME."""
 
     def __init__(
         self,
@@ -170,7 +176,8 @@ class ModelNic:
         return bits
 
     def _window_changed(self, flow: ModelFlow, now_s: float) -> None:
-        """A flow waits while its window is full and an ACK is requested; nothing starts before it opens."""
+        """A flow waits while its window is full and an ACK is requested; nothing starts before it
+        opens."""
         closed = flow.full() and any(number >= flow.acked for number in flow.asked)
         if closed == flow.closed:
             return
@@ -206,7 +213,9 @@ class ModelNic:
     def paused_s(self, priority: int, now_s: float) -> float:
         """How long the class has been paused, until now."""
         state = self.pauses[priority]
-        return state.paused_s + (0 if state.since_s is None else min(now_s, state.until_s) - state.since_s)
+        return state.paused_s + (
+            0 if state.since_s is None else min(now_s, state.until_s) - state.since_s
+        )
 
     def advance(self, now_s: float) -> None:
         """Decide every start until now."""
@@ -232,8 +241,8 @@ class ModelNic:
             self._next = None
 
     def due(self, now_s: float) -> tuple[float, ModelFlow | None, int | bytes] | None:
-        """The next frame that must be on the wire by now: when it was due, and a flow and the number of its packet
-        (from 0), or None and a control frame."""
+        """The next frame that must be on the wire by now: when it was due, and a flow and the
+        number of its packet (from 0), or None and a control frame."""
         in_flight = self._in_flight
         if in_flight and in_flight[0][0] <= now_s:
             return in_flight.popleft()
@@ -244,7 +253,8 @@ class ModelNic:
         self._in_flight.appendleft(item)
 
     def wake(self) -> float:
-        """When `advance` and `due` have something to do, if nothing happens before. Infinity if never."""
+        """When `advance` and `due` have something to do, if nothing happens before. Infinity if
+        never."""
         if self._in_flight:
             return self._in_flight[0][0]
         at_s, kind, flow = self._next or self._choose()
@@ -256,12 +266,17 @@ class ModelNic:
         return at_s
 
     def account(self, now_s: float) -> None:
-        """Bring `allowed_bits` up to now: the sum of the flows' rates, at most line rate, while PFC allows them."""
+        """Bring `allowed_bits` up to now: the sum of the flows' rates, at most line rate, while PFC
+        allows them."""
         begin = self._accounted_s
         if now_s <= begin:
             return
         edges = {now_s}
-        for time_s in [*self._until, *(flow.start_s for flow in self._flows), *(flow.end_s for flow in self._flows)]:
+        for time_s in [
+            *self._until,
+            *(flow.start_s for flow in self._flows),
+            *(flow.end_s for flow in self._flows),
+        ]:
             if begin < time_s < now_s:
                 edges.add(time_s)
         for end in sorted(edges):
@@ -269,14 +284,17 @@ class ModelNic:
             demand = sum(
                 flow.rate_bps
                 for flow in self._flows
-                if flow.start_s <= middle < flow.end_s and not flow.closed and self._until[flow.priority] <= middle
+                if flow.start_s <= middle < flow.end_s
+                and not flow.closed
+                and self._until[flow.priority] <= middle
             )
             self.allowed_bits += min(demand, self.line_rate_bps) * (end - begin)
             begin = end
         self._accounted_s = now_s
 
     def shortfall_s(self, now_s: float) -> float:
-        """What the rates allowed until now and was not sent, as time at line rate: what lateness cost."""
+        """What the rates allowed until now and was not sent, as time at line rate: what lateness
+        cost."""
         self.account(now_s)
         return max(0, self.allowed_bits - self.started_bits) / self.line_rate_bps
 
@@ -300,7 +318,8 @@ class ModelNic:
         return flow.bits(flow.started)
 
     def _choose(self) -> tuple[float, int, ModelFlow | None]:
-        """What starts next, and when: the earliest; where several could, the first after the flow that sent last."""
+        """What starts next, and when: the earliest; where several could, the first after the flow
+        that sent last."""
         until = self._until
         earliest = first_end = INFINITY
         ending: ModelFlow | None = None
@@ -321,13 +340,19 @@ class ModelNic:
         free_s = self._free_s
         start_s = earliest if earliest > free_s else free_s
         choice: tuple[float, int, ModelFlow | None]
-        if self._control and max(free_s, self._control[0][0]) <= (start_s if earliest < INFINITY else INFINITY):
+        if self._control and max(free_s, self._control[0][0]) <= (
+            start_s if earliest < INFINITY else INFINITY
+        ):
             choice = (max(free_s, self._control[0][0]), _CONTROL, None)
         elif earliest == INFINITY:
             choice = (INFINITY, _NOTHING, None)
         else:
             able = [flow for flow in self._flows if flow.eligible_s <= start_s]
-            choice = (start_s, _SEND, next((flow for flow in able if flow.number > self._last), able[0]))
+            choice = (
+                start_s,
+                _SEND,
+                next((flow for flow in able if flow.number > self._last), able[0]),
+            )
         if ending is not None and first_end < choice[0]:
             choice = (first_end, _END, ending)
         self._next = choice

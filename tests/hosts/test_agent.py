@@ -36,8 +36,13 @@ def test_a_flow_arrives_whole(pair: Pair) -> None:
     sender, receiver = pair.clients
     synchronise(pair)
     pair.start_flow(7, size_bytes=600_500)
-    wait_until(lambda: receiver.stats().received and receiver.stats().received[0].complete_s, "the last packet")
-    wait_until(lambda: sum(event["packets"] for event in pair.events(1, "np")) == 601, "the last window")
+    wait_until(
+        lambda: receiver.stats().received and receiver.stats().received[0].complete_s,
+        "the last packet",
+    )
+    wait_until(
+        lambda: sum(event["packets"] for event in pair.events(1, "np")) == 601, "the last window"
+    )
     wait_until(lambda: sender.stats().sent[0].cnps == receiver.stats().received[0].cnps, "all CNPs")
     a, b = sender.stats(), receiver.stats()
     (sent,), (received,) = a.sent, b.received
@@ -45,9 +50,19 @@ def test_a_flow_arrives_whole(pair: Pair) -> None:
     assert sent.packets == received.packets == 601
     assert sent.bytes == received.bytes == 600 * 1058 + 558
     assert sent.payload_bytes == received.payload_bytes == 600_500
-    assert (received.gaps, received.duplicates, received.reordered, received.marked_ce) == (0, 0, 0, 0)
+    assert (received.gaps, received.duplicates, received.reordered, received.marked_ce) == (
+        0,
+        0,
+        0,
+        0,
+    )
     assert (a.bad_frames, b.bad_frames, a.socket_drops, b.socket_drops) == (0, 0, 0, 0)
-    assert (a.unknown_cnps, a.other_frames, b.other_frames) == (0, 0, 0)  # no ICMP "port unreachable" either
+    # no ICMP "port unreachable" either
+    assert (a.unknown_cnps, a.other_frames, b.other_frames) == (
+        0,
+        0,
+        0,
+    )
     assert sent.rate_bps == LINE_RATE
     assert 0 < sent.start_s <= received.first_s < received.last_s == received.complete_s
 
@@ -72,7 +87,10 @@ def test_a_flow_is_never_faster_than_its_rate(pair: Pair) -> None:
     sender, receiver = pair.clients
     synchronise(pair)
     pair.start_flow(1, size_bytes=200_000, rate_bps=1e8)
-    wait_until(lambda: receiver.stats().received and receiver.stats().received[0].complete_s, "the last packet")
+    wait_until(
+        lambda: receiver.stats().received and receiver.stats().received[0].complete_s,
+        "the last packet",
+    )
     (received,), (sent,) = receiver.stats().received, sender.stats().sent
     assert received.last_s - sent.start_s >= 199 * FRAME_BITS / 1e8
     assert sent.packets == received.packets == 200
@@ -85,7 +103,10 @@ def test_pause_stops_a_flow_and_resume_starts_it(slow_pair: Pair) -> None:
     slow_pair.inject(1, wire.encode_pfc(PfcFrame(bytes(6), {3: 0xFFFF})))
     wait_until(lambda: bool(sender.stats().pauses), "the PAUSE")
     before = sender.flows()[0].packets
-    wait_until(lambda: sender.stats().pauses[0].paused_s > 20 * FRAME_BITS / LINE_RATE, "time for 20 packets")
+    wait_until(
+        lambda: sender.stats().pauses[0].paused_s > 20 * FRAME_BITS / LINE_RATE,
+        "time for 20 packets",
+    )
     assert sender.flows()[0].packets <= before + 1
     slow_pair.inject(1, wire.encode_pfc(PfcFrame(bytes(6), {3: 0})))
     wait_until(lambda: sender.flows()[0].packets > before + 3, "the flow after RESUME")
@@ -101,7 +122,9 @@ def test_quanta_run_out_without_resume(pair: Pair) -> None:
     sender = pair.clients[0]
     pair.start_flow(1)
     pair.inject(1, wire.encode_pfc(PfcFrame(bytes(6), {3: 4000})))
-    wait_until(lambda: bool(sender.stats().pauses) and sender.stats().pauses[0].expired == 1, "the expiry")
+    wait_until(
+        lambda: bool(sender.stats().pauses) and sender.stats().pauses[0].expired == 1, "the expiry"
+    )
     assert sender.stats().pauses[0].paused_s == pytest.approx(4000 * 512 / LINE_RATE)
     before = sender.flows()[0].packets
     wait_until(lambda: sender.flows()[0].packets > before + 50, "the flow after the expiry")
@@ -121,7 +144,10 @@ def test_a_cnp_sets_the_rate(pair: Pair) -> None:
     macs, ips = [wire.parse_mac(mac) for mac in pair.macs], [wire.parse_ip(ip) for ip in pair.ips]
     cnp = CnpPacket(macs[1], macs[0], ips[1], ips[0], flow=1, ecn=wire.ECN_CE, rec_rate_mbps=128)
     pair.inject(1, wire.encode_cnp(cnp))
-    wait_until(lambda: any(event["rate_bps"] == 127e6 for event in pair.events(0, "rate")), "the rate of the CNP")
+    wait_until(
+        lambda: any(event["rate_bps"] == 127e6 for event in pair.events(0, "rate")),
+        "the rate of the CNP",
+    )
 
 
 def test_broken_and_foreign_frames_are_counted(pair: Pair) -> None:
@@ -129,11 +155,15 @@ def test_broken_and_foreign_frames_are_counted(pair: Pair) -> None:
     data = wire.encode_data(DataPacket(macs[1], macs[0], ips[1], ips[0], 1, 0, bytes(100)))
     foreign = wire.encode_data(DataPacket(macs[1], macs[0], ips[1], ips[1], 1, 0, bytes(100)))
     bad = [data[:80], data[:-1] + b"x", bytes(12) + b"\x88\x08\x00\x01" + bytes(46)]
-    bad += [macs[0] + wire.encode_pfc(PfcFrame(bytes(6), {3: 9}))[6:]]  # PAUSE alone may go to a station's own address
+    # PAUSE alone may go to a station's own address
+    bad += [macs[0] + wire.encode_pfc(PfcFrame(bytes(6), {3: 9}))[6:]]
     ends = macs[1], macs[0], ips[1], ips[0]
-    late = wire.encode_data(DataPacket(*ends, 1, 0, bytes(100), reliable=True))  # its flow's first one hasn't come
+    # its flow's first one hasn't come
+    late = wire.encode_data(DataPacket(*ends, 1, 0, bytes(100), reliable=True))
     nak = wire.encode_ack(AckPacket(*ends, 7, 0, nak=True))
-    unusable = wire.encode_cnp(CnpPacket(macs[1], macs[0], ips[1], ips[0], flow=7, ecn=wire.ECN_CE, rec_rate_mbps=0))
+    unusable = wire.encode_cnp(
+        CnpPacket(macs[1], macs[0], ips[1], ips[0], flow=7, ecn=wire.ECN_CE, rec_rate_mbps=0)
+    )
     pair.start_flow(7)
     pair.inject(1, *bad, late, nak, foreign, bytes(12) + b"\x08\x06" + bytes(46), unusable, data)
     client = pair.clients[0]
@@ -160,7 +190,7 @@ class Rp(ReactionPoint):
 
 
 FRAGILE = Scheme("fragile", "fails at CNPs with 7 Mb/s", "pcn", Parameters, Rp, lambda _: NotificationPoint())
-"""
+"""  # noqa: E501
 
 
 def test_flow_that_fails_leaves_the_agent_and_its_other_flow(bare_pair: Pair) -> None:
@@ -179,9 +209,12 @@ def test_flow_that_fails_leaves_the_agent_and_its_other_flow(bare_pair: Pair) ->
     # Python 3.14 leaves "float" out.
     assert failed.error is not None
     assert (
-        failed.error.replace("float ", "") == "its RP raised ZeroDivisionError: division by zero (fragile.py, line 10)"
+        failed.error.replace("float ", "")
+        == "its RP raised ZeroDivisionError: division by zero (fragile.py, line 10)"
     )
-    assert [(event["flow"], event["error"]) for event in pair.events(0, "failed")] == [(1, failed.error)]
+    assert [(event["flow"], event["error"]) for event in pair.events(0, "failed")] == [
+        (1, failed.error)
+    ]
     assert list(sender.stats().failed()) == [f"flow 1 failed at a: {failed.error}"]
     wait_until(lambda: sender.flows()[1].packets > other.packets + 20, "the other flow")
 
@@ -233,10 +266,15 @@ def test_several_flows_both_ways(pair: Pair) -> None:
     for side in range(2):
         sent = [flow.packets for flow in pair.clients[side].stats().sent]
         wait_until(
-            lambda side=side, sent=sent: [f.packets for f in pair.clients[1 - side].stats().received] == sent,
+            lambda side=side, sent=sent: (
+                [f.packets for f in pair.clients[1 - side].stats().received] == sent
+            ),
             "all packets",
         )
-        assert all(0 < packets <= 1e-3 * flow * LINE_RATE / FRAME_BITS + 1 for flow, packets in enumerate(sent, 1))
+        assert all(
+            0 < packets <= 1e-3 * flow * LINE_RATE / FRAME_BITS + 1
+            for flow, packets in enumerate(sent, 1)
+        )
 
 
 def test_a_flow_starts_at_its_time(pair: Pair) -> None:
@@ -247,7 +285,10 @@ def test_a_flow_starts_at_its_time(pair: Pair) -> None:
         client.set_epoch(at)
     for flow, start in ((1, at), (2, at + 3600), (3, at - 3600)):
         pair.start_flow(flow, size_bytes=10_000, at=start)
-    wait_until(lambda: sum(flow.complete_s is not None for flow in receiver.stats().received) == 2, "flows 1 and 3")
+    wait_until(
+        lambda: sum(flow.complete_s is not None for flow in receiver.stats().received) == 2,
+        "flows 1 and 3",
+    )
     first, waiting, late = sender.flows()
     assert [flow.state for flow in (first, waiting, late)] == ["done", "waiting", "done"]
     assert waiting.start_s == pytest.approx(3600 / DILATION)
@@ -291,16 +332,31 @@ def test_bad_commands_are_answered(pair: Pair) -> None:
                 f'"size_bytes": {"9" * 400}}}',
                 "it must be above 0 and below",
             ),
-            ('{"cmd": "fly"}', "no command 'fly'; there are clock, list, reset, routes, shutdown, start, stats, stop"),
+            (
+                '{"cmd": "fly"}',
+                (
+                    "no command 'fly'; there are clock, list, reset, routes, shutdown, start, "
+                    "stats, stop"
+                ),
+            ),
             ('{"cmd": "start"}', "start needs flow"),
             ('{"cmd": "start", "flow": "x"}', "flow is 'x': it must be a whole number"),
             ('{"cmd": "clock", "epoch": NaN}', "epoch is nan: it must be a number"),
             ('{"cmd": "stats", "of": 1}', "stats takes no 'of'"),
             ('{"cmd": "clock"}', "clock needs epoch"),
             ('{"cmd": "routes"}', "routes needs usual: lists of ports from 0 to 0, by IP address"),
-            ('{"cmd": "routes", "usual": {"10.9.0.2": [0]}, "now": {"10.9.0.2": [1]}}', "routes needs now: lists"),
-            ('{"cmd": "routes", "usual": {"10.9.0.2": [true]}, "now": {}}', "routes needs usual: lists"),
-            ('{"cmd": "routes", "usual": {}, "now": {"nowhere": [0]}}', "'nowhere' is not an IPv4 address"),
+            (
+                '{"cmd": "routes", "usual": {"10.9.0.2": [0]}, "now": {"10.9.0.2": [1]}}',
+                "routes needs now: lists",
+            ),
+            (
+                '{"cmd": "routes", "usual": {"10.9.0.2": [true]}, "now": {}}',
+                "routes needs usual: lists",
+            ),
+            (
+                '{"cmd": "routes", "usual": {}, "now": {"nowhere": [0]}}',
+                "'nowhere' is not an IPv4 address",
+            ),
             ('{"cmd": "routes", "usual": {}, "now": {}, "of": 1}', "routes takes no 'of'"),
         ):
             raw.sendall(line.encode() + b"\n")
@@ -324,7 +380,9 @@ def test_it_ends_cleanly(pair: Pair) -> None:
 
 
 def test_it_ends_with_an_error_when_its_interface_goes(pair: Pair) -> None:
-    subprocess.run(["ip", "-n", pair.namespaces[0], "link", "del", "ha"], check=True, timeout=LIMIT_S)
+    subprocess.run(
+        ["ip", "-n", pair.namespaces[0], "link", "del", "ha"], check=True, timeout=LIMIT_S
+    )
     for process, interface in zip(pair.processes, pair.interfaces, strict=True):
         error = process.communicate(timeout=LIMIT_S)[1]
         assert process.returncode == 1
@@ -334,7 +392,10 @@ def test_it_ends_with_an_error_when_its_interface_goes(pair: Pair) -> None:
 def test_a_wrong_start_is_one_clear_line(bare_pair: Pair) -> None:
     """Each in turn of one process: what they import is the same."""
     wrong = (
-        (["--iface", "ha-eth9", "--line-rate", "1e9"], "there is no interface 'ha-eth9' here; there are: lo, ha"),
+        (
+            ["--iface", "ha-eth9", "--line-rate", "1e9"],
+            "there is no interface 'ha-eth9' here; there are: lo, ha",
+        ),
         (["--scheme", "pnc"], "there is no scheme 'pnc'"),
         (["--param", "w_mni=1"], "pcn has no parameter 'w_mni'; did you mean 'w_min'?"),
         (["--param", "w_min=2"], "w_min = 2: it must be"),
@@ -345,11 +406,14 @@ def test_a_wrong_start_is_one_clear_line(bare_pair: Pair) -> None:
         (["--log", "/nowhere/a.jsonl"], "No such file or directory: '/nowhere/a.jsonl'"),
     )
     program = (
-        "import json, sys; from pcn.hosts.agent import main; print([main(one) for one in json.loads(sys.argv[1])])"
+        "import json, sys; from pcn.hosts.agent import main; print([main(one) for one in "
+        "json.loads(sys.argv[1])])"
     )
     inside, words = bare_pair.command(0)[:5], bare_pair.command(0)[7:]
     lines = json.dumps([[*words, *options] for options, _ in wrong])
-    result = subprocess.run([*inside, "-c", program, lines], capture_output=True, text=True, timeout=LIMIT_S)
+    result = subprocess.run(
+        [*inside, "-c", program, lines], capture_output=True, text=True, timeout=LIMIT_S
+    )
     assert result.stdout == f"{[1] * len(wrong)}\n", result.stderr
     for (_, message), line in zip(wrong, result.stderr.splitlines(), strict=True):
         assert message in line
@@ -385,14 +449,17 @@ def test_a_socket_left_by_a_killed_agent_is_taken_over(bare_pair: Pair) -> None:
 def test_agent_without_permission_names_it(bare_pair: Pair) -> None:
     command = bare_pair.command(0)
     unprivileged = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", *command[4:]]
-    result = subprocess.run([*command[:4], *unprivileged], capture_output=True, text=True, timeout=LIMIT_S)
+    result = subprocess.run(
+        [*command[:4], *unprivileged], capture_output=True, text=True, timeout=LIMIT_S
+    )
     assert result.returncode == 1
     assert "raw sockets need root or CAP_NET_RAW" in result.stderr
 
 
 def test_round_trips_are_measured(bare_pair: Pair) -> None:
-    """TIMELY over links of 100 us: each end delays what it sends. The time that a process takes to answer is in it, so
-    that real time bounds it from below alone, and the flow's life from above."""
+    """TIMELY over links of 100 us: each end delays what it sends. The time that a process takes to
+    answer is in it, so that real time bounds it from below alone, and the flow's life from
+    above."""
     pair = bare_pair
     delay, line = 100e-6, LINE_RATE
     pair.start_agents("--scheme", "timely", "--delay", str(delay))
@@ -403,4 +470,8 @@ def test_round_trips_are_measured(bare_pair: Pair) -> None:
     acknowledgement = 62 * 8 / line
     for event in rates:
         assert 2 * delay + acknowledgement <= event["rtt_s"] <= event["t"] - began_s
-    assert (sender.stats().unknown_cnps, sender.stats().other_frames, receiver.stats().bad_frames) == (0, 0, 0)
+    assert (
+        sender.stats().unknown_cnps,
+        sender.stats().other_frames,
+        receiver.stats().bad_frames,
+    ) == (0, 0, 0)

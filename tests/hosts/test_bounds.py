@@ -1,4 +1,5 @@
-"""What a peer sends as fast as it can takes a bounded amount of memory and log; what isn't for a host, nothing."""
+"""What a peer sends as fast as it can takes a bounded amount of memory and log; what isn't for a
+host, nothing."""
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ def test_receiver_forgets_silent_flows_beyond_its_most() -> None:
     found = host.receiver.stats()
     assert len(found) == most
     assert host.receiver.forgotten == invented + 1 - most
-    assert [flow.packets for flow in found if flow.src_ip == wire.format_ip(PEER)] == [len(range(0, invented, 1000))]
+    assert [flow.packets for flow in found if flow.src_ip == wire.format_ip(PEER)] == [
+        len(range(0, invented, 1000))
+    ]
     host.receiver.reset()
     assert (host.receiver.stats(), host.receiver.forgotten) == ((), 0)
 
@@ -65,8 +68,14 @@ def test_receiver_forgets_ended_flows_before_others(few: int) -> None:
     assert [flow.flow for flow in host.receiver.stats()] == [0, 1, 3, 4, 6, 7, 100, 101]
 
 
-@given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from([0.0, 1e-6, 1e-5, 1e-4, 0.2])), max_size=120))
-def test_flows_that_come_and_go_are_each_found_and_each_have_their_windows(packets: list[tuple[int, float]]) -> None:
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 40), st.sampled_from([0.0, 1e-6, 1e-5, 1e-4, 0.2])), max_size=120
+    )
+)
+def test_flows_that_come_and_go_are_each_found_and_each_have_their_windows(
+    packets: list[tuple[int, float]],
+) -> None:
     """Against a dict: removal keeps the hash table whole, and the heap of windows in order."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stats, "MOST_FLOWS", 4)
@@ -78,7 +87,8 @@ def test_flows_that_come_and_go_are_each_found_and_each_have_their_windows(packe
         def on_window(event: Event) -> None:
             flow = host.receiver._flows[event.flow]  # none that is gone
             windows = (event.at_s - flow.grid_s) / flow.period_s
-            assert windows == pytest.approx(round(windows), abs=1e-6)  # at its end, not at another's
+            # at its end, not at another's
+            assert windows == pytest.approx(round(windows), abs=1e-6)
             note(event)
 
         host.events.listen(WINDOW, on_window)
@@ -104,7 +114,9 @@ def test_sender_refuses_more_flows_than_its_most(few: int) -> None:
     host = WholeHost(find_scheme("pcn").configure())
     for flow in range(few):
         host.start(flow)
-    with pytest.raises(FlowError, match="8 flows wait or send already, as many as a host can: stop one first"):
+    with pytest.raises(
+        FlowError, match="8 flows wait or send already, as many as a host can: stop one first"
+    ):
         host.start(few)
     host.sender.stop(0, 0.0)
     host.start(few)
@@ -122,7 +134,11 @@ def test_sender_forgets_the_flows_that_ended_first(few: int) -> None:
     host.sender.on_cnp(1, PEER, Cnp(Mark.CE, 1e8), 100.0)
     assert host.sender.unknown_cnps == 1
     host.start(1, now_s=100.0, size_bytes=1)
-    numbers = [packet.psn for packet in map(wire.decode, host.run(101.0)) if isinstance(packet, wire.DataPacket)]
+    numbers = [
+        packet.psn
+        for packet in map(wire.decode, host.run(101.0))
+        if isinstance(packet, wire.DataPacket)
+    ]
     assert numbers == [1]  # they go on
 
 
@@ -164,8 +180,8 @@ def test_nic_drops_control_frames_beyond_its_most() -> None:
 
 
 def test_loop_hands_over_events_before_they_pile_up() -> None:
-    """PAUSE frames of all classes, as fast as they are taken; nothing else makes the loop return for a second, in which
-    all of them come; the last ones wait for its end."""
+    """PAUSE frames of all classes, as fast as they are taken; nothing else makes the loop return
+    for a second, in which all of them come; the last ones wait for its end."""
     frames, classes = 1000, 8
     pause = wire.encode_pfc(wire.PfcFrame(PEER_MAC, dict.fromkeys(range(classes), 1)))
     with Host() as host:
@@ -217,9 +233,16 @@ def test_frames_for_no_flow_cost_no_python(frame: bytes) -> None:
         assert not host.frames
 
 
-@given(st.integers(0, 5), st.lists(st.tuples(st.integers(0, 80), st.integers(0, 255)), max_size=4), st.integers(0, 90))
-def test_notification_is_decoded_or_refused(index: int, changes: list[tuple[int, int]], length: int) -> None:
-    """Whatever is changed, with checksums made right again: `WireError` or a packet, nothing else."""
+@given(
+    st.integers(0, 5),
+    st.lists(st.tuples(st.integers(0, 80), st.integers(0, 255)), max_size=4),
+    st.integers(0, 90),
+)
+def test_notification_is_decoded_or_refused(
+    index: int, changes: list[tuple[int, int]], length: int
+) -> None:
+    """Whatever is changed, with checksums made right again: `WireError` or a packet, nothing
+    else."""
     ends = (PEER_MAC, MAC, PEER, IP)
     frames = [
         wire.encode_cnp(wire.CnpPacket(*ends, 1, 3, 0)),

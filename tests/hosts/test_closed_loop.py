@@ -1,7 +1,9 @@
-"""The hosts' whole code in a closed loop, in virtual time: section 7.1's dumbbell with a model of its bottleneck.
+"""The hosts' whole code in a closed loop, in virtual time: section 7.1's dumbbell with a model of
+its bottleneck.
 
-Only the switch is modelled here: a FIFO with NP-ECN (marks what found a packet waiting when it arrived; nothing pauses
-this port), PFC towards the senders, and the delays. Everything else except sockets is the agents' own code.
+Only the switch is modelled here: a FIFO with NP-ECN (marks what found a packet waiting when it
+arrived; nothing pauses this port), PFC towards the senders, and the delays. Everything else except
+sockets is the agents' own code.
 """
 
 from __future__ import annotations
@@ -42,14 +44,21 @@ class Dumbbell:
         self.events: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self.ticket = itertools.count()
         self.nics = [Nic(LINE, delay_s=RTT / 6) for _ in range(3)]
-        self.senders = [Sender(MACS[n], IPS[n], configured, self.nics[n], clock, log) for n in range(3)]
+        self.senders = [
+            Sender(MACS[n], IPS[n], configured, self.nics[n], clock, log) for n in range(3)
+        ]
         events = [Events() for _ in range(3)]
         self.receivers = [
-            Receiver(MACS[n + 3], IPS[n + 3], configured, clock, log, events[n], self.on_cnp_sent, seed)
+            Receiver(
+                MACS[n + 3], IPS[n + 3], configured, clock, log, events[n], self.on_cnp_sent, seed
+            )
             for n in range(3)
         ]
         idle = Nic(LINE)
-        self.loops = [Loop(IPS[n + 3], clock, [LoopPort(idle)], self.receivers[n], events[n]) for n in range(3)]
+        self.loops = [
+            Loop(IPS[n + 3], clock, [LoopPort(idle)], self.receivers[n], events[n])
+            for n in range(3)
+        ]
         self.queue: deque[tuple[int, bytes]] = deque()
         self.busy = False
         self.held = [0, 0, 0]
@@ -62,7 +71,9 @@ class Dumbbell:
         heapq.heappush(self.events, (time, next(self.ticket), what, arguments))
 
     def start(self, host: int, flow: int, at: float) -> None:
-        request = FlowRequest(flow, wire.format_ip(IPS[host + 3]), wire.format_mac(MACS[host + 3]), at)
+        request = FlowRequest(
+            flow, wire.format_ip(IPS[host + 3]), wire.format_mac(MACS[host + 3]), at
+        )
         self.senders[host].start(request, self.now)
         self.wake(host)
 

@@ -1,4 +1,5 @@
-"""DCQCN's algorithms against the paper, step by step: claims 1.1 to 1.6, and invariants of any sequence of events."""
+"""DCQCN's algorithms against the paper, step by step: claims 1.1 to 1.6, and invariants of any
+sequence of events."""
 
 from __future__ import annotations
 
@@ -142,7 +143,9 @@ def test_hyper_increase_needs_both_counters_above_f() -> None:  # 1.6
             before = rp.target_bps
             expire(rp)
             rise = rp.target_bps - before
-            expected = 0.0 if max(expiries, counts) < 5 else R_HAI if min(expiries, counts) > 5 else R_AI
+            expected = (
+                0.0 if max(expiries, counts) < 5 else R_HAI if min(expiries, counts) > 5 else R_AI
+            )
             assert rise == pytest.approx(expected), (expiries, counts)
 
 
@@ -235,7 +238,8 @@ def test_any_run_is_that_of_a_model_that_ticks_each_microsecond(
         if rp.due_bytes is not None and rp.sent_bytes >= rp.due_bytes:
             rp.on_bytes_sent(now * 1e-6)
         for found, expected in ((rp.alpha, alpha), (rp.rate_bps, rc), (rp.target_bps, rt)):
-            assert math.isclose(found, expected, rel_tol=1e-9)  # a pytest.approx each would cost more than all else
+            # a pytest.approx each would cost more than all else
+            assert math.isclose(found, expected, rel_tol=1e-9)
 
 
 @given(st.lists(st.sampled_from(["cnp", "timer", "bytes"]), max_size=200), st.floats(0.1, 100))
@@ -249,7 +253,8 @@ def test_what_holds_after_any_events(events: list[str], spacing_us: float) -> No
             run_until(rp, now)
             before = rp.rate_bps
             rp.on_cnp(NOTICE, now)
-            assert before / 2 <= rp.rate_bps < before or rp.rate_bps == before == 1e6  # claim 0.15: by half at most
+            # claim 0.15: by half at most
+            assert before / 2 <= rp.rate_bps < before or rp.rate_bps == before == 1e6
         elif event == "timer":
             now = rp.timer_s or math.nan
             expire(rp)
@@ -274,7 +279,9 @@ def test_the_first_marked_packet_is_notified_at_once_then_one_each_50_us() -> No
 
 
 @given(st.lists(st.floats(0, 1e-3), min_size=1, max_size=300).map(sorted))
-def test_cnps_are_never_closer_than_n_and_each_has_its_marked_packet(marked: list[float]) -> None:  # 1.1
+def test_cnps_are_never_closer_than_n_and_each_has_its_marked_packet(
+    marked: list[float],
+) -> None:  # 1.1
     np = DcqcnNotificationPoint(DcqcnParameters())
     sent = [at for at in marked if np.on_marked(at) is not None]
     assert sent[0] == marked[0]

@@ -1,4 +1,5 @@
-"""DCQCN of HPCC's ns-3 simulation: its events one by one, as rdma-hw.cc schedules them, beside the RP's grids."""
+"""DCQCN of HPCC's ns-3 simulation: its events one by one, as rdma-hw.cc schedules them, beside the
+RP's grids."""
 
 from __future__ import annotations
 
@@ -7,14 +8,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pcn.hosts.algorithms import Cnp, Mark, find_scheme
-from pcn.hosts.algorithms.dcqcn_ns3 import DcqcnNs3NotificationPoint, DcqcnNs3Parameters, DcqcnNs3ReactionPoint
+from pcn.hosts.algorithms.dcqcn_ns3 import (
+    DcqcnNs3NotificationPoint,
+    DcqcnNs3Parameters,
+    DcqcnNs3ReactionPoint,
+)
 
 LINE = 100e9
 CNP = Cnp(Mark.CE)
 
 
 class Simulated:
-    """Whole ns, one at a time: every event of rdma-hw.cc's *Mlx functions, in the order in which ns-3 has them."""
+    """Whole ns, one at a time: every event of rdma-hw.cc's *Mlx functions, in the order in which
+    ns-3 has them."""
 
     def __init__(self, alpha_ns: int, cut_ns: int, timer_ns: int, of: DcqcnNs3Parameters) -> None:
         self.alpha_ns, self.cut_ns, self.timer_ns, self.of = alpha_ns, cut_ns, timer_ns, of
@@ -39,7 +45,9 @@ class Simulated:
             self.alpha_at += self.alpha_ns
         if now == self.timer_at:
             if self.stage >= of.f:
-                self.target = min(LINE, self.target + (of.r_ai_bps if self.stage == of.f else of.r_hai_bps))
+                self.target = min(
+                    LINE, self.target + (of.r_ai_bps if self.stage == of.f else of.r_hai_bps)
+                )
             self.rate = self.rate / 2 + self.target / 2
             self.stage += 1
             self.timer_at += self.timer_ns
@@ -53,13 +61,18 @@ class Simulated:
                 self.timer_at = now + self.timer_ns
 
 
-def agrees(cnps_ns: list[int], alpha_ns: int, cut_ns: int, timer_ns: int, f: int, clamp: int, g: float) -> None:
+def agrees(
+    cnps_ns: list[int], alpha_ns: int, cut_ns: int, timer_ns: int, f: int, clamp: int, g: float
+) -> None:
     """CNPs fall between two events: at 1 us and a half, as it were, of a grid of even ns."""
     parameters = DcqcnNs3Parameters(
         g=g, f=f, clamp=clamp, alpha_interval_s=alpha_ns * 1e-9, cut_interval_s=cut_ns * 1e-9,
         rate_timer_s=timer_ns * 1e-9, r_ai_bps=1e9, r_hai_bps=3e9,
     )  # fmt: skip
-    rp, reference = DcqcnNs3ReactionPoint(LINE, parameters), Simulated(alpha_ns, cut_ns, timer_ns, parameters)
+    rp, reference = (
+        DcqcnNs3ReactionPoint(LINE, parameters),
+        Simulated(alpha_ns, cut_ns, timer_ns, parameters),
+    )
     due = sorted(set(cnps_ns))
     for now in range(max(due) + 3 * timer_ns):
         reference.step(now)
@@ -84,17 +97,31 @@ def agrees(cnps_ns: list[int], alpha_ns: int, cut_ns: int, timer_ns: int, f: int
     clamp=st.integers(0, 1),
     g=st.sampled_from([1 / 256, 0.3]),
 )
-@example(first=0, gaps=[1, 1, 38, 2, 38, 2], alpha_ns=10, cuts=4, timer_ns=1001, f=1, clamp=0, g=0.3)
+@example(
+    first=0, gaps=[1, 1, 38, 2, 38, 2], alpha_ns=10, cuts=4, timer_ns=1001, f=1, clamp=0, g=0.3
+)
 def test_rp_has_the_rates_of_ns3s_events(
-    first: int, gaps: list[int], alpha_ns: int, cuts: int, timer_ns: int, f: int, clamp: int, g: float
+    first: int,
+    gaps: list[int],
+    alpha_ns: int,
+    cuts: int,
+    timer_ns: int,
+    f: int,
+    clamp: int,
+    g: float,
 ) -> None:
     cnps = [first]
     for gap in gaps:
         at = cnps[-1] + gap
-        # ns-3's order among events at one ns is that of their numbers; here a CNP comes last, so not on a grid.
+        # ns-3's order among events at one ns is that of their numbers; here a CNP comes last, so
+        # not on a grid.
         on_grid = (at - first) % alpha_ns == 0 or (at - first - 1) % (cuts * alpha_ns) == 0
         cnps.append(at + 2 if on_grid else at)
-    cnps = [at for at in cnps if at == first or ((at - first) % alpha_ns and (at - first - 1) % (cuts * alpha_ns))]
+    cnps = [
+        at
+        for at in cnps
+        if at == first or ((at - first) % alpha_ns and (at - first - 1) % (cuts * alpha_ns))
+    ]
     agrees(cnps, alpha_ns, cuts * alpha_ns, timer_ns, f, clamp, g)
 
 

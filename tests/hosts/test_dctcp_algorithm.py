@@ -20,7 +20,8 @@ def rp(**settings: float) -> DctcpReactionPoint:
 
 
 def window(of: DctcpReactionPoint, marked: int, frames: int) -> None:
-    """A window of packets is acknowledged, the first ones marked; the next window has been sent by then."""
+    """A window of packets is acknowledged, the first ones marked; the next window has been sent by
+    then."""
     sent = of.sent_bytes
     of.sent_bytes = sent + frames * FRAME
     for number in range(frames):
@@ -47,7 +48,9 @@ def test_window_falls_by_half_of_alpha_once_a_window(alpha: float) -> None:
     reaction_point.alpha, reaction_point.sent_bytes = alpha, 100 * FRAME
     for number in range(50):
         reaction_point.on_ack(Ack(1e-4, Mark.CE, FRAME), 0.0)
-        assert reaction_point.window_bytes == pytest.approx(100 * FRAME * (1 - alpha / 2), rel=1e-4), number
+        assert reaction_point.window_bytes == pytest.approx(
+            100 * FRAME * (1 - alpha / 2), rel=1e-4
+        ), number
     for _ in range(50):
         reaction_point.on_ack(Ack(1e-4, Mark.NONE, FRAME), 0.0)
     before = reaction_point.window_bytes

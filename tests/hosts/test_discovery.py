@@ -1,4 +1,5 @@
-"""Schemes from outside: by file, by entry point, with another program; in this process and in others."""
+"""Schemes from outside: by file, by entry point, with another program; in this process and in
+others."""
 
 from __future__ import annotations
 
@@ -11,7 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from pcn.hosts.algorithms import Ack, Cnm, Cnp, Mark, Scheme, SchemeError, discovery, find_scheme, names, schemes
+from pcn.hosts.algorithms import (
+    Ack,
+    Cnm,
+    Cnp,
+    Mark,
+    Scheme,
+    SchemeError,
+    discovery,
+    find_scheme,
+    names,
+    schemes,
+)
 from pcn.topologies.entry_points import GROUP
 
 SOURCE = """
@@ -24,7 +36,7 @@ class Stay(ReactionPoint):
 
 STAY = Scheme("stay", "stays at line rate", "mine.json", Parameters, Stay, marking=("mine.py", "red_ecn"))
 TAKEN = Scheme("pcn", "has a name of ours", "pcn", Parameters, Stay)
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +55,9 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_s_scheme_is_found_by_name_from_then_on(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_s_scheme_is_found_by_name_from_then_on(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(file.parent)
     scheme = find_scheme("stay.py:STAY")
     assert scheme.reference == f"{file}:STAY"
@@ -57,7 +71,9 @@ def test_a_file_s_scheme_is_found_by_name_from_then_on(file: Path, monkeypatch: 
 def test_another_process_finds_it_by_its_reference(file: Path, tmp_path: Path) -> None:
     reference = find_scheme(f"{file}:STAY").reference
     script = f"from pcn.hosts.algorithms import find_scheme; print(find_scheme({reference!r}).name)"
-    done = subprocess.run([sys.executable, "-c", script], cwd="/", capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd="/", capture_output=True, text=True, check=True
+    )
     assert done.stdout == "stay\n"
 
 
@@ -91,7 +107,11 @@ def test_a_file_that_fails_is_named_with_its_line(line: str, what: str, file: Pa
 def test_another_program_makes_another_scheme(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text("{}")
     scheme = find_scheme(f"dcqcn@{tmp_path / 'mine.json'}")
-    assert (scheme.name, scheme.program, scheme.marking) == ("dcqcn@mine", str(tmp_path / "mine.json"), ("red_ecn",))
+    assert (scheme.name, scheme.program, scheme.marking) == (
+        "dcqcn@mine",
+        str(tmp_path / "mine.json"),
+        ("red_ecn",),
+    )
     assert find_scheme("dcqcn").program == "dcqcn"
     assert find_scheme(scheme.reference) is scheme
 
@@ -104,10 +124,13 @@ def test_an_installed_package_s_scheme_is_found_by_name(file: Path, tmp_path: Pa
     (info / "entry_points.txt").write_text("[pcn]\nscheme.stay = stay:STAY\n")
     script = (
         "from pcn.hosts.algorithms import find_scheme, names\n"
-        "assert 'stay' in names(); print(find_scheme('stay').reference, find_scheme('stay').program)"
+        "assert 'stay' in names(); print(find_scheme('stay').reference, "
+        "find_scheme('stay').program)"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stdout == f"stay {tmp_path / 'mine.json'}\n"
 
 

@@ -14,14 +14,18 @@ PER_T = round(T / TICK)
 
 
 def rp(**settings: float) -> HpccReactionPoint:
-    made = find_scheme("hpcc").configure({"base_rtt_s": T, "w_ai_bytes": 100, **settings}).new_rp(LINE)
+    made = (
+        find_scheme("hpcc").configure({"base_rtt_s": T, "w_ai_bytes": 100, **settings}).new_rp(LINE)
+    )
     assert isinstance(made, HpccReactionPoint)
     return made
 
 
 def hop(tick: int, load: float, queue_bytes: int = 0, rate_bps: float = LINE) -> Hop:
     """Of a link that carries this share of its rate from tick 0 on."""
-    return Hop(rate_bps, tick % 2**24, round(load * rate_bps / 8 * tick * TICK) % 2**27, queue_bytes)
+    return Hop(
+        rate_bps, tick % 2**24, round(load * rate_bps / 8 * tick * TICK) % 2**27, queue_bytes
+    )
 
 
 def ack(of: HpccReactionPoint, *hops: Hop, acked: int = 1000, path: int = 7) -> None:
@@ -57,7 +61,8 @@ def test_u_is_a_moving_average_of_weight_tau_over_t() -> None:
 
 
 def test_window_is_the_reference_over_the_load_and_updates_it_once_an_rtt() -> None:
-    """W = W_c / (U / eta) + W_AI; W_c stays until what was sent at its latest update is acknowledged."""
+    """W = W_c / (U / eta) + W_AI; W_c stays until what was sent at its latest update is
+    acknowledged."""
     reaction_point = rp()
     ack(reaction_point, hop(0, 2), acked=100_000)
     ack(reaction_point, hop(PER_T, 2), acked=100_000)
@@ -88,11 +93,16 @@ def test_window_is_at_most_the_first_one() -> None:
     reaction_point = rp()
     for tick in range(100):
         ack(reaction_point, hop(tick * PER_T, 0.1))
-    assert (reaction_point.window_bytes, reaction_point.w_c, reaction_point.rate_bps) == (W_INIT, W_INIT, LINE)
+    assert (reaction_point.window_bytes, reaction_point.w_c, reaction_point.rate_bps) == (
+        W_INIT,
+        W_INIT,
+        LINE,
+    )
 
 
 def test_window_of_payload_is_its_frames_bytes() -> None:
-    """The reference and the rate are those of a window of frames; the window is longer by what frames have beside."""
+    """The reference and the rate are those of a window of frames; the window is longer by what
+    frames have beside."""
     plain, payload = rp(), rp(frame_per_payload=1.102)
     assert payload.window_bytes == pytest.approx(1.102 * W_INIT)
     for tick in (0, PER_T, 2 * PER_T):
@@ -173,4 +183,6 @@ def test_recommended_w_ai_is_the_paper_s_on_its_network() -> None:
     found = find_scheme("hpcc").recommended(facts)
     assert found["base_rtt_s"] == pytest.approx(13e-6)
     assert found["w_ai_bytes"] == pytest.approx(80, rel=0.02)
-    assert find_scheme("hpcc").recommended(facts._replace(flows=200))["w_ai_bytes"] == pytest.approx(40, rel=0.02)
+    assert find_scheme("hpcc").recommended(facts._replace(flows=200))[
+        "w_ai_bytes"
+    ] == pytest.approx(40, rel=0.02)

@@ -1,5 +1,5 @@
-"""InfiniBand's congestion control: the index and the rate after BECNs and the timer, what holds after any sequence, and
-that flows share a bottleneck by it, with credits and without."""
+"""InfiniBand's congestion control: the index and the rate after BECNs and the timer, what holds
+after any sequence, and that flows share a bottleneck by it, with credits and without."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 
 from pcn.hosts.algorithms import Cnp, Mark, Window, find_scheme
 from pcn.hosts.algorithms.ibcc import IbccNotificationPoint, IbccParameters, IbccReactionPoint
-from pcn.hosts.algorithms.ibcc_tcd import IbccTcdNotificationPoint, IbccTcdParameters, IbccTcdReactionPoint
+from pcn.hosts.algorithms.ibcc_tcd import (
+    IbccTcdNotificationPoint,
+    IbccTcdParameters,
+    IbccTcdReactionPoint,
+)
 from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.head_of_line import head_of_line
 from pcn.topologies.model import FlowSpec
@@ -60,7 +64,9 @@ def test_the_timer_runs_from_the_first_becn_to_index_0() -> None:
 
 
 @given(st.lists(st.booleans(), max_size=300), st.integers(1, 255), st.integers(1, 300))
-def test_whatever_happens_index_and_rate_stay_in_bounds(events: list[bool], step: int, limit: int) -> None:
+def test_whatever_happens_index_and_rate_stay_in_bounds(
+    events: list[bool], step: int, limit: int
+) -> None:
     rp = IbccReactionPoint(LINE, IbccParameters(ccti_increase=step, ccti_limit=limit))
     now = 0.0
     for is_becn in events:
@@ -82,8 +88,8 @@ def test_every_marked_packet_is_answered() -> None:
 
 @pytest.mark.parametrize("flow_control", ["pfc", "credits"])
 def test_flows_leave_a_short_queue_at_a_bottleneck(flow_control: str) -> None:
-    """Eight at line rate into one: the queue falls below twice the threshold, where no CC leaves all buffers full; the
-    line is used by half at least, and flows get about as much."""
+    """Eight at line rate into one: the queue falls below twice the threshold, where no CC leaves
+    all buffers full; the line is used by half at least, and flows get about as much."""
     topology = replace(star(senders=8, rate_bps=40e9, delay_s=2e-6), flow_control=flow_control)
     queues, received = {}, {}
     for scheme in ("ibcc", "pfc"):
@@ -93,7 +99,9 @@ def test_flows_leave_a_short_queue_at_a_bottleneck(flow_control: str) -> None:
             network.run(until_s=6e-3)
             before = [flow.stats().received_bytes for flow in flows]
             network.run(until_s=30e-3)
-            received[scheme] = [flow.stats().received_bytes - was for flow, was in zip(flows, before, strict=True)]
+            received[scheme] = [
+                flow.stats().received_bytes - was for flow, was in zip(flows, before, strict=True)
+            ]
             queues[scheme] = queue.values[1000:, 0].mean()
             if scheme == "ibcc":
                 assert all(flow.stats().cnps_sent == flow.stats().marked_ce > 0 for flow in flows)
@@ -125,8 +133,9 @@ def test_np_with_tcd_notifies_ue_for_a_period_with_ue_alone() -> None:
 
 
 def test_with_tcd_a_victim_of_credits_keeps_its_rate() -> None:
-    """TCD's Fig. 2 with credits: what all of a0 to a14 send at once stops t0, where s0's flow to r0 has more queue than
-    the threshold. IB CC slows s0 down, with TCD it stays at its rate, and no packet of it is marked CE."""
+    """TCD's Fig. 2 with credits: what all of a0 to a14 send at once stops t0, where s0's flow to r0
+    has more queue than the threshold. IB CC slows s0 down, with TCD it stays at its rate, and no
+    packet of it is marked CE."""
     topology = replace(head_of_line(), flow_control="credits")
     slowest, marked = {}, {}
     for scheme in ("ibcc", "ibcc-tcd"):
@@ -134,7 +143,9 @@ def test_with_tcd_a_victim_of_credits_keeps_its_rate() -> None:
             victim = network.add_flow(FlowSpec(0, "s0", "r0", rate_bps=10e9))
             for burst in range(4):
                 for i in range(15):
-                    network.add_flow(FlowSpec(100 * burst + 1 + i, f"a{i}", "r1", (1 + burst) * 1e-3, 128_000))
+                    network.add_flow(
+                        FlowSpec(100 * burst + 1 + i, f"a{i}", "r1", (1 + burst) * 1e-3, 128_000)
+                    )
             for i in range(100):
                 network.add_flow(FlowSpec(1000 + i, "s1", "r1", i * 60e-6, 128_000))
             rate = network.sample(20e-6, [network.flow_rate(0)])

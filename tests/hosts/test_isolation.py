@@ -1,4 +1,5 @@
-"""What a CNP, a CNM or an acknowledgement makes a scheme do wrong ends that flow's RP or NP; the others go on."""
+"""What a CNP, a CNM or an acknowledgement makes a scheme do wrong ends that flow's RP or NP; the
+others go on."""
 
 from __future__ import annotations
 
@@ -62,18 +63,23 @@ def test_sender_takes_cnp_without_rate_where_the_scheme_has_none() -> None:
 
 
 MESSAGES = st.one_of(
-    st.tuples(st.just("cnp"), st.sampled_from(list(Mark)), st.sampled_from([0, 1, 7, 2**31, 2**32 - 1])),
+    st.tuples(
+        st.just("cnp"), st.sampled_from(list(Mark)), st.sampled_from([0, 1, 7, 2**31, 2**32 - 1])
+    ),
     st.tuples(st.just("cnm"), st.integers(0, 63), st.just(0)),
     st.tuples(st.just("ack"), st.sampled_from(list(Mark)), st.integers(0, 3)),
 )
 STEPS_S = st.sampled_from([0.0, 1e-9, 1e-6, 1e-4, 3e-3])
 
 
-@pytest.mark.parametrize("name", [name for name in schemes if not find_scheme(name).configure().new_np().grants])
+@pytest.mark.parametrize(
+    "name", [name for name in schemes if not find_scheme(name).configure().new_np().grants]
+)
 @settings(settings.get_profile("few"))
 @given(messages=st.lists(st.tuples(MESSAGES, STEPS_S), max_size=40))
 def test_nothing_that_the_wire_carries_ends_a_flow(name: str, messages: list[Any]) -> None:
-    host = WholeHost(find_scheme(name).configure({"paths": 1} if name == "nscc" else {}))  # live hosts have one path
+    # live hosts have one path
+    host = WholeHost(find_scheme(name).configure({"paths": 1} if name == "nscc" else {}))
     host.start(1, payload_bytes=1000)
     now_s = 0.0
     for (kind, first, second), step_s in messages:
@@ -111,7 +117,9 @@ def test_nothing_that_the_wire_carries_ends_a_flow(name: str, messages: list[Any
         (standing_timer, "timer_s is 0.5 after 0.5 s"),
     ],
 )
-def test_rp_that_fails_ends_its_flow_alone(wrong: Callable[[Fragile], None], error: str, tmp_path: Path) -> None:
+def test_rp_that_fails_ends_its_flow_alone(
+    wrong: Callable[[Fragile], None], error: str, tmp_path: Path
+) -> None:
     log = tmp_path / "log"
     host = WholeHost(fragile(wrong), log)
     host.start(1)
@@ -126,7 +134,9 @@ def test_rp_that_fails_ends_its_flow_alone(wrong: Callable[[Fragile], None], err
     json.dumps(vars(failed))
     host.log.flush()
     events = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [(event["flow"], event["error"]) for event in events if event["ev"] == "failed"] == [(1, failed.error)]
+    assert [(event["flow"], event["error"]) for event in events if event["ev"] == "failed"] == [
+        (1, failed.error)
+    ]
     # It is out of the NIC, and out of the RPs' timers; its number may be taken again
     assert [flow.request.flow for flow in host.nic.flows] == [2]  # type: ignore[attr-defined]
     host.sender.on_cnp(1, PEER, Cnp(Mark.NONE, BAD_BPS), 0.7)
@@ -142,7 +152,9 @@ def test_rp_that_begins_wrongly_is_an_answer_to_start() -> None:
     configured = fragile(setting("rate_bps", 1.0))
     configured.scheme.reaction_point.on_start = on_start  # type: ignore[attr-defined]
     host = WholeHost(configured)
-    with pytest.raises(FlowError, match=r"flow 1: its RP begins wrongly: LookupError: own \(test_isolation.py"):
+    with pytest.raises(
+        FlowError, match=r"flow 1: its RP begins wrongly: LookupError: own \(test_isolation.py"
+    ):
         host.start(1)
     assert host.states() == {}
 
@@ -162,7 +174,9 @@ def test_rp_that_begins_wrongly_is_an_answer_to_start() -> None:
         (lambda: Cnp(Mark.CE, "fast"), "TypeError"),  # type: ignore[arg-type]
     ],
 )
-def test_np_that_fails_ends_its_own_cnps_alone(wrong: Callable[[], Any], error: str, ecn: int) -> None:
+def test_np_that_fails_ends_its_own_cnps_alone(
+    wrong: Callable[[], Any], error: str, ecn: int
+) -> None:
     host = WholeHost(fragile_np(wrong))
     for psn in range(3):
         host.packet(1.0, flow=1, psn=psn, ecn=ecn)
@@ -173,14 +187,25 @@ def test_np_that_fails_ends_its_own_cnps_alone(wrong: Callable[[], Any], error: 
     host.timers(4.0)
     failed, other = host.receiver.stats()
     assert error in (failed.error or "")
-    assert (failed.packets, failed.cnps, other.packets, other.cnps, other.error) == (4, 0, 2, 2, None)
+    assert (failed.packets, failed.cnps, other.packets, other.cnps, other.error) == (
+        4,
+        0,
+        2,
+        2,
+        None,
+    )
     assert [packet.flow for packet in host.sent if isinstance(packet, wire.CnpPacket)] == [2, 2]
     assert host.receiver.timer_s == math.inf
 
 
 def test_np_that_cannot_be_made_leaves_its_flow_counted() -> None:
     configured = Scheme(
-        "none", "", "pcn", NoParameters, Fragile, lambda _: type("Np", (NotificationPoint,), {"period_s": -1.0})()
+        "none",
+        "",
+        "pcn",
+        NoParameters,
+        Fragile,
+        lambda _: type("Np", (NotificationPoint,), {"period_s": -1.0})(),
     ).configure()
     host = WholeHost(configured)
     host.packet(1.0)

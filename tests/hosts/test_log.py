@@ -1,4 +1,5 @@
-"""The agent's log: whole lines in order; lines that a full disk can't take are counted, and the agent goes on."""
+"""The agent's log: whole lines in order; lines that a full disk can't take are counted, and the
+agent goes on."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def test_log_counts_every_line_it_loses(steps: list[int | str | None]) -> None:
 
     def play() -> list[int]:
         log = EventLog(path, DilatedClock(400))
-        written = play_steps(path, steps, lambda number: log.write(0.0, "rate", flow=number), log.flush)
+        written = play_steps(
+            path, steps, lambda number: log.write(0.0, "rate", flow=number), log.flush
+        )
         log.close()
         return [written, log.lost, log.errno]
 

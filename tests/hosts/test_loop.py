@@ -1,4 +1,5 @@
-"""The loop in C reads frames as `pcn.hosts.wire` does; and its sockets: time stamps, batches, flows that are new."""
+"""The loop in C reads frames as `pcn.hosts.wire` does; and its sockets: time stamps, batches, flows
+that are new."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ PEER_MAC, PEER = wire.parse_mac("00:00:00:00:00:01"), wire.parse_ip("10.0.0.1")
 class Host:
     """A host behind a datagram socket, which carries frames as a packet socket does."""
 
-    def __init__(self, dilation: float = 1.0, origin: float | None = None, delay_s: float = 0.0) -> None:
+    def __init__(
+        self, dilation: float = 1.0, origin: float | None = None, delay_s: float = 0.0
+    ) -> None:
         self.clock = DilatedClock(dilation, origin)
         configured = find_scheme("pfc").configure()
         log = EventLog(None, self.clock)
@@ -44,14 +47,24 @@ class Host:
         self.frames: list[bytes] = []
         self.events.listen(FRAME, self._on_frame)
         self.nic = Nic(
-            LINE, delay_s=delay_s, events=self.events, on_end=lambda flow, at_s: self.sender.on_end(flow, at_s)
+            LINE,
+            delay_s=delay_s,
+            events=self.events,
+            on_end=lambda flow, at_s: self.sender.on_end(flow, at_s),
         )
         self.sender = Sender(MAC, IP, configured, self.nic, self.clock, log)
-        self.receiver = Receiver(MAC, IP, configured, self.clock, log, self.events, self.nic.send_control)
+        self.receiver = Receiver(
+            MAC, IP, configured, self.clock, log, self.events, self.nic.send_control
+        )
         self.near, self.far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.quiet, self.caller = socket.socketpair()
         self.loop = Loop(
-            IP, self.clock, [LoopPort(self.nic, self.near.fileno())], self.receiver, self.events, self.quiet.fileno()
+            IP,
+            self.clock,
+            [LoopPort(self.nic, self.near.fileno())],
+            self.receiver,
+            self.events,
+            self.quiet.fileno(),
         )
 
     def _on_frame(self, event: Event) -> None:
@@ -152,7 +165,9 @@ def test_a_burst_of_new_flows_is_taken_in_order() -> None:
 def test_what_is_due_leaves_and_what_the_kernel_refuses_leaves_later() -> None:
     with Host(dilation=10) as host:
         host.near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)  # a few frames
-        request = FlowRequest(7, "10.0.0.1", "00:00:00:00:00:01", host.clock.now(), size_bytes=50_000)
+        request = FlowRequest(
+            7, "10.0.0.1", "00:00:00:00:00:01", host.clock.now(), size_bytes=50_000
+        )
         host.sender.start(request, host.clock.now())
         host.run_until(lambda: host.loop.state.send_retries > 0)
         host.far.setblocking(False)
@@ -165,14 +180,18 @@ def test_what_is_due_leaves_and_what_the_kernel_refuses_leaves_later() -> None:
 
         host.run_until(all_came)
         packets = [wire.decode(frame) for frame in received]
-        assert [packet.psn for packet in packets if isinstance(packet, DataPacket)] == list(range(50))
+        assert [packet.psn for packet in packets if isinstance(packet, DataPacket)] == list(
+            range(50)
+        )
         assert host.sender.stats()[0].state == "done"
 
 
 def test_paused_host_reads_frames_at_once() -> None:
-    """Where they are dense it lets them wait for each other, here for ten seconds: not while RESUME may be next."""
+    """Where they are dense it lets them wait for each other, here for ten seconds: not while RESUME
+    may be next."""
     with Host(dilation=5e6) as host:
-        cnp = wire.encode_cnp(CnpPacket(PEER_MAC, MAC, PEER, IP, 1, True, 77))  # Python reads it: a turn ends
+        # Python reads it: a turn ends
+        cnp = wire.encode_cnp(CnpPacket(PEER_MAC, MAC, PEER, IP, 1, True, 77))
         for quanta in (None, 0xFFFF, 0):
             began_s = host.clock.now()
             if quanta is not None:
@@ -187,14 +206,17 @@ def test_how_late_a_frame_left_is_no_time_of_the_clock() -> None:
     long_s = 10_000.0
     with Host(origin=time.monotonic() - long_s) as host:
         due_s = host.clock.now()
-        host.sender.start(FlowRequest(7, "10.0.0.1", "00:00:00:00:00:01", due_s, size_bytes=5_000), due_s)
+        host.sender.start(
+            FlowRequest(7, "10.0.0.1", "00:00:00:00:00:01", due_s, size_bytes=5_000), due_s
+        )
         host.run_until(lambda: host.sender.stats()[0].state == "done")
         assert 0 < host.loop.state.late_s <= host.loop.state.now_s - due_s < long_s
 
 
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_flow_whose_last_packet_leaves_beside_a_cnp_for_it_has_ended(stopped: bool) -> None:
-    """Python reads the CNP first: it sets the rate of a flow, or stops one, that the NIC has ended already."""
+    """Python reads the CNP first: it sets the rate of a flow, or stops one, that the NIC has ended
+    already."""
     with Host() as host:
         now = host.clock.now()
         for number, size in ((1, 1000), (2, None)):

@@ -1,4 +1,5 @@
-"""A host's link in memory: frames with their times, however late the process is; and the ways around it."""
+"""A host's link in memory: frames with their times, however late the process is; and the ways
+around it."""
 
 from __future__ import annotations
 
@@ -36,13 +37,18 @@ class LinkedHost(Host):
         self.loop = Loop(
             IP,
             self.clock,
-            [LoopPort(self.nic, self.near.fileno(), HostLink(self.ends.memory, self.ends.bell_1, DELAY_S))],
+            [LoopPort(self.nic, self.near.fileno(), HostLink(self.ends.memory, self.ends.bell_1,
+            DELAY_S))],
             self.receiver,
             self.events,
             self.quiet.fileno(),
         )  # fmt: skip
         self.library = library()
-        for name, result in (("next", ctypes.c_uint64), ("begin", ctypes.c_void_p), ("first", ctypes.c_void_p)):
+        for name, result in (
+            ("next", ctypes.c_uint64),
+            ("begin", ctypes.c_void_p),
+            ("first", ctypes.c_void_p),
+        ):
             getattr(self.library, f"sw_channel_{name}").restype = result
         self.inward = ctypes.c_void_p(self.library.sw_channels_map(self.ends.memory))
         assert self.inward.value is not None
@@ -79,7 +85,13 @@ class LinkedHost(Host):
         now = self.clock.now()
         self.nic.advance(now)
         self.sender.start(
-            FlowRequest(flow=1, dst_ip="10.0.0.1", dst_mac="00:00:00:00:00:01", size_bytes=1000 * packets, start_s=now),
+            FlowRequest(
+                flow=1,
+                dst_ip="10.0.0.1",
+                dst_mac="00:00:00:00:00:01",
+                size_bytes=1000 * packets,
+                start_s=now,
+            ),
             now,
         )
 
@@ -88,7 +100,8 @@ class LinkedHost(Host):
 
 
 def test_frames_have_the_times_at_which_they_are_due() -> None:
-    """However early or late the process puts them: one after the other at line rate, a delay after they left."""
+    """However early or late the process puts them: one after the other at line rate, a delay after
+    they left."""
     with LinkedHost() as host:
         host.send(50)
         host.run_until(lambda: host.sent() == 50)
@@ -96,12 +109,14 @@ def test_frames_have_the_times_at_which_they_are_due() -> None:
         assert [wire.decode(frame).psn for _, frame in found] == list(range(50))  # type: ignore[union-attr]
         start = found[0][0]
         assert start >= DELAY_S
-        assert [at for at, _ in found] == pytest.approx([start + n * FRAME_S for n in range(50)], abs=1e-8)
+        assert [at for at, _ in found] == pytest.approx(
+            [start + n * FRAME_S for n in range(50)], abs=1e-8
+        )
 
 
 def test_frames_arrive_at_their_times() -> None:
-    """Not before; and late processing changes no time. The flow is new, which takes a turn of Python; the rest waits
-    behind it."""
+    """Not before; and late processing changes no time. The flow is new, which takes a turn of
+    Python; the rest waits behind it."""
     with LinkedHost() as host:
         times = [host.clock.now() + 1e-3 * n for n in range(20)]
         for psn, at_s in enumerate(times):
@@ -110,7 +125,9 @@ def test_frames_arrive_at_their_times() -> None:
         (flow,) = host.receiver.stats()
         assert host.clock.now() >= times[-1]
         since = host.clock.since_epoch
-        assert (flow.first_s, flow.last_s) == pytest.approx((since(times[0]), since(times[-1])), abs=1e-8)
+        assert (flow.first_s, flow.last_s) == pytest.approx(
+            (since(times[0]), since(times[-1])), abs=1e-8
+        )
         assert (flow.gaps, flow.reordered) == (0, 0)
 
 
@@ -122,7 +139,10 @@ def test_sleeping_host_is_woken_for_a_frame() -> None:
 
         def act() -> None:
             wait_until(lambda: sleeps.value != 0, "an agent that sleeps")
-            host.put(wire.encode_cnp(wire.CnpPacket(PEER_MAC, MAC, PEER, IP, 5, True, 77)), host.clock.now())
+            host.put(
+                wire.encode_cnp(wire.CnpPacket(PEER_MAC, MAC, PEER, IP, 5, True, 77)),
+                host.clock.now(),
+            )
             bell.send(b"x")
 
         thread = threading.Thread(target=act)
@@ -146,7 +166,8 @@ def test_frames_wait_while_the_link_is_down() -> None:
 
 @pytest.mark.parametrize("why", ["watched", "ended"])
 def test_frames_leave_by_the_interface(why: str) -> None:
-    """Where a process listens at its far end, or where the switch's process has ended. Not before they are due."""
+    """Where a process listens at its far end, or where the switch's process has ended. Not before
+    they are due."""
     with LinkedHost() as host:
         if why == "watched":
             host.set_flag(WATCHED, True)

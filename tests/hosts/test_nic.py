@@ -20,7 +20,8 @@ ROCE = 3
 
 
 class Driver:
-    """Calls the NIC when it wants to be called, as a process that is never late would; notes what leaves."""
+    """Calls the NIC when it wants to be called, as a process that is never late would; notes what
+    leaves."""
 
     def __init__(self, nic: Nic) -> None:
         self.nic = nic
@@ -118,8 +119,8 @@ def test_a_slow_flow_gets_its_rate_beside_fast_ones() -> None:
     assert share[2] == pytest.approx(4.5e9, rel=0.01)
 
 
-# A flow keeps credit for one packet: it loses nothing while it waits for no longer than its interval. Here that is four
-# frames or more, and it waits for at most one of each other flow.
+# A flow keeps credit for one packet: it loses nothing while it waits for no longer than its
+# interval. Here that is four frames or more, and it waits for at most one of each other flow.
 @given(st.lists(st.floats(0.05, 0.25), min_size=2, max_size=5))
 @example([0.25, 0.14, 0.14, 0.14, 0.14])
 def test_paced_flows_all_get_their_rates_when_the_line_suffices(shares: list[float]) -> None:
@@ -301,7 +302,9 @@ def test_after_a_pause_a_flow_bursts_by_one_packet_at_most() -> None:
     driver.run(resumed + 100 * FRAME_S)
     after = [at for at in driver.times(one) if at > resumed]
     assert len(after) <= 12
-    assert [at - after[0] for at in after[1:4]] == pytest.approx([FRAME_S, 10 * FRAME_S, 20 * FRAME_S])
+    assert [at - after[0] for at in after[1:4]] == pytest.approx(
+        [FRAME_S, 10 * FRAME_S, 20 * FRAME_S]
+    )
 
 
 def test_control_frames_go_first_and_ignore_pauses() -> None:
@@ -332,7 +335,9 @@ def test_late_process_bursts_little_and_reports_lost_time() -> None:
     assert 44 <= lost <= 50
     assert driver.nic.shortfall_s(driver.now) == pytest.approx(lost * FRAME_S, abs=1.5 * FRAME_S)
     assert driver.nic.allowed_bits == pytest.approx(100.5 * BITS)
-    assert driver.nic.started_bits == pytest.approx(driver.nic.allowed_bits - lost * BITS, abs=1.5 * BITS)
+    assert driver.nic.started_bits == pytest.approx(
+        driver.nic.allowed_bits - lost * BITS, abs=1.5 * BITS
+    )
 
 
 def test_a_slightly_late_process_loses_nothing() -> None:
@@ -392,13 +397,16 @@ def test_nic_reports_the_end_of_each_of_many_flows() -> None:
 
 
 def test_all_starts_ends_and_pauses_lie_between_two_accounts() -> None:
-    """Of as many flows as memory is taken for at first: under the sanitizers it is seen that it has room for all."""
+    """Of as many flows as memory is taken for at first: under the sanitizers it is seen that it has
+    room for all."""
     starts = [n * 1e-6 for n in range(1, 65)]
     driver = make(*(flow(1e8, start, end_s=start + 1e-3) for start in starts))
     driver.nic.pfc({priority: 976 + priority for priority in range(8)}, 0.0)
     driver.nic.account(1.0)
     resumed = (976 + ROCE) * QUANTUM_S
-    assert driver.nic.allowed_bits == pytest.approx(sum(1e8 * (start + 1e-3 - max(start, resumed)) for start in starts))
+    assert driver.nic.allowed_bits == pytest.approx(
+        sum(1e8 * (start + 1e-3 - max(start, resumed)) for start in starts)
+    )
 
 
 def test_flows_are_allowed_the_line_at_most_and_a_short_last_frame_counts_as_it_is() -> None:

@@ -1,7 +1,8 @@
-"""The NIC in C against the model of it in Python: the same events bring the same frames, at the same times.
+"""The NIC in C against the model of it in Python: the same events bring the same frames, at the
+same times.
 
-The C side's times are whole picoseconds. So all that happens here is at whole picoseconds, rates have gaps of whole
-picoseconds, and the model reckons in fractions of a second, exactly.
+The C side's times are whole picoseconds. So all that happens here is at whole picoseconds, rates
+have gaps of whole picoseconds, and the model reckons in fractions of a second, exactly.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ class Twins:
     def rate(self, bits: int, least: float) -> Fraction:
         """From `least` to line rate."""
         highest = self.rng.random() < 0.5
-        return Fraction(bits * S, round(bits * S / (LINE if highest else self.rng.uniform(least, LINE))))
+        return Fraction(
+            bits * S, round(bits * S / (LINE if highest else self.rng.uniform(least, LINE)))
+        )
 
     def window(self, bits: int) -> float:
         """Bits: no limit, or from less than a frame on."""
@@ -84,12 +87,21 @@ class Twins:
         priority, bits = rng.choice([0, 3, 3, 3]), rng.choice([8464, 8464, 528, 72464])
         rate, start = self.rate(bits, 1e6), self.now + rng.choice([0, rng.randint(0, 10 * US)])
         end = start + rng.randint(US // 10, 100 * US) if rng.random() < 0.2 else math.inf
-        length = {"packets": rng.choice([None, None, rng.randint(1, 30)]), "last_bits": rng.choice([None, bits // 2])}
+        length = {
+            "packets": rng.choice([None, None, rng.randint(1, 30)]),
+            "last_bits": rng.choice([None, bits // 2]),
+        }
         every, window = rng.choice([0, 0, 1, 4]), self.window(bits)
         psn = rng.choice([0, PSNS - 3])
         real = NicFlow(
             *(priority, bits, float(rate), start / S),
-            **{"end_s": end / S, "every": every, "window_bytes": window / 8, "first_psn": psn, **length},
+            **{
+                "end_s": end / S,
+                "every": every,
+                "window_bytes": window / 8,
+                "first_psn": psn,
+                **length,
+            },
         )
         self.flows.append(real)
         model_end = end if math.isinf(end) else Fraction(end, S)
@@ -137,7 +149,8 @@ class Twins:
             self.model.reset_counters(self.model_s)
 
     def acknowledge(self, number: int) -> None:
-        """Of a packet that requested it, the first in flight or a later one; or of one that never was sent."""
+        """Of a packet that requested it, the first in flight or a later one; or of one that never
+        was sent."""
         real, model = self.flows[number], self.models[number]
         waiting = [one for one in model.asked if one >= model.acked]
         first_psn = real.transport.first_psn
@@ -192,13 +205,25 @@ class Twins:
             for (what, at_s), (model_what, model_s) in zip(real, model, strict=True):
                 assert what == model_what
                 assert equal(at_s, model_s)
-        for priority, (pause, expected) in enumerate(zip(self.real.pauses, self.model.pauses, strict=True)):
-            assert (pause.pause, pause.resume, pause.expired) == (expected.pause, expected.resume, expected.expired)
-            assert equal(self.real.paused_s(priority, self.now_s), self.model.paused_s(priority, self.model_s))
+        for priority, (pause, expected) in enumerate(
+            zip(self.real.pauses, self.model.pauses, strict=True)
+        ):
+            assert (pause.pause, pause.resume, pause.expired) == (
+                expected.pause,
+                expected.resume,
+                expected.expired,
+            )
+            assert equal(
+                self.real.paused_s(priority, self.now_s),
+                self.model.paused_s(priority, self.model_s),
+            )
         for flow, model_flow in zip(self.flows, self.models, strict=True):
             assert (flow.started, flow.rate_bps) == (model_flow.started, float(model_flow.rate_bps))
             assert not flow.started or flow.base_ps == model_flow.base_s * S
-            assert (flow.transport.sent, flow.transport.acked) == (model_flow.started, model_flow.acked)
+            assert (flow.transport.sent, flow.transport.acked) == (
+                model_flow.started,
+                model_flow.acked,
+            )
 
 
 @settings(settings.get_profile("few"))

@@ -32,17 +32,26 @@ class Host:
         def on_end(flow: NicFlow, at_s: float) -> None:
             self.ended.append(flow)
 
-        made = [Nic(LINE, port=port, delay_s=delay_s, events=self.events, on_end=on_end) for port in range(ports)]
+        made = [
+            Nic(LINE, port=port, delay_s=delay_s, events=self.events, on_end=on_end)
+            for port in range(ports)
+        ]
         self.nics = Nics(IP, made)
-        self.left: dict[int, list[tuple[NicFlow | None, int, bytes]]] = {port: [] for port in range(ports)}
+        self.left: dict[int, list[tuple[NicFlow | None, int, bytes]]] = {
+            port: [] for port in range(ports)
+        }
 
-    def add(self, dst_ip: bytes, number: int, packets: int | None = None, now_s: float = 0.0) -> NicFlow:
+    def add(
+        self, dst_ip: bytes, number: int, packets: int | None = None, now_s: float = 0.0
+    ) -> NicFlow:
         flow = NicFlow(ROCE, BITS, LINE, now_s, packets=packets)
         flow.dst_ip, flow.udp_port = dst_ip, wire.source_port(number)
         self.nics.add(flow, now_s)
         return flow
 
-    def run(self, until_s: float, step_s: float = FRAME_S / 2, alive: tuple[int, ...] = (0, 1, 2)) -> None:
+    def run(
+        self, until_s: float, step_s: float = FRAME_S / 2, alive: tuple[int, ...] = (0, 1, 2)
+    ) -> None:
         """A NIC that isn't alive has a link that takes nothing."""
         for step in range(round(until_s / step_s) + 1):
             now_s = step * step_s
@@ -59,15 +68,23 @@ def routes(usual: list[int], now: list[int]) -> Routes:
     return Routes(dict.fromkeys(PEERS, usual), dict.fromkeys(PEERS, now))
 
 
-@given(st.integers(0, 2**24 - 1), st.sampled_from(PEERS), st.lists(st.integers(0, 2), unique=True, max_size=3))
+@given(
+    st.integers(0, 2**24 - 1),
+    st.sampled_from(PEERS),
+    st.lists(st.integers(0, 2), unique=True, max_size=3),
+)
 def test_flow_leaves_by_the_ports_of_its_route(number: int, dst_ip: bytes, up: list[int]) -> None:
     """Virtual time's choice; the usual port while it is up, and the usual port where none is."""
     host, port = Host(3), wire.source_port(number)
     now = sorted(up)
     host.nics.route(routes([0, 1, 2], now), 0.0)
     usual = choose([0, 1, 2], IP, dst_ip, port)
-    assert host.nics.by(dst_ip, port).port == (usual if usual in now or not now else choose(now, IP, dst_ip, port))
-    assert host.nics.by(bytes([10, 9, 9, 9]), port).port == choose([0, 1, 2], IP, bytes([10, 9, 9, 9]), port)
+    assert host.nics.by(dst_ip, port).port == (
+        usual if usual in now or not now else choose(now, IP, dst_ip, port)
+    )
+    assert host.nics.by(bytes([10, 9, 9, 9]), port).port == choose(
+        [0, 1, 2], IP, bytes([10, 9, 9, 9]), port
+    )
 
 
 def test_nics_send_at_line_rate_side_by_side() -> None:
@@ -76,13 +93,16 @@ def test_nics_send_at_line_rate_side_by_side() -> None:
     host.run(100.2 * FRAME_S)
     for nic in host.nics:
         assert len(host.left[nic.port]) == 100
-        assert {id(flow) for flow, *_ in host.left[nic.port]} == {id(flow) for flow in flows if flow.port == nic.port}
+        assert {id(flow) for flow, *_ in host.left[nic.port]} == {
+            id(flow) for flow in flows if flow.port == nic.port
+        }
     assert {flow.port for flow in flows} == {0, 1}
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 20 * FRAME_S])
 def test_flow_moves_with_what_has_not_left(delay_s: float) -> None:
-    """Each packet leaves once and in order, by the other NIC; also what a flow that has ended has started."""
+    """Each packet leaves once and in order, by the other NIC; also what a flow that has ended has
+    started."""
     host = Host(delay_s=delay_s)
     flows = [host.add(PEERS[0], number, packets=40 if number < 8 else 2) for number in range(16)]
     by_dead = [flow for flow in flows if flow.port == 1]
@@ -116,7 +136,8 @@ def test_flow_comes_back_and_what_has_started_stays() -> None:
 def test_cnps_and_acks_leave_as_flows_do_and_move() -> None:
     host = Host(delay_s=20 * FRAME_S)
     frames = [
-        wire.encode_cnp(wire.CnpPacket(MAC, MAC, IP, PEERS[number % 3], number, Mark.CE, 1000)) for number in range(24)
+        wire.encode_cnp(wire.CnpPacket(MAC, MAC, IP, PEERS[number % 3], number, Mark.CE, 1000))
+        for number in range(24)
     ]
     ports = {}
     for number, frame in enumerate(frames):
@@ -144,7 +165,20 @@ ONE = ["--name", "h", "--mac", "02:00:00:00:00:01", "--ip", "10.0.0.1", "--contr
 
 
 def test_agent_has_a_nic_for_each_interface() -> None:
-    given = ["--iface", "a", "--line-rate", "1e9", "--delay", "1", "--iface", "b", "--line-rate", "2e9", "--delay", "2"]
+    given = [
+        "--iface",
+        "a",
+        "--line-rate",
+        "1e9",
+        "--delay",
+        "1",
+        "--iface",
+        "b",
+        "--line-rate",
+        "2e9",
+        "--delay",
+        "2",
+    ]
     nics = settings(parser().parse_args([*ONE, *given, "--link", "3:4", "--link", "5:6"])).nics
     assert [(nic.interface, nic.line_rate_bps, nic.delay_s, nic.link) for nic in nics] == [
         ("a", 1e9, 1.0, (3, 4)),
@@ -155,9 +189,18 @@ def test_agent_has_a_nic_for_each_interface() -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (["--iface", "a", "--iface", "b", "--line-rate", "1"], "--line-rate is there 1 times for 2 --iface"),
-        (["--iface", "a", "--line-rate", "1", "--delay", "1", "--delay", "2"], "--delay is there 2 times for 1"),
-        ([part for _ in range(65) for part in ("--iface", "a", "--line-rate", "1")], "65 NICs: a host has 64 at most"),
+        (
+            ["--iface", "a", "--iface", "b", "--line-rate", "1"],
+            "--line-rate is there 1 times for 2 --iface",
+        ),
+        (
+            ["--iface", "a", "--line-rate", "1", "--delay", "1", "--delay", "2"],
+            "--delay is there 2 times for 1",
+        ),
+        (
+            [part for _ in range(65) for part in ("--iface", "a", "--line-rate", "1")],
+            "65 NICs: a host has 64 at most",
+        ),
     ],
 )
 def test_agent_refuses_options_that_do_not_match(given: list[str], why: str) -> None:

@@ -16,7 +16,11 @@ TARGET = 0.75 * RTT
 
 def rp(window: float = BDP, **settings: float) -> NsccReactionPoint:
     """The reference network, of which the increases' scale is 1."""
-    made = find_scheme("nscc").configure({"network_rtt_s": RTT, "frame_bytes": FRAME, **settings}).new_rp(LINE)
+    made = (
+        find_scheme("nscc")
+        .configure({"network_rtt_s": RTT, "frame_bytes": FRAME, **settings})
+        .new_rp(LINE)
+    )
     assert isinstance(made, NsccReactionPoint)
     assert made.window_bytes == 1.5 * BDP
     made.window_bytes = window
@@ -76,18 +80,24 @@ def test_window_falls_by_the_mean_delay_once_a_round_trip() -> None:
     excess = (3 * TARGET - TARGET) / (3 * TARGET)
     for now in (2 * RTT, 2.9 * RTT):
         reaction_point.on_ack(ack(3 * TARGET, Mark.CE, 0), now)
-        assert reaction_point.window_bytes == pytest.approx(BDP * max(1 - 0.8 * excess, 0.5) + 0.15 * SEGMENT, rel=1e-3)
+        assert reaction_point.window_bytes == pytest.approx(
+            BDP * max(1 - 0.8 * excess, 0.5) + 0.15 * SEGMENT, rel=1e-3
+        )
     before = reaction_point.window_bytes
     reaction_point.on_ack(ack(3 * TARGET, Mark.CE, 0), 3.1 * RTT)
     assert reaction_point.window_bytes == pytest.approx(0.5 * before + 0.15 * SEGMENT, rel=1e-2)
 
 
-def test_mean_delay_takes_an_unmarked_delay_above_the_target_for_a_quarter_of_the_round_trip() -> None:
+def test_mean_delay_takes_an_unmarked_delay_above_the_target_for_a_quarter_of_the_round_trip() -> (
+    None
+):
     reaction_point = rp()
     reaction_point.on_ack(ack(2 * TARGET), 0.0)
     assert reaction_point.avg_delay_s == pytest.approx(0.0125 * RTT / 4)
     reaction_point.on_ack(ack(2 * TARGET, Mark.CE), 0.0)
-    assert reaction_point.avg_delay_s == pytest.approx(0.0125 * RTT / 4 * (1 - 0.0125) + 0.0125 * 2 * TARGET)
+    assert reaction_point.avg_delay_s == pytest.approx(
+        0.0125 * RTT / 4 * (1 - 0.0125) + 0.0125 * 2 * TARGET
+    )
 
 
 def test_trimmed_packet_takes_its_bytes_off_the_window() -> None:
@@ -101,8 +111,8 @@ def test_trimmed_packet_takes_its_bytes_off_the_window() -> None:
 
 
 def test_window_adapts_to_what_arrived_when_little_did() -> None:
-    """A round trip and a target after the time before: a packet was trimmed, and less than an eighth of the largest
-    window was acknowledged. What is in flight then is left out of account."""
+    """A round trip and a target after the time before: a packet was trimmed, and less than an
+    eighth of the largest window was acknowledged. What is in flight then is left out of account."""
     reaction_point = rp()
     reaction_point.sent_bytes = 30 * FRAME
     reaction_point.on_ack(ack(0), 1e-6)  # the time begins

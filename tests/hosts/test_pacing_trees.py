@@ -1,4 +1,5 @@
-"""A NIC's choice by trees, csrc/pacing_trees.h, against the choice that looks at each flow, csrc/pacing.h: the same."""
+"""A NIC's choice by trees, csrc/pacing_trees.h, against the choice that looks at each flow,
+csrc/pacing.h: the same."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ void choices(const struct pacing_trees *trees, struct pacing_flow *flows, uint32
     to[1] = pacing_trees_choose(trees, flows, n, unpaused_at, until, free_at, control, last);
 }
 uint32_t after(const struct pacing_flow *flows, uint32_t n, uint32_t number) { return pacing_after(flows, n, number); }
-"""
+"""  # noqa: E501
 
 
 class Flow(ctypes.Structure):
@@ -59,7 +60,9 @@ class Choice(ctypes.Structure):
 @lru_cache(maxsize=1)
 def core() -> ctypes.CDLL:
     files = [CSRC / "pacing_trees.h", CSRC / "pacing.h"]
-    library = ctypes.CDLL(str(build("libtrees", [_FUNCTIONS], digest(files) + _FUNCTIONS, FLAGS, CSRC)))
+    library = ctypes.CDLL(
+        str(build("libtrees", [_FUNCTIONS], digest(files) + _FUNCTIONS, FLAGS, CSRC))
+    )
     pointer, u32, u64 = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
     library.trees_new.restype = pointer
     library.trees_free.argtypes = [pointer]
@@ -106,10 +109,13 @@ class Nic:
     def compare(self) -> int:
         """The action, which both choose."""
         until = (ctypes.c_uint64 * 8)(*(self.rng.choice([0, 0, self.time(0.3)]) for _ in range(8)))
-        last = self.rng.choice([NEVER & 0xFFFFFFFF, *(flow.number for flow in self.flows), self.rng.randrange(10_000)])
+        last = self.rng.choice(
+            [NEVER & 0xFFFFFFFF, *(flow.number for flow in self.flows), self.rng.randrange(10_000)]
+        )
         choices = (Choice * 2)()
         core().choices(
-            self.trees, self.array(), len(self.flows), until, self.time(0.1), self.time(0.6), last, choices
+            self.trees, self.array(), len(self.flows), until, self.time(0.1), self.time(0.6), last,
+            choices
         )  # fmt: skip
         by_each, by_trees = ((choice.when, choice.action, choice.index) for choice in choices)
         assert by_trees == by_each
@@ -148,7 +154,9 @@ def test_every_action_is_compared() -> None:
 
 
 @given(st.lists(st.integers(0, 50), unique=True, min_size=1), st.integers(0, 60))
-def test_flow_after_a_number_is_the_first_that_has_a_larger_one(numbers: list[int], number: int) -> None:
+def test_flow_after_a_number_is_the_first_that_has_a_larger_one(
+    numbers: list[int], number: int
+) -> None:
     flows = (Flow * len(numbers))(*(Flow(0, NEVER, 0, number, 3) for number in sorted(numbers)))
     expected = next((i for i, flow in enumerate(flows) if flow.number > number), len(flows))
     assert core().after(flows, len(flows), number) == expected

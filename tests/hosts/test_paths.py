@@ -23,13 +23,15 @@ struct paths *new(const uint16_t *ports, uint32_t n, uint64_t gap, bool avoids)
 void release(struct paths *paths) { free(paths); }
 uint16_t next(struct paths *paths, uint64_t now) { return paths_next(paths, now); }
 void avoid(struct paths *paths, uint16_t port, uint32_t penalty) { paths_avoid(paths, port, penalty); }
-"""
+"""  # noqa: E501
 MARK, NACK, MOST = 1, 4, 15
 
 
 @lru_cache(maxsize=1)
 def core() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(build("libpaths", [_FUNCTIONS], digest([CSRC / "paths.h"]) + _FUNCTIONS, FLAGS, CSRC)))
+    library = ctypes.CDLL(
+        str(build("libpaths", [_FUNCTIONS], digest([CSRC / "paths.h"]) + _FUNCTIONS, FLAGS, CSRC))
+    )
     pointer, u16, u32, u64 = ctypes.c_void_p, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64
     signatures: dict[str, tuple[Any, list[Any]]] = {
         "new": (pointer, [pointer, u32, u64, ctypes.c_bool]),
@@ -83,14 +85,18 @@ def test_paths_take_ports_in_turn_and_leave_out_marked_ones(
     n: int, gap: int, avoids: bool, taken: list[tuple[Any, ...]]
 ) -> None:
     ports = Paths("packet", n).ports_of(1, 2, 3)
-    model, made = Model(ports, gap, avoids), core().new((ctypes.c_uint16 * n)(*ports), n, gap, avoids)
+    model, made = (
+        Model(ports, gap, avoids),
+        core().new((ctypes.c_uint16 * n)(*ports), n, gap, avoids),
+    )
     now = 0
     for step in taken:
         if step[0] == "next":
             now += step[1]
             assert core().next(made, now) == model.next(now)
         else:
-            port = ports[step[1]] if step[1] < n else 0xC000 | step[1] % 256  # one that it may not have
+            # one that it may not have
+            port = ports[step[1]] if step[1] < n else 0xC000 | step[1] % 256
             core().avoid(made, port, step[2])
             model.avoid(port, step[2])
     core().release(made)
@@ -104,13 +110,21 @@ def test_port_names_its_place_and_draws_differ_by_flow() -> None:
         assert min(seen) >= 0xC000
         assert (len({port >> 8 for port in seen}) == 1) == (ports == "counted")
         assert seen == paths.ports_of(1, 0x0A000001, 7)
-        others = [paths.ports_of(*whose) for whose in ((2, 0x0A000001, 7), (1, 9, 7), (1, 0x0A000001, 8))]
+        others = [
+            paths.ports_of(*whose) for whose in ((2, 0x0A000001, 7), (1, 9, 7), (1, 0x0A000001, 8))
+        ]
         if ports == "random":
             assert len({seen, *others}) == 4
 
 
 def test_paths_refuse_what_cannot_be() -> None:
-    for settings in ({"per": "byte"}, {"ports": "any"}, {"entropies": 0}, {"entropies": 257}, {"gap_s": 0.0}):
+    for settings in (
+        {"per": "byte"},
+        {"ports": "any"},
+        {"entropies": 0},
+        {"entropies": 257},
+        {"gap_s": 0.0},
+    ):
         with pytest.raises(ValueError, match=next(iter(settings))):
             Paths(**settings)  # type: ignore[arg-type]
     assert not BY_FLOW.sprays

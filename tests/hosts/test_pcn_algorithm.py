@@ -12,7 +12,8 @@ from pcn.hosts.algorithms.pcn import PcnNotificationPoint, PcnParameters, PcnRea
 LINE = 40e9
 T = 50e-6
 
-# k: rate / line rate and w after k CNPs that notify rate increase, from rate 0 (w_min 1/128, w_max 0.5)
+# k: rate / line rate and w after k CNPs that notify rate increase, from rate 0 (w_min 1/128, w_max
+# 0.5)
 FIG_10 = {
     1: (0.007812, 0.011658),
     2: (0.019379, 0.017351),
@@ -51,7 +52,9 @@ CNPS_TO_REACH = {
 }
 
 
-def reaction_point(w_min: float = 1 / 128, w_max: float = 0.5, rate: float | None = None) -> PcnReactionPoint:
+def reaction_point(
+    w_min: float = 1 / 128, w_max: float = 0.5, rate: float | None = None
+) -> PcnReactionPoint:
     rp = PcnReactionPoint(LINE, PcnParameters(w_min=w_min, w_max=w_max))
     if rate is not None:
         rp.on_cnp(Cnp(Mark.CE, rec_rate_bps=rate / (1 - w_min)), 0.0)
@@ -85,7 +88,9 @@ def test_a_flow_starts_at_line_rate_with_w_min() -> None:  # 0.7
     st.lists(st.tuples(st.booleans(), st.floats(1e6, 100e9)), max_size=40),
     st.floats(1 / 2048, 0.5),
 )
-def test_decrease_never_increases_and_resets_w(events: list[tuple[bool, float]], w_min: float) -> None:  # 0.8
+def test_decrease_never_increases_and_resets_w(
+    events: list[tuple[bool, float]], w_min: float
+) -> None:  # 0.8
     rp = reaction_point(w_min)
     for decrease, rec_rate in events:
         before, w = rp.rate_bps, rp.w
@@ -134,8 +139,12 @@ def test_at_most_a_tenth_after_5_cnps_and_95_percent_after_15() -> None:  # 0.10
 
 
 @pytest.mark.parametrize(("weights", "counts"), CNPS_TO_REACH.items())
-def test_cnps_to_reach_a_share_of_line_rate(weights: tuple[float, float], counts: tuple[int, ...]) -> None:  # Fig. 10
-    reached = [cnps_to_reach(reaction_point(*weights, rate=0.0), share) for share in (0.5, 0.9, 0.95, 0.99)]
+def test_cnps_to_reach_a_share_of_line_rate(
+    weights: tuple[float, float], counts: tuple[int, ...]
+) -> None:  # Fig. 10
+    reached = [
+        cnps_to_reach(reaction_point(*weights, rate=0.0), share) for share in (0.5, 0.9, 0.95, 0.99)
+    ]
     assert reached == list(counts)
 
 
@@ -159,8 +168,22 @@ def test_equal_flows_from_0_overshoot_within_10_loops_except_one(flows: int) -> 
 @pytest.mark.parametrize(
     ("packets", "marked", "congested"),
     [
-        *((1, 1, True), (1, 0, False), (19, 18, False), (19, 19, True), (20, 19, True), (20, 18, False)),
-        *((60, 57, True), (100, 95, True), (100, 94, False), (180, 171, True), (250, 238, True), (250, 237, False)),
+        *(
+            (1, 1, True),
+            (1, 0, False),
+            (19, 18, False),
+            (19, 19, True),
+            (20, 19, True),
+            (20, 18, False),
+        ),
+        *(
+            (60, 57, True),
+            (100, 95, True),
+            (100, 94, False),
+            (180, 171, True),
+            (250, 238, True),
+            (250, 237, False),
+        ),
     ],
 )
 def test_congested_is_95_percent_marked(packets: int, marked: int, congested: bool) -> None:  # 0.3
@@ -171,15 +194,23 @@ def test_congested_is_95_percent_marked(packets: int, marked: int, congested: bo
 
 def test_one_unmarked_packet_is_tolerated_from_20_packets_a_period() -> None:  # 0.3
     np = PcnNotificationPoint(PcnParameters(period_s=T))
-    tolerated = [n for n in range(1, 40) if (cnp := np.on_window(window(n, n - 1, size=1000))) and cnp.mark is Mark.CE]
+    tolerated = [
+        n
+        for n in range(1, 40)
+        if (cnp := np.on_window(window(n, n - 1, size=1000))) and cnp.mark is Mark.CE
+    ]
     assert min(tolerated) == 20
     rate_bps = 20 * 1000 * 8 / T
     assert rate_bps == pytest.approx(3.2e9)
 
 
 @given(st.integers(2, 500), st.integers(1, 9216), st.floats(1e-6, 1e-2))
-def test_receiving_rate_is_bytes_by_period(packets: int, size: int, period: float) -> None:  # 0.4, 0.6
-    cnp = PcnNotificationPoint(PcnParameters(period_s=period)).on_window(window(packets, 0, size=size))
+def test_receiving_rate_is_bytes_by_period(
+    packets: int, size: int, period: float
+) -> None:  # 0.4, 0.6
+    cnp = PcnNotificationPoint(PcnParameters(period_s=period)).on_window(
+        window(packets, 0, size=size)
+    )
     assert cnp is not None
     exact = packets * size * 8 / period
     assert cnp.rec_rate_bps % 1e6 == 0
@@ -192,7 +223,9 @@ def test_no_cnp_without_packets() -> None:  # 0.4
 
 
 @pytest.mark.parametrize(("size", "starts_below"), [(1000, 160e6), (1500, 240e6)])
-def test_inter_arrival_replaces_the_period_when_longer(size: int, starts_below: float) -> None:  # 0.4
+def test_inter_arrival_replaces_the_period_when_longer(
+    size: int, starts_below: float
+) -> None:  # 0.4
     assert size * 8 / T == pytest.approx(starts_below)
     for periods, divisor in ((0.5, 1), (1, 1), (2, 2), (10, 10)):
         np = PcnNotificationPoint(PcnParameters(period_s=T))
@@ -237,7 +270,9 @@ def test_rounding_keeps_1024_flows_on_10g_near_their_share() -> None:  # 0.6
 
 
 def test_the_paper_recommends_these_defaults() -> None:  # 0.5, 0.10
-    assert PcnParameters() == PcnParameters(w_min=1 / 128, w_max=0.5, period_s=50e-6, congested_fraction=0.95)
+    assert PcnParameters() == PcnParameters(
+        w_min=1 / 128, w_max=0.5, period_s=50e-6, congested_fraction=0.95
+    )
 
 
 def test_settings_are_text_numbers_or_fractions() -> None:

@@ -62,8 +62,11 @@ def test_an_increase_whose_effect_has_not_arrived_is_not_taken_back() -> None:
     raised = reaction_point.rate_bps
     reaction_point.on_cnp(Cnp(Mark.CE, before), 0)  # it was measured before the increase
     assert reaction_point.rate_bps == pytest.approx(raised * 0.995)
-    reaction_point.on_cnp(Cnp(Mark.CE, before), 0)  # and this one after it: the network carries no more
-    assert reaction_point.rate_bps == pytest.approx(raised * 0.995 * before / (raised * 0.995) * 0.975)
+    # and this one after it: the network carries no more
+    reaction_point.on_cnp(Cnp(Mark.CE, before), 0)
+    assert reaction_point.rate_bps == pytest.approx(
+        raised * 0.995 * before / (raised * 0.995) * 0.975
+    )
 
 
 def silent(silence: float, sent_bytes: int, periods: int) -> PcnXReactionPoint:
@@ -78,7 +81,12 @@ def silent(silence: float, sent_bytes: int, periods: int) -> PcnXReactionPoint:
 
 
 def test_rp_without_cnps_halves_its_rate_and_continues_from_there_at_the_next() -> None:
-    assert [silent(3, 10_000, periods).rate_bps for periods in (2, 3, 4, 5)] == [10e9, 5e9, 2.5e9, 1.25e9]
+    assert [silent(3, 10_000, periods).rate_bps for periods in (2, 3, 4, 5)] == [
+        10e9,
+        5e9,
+        2.5e9,
+        1.25e9,
+    ]
     rp = silent(3, 10_000, 5)
     rp.on_cnp(Cnp(Mark.CE, 4e9), 5 * T)
     assert rp.rate_bps == pytest.approx(4e9 * (1 - 1 / 128)), "the CNP is about the rate before"
@@ -102,13 +110,18 @@ def test_silence_is_off_by_default() -> None:
 def test_decreases_come_as_often_as_packets_are_marked() -> None:
     notification_point = PcnXNotificationPoint(PARAMETERS)
     marked = [3, 4, 1, 4, 0, 2, 4, 4, 1, 4] * 10
-    cnps = [notification_point.on_window(window(4, count, (k + 1) * T)) for k, count in enumerate(marked)]
+    cnps = [
+        notification_point.on_window(window(4, count, (k + 1) * T))
+        for k, count in enumerate(marked)
+    ]
     decreases = sum(cnp.mark is Mark.CE for cnp in cnps if cnp is not None)
     assert decreases == int(sum(marked) / 4)
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.floats(0, 1)), min_size=1, max_size=200))
-def test_decreases_are_the_sum_of_the_shares_to_within_one(windows: list[tuple[int, float]]) -> None:
+def test_decreases_are_the_sum_of_the_shares_to_within_one(
+    windows: list[tuple[int, float]],
+) -> None:
     notification_point = PcnXNotificationPoint(PARAMETERS)
     total, decreases = 0.0, 0
     for k, (packets, share) in enumerate(windows):
@@ -129,7 +142,9 @@ def test_the_receiving_rate_counts_no_fraction_of_a_gap() -> None:
     for k in range(20):
         inside = [at for at in arrivals if k * T <= at < (k + 1) * T]
         if inside:
-            cnp = notification_point.on_window(Window(len(inside), 0, 0, 1058 * len(inside), inside[0], inside[-1]))
+            cnp = notification_point.on_window(
+                Window(len(inside), 0, 0, 1058 * len(inside), inside[0], inside[-1])
+            )
             assert cnp is not None
             seen.append(cnp.rec_rate_bps)
     true = 1058 * 8 / gap
@@ -157,7 +172,10 @@ def test_sixty_four_flows_share_fairly_where_pcn_s_do_not() -> None:
             before = [flow.stats().received_payload for flow in flows]
             network.run(until_s=0.2)
             return series_math.jain(
-                [flow.stats().received_payload - old for flow, old in zip(flows, before, strict=True)]
+                [
+                    flow.stats().received_payload - old
+                    for flow, old in zip(flows, before, strict=True)
+                ]
             )
 
     assert jain("pcn") < 0.8

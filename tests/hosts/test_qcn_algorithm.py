@@ -1,4 +1,5 @@
-"""QCN's RP against the papers, step by step: claims 4.2 to 4.4, and what holds after any sequence of events."""
+"""QCN's RP against the papers, step by step: claims 4.2 to 4.4, and what holds after any sequence
+of events."""
 
 from __future__ import annotations
 
@@ -123,7 +124,9 @@ def test_hyper_active_increase_grows_with_each_cycle_of_the_slower_counter() -> 
             before = rp.target_bps
             expire(rp)
             beyond = min(expiries + 1, counts) - 5
-            expected = beyond * R_HAI if beyond > 0 else R_AI if max(expiries + 1, counts) > 5 else 0.0
+            expected = (
+                beyond * R_HAI if beyond > 0 else R_AI if max(expiries + 1, counts) > 5 else 0.0
+            )
             assert rp.target_bps - before == pytest.approx(expected), (expiries, counts)
 
 

@@ -1,4 +1,5 @@
-"""QCN-T's RP: QCN's closed forms with a timer alone (claims 4.2 to 4.4), and what holds after any sequence."""
+"""QCN-T's RP: QCN's closed forms with a timer alone (claims 4.2 to 4.4), and what holds after any
+sequence."""
 
 from __future__ import annotations
 
@@ -55,7 +56,9 @@ def test_active_increase_lags_by_a_step(feedback: int, cycles: int) -> None:
     lag = rp.target_bps - rp.rate_bps
     expire(rp, cycles)
     assert rp.target_bps == pytest.approx(start + cycles * R_AI, rel=1e-12)
-    assert rp.target_bps - rp.rate_bps == pytest.approx(lag / 2**cycles + R_AI * (1 - 2**-cycles), rel=1e-6)
+    assert rp.target_bps - rp.rate_bps == pytest.approx(
+        lag / 2**cycles + R_AI * (1 - 2**-cycles), rel=1e-6
+    )
 
 
 def test_cycles_are_halved_after_fast_recovery() -> None:

@@ -87,8 +87,12 @@ def test_silence_without_credit_lets_one_packet_go() -> None:
     assert rp.rate_bps == 1
 
 
-@pytest.mark.parametrize(("left", "demand"), [(None, FRAME), (30 * FRAME, FRAME), (10 * FRAME, FRAME), (FRAME, 0)])
-def test_first_packet_demands_a_frame_at_least_where_one_is_left(left: int | None, demand: int) -> None:
+@pytest.mark.parametrize(
+    ("left", "demand"), [(None, FRAME), (30 * FRAME, FRAME), (10 * FRAME, FRAME), (FRAME, 0)]
+)
+def test_first_packet_demands_a_frame_at_least_where_one_is_left(
+    left: int | None, demand: int
+) -> None:
     assert started(left).demand_bytes == up(demand)
 
 

@@ -35,8 +35,12 @@ class Bench:
         self.cnps: list[tuple[float, CnpPacket]] = []
         self.acks: list[tuple[float, AckPacket]] = []
         events = Events()
-        self.receiver = Receiver(*HOST, configured, clock, EventLog(None, clock), events, self._sent)
-        self.loop = Loop(HOST[1], clock, [LoopPort(Nic(10e9, events=events))], self.receiver, events)
+        self.receiver = Receiver(
+            *HOST, configured, clock, EventLog(None, clock), events, self._sent
+        )
+        self.loop = Loop(
+            HOST[1], clock, [LoopPort(Nic(10e9, events=events))], self.receiver, events
+        )
 
     def _sent(self, frame: bytes, now: float) -> None:
         packet = wire.decode(frame)
@@ -47,9 +51,26 @@ class Bench:
         self.cnps.append((now, packet))
 
     def packet(
-        self, now: float, psn: int = 0, ecn: int = wire.ECN_ECT0, flow: int = 1, last: bool = False, asks: bool = False
+        self,
+        now: float,
+        psn: int = 0,
+        ecn: int = wire.ECN_ECT0,
+        flow: int = 1,
+        last: bool = False,
+        asks: bool = False,
     ) -> None:
-        packet = DataPacket(SENDER[0], HOST[0], SENDER[1], HOST[1], flow, psn, bytes(1000), ecn, last=last, asks=asks)
+        packet = DataPacket(
+            SENDER[0],
+            HOST[0],
+            SENDER[1],
+            HOST[1],
+            flow,
+            psn,
+            bytes(1000),
+            ecn,
+            last=last,
+            asks=asks,
+        )
         self.loop.frame(wire.encode_data(packet), now)
 
     def timers(self, until: float) -> None:
@@ -67,9 +88,12 @@ def reply() -> tuple[bytes, bytes, bytes, bytes]:
 
 
 def test_flow_whose_first_packets_came_two_ways_at_once_is_one() -> None:
-    """By a link in memory and by its interface, as where a capture begins, or at two ports: each waits for the flow."""
+    """By a link in memory and by its interface, as where a capture begins, or at two ports: each
+    waits for the flow."""
     bench = Bench()
-    packet = wire.encode_data(DataPacket(SENDER[0], HOST[0], SENDER[1], HOST[1], 1, 0, bytes(1000), wire.ECN_ECT0))
+    packet = wire.encode_data(
+        DataPacket(SENDER[0], HOST[0], SENDER[1], HOST[1], 1, 0, bytes(1000), wire.ECN_ECT0)
+    )
     for _ in range(2):
         assert not bench.loop._library.loop_frame(bench.loop._handle, 0, packet, len(packet), 1.0)
     for psn in range(2):
@@ -86,7 +110,9 @@ def test_each_of_many_flows_is_found_again() -> None:
     for psn in range(2):
         for flow in flows:
             bench.packet(1.0 + psn, psn, flow=flow)
-    assert [(flow.flow, flow.packets, flow.gaps) for flow in bench.receiver.stats()] == [(flow, 2, 0) for flow in flows]
+    assert [(flow.flow, flow.packets, flow.gaps) for flow in bench.receiver.stats()] == [
+        (flow, 2, 0) for flow in flows
+    ]
 
 
 def test_receiver_acknowledges_packets_with_ack_request_on_arrival() -> None:
@@ -106,7 +132,15 @@ def test_receiver_acknowledges_packets_with_ack_request_on_arrival() -> None:
 
 def test_an_acknowledgement_carries_the_worst_mark_since_the_one_before() -> None:
     bench = Bench("timely")
-    marks = [wire.ECN_CE, wire.ECN_ECT1, wire.ECN_ECT0, wire.ECN_ECT1, wire.ECN_ECT0, wire.ECN_ECT0, wire.ECN_ECT1]
+    marks = [
+        wire.ECN_CE,
+        wire.ECN_ECT1,
+        wire.ECN_ECT0,
+        wire.ECN_ECT1,
+        wire.ECN_ECT0,
+        wire.ECN_ECT0,
+        wire.ECN_ECT1,
+    ]
     for psn, ecn in enumerate(marks):
         bench.packet(1.0 + psn * 1e-6, psn, ecn, asks=psn in (1, 2, 4, 5, 6))
     assert [ack.ecn for _, ack in bench.acks] == [
@@ -115,7 +149,9 @@ def test_an_acknowledgement_carries_the_worst_mark_since_the_one_before() -> Non
 
 
 def phase(flow: int = 1, seed: int = 1) -> float:
-    return window_phase(NotificationPoint.phase_spread, seed, int.from_bytes(SENDER[1], "big"), flow)
+    return window_phase(
+        NotificationPoint.phase_spread, seed, int.from_bytes(SENDER[1], "big"), flow
+    )
 
 
 def test_windows_follow_every_t_from_the_flows_phase() -> None:
@@ -125,8 +161,15 @@ def test_windows_follow_every_t_from_the_flows_phase() -> None:
         bench.timers(at)
         bench.packet(at, n)
     bench.timers(2.0)
-    assert [at for at, _ in bench.cnps] == pytest.approx([1.0 + (n - phase()) * T for n in range(1, 12)])
-    assert {cnp.rec_rate_mbps for _, cnp in bench.cnps[1:-1]} <= {152, 169, 186}  # 9, 10 or 11 frames a window
+    assert [at for at, _ in bench.cnps] == pytest.approx(
+        [1.0 + (n - phase()) * T for n in range(1, 12)]
+    )
+    # 9, 10 or 11 frames a window
+    assert {cnp.rec_rate_mbps for _, cnp in bench.cnps[1:-1]} <= {
+        152,
+        169,
+        186,
+    }
     assert sum(cnp.rec_rate_mbps for _, cnp in bench.cnps) == pytest.approx(1693, abs=11)
     assert bench.cnps[1][1] == CnpPacket(*reply(), flow=1, ecn=wire.ECN_ECT0, rec_rate_mbps=169)
 
@@ -164,9 +207,15 @@ def test_a_silent_flow_gets_no_cnp_and_comes_back_on_its_grid() -> None:
     assert bench.cnps[1][1].rec_rate_mbps == max(1, round(1058 * 8 / (back - start) / 1e6))
 
 
-@given(st.lists(st.tuples(st.floats(1e-7, 3 * T), st.booleans()), min_size=1, max_size=60), st.booleans())
-def test_every_packet_counts_in_exactly_one_window(arrivals: list[tuple[float, bool]], punctual: bool) -> None:
-    """Whether or not timers are called in time; a CNP requests a decrease when 95% of its window is marked."""
+@given(
+    st.lists(st.tuples(st.floats(1e-7, 3 * T), st.booleans()), min_size=1, max_size=60),
+    st.booleans(),
+)
+def test_every_packet_counts_in_exactly_one_window(
+    arrivals: list[tuple[float, bool]], punctual: bool
+) -> None:
+    """Whether or not timers are called in time; a CNP requests a decrease when 95% of its window is
+    marked."""
     bench = Bench(period_s=T)
     now, windows = 1.0, {}
     for n, (gap, marked) in enumerate(arrivals):
@@ -231,7 +280,12 @@ def test_sequence_numbers(psns: list[int], gaps: int, reordered: int, duplicates
     for psn in psns:
         bench.packet(1.0, psn)
     flow = bench.only
-    assert (flow.packets, flow.gaps, flow.reordered, flow.duplicates) == (len(psns), gaps, reordered, duplicates)
+    assert (flow.packets, flow.gaps, flow.reordered, flow.duplicates) == (
+        len(psns),
+        gaps,
+        reordered,
+        duplicates,
+    )
 
 
 def test_broken_frames_are_counted_not_believed() -> None:
@@ -285,6 +339,8 @@ def test_bytes_payload_and_the_last_packet() -> None:
 
 def test_receiver_distinguishes_marks() -> None:
     bench = Bench()
-    for psn, ecn in enumerate((wire.ECN_CE, wire.ECN_CE, wire.ECN_ECT1, wire.ECN_ECT0, wire.ECN_NOT_ECT)):
+    for psn, ecn in enumerate(
+        (wire.ECN_CE, wire.ECN_CE, wire.ECN_ECT1, wire.ECN_ECT0, wire.ECN_NOT_ECT)
+    ):
         bench.packet(1.0, psn, ecn)
     assert (bench.only.marked_ce, bench.only.marked_ue) == (2, 1)

@@ -1,4 +1,5 @@
-"""What of a scheme's parameters follows from a network: the round trip, frames, rates of hosts and of ports."""
+"""What of a scheme's parameters follows from a network: the round trip, frames, rates of hosts and
+of ports."""
 
 from __future__ import annotations
 
@@ -40,10 +41,16 @@ def longest_s(topology: Topology, frame: int = FRAME, answer: int = ACK) -> floa
 MIXED = clos(2, 2, 2, 8, 25e9, 100e9, 1e-6)
 
 
-@pytest.mark.parametrize("topology", [dumbbell(), compact(), fat_tree(), MIXED], ids=lambda one: one.name)
-def test_round_trip_is_the_longest_of_all_pairs_with_frames_there_and_acks_back(topology: Topology) -> None:
+@pytest.mark.parametrize(
+    "topology", [dumbbell(), compact(), fat_tree(), MIXED], ids=lambda one: one.name
+)
+def test_round_trip_is_the_longest_of_all_pairs_with_frames_there_and_acks_back(
+    topology: Topology,
+) -> None:
     assert round_trip_s(topology) == pytest.approx(longest_s(topology), rel=1e-12)
-    assert round_trip_s(topology, 4000) == pytest.approx(longest_s(topology, wire.data_bytes(4000)), rel=1e-12)
+    assert round_trip_s(topology, 4000) == pytest.approx(
+        longest_s(topology, wire.data_bytes(4000)), rel=1e-12
+    )
 
 
 def test_round_trip_is_that_of_a_packet_and_its_ack_in_virtual_time() -> None:
@@ -69,21 +76,32 @@ def test_round_trip_is_that_of_a_packet_and_its_ack_in_virtual_time() -> None:
 
 
 def test_topology_decides_what_pcn_is_recommended() -> None:
-    """6.2's w_min, w_max and T; a T of 20 frames of each flow, where that is longer than a round trip."""
+    """6.2's w_min, w_max and T; a T of 20 frames of each flow, where that is longer than a round
+    trip."""
     pcn = find_scheme("pcn")
     found = recommended(dumbbell(), pcn)
     assert found == {"w_min": 0.025, "period_s": pytest.approx(longest_s(dumbbell()))}
     assert found["period_s"] == pytest.approx(500e-6, rel=6e-3)
     assert pcn.configure(found).parameters.w_max == 0.5
-    assert recommended(compact(), pcn) == {"w_min": 0.05, "period_s": pytest.approx(longest_s(compact()))}
-    many = replace(star(16, 1, 25e9, 3e-6), flows=tuple(FlowSpec(n, f"h{n}", "r0") for n in range(16)))
+    assert recommended(compact(), pcn) == {
+        "w_min": 0.05,
+        "period_s": pytest.approx(longest_s(compact())),
+    }
+    many = replace(
+        star(16, 1, 25e9, 3e-6), flows=tuple(FlowSpec(n, f"h{n}", "r0") for n in range(16))
+    )
     assert recommended(many, pcn)["period_s"] == pytest.approx(20 * 16 * 8 * FRAME / 25e9)
-    assert recommended(many, find_scheme("pcn-x"))["period_s"] == pytest.approx(5 * 16 * 8 * FRAME / 25e9)
+    assert recommended(many, find_scheme("pcn-x"))["period_s"] == pytest.approx(
+        5 * 16 * 8 * FRAME / 25e9
+    )
 
 
 def test_flows_that_end_are_no_number_of_flows() -> None:
     """How many there are at a time is known after a run: T is the round trip, w_min 5.3's."""
-    drawn = replace(star(16, 1, 25e9, 3e-6), flows=tuple(FlowSpec(n, f"h{n}", "r0", size_bytes=1) for n in range(16)))
+    drawn = replace(
+        star(16, 1, 25e9, 3e-6),
+        flows=tuple(FlowSpec(n, f"h{n}", "r0", size_bytes=1) for n in range(16)),
+    )
     found = recommended(drawn, find_scheme("pcn"))
     assert found == {"w_min": 1 / 128, "period_s": pytest.approx(longest_s(drawn))}
 
@@ -93,7 +111,10 @@ def test_topology_decides_what_windows_are_recommended() -> None:
     rtt_s = longest_s(topology)
     bdp = 100e9 * rtt_s / 8
     swift = recommended(topology, find_scheme("swift"))
-    assert (swift["base_target_s"], swift["init_cwnd"]) == (pytest.approx(2 * rtt_s), pytest.approx(bdp / FRAME))
+    assert (swift["base_target_s"], swift["init_cwnd"]) == (
+        pytest.approx(2 * rtt_s),
+        pytest.approx(bdp / FRAME),
+    )
     nscc = recommended(topology, find_scheme("nscc"))
     assert nscc == {
         "network_rtt_s": pytest.approx(rtt_s),
@@ -101,7 +122,9 @@ def test_topology_decides_what_windows_are_recommended() -> None:
         "frame_bytes": FRAME,
     }
     telemetry = longest_s(topology, FRAME + wire.TELEMETRY_BYTES, ACK + wire.TELEMETRY_BYTES)
-    assert recommended(topology, find_scheme("hpcc"))["base_rtt_s"] == pytest.approx(1.02 * telemetry)
+    assert recommended(topology, find_scheme("hpcc"))["base_rtt_s"] == pytest.approx(
+        1.02 * telemetry
+    )
     assert recommended(topology, find_scheme("pcn-w"))["rtt_s"] == pytest.approx(rtt_s)
     rccc = recommended(topology, find_scheme("rccc"))
     assert rccc["maxwnd_bytes"] == pytest.approx(1.5 * bdp, rel=1e-3)
@@ -113,15 +136,22 @@ def test_what_depends_on_the_frame_follows_the_payload() -> None:
     frame = wire.data_bytes(4038)
     for scheme in ("dctcp", "nscc", "swift", "pcn-w"):
         assert recommended(topology, find_scheme(scheme), 4038)["frame_bytes"] == frame
-    assert recommended(topology, find_scheme("rccc"), 4038)["frame_bytes"] == frame + wire.CREDIT_BYTES
+    assert (
+        recommended(topology, find_scheme("rccc"), 4038)["frame_bytes"] == frame + wire.CREDIT_BYTES
+    )
     assert recommended(topology, find_scheme("dctcp"), 4038)["k_bytes"] == 20 * frame
-    assert recommended(star(2, 1, 10e9, 1e-6), find_scheme("dcqcn"), 9000)["k_min_bytes"] == 2 * wire.data_bytes(9000)
+    assert recommended(star(2, 1, 10e9, 1e-6), find_scheme("dcqcn"), 9000)[
+        "k_min_bytes"
+    ] == 2 * wire.data_bytes(9000)
 
 
 @pytest.mark.parametrize(
-    ("scheme", "rate_bps"), [("dcqcn", 40e9), ("dcqcn-tcd", 40e9), ("red", 40e9), ("dcqcn-ns3", 100e9), ("qcn", 10e9)]
+    ("scheme", "rate_bps"),
+    [("dcqcn", 40e9), ("dcqcn-tcd", 40e9), ("red", 40e9), ("dcqcn-ns3", 100e9), ("qcn", 10e9)],
 )
-def test_rules_give_the_defaults_at_the_rate_that_these_are_for(scheme: str, rate_bps: float) -> None:
+def test_rules_give_the_defaults_at_the_rate_that_these_are_for(
+    scheme: str, rate_bps: float
+) -> None:
     found = find_scheme(scheme)
     usual = found.configure().parameters
     for name, value in recommended(star(2, 1, rate_bps, 5e-6), found).items():
@@ -138,13 +168,17 @@ def test_timely_s_rules_give_the_papers_values_on_the_papers_network() -> None:
 
 def test_qcn_s_rules_give_the_papers_values_at_100_gbps() -> None:
     found = find_scheme("qcn").recommended(NetworkFacts(4, 20e-6, rate_bps=100e9))
-    assert found == pytest.approx({"r_ai_bps": 15e6, "q_eq_bytes": 60e3, "timer_s": 3e-3, "r_hai_bps": 250e6})
+    assert found == pytest.approx(
+        {"r_ai_bps": 15e6, "q_eq_bytes": 60e3, "timer_s": 3e-3, "r_hai_bps": 250e6}
+    )
 
 
 @pytest.mark.parametrize("rate_bps", [1e9, 10e9, 25e9, 100e9, 400e9, 800e9])
 @pytest.mark.parametrize("delay_s", [0.0, 0.1e-6, 3e-6, 1e-3])
 @pytest.mark.parametrize("payload", [64, 1000, 9000])
-def test_rules_stay_within_bounds_on_any_network(rate_bps: float, delay_s: float, payload: int) -> None:
+def test_rules_stay_within_bounds_on_any_network(
+    rate_bps: float, delay_s: float, payload: int
+) -> None:
     topology = star(2, 1, rate_bps, delay_s)
     for scheme in schemes.values():
         values = recommended(topology, scheme, payload)
@@ -173,16 +207,26 @@ def test_ports_have_thresholds_of_their_rate() -> None:
 
 def test_value_that_is_given_holds_at_every_port() -> None:
     assert recommended_at_ports(MIXED, find_scheme("dctcp"), fixed=["k_bytes"]) == {}
-    assert recommended_at_ports(MIXED, find_scheme("dcqcn"), fixed=["k_min_bytes"])[25e9].keys() == {"k_max_bytes"}
+    assert recommended_at_ports(MIXED, find_scheme("dcqcn"), fixed=["k_min_bytes"])[
+        25e9
+    ].keys() == {"k_max_bytes"}
 
 
 def test_facts_have_the_frames_of_the_scheme() -> None:
     topology = star(2, 1, 100e9, 3e-6)
-    plain, telemetry, credit = (network_facts(topology, find_scheme(one)) for one in ("pcn", "hpcc", "rccc"))
+    plain, telemetry, credit = (
+        network_facts(topology, find_scheme(one)) for one in ("pcn", "hpcc", "rccc")
+    )
     assert plain.frame_bytes == FRAME
     assert telemetry.frame_bytes == FRAME + wire.TELEMETRY_BYTES
     assert credit.frame_bytes == FRAME + wire.CREDIT_BYTES
-    assert telemetry.round_trip_s > credit.round_trip_s > plain.round_trip_s > plain.rtt_s == topology.max_rtt_s()
+    assert (
+        telemetry.round_trip_s
+        > credit.round_trip_s
+        > plain.round_trip_s
+        > plain.rtt_s
+        == topology.max_rtt_s()
+    )
 
 
 def test_remarks_name_networks_that_a_scheme_is_not_made_for() -> None:
@@ -202,7 +246,9 @@ def test_table_of_parameters_is_that_of_the_page() -> None:
 def test_table_has_each_rule_of_each_scheme() -> None:
     rows = [line.split(" | ") for line in documentation().splitlines()[2:]]
     assert {name for row in rows for name in row[0].strip("| ").split(", ") if name} == {
-        f"`{scheme.name}`" for scheme in schemes.values() if scheme.by_network and scheme.reference == scheme.name
+        f"`{scheme.name}`"
+        for scheme in schemes.values()
+        if scheme.by_network and scheme.reference == scheme.name
     }
     texts = {row[2] for row in rows}
     assert texts == {rule.text for scheme in schemes.values() for rule in scheme.rules.values()}
@@ -210,4 +256,7 @@ def test_table_has_each_rule_of_each_scheme() -> None:
 
 def test_headings_of_the_table_have_the_round_trips_of_its_networks() -> None:
     for heading, where in networks().items():
-        assert f"{1e6 * round_trip_s(*where):.3g} us" in heading or f"{1e6 * round_trip_s(*where):.2g} us" in heading
+        assert (
+            f"{1e6 * round_trip_s(*where):.3g} us" in heading
+            or f"{1e6 * round_trip_s(*where):.2g} us" in heading
+        )

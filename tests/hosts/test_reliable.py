@@ -1,5 +1,5 @@
-"""What repeats lost packets, csrc/reliable.h: both ends of a flow over a channel that loses what the test draws, beside
-a model of what is in flight."""
+"""What repeats lost packets, csrc/reliable.h: both ends of a flow over a channel that loses what
+the test draws, beside a model of what is in flight."""
 
 from __future__ import annotations
 
@@ -61,14 +61,16 @@ uint32_t take(struct reliable_receiver *receiver, uint32_t psn, bool acks, bool 
 }
 uint32_t trimmed(struct reliable_receiver *receiver, uint32_t psn) { return reliable_trimmed(receiver, psn); }
 uint64_t next_of(const struct reliable_receiver *receiver) { return receiver->next; }
-"""
+"""  # noqa: E501
 SILENT, ACK, NAK = range(3)
 
 
 @lru_cache(maxsize=1)
 def core() -> ctypes.CDLL:
     files = [CSRC / name for name in ("reliable.h", "transport.h", "wire.h", "rings.h")]
-    library = ctypes.CDLL(str(build("libreliable", [_FUNCTIONS], digest(files) + _FUNCTIONS, FLAGS, CSRC)))
+    library = ctypes.CDLL(
+        str(build("libreliable", [_FUNCTIONS], digest(files) + _FUNCTIONS, FLAGS, CSRC))
+    )
     pointer, u32, u64, flag = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_bool
     signatures: dict[str, tuple[object, list[object]]] = {
         "sender_new": (pointer, [pointer, u32, u64]),
@@ -94,20 +96,26 @@ def core() -> ctypes.CDLL:
 
 
 class Channel:
-    """A flow's two ends, and what is between them: packets and answers in order, some of them lost. `first`: the number
-    of the first packet, which is its PSN. Every step checks what the sender has in flight against the model."""
+    """A flow's two ends, and what is between them: packets and answers in order, some of them lost.
+    `first`: the number of the first packet, which is its PSN. Every step checks what the sender has
+    in flight against the model."""
 
-    def __init__(self, kind: Repeats, packets: int, window_bytes: float, every: int, first: int = 0) -> None:
+    def __init__(
+        self, kind: Repeats, packets: int, window_bytes: float, every: int, first: int = 0
+    ) -> None:
         self.kind, self.packets, self.window_bytes = kind, first + packets, window_bytes
         flow = NativeTransport(
-            window_bytes=window_bytes, packets=self.packets, every=every, frame_bytes=FRAME, last_frame_bytes=LAST,
+            window_bytes=window_bytes, packets=self.packets, every=every, frame_bytes=FRAME,
+            last_frame_bytes=LAST,
             sent=first, asked=first, acked=first,
         )  # fmt: skip
         self.sender = core().sender_new(ctypes.addressof(flow), kind, 0)
         self.receiver = core().receiver_new(kind, first)
         self.now = 0
-        self.forward: deque[tuple[int, int, bool, bool]] = deque()  # number, when it left, AckReq, trimmed
-        self.back: deque[tuple[int, int, int, int]] = deque()  # answer, PSN, packets in order, when its packet left
+        # number, when it left, AckReq, trimmed
+        self.forward: deque[tuple[int, int, bool, bool]] = deque()
+        # answer, PSN, packets in order, when its packet left
+        self.back: deque[tuple[int, int, int, int]] = deque()
         self.first, self.in_flight, self.known = first, dict[int, int](), set[int]()
         self.taken: list[int] = []
         self.acked_bytes = self.lost_bytes = 0
@@ -121,7 +129,8 @@ class Channel:
 
     def check(self) -> None:
         assert core().in_flight(self.sender) == sum(map(self.size, self.in_flight))
-        if not self.in_flight and not core().complete(self.sender):  # neither an answer nor the timer would come
+        # neither an answer nor the timer would come
+        if not self.in_flight and not core().complete(self.sender):
             assert core().is_open(self.sender)
 
     def send(self, lost: bool, trimmed: bool = False) -> bool:
@@ -134,7 +143,8 @@ class Channel:
         assert self.first <= number < self.packets
         assert number not in self.in_flight
         self.in_flight[number] = self.now
-        if before + self.size(number) > self.window_bytes:  # then no request was on its way, and this is one
+        # then no request was on its way, and this is one
+        if before + self.size(number) > self.window_bytes:
             assert asks.value
         if not lost:
             self.forward.append((number, self.now, asks.value, trimmed))
@@ -163,7 +173,9 @@ class Channel:
         if answer == NAK:
             assert core().refused(self.sender, psn, left, ctypes.addressof(news))
         else:
-            assert core().acknowledged(self.sender, psn, in_order % PSNS, left, ctypes.addressof(news))
+            assert core().acknowledged(
+                self.sender, psn, in_order % PSNS, left, ctypes.addressof(news)
+            )
         come = set(range(self.first, in_order))
         number = in_order + (psn - in_order + PSNS // 2) % PSNS - PSNS // 2
         trimmed = answer == NAK and self.kind is Repeats.SELECTIVE
@@ -301,15 +313,32 @@ def test_packet_that_is_lost_again_is_found_without_a_timer() -> None:
 
 
 def test_packets_that_overtake_within_the_reordering_are_not_lost() -> None:
-    flow = NativeTransport(window_bytes=1e9, packets=10, every=1, frame_bytes=FRAME, last_frame_bytes=LAST)
-    sender, asks, news = core().sender_new(ctypes.addressof(flow), 2, 3), ctypes.c_bool(), (ctypes.c_uint64 * 2)()
+    flow = NativeTransport(
+        window_bytes=1e9, packets=10, every=1, frame_bytes=FRAME, last_frame_bytes=LAST
+    )
+    sender, asks, news = (
+        core().sender_new(ctypes.addressof(flow), 2, 3),
+        ctypes.c_bool(),
+        (ctypes.c_uint64 * 2)(),
+    )
     for number in range(10):
         core().start(sender, number, ctypes.addressof(asks))
     lost = []
     for number in range(1, 10):
         assert core().acknowledged(sender, number, 0, number, ctypes.addressof(news))
         lost.append(news[1])
-    assert lost == [0, 0, 0, FRAME, 0, 0, 0, 0, 0]  # packet 0 left at 0: more than 3 before packet 4
+    # packet 0 left at 0: more than 3 before packet 4
+    assert lost == [
+        0,
+        0,
+        0,
+        FRAME,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]
     core().sender_free(sender)
 
 
@@ -348,7 +377,8 @@ def test_sender_that_goes_back_waits_for_no_request_of_before() -> None:
 
 
 def test_trimmed_packet_is_repeated_once_for_each_time() -> None:
-    """Selective repeat: its NAK brings back when it had left, so a second one of that start changes nothing."""
+    """Selective repeat: its NAK brings back when it had left, so a second one of that start changes
+    nothing."""
     channel, news = Channel(Repeats.SELECTIVE, 20, 1e9, 1), (ctypes.c_uint64 * 2)()
     for number in range(5):
         channel.send(False, number == 2)
@@ -377,7 +407,8 @@ def test_receiver_answers_trimmed_packets_by_what_it_has() -> None:
         receiver = core().receiver_new(kind, 0)
         for psn in (0, 1, 3):
             core().take(receiver, psn, False, ctypes.addressof(fresh))
-        if kind is Repeats.GO_BACK_N:  # the NAK of 2 is on its way: 2 was sent again, and others come behind it
+        # the NAK of 2 is on its way: 2 was sent again, and others come behind it
+        if kind is Repeats.GO_BACK_N:
             assert core().trimmed(receiver, 4) == SILENT
         answers = [core().trimmed(receiver, psn) for psn in (2, 3, 2, 1, 4)]
         assert answers == wanted
@@ -386,13 +417,17 @@ def test_receiver_answers_trimmed_packets_by_what_it_has() -> None:
 
 def test_receiver_refuses_what_comes_behind_a_missing_packet_once() -> None:
     receiver, fresh = core().receiver_new(Repeats.GO_BACK_N, 0), ctypes.c_bool()
-    answers = [core().take(receiver, psn, False, ctypes.addressof(fresh)) for psn in (0, 2, 3, 1, 3, 4, 1)]
+    answers = [
+        core().take(receiver, psn, False, ctypes.addressof(fresh)) for psn in (0, 2, 3, 1, 3, 4, 1)
+    ]
     assert answers == [SILENT, NAK, SILENT, SILENT, NAK, SILENT, ACK]
     assert core().next_of(receiver) == 2
     core().receiver_free(receiver)
 
 
-@pytest.mark.parametrize("wrong", [{"timeout_s": 0.0}, {"timeout_s": float("inf")}, {"reordering_s": -1.0}])
+@pytest.mark.parametrize(
+    "wrong", [{"timeout_s": 0.0}, {"timeout_s": float("inf")}, {"reordering_s": -1.0}]
+)
 def test_reliability_refuses_times_that_cannot_be(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Reliability(Repeats.SELECTIVE, **wrong)

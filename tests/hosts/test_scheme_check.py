@@ -1,5 +1,5 @@
-"""`pcn.hosts.algorithms.check`: our schemes keep the rules, and each broken rule is reported with the scheme and the
-event."""
+"""`pcn.hosts.algorithms.check`: our schemes keep the rules, and each broken rule is reported with
+the scheme and the event."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from pcn.hosts.algorithms.parameters import Parameters, parameter
 
 @pytest.fixture(autouse=True)
 def _few_events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule that is broken on purpose is broken soon. `pcn scheme check` brings ours three times as many."""
+    """A rule that is broken on purpose is broken soon. `pcn scheme check` brings ours three times
+    as many."""
     few = 1000 if request.function is test_ours_keep_the_rules else 200
     monkeypatch.setattr("pcn.hosts.algorithms.check_events.EVENTS", few)
 
@@ -62,7 +63,9 @@ PLAIN = Scheme("plain", "", "pcn", Parameters, Plain, Periodic)
 
 def _assertion(scheme: Scheme) -> str:
     """What an RP that bears all but one value is found by."""
-    (finding,) = [one for one in check(scheme) if not one.kept and one.seen.startswith("AssertionError")]
+    (finding,) = [
+        one for one in check(scheme) if not one.kept and one.seen.startswith("AssertionError")
+    ]
     return finding.seen
 
 
@@ -88,7 +91,10 @@ def _set(name: str, value: Any) -> Callable[[Plain, Cnp, float], None]:
     [
         (_set("rate_bps", 0.0), "rate_bps is 0.0 after event "),
         (_set("rate_bps", float("nan")), "rate_bps is nan after event "),
-        (_set("rate_bps", 1e12), "on_cnp(Cnp(mark=NONE, rec_rate_bps=4294967295000000.0)), on a line of 1 Gbit/s"),
+        (
+            _set("rate_bps", 1e12),
+            "on_cnp(Cnp(mark=NONE, rec_rate_bps=4294967295000000.0)), on a line of 1 Gbit/s",
+        ),
         (_set("timer_s", 0.0), "timer_s is 0.0 after event "),
         (_set("due_bytes", 0), "due_bytes is 0 after event "),
         (_set("segment_bytes", 1000), "segment_bytes changed from None to 1000"),
@@ -98,7 +104,10 @@ def _set(name: str, value: Any) -> Callable[[Plain, Cnp, float], None]:
             _set("window_bytes", 5e3),
             "and no packet requests an acknowledgement: set segment_bytes, or a window from",
         ),
-        (lambda self, cnp, now_s: cnp.nosuch, "AttributeError: 'Cnp' object has no attribute 'nosuch'"),
+        (
+            lambda self, cnp, now_s: cnp.nosuch,
+            "AttributeError: 'Cnp' object has no attribute 'nosuch'",
+        ),
     ],
 )
 def test_rates_timers_and_segments(on_cnp: Callable[[Plain, Cnp, float], None], seen: str) -> None:
@@ -123,7 +132,9 @@ def test_check_finds_np_that_sends_no_rate_where_the_rp_needs_one() -> None:
 
 @pytest.mark.parametrize("mark", list(Mark))
 @pytest.mark.parametrize("rate_bps", [0.0, 1e6, (2**32 - 1) * 1e6])
-def test_check_brings_every_mark_and_the_least_and_largest_rates(mark: Mark, rate_bps: float) -> None:
+def test_check_brings_every_mark_and_the_least_and_largest_rates(
+    mark: Mark, rate_bps: float
+) -> None:
     def on_cnp(self: Plain, cnp: Cnp, now_s: float) -> None:
         assert cnp != Cnp(mark, rate_bps)
 
@@ -169,12 +180,18 @@ def test_check_finds_rate_of_packets_that_came_at_once() -> None:
 )
 def test_notifications(answer: Any, seen: str) -> None:
     np = type("Broken", (Periodic,), {"on_window": lambda self, window: answer})
-    findings = {one.rule: one for one in check(replace(PLAIN, notification_point=np)) if not one.kept}
+    findings = {
+        one.rule: one for one in check(replace(PLAIN, notification_point=np)) if not one.kept
+    }
     assert seen in findings["windows are answered by a CNP or nothing"].seen
 
 
 def test_check_names_an_event_that_no_host_calls() -> None:
-    finding = broken(replace(PLAIN, reaction_point=type("Deaf", (Plain,), {"on_cnq": lambda self, cnp, now_s: None})))
+    finding = broken(
+        replace(
+            PLAIN, reaction_point=type("Deaf", (Plain,), {"on_cnq": lambda self, cnp, now_s: None})
+        )
+    )
     assert finding.seen.startswith("Deaf.on_cnq: no host calls it; did you mean 'on_cnp'")
 
 

@@ -1,4 +1,5 @@
-"""The sending side under a fake clock: flows, PSNs, CNPs, RP timers, errors; and whether pace is kept."""
+"""The sending side under a fake clock: flows, PSNs, CNPs, RP timers, errors; and whether pace is
+kept."""
 
 from __future__ import annotations
 
@@ -63,16 +64,26 @@ class Bench:
 @pytest.mark.parametrize(
     ("requests", "why"),
     [
-        ({"exact_marks": True}, r"pfc: its RP has exact_marks, .*: use an acknowledgement of each packet"),
-        ({"reliability": Reliability(Repeats.SELECTIVE)}, r"pfc: its RP has selective repeat, .*: use go-back-N"),
+        (
+            {"exact_marks": True},
+            r"pfc: its RP has exact_marks, .*: use an acknowledgement of each packet",
+        ),
+        (
+            {"reliability": Reliability(Repeats.SELECTIVE)},
+            r"pfc: its RP has selective repeat, .*: use go-back-N",
+        ),
     ],
 )
-def test_sender_refuses_rp_with_what_virtual_time_alone_has(requests: dict[str, object], why: str) -> None:
+def test_sender_refuses_rp_with_what_virtual_time_alone_has(
+    requests: dict[str, object], why: str
+) -> None:
     pfc, rp = find_scheme("pfc"), ReactionPoint()
     rp.rate_bps = LINE
     for name, value in requests.items():
         setattr(rp, name, value)
-    bench = Bench(Configured(replace(pfc, reaction_point=lambda _line, _: rp), pfc.configure().parameters))
+    bench = Bench(
+        Configured(replace(pfc, reaction_point=lambda _line, _: rp), pfc.configure().parameters)
+    )
     with pytest.raises(SchemeError, match=why):
         bench.start()
     assert bench.sender.stats() == ()
@@ -98,7 +109,12 @@ def test_a_flow_of_a_size_sends_exactly_that() -> None:
     assert [packet.last for packet in bench.left] == [False] * 10 + [True]
     assert [packet.psn for packet in bench.left] == list(range(11))
     (flow,) = bench.sender.stats()
-    assert (flow.state, flow.packets, flow.payload_bytes, flow.bytes) == ("done", 11, 10_001, 10 * 1058 + 62)
+    assert (flow.state, flow.packets, flow.payload_bytes, flow.bytes) == (
+        "done",
+        11,
+        10_001,
+        10 * 1058 + 62,
+    )
     assert flow.end_s == pytest.approx((10 * 1058 + 62) * 8 / LINE)
 
 
@@ -124,7 +140,9 @@ def test_frames_are_what_the_encoder_builds(payload: int, size: int) -> None:
     for packet in bench.left:
         length = size - last * payload if packet.psn == last else payload
         peer = wire.parse_mac("00:00:00:00:00:02")
-        assert packet == DataPacket(MAC, peer, IP, PEER, 1, packet.psn, bytes(length), last=packet.psn == last)
+        assert packet == DataPacket(
+            MAC, peer, IP, PEER, 1, packet.psn, bytes(length), last=packet.psn == last
+        )
 
 
 def test_cnps_set_the_rate_of_their_flow_alone() -> None:
@@ -164,7 +182,9 @@ def test_last_packet_of_each_segment_and_of_the_flow_requests_an_acknowledgement
     assert not any(packet.asks for packet in bench.left)
 
 
-def test_a_round_trip_begins_when_the_packet_has_left_the_nic_and_ends_when_its_acknowledgement_comes() -> None:
+def test_round_trip_begins_as_the_packet_has_left_the_nic_and_ends_with_its_acknowledgement() -> (
+    None
+):
     delay = 125e-6
     bench = Bench(find_scheme("timely").configure(), delay)
     bench.start()
@@ -292,7 +312,9 @@ def clocked(delay_s: float = 0.0) -> tuple[Bench, list[_ClockedRp]]:
         clocked_rps.append(_ClockedRp(line_rate_bps, parameters))
         return clocked_rps[-1]
 
-    scheme = Scheme("clocked", "for this test", "pcn", _NoParameters, make, lambda _: NotificationPoint())
+    scheme = Scheme(
+        "clocked", "for this test", "pcn", _NoParameters, make, lambda _: NotificationPoint()
+    )
     return Bench(scheme.configure(), delay_s), clocked_rps
 
 

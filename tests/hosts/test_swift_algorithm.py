@@ -32,7 +32,9 @@ def test_window_grows_by_ai_a_round_trip_below_the_target() -> None:
 
 
 @pytest.mark.parametrize(("over", "factor"), [(1.25, 1 - 0.8 * 0.2), (2, 0.6), (10, 0.5)])
-def test_window_falls_in_proportion_to_the_excess_once_a_round_trip(over: float, factor: float) -> None:
+def test_window_falls_in_proportion_to_the_excess_once_a_round_trip(
+    over: float, factor: float
+) -> None:
     """Of the delay, at most by max_mdf."""
     reaction_point = rp(10)
     reaction_point.on_ack(Ack(TARGET * over, acked_bytes=FRAME), 1.0)

@@ -24,17 +24,22 @@ hops = st.builds(
     st.integers(0, 2**20 - 1).map(lambda units: units * 128),
     st.integers(0, 2**16 - 1).map(lambda units: units * 64),
 )
-headers = st.builds(Telemetry, st.integers(0, 2**16 - 1), st.just(1e-6), st.lists(hops, max_size=5).map(tuple))
+headers = st.builds(
+    Telemetry, st.integers(0, 2**16 - 1), st.just(1e-6), st.lists(hops, max_size=5).map(tuple)
+)
 
 
 @pytest.fixture(scope="module")
 def read_in_c() -> ctypes.CDLL:
     call = (
-        "void read(const uint8_t *from, double tick_s, struct rp_telemetry *to) { telemetry_read(from, tick_s, to); }"
+        "void read(const uint8_t *from, double tick_s, struct rp_telemetry *to) { "
+        "telemetry_read(from, tick_s, to); }"
     )
     text = f'#include "telemetry.h"\n{call}\n'
     sources = [CSRC / name for name in ("telemetry.h", "reaction_point.h", "wire.h")]
-    library = ctypes.CDLL(str(build("libtelemetry", [text], f"{digest(sources)} {text}", FLAGS, CSRC)))
+    library = ctypes.CDLL(
+        str(build("libtelemetry", [text], f"{digest(sources)} {text}", FLAGS, CSRC))
+    )
     library.read.argtypes = [ctypes.c_char_p, ctypes.c_double, ctypes.POINTER(_RawTelemetry)]
     return library
 
@@ -53,7 +58,9 @@ def test_c_reads_what_python_reads(read_in_c: ctypes.CDLL, raw: bytes) -> None:
         Hop(hop.rate_bps, hop.ticks, hop.sent_bytes, hop.queue_bytes)
         for hop in raw_telemetry.hops[: raw_telemetry.n_hops]
     )
-    assert Telemetry(raw_telemetry.path_id, raw_telemetry.tick_s, read) == telemetry.decode(raw, 2.5e-9)
+    assert Telemetry(raw_telemetry.path_id, raw_telemetry.tick_s, read) == telemetry.decode(
+        raw, 2.5e-9
+    )
 
 
 def test_sixth_hop_has_no_record() -> None:
@@ -64,7 +71,9 @@ def test_sixth_hop_has_no_record() -> None:
 
 
 @given(hops, hops)
-def test_difference_of_two_hops_is_that_of_counters_that_start_again(before: Hop, after: Hop) -> None:
+def test_difference_of_two_hops_is_that_of_counters_that_start_again(
+    before: Hop, after: Hop
+) -> None:
     ticks, sent_bytes = after.since(before)
     assert 0 <= ticks < 2**24
     assert 0 <= sent_bytes < 2**27
@@ -73,7 +82,8 @@ def test_difference_of_two_hops_is_that_of_counters_that_start_again(before: Hop
 
 
 @pytest.mark.parametrize(
-    "hop", [Hop(33e9, 0, 0, 0), Hop(100e9, 2**24, 0, 0), Hop(100e9, 0, 2**27, 0), Hop(1e9, 0, 0, -64)]
+    "hop",
+    [Hop(33e9, 0, 0, 0), Hop(100e9, 2**24, 0, 0), Hop(100e9, 0, 2**27, 0), Hop(1e9, 0, 0, -64)],
 )
 def test_hop_that_does_not_fit_is_refused(hop: Hop) -> None:
     with pytest.raises(WireError, match=r"33 Gbit/s|must fit into"):

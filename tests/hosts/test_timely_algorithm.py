@@ -1,4 +1,5 @@
-"""TIMELY's RP against its Algorithm 1, step by step, where its authors' code differs, and what holds after any RTTs."""
+"""TIMELY's RP against its Algorithm 1, step by step, where its authors' code differs, and what
+holds after any RTTs."""
 
 from __future__ import annotations
 
@@ -55,14 +56,18 @@ def test_the_gradient_is_the_mean_of_differences_over_the_least_rtt() -> None:
     # 0.875 * 4 us / 20 us
     assert after(rp, 104) == pytest.approx((1e9 + DELTA) * (1 - 0.8 * 0.175))
     diff = 0.125 * 3.5 + 0.875 * 2
-    assert after(rp, 106) == pytest.approx((1e9 + DELTA) * (1 - 0.8 * 0.175) * (1 - 0.8 * diff / 20))
+    assert after(rp, 106) == pytest.approx(
+        (1e9 + DELTA) * (1 - 0.8 * 0.175) * (1 - 0.8 * diff / 20)
+    )
     assert rp.rtt_diff_s == pytest.approx(diff * US)
 
 
 def test_a_falling_rtt_raises_the_rate_by_delta_from_the_fifth_on_by_five() -> None:
     rp = reaction_point()
     rates = [after(rp, rtt) for rtt in (200, 199, 198, 197, 196, 195, 194)]
-    steps = [round((rate - before) / DELTA) for before, rate in zip([1e9, *rates], rates, strict=False)]
+    steps = [
+        round((rate - before) / DELTA) for before, rate in zip([1e9, *rates], rates, strict=False)
+    ]
     assert steps == [1, 1, 1, 1, 5, 5, 5]
     # One that rises ends it.
     after(rp, 215)
@@ -82,7 +87,9 @@ def test_a_steep_rise_takes_half_of_the_rate_or_as_printed_leaves_the_lowest() -
     assert after(reaction_point(15e6), 60, 400, 1000) == 10e6
 
 
-def test_updates_more_frequent_than_the_least_rtt_add_and_take_in_proportion_to_their_time() -> None:
+def test_updates_more_frequent_than_the_least_rtt_add_and_take_in_proportion_to_their_time() -> (
+    None
+):
     rp = reaction_point()
     rp.on_ack(Ack(30 * US), 1.0)
     assert rp.rate_bps == 1e9 + DELTA
@@ -113,7 +120,8 @@ def test_what_holds_after_any_rtts(rtts: list[float], rate: float) -> None:
 def test_its_own_values_are_the_defaults() -> None:
     configured = find_scheme("timely").configure()
     assert configured.parameters == TimelyParameters(
-        alpha=0.875, beta=0.8, delta_bps=10e6, t_low_s=50e-6, t_high_s=500e-6, min_rtt_s=20e-6, segment_bytes=64e3,
+        alpha=0.875, beta=0.8, delta_bps=10e6, t_low_s=50e-6, t_high_s=500e-6, min_rtt_s=20e-6,
+        segment_bytes=64e3,
         hai_events=5, hai_factor=5, max_decrease=0.5,
     )  # fmt: skip
     assert configured.new_np().period_s is None

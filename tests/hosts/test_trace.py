@@ -35,7 +35,9 @@ class Bench:
         events = Events()
         self.nic = Nic(10e9, events=events, on_end=lambda flow, at: self.sender.on_end(flow, at))
         self.sender = Sender(MAC, IP, configured, self.nic, clock, self.log)
-        self.receiver = Receiver(MAC, IP, configured, clock, self.log, events, self.nic.send_control)
+        self.receiver = Receiver(
+            MAC, IP, configured, clock, self.log, events, self.nic.send_control
+        )
         self.loop = Loop(IP, clock, [LoopPort(self.nic)], self.receiver, events)
         self.trace = FlowTrace(period_s, self.sender, self.receiver, self.log, clock)
 
@@ -49,13 +51,21 @@ class Bench:
 
     def events(self) -> list[dict[str, Any]]:
         self.log.flush()
-        return [event for event in map(json.loads, self.path.read_text().splitlines()) if event["ev"] == "flows"]
+        return [
+            event
+            for event in map(json.loads, self.path.read_text().splitlines())
+            if event["ev"] == "flows"
+        ]
 
 
 def test_totals_of_the_flows_that_moved(tmp_path: Path) -> None:
     bench = Bench(tmp_path / "log")
-    bench.sender.start(FlowRequest(1, "10.0.0.1", "00:00:00:00:00:01", 0.0, size_bytes=300_000), 0.0)
-    bench.sender.start(FlowRequest(2, "10.0.0.1", "00:00:00:00:00:01", 250e-6, size_bytes=5000), 0.0)
+    bench.sender.start(
+        FlowRequest(1, "10.0.0.1", "00:00:00:00:00:01", 0.0, size_bytes=300_000), 0.0
+    )
+    bench.sender.start(
+        FlowRequest(2, "10.0.0.1", "00:00:00:00:00:01", 250e-6, size_bytes=5000), 0.0
+    )
     bench.run(1e-3)
     events = bench.events()
     # 305 packets of 1058 B at 10 Gb/s take 258 us

@@ -1,4 +1,5 @@
-"""The transport core, csrc/transport.h, against a model: what it lets go, what requests ACKs, what those mean."""
+"""The transport core, csrc/transport.h, against a model: what it lets go, what requests ACKs, what
+those mean."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ bool is_open(const struct transport *flow) { return transport_open(flow); }
 bool sent(struct transport *flow) { return transport_sent(flow); }
 bool acknowledged(struct transport *flow, uint32_t psn, uint64_t *to) { return transport_acknowledged(flow, psn, to); }
 uint64_t in_flight(const struct transport *flow) { return transport_in_flight(flow); }
-"""
+"""  # noqa: E501
 
 
 @lru_cache(maxsize=1)
@@ -33,13 +34,20 @@ def core() -> ctypes.CDLL:
 
 
 class Flow:
-    """The core's flow beside the model: a list of frames' bytes, and which of them requested an ACK."""
+    """The core's flow beside the model: a list of frames' bytes, and which of them requested an
+    ACK."""
 
     def __init__(
-        self, window_bytes: float, every: int, packets: int = 0, last_bytes: int = 62, first_psn: int = 0
+        self,
+        window_bytes: float,
+        every: int,
+        packets: int = 0,
+        last_bytes: int = 62,
+        first_psn: int = 0,
     ) -> None:
         self.raw = NativeTransport(
-            window_bytes=window_bytes, packets=packets, every=every, frame_bytes=1058, last_frame_bytes=last_bytes,
+            window_bytes=window_bytes, packets=packets, every=every, frame_bytes=1058,
+            last_frame_bytes=last_bytes,
             first_psn=first_psn,
         )  # fmt: skip
         self.sizes: list[int] = []
@@ -87,7 +95,10 @@ class Flow:
     st.integers(0, 9),
     st.sampled_from([0, 1, 7, 40]),
     st.sampled_from([0, 5, PSNS - 10, PSNS - 1]),
-    st.lists(st.tuples(st.sampled_from(["send", "ack", "again", "window"]), st.integers(0, 50)), max_size=120),
+    st.lists(
+        st.tuples(st.sampled_from(["send", "ack", "again", "window"]), st.integers(0, 50)),
+        max_size=120,
+    ),
 )
 def test_core_does_what_the_model_does(
     window_bytes: float, every: int, packets: int, first_psn: int, steps: list[tuple[str, int]]
@@ -95,7 +106,9 @@ def test_core_does_what_the_model_does(
     """PSNs wrap, windows change, ACKs come twice, or only those of later packets."""
     flow = Flow(window_bytes, every, packets, first_psn=first_psn)
     for step, value in steps:
-        outstanding = [number for number in range(flow.acked, len(flow.sizes)) if flow.asked[number]]
+        outstanding = [
+            number for number in range(flow.acked, len(flow.sizes)) if flow.asked[number]
+        ]
         if step == "send" and flow.open and len(flow.sizes) != packets:
             flow.send()
         elif step == "ack" and outstanding:
@@ -114,7 +127,9 @@ def test_core_refuses_acknowledgement_of_packet_that_was_not_sent(sent: int, ahe
     for _ in range(sent):
         flow.send()
     before = bytes(flow.raw)
-    assert not core().acknowledged(ctypes.byref(flow.raw), sent + ahead, ctypes.byref(ctypes.c_uint64()))
+    assert not core().acknowledged(
+        ctypes.byref(flow.raw), sent + ahead, ctypes.byref(ctypes.c_uint64())
+    )
     assert bytes(flow.raw) == before
 
 

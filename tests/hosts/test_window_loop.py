@@ -67,7 +67,7 @@ def test_live_flow_that_waits_for_its_window_is_not_late() -> None:
     assert pair.hosts[0].nic.shortfall_s(pair.now) == 0
 
 
-def test_live_acknowledgements_that_never_come_stop_a_flow_at_its_window_and_it_can_be_stopped() -> None:
+def test_live_flow_without_acknowledgements_stops_at_its_window_and_can_be_stopped() -> None:
     pair = Pair(find_scheme(WINDOW).configure({"window_bytes": 3 * DATA}))
     flow = pair.start()
     host = pair.hosts[0]
@@ -82,8 +82,8 @@ def test_live_acknowledgements_that_never_come_stop_a_flow_at_its_window_and_it_
 
 
 def test_live_hosts_bring_back_telemetry() -> None:
-    """What is written into packets, in nominal time: U is the load of a link, twice its rate or half of it, by which
-    HPCC's window falls and rises."""
+    """What is written into packets, in nominal time: U is the load of a link, twice its rate or
+    half of it, by which HPCC's window falls and rises."""
     rtt_s, stretch = 15e-6, 50
     pair = Pair(find_scheme("hpcc").configure({"base_rtt_s": rtt_s, "w_ai_bytes": 100}), stretch)
     load, sent_bytes, before = 2.0, 0.0, 0.0
@@ -119,7 +119,9 @@ def test_receiver_takes_telemetry_as_it_is(written: bytes) -> None:
     """Any bytes, and the packet counts as one without."""
     pair = Pair(find_scheme("hpcc").configure())
     here, there = pair.hosts
-    packet = wire.DataPacket(here.mac, there.mac, here.ip, there.ip, 1, 0, bytes(8), asks=True, telemetry=written)
+    packet = wire.DataPacket(
+        here.mac, there.mac, here.ip, there.ip, 1, 0, bytes(8), asks=True, telemetry=written
+    )
     there.loop.frame(wire.encode_data(packet), 0.0)
     (answer,) = there.leave(1.0)
     echo = wire.decode(answer)

@@ -40,7 +40,9 @@ data_packets = st.builds(
 
 
 def data(payload: bytes = bytes(1000), **fields: int) -> DataPacket:
-    return DataPacket(*MACS, *IPS, flow=fields.pop("flow", 7), psn=fields.pop("psn", 9), payload=payload, **fields)
+    return DataPacket(
+        *MACS, *IPS, flow=fields.pop("flow", 7), psn=fields.pop("psn", 9), payload=payload, **fields
+    )
 
 
 def scapy_data(packet: DataPacket) -> bytes:
@@ -146,7 +148,15 @@ def test_packet_with_ack_request_differs_in_a_bit_and_its_icrc() -> None:
 
 
 cnm_packets = st.builds(
-    CnmPacket, macs, macs, ips, ips, u24, u24, st.integers(0, wire.MAX_FEEDBACK), st.integers(0, (1 << 32) - 1)
+    CnmPacket,
+    macs,
+    macs,
+    ips,
+    ips,
+    u24,
+    u24,
+    st.integers(0, wire.MAX_FEEDBACK),
+    st.integers(0, (1 << 32) - 1),
 )
 
 
@@ -197,11 +207,19 @@ def test_a_message_of_another_version_is_refused() -> None:
 
 
 def test_rec_rate_is_at_least_one_or_none() -> None:
-    assert [wire.rec_rate_mbps(rate) for rate in (0.0, 1.0, 1.4e6, 1.6e6, 2.0**32 * 1e6 - 1)] == [0, 1, 1, 2, 2**32 - 1]
+    assert [wire.rec_rate_mbps(rate) for rate in (0.0, 1.0, 1.4e6, 1.6e6, 2.0**32 * 1e6 - 1)] == [
+        0,
+        1,
+        1,
+        2,
+        2**32 - 1,
+    ]
     for rate in (-1.0, math.nan, math.inf, 2.0**32 * 1e6):
         with pytest.raises(WireError, match="rec_rate_bps is"):
             wire.rec_rate_mbps(rate)
-    packet = wire.decode(wire.encode_cnp(CnpPacket(*MACS, *IPS, flow=1, ecn=wire.ECN_CE, rec_rate_mbps=0)))
+    packet = wire.decode(
+        wire.encode_cnp(CnpPacket(*MACS, *IPS, flow=1, ecn=wire.ECN_CE, rec_rate_mbps=0))
+    )
     assert isinstance(packet, CnpPacket)
     assert packet.rec_rate_mbps == 0
 
@@ -229,7 +247,9 @@ def test_pfc_bytes() -> None:
 
 
 @given(data_packets, st.integers(0, 3), st.integers(1, 255))
-def test_switches_may_change_ecn_ttl_and_checksum_only(packet: DataPacket, ecn: int, ttl: int) -> None:
+def test_switches_may_change_ecn_ttl_and_checksum_only(
+    packet: DataPacket, ecn: int, ttl: int
+) -> None:
     frame = bytearray(wire.encode_data(packet))
     frame[15] = frame[15] & ~3 | ecn
     frame[22] = ttl
@@ -239,8 +259,11 @@ def test_switches_may_change_ecn_ttl_and_checksum_only(packet: DataPacket, ecn: 
 
 
 @given(data_packets, st.binary(min_size=44, max_size=44))
-def test_switches_may_write_telemetry_where_there_is_room(packet: DataPacket, written: bytes) -> None:
-    """Room makes a frame 44 bytes longer, and no other byte different but BTH's bit, lengths and checksums."""
+def test_switches_may_write_telemetry_where_there_is_room(
+    packet: DataPacket, written: bytes
+) -> None:
+    """Room makes a frame 44 bytes longer, and no other byte different but BTH's bit, lengths and
+    checksums."""
     frame = bytearray(wire.encode_data(replace(packet, telemetry=bytes(44))))
     assert len(frame) == wire.data_bytes(len(packet.payload), telemetry=True)
     frame[54:98] = written

@@ -22,14 +22,26 @@ def tshark() -> str:
     return needs.program("tshark", needs.TSHARK)
 
 
-def dissect(tshark: str, folder: Path, frames: list[bytes], fields: list[str]) -> list[dict[str, str]]:
+def dissect(
+    tshark: str, folder: Path, frames: list[bytes], fields: list[str]
+) -> list[dict[str, str]]:
     """Each frame's fields, as tshark prints them. IPv4 checksums are verified."""
     capture = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
     for number, frame in enumerate(frames):
         capture += struct.pack("<IIII", number, 0, len(frame), len(frame)) + frame
     path = folder / "frames.pcap"
     path.write_bytes(capture)
-    command = [tshark, "-r", str(path), "-o", "ip.check_checksum:TRUE", "-T", "fields", "-E", "separator=|"]
+    command = [
+        tshark,
+        "-r",
+        str(path),
+        "-o",
+        "ip.check_checksum:TRUE",
+        "-T",
+        "fields",
+        "-E",
+        "separator=|",
+    ]
     for name in fields:
         command += ["-e", name]
     result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT_S)
@@ -41,9 +53,25 @@ def test_data_is_a_rocev2_send(tshark: str, tmp_path: Path) -> None:
         DataPacket(*MACS, *IPS, flow=0x123456, psn=0xFEDCBA, payload=bytes(1000)),
         DataPacket(*MACS, *IPS, flow=5, psn=0, payload=b"tail!", last=True, ecn=wire.ECN_CE),
     ]
-    fields = ["_ws.col.Protocol", "infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn"]
-    fields += ["infiniband.bth.se", "infiniband.bth.padcnt", "infiniband.invariant.crc", "ip.dsfield.ecn"]
-    fields += ["ip.dsfield.dscp", "udp.dstport", "ip.checksum.status", "infiniband.payload", "frame.len"]
+    fields = [
+        "_ws.col.Protocol",
+        "infiniband.bth.opcode",
+        "infiniband.bth.destqp",
+        "infiniband.bth.psn",
+    ]
+    fields += [
+        "infiniband.bth.se",
+        "infiniband.bth.padcnt",
+        "infiniband.invariant.crc",
+        "ip.dsfield.ecn",
+    ]
+    fields += [
+        "ip.dsfield.dscp",
+        "udp.dstport",
+        "ip.checksum.status",
+        "infiniband.payload",
+        "frame.len",
+    ]
     frames = [wire.encode_data(packet) for packet in packets]
     first, second = dissect(tshark, tmp_path, frames, fields)
     for frame, row in zip(frames, (first, second), strict=True):
@@ -82,9 +110,17 @@ def test_cnp_is_a_cnp(tshark: str, tmp_path: Path) -> None:
 
 
 def test_an_acknowledgement_is_one(tshark: str, tmp_path: Path) -> None:
-    asking = wire.encode_data(DataPacket(*MACS, *IPS, flow=5, psn=7, payload=bytes(1000), asks=True))
+    asking = wire.encode_data(
+        DataPacket(*MACS, *IPS, flow=5, psn=7, payload=bytes(1000), asks=True)
+    )
     answer = wire.encode_ack(AckPacket(*MACS, *IPS, flow=5, psn=7))
-    fields = ["_ws.col.Info", "infiniband.bth.a", "infiniband.bth.opcode", "infiniband.bth.psn", "frame.len"]
+    fields = [
+        "_ws.col.Info",
+        "infiniband.bth.a",
+        "infiniband.bth.opcode",
+        "infiniband.bth.psn",
+        "frame.len",
+    ]
     fields += ["infiniband.aeth.syndrome.opcode", "infiniband.invariant.crc"]
     data, ack = dissect(tshark, tmp_path, [asking, answer], fields)
     assert data["infiniband.bth.a"] in ("1", "True")
@@ -97,9 +133,14 @@ def test_an_acknowledgement_is_one(tshark: str, tmp_path: Path) -> None:
 
 
 def test_pfc_is_pfc(tshark: str, tmp_path: Path) -> None:
-    frames = [wire.encode_pfc(PfcFrame(MACS[0], {3: 0x8000, 6: 9})), wire.encode_pfc(PfcFrame(MACS[0], {3: 0}))]
+    frames = [
+        wire.encode_pfc(PfcFrame(MACS[0], {3: 0x8000, 6: 9})),
+        wire.encode_pfc(PfcFrame(MACS[0], {3: 0})),
+    ]
     fields = ["_ws.col.Protocol", "macc.opcode", "frame.len"]
-    fields += [f"macc.cbfc.enbv.c{n}" for n in range(8)] + [f"macc.cbfc.pause_time.c{n}" for n in range(8)]
+    fields += [f"macc.cbfc.enbv.c{n}" for n in range(8)] + [
+        f"macc.cbfc.pause_time.c{n}" for n in range(8)
+    ]
     pause, resume = dissect(tshark, tmp_path, frames, fields)
     for row in (pause, resume):
         assert row["_ws.col.Protocol"] == "MAC CTRL"

@@ -10,7 +10,15 @@ from typing import Any
 from test_loop import IP, MAC, PEER, PEER_MAC
 
 from pcn.hosts import wire
-from pcn.hosts.algorithms import Cnp, Configured, Mark, NotificationPoint, ReactionPoint, Scheme, Window
+from pcn.hosts.algorithms import (
+    Cnp,
+    Configured,
+    Mark,
+    NotificationPoint,
+    ReactionPoint,
+    Scheme,
+    Window,
+)
 from pcn.hosts.clock import DilatedClock
 from pcn.hosts.log import EventLog
 from pcn.hosts.loop import Loop, LoopPort
@@ -54,7 +62,9 @@ class WholeHost:
         self.log = EventLog(log, self.clock)
         self.events = Events()
         self.sent: list[object] = []
-        self.nic = Nic(LINE, events=self.events, on_end=lambda flow, at_s: self.sender.on_end(flow, at_s))
+        self.nic = Nic(
+            LINE, events=self.events, on_end=lambda flow, at_s: self.sender.on_end(flow, at_s)
+        )
         self.sender = Sender(MAC, IP, configured, self.nic, self.clock, self.log)
         self.receiver = Receiver(MAC, IP, configured, self.clock, self.log, self.events, self._send)
         self.loop = Loop(IP, self.clock, [LoopPort(self.nic)], self.receiver, self.events)
@@ -63,9 +73,14 @@ class WholeHost:
         self.sent.append(wire.decode(frame))
 
     def start(self, flow: int, now_s: float = 0.0, **limits: Any) -> None:
-        self.sender.start(FlowRequest(flow, wire.format_ip(PEER), wire.format_mac(PEER_MAC), now_s, **limits), now_s)
+        self.sender.start(
+            FlowRequest(flow, wire.format_ip(PEER), wire.format_mac(PEER_MAC), now_s, **limits),
+            now_s,
+        )
 
-    def packet(self, now_s: float, flow: int = 1, psn: int = 0, src: bytes = PEER, **fields: Any) -> None:
+    def packet(
+        self, now_s: float, flow: int = 1, psn: int = 0, src: bytes = PEER, **fields: Any
+    ) -> None:
         packet = wire.DataPacket(PEER_MAC, MAC, src, IP, flow, psn, b"x", **fields)
         self.loop.frame(wire.encode_data(packet), now_s)
 
@@ -86,13 +101,16 @@ class WholeHost:
         return {flow.flow: flow.state for flow in self.sender.stats()}
 
 
-def fragile(wrong: Callable[[Fragile], None], np: type[NotificationPoint] = NotificationPoint) -> Configured:
+def fragile(
+    wrong: Callable[[Fragile], None], np: type[NotificationPoint] = NotificationPoint
+) -> Configured:
     rp = type("Rp", (Fragile,), {"wrong": wrong})
     return Scheme("fragile", "", "pcn", NoParameters, rp, lambda _: np()).configure()
 
 
 class FragileNp(NotificationPoint):
-    """Makes CNPs, and does `wrong` for a window of three packets; at packets that are marked, too."""
+    """Makes CNPs, and does `wrong` for a window of three packets; at packets that are marked,
+    too."""
 
     period_s = 1e-3
     wrong: Callable[[], Cnp | None]

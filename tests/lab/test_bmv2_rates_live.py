@@ -1,4 +1,5 @@
-"""Rates of BMv2's queues, which are in packets: a notification takes less of a line than a packet."""
+"""Rates of BMv2's queues, which are in packets: a notification takes less of a line than a
+packet."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     """h0 - s0 - s1 - r0."""
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
     target = needs.target("bmv2")
-    with Lab(dumbbell(pairs=1), log_dir=tmp_path, name=name, target=target, dilation=K, scheme="hpcc") as made:
+    with Lab(
+        dumbbell(pairs=1), log_dir=tmp_path, name=name, target=target, dilation=K, scheme="hpcc"
+    ) as made:
         yield made
 
 
@@ -43,7 +46,8 @@ def packet_socket(lab: Lab, host: str, protocol: int) -> socket.socket:
 
 
 def test_acknowledgements_of_each_packet_do_not_wait_as_long_as_packets(lab: Lab) -> None:
-    """Of as many acknowledgements behind as many packets, the last one comes before half of the packets."""
+    """Of as many acknowledgements behind as many packets, the last one comes before half of the
+    packets."""
     h0, r0 = (lab.topology.host(name) for name in ("h0", "r0"))
     ends = wire.Ends(*map(wire.parse_mac, (h0.mac, r0.mac)), *map(wire.parse_ip, (h0.ip, r0.ip)))
     data = wire.encode_data(wire.DataPacket(*ends, 7, 0, bytes(1000)))

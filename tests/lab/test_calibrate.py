@@ -36,13 +36,18 @@ def clos() -> Topology:
 
 
 def load(topology: Topology, k: float, target: str) -> float:
-    """Rounds a second that a network takes at k: its packets, by switches and agents, and its agents as such."""
+    """Rounds a second that a network takes at k: its packets, by switches and agents, and its
+    agents as such."""
     more = max(1.0, len(topology.hosts + topology.switches) / calibrate.MANY_NODES)
     hop: float = calibrate.HOP_COST[target] * more ** calibrate.MANY_COST["switches"]
-    rates = [topology.link_at(host.name, 0).rate_bps / 8 / topology.number("mtu_bytes") / k for host in topology.hosts]
+    rates = [
+        topology.link_at(host.name, 0).rate_bps / 8 / topology.number("mtu_bytes") / k
+        for host in topology.hosts
+    ]
     switches = mean_hops(topology) * hop
     packets: float = sum(
-        rate * (more ** calibrate.MANY_COST["agents"] * agents_cost(rate) + switches) for rate in rates
+        rate * (more ** calibrate.MANY_COST["agents"] * agents_cost(rate) + switches)
+        for rate in rates
     )
     return packets + len(topology.hosts) * calibrate.NODE_COST
 
@@ -74,25 +79,37 @@ def test_packets_close_together_cost_no_more(rate: float, faster: float, in_memo
     costs = calibrate.AGENTS_MEMORY_COST if in_memory else calibrate.AGENTS_COST
     least, most = costs[-1][1], costs[0][1] * (1 + 1e-12)
     assert least <= agents_cost(rate * faster, in_memory) * (1 + 1e-12)
-    assert agents_cost(rate * faster, in_memory) <= agents_cost(rate, in_memory) * (1 + 1e-12) <= most
+    assert (
+        agents_cost(rate * faster, in_memory) <= agents_cost(rate, in_memory) * (1 + 1e-12) <= most
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in TOPOLOGIES if name != "clos"])
 def test_mean_hops_are_those_of_all_pairs(name: str) -> None:
     topology = find_topology(name).build()
     names = [host.name for host in topology.hosts]
-    hops = [topology.distance(name, other) - 1 for name in names for other in names if name != other]
+    hops = [
+        topology.distance(name, other) - 1 for name in names for other in names if name != other
+    ]
     assert mean_hops(topology) == pytest.approx(sum(hops) / len(hops))
 
 
 @given(st.floats(1e3, 1e7))
 def test_machine_of_any_speed_has_a_k_for_many_agents(rounds: float) -> None:
-    """The agents of 512 hosts take all that a slow machine may use; a fast one hardly notices them."""
+    """The agents of 512 hosts take all that a slow machine may use; a fast one hardly notices
+    them."""
     k = stretch(clos(), "softswitch", [rounds], "together").k
-    assert calibrate.LEAST_K <= stretch(clos(), "softswitch", [2 * rounds], "together").k <= k < float("inf")
+    assert (
+        calibrate.LEAST_K
+        <= stretch(clos(), "softswitch", [2 * rounds], "together").k
+        <= k
+        < float("inf")
+    )
 
 
-def test_many_nodes_need_a_larger_k_than_their_packets_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_nodes_need_a_larger_k_than_their_packets_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Beyond the fat-tree's number, caches hold less of what a packet needs."""
     few, many = find_topology("fat-tree").build(), find_topology("clos").build()
     before = [stretch(topology, "softswitch", ROUNDS, "together").k for topology in (few, many)]
@@ -105,7 +122,8 @@ def test_many_nodes_need_a_larger_k_than_their_packets_alone(monkeypatch: pytest
 def test_links_in_memory_need_a_smaller_k() -> None:
     topology = find_topology("fat-tree").build()
     kernel, processes, together = (
-        stretch(topology, "softswitch", ROUNDS, links).k for links in ("kernel", "processes", "together")
+        stretch(topology, "softswitch", ROUNDS, links).k
+        for links in ("kernel", "processes", "together")
     )
     assert together < processes < 0.7 * kernel
 
@@ -125,7 +143,8 @@ def test_every_core_is_measured() -> None:
 
 
 def test_networks_that_are_up_leave_less(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What their nodes report on their boards is missing; a network without a board takes nothing."""
+    """What their nodes report on their boards is missing; a network without a board takes
+    nothing."""
     monkeypatch.setattr(journal, "RUN_DIR", tmp_path)
     assert calibrate.used_by_networks() == 0
     board = Board.make(nodes=2, most_percent=40)
@@ -133,7 +152,9 @@ def test_networks_that_are_up_leave_less(monkeypatch: pytest.MonkeyPatch, tmp_pa
         for name, place in (("one", str(board.path)), ("two", "")):
             topology = to_dict(dumbbell(pairs=1))
             owner = journal.Process.of(os.getpid())
-            journal.Record(name, owner, topology, "softswitch", 400.0, "pcn", "", str(tmp_path), board=place).save()
+            journal.Record(
+                name, owner, topology, "softswitch", 400.0, "pcn", "", str(tmp_path), board=place
+            ).save()
         assert calibrate.used_by_networks() == 0
         now_ns = time.monotonic_ns()
         for slot in range(2):
@@ -145,7 +166,9 @@ def test_networks_that_are_up_leave_less(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 def test_choice_for_mininet_is_printed() -> None:
     command = [sys.executable, "-m", "pcn.lab.calibrate", "softswitch"]
-    done = subprocess.run(command, input=json.dumps(to_dict(dumbbell())), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, input=json.dumps(to_dict(dumbbell())), capture_output=True, text=True, timeout=120
+    )
     choice = json.loads(done.stdout)
     assert choice["k"] >= calibrate.LEAST_K
     assert "6 hosts" in choice["why"]
@@ -156,7 +179,9 @@ def test_network_without_k_takes_the_machine_s(tmp_path_factory: pytest.TempPath
     name = f"a{os.getpid()}-chosen"
     logs = tmp_path_factory.mktemp("logs")
     try:
-        done = forks.run("pcn", "up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(logs), "--json")
+        done = forks.run(
+            "pcn", "up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(logs), "--json"
+        )
         assert done.returncode == 0, done.stderr
         network = json.loads(done.stdout)
         assert network["dilation"] >= calibrate.LEAST_K
@@ -176,7 +201,11 @@ def test_smaller_k_of_a_user_has_a_line_with_the_one_that_does() -> None:
 
 @pytest.mark.parametrize(("k", "warned"), [(60, True), (3000, False)])
 def test_up_warns_of_a_k_that_is_too_small(
-    k: int, warned: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    k: int,
+    warned: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     """Before the network starts, which here doesn't."""
 

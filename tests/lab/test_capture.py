@@ -1,5 +1,5 @@
-"""What a capture gives out of what the kernel has: all of its time, in order, however late it is read. The clock, the
-sockets and what they hold are the test's."""
+"""What a capture gives out of what the kernel has: all of its time, in order, however late it is
+read. The clock, the sockets and what they hold are the test's."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ START = 1_000 * MS
 
 
 class Kernel:
-    """A packet socket: frames by their stamps, which are all there, and drops by when they happened."""
+    """A packet socket: frames by their stamps, which are all there, and drops by when they
+    happened."""
 
     def __init__(self, stamps: list[int]) -> None:
         self.stamps = deque(stamps)
         self.dropped = 0
 
-    def recvmsg(self, _size: int, _space: int) -> tuple[bytes, list[tuple[int, int, bytes]], int, None]:
+    def recvmsg(
+        self, _size: int, _space: int
+    ) -> tuple[bytes, list[tuple[int, int, bytes]], int, None]:
         if not self.stamps:
             raise BlockingIOError
         stamp = self.stamps.popleft()
@@ -50,8 +53,8 @@ def tap() -> Taps:
 
 
 class Clocks:
-    """The machine's clock, which has these times, one a look, and then the last one; and one that can't be set, which
-    is behind it by the second numbers, one a look at it."""
+    """The machine's clock, which has these times, one a look, and then the last one; and one that
+    can't be set, which is behind it by the second numbers, one a look at it."""
 
     def __init__(self, times: list[int], behind: list[int]) -> None:
         self._times = deque(times)
@@ -67,14 +70,19 @@ class Clocks:
 
 
 def merged(
-    taps: list[Tap], end_ns: float, times: list[int], stops: bool = False, behind: tuple[int, ...] = (0,)
+    taps: list[Tap],
+    end_ns: float,
+    times: list[int],
+    stops: bool = False,
+    behind: tuple[int, ...] = (0,),
 ) -> Merged:
     clocks = Clocks(times, list(behind))
     return Merged(taps, START, end_ns, lambda: stops, clocks.now_ns, clocks.steady_ns)
 
 
 def test_what_waits_when_the_time_is_over_is_read_to_its_end(tap: Taps) -> None:
-    """More than a batch in one direction, little in the other, and this process is late by a minute."""
+    """More than a batch in one direction, little in the other, and this process is late by a
+    minute."""
     end = START + 10 * MS
     many = list(range(START, end + 300 * MS, 1000))
     few = list(range(START + 1, end, MS))
@@ -87,7 +95,8 @@ def test_what_waits_when_the_time_is_over_is_read_to_its_end(tap: Taps) -> None:
 
 
 def test_a_batch_that_ends_before_the_other_direction_s_frames_holds_these_back(tap: Taps) -> None:
-    """The newest frame of one direction is read in the first batch, far ahead of the other direction's backlog."""
+    """The newest frame of one direction is read in the first batch, far ahead of the other
+    direction's backlog."""
     end = START + 1000 * MS
     many = list(range(START, end, 100_000))
     made = merged([tap(many, False), tap([end - 1])], end, [end + 500 * MS])
@@ -107,7 +116,9 @@ def test_frames_of_two_cores_are_put_in_order(tap: Taps) -> None:
 def test_a_frame_that_comes_after_later_ones_were_given_out_counts_as_lost(tap: Taps) -> None:
     end = START + 1000 * MS
     one = tap([START + 100 * MS])
-    made = merged([one], end, [START + 500 * MS, START + 500 * MS, START + 500 * MS, end + 300 * MS])
+    made = merged(
+        [one], end, [START + 500 * MS, START + 500 * MS, START + 500 * MS, end + 300 * MS]
+    )
     frames = iter(made)
     assert next(frames)[0] == START + 100 * MS
     tap.kernels[0].stamps.extend([START + 50 * MS, START + 600 * MS])
@@ -129,7 +140,13 @@ def test_drops_after_the_end_do_not_count(tap: Taps) -> None:
     end = START + 20 * MS
     one = tap([])
     kernel = tap.kernels[0]
-    times = {START + 10 * MS: 7, START + 15 * MS: 0, end + 5 * MS: 3, end + 10 * MS: 100, end + 400 * MS: 0}
+    times = {
+        START + 10 * MS: 7,
+        START + 15 * MS: 0,
+        end + 5 * MS: 3,
+        end + 10 * MS: 100,
+        end + 400 * MS: 0,
+    }
     for now, dropped in times.items():
         kernel.dropped = dropped
         one.read(now)
@@ -150,7 +167,9 @@ def test_an_interface_that_goes_down_ends_no_capture() -> None:
     class Down(Kernel):
         told = False
 
-        def recvmsg(self, size: int, space: int) -> tuple[bytes, list[tuple[int, int, bytes]], int, None]:
+        def recvmsg(
+            self, size: int, space: int
+        ) -> tuple[bytes, list[tuple[int, int, bytes]], int, None]:
             if not self.told:
                 self.told = True
                 raise OSError(100, "Network is down")
@@ -161,7 +180,9 @@ def test_an_interface_that_goes_down_ends_no_capture() -> None:
     assert [at for at, _, _ in made] == [START + MS]
 
 
-@pytest.mark.parametrize(("jump", "words"), [(3600 * 1000 * MS, "forward by 3600.00 s"), (-MS * 50, "back by 0.05 s")])
+@pytest.mark.parametrize(
+    ("jump", "words"), [(3600 * 1000 * MS, "forward by 3600.00 s"), (-MS * 50, "back by 0.05 s")]
+)
 def test_capture_refuses_a_clock_that_is_set_meanwhile(tap: Taps, jump: int, words: str) -> None:
     one = tap([START + 5 * MS])
     made = merged([one], START + 1000 * MS, [START + 400 * MS], behind=(0, 0, 0, 0, jump, jump))
@@ -177,5 +198,7 @@ def test_capture_goes_on_where_its_process_is_preempted_between_two_clocks(tap: 
     end = START + 500 * MS
     second = 1000 * MS
     for apart in ((second, 0), (0, -second)):
-        made = merged([tap([START + MS])], end, [START] * 8 + [end + 300 * MS], behind=(0, 0, *apart, 0))
+        made = merged(
+            [tap([START + MS])], end, [START] * 8 + [end + 300 * MS], behind=(0, 0, *apart, 0)
+        )
         assert [at for at, _, _ in made] == [START + MS]

@@ -1,4 +1,5 @@
-"""A capture of a full link, beside two processes that compute: nothing of its time is missing in the file."""
+"""A capture of a full link, beside two processes that compute: nothing of its time is missing in
+the file."""
 
 from __future__ import annotations
 
@@ -25,14 +26,22 @@ from pcn.topologies.dumbbell import dumbbell
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 K = 100
-PACKETS = 4_000  # of a kilobyte: a socket's buffer has room for a few hundred, the capture's for them all
+PACKETS = (
+    4_000  # of a kilobyte: a socket's buffer has room for a few hundred, the capture's for them all
+)
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """h0 - s0 - s1 - r0, with PFC alone: h0 sends at line rate, 11,800 packets a second."""
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    with Lab(dumbbell(pairs=1), log_dir=tmp_path_factory.mktemp("logs"), name=name, dilation=K, scheme="pfc") as made:
+    with Lab(
+        dumbbell(pairs=1),
+        log_dir=tmp_path_factory.mktemp("logs"),
+        name=name,
+        dilation=K,
+        scheme="pfc",
+    ) as made:
         yield made
 
 
@@ -46,7 +55,9 @@ def busy() -> Iterator[None]:
         loop.wait()
 
 
-def test_capture_that_is_read_only_at_its_end_is_complete(lab: Lab, busy: None, tmp_path: Path) -> None:
+def test_capture_that_is_read_only_at_its_end_is_complete(
+    lab: Lab, busy: None, tmp_path: Path
+) -> None:
     """All of a flow passes while the process doesn't read: as if it had got no CPU."""
     numbers: list[int] = []
 
@@ -63,13 +74,17 @@ def test_capture_that_is_read_only_at_its_end_is_complete(lab: Lab, busy: None, 
     stamps, psns = read(path, numbers[0])
     assert stamps == sorted(stamps)
     assert made.frames == len(stamps)
-    # All that came to the far end, which is all of the flow but for what a network too busy lost before.
+    # All that came to the far end, which is all of the flow but for what a network too busy lost
+    # before.
     assert len(set(psns)) == came_to(lab, "s1", "s1-eth2") - before
     assert psns[-1] == PACKETS - 1
 
 
-def test_a_capture_of_a_full_link_holds_what_arrived_before_its_end(lab: Lab, busy: None, tmp_path: Path) -> None:
-    """Packets that r0 reports received before the capture can have ended had left s1:1 before it ended."""
+def test_a_capture_of_a_full_link_holds_what_arrived_before_its_end(
+    lab: Lab, busy: None, tmp_path: Path
+) -> None:
+    """Packets that r0 reports received before the capture can have ended had left s1:1 before it
+    ended."""
     duration_s = 5e-3
     (number,) = start(lab)
     known: list[int] = []
@@ -92,7 +107,8 @@ def test_a_capture_of_a_full_link_holds_what_arrived_before_its_end(lab: Lab, bu
     assert made.lost == 0
     assert max(psns) + 1 >= max(known, default=0)
     (got,) = (one for one in lab.agents["r0"].stats().received if one.flow == number)
-    # The network's own losses, and what was overtaken and passed after the end: recirculated packets come in any order.
+    # The network's own losses, and what was overtaken and passed after the end: recirculated
+    # packets come in any order.
     assert max(psns) + 1 - min(psns) - len(set(psns)) <= got.gaps + got.reordered
 
 
@@ -109,7 +125,9 @@ def test_file_that_can_t_grow_keeps_whole_frames_and_counts_them(lab: Lab, tmp_p
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         flows.stop(lab.agents, [number])
     stamps, psns = read(path, number)
-    text = f"can't write {path} to its end: File too large; the first {len(stamps)} frames are in it"
+    text = (
+        f"can't write {path} to its end: File too large; the first {len(stamps)} frames are in it"
+    )
     assert str(refused.value) == text
     assert len(psns) > 30
     assert 48_000 < path.stat().st_size <= 50_000
@@ -127,8 +145,21 @@ def arrived(lab: Lab, number: int) -> tuple[int, bool]:
 
 def came_to(lab: Lab, node: str, interface: str) -> int:
     """How many frames, by the kernel's count."""
-    command = ["nsenter", "-n", "-t", str(lab.network.node_pid(node)), "ip", "-j", "-s", "link", "show", interface]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT_S).stdout
+    command = [
+        "nsenter",
+        "-n",
+        "-t",
+        str(lab.network.node_pid(node)),
+        "ip",
+        "-j",
+        "-s",
+        "link",
+        "show",
+        interface,
+    ]
+    said = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=LIMIT_S
+    ).stdout
     return int(json.loads(said)[0]["stats64"]["rx"]["packets"])
 
 

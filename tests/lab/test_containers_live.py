@@ -1,4 +1,5 @@
-"""Networks in a container, and in an unprivileged user's namespaces, where the system refuses real-time priority."""
+"""Networks in a container, and in an unprivileged user's namespaces, where the system refuses
+real-time priority."""
 
 from __future__ import annotations
 
@@ -54,7 +55,18 @@ def test_network_of_pcn_up_stays_up(contained: Container) -> None:
 
 
 def test_live_run_reports_that_its_priority_is_normal(contained: Container) -> None:
-    words = ("run", "dumbbell", "--set", "pairs=1", "--set", "duration=1ms", "-k", "3000", "--out", "here")
+    words = (
+        "run",
+        "dumbbell",
+        "--set",
+        "pairs=1",
+        "--set",
+        "duration=1ms",
+        "-k",
+        "3000",
+        "--out",
+        "here",
+    )
     done = _run(contained, sys.executable, "-m", "pcn", *words)
     summary = json.loads((contained.folder / "here" / "summary.json").read_text())
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,5 @@
-"""Hosts with several NICs in a network that is up: flows leave by the route's choice, as in virtual time, and by
-another NIC when a link is down."""
+"""Hosts with several NICs in a network that is up: flows leave by the route's choice, as in virtual
+time, and by another NIC when a link is down."""
 
 from __future__ import annotations
 
@@ -34,15 +34,21 @@ def dual(delay_s: float = DELAY) -> Topology:
     ends = [(f"h{host}", nic, f"t{nic}", host + 1) for host in range(2) for nic in range(2)]
     ends += [("h2", 0, "t0", 3), ("t0", 4, "t1", 4)]
     links = tuple(Link(Endpoint(a, i), Endpoint(b, k), RATE, delay_s) for a, i, b, k in ends)
-    return Topology("dual", make_hosts(["h0", "h1", "h2"]), (Switch("t0", 1), Switch("t1", 2)), links)
+    return Topology(
+        "dual", make_hosts(["h0", "h1", "h2"]), (Switch("t0", 1), Switch("t1", 2)), links
+    )
 
 
 @pytest.fixture(scope="module", params=needs.TARGETS)
-def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def running(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Lab]:
     folder: Path = tmp_path_factory.mktemp("nics")
     name = f"n{os.getpid()}-{uuid.uuid4().hex[:8]}"
     target = needs.target(request.param)
-    with Lab(dual(), log_dir=folder, name=name, target=target, dilation=2000, scheme="pfc", role="up") as made:
+    with Lab(
+        dual(), log_dir=folder, name=name, target=target, dilation=2000, scheme="pfc", role="up"
+    ) as made:
         yield made
 
 
@@ -51,11 +57,23 @@ def lab(running: Lab) -> Iterator[Lab]:
     """No flow sends before, none after."""
     yield running
     flows.stop(running.agents)
-    wait_until(lambda: not any(flow.state == "sending" for agent in running.agents.values() for flow in agent.flows()))
+    wait_until(
+        lambda: (
+            not any(
+                flow.state == "sending"
+                for agent in running.agents.values()
+                for flow in agent.flows()
+            )
+        )
+    )
 
 
 def by_port(lab: Lab, numbers: Collection[int]) -> dict[int, int | None]:
-    return {flow.id: flow.src_port for flow in flows.flows(lab.topology, flows.ask(lab.agents)) if flow.id in numbers}
+    return {
+        flow.id: flow.src_port
+        for flow in flows.flows(lab.topology, flows.ask(lab.agents))
+        if flow.id in numbers
+    }
 
 
 def received(lab: Lab, host: str) -> dict[int, int]:
@@ -75,8 +93,14 @@ def test_flows_leave_by_the_ports_of_virtual_time(lab: Lab) -> None:
     assert {expected[number] for number in numbers[:FLOWS]} == {0, 1}
     assert {expected[number] for number in numbers[FLOWS:]} == {0}
     assert by_port(lab, numbers) == expected
-    wait_until(lambda: all(received(lab, "h1").get(number, 0) > 20 for number in numbers[:FLOWS]), "all flows")
-    wait_until(lambda: all(received(lab, "h2").get(number, 0) > 20 for number in numbers[FLOWS:]), "those to h2")
+    wait_until(
+        lambda: all(received(lab, "h1").get(number, 0) > 20 for number in numbers[:FLOWS]),
+        "all flows",
+    )
+    wait_until(
+        lambda: all(received(lab, "h2").get(number, 0) > 20 for number in numbers[FLOWS:]),
+        "those to h2",
+    )
 
 
 def test_pause_stops_the_flows_of_its_nic_alone(lab: Lab) -> None:
@@ -89,7 +113,9 @@ def test_pause_stops_the_flows_of_its_nic_alone(lab: Lab) -> None:
         goes_on = [number for number in numbers if ports[number] == 0]
 
         def sent(number: int) -> int:
-            return {flow.flow: flow.packets for flow in lab.agents["h0"].flows()}[number] - before[number]
+            return {flow.flow: flow.packets for flow in lab.agents["h0"].flows()}[number] - before[
+                number
+            ]
 
         wait_until(lambda: all(sent(number) > 50 for number in goes_on), "flows of the other NIC")
         assert all(sent(number) <= 2 for number in numbers if ports[number] == 1)
@@ -103,17 +129,25 @@ def test_pause_stops_the_flows_of_its_nic_alone(lab: Lab) -> None:
 def test_flows_move_to_the_other_nic_and_come_back(lab: Lab, down: str) -> None:
     numbers = flows.start(lab.topology, lab.agents, "h0", "h1", count=FLOWS, rate_bps=0.2e9)
     ports, dead = by_port(lab, numbers), int(down[1])
-    wait_until(lambda: all(received(lab, "h1").get(number, 0) > 20 for number in numbers), "all flows")
+    wait_until(
+        lambda: all(received(lab, "h1").get(number, 0) > 20 for number in numbers), "all flows"
+    )
     set_link(lab, "h0", down, up=False)
     before = received(lab, "h1")
     reroute(lab)
     assert set(by_port(lab, numbers).values()) == {1 - dead}
-    wait_until(lambda: all(received(lab, "h1")[number] > before[number] + 50 for number in numbers), "flows that moved")
+    wait_until(
+        lambda: all(received(lab, "h1")[number] > before[number] + 50 for number in numbers),
+        "flows that moved",
+    )
     set_link(lab, "h0", down, up=True)
     reroute(lab)
     assert by_port(lab, numbers) == ports
     before = received(lab, "h1")
-    wait_until(lambda: all(received(lab, "h1")[number] > before[number] + 50 for number in numbers), "flows back")
+    wait_until(
+        lambda: all(received(lab, "h1")[number] > before[number] + 50 for number in numbers),
+        "flows back",
+    )
 
 
 def test_what_waits_at_a_dead_nic_leaves_by_the_other_one(lab: Lab) -> None:
@@ -121,7 +155,12 @@ def test_what_waits_at_a_dead_nic_leaves_by_the_other_one(lab: Lab) -> None:
     set_link(lab, "h0", "t1", up=False)
     numbers = flows.start(lab.topology, lab.agents, "h0", "h1", count=FLOWS, size_bytes=2_000)
     stuck = [number for number, port in by_port(lab, numbers).items() if port == 1]
-    wait_until(lambda: all(received(lab, "h1").get(number) == 2 for number in numbers if number not in stuck), "others")
+    wait_until(
+        lambda: all(
+            received(lab, "h1").get(number) == 2 for number in numbers if number not in stuck
+        ),
+        "others",
+    )
     sent = {flow.flow: flow.packets for flow in lab.agents["h0"].flows()}
     assert stuck
     assert any(sent[number] for number in stuck)
@@ -143,13 +182,15 @@ def test_looks_name_the_nic_of_each_flow(lab: Lab) -> None:
 
 
 def test_dual_homed_pair_has_the_times_of_virtual_time(tmp_path: Path) -> None:
-    """Flows share the lines of two NICs: each takes as long as in virtual time, by links of two seconds, which no
-    loaded machine is late by."""
+    """Flows share the lines of two NICs: each takes as long as in virtual time, by links of two
+    seconds, which no loaded machine is late by."""
     topology, numbers = dual(delay_s=2e-3), range(1, FLOWS + 1)
     name = f"n{os.getpid()}-{uuid.uuid4().hex[:8]}"
     with Lab(topology, log_dir=tmp_path, name=name, dilation=1000, scheme="pfc", role="up") as lab:
         at = time.monotonic() + 2
-        started = flows.start(topology, lab.agents, "h0", "h1", count=FLOWS, size_bytes=20_000, at=at)
+        started = flows.start(
+            topology, lab.agents, "h0", "h1", count=FLOWS, size_bytes=20_000, at=at
+        )
         assert started == list(numbers)
 
         def done() -> dict[int, float | None]:

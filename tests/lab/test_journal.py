@@ -1,5 +1,5 @@
-"""/run/pcn-lab: this user's alone; names that one process holds; records and pids that are judged before they are
-obeyed."""
+"""/run/pcn-lab: this user's alone; names that one process holds; records and pids that are judged
+before they are obeyed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ def test_record_of_another_version_may_have_more(run_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("mask", UMASKS)
-def test_network_s_folder_and_record_are_private_whatever_the_umask(run_dir: Path, mask: int) -> None:
+def test_network_s_folder_and_record_are_private_whatever_the_umask(
+    run_dir: Path, mask: int
+) -> None:
     with umask(mask), records.owned("net") as directory:
         record("net").save()
         assert (mode(run_dir), mode(directory)) == (0o700, 0o700)
@@ -99,7 +101,10 @@ def test_run_dir_of_an_older_version_becomes_private(run_dir: Path) -> None:
 def test_run_dir_that_others_may_write_is_refused(run_dir: Path) -> None:
     run_dir.mkdir()
     run_dir.chmod(0o777)
-    with pytest.raises(records.RunDirError, match=r"run may be written by others \(mode 0777\)"), records.owned("net"):
+    with (
+        pytest.raises(records.RunDirError, match=r"run may be written by others \(mode 0777\)"),
+        records.owned("net"),
+    ):
         pass
     assert list(run_dir.iterdir()) == []
 
@@ -131,7 +136,9 @@ except records.NameInUseError:
     with contextlib.ExitStack() as stack:
         tries = [
             stack.enter_context(
-                subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+                subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+                )
             )
             for _ in range(3)
         ]
@@ -193,7 +200,9 @@ def test_record_that_another_user_may_have_written_is_not_obeyed(run_dir: Path, 
         else:
             path.rename(path.with_suffix(".theirs"))
             path.symlink_to(path.with_suffix(".theirs"))
-        with pytest.raises(records.RunDirError, match=f"{path} (belongs to|may be written by|is a symbolic link)"):
+        with pytest.raises(
+            records.RunDirError, match=f"{path} (belongs to|may be written by|is a symbolic link)"
+        ):
             records.load("net")
         assert records.remove_leftovers("net") == [str(made.directory)]
         assert records.Process.of(victim.pid).alive()
@@ -220,9 +229,14 @@ def test_process_with_a_pid_of_an_ended_one_gets_no_signal() -> None:
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("command", [["status"], ["down"], ["down", "net"], ["watch", "--once"], ["flow", "list"]])
+@pytest.mark.parametrize(
+    "command", [["status"], ["down"], ["down", "net"], ["watch", "--once"], ["flow", "list"]]
+)
 def test_another_user_gets_one_line(
-    command: list[str], run_dir: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    command: list[str],
+    run_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(run_dir.parent))
     cli.run(command)  # imports what the command needs: nobody can't
@@ -235,8 +249,9 @@ def test_another_user_gets_one_line(
         assert as_nobody(lambda: cli.run(command)) == 1
     said = capfd.readouterr()
     assert said.out == ""
-    assert (
-        said.err == f"pcn: {run_dir}: networks are root's, and this user can't see them: use `sudo \"$(which pcn)\"`\n"
+    assert said.err == (
+        f"pcn: {run_dir}: networks are root's, and this user can't see them: use `sudo "
+        '"$(which pcn)"`\n'
     )
 
 
@@ -293,7 +308,7 @@ try:
 except records.RunDirError as error:
     print(error)
 print(*records.RUN_DIR.iterdir())
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.root

@@ -1,4 +1,5 @@
-"""Links of a running network that are set down and up: lost frames are counted, and all commands report them."""
+"""Links of a running network that are set down and up: lost frames are counted, and all commands
+report them."""
 
 from __future__ import annotations
 
@@ -66,7 +67,10 @@ def test_a_change_that_was_interrupted_is_finished_by_the_next(
     if up:
         set_link(dcqcn_lab, "s0", "s1", up=False)
     with monkeypatch.context() as patch:
-        patch.setattr("pcn.lab.target.Bmv2Target.after_up" if up else "pcn.lab.links.in_namespace", interrupted)
+        patch.setattr(
+            "pcn.lab.target.Bmv2Target.after_up" if up else "pcn.lab.links.in_namespace",
+            interrupted,
+        )
         with pytest.raises(KeyboardInterrupt):
             set_link(dcqcn_lab, "s0", "s1", up=up)
     set_link(dcqcn_lab, "s0", "s1", up=True)
@@ -74,11 +78,16 @@ def test_a_change_that_was_interrupted_is_finished_by_the_next(
     wait_until(lambda: received(dcqcn_lab, number))
 
 
-@pytest.mark.parametrize("dcqcn_lab", ["softswitch"], indirect=True)  # BMv2 has no gNMI, and says nothing of its links
-def test_what_a_switch_loses_on_a_link_that_is_down_is_counted(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
+@pytest.mark.parametrize(
+    "dcqcn_lab", ["softswitch"], indirect=True
+)  # BMv2 has no gNMI, and says nothing of its links
+def test_what_a_switch_loses_on_a_link_that_is_down_is_counted(
+    dcqcn_lab: Lab, start_flow: StartFlow
+) -> None:
     number = start_flow(1e9)
     before = read(dcqcn_lab)
-    wait_until(lambda: received(dcqcn_lab, number))  # what is lost of it then is missing between others
+    # what is lost of it then is missing between others
+    wait_until(lambda: received(dcqcn_lab, number))
     set_link(dcqcn_lab, "s0", "s1", up=False)
     wait_until(lambda: read(dcqcn_lab).out_discards > before.out_discards + 100)
     observer = Observer(dcqcn_lab)
@@ -127,7 +136,10 @@ def test_a_pause_ends_when_its_link_goes_down(dcqcn_lab: Lab) -> None:
     with ThreadPoolExecutor(1) as threads:
         paused = threads.submit(pause, dcqcn_lab, "s1", 2)
         wait_until(
-            lambda: dcqcn_lab.switches["s1"].read_counter("pause_received", index(2)).packets > received, "a PAUSE"
+            lambda: (
+                dcqcn_lab.switches["s1"].read_counter("pause_received", index(2)).packets > received
+            ),
+            "a PAUSE",
         )
         set_link(dcqcn_lab, "s0", "s1", up=False)
         with pytest.raises(PauseError, match=r"^s1:2: its link is down"):
@@ -145,7 +157,8 @@ def test_a_host_s_flows_wait_while_its_link_is_down(dcqcn_lab: Lab, start_flow: 
     set_link(dcqcn_lab, "h0", "s0", up=True)
     wait_until(lambda: sum(flow.packets for flow in received(dcqcn_lab, number)) > before)
     (got,) = received(dcqcn_lab, number)
-    if dcqcn_lab.record.target != "bmv2":  # which takes its port again some time after the interface is up
+    # which takes its port again some time after the interface is up
+    if dcqcn_lab.record.target != "bmv2":
         assert got.gaps <= SENT_AT_ONCE  # what was on its way when the link went down
 
 

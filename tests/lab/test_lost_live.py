@@ -1,4 +1,5 @@
-"""Control frames that are lost on the way, and packets of flows that have ended: they are counted, and named."""
+"""Control frames that are lost on the way, and packets of flows that have ended: they are counted,
+and named."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ pytestmark = pytest.mark.root
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """h0, h1 - s0 - s1 - r0, r1, with PCN: s0:3 and s1:3 are the link between."""
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    with Lab(dumbbell(pairs=2), log_dir=tmp_path_factory.mktemp("logs"), name=name, dilation=500) as made:
+    with Lab(
+        dumbbell(pairs=2), log_dir=tmp_path_factory.mktemp("logs"), name=name, dilation=500
+    ) as made:
         yield made
 
 
@@ -50,7 +53,8 @@ def test_nothing_is_lost_of_flows_and_their_cnps(lab: Lab) -> None:
 
 
 def test_what_a_link_swallows_is_named(lab: Lab) -> None:
-    """Of two flows that end while the link is down: their packets, the CNPs that were under way, and a RESUME."""
+    """Of two flows that end while the link is down: their packets, the CNPs that were under way,
+    and a RESUME."""
     switch = lab.switches["s1"]
     paused = threading.Thread(target=pause, args=(lab, "s1", 1), daemon=True)
     numbers = start(lab, 2)
@@ -65,14 +69,23 @@ def test_what_a_link_swallows_is_named(lab: Lab) -> None:
     paused.join()
     wait_until(lambda: switch.read_counter("resume_sent", index(3)).packets > before)
     wait_until(
-        lambda: sum(sum(switch.read_registers("waiting_packets").values()) for switch in lab.switches.values()) == 0
+        lambda: (
+            sum(
+                sum(switch.read_registers("waiting_packets").values())
+                for switch in lab.switches.values()
+            )
+            == 0
+        )
     )
     lost = {(one.kind, one.where): one.lost for one in control_frames.lost(lab)}
-    assert lost["RESUME", "on s1->s0"] >= 1  # more, where the pause's own process was too late to repeat it
+    # more, where the pause's own process was too late to repeat it
+    assert lost["RESUME", "on s1->s0"] >= 1
     cnps = {where: number for (kind, where), number in lost.items() if kind == "CNP"}
     now = {flow.id: flow for flow in seen(lab, numbers)}
     assert cnps == {
-        f"of flow {flow.id} from r0": flow.cnps_sent - flow.cnps for flow in now.values() if flow.cnps_sent > flow.cnps
+        f"of flow {flow.id} from r0": flow.cnps_sent - flow.cnps
+        for flow in now.values()
+        if flow.cnps_sent > flow.cnps
     }
     assert cnps
     for flow in now.values():
@@ -86,7 +99,10 @@ def test_what_a_link_swallows_is_named(lab: Lab) -> None:
 
 def start(lab: Lab, count: int, size_bytes: int | None = None) -> list[int]:
     """From h0 and h1 to r0, which congest s0:3."""
-    made = [flows.start(lab.topology, lab.agents, f"h{n}", "r0", size_bytes=size_bytes) for n in range(count)]
+    made = [
+        flows.start(lab.topology, lab.agents, f"h{n}", "r0", size_bytes=size_bytes)
+        for n in range(count)
+    ]
     return [number for one in made for number in one]
 
 

@@ -25,9 +25,15 @@ def made(topology: Topology, groups: list[list[str]], agents: bool) -> Iterator[
 
 
 @given(st.lists(st.integers(0, 3), min_size=len(SWITCHES), max_size=len(SWITCHES)), st.booleans())
-def test_each_link_has_one_way_and_its_ends_find_each_other(process: list[int], agents: bool) -> None:
-    """Within a process by the ports' names, between two by one memory, one bell each, and both of its ends."""
-    groups = [[name for name, one in zip(SWITCHES, process, strict=True) if one == n] for n in sorted(set(process))]
+def test_each_link_has_one_way_and_its_ends_find_each_other(
+    process: list[int], agents: bool
+) -> None:
+    """Within a process by the ports' names, between two by one memory, one bell each, and both of
+    its ends."""
+    groups = [
+        [name for name, one in zip(SWITCHES, process, strict=True) if one == n]
+        for n in sorted(set(process))
+    ]
     of = dict(zip(SWITCHES, process, strict=True))
     with made(FAT_TREE, groups, agents) as links:
         for link in FAT_TREE.links:
@@ -43,7 +49,9 @@ def test_each_link_has_one_way_and_its_ends_find_each_other(process: list[int], 
             if not between:
                 assert ways == [None, None]
                 continue
-            (memory, bell, end), (other_memory, other_bell, other_end) = (way for way in ways if way)
+            (memory, bell, end), (other_memory, other_bell, other_end) = (
+                way for way in ways if way
+            )
             assert memory == other_memory
             assert bell != other_bell
             assert {end, other_end} == {0, 1}
@@ -57,7 +65,12 @@ def test_processes_inherit_their_ends_alone() -> None:
     topology = find_topology("dumbbell").build({"pairs": "1"})
     with made(topology, [["s0"], ["s1"]], agents=True) as links:
         owned = {node: set(links.descriptors([node])) for node in ("h0", "s0", "s1", "r0")}
-        assert {node: len(some) for node, some in owned.items()} == {"h0": 2, "s0": 4, "s1": 4, "r0": 2}
+        assert {node: len(some) for node, some in owned.items()} == {
+            "h0": 2,
+            "s0": 4,
+            "s1": 4,
+            "r0": 2,
+        }
         assert len(owned["s0"] & owned["s1"]) == 1  # the memory of the link between them
         assert not owned["h0"] & owned["s1"]
         opened = set().union(*owned.values())
@@ -70,5 +83,7 @@ def test_processes_inherit_their_ends_alone() -> None:
 
 def test_switches_of_other_targets_have_no_links_in_memory() -> None:
     with made(FAT_TREE, [], agents=True) as links:
-        assert not any(links.of(node) for node in (*SWITCHES, *(host.name for host in FAT_TREE.hosts)))
+        assert not any(
+            links.of(node) for node in (*SWITCHES, *(host.name for host in FAT_TREE.hosts))
+        )
         assert not any(links.inner(switch) for switch in SWITCHES)

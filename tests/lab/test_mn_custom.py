@@ -34,18 +34,24 @@ for line in sys.argv[2:]:
 
 def _pythons() -> list[str]:
     system = shutil.which("python3", path="/usr/bin")
-    with_mininet = subprocess.run([system or "false", "-c", "import mininet"], capture_output=True, check=False)
+    with_mininet = subprocess.run(
+        [system or "false", "-c", "import mininet"], capture_output=True, check=False
+    )
     return [sys.executable, *([system] if system and with_mininet.returncode == 0 else [])]
 
 
 @pytest.mark.parametrize("python", _pythons())
 def test_mininet_reads_topologies(python: str, tmp_path: Path) -> None:
     """The dumbbell's and the compact one, with and without sizes, and that of a file."""
-    (tmp_path / "mine.py").write_text("from pcn.topologies.dumbbell import dumbbell\nMINE = dumbbell(pairs=1)\n")
+    (tmp_path / "mine.py").write_text(
+        "from pcn.topologies.dumbbell import dumbbell\nMINE = dumbbell(pairs=1)\n"
+    )
     topologies = ("dumbbell", "dumbbell,1", "file,mine.py:MINE", "compact", "compact,3")
     command = [python, "-c", _LIKE_MN, str(ROOT / "lab" / "mn.py"), *topologies]
     senders = sorted(f"h{i}" for i in range(16))
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines() == [
+    assert subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout.splitlines() == [
         "['h0', 'h1', 'h2', 'r0', 'r1', 'r2'] ['s0', 's1'] 7 (4, 4) (0, 1) 10.0.0.1/16",
         *["['h0', 'r0'] ['s0', 's1'] 3 (2, 2) (0, 1) 10.0.0.1/16"] * 2,
         f"{[*senders, 'r0', 'r1']} ['s0', 's1'] 19 (3, 1) (0, 1) 10.0.0.1/16",
@@ -62,7 +68,8 @@ def _commands() -> list[Path]:
 @pytest.mark.root
 @pytest.mark.parametrize("mn", _commands()[:1], ids=str)
 def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) -> None:
-    """TCP no faster than the dumbbell's links over k, and with a neighbour table that needs no ARP request."""
+    """TCP no faster than the dumbbell's links over k, and with a neighbour table that needs no ARP
+    request."""
     script = tmp_path / "script"
     listening = "until ss -Hltn sport = :5001 | grep -q .; do sleep 0.1; done"
     lines = [
@@ -72,9 +79,20 @@ def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) 
         "h0 ip -color=never neigh",
     ]
     script.write_text("".join(f"{line}\n" for line in lines))
-    command = [*OWN_PIDS, mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"]
+    command = [
+        *OWN_PIDS,
+        mn,
+        "--custom",
+        ROOT / "lab" / "mn.py",
+        "--topo",
+        "dumbbell,1",
+        "--controller",
+        "none",
+    ]
     command += ["--switch", "pcn,k=100", "--test", "none", "--post", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=4 * LIMIT_S, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=4 * LIMIT_S, check=False
+    )
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     (measured,) = [line for line in said.splitlines() if ",10.0.0.1," in line]
@@ -89,8 +107,8 @@ def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) 
 @pytest.mark.root
 @pytest.mark.parametrize("mn", _commands()[-1:], ids=str)
 def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn: Path, tmp_path: Path) -> None:
-    """Whether or not another network of its name is up, it prints its name. One of the commands `mn`: their output
-    about the network is the same."""
+    """Whether or not another network of its name is up, it prints its name. One of the commands
+    `mn`: their output about the network is the same."""
     run = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pcn.cli import main; main()"
     pcn = tmp_path / "pcn"
     pcn.write_text(f"#!{sys.executable}\n{run}\n")
@@ -114,9 +132,20 @@ def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn: Path, tmp_path: P
     # Datagrams that nobody takes: six of them are captured.
     traffic = "h0 while true; do echo x > /dev/udp/10.0.0.2/9; sleep 0.1; done &"
     script.write_text("".join(f"{line}\n" for line in (traffic, *commands)))
-    command = [*OWN_PIDS, mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"]
+    command = [
+        *OWN_PIDS,
+        mn,
+        "--custom",
+        ROOT / "lab" / "mn.py",
+        "--topo",
+        "dumbbell,1",
+        "--controller",
+        "none",
+    ]
     command += ["--switch", "pcn,k=100", "--test", "none", "--post", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=4 * LIMIT_S, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=4 * LIMIT_S, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     said = {line: (tmp_path / f"{line}.txt").read_text() for line in lines}
     (network,) = (load for load in json.loads(said["status"]) if load["name"] == name)
@@ -124,7 +153,12 @@ def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn: Path, tmp_path: P
     assert [(node["name"], node["runs"]) for node in network["nodes"]] == [
         ("h0", None), ("s0", True), ("r0", None), ("s1", True),
     ]  # fmt: skip
-    assert {port["port"] for port in json.loads(said["watch"])["ports"]} == {"s0:1", "s0:2", "s1:1", "s1:2"}
+    assert {port["port"] for port in json.loads(said["watch"])["ports"]} == {
+        "s0:1",
+        "s0:2",
+        "s1:1",
+        "s1:2",
+    }
     assert said["link"] == "s0:2 - s1:2 is DOWN\n"
     assert {row["port"] for row in json.loads(said["counters"])} == {1, 2}
     assert "256.000" in said["set"]

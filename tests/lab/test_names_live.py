@@ -17,7 +17,12 @@ from pcn.lab.lab import Lab
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import Endpoint, Topology
 
-NAMES = {"h0": "0", "r0": "GPU-1_b", "s0": "Superspine-of-the-left-hand-side-01", "s1": "superspine_02"}
+NAMES = {
+    "h0": "0",
+    "r0": "GPU-1_b",
+    "s0": "Superspine-of-the-left-hand-side-01",
+    "s1": "superspine_02",
+}
 
 
 def renamed(topology: Topology) -> Topology:
@@ -29,7 +34,9 @@ def renamed(topology: Topology) -> Topology:
         hosts=tuple(replace(host, name=NAMES[host.name]) for host in topology.hosts),
         switches=tuple(replace(switch, name=NAMES[switch.name]) for switch in topology.switches),
         links=tuple(replace(link, a=end(link.a), b=end(link.b)) for link in topology.links),
-        flows=tuple(replace(flow, src=NAMES[flow.src], dst=NAMES[flow.dst]) for flow in topology.flows),
+        flows=tuple(
+            replace(flow, src=NAMES[flow.src], dst=NAMES[flow.dst]) for flow in topology.flows
+        ),
     )
 
 
@@ -46,12 +53,18 @@ def test_live_network_takes_names_as_people_write_them(target: str, tmp_path: Pa
         scheme="dcqcn",
     ) as lab:
         (number,) = flows.start(lab.topology, lab.agents, "0", "GPU-1_b", size_bytes=10_000)
-        wait_until(lambda: any(flow.flow == number for flow in lab.agents["GPU-1_b"].stats().received), "the flow")
+        wait_until(
+            lambda: any(flow.flow == number for flow in lab.agents["GPU-1_b"].stats().received),
+            "the flow",
+        )
         wait_until(lambda: lab.agents["0"].flows()[0].state == "done", "the flow's end")
         commands = (
-            forks.run("pcn", "exec", "-n", lab.record.name, node, "ip", "-br", "link") for node in lab.record.nodes
+            forks.run("pcn", "exec", "-n", lab.record.name, node, "ip", "-br", "link")
+            for node in lab.record.nodes
         )
         net = "".join(done.stdout for done in commands)
         interfaces = {end.interface for link in topology.links for end in (link.a, link.b)}
         assert all(len(name) <= 15 and name in net for name in interfaces)
-        assert {interface for node in lab.record.nodes.values() for interface in node.interfaces} == interfaces
+        assert {
+            interface for node in lab.record.nodes.values() for interface in node.interfaces
+        } == interfaces

@@ -1,4 +1,5 @@
-"""A process that holds a network is killed at random moments: nothing may be left, or `pcn down` removes it."""
+"""A process that holds a network is killed at random moments: nothing may be left, or `pcn down`
+removes it."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def start(name: str, tmp_path: Path) -> Iterator[Start]:
     def run() -> forks.Forked:
         process = forks.begin(str(script), str(tmp_path), name)
         started.append(process)
-        # What a signal does to Python's own start and to imports isn't ours: some of them swallow it.
+        # What a signal does to Python's own start and to imports isn't ours: some of them swallow
+        # it.
         assert process.stdout.readline() == "started\n"
         return process
 
@@ -81,14 +83,19 @@ def left_processes(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("part", "number"), [*enumerate([signal.SIGINT, signal.SIGTERM] * 2)])
-def test_killed_at_a_random_moment(name: str, start: Start, number: signal.Signals, part: int) -> None:
-    """A moment in each quarter of the start. The whole group gets it, as Ctrl-C at a terminal does."""
+def test_killed_at_a_random_moment(
+    name: str, start: Start, number: signal.Signals, part: int
+) -> None:
+    """A moment in each quarter of the start. The whole group gets it, as Ctrl-C at a terminal
+    does."""
     moment = random.Random().uniform(part, part + 1) / 4 * LIFE_S
     process = start()
     time.sleep(moment)
     os.killpg(process.pid, number)
     assert process.wait() != 0, f"{number.name} after {moment:.3f} s"
-    wait_until(lambda: not left_processes(name), f"the end of all, after {number.name} at {moment:.3f} s")
+    wait_until(
+        lambda: not left_processes(name), f"the end of all, after {number.name} at {moment:.3f} s"
+    )
 
 
 def test_sigkill_leaves_only_a_record_that_down_removes(name: str, start: Start) -> None:

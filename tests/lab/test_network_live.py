@@ -1,4 +1,5 @@
-"""The Mininet side with real namespaces, switches and agents: what is up, and that nothing is left, however it ends."""
+"""The Mininet side with real namespaces, switches and agents: what is up, and that nothing is left,
+however it ends."""
 
 from __future__ import annotations
 
@@ -56,7 +57,9 @@ def marked(mark: str) -> list[str]:
     return found
 
 
-def network(name: str, tmp_path: Path, progress: Callable[[str], None] = lambda _text: None) -> Network:
+def network(
+    name: str, tmp_path: Path, progress: Callable[[str], None] = lambda _text: None
+) -> Network:
     return Network(dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=400, progress=progress)
 
 
@@ -91,14 +94,17 @@ def test_exec_reports_a_node_s_ended_shell(name: str, tmp_path: Path) -> None:
 
 
 def test_attaching_to_a_switch_loads_no_schemes(name: str, tmp_path: Path) -> None:
-    """Loading them took a fifth of the processor time of `pcn counters`, which waits for it beside a busy network."""
+    """Loading them took a fifth of the processor time of `pcn counters`, which waits for it beside
+    a busy network."""
     code = (
         "import sys; from pcn.lab.attach import attach\n"
         "with attach(sys.argv[1]) as lab: print(lab.switches['s0'].read_counter('marked', 0))\n"
         "print([one for one in sys.modules if one.startswith('pcn.hosts.algorithms')])"
     )
     with Lab(dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=400):
-        done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, name], capture_output=True, text=True, check=True
+        )
     assert done.stdout.splitlines() == ["Counter(packets=0, bytes=0)", "[]"]
 
 
@@ -115,8 +121,15 @@ def test_interfaces_are_quiet_and_named_after_their_ports(name: str, tmp_path: P
                 assert link["addr_info"] == []
                 assert (link["mtu"], link["operstate"]) == (9202, "UP")
                 assert "NOARP" in link["flags"]
-                features = subprocess.check_output([*inside, "ethtool", "-k", link["ifname"]], text=True)
-                for feature in ("rx-checksumming", "tx-checksumming", "generic-receive-offload", "rx-vlan-offload"):
+                features = subprocess.check_output(
+                    [*inside, "ethtool", "-k", link["ifname"]], text=True
+                )
+                for feature in (
+                    "rx-checksumming",
+                    "tx-checksumming",
+                    "generic-receive-offload",
+                    "rx-vlan-offload",
+                ):
                     assert f"{feature}: off" in features
         assert not any(other.startswith("s0-eth") for _, other in socket.if_nameindex())
         assert net.topology.host("h0").mac in subprocess.check_output(
@@ -126,7 +139,9 @@ def test_interfaces_are_quiet_and_named_after_their_ports(name: str, tmp_path: P
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_signal_at_each_step_of_the_start(name: str, tmp_path: Path, step: str, number: signal.Signals) -> None:
+def test_a_signal_at_each_step_of_the_start(
+    name: str, tmp_path: Path, step: str, number: signal.Signals
+) -> None:
     def kill(text: str) -> None:
         if text == step:
             os.kill(os.getpid(), number)
@@ -159,7 +174,9 @@ def test_a_signal_and_another_one_during_the_end(name: str, tmp_path: Path) -> N
         interrupted(net)
 
 
-def test_a_second_network_of_the_name_is_refused_and_harms_nothing(name: str, tmp_path: Path) -> None:
+def test_a_second_network_of_the_name_is_refused_and_harms_nothing(
+    name: str, tmp_path: Path
+) -> None:
     with network(name, tmp_path) as net:
         with (
             pytest.raises(records.NameInUseError, match=f"network named {name} is running already"),
@@ -172,7 +189,8 @@ def test_a_second_network_of_the_name_is_refused_and_harms_nothing(name: str, tm
 
 
 def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_path: Path) -> None:
-    """In a namespace that stands for the root one, so that this test collides with no other network."""
+    """In a namespace that stands for the root one, so that this test collides with no other
+    network."""
     script = (
         "import sys; from pathlib import Path\n"
         "from pcn.topologies.dumbbell import dumbbell; from pcn.lab.network import Network\n"
@@ -183,7 +201,19 @@ def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_
     )
     command = f'ip link add s0-eth4 type veth peer name x0; exec {sys.executable} -c "$0" "$1" "$2"'
     done = subprocess.run(
-        ["unshare", "-n", "--mount-proc", "-f", "-p", "sh", "-c", command, script, str(tmp_path), name],
+        [
+            "unshare",
+            "-n",
+            "--mount-proc",
+            "-f",
+            "-p",
+            "sh",
+            "-c",
+            command,
+            script,
+            str(tmp_path),
+            name,
+        ],
         capture_output=True,
         text=True,
         check=True,
@@ -199,7 +229,12 @@ def test_a_program_that_ends_at_its_start_is_shown_with_what_it_wrote(
     fails = ["sh", "-c", "echo the disk is full >&2; exit 3"]
     monkeypatch.setattr(SoftswitchTarget, "together", lambda *_: fails)
     net = Network(dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=400, processes=processes)
-    with pytest.raises(StartError, match=r"(?s)s0 ended with status 3 at its start.*the disk is full"), net:
+    with (
+        pytest.raises(
+            StartError, match=r"(?s)s0 ended with status 3 at its start.*the disk is full"
+        ),
+        net,
+    ):
         pytest.fail("it came up")
 
 

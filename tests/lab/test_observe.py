@@ -1,4 +1,5 @@
-"""Shares of what is counted while it is read: never above 100%, whatever happens between two reads."""
+"""Shares of what is counted while it is read: never above 100%, whatever happens between two
+reads."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ FRAME = 1058
 
 
 class Network:
-    """Every packet is marked, and as many pass as `steps` has, in turn, after each read of any counter."""
+    """Every packet is marked, and as many pass as `steps` has, in turn, after each read of any
+    counter."""
 
     def __init__(self, steps: Sequence[int]) -> None:
         self._steps = steps
@@ -86,13 +88,32 @@ class Agent:
             return ()
         known: dict[str, Any] = dict.fromkeys(SentFlow.__dataclass_fields__, 0)
         dst = TOPOLOGY.host("r0").ip
-        return (SentFlow(**{**known, "flow": 1, "dst_ip": dst, "state": "sending", "packets": self._network.read()}),)
+        return (
+            SentFlow(
+                **{
+                    **known,
+                    "flow": 1,
+                    "dst_ip": dst,
+                    "state": "sending",
+                    "packets": self._network.read(),
+                }
+            ),
+        )
 
     def stats(self) -> Any:
         known: dict[str, Any] = dict.fromkeys(ReceivedFlow.__dataclass_fields__, 0)
         packets = 0 if self._sends else self._network.read()
         src = TOPOLOGY.host("h0").ip
-        got = ReceivedFlow(**{**known, "flow": 1, "src_ip": src, "packets": packets, "marked_ce": packets, "last_s": 1})
+        got = ReceivedFlow(
+            **{
+                **known,
+                "flow": 1,
+                "src_ip": src,
+                "packets": packets,
+                "marked_ce": packets,
+                "last_s": 1,
+            }
+        )
         return Stats(sent=self.flows(), received=() if self._sends else (got,), now_s=0.0)
 
 
@@ -121,7 +142,9 @@ STEPS = [(1,), (7, 1, 900), (900, 1, 1, 5), (0, 0, 0, 0, 1000), (1, 900)]
 def test_no_more_is_marked_than_was_sent(steps: Sequence[int]) -> None:
     observer = Observer(lab(steps))
     for _ in range(20):
-        shares = [port.marked_share for port in observer.look().ports if port.marked_share is not None]
+        shares = [
+            port.marked_share for port in observer.look().ports if port.marked_share is not None
+        ]
         assert all(0 <= share <= 1 for share in shares)
 
 
@@ -141,14 +164,20 @@ def test_nothing_arrives_that_was_not_sent(steps: Sequence[int]) -> None:
         assert flow.received_packets <= flow.sent_packets
 
 
-def test_observer_names_what_a_program_lacks_without_counts_of_interfaces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_observer_names_what_a_program_lacks_without_counts_of_interfaces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """As BMv2's: a switch that has them is looked at by them, whatever its program."""
     monkeypatch.setattr(Switch, "registers", lambda _switch: [])
     network = lab((1,))
-    with pytest.raises(LabError, match=r"^s0 runs a program without waiting_packets, waiting_bytes, tx_paused, "):
+    with pytest.raises(
+        LabError, match=r"^s0 runs a program without waiting_packets, waiting_bytes, tx_paused, "
+    ):
         Observer(network)
     counts = interface_counters.PortCounts(True, 10, 20, 0, 3, 1_000, 2_000, 7)
-    monkeypatch.setattr(interface_counters, "read", lambda _switch: dict.fromkeys(range(1, 3), counts))
+    monkeypatch.setattr(
+        interface_counters, "read", lambda _switch: dict.fromkeys(range(1, 3), counts)
+    )
     port = Observer(network).look().port("s0:1")
     assert (port.queue_packets, port.queue_bytes, port.lost, port.up) == (7, None, 3, True)
 
@@ -161,5 +190,7 @@ def test_observer_looks_at_a_switch_without_a_program(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Switch, "counters", without)
     counts = interface_counters.PortCounts(True, 0, 0, 0, 0, 0, 0, 0)
-    monkeypatch.setattr(interface_counters, "read", lambda _switch: dict.fromkeys(range(1, 3), counts))
+    monkeypatch.setattr(
+        interface_counters, "read", lambda _switch: dict.fromkeys(range(1, 3), counts)
+    )
     assert Observer(lab((1,))).look().port("s0:1").queue_packets == 0

@@ -47,7 +47,8 @@ def test_overload_names_the_nodes_since_when_and_the_k() -> None:
         ("s0", 2.0, 0.4, pytest.approx(20e-6)),
     ]
     assert str(found) == (
-        "NOT IN PACE: h0 and s0 don't keep pace, for 12.5 s (real): these numbers aren't the modelled network's; "
+        "NOT IN PACE: h0 and s0 don't keep pace, for 12.5 s (real): these numbers aren't the "
+        "modelled network's; "
         "-k 640 would do"
     )
     many = overload(400, {f"h{number}": node(behind_s=1 + number) for number in range(7)}, NOW, 0)
@@ -55,8 +56,12 @@ def test_overload_names_the_nodes_since_when_and_the_k() -> None:
     assert "h0 doesn't" in str(overload(400, {"h0": node(behind_s=1)}, NOW, 0))
 
 
-@pytest.mark.parametrize(("k", "measured", "suggested"), [(100, 0, 160), (100, 2000, 2000), (2000, 2000, 3200)])
-def test_suggested_k_is_the_measured_one_or_larger_than_now(k: float, measured: float, suggested: float) -> None:
+@pytest.mark.parametrize(
+    ("k", "measured", "suggested"), [(100, 0, 160), (100, 2000, 2000), (2000, 2000, 3200)]
+)
+def test_suggested_k_is_the_measured_one_or_larger_than_now(
+    k: float, measured: float, suggested: float
+) -> None:
     found = overload(k, {"h0": node(behind_s=1)}, NOW, measured)
     assert found is not None
     assert found.k == suggested
@@ -75,11 +80,19 @@ def test_board_of_another_network_under_the_same_name_is_refused() -> None:
     for nodes, refused in ((2, False), (3, True)):
         with closing(Board.make(nodes, 40)) as board:
             record = cast(
-                Any, SimpleNamespace(name="mine", dilation=1.0, enough_k=0.0, topology=topology, board=str(board.path))
+                Any,
+                SimpleNamespace(
+                    name="mine",
+                    dilation=1.0,
+                    enough_k=0.0,
+                    topology=topology,
+                    board=str(board.path),
+                ),
             )
             if refused:
                 with pytest.raises(
-                    LabError, match=rf"^{board.path} isn't the board of network mine, .*run `pcn down`$"
+                    LabError,
+                    match=rf"^{board.path} isn't the board of network mine, .*run `pcn down`$",
                 ):
                     Pacing(record)
             else:

@@ -22,9 +22,17 @@ pytestmark = [pytest.mark.root, pytest.mark.long]
 
 def triangle() -> Topology:
     """Two hosts at s0 and s1, and s2 beside the link between them."""
-    ends = [("h0", 0, "s0", 1), ("h1", 0, "s1", 1), ("s0", 2, "s1", 2), ("s0", 3, "s2", 1), ("s1", 3, "s2", 2)]
+    ends = [
+        ("h0", 0, "s0", 1),
+        ("h1", 0, "s1", 1),
+        ("s0", 2, "s1", 2),
+        ("s0", 3, "s2", 1),
+        ("s1", 3, "s2", 2),
+    ]
     links = tuple(Link(Endpoint(a, i), Endpoint(b, k), 10e9, 5e-6) for a, i, b, k in ends)
-    return Topology("triangle", make_hosts(["h0", "h1"]), tuple(Switch(f"s{n}", n + 1) for n in range(3)), links)
+    return Topology(
+        "triangle", make_hosts(["h0", "h1"]), tuple(Switch(f"s{n}", n + 1) for n in range(3)), links
+    )
 
 
 @pytest.fixture(scope="module", params=needs.TARGETS)
@@ -32,7 +40,9 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     folder: Path = tmp_path_factory.mktemp("reroute")
     name = f"t{os.getpid()}-{uuid.uuid4().hex[:8]}"
     target = needs.target(request.param)
-    with Lab(triangle(), log_dir=folder, name=name, target=target, dilation=1000, scheme="pfc") as made:
+    with Lab(
+        triangle(), log_dir=folder, name=name, target=target, dilation=1000, scheme="pfc"
+    ) as made:
         yield made
 
 

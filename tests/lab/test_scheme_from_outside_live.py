@@ -32,29 +32,48 @@ def test_its_agents_run_its_switches_mark_and_its_settings_change(tmp_path: Path
         assert lab.record.scheme == AIMD
         with attach(name) as attached:
             assert settings.read(attached.switches["s0"])[1]["k"] == 100e3
-            with pytest.raises(settings.SettingError, match=r"s0: k=-1: it must be from 0 to 4\.29497e\+09"):
+            with pytest.raises(
+                settings.SettingError, match=r"s0: k=-1: it must be from 0 to 4\.29497e\+09"
+            ):
                 settings.change(attached.primary("s0"), {"k": -1})
             settings.change(attached.primary("s0"), {"k": 5e3})
             assert {port["k"] for port in settings.read(lab.switches["s0"]).values()} == {5e3}
         begun = [flows.start(topology, lab.agents, f"h{i}", f"r{i}")[0] for i in (0, 1)]
-        wait_until(lambda: lab.switches["s0"].read_counter("marked", index(3)).packets > 0, "a marked packet")
-        wait_until(lambda: any(flow.rate_bps < 10e9 for flow in lab.agents["h0"].stats().sent), "a CNP's effect")
+        wait_until(
+            lambda: lab.switches["s0"].read_counter("marked", index(3)).packets > 0,
+            "a marked packet",
+        )
+        wait_until(
+            lambda: any(flow.rate_bps < 10e9 for flow in lab.agents["h0"].stats().sent),
+            "a CNP's effect",
+        )
         flows.stop(lab.agents, begun)
-        assert {stats.scheme for stats in (agent.stats() for agent in lab.agents.values())} == {"aimd"}
+        assert {stats.scheme for stats in (agent.stats() for agent in lab.agents.values())} == {
+            "aimd"
+        }
 
 
 @pytest.mark.root
 def test_live_flow_sends_no_more_than_a_window_a_round_trip(tmp_path: Path) -> None:
-    """40 packets take 40 / W round trips of the empty network at least: a busy machine makes them longer."""
+    """40 packets take 40 / W round trips of the empty network at least: a busy machine makes them
+    longer."""
     packets = 2
-    name, topology, window = f"o{os.getpid()}-{uuid.uuid4().hex[:8]}", dumbbell(pairs=1, rtt_s=500e-6), packets * 1058
+    name, topology, window = (
+        f"o{os.getpid()}-{uuid.uuid4().hex[:8]}",
+        dumbbell(pairs=1, rtt_s=500e-6),
+        packets * 1058,
+    )
     parameters = {"window_bytes": window}
     with Lab(
-        topology, log_dir=tmp_path, name=name, dilation=200, scheme=WINDOW, scheme_parameters=parameters
+        topology, log_dir=tmp_path, name=name, dilation=200, scheme=WINDOW,
+        scheme_parameters=parameters
     ) as lab:  # fmt: skip
         flows.start(topology, lab.agents, "h0", "r0", size_bytes=40_000)
         wait_until(
-            lambda: [one.complete_s for one in lab.agents["r0"].stats().received if one.packets == 40], "40 packets"
+            lambda: [
+                one.complete_s for one in lab.agents["r0"].stats().received if one.packets == 40
+            ],
+            "40 packets",
         )
         (sent,), (received,) = lab.agents["h0"].stats().sent, lab.agents["r0"].stats().received
         assert (sent.state, sent.packets, sent.rp) == ("done", 40, {"window_bytes": window})
@@ -64,7 +83,9 @@ def test_live_flow_sends_no_more_than_a_window_a_round_trip(tmp_path: Path) -> N
 
 
 @pytest.mark.root
-def test_flow_that_fails_is_named_by_list_and_stats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_flow_that_fails_is_named_by_list_and_stats(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One of two from the same host, and with its error; the other one sends."""
     scheme = tmp_path / "fragile.py"
     scheme.write_text(
@@ -80,7 +101,9 @@ def test_flow_that_fails_is_named_by_list_and_stats(tmp_path: Path, capsys: pyte
         "FRAGILE = Scheme('fragile', 'fails at once, the first time', 'pcn', Parameters, Rp)\n"
     )
     name = f"o{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    with Lab(dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=1000, scheme=f"{scheme}:FRAGILE") as lab:
+    with Lab(
+        dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=1000, scheme=f"{scheme}:FRAGILE"
+    ) as lab:
         failed, other = flows.start(lab.topology, lab.agents, "h0", "r0", count=2)
         wait_until(lambda: lab.agents["h0"].flows()[0].state == "failed", "the failure")
         wait_until(lambda: lab.agents["r0"].stats().received, "the other flow")
@@ -88,7 +111,9 @@ def test_flow_that_fails_is_named_by_list_and_stats(tmp_path: Path, capsys: pyte
         for command in (["flow", "list"], ["flow", "stats"]):
             assert pcn([*command, "-n", name]) == 0
             said = capsys.readouterr().out
-            states = [line.split()[3] for line in said.splitlines() if line.split()[1:3] == ["h0", "r0"]]
+            states = [
+                line.split()[3] for line in said.splitlines() if line.split()[1:3] == ["h0", "r0"]
+            ]
             assert states == ["failed", "sending"]
             assert f"flow {failed} failed at h0: {error}\n" in said
             assert pcn([*command, "-n", name, "--json"]) == 0

@@ -27,7 +27,8 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]
 def test_start_that_makes_progress_has_no_limit(
     process: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each look finds a node more, until the network is up; together they take longer than the limit."""
+    """Each look finds a node more, until the network is up; together they take longer than the
+    limit."""
     owner = journal.Process.of(process.pid)
     record = journal.Record("x", owner, {}, "softswitch", 400.0, "pcn", "pcn", str(tmp_path))
     looks = round(3 * LIMIT_S / supervisor._POLL_S)
@@ -43,9 +44,14 @@ def test_start_that_makes_progress_has_no_limit(
         assert supervisor._wait_up("x", process, logs) is record
 
 
-def test_start_without_progress_ends_with_its_log_named(process: subprocess.Popen[bytes], tmp_path: Path) -> None:
+def test_start_without_progress_ends_with_its_log_named(
+    process: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
     with (
         LogFolder(tmp_path) as logs,
-        pytest.raises(supervisor.SupervisorError, match=r"no progress for 0.3 s, after 0 nodes .*supervisor.log"),
+        pytest.raises(
+            supervisor.SupervisorError,
+            match=r"no progress for 0.3 s, after 0 nodes .*supervisor.log",
+        ),
     ):
         supervisor._wait_up("not-there", process, logs)

@@ -1,5 +1,6 @@
-"""Runs the assembly (NAME.bfa) of a program for Tofino: tables, gateways, actions and stateful ALUs, stage by
-stage. It supports what the programs of p4src/tna compile to, and raises KeyError or ValueError for anything else."""
+"""Runs the assembly (NAME.bfa) of a program for Tofino: tables, gateways, actions and stateful
+ALUs, stage by stage. It supports what the programs of p4src/tna compile to, and raises KeyError or
+ValueError for anything else."""
 
 from __future__ import annotations
 
@@ -38,14 +39,19 @@ class Slice:
 
 @dataclass
 class Egress:
-    """`entries`: of tables with keys, by name and key: the action's name and its parameters. A range or a prefix is
-    matched by its lower end. `memory`: pairs of words of stateful ALUs, by name and index, which last from packet to
-    packet; `counted`: packets, by counter and index, likewise. `random` is the next number drawn."""
+    """`entries`: of tables with keys, by name and key: the action's name and its parameters. A
+    range or a prefix is matched by its lower end. `memory`: pairs of words of stateful ALUs, by
+    name and index, which last from packet to packet; `counted`: packets, by counter and index,
+    likewise. `random` is the next number drawn."""
 
     assembly: Path
-    entries: dict[tuple[str, tuple[int, ...]], tuple[str, dict[str, int]]] = field(default_factory=dict)
+    entries: dict[tuple[str, tuple[int, ...]], tuple[str, dict[str, int]]] = field(
+        default_factory=dict
+    )
     random: int = 0
-    memory: dict[tuple[str, int], tuple[int, int]] = field(default_factory=lambda: defaultdict(lambda: (0, 0)))
+    memory: dict[tuple[str, int], tuple[int, int]] = field(
+        default_factory=lambda: defaultdict(lambda: (0, 0))
+    )
     counted: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
     gress = "egress"
 
@@ -54,8 +60,11 @@ class Egress:
         self._fields: dict[str, Slice] = {}
         for name, where in _section(text, f"phv {self.gress}")[f"phv {self.gress}"].items():
             if name != "context_json":
-                self._fields[name] = self._slice(str(where if isinstance(where, str) else next(iter(where.values()))))
-        # Of whole fields, which the compiler may have split: each part, and where in the field it begins.
+                self._fields[name] = self._slice(
+                    str(where if isinstance(where, str) else next(iter(where.values())))
+                )
+        # Of whole fields, which the compiler may have split: each part, and where in the field it
+        # begins.
         self._places: dict[str, list[tuple[Slice, int]]] = defaultdict(list)
         for name, place in self._fields.items():
             match = re.fullmatch(r"(.+)\.(\d+)-\d+", name)
@@ -71,7 +80,9 @@ class Egress:
                     name = key.split()[1].rstrip(":")
                     self._stages[name] = number
                     self._tables[name] = {**table, "kind": key.split()[0]}
-        self._first = next(name for name, table in self._tables.items() if table["kind"] != "phase0_match")
+        self._first = next(
+            name for name, table in self._tables.items() if table["kind"] != "phase0_match"
+        )
 
     @property
     def fields(self) -> frozenset[str]:
@@ -86,7 +97,9 @@ class Egress:
     @property
     def units(self) -> frozenset[str]:
         """Of `memory`, by name."""
-        return frozenset(name for name, table in self._tables.items() if table["kind"] == "stateful")
+        return frozenset(
+            name for name, table in self._tables.items() if table["kind"] == "stateful"
+        )
 
     def run(self, fields: Mapping[str, int]) -> dict[str, int]:
         """One packet with these fields, others 0; all fields as it leaves."""
@@ -99,7 +112,10 @@ class Egress:
             if self._stages[name] != stage:
                 stage, before = self._stages[name], after.copy()
             name = self._apply(name, before, after)
-        return {name: sum(place.of(after) << low for place, low in places) for name, places in self._places.items()}
+        return {
+            name: sum(place.of(after) << low for place, low in places)
+            for name, places in self._places.items()
+        }
 
     def _slice(self, text: str) -> Slice:
         match = _SLICE.fullmatch(text)
@@ -111,13 +127,15 @@ class Egress:
         return Slice(whole.container, whole.low + int(low), int(high or low) - int(low) + 1)
 
     def _apply(self, name: str, before: Mapping[str, int], after: dict[str, int]) -> str:
-        """All of a stage read what it got, and write what it hands on. Returns the next table's name."""
+        """All of a stage read what it got, and write what it hands on. Returns the next table's
+        name."""
         table = self._tables[name]
         gateway = table if table["kind"] == "gateway" else table.get("gateway", {})
         way = self._way(gateway, before) if "match" in gateway else None
         if table["kind"] == "gateway":
             return _next(way)
-        # A gateway with a payload runs the action itself; without one it lets the table run, or not.
+        # A gateway with a payload runs the action itself; without one it lets the table run, or
+        # not.
         runs = way is None or ("run_table" in way) != ("payload" in gateway)
         hit, action, parameters = self._chosen(name, table, before) if runs else (False, None, {})
         if action is not None:
@@ -125,13 +143,23 @@ class Egress:
             self._act(indirect, _action(indirect, action), parameters, before, after)
         if way is not None and "run_table" not in way:
             return _next(way)
-        return _next((hit and table.get("hit")) or table.get("miss") or table.get("next") or gateway.get("miss"))
+        return _next(
+            (hit and table.get("hit"))
+            or table.get("miss")
+            or table.get("next")
+            or gateway.get("miss")
+        )
 
     def _way(self, gateway: Mapping[str, Any], before: Mapping[str, int]) -> dict[str, Any]:
         first = min(map(int, gateway["match"]))
-        key = sum(self._slice(text).of(before) << int(low) - first for low, text in gateway["match"].items())
+        key = sum(
+            self._slice(text).of(before) << int(low) - first
+            for low, text in gateway["match"].items()
+        )
         for pattern, way in gateway.items():
-            if (isinstance(pattern, int) or pattern.startswith(("0b", "0x"))) and _fits(pattern, key):
+            if (isinstance(pattern, int) or pattern.startswith(("0b", "0x"))) and _fits(
+                pattern, key
+            ):
                 return _as_way(way)
         return _as_way(gateway["miss"])
 
@@ -146,15 +174,24 @@ class Egress:
             for one in (how if isinstance(how, list) else [how])
         ]
         key = tuple(
-            (self._slice(text).of(before) >> how.get("start_bit", 0)) & ((1 << how["size"]) - 1) for text, how in keys
+            (self._slice(text).of(before) >> how.get("start_bit", 0)) & ((1 << how["size"]) - 1)
+            for text, how in keys
         )
         for one in (table.get("context_json") or {}).get("static_entries", ()):
-            if all(_matches(part, how) for part, how in zip(key, one["match_key_fields_values"], strict=True)):
-                given = {how["parameter_name"]: int(how["value"], 16) for how in one["action_parameters_values"]}
+            if all(
+                _matches(part, how)
+                for part, how in zip(key, one["match_key_fields_values"], strict=True)
+            ):
+                given = {
+                    how["parameter_name"]: int(how["value"], 16)
+                    for how in one["action_parameters_values"]
+                }
                 return True, _by_handle(indirect, one["action_handle"]), given
         name = table["p4"]["name"]
         if any(how["type"] in ("range", "lpm") for _, how in keys):
-            lower = [known for at, known in self.entries if at == name and (*known[:-1],) == key[:-1]]
+            lower = [
+                known for at, known in self.entries if at == name and (*known[:-1],) == key[:-1]
+            ]
             key = max((known for known in lower if known[-1] <= key[-1]), default=key)
         if (name, key) in self.entries:
             return True, *self.entries[name, key]
@@ -169,7 +206,11 @@ class Egress:
         after: dict[str, int],
     ) -> None:
         known = {"rng": self.random}
-        texts = [_RANDOM.sub("rng", instruction) for instruction in instructions if isinstance(instruction, str)]
+        texts = [
+            _RANDOM.sub("rng", instruction)
+            for instruction in instructions
+            if isinstance(instruction, str)
+        ]
         for one in instructions:
             if isinstance(one, dict):
                 known |= _named(one, parameters)
@@ -205,15 +246,21 @@ class Egress:
             }[what](numbers)
             self._slice(target).into(after, result)
 
-    def _stateful(self, name: str, action: str, table: Mapping[str, Any], before: Mapping[str, int]) -> int:
+    def _stateful(
+        self, name: str, action: str, table: Mapping[str, Any], before: Mapping[str, int]
+    ) -> int:
         """Reads, computes, writes, and returns what the action puts out."""
         unit = self._tables[name]
         inputs = next(iter(unit.get("input_xbar", {}).values()), {})
         values = dict(zip(("lo", "hi"), self.memory[name, self._index(table, before)], strict=True))
         values |= {
-            phv: self._slice(inputs[at]).of(before) for phv, at in (("phv_lo", 64), ("phv_hi", 96)) if at in inputs
+            phv: self._slice(inputs[at]).of(before)
+            for phv, at in (("phv_lo", 64), ("phv_hi", 96))
+            if at in inputs
         }
-        known = {f"{whose}_{word}": values[word] for whose in ("mem", "alu") for word in ("lo", "hi")}
+        known = {
+            f"{whose}_{word}": values[word] for whose in ("mem", "alu") for word in ("lo", "hi")
+        }
         holds: dict[str, bool] = {}
         out = 0
 
@@ -223,9 +270,12 @@ class Egress:
         for text in unit["actions"][action]:
             what, condition, operands = _parsed(text)
             if what in _COMPARE:
-                # Those of memory and of the packet are compared as numbers; without the latter, with 0.
+                # Those of memory and of the packet are compared as numbers; without the latter,
+                # with 0.
                 left, *right = operands[1:]
-                holds[f"cmp{operands[0]}"] = _COMPARE[what](value(left), value(right[0][1:]) if right else 0)
+                holds[f"cmp{operands[0]}"] = _COMPARE[what](
+                    value(left), value(right[0][1:]) if right else 0
+                )
             elif not _fulfilled(condition, holds):
                 continue
             elif what == "output":
@@ -238,9 +288,13 @@ class Egress:
                     "add": lambda n: sum(n) & _MASK32,
                     "sub": lambda n: n[0] - n[1] & _MASK32,
                 }[what](numbers)
-        # `{ lo: 32, hi:32 }` or `{ lo: 8 }`: the ALU of a word that the register doesn't have only computes.
+        # `{ lo: 32, hi:32 }` or `{ lo: 8 }`: the ALU of a word that the register doesn't have only
+        # computes.
         pair = any(word.startswith("hi") for word in unit["format"])
-        self.memory[name, self._index(table, before)] = known["alu_lo"], known["alu_hi"] if pair else 0
+        self.memory[name, self._index(table, before)] = (
+            known["alu_lo"],
+            known["alu_hi"] if pair else 0,
+        )
         return out
 
     def _index(self, table: Mapping[str, Any], before: Mapping[str, int]) -> int:
@@ -249,11 +303,19 @@ class Egress:
         (number,) = crossbar[f"hash group {unit['hash']}"]["table"]
         bits = crossbar[f"hash {number}"]
         return (
-            sum(self._slice(text).of(before) << int(str(at).split("..")[0]) for at, text in bits.items()) >> 16 * slot
+            sum(
+                self._slice(text).of(before) << int(str(at).split("..")[0])
+                for at, text in bits.items()
+            )
+            >> 16 * slot
         )
 
 
-_COMPARE: dict[str, Callable[[int, int], bool]] = {"lss.u": operator.lt, "grt.u": operator.gt, "neq": operator.ne}
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "lss.u": operator.lt,
+    "grt.u": operator.gt,
+    "neq": operator.ne,
+}
 
 
 def _parsed(text: str) -> tuple[str, str, list[str]]:
@@ -271,7 +333,8 @@ def _fulfilled(condition: str, holds: Mapping[str, bool]) -> bool:
 
 
 def _named(names: Mapping[str, Any], parameters: Mapping[str, int]) -> dict[str, int]:
-    """What the names in an action stand for: constants, parameters or slices of them, and words with these inside."""
+    """What the names in an action stand for: constants, parameters or slices of them, and words
+    with these inside."""
     known: dict[str, int] = {}
 
     def place(name: str, number: int) -> None:
@@ -285,7 +348,9 @@ def _named(names: Mapping[str, Any], parameters: Mapping[str, int]) -> dict[str,
                 place(match[1], number << int(match[2] or 0))
 
     for name, given in names.items():
-        constants = [one for one in (given if isinstance(given, list) else [given]) if isinstance(one, int)]
+        constants = [
+            one for one in (given if isinstance(given, list) else [given]) if isinstance(one, int)
+        ]
         found = re.fullmatch(r"(.+?)(?:\.(\d+)-(\d+))?", name)
         assert found is not None
         if constants:
@@ -317,7 +382,9 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # libyaml's, wher
         return made
 
 
-_Loader.add_constructor("tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node))
+_Loader.add_constructor(
+    "tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node)
+)
 
 
 def _section(text: str, name: str) -> dict[str, Any]:
@@ -326,7 +393,9 @@ def _section(text: str, name: str) -> dict[str, Any]:
     if f"{name}:" not in lines:
         return {}
     start = lines.index(f"{name}:")
-    end = next(n for n in range(start + 1, len(lines)) if lines[n] and not lines[n].startswith((" ", "\t")))
+    end = next(
+        n for n in range(start + 1, len(lines)) if lines[n] and not lines[n].startswith((" ", "\t"))
+    )
     made: dict[str, Any] = yaml.load("\n".join(lines[start:end]), _Loader)
     return made
 
@@ -344,7 +413,14 @@ def _action(table: Mapping[str, Any], name: str) -> list[Any]:
     )
 
 
-_ABOUT = {"p4_param_order", "hit_allowed", "default_action", "default_only_action", "handle", "next_table"}
+_ABOUT = {
+    "p4_param_order",
+    "hit_allowed",
+    "default_action",
+    "default_only_action",
+    "handle",
+    "next_table",
+}
 
 
 def _by_handle(table: Mapping[str, Any], handle: int) -> str:

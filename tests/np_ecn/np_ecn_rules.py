@@ -1,5 +1,6 @@
-"""A port's rest, and NP-ECN by it, as the two data planes have them. Times are integers of the switch's clock: us in
-v1model, ns on Tofino. They don't wrap here; the rules take their lowest 32 bits, as the registers do."""
+"""A port's rest, and NP-ECN by it, as the two data planes have them. Times are integers of the
+switch's clock: us in v1model, ns on Tofino. They don't wrap here; the rules take their lowest 32
+bits, as the registers do."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ WRAP = 1 << 32
 
 @dataclass(frozen=True)
 class Dequeue:
-    """A packet that leaves: when, its class, when it was enqueued, and how many of its class were waiting then."""
+    """A packet that leaves: when, its class, when it was enqueued, and how many of its class were
+    waiting then."""
 
     at: int
     number: int
@@ -20,19 +22,22 @@ class Dequeue:
 
 @dataclass(frozen=True)
 class Told:
-    """What a packet of a watched class shows: it is the first to show a RESUME; the latest one found it enqueued."""
+    """What a packet of a watched class shows: it is the first to show a RESUME; the latest one
+    found it enqueued."""
 
     shows: bool
     held_up: bool
 
 
 class TimeRule:
-    """p4src/v1model/rest.p4, of one port. `gap`: the bound. `watched`, `before`: classes of set_rest and
-    goes_before."""
+    """p4src/v1model/rest.p4, of one port. `gap`: the bound. `watched`, `before`: classes of
+    set_rest and goes_before."""
 
     by_age = False
 
-    def __init__(self, gap: int, watched: frozenset[int], before: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, gap: int, watched: frozenset[int], before: frozenset[int] = frozenset()
+    ) -> None:
         self.gap = gap
         self._watched = watched
         self._counted = watched | before
@@ -70,14 +75,19 @@ class TimeRule:
 
 
 class TofinoRule(TimeRule):
-    """p4src/tna/rest.p4. A RESUME is new if its age is 0: what leaves at the very time of the latest one shows it
-    again. deq_timedelta has 18 bits: longer waits are those since the packet's arrival in ingress, `ingress` ns before
-    it was enqueued. Its register's 0 is a dequeue a gap before the clock's."""
+    """p4src/tna/rest.p4. A RESUME is new if its age is 0: what leaves at the very time of the
+    latest one shows it again. deq_timedelta has 18 bits: longer waits are those since the packet's
+    arrival in ingress, `ingress` ns before it was enqueued. Its register's 0 is a dequeue a gap
+    before the clock's."""
 
     by_age = True
 
     def __init__(
-        self, gap: int, watched: frozenset[int], before: frozenset[int] = frozenset(), ingress: int = 0
+        self,
+        gap: int,
+        watched: frozenset[int],
+        before: frozenset[int] = frozenset(),
+        ingress: int = 0,
     ) -> None:
         super().__init__(gap, watched, before)
         self._last = -gap
@@ -85,4 +95,6 @@ class TofinoRule(TimeRule):
 
     def _waited(self, packet: Dequeue) -> int:
         since_arrival = (packet.at - packet.enqueued_at + self._ingress) % WRAP
-        return since_arrival if since_arrival >> 18 else (packet.at - packet.enqueued_at) % (1 << 18)
+        return (
+            since_arrival if since_arrival >> 18 else (packet.at - packet.enqueued_at) % (1 << 18)
+        )

@@ -1,5 +1,6 @@
-"""A port as NP-ECN sees it: FIFO queues by class, strict priorities, PFC, and the counter of paused packets of a
-switch that sees PAUSE and RESUME. Times are integers; a packet's length is the time that it takes on the wire."""
+"""A port as NP-ECN sees it: FIFO queues by class, strict priorities, PFC, and the counter of paused
+packets of a switch that sees PAUSE and RESUME. Times are integers; a packet's length is the time
+that it takes on the wire."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Pause:
 
 @dataclass(frozen=True)
 class Departure:
-    """`counted`: the counter's rule marks it. `left`: what it leaves behind in its class, in time on the wire."""
+    """`counted`: the counter's rule marks it. `left`: what it leaves behind in its class, in time
+    on the wire."""
 
     dequeue: Dequeue
     counted: bool
@@ -54,7 +56,9 @@ class Trace:
 
 def run(packets: Iterable[Packet], pauses: Iterable[Pause]) -> Trace:
     """All that leaves, in order, and all RESUMEs."""
-    events: list[tuple[int, int, Packet | Pause]] = [(packet.at, _ARRIVAL, packet) for packet in packets]
+    events: list[tuple[int, int, Packet | Pause]] = [
+        (packet.at, _ARRIVAL, packet) for packet in packets
+    ]
     for pause in pauses:
         events += [(pause.begins, _PAUSE, pause), (pause.ends, _RESUME, pause)]
     events.sort(key=lambda event: event[:2])
@@ -111,30 +115,50 @@ def differences(trace: Trace, rule: TimeRule, marked: frozenset[int], tick: int 
 
 
 def rests(trace: Trace, gap: int, counted: frozenset[int], tick: int = 1) -> list[int]:
-    """Dequeues of these classes that come more than `gap` ticks after the one before, the first of all included."""
-    times = [departure.dequeue.at for departure in trace.departures if departure.dequeue.number in counted]
-    return times[:1] + [after for before, after in pairwise(times) if after // tick - before // tick > gap]
+    """Dequeues of these classes that come more than `gap` ticks after the one before, the first of
+    all included."""
+    times = [
+        departure.dequeue.at
+        for departure in trace.departures
+        if departure.dequeue.number in counted
+    ]
+    return times[:1] + [
+        after for before, after in pairwise(times) if after // tick - before // tick > gap
+    ]
 
 
-def allowed(trace: Trace, ends: Sequence[int], gap: int, marked: frozenset[int], tick: int = 1) -> Differences:
+def allowed(
+    trace: Trace, ends: Sequence[int], gap: int, marked: frozenset[int], tick: int = 1
+) -> Differences:
     """The bound. `ends` are those of the port's rests.
 
-    A RESUME shows if a rest ended since the last departure of its class, longer than `gap` after the next packet to
-    leave was enqueued. It is seen at that packet's departure: what came between the two is taken for paused. If it
-    doesn't show, whatever waited at that RESUME may be marked.
+    A RESUME shows if a rest ended since the last departure of its class, longer than `gap` after
+    the next packet to leave was enqueued. It is seen at that packet's departure: what came between
+    the two is taken for paused. If it doesn't show, whatever waited at that RESUME may be marked.
     """
     time_alone: set[int] = set()
     counter_alone: set[int] = set()
     for resume in trace.resumes:
-        mine = [(k, one.dequeue) for k, one in enumerate(trace.departures) if one.dequeue.number == resume.number]
+        mine = [
+            (k, one.dequeue)
+            for k, one in enumerate(trace.departures)
+            if one.dequeue.number == resume.number
+        ]
         after = [(place, packet) for place, packet in mine if packet.at >= resume.at]
         if resume.number not in marked or not after:
             continue
         first = after[0][1]
         before = max((packet.at for _, packet in mine if packet.at < resume.at), default=-1)
-        shows = any(before < end <= first.at and end // tick > first.enqueued_at // tick + gap for end in ends)
+        shows = any(
+            before < end <= first.at and end // tick > first.enqueued_at // tick + gap
+            for end in ends
+        )
         for place, packet in after:
-            if packet.enqueued_at >= resume.at and packet.enqueued_at // tick <= first.at // tick and shows:
+            if (
+                packet.enqueued_at >= resume.at
+                and packet.enqueued_at // tick <= first.at // tick
+                and shows
+            ):
                 counter_alone.add(place)
             elif packet.enqueued_at < resume.at and not shows:
                 time_alone.add(place)

@@ -1,4 +1,5 @@
-"""The program that was compiled for Tofino decides as the model of its rule does: its committed assembly, run."""
+"""The program that was compiled for Tofino decides as the model of its rule does: its committed
+assembly, run."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ BEGIN = 1 << 20
 times = st.one_of(
     st.integers(0, 3 * GAP),
     st.integers(0, 200),
-    st.sampled_from([(1 << 18) - INGRESS - 1, (1 << 18) - 1, 1 << 18, WRAP - GAP, WRAP - 1, WRAP, WRAP // 2]),
+    st.sampled_from(
+        [(1 << 18) - INGRESS - 1, (1 << 18) - 1, 1 << 18, WRAP - GAP, WRAP - 1, WRAP, WRAP // 2]
+    ),
 )
 
 
@@ -53,8 +56,11 @@ def ecn(program: Egress, packet: Dequeue, before: int = wire.ECN_ECT0) -> int:
     start=st.sampled_from([0, GAP, BEGIN, WRAP - 50, WRAP - 5, 5 * WRAP - 20]),
     steps=st.lists(st.tuples(times, st.integers(0, 7), times, st.integers(0, 2)), max_size=60),
 )
-def test_the_program_is_the_model(program: Egress, start: int, steps: list[tuple[int, int, int, int]]) -> None:
-    """Each step: time after the last dequeue, class, how long the packet waited, how many it found."""
+def test_the_program_is_the_model(
+    program: Egress, start: int, steps: list[tuple[int, int, int, int]]
+) -> None:
+    """Each step: time after the last dequeue, class, how long the packet waited, how many it
+    found."""
     program.memory.clear()
     lossless = {number for number, action in CONFIG.actions.items() if action == "set_rest"}
     rule = TofinoRule(GAP, frozenset(lossless), frozenset(CONFIG.actions) - lossless, INGRESS)

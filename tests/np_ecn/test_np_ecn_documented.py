@@ -16,7 +16,9 @@ CASES = {
     "All waiting packets had arrived less than `gap` before the RESUME": [
         rules.test_packets_that_come_late_in_a_pause_of_an_empty_queue_are_marked
     ],
-    "Classes that go before left without a rest": [rules.test_higher_classes_without_rest_hide_a_pause],
+    "Classes that go before left without a rest": [
+        rules.test_higher_classes_without_rest_hide_a_pause
+    ],
     "Another lossless class": [rules.test_two_lossless_classes_hide_each_other_s_pauses],
     "The packet came between the RESUME and the first dequeue after it": [
         rules.test_what_comes_between_resume_and_first_departure_is_taken_for_paused
@@ -41,14 +43,23 @@ CHIP_ALONE = {"LowerLosslessClassHidesThePause", "FrameOnItsWayDelaysTheResume"}
 
 
 def documented() -> list[str]:
-    section = TEXT[TEXT.index("### Errors of the rule") : TEXT.index("### The same rule in v1model")]
-    return [line[2:] for line in section.splitlines() if line.startswith("| ") and not line.startswith("| when |")]
+    section = TEXT[
+        TEXT.index("### Errors of the rule") : TEXT.index("### The same rule in v1model")
+    ]
+    return [
+        line[2:]
+        for line in section.splitlines()
+        if line.startswith("| ") and not line.startswith("| when |")
+    ]
 
 
 def test_every_row_names_its_cases() -> None:
-    """All cases that show an error are named, and there are no others; those that v1model has are recorded."""
+    """All cases that show an error are named, and there are no others; those that v1model has are
+    recorded."""
     named = [re.findall(r"`(?:(\w+)\.)?(\w+)`", row.split(" | ")[2]) for row in documented()]
-    assert [bool(cases) for cases in named] == [not row.startswith("The packet waited") for row in CASES]
+    assert [bool(cases) for cases in named] == [
+        not row.startswith("The packet waited") for row in CASES
+    ]
     found = [(file or "np_ecn_time_errors", name) for cases in named for file, name in cases]
     for file, name in found:
         assert f"class {name}(" in (ROOT / f"ptf-tests/cases/{file}.py").read_text()

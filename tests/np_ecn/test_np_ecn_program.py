@@ -1,4 +1,5 @@
-"""The compiled program decides as the model of NP-ECN by time does, packet by packet, whatever the times are."""
+"""The compiled program decides as the model of NP-ECN by time does, packet by packet, whatever the
+times are."""
 
 from __future__ import annotations
 
@@ -23,7 +24,12 @@ BEGIN = 1 << 20
 @pytest.fixture(scope="module", params=["pcn_time", "pcn_time_native"])
 def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
     with Driver((COMPILED / f"{request.param}.json").read_text(), flags=()) as made:
-        made.add("SwitchIngress.forwarding.ipv4_lpm", bytes(4), "SwitchIngress.forwarding.ipv4_forward", [1, PORT])
+        made.add(
+            "SwitchIngress.forwarding.ipv4_lpm",
+            bytes(4),
+            "SwitchIngress.forwarding.ipv4_forward",
+            [1, PORT],
+        )
         for number, action in CONFIG.actions.items():
             key = PORT.to_bytes(2, "big") + bytes((number,))
             made.add("PcnTimeEgress.rest.rest_config", key, f"PcnTimeEgress.rest.{action}", [GAP])
@@ -32,12 +38,15 @@ def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
 
 def frame(number: int) -> bytes:
     address = wire.parse_ip("10.0.0.1")
-    packet = wire.DataPacket(bytes(6), bytes(6), address, address, 1, 0, bytes(8), wire.ECN_ECT0, number << 3)
+    packet = wire.DataPacket(
+        bytes(6), bytes(6), address, address, 1, 0, bytes(8), wire.ECN_ECT0, number << 3
+    )
     return wire.encode_data(packet)
 
 
 def marked(driver: Driver, packet: Dequeue) -> bool:
-    """It found others by the program's own count, which decides where PFC is emulated, and in its queue."""
+    """It found others by the program's own count, which decides where PFC is emulated, and in its
+    queue."""
     driver.register("waiting_packets", PORT * 8 + packet.number, packet.found)
     driver.ingress(frame(packet.number)).queued(packet.enqueued_at, packet.at, packet.found)
     decoded = wire.decode(driver.egress(PORT).deparse())
@@ -46,7 +55,9 @@ def marked(driver: Driver, packet: Dequeue) -> bool:
 
 
 times = st.one_of(
-    st.integers(0, 3 * GAP), st.integers(0, 200), st.sampled_from([WRAP - GAP, WRAP - 1, WRAP, WRAP // 2])
+    st.integers(0, 3 * GAP),
+    st.integers(0, 200),
+    st.sampled_from([WRAP - GAP, WRAP - 1, WRAP, WRAP // 2]),
 )
 
 
@@ -55,8 +66,11 @@ times = st.one_of(
     start=st.sampled_from([0, GAP, BEGIN, WRAP - 50, WRAP - 5, 5 * WRAP - 20]),
     steps=st.lists(st.tuples(times, st.integers(0, 7), times, st.integers(0, 2)), max_size=60),
 )
-def test_the_program_is_the_model(driver: Driver, start: int, steps: list[tuple[int, int, int, int]]) -> None:
-    """Each step: time after the last dequeue, class, how long the packet waited, how many it found."""
+def test_the_program_is_the_model(
+    driver: Driver, start: int, steps: list[tuple[int, int, int, int]]
+) -> None:
+    """Each step: time after the last dequeue, class, how long the packet waited, how many it
+    found."""
     for number in CONFIG.actions:
         driver.register("resumed", PORT * 8 + number, 0)
     driver.register("busy", PORT, 0)

@@ -1,5 +1,5 @@
-"""NP-ECN by time against the counter of paused packets, on a model of a port: equal except in the cases of
-docs/tofino.md."""
+"""NP-ECN by time against the counter of paused packets, on a model of a port: equal except in the
+cases of docs/tofino.md."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ MARKED = frozenset({DATA, OTHER})
 BEFORE = frozenset({4, 6, CNP})
 COUNTED = MARKED | BEFORE
 FRAME, SMALL, JUMBO = 850, 60, 7400  # ns at 10 Gb/s
-# Later than a gap after the clock's 0, so that the first dequeue ends a rest; and such that the clock wraps meanwhile.
-STARTS = st.sampled_from([JUMBO + 1, 10**6, WRAP - 100_000, WRAP - 30_000, WRAP - 5_000, 3 * WRAP - 20_000])
+# Later than a gap after the clock's 0, so that the first dequeue ends a rest; and such that the
+# clock wraps meanwhile.
+STARTS = st.sampled_from(
+    [JUMBO + 1, 10**6, WRAP - 100_000, WRAP - 30_000, WRAP - 5_000, 3 * WRAP - 20_000]
+)
 
 packets = st.lists(
     st.tuples(
-        st.one_of(st.integers(0, 300), st.integers(0, 3000), st.just(40_000)),  # after the one before
+        st.one_of(
+            st.integers(0, 300), st.integers(0, 3000), st.just(40_000)
+        ),  # after the one before
         st.sampled_from([DATA] * 5 + [OTHER, CNP, LOWER]),
         st.sampled_from([FRAME] * 5 + [SMALL, JUMBO]),
     ),
@@ -30,12 +35,18 @@ packets = st.lists(
     max_size=60,
 )
 pauses = st.lists(
-    st.tuples(st.integers(0, 15_000), st.one_of(st.integers(1, 3000), st.integers(1, 40_000))), max_size=6
+    st.tuples(st.integers(0, 15_000), st.one_of(st.integers(1, 3000), st.integers(1, 40_000))),
+    max_size=6,
 )
 
 
-def port(start: int, arrivals: Sequence[tuple[int, int, int]], stops: dict[int, Sequence[tuple[int, int]]]) -> Trace:
-    """Arrivals: (time after the one before, class, length). Stops: by class, (time after the last RESUME, length)."""
+def port(
+    start: int,
+    arrivals: Sequence[tuple[int, int, int]],
+    stops: dict[int, Sequence[tuple[int, int]]],
+) -> Trace:
+    """Arrivals: (time after the one before, class, length). Stops: by class, (time after the last
+    RESUME, length)."""
     made, at = [], start
     for after, number, length in arrivals:
         at += after
@@ -56,13 +67,16 @@ def new(gap: int = JUMBO) -> TimeRule:
 def across_a_wrap(trace: Trace) -> frozenset[int]:
     """Waited while the clock wrapped: a RESUME that never was counts from 0."""
     return frozenset(
-        place for place, one in enumerate(trace.departures) if one.dequeue.enqueued_at // WRAP != one.dequeue.at // WRAP
+        place
+        for place, one in enumerate(trace.departures)
+        if one.dequeue.enqueued_at // WRAP != one.dequeue.at // WRAP
     )
 
 
 @given(STARTS, packets)
 def test_without_pauses_they_are_equal(start: int, arrivals: list[tuple[int, int, int]]) -> None:
-    """Whatever else keeps a packet waiting: its own queue, higher classes, a lower one's jumbo frame that has begun."""
+    """Whatever else keeps a packet waiting: its own queue, higher classes, a lower one's jumbo
+    frame that has begun."""
     trace = port(start, arrivals, {})
     found = differences(trace, new(), MARKED)
     assert found.time_alone == frozenset()
@@ -87,8 +101,11 @@ def test_with_pauses_they_differ_within_the_bound(
 
 
 @given(st.integers(0, 999), packets, pauses)
-def test_in_whole_microseconds(offset: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]) -> None:
-    """A coarse clock changes no more than which packets count as come between RESUME and the first departure."""
+def test_in_whole_microseconds(
+    offset: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
+) -> None:
+    """A coarse clock changes no more than which packets count as come between RESUME and the first
+    departure."""
     gap = -(-JUMBO // 1000)
     trace = port(10**6 + offset, arrivals, {DATA: stops})
     bound = allowed(trace, rests(trace, gap, COUNTED, 1000), gap, MARKED, 1000)
@@ -107,7 +124,11 @@ def test_in_whole_microseconds_without_pauses(
 
 def test_what_comes_in_the_microsecond_of_the_resume_is_unmarked() -> None:
     """Before it and after it: the clock's values are equal."""
-    trace = port(10**6, [*burst(5, every=100), (20_700, DATA, FRAME), *burst(9, every=100)], {DATA: [(1000, 20_450)]})
+    trace = port(
+        10**6,
+        [*burst(5, every=100), (20_700, DATA, FRAME), *burst(9, every=100)],
+        {DATA: [(1000, 20_450)]},
+    )
     found = differences(trace, new(8), MARKED, 1000)
     assert found.time_alone == frozenset()
     came = [trace.departures[place].dequeue.enqueued_at for place in sorted(found.counter_alone)]
@@ -117,7 +138,9 @@ def test_what_comes_in_the_microsecond_of_the_resume_is_unmarked() -> None:
 # ---- what it gets right, case by case ----
 
 
-def burst(n: int, every: int = 300, number: int = DATA, length: int = FRAME) -> list[tuple[int, int, int]]:
+def burst(
+    n: int, every: int = 300, number: int = DATA, length: int = FRAME
+) -> list[tuple[int, int, int]]:
     return [(every, number, length)] * n
 
 
@@ -125,7 +148,9 @@ def test_a_pause_leaves_unmarked_what_waited_at_the_resume() -> None:
     trace = port(10**6, burst(80), {DATA: [(3000, 12_100)]})
     assert differences(trace, new(), MARKED) == NONE
     held = [
-        departure for departure in trace.departures if departure.dequeue.at >= 10**6 + 15_100 and not departure.counted
+        departure
+        for departure in trace.departures
+        if departure.dequeue.at >= 10**6 + 15_100 and not departure.counted
     ]
     assert len(held) > 35
 
@@ -136,7 +161,9 @@ def test_a_second_pause_before_the_first_one_s_packets_are_gone() -> None:
     assert differences(trace, new(), MARKED) == NONE
 
 
-@pytest.mark.parametrize("idle", [10_000, WRAP // 2 + 7, WRAP - JUMBO, WRAP - 1, WRAP, WRAP + 500, 5 * WRAP])
+@pytest.mark.parametrize(
+    "idle", [10_000, WRAP // 2 + 7, WRAP - JUMBO, WRAP - 1, WRAP, WRAP + 500, 5 * WRAP]
+)
 def test_a_port_at_rest_without_packets_was_not_paused(idle: int) -> None:
     trace = port(10**6, [*burst(20), (idle, DATA, FRAME), *burst(20)], {})
     assert differences(trace, new(), MARKED) == NONE
@@ -153,7 +180,8 @@ def test_a_packet_that_comes_during_a_pause_of_an_empty_queue_waits_for_it() -> 
 
 
 def test_a_jumbo_frame_of_a_lower_class_is_no_pause() -> None:
-    """It began before the packets came. A bound that is made for shorter frames takes it for one."""
+    """It began before the packets came. A bound that is made for shorter frames takes it for
+    one."""
     trace = port(10**6, [(0, LOWER, JUMBO), *burst(20, every=10)], {})
     assert differences(trace, new(), MARKED) == NONE
     wrong = differences(trace, new(gap=2 * FRAME), MARKED)
@@ -162,7 +190,8 @@ def test_a_jumbo_frame_of_a_lower_class_is_no_pause() -> None:
 
 
 def test_a_shaped_port_needs_a_bound_for_its_rate() -> None:
-    """Shaped to a tenth, frames are as far apart as jumbo frames and more: each looks like the end of a pause."""
+    """Shaped to a tenth, frames are as far apart as jumbo frames and more: each looks like the end
+    of a pause."""
     trace = port(10**6, burst(20, every=10, length=10 * FRAME), {})
     assert differences(trace, new(gap=10 * FRAME), MARKED) == NONE
     wrong = differences(trace, new(gap=2 * FRAME), MARKED)
@@ -179,7 +208,11 @@ def test_a_higher_class_is_no_pause(number: int) -> None:
 
 
 def test_a_lower_class_that_is_served_hides_no_pause() -> None:
-    trace = port(10**6, [*burst(10, every=10), *burst(40, every=20, number=LOWER), *burst(50)], {DATA: [(5, 20_000)]})
+    trace = port(
+        10**6,
+        [*burst(10, every=10), *burst(40, every=20, number=LOWER), *burst(50)],
+        {DATA: [(5, 20_000)]},
+    )
     assert (
         sum(
             departure.dequeue.number == LOWER and departure.dequeue.at < 10**6 + 20_005
@@ -192,14 +225,19 @@ def test_a_lower_class_that_is_served_hides_no_pause() -> None:
 
 @pytest.mark.parametrize("at", [100, 1000, 7000, 7500, 19_999])
 def test_cnps_hide_no_pause(at: int) -> None:
-    """They pass the paused class, just before its RESUME too, once the port has rested long enough."""
+    """They pass the paused class, just before its RESUME too, once the port has rested long
+    enough."""
     trace = port(
-        10**6, [*burst(10, every=10), (30_000 - at - 100, CNP, SMALL), (at, DATA, FRAME)], {DATA: [(5, 30_000)]}
+        10**6,
+        [*burst(10, every=10), (30_000 - at - 100, CNP, SMALL), (at, DATA, FRAME)],
+        {DATA: [(5, 30_000)]},
     )
     assert differences(trace, new(), MARKED) == NONE
 
 
-@pytest.mark.parametrize("before", [0, 1, 5000, 8200, 12_000, 15_000, 15_099, 15_100, 15_200, 16_000])
+@pytest.mark.parametrize(
+    "before", [0, 1, 5000, 8200, 12_000, 15_000, 15_099, 15_100, 15_200, 16_000]
+)
 def test_the_clock_s_wrap_during_a_pause(before: int) -> None:
     """The port had a RESUME before: else the clock's 0 counted for one."""
     for rule in (new(), tofino()):
@@ -217,16 +255,19 @@ def test_dequeues_just_before_the_clock_s_wrap_end_no_rest() -> None:
 # ---- where it errs ----
 
 
-@pytest.mark.parametrize(("length", "seen"), [(JUMBO - 400, False), (JUMBO - 300, True), (2 * JUMBO, True)])
+@pytest.mark.parametrize(
+    ("length", "seen"), [(JUMBO - 400, False), (JUMBO - 300, True), (2 * JUMBO, True)]
+)
 def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> None:
-    """Then what it held up is marked where it found others: at most the queue at the RESUME. The latest frame had
-    begun 350 ns before the pause."""
+    """Then what it held up is marked where it found others: at most the queue at the RESUME. The
+    latest frame had begun 350 ns before the pause."""
     trace = port(10**6, burst(40, every=100), {DATA: [(3000, length)]})
     found = differences(trace, new(), MARKED)
     assert found.counter_alone == frozenset()
     assert bool(found.time_alone) != seen
     waiting = sum(
-        departure.dequeue.enqueued_at < 10**6 + 3000 + length <= departure.dequeue.at for departure in trace.departures
+        departure.dequeue.enqueued_at < 10**6 + 3000 + length <= departure.dequeue.at
+        for departure in trace.departures
     )
     assert len(found.time_alone) in ((0,) if seen else (waiting,))
 
@@ -250,14 +291,17 @@ def test_what_comes_between_resume_and_first_departure_is_taken_for_paused() -> 
     assert trace.resumes[0].at < trace.departures[1].dequeue.at
     found = differences(trace, new(), MARKED)
     assert found.time_alone == frozenset()
-    assert [trace.departures[place].dequeue.enqueued_at - 10**6 for place in sorted(found.counter_alone)] == [
+    assert [
+        trace.departures[place].dequeue.enqueued_at - 10**6 for place in sorted(found.counter_alone)
+    ] == [
         21_100,
         22_100,
     ]
 
 
 def test_higher_classes_without_rest_hide_a_pause() -> None:
-    """A port that is never at rest: what goes before holds the packets up, and the pause makes no difference."""
+    """A port that is never at rest: what goes before holds the packets up, and the pause makes no
+    difference."""
     arrivals = [(10, DATA, FRAME)] * 5 + [(800, CNP, FRAME)] * 60
     trace = port(10**6, arrivals, {DATA: [(5, 30_000)]})
     found = differences(trace, new(), MARKED)
@@ -289,7 +333,8 @@ def test_a_resume_a_wrap_ago_counts_for_as_long_as_packets_wait() -> None:
         across = [
             place
             for place, one in enumerate(later.departures)
-            if one.dequeue.enqueued_at <= resumed_at + wraps * WRAP <= one.dequeue.at and one.counted
+            if one.dequeue.enqueued_at <= resumed_at + wraps * WRAP <= one.dequeue.at
+            and one.counted
         ]
         assert found == Differences(frozenset(), frozenset(across))
         assert across
@@ -298,7 +343,9 @@ def test_a_resume_a_wrap_ago_counts_for_as_long_as_packets_wait() -> None:
 def test_at_a_port_without_any_resume_the_clock_s_zero_counts_for_one() -> None:
     trace = port(WRAP - 5000, burst(60), {})
     found = differences(trace, new(), MARKED)
-    assert found == Differences(frozenset(), frozenset(one for one in across_a_wrap(trace) if counted(trace, one)))
+    assert found == Differences(
+        frozenset(), frozenset(one for one in across_a_wrap(trace) if counted(trace, one))
+    )
     assert found.counter_alone
 
 
@@ -329,7 +376,9 @@ def test_tofino_differs_within_the_same_bound(
     assert found.counter_alone <= bound.counter_alone | across_a_wrap(trace)
 
 
-@pytest.mark.parametrize("length", [10_000, 200_000, 262_143, 262_144, 270_000, 1_000_000, 50_000_000])
+@pytest.mark.parametrize(
+    "length", [10_000, 200_000, 262_143, 262_144, 270_000, 1_000_000, 50_000_000]
+)
 def test_tofino_s_18_bits_of_waiting_time(length: int) -> None:
     """Pauses longer than 262 us: the time since a packet's arrival stands in for it."""
     arrivals = [*burst(200), (length, DATA, FRAME), *burst(60)]
@@ -339,9 +388,14 @@ def test_tofino_s_18_bits_of_waiting_time(length: int) -> None:
 
 
 def test_what_was_in_tofino_s_ingress_pipeline_at_the_resume_is_unmarked() -> None:
-    """If it waits for more than 262 us: its time since its arrival counts, which is INGRESS longer."""
+    """If it waits for more than 262 us: its time since its arrival counts, which is INGRESS
+    longer."""
     length = 60_000
-    arrivals = [*burst(500, every=100), (3000 + length - 50_000 + 50, DATA, FRAME), *burst(9, every=100)]
+    arrivals = [
+        *burst(500, every=100),
+        (3000 + length - 50_000 + 50, DATA, FRAME),
+        *burst(9, every=100),
+    ]
     trace = port(10**6, arrivals, {DATA: [(3000, length)]})
     found = differences(trace, tofino(), MARKED)
     assert found.time_alone == frozenset()

@@ -1,4 +1,5 @@
-"""The compiled programs that are committed: they fit their sources, hold the contract, and name no machine."""
+"""The compiled programs that are committed: they fit their sources, hold the contract, and name no
+machine."""
 
 from __future__ import annotations
 
@@ -102,7 +103,11 @@ def test_without_manifest(build: ModuleType, tmp_path: Path) -> None:
 
 def test_check_command() -> None:
     result = subprocess.run(
-        [sys.executable, "p4src/build.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "p4src/build.py", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (result.returncode, result.stderr) == (0, "")
 
@@ -121,7 +126,8 @@ def test_absent_compiler_is_explained(
 
 
 def test_no_machine_path(program: str) -> None:
-    """p4c writes where the sources lie: here only relative to the checkout, and to no build tree."""
+    """p4c writes where the sources lie: here only relative to the checkout, and to no build
+    tree."""
     text = (COMPILED / f"{program}.json").read_text()
     assert re.search(r'"(/|[A-Za-z]:\\)', text) is None
     assert str(ROOT) not in text
@@ -171,7 +177,11 @@ def test_where_a_hit_decides_no_entry_has_the_action_of_a_miss(program: str) -> 
     found = [table for table in read_p4info(program).tables if table.preamble.name in asked]
     assert bool(found) == program.startswith(("qcn", "tcd", "hpcc"))
     for table in found:
-        (scope,) = (ref.scope for ref in table.action_refs if ref.id == table.initial_default_action.action_id)
+        (scope,) = (
+            ref.scope
+            for ref in table.action_refs
+            if ref.id == table.initial_default_action.action_id
+        )
         assert scope == p4i.ActionRef.DEFAULT_ONLY, table.preamble.name
 
 
@@ -179,7 +189,11 @@ def test_next_hops_are_selected(program: str) -> None:
     info = read_p4info(program)
     (selector,) = info.action_profiles
     (group,) = (table for table in info.tables if table.preamble.alias == "next_hop_group")
-    assert (selector.preamble.alias, selector.with_selector, selector.size) == ("next_hops", True, 4096)
+    assert (selector.preamble.alias, selector.with_selector, selector.size) == (
+        "next_hops",
+        True,
+        4096,
+    )
     assert list(selector.table_ids) == [group.preamble.id]
     assert group.implementation_id == selector.preamble.id
 
@@ -192,23 +206,41 @@ def test_control_plane_sees_no_inner_action(program: str) -> None:
 
 
 def test_pcn_adds_one_counter_by_port_and_class(program: str) -> None:
-    """What NP-ECN takes of a switch, whatever other schemes add: pn, the paused packets that wait."""
+    """What NP-ECN takes of a switch, whatever other schemes add: pn, the paused packets that
+    wait."""
     registers = {register.preamble.alias: register for register in read_p4info(program).registers}
-    assert (registers["pn"].size, registers["pn"].type_spec.bitstring.bit.bitwidth) == (PORTS_BY_CLASS, 32)
+    assert (registers["pn"].size, registers["pn"].type_spec.bitstring.bit.bitwidth) == (
+        PORTS_BY_CLASS,
+        32,
+    )
     if top_of(program) == "pcn" and is_native(program):
-        assert set(registers) == {"waiting_packets", "waiting_bytes", "tx_paused", "tx_pause_expiry", "pn"}
+        assert set(registers) == {
+            "waiting_packets",
+            "waiting_bytes",
+            "tx_paused",
+            "tx_pause_expiry",
+            "pn",
+        }
 
 
 def test_native_emulates_nothing(program: str) -> None:
     """With PFC under the pipeline, no packet is recirculated for it."""
     document = json.loads((COMPILED / f"{program}.json").read_text())
     used = {primitive["op"] for action in document["actions"] for primitive in action["primitives"]}
-    emulating = {"recirculate", "clone_ingress_pkt_to_egress", "clone_egress_pkt_to_egress", "truncate"}
-    assert used & emulating == (SCHEME_PRIMITIVES.get(top_of(program), set()) if is_native(program) else emulating)
+    emulating = {
+        "recirculate",
+        "clone_ingress_pkt_to_egress",
+        "clone_egress_pkt_to_egress",
+        "truncate",
+    }
+    assert used & emulating == (
+        SCHEME_PRIMITIVES.get(top_of(program), set()) if is_native(program) else emulating
+    )
 
 
 def test_registers_that_belong_together_change_in_one_action(program: str) -> None:
-    """Only one action's register accesses are atomic in BMv2, where five threads run the program."""
+    """Only one action's register accesses are atomic in BMv2, where five threads run the
+    program."""
     document = json.loads((COMPILED / f"{program}.json").read_text())
     touched = [
         {

@@ -1,5 +1,5 @@
-"""Both twins discard the same packets for the same reasons: the Tofino twin's constant entries, as its driver will load
-them, against the v1model program as it runs."""
+"""Both twins discard the same packets for the same reasons: the Tofino twin's constant entries, as
+its driver will load them, against the v1model program as it runs."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ Header = dict[str, int]
 
 
 class Faults:
-    """The table `faults`, as the driver's context describes it: rows by priority, the lowest number first."""
+    """The table `faults`, as the driver's context describes it: rows by priority, the lowest number
+    first."""
 
     def __init__(self, context: dict[str, Any]) -> None:
-        (table,) = (one for one in context["tables"] if one["name"] == "SwitchIngress.validate.faults")
+        (table,) = (
+            one for one in context["tables"] if one["name"] == "SwitchIngress.validate.faults"
+        )
         self._entries = sorted(table["static_entries"], key=lambda entry: entry["priority"])
         actions = {action["name"].rpartition(".")[2]: action for action in table["actions"]}
         self._good = actions["good"]["handle"]
@@ -62,7 +65,12 @@ def faults() -> Faults:
 @pytest.fixture(scope="module")
 def v1model() -> Iterator[Driver]:
     with Driver((COMPILED / "pcn_native.json").read_text(), flags=()) as driver:
-        driver.add("SwitchIngress.forwarding.ipv4_lpm", bytes(4), "SwitchIngress.forwarding.ipv4_forward", [1, 2])
+        driver.add(
+            "SwitchIngress.forwarding.ipv4_lpm",
+            bytes(4),
+            "SwitchIngress.forwarding.ipv4_forward",
+            [1, 2],
+        )
         yield driver
 
 
@@ -74,14 +82,27 @@ def v1model_reason(driver: Driver, frame: bytes) -> int | None:
 
     before = dropped()
     driver.ingress(frame, PORT)
-    (found,) = [reason for reason, (old, new) in enumerate(zip(before, dropped(), strict=True)) if new > old] or [None]
+    (found,) = [
+        reason for reason, (old, new) in enumerate(zip(before, dropped(), strict=True)) if new > old
+    ] or [None]
     return found
 
 
 def keys(frame: bytes) -> Header:
     """What SwitchIngressParser of p4src/tna extracts, and the lengths' difference."""
     header = dict.fromkeys(
-        ("version", "ihl", "total_len", "checksum_error", "udp", "bth", "bth_version", "udp_length", "before_udp"), 0
+        (
+            "version",
+            "ihl",
+            "total_len",
+            "checksum_error",
+            "udp",
+            "bth",
+            "bth_version",
+            "udp_length",
+            "before_udp",
+        ),
+        0,
     )
     header["ipv4"] = int(frame[12:14] == b"\x08\x00")
     if not header["ipv4"]:
@@ -116,7 +137,11 @@ def roce(
     """A data packet, with these differences. None: the right length."""
     address = wire.parse_ip("10.0.0.1")
     frame = bytearray(
-        wire.encode_data(wire.DataPacket(bytes(6), bytes(6), address, address, 1, 0, bytes(PAYLOAD), wire.ECN_ECT0, 26))
+        wire.encode_data(
+            wire.DataPacket(
+                bytes(6), bytes(6), address, address, 1, 0, bytes(PAYLOAD), wire.ECN_ECT0, 26
+            )
+        )
     )
     frame[12:14] = ether_type.to_bytes(2, "big")
     frame[14] = version << 4 | ihl
@@ -133,7 +158,8 @@ def roce(
     return bytes(frame)
 
 
-# The frame has 108 bytes of IP. What claims more is in no frame here: Tofino's ingress doesn't know the frame's length.
+# The frame has 108 bytes of IP. What claims more is in no frame here: Tofino's ingress doesn't know
+# the frame's length.
 LONGEST = len(roce()) - 14
 lengths = st.one_of(st.integers(0, LONGEST), st.sampled_from([19, 20, 27, 28, 43, 44, LONGEST]))
 

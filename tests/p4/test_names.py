@@ -1,5 +1,5 @@
-"""One controller drives both twins: what it names is in both p4infos and means the same. What only one has stands here,
-with the reason."""
+"""One controller drives both twins: what it names is in both p4infos and means the same. What only
+one has stands here, with the reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pcn.controller import routes
 from pcn.lab import observe
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
-# By the twin's name: its v1model program, by time as well, and for a target that pauses, as on Tofino.
+# By the twin's name: its v1model program, by time as well, and for a target that pauses, as on
+# Tofino.
 TWINS = {"pcn": "pcn_time_native", "tcd": "tcd_time_native"}
 
 Reasons = dict[str, dict[str, str]]
@@ -23,7 +24,9 @@ Reasons = dict[str, dict[str, str]]
 ONLY_V1MODEL: Reasons = {
     "tables": {
         "pfc_config": "thresholds, quanta and lossless classes are the traffic manager's",
-        "next_hop_group": "a lab's switch has one port a route: the controller writes no groups there",
+        "next_hop_group": (
+            "a lab's switch has one port a route: the controller writes no groups there"
+        ),
     },
     "actions": {
         "set_pfc": "of pfc_config",
@@ -47,8 +50,12 @@ ONLY_V1MODEL: Reasons = {
 # All these tables have constant entries: no controller writes them.
 ONLY_TNA: Reasons = {
     "tables": {
-        "faults": "v1model's Validate is a chain of comparisons, of which a stage has no more than few",
-        "departures": "chooses between two actions on one register, of which one may happen a packet",
+        "faults": (
+            "v1model's Validate is a chain of comparisons, of which a stage has no more than few"
+        ),
+        "departures": (
+            "chooses between two actions on one register, of which one may happen a packet"
+        ),
         "resumes": "chooses between two actions on one register, of which one may happen a packet",
     },
     "actions": {
@@ -68,11 +75,15 @@ OWN_V1MODEL: dict[str, Reasons] = {
     "pcn": {
         "counters": {
             "marked_by_time": "compares the two rules of NP-ECN, which takes the paper's counter",
-            "marked_by_counter": "compares the two rules of NP-ECN, which takes the paper's counter",
+            "marked_by_counter": (
+                "compares the two rules of NP-ECN, which takes the paper's counter"
+            ),
         },
     },
     "tcd": {
-        "tables": {"red_coloured": "there RED's thresholds are a port's alone, of packets of any colour"},
+        "tables": {
+            "red_coloured": "there RED's thresholds are a port's alone, of packets of any colour"
+        },
         "counters": {
             "marked_ue_by_time": "compares two ways to detect the RESUME, which needs PFC's frames",
             "marked_ue_by_pfc": "compares two ways to detect the RESUME, which needs PFC's frames",
@@ -99,8 +110,12 @@ OWN_TNA: dict[str, Reasons] = {
         },
         "actions": {
             **dict.fromkeys(("restart_looks", "look", "look_at_wrap"), "of tcd_steps"),
-            **dict.fromkeys(("begin_undetermined", "end_undetermined", "still_undetermined"), "of tcd_phases"),
-            **dict.fromkeys(("note_queue", "look_at_queue", "settle_port", "pass_queue"), "of tcd_queues"),
+            **dict.fromkeys(
+                ("begin_undetermined", "end_undetermined", "still_undetermined"), "of tcd_phases"
+            ),
+            **dict.fromkeys(
+                ("note_queue", "look_at_queue", "settle_port", "pass_queue"), "of tcd_queues"
+            ),
             **dict.fromkeys(("set_probability", "no_mark"), "of red_curves"),
             "no_step": "a default action that no packet meets",
         },
@@ -117,7 +132,11 @@ WRITTEN = {"red_curves"}
 PARAMETERS_BY_CLOCK = {"gap_us": "gap_ns"}
 # Actions whose parameters mean something else: the twin's.
 DIFFERENT = {
-    "set_tcd": {"max_ton_ns": 32, "empty_cells": 32, "looks": 8},  # times have 32 bits there, queues are in cells
+    "set_tcd": {
+        "max_ton_ns": 32,
+        "empty_cells": 32,
+        "looks": 8,
+    },  # times have 32 bits there, queues are in cells
     "set_red": {"curve": 8},  # a table stands for the multiplication
 }
 
@@ -161,7 +180,10 @@ def tables(info: p4i.P4Info) -> dict[str, Any]:
     actions = {action.preamble.id: action for action in info.actions}
 
     def parameters(action: p4i.Action) -> dict[str, int]:
-        found = {PARAMETERS_BY_CLOCK.get(param.name, param.name): param.bitwidth for param in action.params}
+        found = {
+            PARAMETERS_BY_CLOCK.get(param.name, param.name): param.bitwidth
+            for param in action.params
+        }
         return DIFFERENT.get(action.preamble.alias, found)
 
     return {
@@ -172,7 +194,9 @@ def tables(info: p4i.P4Info) -> dict[str, Any]:
                 for reference in table.action_refs
                 if actions[reference.id].preamble.alias not in ONLY_V1MODEL["actions"]
             },
-            actions[table.initial_default_action.action_id or table.const_default_action_id].preamble.alias,
+            actions[
+                table.initial_default_action.action_id or table.const_default_action_id
+            ].preamble.alias,
             table.size,
         )
         for table in info.tables
@@ -182,7 +206,9 @@ def tables(info: p4i.P4Info) -> dict[str, Any]:
 def test_tables_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
     others = only(ONLY_V1MODEL, OWN_V1MODEL[twin], "tables")
     expected = {name: table for name, table in tables(v1model).items() if name not in others}
-    assert set(expected) == {"ipv4_lpm", "rest_config"} | ({"tcd_config", "red_config"} if twin == "tcd" else set())
+    assert set(expected) == {"ipv4_lpm", "rest_config"} | (
+        {"tcd_config", "red_config"} if twin == "tcd" else set()
+    )
     own = only(ONLY_TNA, OWN_TNA[twin], "tables")
     assert {name: table for name, table in tables(tna).items() if name not in own} == expected
     for table in tna.tables:
@@ -191,7 +217,11 @@ def test_tables_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -
 
 @pytest.mark.parametrize("action", DIFFERENT)
 def test_parameters_that_differ_are_these(action: str) -> None:
-    (found,) = [one for one in read(COMPILED / "tofino/tcd/p4info.txtpb").actions if one.preamble.alias == action]
+    (found,) = [
+        one
+        for one in read(COMPILED / "tofino/tcd/p4info.txtpb").actions
+        if one.preamble.alias == action
+    ]
     assert {param.name: param.bitwidth for param in found.params} == DIFFERENT[action]
 
 
@@ -199,19 +229,26 @@ def test_counters_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info)
     """In what they count and what they are indexed by: port and class, or port and reason."""
 
     def counters(info: p4i.P4Info) -> dict[str, tuple[int, int]]:
-        return {counter.preamble.alias: (counter.spec.unit, counter.size) for counter in info.counters}
+        return {
+            counter.preamble.alias: (counter.spec.unit, counter.size) for counter in info.counters
+        }
 
     others = only(ONLY_V1MODEL, OWN_V1MODEL[twin], "counters")
     expected = {name: counter for name, counter in counters(v1model).items() if name not in others}
-    assert set(expected) == {"transmitted", "dropped", "marked"} | ({"marked_ue"} if twin == "tcd" else set())
+    assert set(expected) == {"transmitted", "dropped", "marked"} | (
+        {"marked_ue"} if twin == "tcd" else set()
+    )
     assert counters(tna) == expected
 
 
 def test_registers_hold_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
-    """Two times of 32 bits each: one number in v1model, a pair on Tofino, where ALUs have 32 bits."""
+    """Two times of 32 bits each: one number in v1model, a pair on Tofino, where ALUs have 32
+    bits."""
     in_v1model = {register.preamble.alias: register for register in v1model.registers}
     shared = [
-        register for register in tna.registers if register.preamble.alias not in OWN_TNA[twin].get("registers", {})
+        register
+        for register in tna.registers
+        if register.preamble.alias not in OWN_TNA[twin].get("registers", {})
     ]
     assert {one.preamble.alias for one in shared} == {"busy", "resumed"}
     for register in shared:
@@ -227,8 +264,14 @@ def test_routes_fit_both(tna: p4i.P4Info, v1model: p4i.P4Info) -> None:
     route = routes.route_entry(routes.Route("10.0.0.0", "02:00:00:00:00:01", 4, prefix=24))
     for info in (v1model, tna):
         entry = route.encode(P4Schema(info)).table_entry
-        assert (entry.match[0].lpm.value, entry.match[0].lpm.prefix_len) == (bytes([10, 0, 0, 0]), 24)
-        assert [parameter.value for parameter in entry.action.action.params] == [b"\2\0\0\0\0\1", b"\4"]
+        assert (entry.match[0].lpm.value, entry.match[0].lpm.prefix_len) == (
+            bytes([10, 0, 0, 0]),
+            24,
+        )
+        assert [parameter.value for parameter in entry.action.action.params] == [
+            b"\2\0\0\0\0\1",
+            b"\4",
+        ]
 
 
 def test_counters_that_are_watched(twin: str, tna: p4i.P4Info) -> None:

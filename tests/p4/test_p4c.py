@@ -1,4 +1,5 @@
-"""Checks that need a real p4c. Skipped, visibly, where p4c is missing: the compiled programs are committed."""
+"""Checks that need a real p4c. Skipped, visibly, where p4c is missing: the compiled programs are
+committed."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def test_committed_output_is_p4cs(build: ModuleType, compiler: Path, tmp_path: P
     for program in build.find_programs():
         outputs = build.compile_program(program, compiler, tmp_path)
         for name, path in zip(program.outputs, outputs, strict=True):
-            assert path.read_text() == (ROOT / name).read_text(), f"{name}: run `make p4` and commit the result"
+            assert path.read_text() == (ROOT / name).read_text(), (
+                f"{name}: run `make p4` and commit the result"
+            )
 
 
 def test_error_of_p4c_is_shown(build: ModuleType, compiler: Path, tmp_path: Path) -> None:
@@ -40,7 +43,9 @@ def test_error_of_p4c_is_shown(build: ModuleType, compiler: Path, tmp_path: Path
     folder.mkdir(parents=True)
     (folder / "broken.p4").write_text("#include <v1model.p4>\nV1Switch(Nothing()) main;\n")
     (program,) = build.find_programs(tmp_path)
-    with pytest.raises(build.P4BuildError, match=r"(?s)p4c refused p4src/v1model/programs/broken\.p4.*Nothing"):
+    with pytest.raises(
+        build.P4BuildError, match=r"(?s)p4c refused p4src/v1model/programs/broken\.p4.*Nothing"
+    ):
         build.compile_program(program, compiler, tmp_path)
 
 
@@ -87,11 +92,20 @@ def test_warning_of_the_tofino_backend_is_an_error(
     build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """For example of an uninitialised field."""
-    shutil.copytree(ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__")
+    )
     parser = tmp_path / "p4src/tna/parser.p4"
     parser.write_text(parser.read_text().replace("        meta.watched = 0;\n", ""))
-    program = next(program for program in build_tofino.find_programs("tofino", tmp_path) if program.name == "pcn")
+    program = next(
+        program
+        for program in build_tofino.find_programs("tofino", tmp_path)
+        if program.name == "pcn"
+    )
     into = tmp_path / "out"
     into.mkdir()
-    with pytest.raises(build_tofino.P4BuildError, match=r"(?s)p4c-barefoot refused p4src/tna/pcn\.p4.*uninitialized"):
+    with pytest.raises(
+        build_tofino.P4BuildError,
+        match=r"(?s)p4c-barefoot refused p4src/tna/pcn\.p4.*uninitialized",
+    ):
         build_tofino.compile_program(program, tofino_tools, into)

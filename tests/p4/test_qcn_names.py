@@ -1,4 +1,5 @@
-"""QCN's programs in both architectures: what is named alike means the same, and what only one has, with the reason."""
+"""QCN's programs in both architectures: what is named alike means the same, and what only one has,
+with the reason."""
 
 from __future__ import annotations
 
@@ -26,7 +27,11 @@ COMMON_TNA = {
     "registers": set[str](),
 }
 ONLY_V1MODEL = {
-    "qcn": {"sampled_feedback": "samples aren't adaptive: it would be written in a stage behind that where it is read"},
+    "qcn": {
+        "sampled_feedback": (
+            "samples aren't adaptive: it would be written in a stage behind that where it is read"
+        )
+    },
     "qcn_in": {
         "sampled_feedback": "samples aren't adaptive: ingress doesn't have it",
         "sampled_at": "no keep-alive",
@@ -122,8 +127,12 @@ def test_actions_mean_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
     """Parameters of one name have one width."""
     there, here = named(v1model, "actions"), named(tna, "actions")
     for name in set(there) & set(here):
-        v1model_has, tna_has = ({param.name: param.bitwidth for param in info[name].params} for info in (there, here))
-        assert all(tna_has[one] == v1model_has[one] for one in set(tna_has) & set(v1model_has)), name
+        v1model_has, tna_has = (
+            {param.name: param.bitwidth for param in info[name].params} for info in (there, here)
+        )
+        assert all(tna_has[one] == v1model_has[one] for one in set(tna_has) & set(v1model_has)), (
+            name
+        )
         assert set(tna_has) - set(v1model_has) <= PARAMETERS_TNA, name
         halved = set(v1model_has) - set(tna_has)
         if name in HALF:

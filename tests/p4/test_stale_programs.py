@@ -23,7 +23,9 @@ LINE = "p4src/v1model/np_ecn.p4 was changed after p4src/compiled/pcn.json was ma
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """p4src/v1model of a copy."""
     for folder in ("p4src", "examples"):
-        shutil.copytree(CHECKOUT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            CHECKOUT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
     monkeypatch.setattr(manifest, "ROOT", tmp_path)
     return tmp_path / "p4src/v1model"
 
@@ -63,7 +65,9 @@ def test_an_edited_source_is_named_with_what_was_made_of_it(sources: Path) -> No
         ("/*\n// */ x = 1;", "/*\n// */ x = 2;", False),
     ],
 )
-def test_a_source_is_known_without_its_line_comments(tmp_path: Path, before: str, after: str, same: bool) -> None:
+def test_a_source_is_known_without_its_line_comments(
+    tmp_path: Path, before: str, after: str, same: bool
+) -> None:
     source = tmp_path / "x.p4"
     source.write_text(before + "\nlast\n")
     known = manifest.source_digest(source)
@@ -76,28 +80,53 @@ def test_run_and_its_page_report_stale_programs(
 ) -> None:
     edit(sources / "np_ecn.p4")
     out = tmp_path / "run"
-    assert pcn(["run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--out", str(out)]) == 0
+    assert (
+        pcn(["run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--out", str(out)])
+        == 0
+    )
     assert f"note: {LINE}" in capsys.readouterr().err.splitlines()
     assert LINE in (out / "report.html").read_text()
 
 
 def test_result_records_its_provenance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = ["run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--out", str(tmp_path / "my run")]
+    arguments = [
+        "run",
+        "dumbbell",
+        "--clock",
+        "virtual",
+        "--set",
+        "duration=2ms",
+        "--out",
+        str(tmp_path / "my run"),
+    ]
     monkeypatch.setattr("sys.argv", ["/usr/bin/pcn", *arguments])
     assert pcn(arguments) == 0
     provenance = json.loads((tmp_path / "my run" / "summary.json").read_text())["provenance"]
     assert set(provenance) == {"commit", "tree", "compiler", "command"}
-    assert provenance["command"] == f"pcn run dumbbell --clock virtual --set duration=2ms --out '{tmp_path}/my run'"
+    assert (
+        provenance["command"]
+        == f"pcn run dumbbell --clock virtual --set duration=2ms --out '{tmp_path}/my run'"
+    )
     assert provenance["compiler"]
-    assert provenance["command"].replace("'", "&#39;") in (tmp_path / "my run" / "report.html").read_text()
+    assert (
+        provenance["command"].replace("'", "&#39;")
+        in (tmp_path / "my run" / "report.html").read_text()
+    )
 
 
 @pytest.mark.root
-def test_pcn_up_reports_stale_programs(sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pcn_up_reports_stale_programs(
+    sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     edit(sources / "np_ecn.p4")
     name = f"c{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
-        assert pcn(["up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(tmp_path / "logs")]) == 0
+        assert (
+            pcn(
+                ["up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(tmp_path / "logs")]
+            )
+            == 0
+        )
         assert capsys.readouterr().err.splitlines()[-1] == f"note: {LINE}"
     finally:
         pcn(["down", name])
@@ -115,10 +144,22 @@ def test_ptf_reports_stale_programs(sources: Path) -> None:
     )
     runner = str(CHECKOUT / "ptf-tests/run.py")
     done = subprocess.run(
-        [sys.executable, "-c", script, str(manifest.ROOT), runner, "--target", "bmv2", "--clock", "manual"],
+        [
+            sys.executable,
+            "-c",
+            script,
+            str(manifest.ROOT),
+            runner,
+            "--target",
+            "bmv2",
+            "--clock",
+            "manual",
+        ],
         cwd=CHECKOUT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stderr.startswith("note: p4src/v1model/np_ecn.p4 was changed after p4src/compiled/pcn.json and ")
+    assert done.stderr.startswith(
+        "note: p4src/v1model/np_ecn.p4 was changed after p4src/compiled/pcn.json and "
+    )

@@ -51,7 +51,9 @@ def test_outputs_fit_sources(build_tofino: ModuleType, chip: str) -> None:
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path, chip: str) -> None:
-    shutil.copytree(ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__")
+    )
     assert build_tofino.stale(chip, tmp_path) == []
     (tmp_path / f"p4src/compiled/{chip}/pcn/driver.zip").write_bytes(b"")
     headers = tmp_path / "p4src/shared/headers.p4"
@@ -68,7 +70,10 @@ def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path, chip: str) -> N
 
 @pytest.mark.parametrize("variable", ["P4C_TOFINO", "BFAS"])
 def test_absent_compiler_is_explained(
-    build_tofino: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variable: str
+    build_tofino: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    variable: str,
 ) -> None:
     """One message that names the program and the way out; nothing is touched."""
     monkeypatch.setenv("P4C_TOFINO", "/bin/true")
@@ -94,7 +99,8 @@ def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path) -> Non
     """Whichever of the two the compiler writes first."""
     tables = json.loads(contents(twin)[2])["tables"]
     ingress, egress = (
-        [table for table in tables if f".snapshot.{gress}_" in table["name"]] for gress in ("ingress", "egress")
+        [table for table in tables if f".snapshot.{gress}_" in table["name"]]
+        for gress in ("ingress", "egress")
     )
     (cfg,) = [table for table in tables if table["name"].endswith(".snapshot.cfg")]
     assert (len(ingress), len(egress)) == (3, 3)
@@ -110,7 +116,9 @@ def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path) -> Non
 
 def test_no_machine_path(twin: Path) -> None:
     files = [*(path.read_bytes() for path in twin.iterdir()), *contents(twin)]
-    assert [re.findall(rb"/(?:home|opt|root|tmp|usr)/", content) for content in files] == [[]] * len(files)
+    assert [re.findall(rb"/(?:home|opt|root|tmp|usr)/", content) for content in files] == [
+        []
+    ] * len(files)
 
 
 def test_outputs_are_of_one_compilation(twin: Path) -> None:
@@ -126,14 +134,17 @@ def test_room_is_left(twin: Path) -> None:
     """For a real forwarding pipeline beside it."""
     takes = resources(twin)
     assert (
-        max(takes["stages"]["ingress"], takes["stages"]["egress"]) <= takes["stages"]["of"] == STAGES[twin.parent.name]
+        max(takes["stages"]["ingress"], takes["stages"]["egress"])
+        <= takes["stages"]["of"]
+        == STAGES[twin.parent.name]
     )
     assert takes["sram"]["used"] < 0.06 * takes["sram"]["of"]
     assert takes["tcam"]["used"] < 0.08 * takes["tcam"]["of"]
 
 
 def test_parser_branches(twin: Path) -> None:
-    """It selects by ethertype, by version to protocol, and by UDP port: p4c has lost that once (issue 5752)."""
+    """It selects by ethertype, by version to protocol, and by UDP port: p4c has lost that once
+    (issue 5752)."""
     text = assembly(twin)
     ingress = text[text.index("parser ingress") : text.index("deparser ingress")]
     assert ingress.count("match: [") == 3
@@ -149,7 +160,8 @@ def test_p4info_of_both_chips_differs_in_the_architecture_alone(program: str) ->
 
 
 @pytest.mark.parametrize(
-    ("chip", "programs"), [("tofino", ("pcn", "tcd")), ("tofino", ("qcn", "qcn_in")), ("tofino2", PROGRAMS)]
+    ("chip", "programs"),
+    [("tofino", ("pcn", "tcd")), ("tofino", ("qcn", "qcn_in")), ("tofino2", PROGRAMS)],
 )
 def test_documentation_has_the_figures(chip: str, programs: tuple[str, ...]) -> None:
     """A table has a column for each program, and one for the chip's total."""
@@ -164,12 +176,21 @@ def test_documentation_has_the_figures(chip: str, programs: tuple[str, ...]) -> 
 def rows(programs: Sequence[dict[str, Any]]) -> dict[str, tuple[int, ...]]:
     made = []
     for takes in programs:
-        found = {f"stages, {gress}": (takes["stages"][gress], takes["stages"]["of"]) for gress in ("ingress", "egress")}
-        found |= {f"{name} blocks": tuple(takes[name.lower()].values()) for name in ("SRAM", "TCAM")}
+        found = {
+            f"stages, {gress}": (takes["stages"][gress], takes["stages"]["of"])
+            for gress in ("ingress", "egress")
+        }
+        found |= {
+            f"{name} blocks": tuple(takes[name.lower()].values()) for name in ("SRAM", "TCAM")
+        }
         phv = takes["phv"]
-        found |= {f"{width} bit containers": tuple(phv[f"{width} bit"].values()) for width in (8, 16, 32)}
+        found |= {
+            f"{width} bit containers": tuple(phv[f"{width} bit"].values()) for width in (8, 16, 32)
+        }
         for kind in sorted({name.split(" ", 2)[2] for name in phv if name.count(" ") == 2}):
             units = [unit for name, unit in phv.items() if name.endswith(kind)]
-            found[f"{kind} containers"] = tuple(sum(unit[key] for unit in units) for key in ("used", "of"))
+            found[f"{kind} containers"] = tuple(
+                sum(unit[key] for unit in units) for key in ("used", "of")
+            )
         made.append(found)
     return {name: (*(found[name][0] for found in made), of) for name, (_, of) in made[0].items()}

@@ -1,4 +1,5 @@
-"""Tests of networks of P4 switches. Their programs are those of examples/router and tests/p4runtime/programs."""
+"""Tests of networks of P4 switches. Their programs are those of examples/router and
+tests/p4runtime/programs."""
 
 from __future__ import annotations
 

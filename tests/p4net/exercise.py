@@ -1,4 +1,5 @@
-"""Networks in the form of an exercise of p4lang/tutorials: h1 and h2 at s1, h3 at s2, with the router of examples/."""
+"""Networks in the form of an exercise of p4lang/tutorials: h1 and h2 at s1, h3 at s2, with the
+router of examples/."""
 
 from __future__ import annotations
 
@@ -43,9 +44,19 @@ def write_exercise(folder: Path, links: list[Any] | None = None, **switch: Any) 
         }
         for name, ip in IPS.items()
     }
-    switches = {"s1": {"runtime_json": "s1-runtime.json", **switch}, "s2": {"runtime_json": "s2-runtime.json"}}
-    links = links or [["h1", "s1-p1"], ["h2", "s1-p2"], ["s1-p3", "s2-p1", "1us", 100], ["h3", "s2-p2"]]
-    (folder / "topology.json").write_text(json.dumps({"hosts": hosts, "switches": switches, "links": links}))
+    switches = {
+        "s1": {"runtime_json": "s1-runtime.json", **switch},
+        "s2": {"runtime_json": "s2-runtime.json"},
+    }
+    links = links or [
+        ["h1", "s1-p1"],
+        ["h2", "s1-p2"],
+        ["s1-p3", "s2-p1", "1us", 100],
+        ["h3", "s2-p2"],
+    ]
+    (folder / "topology.json").write_text(
+        json.dumps({"hosts": hosts, "switches": switches, "links": links})
+    )
     for number, name in enumerate(PORTS, start=1):
         entries = [route(name, host) for host in IPS]
         tag = {

@@ -1,4 +1,5 @@
-"""Switches with the programs of the P4Runtime tests, in this process, for what files write into them."""
+"""Switches with the programs of the P4Runtime tests, in this process, for what files write into
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""ARP in virtual time: hosts request and answer as the kernel does, through a switch that floods broadcasts."""
+"""ARP in virtual time: hosts request and answer as the kernel does, through a switch that floods
+broadcasts."""
 
 from __future__ import annotations
 
@@ -40,7 +41,10 @@ def folder_of(folder: Path, flood: bool = True, commands: tuple[str, ...] = ()) 
     folder.mkdir(parents=True)
     for suffix in ("json", "p4info.txtpb"):
         shutil.copy(PROGRAMS / f"bench.{suffix}", folder / f"bench.{suffix}")
-    hosts = {name: {"ip": f"10.0.0.{name[1]}/24", "mac": mac, "commands": []} for name, mac in MACS.items()}
+    hosts = {
+        name: {"ip": f"10.0.0.{name[1]}/24", "mac": mac, "commands": []}
+        for name, mac in MACS.items()
+    }
     hosts["h1"]["commands"] = list(commands)
     topology = {
         "hosts": hosts,
@@ -48,7 +52,9 @@ def folder_of(folder: Path, flood: bool = True, commands: tuple[str, ...] = ()) 
         "links": [[name, f"s1-p{name[1]}", "1ms"] for name in MACS],
     }
     (folder / "topology.json").write_text(json.dumps(topology))
-    lines = [f"table_add l2 forward {mac} => {name[1]}" for name, mac in MACS.items()] + (FLOOD if flood else [])
+    lines = [f"table_add l2 forward {mac} => {name[1]}" for name, mac in MACS.items()] + (
+        FLOOD if flood else []
+    )
     (folder / "commands").write_text("\n".join(lines))
     return folder
 
@@ -62,7 +68,9 @@ def kinds(network: VirtualP4, host: str) -> list[bytes]:
 
 
 def send_at(network: VirtualP4, times: object, dst: str = "h2") -> None:
-    network.arp.send_all("h1", np.asarray(times, float), dst, udp(network.value, "h1", dst, b"x", mac=NO_MAC))
+    network.arp.send_all(
+        "h1", np.asarray(times, float), dst, udp(network.value, "h1", dst, b"x", mac=NO_MAC)
+    )
 
 
 def test_host_sends_one_request_and_the_answer_releases_what_waits(tmp_path: Path) -> None:
@@ -73,7 +81,10 @@ def test_host_sends_one_request_and_the_answer_releases_what_waits(tmp_path: Pat
         found = ping(network, "h2", "h1", from_s=0.2)
         network.run(until_s=0.5)
         assert kinds(network, "h2") == [ARP] + [b"\x08\x00"] * 6
-        assert [round(one.time_s, 3) for one in network.arrived("h2")[1:6]] == [0.006] * 3 + [0.052, 0.102]
+        assert [round(one.time_s, 3) for one in network.arrived("h2")[1:6]] == [0.006] * 3 + [
+            0.052,
+            0.102,
+        ]
         assert found.round_trips_s[0] == pytest.approx(0.004, abs=1e-5), "h2 sends no request"
         assert kinds(network, "h3") == [ARP]
         assert list(network.arp.unanswered()) == []
@@ -87,7 +98,9 @@ def test_static_entry_and_functions_for_frames_need_no_arp(tmp_path: Path) -> No
         assert kinds(network, "h2") == [b"\x08\x00"] * 2
 
 
-def test_address_that_no_host_has_gets_three_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_address_that_no_host_has_gets_three_requests(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The gateway is missing: three requests, a second apart, and for the next frame again."""
     folder = folder_of(tmp_path / "exercise", commands=("route add -host 10.0.0.2 gw 10.0.0.254",))
     with VirtualP4(read_exercise(folder)) as network:
@@ -98,7 +111,9 @@ def test_address_that_no_host_has_gets_three_requests(tmp_path: Path, capsys: py
             [start + n * EVERY_S + 0.002 for start in (0, 10) for n in range(REQUESTS)], abs=1e-5
         )
         assert list(network.arp.unanswered()) == [("h1", "10.0.0.254")]
-    assert run(["p4", "run", str(folder), "--clock", "virtual", "--for", "5s", "--send", "h1,h2"]) == 0
+    assert (
+        run(["p4", "run", str(folder), "--clock", "virtual", "--for", "5s", "--send", "h1,h2"]) == 0
+    )
     assert "h1 got no answer to ARP for 10.0.0.254" in capsys.readouterr().out
 
 
@@ -116,8 +131,12 @@ def test_waiting_frames_are_the_latest(flooding: P4Network, steps: list[int]) ->
     with VirtualP4(flooding) as network:
         send_at(network, times)
         network.run(until_s=2.0)
-        assert network.arrivals("h2").frames - 1 == min(int(waiting.sum()), MOST_WAITING) + int((~waiting).sum())
-        late = [one.time_s for one in network.arrived("h2")][1 + min(int(waiting.sum()), MOST_WAITING) :]
+        assert network.arrivals("h2").frames - 1 == min(int(waiting.sum()), MOST_WAITING) + int(
+            (~waiting).sum()
+        )
+        late = [one.time_s for one in network.arrived("h2")][
+            1 + min(int(waiting.sum()), MOST_WAITING) :
+        ]
         assert late == pytest.approx(list(times[~waiting] + 0.002), abs=1e-4)
 
 
@@ -149,9 +168,20 @@ def test_requests_of_a_capture_are_answered(tmp_path: Path) -> None:
         send_at(network, [0.0])
         network.run(until_s=0.5)
     exercise = folder_of(tmp_path / "again")
-    words = ["p4", "run", str(exercise), "--clock", "virtual", "--send", f"h1,pcap={folder}/s1-eth1_in.pcap"]
+    words = [
+        "p4",
+        "run",
+        str(exercise),
+        "--clock",
+        "virtual",
+        "--send",
+        f"h1,pcap={folder}/s1-eth1_in.pcap",
+    ]
     assert run([*words, "--pcap", str(tmp_path / "second")]) == 0
-    assert capture(tmp_path / "second/s1-eth2_in.pcap").frames == capture(folder / "s1-eth2_in.pcap").frames
+    assert (
+        capture(tmp_path / "second/s1-eth2_in.pcap").frames
+        == capture(folder / "s1-eth2_in.pcap").frames
+    )
 
 
 @pytest.mark.root
@@ -159,10 +189,16 @@ def test_messages_are_the_kernels(tmp_path: Path) -> None:
     from pcn.lab.p4 import P4Live
 
     needs.program("ping", needs.PING)
-    folder, live, virtual = folder_of(tmp_path / "exercise"), tmp_path / "live", tmp_path / "virtual"
+    folder, live, virtual = (
+        folder_of(tmp_path / "exercise"),
+        tmp_path / "live",
+        tmp_path / "virtual",
+    )
     for captures in (live, virtual):
         captures.mkdir()
-    with P4Live(read_exercise(folder), log_dir=tmp_path / "logs", name="arp-test", pcap=live) as network:
+    with P4Live(
+        read_exercise(folder), log_dir=tmp_path / "logs", name="arp-test", pcap=live
+    ) as network:
         words = ["nsenter", "-t", str(network.node_pid("h1")), "-n", "ping", "-c", "1", "10.0.0.2"]
         done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         assert "1 received" in done.stdout, done.stdout + done.stderr

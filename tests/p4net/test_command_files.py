@@ -1,4 +1,5 @@
-"""Command files of simple_switch_CLI: what they write, and what they are refused for, line by line."""
+"""Command files of simple_switch_CLI: what they write, and what they are refused for, line by
+line."""
 
 from __future__ import annotations
 
@@ -117,7 +118,10 @@ def test_command_file_writes_each_kind_of_state(tmp_path: Path, kind: str) -> No
             "l2: dst_addr=0x3 => forward(port=0x6)",
             "l2: dst_addr=0x4 => forward(port=0x8)",
             "l2: default => forward(port=0x9)",
-            "acl: src_addr=* ether_type=0x800...0x8ff port=0x2 => set_wide(value=0x1, small=0x2), priority 10",
+            (
+                "acl: src_addr=* ether_type=0x800...0x8ff port=0x2 => set_wide(value=0x1, "
+                "small=0x2), priority 10"
+            ),
             "acl: src_addr=0xff/&0xff ether_type=* port=0x3 => NoAction(), priority 20",
             "acl: default => NoAction()",
             "group 1: port 1 instance 5, port 2 instance 5, port 4 instance 6",
@@ -131,17 +135,30 @@ def test_command_file_writes_each_kind_of_state(tmp_path: Path, kind: str) -> No
         acl = {entry.priority: entry.match for entry in control.read_table("acl")[:-1]}
         assert acl[2**31 - 1 - 10] == TableMatch(ether_type=(0x800, 0x8FF), port=2)
         assert acl[2**31 - 1 - 20] == TableMatch(src_addr=(0xFF, 0xFF), port=3)
-        assert {entry.match.get("dst_addr") for entry in control.read_table("prefixes")[:-1]} == {(0, 8), None}
+        assert {entry.match.get("dst_addr") for entry in control.read_table("prefixes")[:-1]} == {
+            (0, 8),
+            None,
+        }
         assert control.read_table("learning")[:-1] == []
-        assert control.read_registers("cells", [5, 6, 7, 8]) == {5: 2**32 - 1, 6: 7, 7: 0, 8: 2**32 - 1}
+        assert control.read_registers("cells", [5, 6, 7, 8]) == {
+            5: 2**32 - 1,
+            6: 7,
+            7: 0,
+            8: 2**32 - 1,
+        }
         assert set(control.read_registers("flags").values()) == {1}
         assert set(control.read_registers("wide_cells").values()) == {0}
         assert control.read_counter("received", 3) == Counter(1, 1)
-        assert control.read_meters("limits")[7] == MeterConfig(cir=1_000_000, cburst=10, pir=2_000_000, pburst=20)
+        assert control.read_meters("limits")[7] == MeterConfig(
+            cir=1_000_000, cburst=10, pir=2_000_000, pburst=20
+        )
 
 
 REFUSED = [
-    ("table_ad l2 forward 1 => 3", "table_ad: no such command is supported; did you mean 'table_add'"),
+    (
+        "table_ad l2 forward 1 => 3",
+        "table_ad: no such command is supported; did you mean 'table_add'",
+    ),
     ("table_add l3 forward 1 => 3", "no table 'l3'; there are l2"),
     ("table_add l2 fwd 1 => 3", "no action 'fwd'"),
     ("table_add l2 NoAction 1 =>", "no action 'NoAction'"),
@@ -167,7 +184,13 @@ REFUSED = [
     ("table_add acl drop 1&&&1 1->2 1 =>", "needs one priority"),
     ("table_set_default acl drop", "const"),
     ("table_modify l2 forward 0 3", "no entry has the handle 0 here"),
-    ("table_add l2 forward 1 => 3\ntable_delete l2 0\ntable_add l2 forward 2 => 3\ntable_delete l2 0", ":4: table_del"),
+    (
+        (
+            "table_add l2 forward 1 => 3\ntable_delete l2 0\ntable_add l2 forward 2 => "
+            "3\ntable_delete l2 0"
+        ),
+        ":4: table_del",
+    ),
     ("table_delete l2", "write it as table_delete TABLE HANDLE"),
     ("table_indirect_add l2 1 => 0", "l2 has no action profile: use table_add"),
     ("act_prof_create_member p forward 1", "no action profile 'p'; there are none"),
@@ -179,7 +202,10 @@ REFUSED = [
     ("meter_set_rates limits 0 1e300:1 1:1", "write RATE:BURST"),
     ("meter_set_rates limits 0 0.0000005:1 1:1", "has whole units a second"),
     ("mc_node_associate 1 0", "no multicast group 1 was created here"),
-    ("mc_mgrp_create 1\nmc_mgrp_create 1", ":2: mc_mgrp_create: multicast group 1 was created before"),
+    (
+        "mc_mgrp_create 1\nmc_mgrp_create 1",
+        ":2: mc_mgrp_create: multicast group 1 was created before",
+    ),
     ("mc_mgrp_create 1\nmc_node_associate 1 0", "no replication node has the handle 0"),
     ("mc_node_create 1 1 1", "a port stands twice"),
     ("mc_node_create 1 1 | 2", "link aggregation groups"),
@@ -193,7 +219,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "why"), REFUSED, ids=[text[:30] for text, _ in REFUSED])
-def test_command_file_names_the_line_that_it_is_refused_for(tmp_path: Path, text: str, why: str) -> None:
+def test_command_file_names_the_line_that_it_is_refused_for(
+    tmp_path: Path, text: str, why: str
+) -> None:
     with switch() as control, pytest.raises(P4NetError) as caught:
         written(control, file(tmp_path, text))
     message = str(caught.value)
@@ -205,7 +233,10 @@ def test_command_file_names_the_line_that_it_is_refused_for(tmp_path: Path, text
 
 def test_refusal_of_the_switch_names_file_and_line(tmp_path: Path) -> None:
     text = "".join(f"table_add l2 forward {number} => 1\n" for number in range(9))
-    with switch() as control, pytest.raises(P4NetError, match=r"commands.txt:9: s0: .*table entry: RESOURCE_EXHAUSTED"):
+    with (
+        switch() as control,
+        pytest.raises(P4NetError, match=r"commands.txt:9: s0: .*table entry: RESOURCE_EXHAUSTED"),
+    ):
         written(control, file(tmp_path, text))
 
 
@@ -226,16 +257,21 @@ def test_commands_behind_a_failing_one_are_carried_out(tmp_path: Path, kind: str
     """As simple_switch_CLI does it: a refused entry has no handle."""
     with switch(kind=kind) as control:
         found = write(control, [file(tmp_path, WITH_FAULTS)], refuse, strict=False)
-        assert {entry.match["dst_addr"]: entry.action.args["port"] for entry in control.read_table("l2")[:-1]} == {
-            17: 1, 18: 4,
-        }  # fmt: skip
+        entries = control.read_table("l2")[:-1]
+        ports = {entry.match["dst_addr"]: entry.action.args["port"] for entry in entries}
+        assert ports == {17: 1, 18: 4}
     assert found.lines == ["l2: 2 entries"]
     assert found.commands == 7
     duplicate, unknown = found.complaints
     assert re.match(rf"{tmp_path}/commands.txt:2: s0: .*ALREADY_EXISTS", duplicate)
-    assert unknown.startswith(f"{tmp_path}/commands.txt:4: mirroring_ad: no such command is supported; did you mean")
+    assert unknown.startswith(
+        f"{tmp_path}/commands.txt:4: mirroring_ad: no such command is supported; did you mean"
+    )
     assert failed([found, found]) == "4 of 14 commands failed"
-    with switch(kind=kind) as control, pytest.raises(P4NetError, match=r"commands.txt:2: .*ALREADY_EXISTS"):
+    with (
+        switch(kind=kind) as control,
+        pytest.raises(P4NetError, match=r"commands.txt:2: .*ALREADY_EXISTS"),
+    ):
         write(control, [file(tmp_path, WITH_FAULTS)], refuse, strict=True)
 
 
@@ -250,7 +286,10 @@ def test_handles_behind_refusals_are_those_of_what_is_there(adds: list[tuple[int
     lines += [f"table_modify l2 forward {handle} {100 + key}" for key, handle in there.items()]
     with tempfile.TemporaryDirectory() as folder, switch() as control:
         found = write(control, [file(Path(folder), "\n".join(lines))], refuse, strict=False)
-        ports = {entry.match["dst_addr"]: entry.action.args["port"] for entry in control.read_table("l2")[:-1]}
+        ports = {
+            entry.match["dst_addr"]: entry.action.args["port"]
+            for entry in control.read_table("l2")[:-1]
+        }
     assert ports == {key: 100 + key for key in there}
     assert len(found.complaints) == len(adds) - len(there)
 
@@ -309,7 +348,8 @@ def test_commands_of_profiles_number_members_and_groups_as_bmv2(tmp_path: Path) 
             table_indirect_modify_with_group crc16_table 0 0
         """
         text += f"act_prof_dump {profile}\ntable_dump crc16_table"
-        shown = f"{action}({', '.join(f'{param.name}=0x1' for param in control.schema.actions[action].params)})"
+        parameters = control.schema.actions[action].params
+        shown = f"{action}({', '.join(f'{param.name}=0x1' for param in parameters)})"
         assert written(control, file(tmp_path, text)) == [
             f"{profile} member 0: {shown}",
             f"{profile} member 1: {shown}",
@@ -323,12 +363,17 @@ def test_commands_of_profiles_number_members_and_groups_as_bmv2(tmp_path: Path) 
 
 
 def test_timeout_of_an_entry_stays_when_its_action_changes(tmp_path: Path) -> None:
-    text = "table_add flows set 1&&&0xff => 3 10\ntable_set_timeout flows 0 500\ntable_modify flows set 0 4"
+    text = (
+        "table_add flows set 1&&&0xff => 3 10\ntable_set_timeout flows 0 500\ntable_modify flows "
+        "set 0 4"
+    )
     with switch(IDLE) as control:
         written(control, file(tmp_path, text))
         assert control.read_table("flows")[0].idle_timeout_ns == 500_000_000
         why = error_of(
-            lambda: written(control, file(tmp_path, "table_add fixed set 1 => 3\ntable_set_timeout fixed 0 1"))
+            lambda: written(
+                control, file(tmp_path, "table_add fixed set 1 => 3\ntable_set_timeout fixed 0 1")
+            )
         )
     assert "commands.txt:2" in why
     assert "has no idle timeout" in why
@@ -336,8 +381,37 @@ def test_timeout_of_an_entry_stays_when_its_action_changes(tmp_path: Path) -> No
 
 WORDS = st.one_of(
     st.sampled_from([*COMMANDS]),
-    st.sampled_from(["l2", "acl", "prefixes", "forward", "NoAction", "cells", "received", "limits", "policed", "all"]),
-    st.sampled_from(["=>", "0", "1", "0&&&0", "1->2", "0/0", "1:1", "0x", "-1", "|", "1.2.3.4", "a:b", "9" * 400]),
+    st.sampled_from(
+        [
+            "l2",
+            "acl",
+            "prefixes",
+            "forward",
+            "NoAction",
+            "cells",
+            "received",
+            "limits",
+            "policed",
+            "all",
+        ]
+    ),
+    st.sampled_from(
+        [
+            "=>",
+            "0",
+            "1",
+            "0&&&0",
+            "1->2",
+            "0/0",
+            "1:1",
+            "0x",
+            "-1",
+            "|",
+            "1.2.3.4",
+            "a:b",
+            "9" * 400,
+        ]
+    ),
     st.text(max_size=8),
 )
 
@@ -353,13 +427,16 @@ def test_any_text_makes_steps_or_names_its_line(text: str) -> None:
         error = error_of(lambda: steps.extend(file(Path(folder), text).steps(schema)))
         place = error.removeprefix(f"{folder}/commands.txt:")
         assert not error or place.partition(":")[0].isdigit()
-        assert all(isinstance(step, (Queue, Read)) or step.update.entity.WhichOneof("entity") for step in steps)
+        assert all(
+            isinstance(step, (Queue, Read)) or step.update.entity.WhichOneof("entity")
+            for step in steps
+        )
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=30))
 def test_handles_are_those_of_a_model_of_bmv2(changes: list[tuple[bool, int]]) -> None:
-    """BMv2's: the lowest free index, with the count of its frees above 24 bits; entries differ by their
-    ports."""
+    """BMv2's: the lowest free index, with the count of its frees above 24 bits; entries differ by
+    their ports."""
     frees, held, lines = [0] * 40, dict[int, tuple[int, int]](), []
     for number, (add, which) in enumerate(changes):
         if add and len(held) < 8:
@@ -373,7 +450,10 @@ def test_handles_are_those_of_a_model_of_bmv2(changes: list[tuple[bool, int]]) -
     lines += [f"table_modify l2 forward {handle} {100 + port}" for handle, port in held.values()]
     with tempfile.TemporaryDirectory() as folder, switch() as control:
         written(control, file(Path(folder), "\n".join(lines)))
-        found = {entry.match["dst_addr"]: entry.action.args["port"] for entry in control.read_table("l2")[:-1]}
+        found = {
+            entry.match["dst_addr"]: entry.action.args["port"]
+            for entry in control.read_table("l2")[:-1]
+        }
     assert found == {port: 100 + port for _, port in held.values()}
 
 

@@ -19,12 +19,18 @@ from pcn.p4net.errors import P4NetError
 from pcn.p4net.runtime_json import RuntimeJson
 from pcn.p4net.text_proto import TextProto
 
-FORWARD = {"table": "BenchIngress.l2", "match": {"dst_addr": "08:00:00:00:01:11"}, "action_name": "forward"}
+FORWARD = {
+    "table": "BenchIngress.l2",
+    "match": {"dst_addr": "08:00:00:00:01:11"},
+    "action_name": "forward",
+}
 
 
 def runtime(folder: Path, **parts: Any) -> RuntimeJson:
     path = folder / "s1-runtime.json"
-    path.write_text(json.dumps({"target": "bmv2", "p4info": "x", "bmv2_json": "y", **parts}, indent=1))
+    path.write_text(
+        json.dumps({"target": "bmv2", "p4info": "x", "bmv2_json": "y", **parts}, indent=1)
+    )
     return RuntimeJson(path)
 
 
@@ -34,26 +40,48 @@ def test_runtime_json_writes_entries_groups_and_sessions(tmp_path: Path, kind: s
     file = runtime(
         tmp_path,
         table_entries=[
-            {"table": "l2", "default_action": True, "action_name": "BenchIngress.drop", "action_params": {}},
+            {
+                "table": "l2",
+                "default_action": True,
+                "action_name": "BenchIngress.drop",
+                "action_params": {},
+            },
             {**FORWARD, "action_params": {"port": 3}},
             {
                 "table": "prefixes",
                 "match": {"port": 1, "dst_addr": ["0a:00:00:00:00:00", 8]},
                 "action_name": "NoAction",
             },
-            {"table": "acl", "match": acl, "priority": 7, "action_name": "drop", "action_params": {}},
+            {
+                "table": "acl",
+                "match": acl,
+                "priority": 7,
+                "action_name": "drop",
+                "action_params": {},
+            },
         ],
-        multicast_group_entries=[{"multicast_group_id": 1, "replicas": [{"egress_port": 1, "instance": 1}]}],
+        multicast_group_entries=[
+            {"multicast_group_id": 1, "replicas": [{"egress_port": 1, "instance": 1}]}
+        ],
         clone_session_entries=[
-            {"clone_session_id": 7, "replicas": [{"egress_port": 2, "instance": 0}], "packet_length_bytes": 128}
+            {
+                "clone_session_id": 7,
+                "replicas": [{"egress_port": 2, "instance": 0}],
+                "packet_length_bytes": 128,
+            }
         ],
     )
     with switch(kind=kind) as control:
         assert written(control, file) == []
         forward, default = control.read_table("l2")
-        assert (forward.match, forward.action.args) == (TableMatch(dst_addr=0x0800_0000_0111), {"port": 3})
+        assert (forward.match, forward.action.args) == (
+            TableMatch(dst_addr=0x0800_0000_0111),
+            {"port": 3},
+        )
         assert default.action.name == "drop"
-        assert control.read_table("prefixes")[0].match == TableMatch(port=1, dst_addr=(0x0A << 40, 8))
+        assert control.read_table("prefixes")[0].match == TableMatch(
+            port=1, dst_addr=(0x0A << 40, 8)
+        )
         (entry, _) = control.read_table("acl")
         assert entry.match == TableMatch(src_addr=(0xFF, 0xFF), ether_type=(0x800, 0x8FF), port=2)
         assert entry.priority == 7
@@ -64,23 +92,54 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tables": []}, "tables: no such field; did you mean 'table_entries'"),
     ({"table_entries": [{"table": "l2"}]}, "action_name: missing"),
     ({"table_entries": [{**FORWARD, "table": "l9"}]}, "no table 'l9'"),
-    ({"table_entries": [{**FORWARD, "action_params": {}}]}, "has the parameters ['port'], not none"),
-    ({"table_entries": [{**FORWARD, "action_params": {"port": 999}}]}, "'999' has more than 9 bits"),
-    ({"table_entries": [{**FORWARD, "action_params": {"port": 1.5}}]}, "'1.5' is no value of 9 bits"),
-    ({"table_entries": [{**FORWARD, "match": {"dst": 1}, "action_params": {"port": 1}}]}, "no match field 'dst'"),
     (
-        {"table_entries": [{**FORWARD, "match": {"dst_addr": [1, 2]}, "action_params": {"port": 1}}]},
+        {"table_entries": [{**FORWARD, "action_params": {}}]},
+        "has the parameters ['port'], not none",
+    ),
+    (
+        {"table_entries": [{**FORWARD, "action_params": {"port": 999}}]},
+        "'999' has more than 9 bits",
+    ),
+    (
+        {"table_entries": [{**FORWARD, "action_params": {"port": 1.5}}]},
+        "'1.5' is no value of 9 bits",
+    ),
+    (
+        {"table_entries": [{**FORWARD, "match": {"dst": 1}, "action_params": {"port": 1}}]},
+        "no match field 'dst'",
+    ),
+    (
+        {
+            "table_entries": [
+                {**FORWARD, "match": {"dst_addr": [1, 2]}, "action_params": {"port": 1}}
+            ]
+        },
         "dst_addr matches exactly",
     ),
-    ({"table_entries": [{**FORWARD, "default_action": True, "action_params": {"port": 1}}]}, "has no match"),
-    ({"table_entries": [{"table": "acl", "match": {}, "action_name": "drop"}]}, "needs a priority above 0"),
+    (
+        {"table_entries": [{**FORWARD, "default_action": True, "action_params": {"port": 1}}]},
+        "has no match",
+    ),
+    (
+        {"table_entries": [{"table": "acl", "match": {}, "action_name": "drop"}]},
+        "needs a priority above 0",
+    ),
     ({"multicast_group_entries": [{"multicast_group_id": 0, "replicas": []}]}, "from 1 to 65535"),
-    ({"multicast_group_entries": [{"multicast_group_id": 1, "replicas": [{"egress_port": 512}]}]}, "from 0 to 511"),
+    (
+        {
+            "multicast_group_entries": [
+                {"multicast_group_id": 1, "replicas": [{"egress_port": 512}]}
+            ]
+        },
+        "from 0 to 511",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("parts", "why"), REFUSED, ids=[why[:30] for _, why in REFUSED])
-def test_runtime_json_names_the_line_that_it_is_refused_for(tmp_path: Path, parts: dict[str, Any], why: str) -> None:
+def test_runtime_json_names_the_line_that_it_is_refused_for(
+    tmp_path: Path, parts: dict[str, Any], why: str
+) -> None:
     with switch() as control, pytest.raises(P4NetError) as caught:
         written(control, runtime(tmp_path, **parts))
     message = str(caught.value)
@@ -136,7 +195,9 @@ def test_text_proto_names_the_line_that_it_is_refused_for(tmp_path: Path) -> Non
         with pytest.raises(P4NetError, match=r"entries.txtpb:3: s0: .*table entry: NOT_FOUND"):
             written(control, TextProto(path))
         path.write_text("updates { entity { table_entry { table_id: 9999999999 } } }")
-        with pytest.raises(P4NetError, match=r"entries.txtpb:1: no P4Runtime message .*Value out of range"):
+        with pytest.raises(
+            P4NetError, match=r"entries.txtpb:1: no P4Runtime message .*Value out of range"
+        ):
             written(control, TextProto(path))
         path.write_text("updates { }\nentities { }")
         with pytest.raises(P4NetError, match="`updates` or `entities`, not both"):
@@ -157,23 +218,34 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["table", "match", "action_name", "action_params", "priority", "port", "x"]), inner
+            st.sampled_from(
+                ["table", "match", "action_name", "action_params", "priority", "port", "x"]
+            ),
+            inner,
         )
     ),
     max_leaves=8,
 )
 
 
-@given(st.fixed_dictionaries({}, optional={"table_entries": JSON | st.lists(JSON), "multicast_group_entries": JSON}))
+@given(
+    st.fixed_dictionaries(
+        {}, optional={"table_entries": JSON | st.lists(JSON), "multicast_group_entries": JSON}
+    )
+)
 def test_any_json_is_entries_or_names_its_line(parts: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = runtime(Path(folder), **parts)
         error = error_of(lambda: file.steps(BENCH.schema))
-        assert all(line.removeprefix(f"{file.path}:").partition(":")[0].isdigit() for line in error.splitlines())
+        assert all(
+            line.removeprefix(f"{file.path}:").partition(":")[0].isdigit()
+            for line in error.splitlines()
+        )
 
 
 ENTRY = st.tuples(
-    st.integers(0, 2**48 - 1), st.integers(0, 2**48 - 1), st.integers(0, 2**16 - 1), st.integers(0, 2**16 - 1),
+    st.integers(0, 2**48 - 1), st.integers(0, 2**48 - 1), st.integers(0, 2**16 - 1), st.integers(0,
+    2**16 - 1),
     st.integers(0, 511) | st.none(), st.integers(1, 1000),
 )  # fmt: skip
 
@@ -185,8 +257,12 @@ def test_forms_of_a_file_come_to_the_same_table(entries: list[Any]) -> None:
     for value, mask, one, other, port, rank in entries:
         low, high = sorted((one, other))
         optional = "0&&&0" if port is None else str(port)
-        lines.append(f"table_add acl drop {value}&&&{mask} {low}->{high} {optional} => {2**31 - 1 - rank}")
-        match = {"src_addr": [value, mask], "ether_type": [low, high]} | ({} if port is None else {"port": port})
+        lines.append(
+            f"table_add acl drop {value}&&&{mask} {low}->{high} {optional} => {2**31 - 1 - rank}"
+        )
+        match = {"src_addr": [value, mask], "ether_type": [low, high]} | (
+            {} if port is None else {"port": port}
+        )
         listed.append({"table": "acl", "match": match, "action_name": "drop", "priority": rank})
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,4 +1,5 @@
-"""Networks of p4-utils and p4app, and of the tutorials before 2019: what `pcn p4 run` makes of them as they lie."""
+"""Networks of p4-utils and p4app, and of the tutorials before 2019: what `pcn p4 run` makes of them
+as they lie."""
 
 from __future__ import annotations
 
@@ -32,7 +33,10 @@ def folder_of(place: Path, *names: str) -> Path:
 
 
 def addresses(network: P4Network) -> dict[str, tuple[str, int, str]]:
-    return {host.name: (host.ip, network.host(host.name).prefix, host.mac) for host in network.topology.hosts}
+    return {
+        host.name: (host.ip, network.host(host.name).prefix, host.mac)
+        for host in network.topology.hosts
+    }
 
 
 def entries(network: P4Network, switch: str) -> list[str]:
@@ -40,7 +44,11 @@ def entries(network: P4Network, switch: str) -> list[str]:
     found: list[str] = []
     for source in network.switches[switch].entries:
         assert isinstance(source, Commands)
-        found += [line for _, line in source.inline] if source.inline is not None else [f"< {source.path.name}"]
+        found += (
+            [line for _, line in source.inline]
+            if source.inline is not None
+            else [f"< {source.path.name}"]
+        )
     return found
 
 
@@ -73,7 +81,9 @@ table_add routes forward 10.0.2.0/24 => 00:00:0a:00:02:03 {}
 """
 
 
-def test_p4app_of_p4_utils_runs_as_it_lies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_p4app_of_p4_utils_runs_as_it_lies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = folder_of(tmp_path / "app", "p4app.json")
     (folder / "s1-commands.txt").write_text(ROUTES.format(3))
     exercise = read_exercise(folder)
@@ -95,7 +105,11 @@ def test_p4app_of_p4_utils_runs_as_it_lies(tmp_path: Path, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("strategy", "ip", "prefix", "gateway"),
-    [("l2", "10.0.0.3", 16, None), ("l3", "10.2.3.2", 24, "10.2.3.1"), ("mixed", "10.0.2.3", 24, "10.0.2.254")],
+    [
+        ("l2", "10.0.0.3", 16, None),
+        ("l3", "10.2.3.2", 24, "10.2.3.1"),
+        ("mixed", "10.0.2.3", 24, "10.0.2.254"),
+    ],
 )
 def test_strategy_of_p4_utils_gives_addresses(
     tmp_path: Path, strategy: str, ip: str, prefix: int, gateway: str | None
@@ -110,16 +124,20 @@ def test_strategy_of_p4_utils_gives_addresses(
     assert addresses(exercise)["h3"] == (ip, prefix, mac)
     routed = [command for command in exercise.host("h3").commands if command.startswith("route")]
     assert routed == ([f"route add default gw {gateway} dev eth0"] if gateway else [])
-    assert len([command for command in exercise.host("h3").commands if command.startswith("arp")]) == (
-        2 if strategy == "l2" else 1
-    )
+    assert len(
+        [command for command in exercise.host("h3").commands if command.startswith("arp")]
+    ) == (2 if strategy == "l2" else 1)
     assert (exercise.switches["s1"].cpu_port, exercise.switches["s2"].cpu_port) == (4, 0)
 
 
 def test_host_keeps_the_addresses_of_its_file(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "app")
     network = json.loads((FILES / "p4app.json").read_text())
-    network["topology"]["hosts"]["h3"] = {"ip": "10.0.9.7/20", "mac": "02:00:00:00:00:07", "gw": "10.0.9.1"}
+    network["topology"]["hosts"]["h3"] = {
+        "ip": "10.0.9.7/20",
+        "mac": "02:00:00:00:00:07",
+        "gw": "10.0.9.1",
+    }
     (folder / "p4app.json").write_text(json.dumps(network))
     exercise = read_exercise(folder)
     assert addresses(exercise)["h3"] == ("10.0.9.7", 20, "02:00:00:00:00:07")
@@ -145,10 +163,13 @@ def test_topology_that_p4_utils_wrote_runs_alone_and_behind_its_p4app(tmp_path: 
 
 
 def test_p4app_fills_tables_by_itself(tmp_path: Path) -> None:
-    """Its automatic entries, by the rule that they are made by; a list of entries stands before them."""
+    """Its automatic entries, by the rule that they are made by; a list of entries stands before
+    them."""
     folder = folder_of(tmp_path / "p4app")
     network = json.loads((FILES / "multiswitch.json").read_text())
-    network["targets"]["multiswitch"]["switches"] = {"s2": {"entries": ["table_set_default routes drop"]}}
+    network["targets"]["multiswitch"]["switches"] = {
+        "s2": {"entries": ["table_set_default routes drop"]}
+    }
     (folder / "p4app.json").write_text(json.dumps(network))
     exercise = read_exercise(folder)
     assert addresses(exercise) == {
@@ -172,8 +193,12 @@ def test_p4app_fills_tables_by_itself(tmp_path: Path) -> None:
 def test_p4app_of_one_switch_has_its_number_of_hosts(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "p4app")
     target = {"num-hosts": 3, "switch-config": "router.config"}
-    (folder / "p4app.json").write_text(json.dumps({"program": "router.p4", "targets": {"mininet": target}}))
-    (folder / "router.config").write_text("table_add routes forward 10.0.2.10/32 => 00:04:00:00:00:02 3\n")
+    (folder / "p4app.json").write_text(
+        json.dumps({"program": "router.p4", "targets": {"mininet": target}})
+    )
+    (folder / "router.config").write_text(
+        "table_add routes forward 10.0.2.10/32 => 00:04:00:00:00:02 3\n"
+    )
     with VirtualP4(read_exercise(folder)) as network:
         assert addresses(network.value)["h3"] == ("10.0.2.10", 24, "00:04:00:00:00:02")
         network.send("h1", 0.0, udp(network.value, "h1", "h3"))
@@ -183,11 +208,17 @@ def test_p4app_of_one_switch_has_its_number_of_hosts(tmp_path: Path) -> None:
 
 ONE: dict[str, Any] = {"switches": {"s1": {}}, "hosts": {"h1": {}}, "links": [["h1", "s1"]]}
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"targets": {"custom": {"program": "topo.py"}}}, r"no target has `links` or `num-hosts`: topo.py makes it"),
+    (
+        {"targets": {"custom": {"program": "topo.py"}}},
+        r"no target has `links` or `num-hosts`: topo.py makes it",
+    ),
     ({"targets": {"mininet": {"num-hosts": 999}}}, r"from 1 to 254 hosts"),
     ({"targets": {"m": {"links": [["h1", "s1", 1, 2, 3]]}}}, r"a link is \[\"h1\", \"s1\"\]"),
     ({"topology": {"switches": {}, "hosts": {}}}, r"no 'links'"),
-    ({"topology": {**ONE, "assignment_strategy": "x"}}, r"assignment_strategy 'x': there are l2, mixed, l3, manual"),
+    (
+        {"topology": {**ONE, "assignment_strategy": "x"}},
+        r"assignment_strategy 'x': there are l2, mixed, l3, manual",
+    ),
     ({"topology": {**ONE, "hosts": {"h1": {"ip": "x"}}}}, r"'x'"),
     ({"topology": {**ONE, "links": [["h1", "s1", {"port2": "z"}]]}}, r"is no port"),
     ({**ONE, "hosts": ["h1", "h999"]}, r"hosts are h1 to h254"),
@@ -195,7 +226,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("network", "why"), REFUSED, ids=[why[:20] for _, why in REFUSED])
-def test_network_is_refused_with_file_line_and_reason(tmp_path: Path, network: dict[str, Any], why: str) -> None:
+def test_network_is_refused_with_file_line_and_reason(
+    tmp_path: Path, network: dict[str, Any], why: str
+) -> None:
     folder = folder_of(tmp_path / "app")
     (folder / "p4app.json").write_text(json.dumps(network))
     with pytest.raises((FormatError, P4NetError), match=rf"p4app.json:1: .*{why}"):

@@ -28,16 +28,34 @@ def with_commands(network: P4Network, *commands: str, prefix: int = 24) -> P4Net
 
 
 ROUTES = [
-    ("route add default gw 10.0.1.254 dev eth0", "arp -i eth0 -s 10.0.1.254 08:00:00:00:01:00", "08:00:00:00:01:00"),
-    ("sudo ip route add default via 10.0.1.9", "ip neigh add 10.0.1.9 lladdr 08:00:00:00:01:09 dev eth0", "01:09"),
-    ("route add -net 10.0.2.0 netmask 255.255.255.0 gw 10.0.1.7", "arp -s 10.0.1.7 08:00:00:00:01:07", "01:07"),
-    ("route add -host 10.0.2.2 gw 10.0.1.6", "ip neighbour replace 10.0.1.6 lladdr 08:00:00:00:01:06", "01:06"),
+    (
+        "route add default gw 10.0.1.254 dev eth0",
+        "arp -i eth0 -s 10.0.1.254 08:00:00:00:01:00",
+        "08:00:00:00:01:00",
+    ),
+    (
+        "sudo ip route add default via 10.0.1.9",
+        "ip neigh add 10.0.1.9 lladdr 08:00:00:00:01:09 dev eth0",
+        "01:09",
+    ),
+    (
+        "route add -net 10.0.2.0 netmask 255.255.255.0 gw 10.0.1.7",
+        "arp -s 10.0.1.7 08:00:00:00:01:07",
+        "01:07",
+    ),
+    (
+        "route add -host 10.0.2.2 gw 10.0.1.6",
+        "ip neighbour replace 10.0.1.6 lladdr 08:00:00:00:01:06",
+        "01:06",
+    ),
     ("ip route add 10.0.0.0/16 dev eth0", "ethtool -K eth0 tx off", MACS["h2"]),
 ]
 
 
 @pytest.mark.parametrize(("route", "neighbour", "mac"), ROUTES)
-def test_next_hop_follows_from_commands(network: P4Network, route: str, neighbour: str, mac: str) -> None:
+def test_next_hop_follows_from_commands(
+    network: P4Network, route: str, neighbour: str, mac: str
+) -> None:
     assert mac_of(with_commands(network, route, neighbour), "h1", IPS["h2"]).endswith(mac)
 
 
@@ -64,13 +82,19 @@ def test_longest_prefix_decides_the_next_hop(network: P4Network) -> None:
         (["ip route add 'x"], "isn't understood"),
     ],
 )
-def test_next_hop_is_refused_with_the_command(network: P4Network, commands: list[str], why: str) -> None:
+def test_next_hop_is_refused_with_the_command(
+    network: P4Network, commands: list[str], why: str
+) -> None:
     with pytest.raises(P4NetError, match=why):
         mac_of(with_commands(network, *commands), "h1", IPS["h2"])
 
 
-@given(st.binary(max_size=1400), st.integers(0, 255), st.integers(1, 2**16 - 1), st.integers(1, 255))
-def test_datagram_is_what_scapy_writes(network: P4Network, payload: bytes, tos: int, port: int, ttl: int) -> None:
+@given(
+    st.binary(max_size=1400), st.integers(0, 255), st.integers(1, 2**16 - 1), st.integers(1, 255)
+)
+def test_datagram_is_what_scapy_writes(
+    network: P4Network, payload: bytes, tos: int, port: int, ttl: int
+) -> None:
     frame = udp(network, "h1", "h3", payload, sport=port, dport=53, tos=tos, ttl=ttl)
     expected = (
         Ether(dst="08:00:00:00:01:00", src=MACS["h1"])

@@ -1,5 +1,5 @@
-"""A p4info as wide as P4Runtime has it, by programs/names.p4: keys and actions of one last word, an alias of two dots,
-an error in a digest, strings in packets' headers."""
+"""A p4info as wide as P4Runtime has it, by programs/names.p4: keys and actions of one last word, an
+alias of two dots, an error in a digest, strings in packets' headers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ CPU = 510
 
 
 def ethernet(kind: int, rest: bytes = b"") -> bytes:
-    return bytes([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]) + kind.to_bytes(2, "big") + rest.ljust(46, b"\0")
+    return (
+        bytes([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1])
+        + kind.to_bytes(2, "big")
+        + rest.ljust(46, b"\0")
+    )
 
 
 def pair() -> P4Network:
@@ -41,10 +45,18 @@ class Entity:
         self.id, self.name = number, name
 
 
-@given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map(".".join), unique=True, max_size=6))
+@given(
+    st.lists(
+        st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map(".".join),
+        unique=True,
+        max_size=6,
+    )
+)
 def test_last_part_finds_what_alone_ends_in_it(names: list[str]) -> None:
     known = Names("thing", [Entity(number, name) for number, name in enumerate(names, start=1)])
-    for part in {end for name in names for end in [name, *(name.split(".", cut)[-1] for cut in range(1, 4))]}:
+    for part in {
+        end for name in names for end in [name, *(name.split(".", cut)[-1] for cut in range(1, 4))]
+    }:
         ending = [name for name in names if name == part or name.endswith(f".{part}")]
         entity = known.get(part)
         if part in names:
@@ -70,13 +82,16 @@ def test_names_that_are_there_twice_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "names"), [("by_field", ("h.a.x", "h.b.x")), ("by_header", ("h.a.$valid$", "h.b.$valid$"))]
+    ("table", "names"),
+    [("by_field", ("h.a.x", "h.b.x")), ("by_header", ("h.a.$valid$", "h.b.$valid$"))],
 )
 def test_entry_with_keys_of_one_last_word_reads_back(table: str, names: tuple[str, str]) -> None:
     with VirtualP4(pair()) as network:
         switch = network.switches["s1"]
         entry = TableEntry(
-            table, match=TableMatch(dict(zip(names, (0, 1), strict=True))), action=TableAction("to", port=2)
+            table,
+            match=TableMatch(dict(zip(names, (0, 1), strict=True))),
+            action=TableAction("to", port=2),
         )
         switch.insert([entry])
         found, default = switch.read_table(table)
@@ -84,7 +99,13 @@ def test_entry_with_keys_of_one_last_word_reads_back(table: str, names: tuple[st
         assert default.is_default_action
         with pytest.raises(SwitchError, match=r"is one of h\.a"):
             switch.insert(
-                [TableEntry(table, match=TableMatch({names[0].split(".")[-1]: 0}), action=TableAction("to", port=1))]
+                [
+                    TableEntry(
+                        table,
+                        match=TableMatch({names[0].split(".")[-1]: 0}),
+                        action=TableAction("to", port=1),
+                    )
+                ]
             )
 
 
@@ -93,12 +114,20 @@ def test_packet_meets_entries_of_both_pipelines() -> None:
     with VirtualP4(pair()) as network:
         switch = network.switches["s1"]
         both = TableEntry(
-            "by_header", match=TableMatch({"a.$valid$": 0, "b.$valid$": 1}), action=TableAction("to", port=2)
+            "by_header",
+            match=TableMatch({"a.$valid$": 0, "b.$valid$": 1}),
+            action=TableAction("to", port=2),
         )
         switch.insert([both])
         for control in ("I", "E"):
             action = TableAction(f"{control}.mark.act", value=0x1111 if control == "I" else 0x2222)
-            switch.insert([TableEntry(f"{control}.mark.marks", match=TableMatch(dst=0x020000000002), action=action)])
+            switch.insert(
+                [
+                    TableEntry(
+                        f"{control}.mark.marks", match=TableMatch(dst=0x020000000002), action=action
+                    )
+                ]
+            )
         network.send("h1", 0.0, ethernet(0x1112, bytes([1, 2])))
         network.send("h1", 1e-6, ethernet(0x800))
         network.run(until_s=1e-3)
@@ -126,7 +155,9 @@ def test_packets_of_controllers_have_ports_by_string() -> None:
     """The width of such a field is the program's: the p4info doesn't have it."""
     with VirtualP4(pair()) as network:
         switch = network.switches["s1"]
-        switch.modify([TableEntry("out_port", action=TableAction("to", port=CPU), is_default_action=True)])
+        switch.modify(
+            [TableEntry("out_port", action=TableAction("to", port=CPU), is_default_action=True)]
+        )
         seen = []
         network.control("s1", lambda plane: seen.extend(plane.packets_in()))
         for number, host in enumerate(("h1", "h2")):
@@ -148,7 +179,9 @@ def described(**types: p4t.P4DataTypeSpec) -> Types:
 
 
 def test_types_read_what_they_write() -> None:
-    bits = p4t.P4DataTypeSpec(bitstring=p4t.P4BitstringLikeTypeSpec(bit=p4t.P4BitTypeSpec(bitwidth=8)))
+    bits = p4t.P4DataTypeSpec(
+        bitstring=p4t.P4BitstringLikeTypeSpec(bit=p4t.P4BitTypeSpec(bitwidth=8))
+    )
     error = p4t.P4DataTypeSpec(error=p4t.P4ErrorType())
     pairs = p4t.P4DataTypeSpec(tuple=p4t.P4TupleTypeSpec(members=[bits, error]))
     types = described(outer=pairs)

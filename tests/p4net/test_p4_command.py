@@ -1,4 +1,5 @@
-"""`pcn p4 run --clock virtual`: traffic by words and by scripts, tables and JSON, captures; refusals."""
+"""`pcn p4 run --clock virtual`: traffic by words and by scripts, tables and JSON, captures;
+refusals."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def hosts(found: dict[str, Any]) -> dict[str, tuple[int, int]]:
     return {one["host"]: (one["sent_frames"], one["received_frames"]) for one in found["hosts"]}
 
 
-def test_run_without_traffic_sends_a_datagram_between_each_pair(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_without_traffic_sends_a_datagram_between_each_pair(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     found = result(capsys)
     assert hosts(found) == {"h1": (2, 2), "h2": (2, 2), "h3": (2, 2)}
     assert (found["traversals"], found["dropped_by_programs"], found["inside"]) == (10, 0, 0)
@@ -51,15 +54,28 @@ def test_run_counts_what_queues_refuse(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_run_is_equal_twice_and_differs_by_seed(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--send", "h1,h3,rate=5M,length=1000,times=poisson", "--send", "h2,h3,rate=9M,times=bursts,on=5ms,off=9ms"]
+    words = [
+        "--send",
+        "h1,h3,rate=5M,length=1000,times=poisson",
+        "--send",
+        "h2,h3,rate=9M,times=bursts,on=5ms,off=9ms",
+    ]
     first = result(capsys, *words)
     assert first == result(capsys, *words)
     assert first["digest"] != result(capsys, *words, "--seed", "2")["digest"]
 
 
 def test_run_samples_queues_and_counts_marks(capsys: pytest.CaptureFixture[str]) -> None:
-    """20 frames at once, at a byte a microsecond: 19, 18 ... 0 wait, a millisecond each. s1 has no threshold."""
-    words = ["--send", "h1,h3,rate=4G,length=1000,until=40us,tos=1", "--sample", "100us", "--for", "20ms"]
+    """20 frames at once, at a byte a microsecond: 19, 18 ... 0 wait, a millisecond each. s1 has no
+    threshold."""
+    words = [
+        "--send",
+        "h1,h3,rate=4G,length=1000,until=40us,tos=1",
+        "--sample",
+        "100us",
+        "--for",
+        "20ms",
+    ]
     found = result(capsys, *words)
     (port,) = [one for one in found["ports"] if one["port"] == "s1:3"]
     assert port["sent_frames"] == 20
@@ -77,7 +93,8 @@ def test_run_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_run_sends_to_addresses_and_frames_in_hex(capsys: pytest.CaptureFixture[str]) -> None:
-    """To the router's h3 by its address: as by its name; to a group, which it drops; a frame byte by byte."""
+    """To the router's h3 by its address: as by its name; to a group, which it drops; a frame byte
+    by byte."""
     by_name = result(capsys, "--send", "h1,h3,rate=1M")
     by_address = result(capsys, "--send", "h1,10.0.3.3,rate=1M")
     assert by_name == by_address
@@ -97,11 +114,16 @@ def test_run_takes_jumbo_frames_by_an_option(capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out)["hosts"][2]["received_bytes"] == 4000
 
 
-def test_run_goes_on_behind_commands_that_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_goes_on_behind_commands_that_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = write_exercise(tmp_path / "exercise", cli_input="s1-commands.txt")
     (folder / "s1-commands.txt").write_text("register_read threshold 0\nregister_read treshold 0\n")
     words = ["p4", "run", str(folder), "--clock", "virtual", "--send", "h1,h3"]
-    complaint = f"{folder}/s1-commands.txt:2: register_read: no register 'treshold'; did you mean 'threshold'?"
+    complaint = (
+        f"{folder}/s1-commands.txt:2: register_read: no register 'treshold'; did you mean "
+        "'threshold'?"
+    )
     assert run(words) == 3
     output = capsys.readouterr()
     assert output.err == f"note: {complaint}\n"
@@ -136,7 +158,9 @@ def test_script_prepares_sources_controllers_and_applications(
     assert "has no function start(network)" in capsys.readouterr().err
 
 
-def test_captures_have_each_port_and_can_be_sent_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_captures_have_each_port_and_can_be_sent_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "captures"
     words = ["--send", "h1,h3,rate=1M,length=500,until=50ms", "--pcap", str(folder)]
     first = result(capsys, *words)
@@ -146,7 +170,9 @@ def test_captures_have_each_port_and_can_be_sent_again(tmp_path: Path, capsys: p
     assert (folder / "s2-eth1_in.pcap").read_bytes() == (folder / "s1-eth3_out.pcap").read_bytes()
     assert [struct.unpack_from("B", frame, 22)[0] for frame in left.frames] == [63] * 13
     again = tmp_path / "again"
-    found = result(capsys, "--send", f"h1,pcap={folder}/s1-eth1_in.pcap,from=20ms", "--pcap", str(again))
+    found = result(
+        capsys, "--send", f"h1,pcap={folder}/s1-eth1_in.pcap,from=20ms", "--pcap", str(again)
+    )
     assert hosts(found)["h3"] == (0, 13)
     assert capture(again / "s2-eth2_out.pcap").frames == capture(folder / "s2-eth2_out.pcap").frames
     assert capture(again / "s1-eth1_in.pcap").times_s == pytest.approx(came.times_s, abs=2e-9)
@@ -174,7 +200,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "why"), WRONG, ids=[words for words, _ in WRONG])
-def test_wrong_traffic_is_refused_in_a_line(words: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_traffic_is_refused_in_a_line(
+    words: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run([*RUN, "--send", words]) == 1
     text = capsys.readouterr().err
     assert why in text
@@ -189,11 +217,15 @@ def test_options_of_the_other_clock_are_refused(capsys: pytest.CaptureFixture[st
 
 
 WORD = st.one_of(
-    st.sampled_from(["h1", "h2", "rate=1M", "pcap=x", "tos=999", "times=equal", "=", ""]), st.text(max_size=6)
+    st.sampled_from(["h1", "h2", "rate=1M", "pcap=x", "tos=999", "times=equal", "=", ""]),
+    st.text(max_size=6),
 )
 
 
 @given(st.lists(WORD, max_size=5).map(",".join))
 def test_any_words_are_traffic_or_one_line(text: str) -> None:
     error = error_of(lambda: sending.read(text))
-    assert len(error.splitlines()) <= 1 + text.count("\n") + text.count("\r") or not error.isprintable()
+    assert (
+        len(error.splitlines()) <= 1 + text.count("\n") + text.count("\r")
+        or not error.isprintable()
+    )

@@ -1,4 +1,5 @@
-"""P4 networks on Mininet: kernel hosts, P4Runtime at TCP ports, rates and delays of switches; nothing left behind."""
+"""P4 networks on Mininet: kernel hosts, P4Runtime at TCP ports, rates and delays of switches;
+nothing left behind."""
 
 from __future__ import annotations
 
@@ -37,7 +38,9 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P4Live]:
     """The router's network, with the usual host commands, and one that fails."""
     value = read_exercise(EXAMPLE)
     host = value.host("h2")
-    value = replace(value, hosts={**value.hosts, "h2": replace(host, commands=(*host.commands, "false"))})
+    value = replace(
+        value, hosts={**value.hosts, "h2": replace(host, commands=(*host.commands, "false"))}
+    )
     with P4Live(value, log_dir=tmp_path_factory.mktemp("live") / "logs", name=NAME) as network:
         yield network
 
@@ -53,7 +56,9 @@ def test_hosts_have_kernel_interfaces_by_their_commands(live: P4Live) -> None:
     text = inside(live, "h1", "ip", "-4", "address", "show", "eth0")
     assert "inet 10.0.1.1/24" in text
     assert "default via 10.0.1.254 dev eth0" in inside(live, "h1", "ip", "route")
-    assert "10.0.1.254 lladdr 08:00:00:00:01:00" in inside(live, "h1", "ip", "neigh", "show", "dev", "eth0")
+    assert "10.0.1.254 lladdr 08:00:00:00:01:00" in inside(
+        live, "h1", "ip", "neigh", "show", "dev", "eth0"
+    )
     assert [note.partition(":")[0] for note in live.notes] == ["h2"]
 
 
@@ -82,18 +87,36 @@ def test_controller_finds_switches_at_tcp_ports_from_device_0_on(live: P4Live) -
 def test_record_serves_other_commands(live: P4Live) -> None:
     record = records.load(NAME)
     assert record is not None
-    assert (record.state, record.program, record.nodes["h1"].interfaces) == ("up", "router", ["eth0"])
+    assert (record.state, record.program, record.nodes["h1"].interfaces) == (
+        "up",
+        "router",
+        ["eth0"],
+    )
     done = forks.run("pcn", "p4", "exec", "-n", NAME, "h1", "ip", "-br", "link", "show", "eth0")
     assert (done.returncode, done.stdout.split()[0].partition("@")[0]) == (0, "eth0"), done.stderr
 
 
-def test_commands_of_links_and_captures_find_a_hosts_interface(live: P4Live, tmp_path: Path) -> None:
+def test_commands_of_links_and_captures_find_a_hosts_interface(
+    live: P4Live, tmp_path: Path
+) -> None:
     """It has the kernel's name, and the one that all hosts of networks have."""
     for up in (False, True):
         assert [state.up for state in links.set_link(live, "h1", "s1", up=up)] == [up]
     assert "1 received" in inside(live, "h1", "ping", "-c", "1", IPS["h3"])
     line = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
-    words = [sys.executable, "-c", line, "pcap", "h1", "-n", NAME, "--count", "2", "--out", str(tmp_path / "h1.pcapng")]
+    words = [
+        sys.executable,
+        "-c",
+        line,
+        "pcap",
+        "h1",
+        "-n",
+        NAME,
+        "--count",
+        "2",
+        "--out",
+        str(tmp_path / "h1.pcapng"),
+    ]
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1] / "src")}
     with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as capturing:
         end = time.monotonic() + LIMIT_S
@@ -104,17 +127,34 @@ def test_commands_of_links_and_captures_find_a_hosts_interface(live: P4Live, tmp
 
 
 def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live: P4Live) -> None:
-    """While another one has its ports, it names that in an error; a network of the same name, too."""
+    """While another one has its ports, it names that in an error; a network of the same name,
+    too."""
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1] / "src")}
     line = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
-    command = [sys.executable, "-c", line, "p4", "run", str(EXAMPLE), "--logs", str(tmp_path / "logs")]
-    for name, said in ((NAME, NAME), (f"{NAME}-3", "127.0.0.1:50051: Address already in use: end the network")):
-        done = forks.run("pcn", "p4", "run", str(EXAMPLE), "--logs", str(tmp_path / "logs"), "-n", name)
+    command = [
+        sys.executable,
+        "-c",
+        line,
+        "p4",
+        "run",
+        str(EXAMPLE),
+        "--logs",
+        str(tmp_path / "logs"),
+    ]
+    for name, said in (
+        (NAME, NAME),
+        (f"{NAME}-3", "127.0.0.1:50051: Address already in use: end the network"),
+    ):
+        done = forks.run(
+            "pcn", "p4", "run", str(EXAMPLE), "--logs", str(tmp_path / "logs"), "-n", name
+        )
         assert done.returncode == 1
         assert said in done.stderr
     assert "1 received" in inside(live, "h1", "ping", "-c", "1", IPS["h3"])
     live.stop()
-    with subprocess.Popen([*command, "-n", f"{NAME}-2"], env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [*command, "-n", f"{NAME}-2"], env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(3)]
         process.send_signal(signal.SIGINT)
@@ -132,7 +172,18 @@ def test_queues_have_depths_and_rates_of_command_files(tmp_path: Path) -> None:
         "set_queue_depth 64\nset_queue_depth 1 1\nset_queue_rate 1 1\nset_queue_rate 5 1 7"
     )
     with P4Live(read_exercise(folder), log_dir=tmp_path / "logs", name=NAME + "-queues") as network:
-        words = ["nsenter", "-t", str(network.node_pid("h1")), "-n", "ping", "-c", "20", "-i", "0.01", IPS["h3"]]
+        words = [
+            "nsenter",
+            "-t",
+            str(network.node_pid("h1")),
+            "-n",
+            "ping",
+            "-c",
+            "20",
+            "-i",
+            "0.01",
+            IPS["h3"],
+        ]
         done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         received = int(re.findall(r"(\d+) received", done.stdout)[0])
         assert 1 <= received < 20
@@ -140,21 +191,28 @@ def test_queues_have_depths_and_rates_of_command_files(tmp_path: Path) -> None:
 
 
 def test_live_network_writes_steps_and_captures(tmp_path: Path) -> None:
-    """A ping's ways through both switches, there and back, and its frames at all ports. BMv2's tools reach the switches
-    meanwhile."""
+    """A ping's ways through both switches, there and back, and its frames at all ports. BMv2's
+    tools reach the switches meanwhile."""
     needs.program("ping", needs.PING)
     value = read_exercise(EXAMPLE)
     captures = tmp_path / "captures"
     captures.mkdir()
     with P4Live(
-        value, log_dir=tmp_path / "logs", name=NAME + "-trace", trace=True, pcap=captures, thrift=True
+        value,
+        log_dir=tmp_path / "logs",
+        name=NAME + "-trace",
+        trace=True,
+        pcap=captures,
+        thrift=True,
     ) as network:
         for number, switch in enumerate(value.topology.switches):
             with Bmv2Thrift.connect(os.getpid(), FIRST_THRIFT_PORT + number) as client:
                 assert client.ports() == set(value.topology.ports(switch.name))
         inside(network, "h1", "ping", "-c", "1", IPS["h3"])
     names = {str(switch.device_id): switch.name for switch in value.topology.switches}
-    ways = read([tmp_path / "logs" / f"{name}.{STEPS}" for name in names.values()], names).all(value.topology)
+    ways = read([tmp_path / "logs" / f"{name}.{STEPS}" for name in names.values()], names).all(
+        value.topology
+    )
     echoes = [way for way in ways if ("ipv4.protocol", "0x1") in way.fields()]
     assert [[f"{hop.switch}:{hop.port}" for hop in way.later()] for way in echoes] == [
         ["s1:1", "s2:1"],

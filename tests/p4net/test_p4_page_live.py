@@ -1,4 +1,5 @@
-"""The page of a live P4 network, `pcn p4 run DIR --web`: it shows what the switches count, whatever they run."""
+"""The page of a live P4 network, `pcn p4 run DIR --web`: it shows what the switches count, whatever
+they run."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ pytestmark = pytest.mark.root
 NAME = f"p4-page-{os.getpid()}"
 LOG = "document.getElementById('log').textContent"
 UNITS = (
-    "[...document.querySelectorAll('#ports th')].map(one => one.textContent).filter(one => one.includes('b/s')).join()"
+    "[...document.querySelectorAll('#ports th')].map(one => one.textContent).filter(one => "
+    "one.includes('b/s')).join()"
 )
 
 
@@ -39,7 +41,9 @@ def page_of_router(folder: Path, *words: str) -> Iterator[str]:
     needs.program("ping", needs.PING)
     place = write_exercise(folder / "exercise", cli_input="commands")
     (place / "commands").write_text("set_queue_rate 1 1")
-    command = python_command("pcn", "p4", "run", str(place), "-n", NAME, "--logs", str(folder / "logs"), *words)
+    command = python_command(
+        "pcn", "p4", "run", str(place), "-n", NAME, "--logs", str(folder / "logs"), *words
+    )
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -77,20 +81,31 @@ def test_live_p4_page_shows_queues_and_runs_commands(chromium: Browser, tmp_path
         chromium.open(url, 1400)
         ping(lab, "h1", "h3", 40)
         wait_until(
-            lambda: 0 < waiting(lab) == rows(chromium, "ports").get("s1:1", {}).get("queue_packets"), "the queue"
+            lambda: (
+                0 < waiting(lab) == rows(chromium, "ports").get("s1:1", {}).get("queue_packets")
+            ),
+            "the queue",
         )
-        drawn = "[...document.querySelectorAll('#network circle.queue title')].map(one => one.textContent).join()"
+        drawn = (
+            "[...document.querySelectorAll('#network circle.queue title')].map(one => "
+            "one.textContent).join()"
+        )
         assert "packets wait" in chromium.ask(drawn)
         assert rows(chromium, "flows").keys() == IPS.keys()
         assert chromium.ask(UNITS) == "sends Mb/s"
         command(chromium, "link s1 s2 down")
         row = "(document.querySelector('#ports tr[data-id=\"s2:1\"]') || document.body).textContent"
         wait_until(lambda: chromium.ask(row).endswith("DOWN"), "the link in the table")
-        for words, answer in (("set s1 1 xoff=1KB", "no setting 'xoff'"), ("flow start h1 h3", "h1 has no agent")):
+        for words, answer in (
+            ("set s1 1 xoff=1KB", "no setting 'xoff'"),
+            ("flow start h1 h3", "h1 has no agent"),
+        ):
             command(chromium, words)
             wait_until(lambda answer=answer: answer in chromium.ask(LOG), "a refusal")
         chromium.ask("document.querySelector('#ports tbody button').click()")
-        buttons = "[...document.querySelectorAll('#actions button')].map(one => one.textContent).join()"
+        buttons = (
+            "[...document.querySelectorAll('#actions button')].map(one => one.textContent).join()"
+        )
         assert chromium.ask(buttons) == "link down,link up"
         assert [text for text in chromium.complaints if "400 (Bad Request)" not in text] == []
 
@@ -121,12 +136,16 @@ def test_looks_at_live_p4_network_add_up_to_its_counters(tmp_path: Path) -> None
         assert received == {"h1": sent["s1:1"], "h2": sent["s1:2"], "h3": sent["s2:2"]}
         assert min(sent["s1:2"], sent["s2:2"]) >= 10 * 98
         headers = {"Origin": url[: url.index("/", 8)], "Content-Type": "application/json"}
-        request = urllib.request.Request(f"{url}command", json.dumps(["link", "s1", "s2", "down"]).encode(), headers)
+        request = urllib.request.Request(
+            f"{url}command", json.dumps(["link", "s1", "s2", "down"]).encode(), headers
+        )
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(request)
 
 
-def test_page_that_ends_leaves_its_network_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_page_that_ends_leaves_its_network_up(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """A page that can't read a switch any more reports it."""
     with page_of_router(tmp_path, "--web") as url, attach(NAME) as lab:
         switch = lab.record.nodes["s2"].process

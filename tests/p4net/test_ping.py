@@ -25,7 +25,9 @@ def network(tmp_path: Path) -> P4Network:
 
 
 @pytest.mark.parametrize(("pair", "passes"), ROUTER_PASSES.items())
-def test_round_trip_is_that_of_the_links(network: P4Network, pair: tuple[str, str], passes: int) -> None:
+def test_round_trip_is_that_of_the_links(
+    network: P4Network, pair: tuple[str, str], passes: int
+) -> None:
     """Links of hosts have 10 Gbit/s and no latency; s1 to s2 has 100 Mbit/s and 1 us."""
     length = 1000
     with VirtualP4(network) as made:
@@ -44,15 +46,25 @@ def test_frames_are_those_of_icmp(network: P4Network) -> None:
         made.run(until_s=5.0)
         requests, replies = ([one.start for one in made.arrived(name)] for name in ("h2", "h1"))
     assert [len(frame) for frame in requests + replies] == [98] * 4  # ping's default of 56 bytes
-    assert [struct.unpack_from(">BB2xHH", frame, 34) for frame in requests] == [(8, 0, 0, 0), (8, 0, 0, 1)]
-    assert [struct.unpack_from(">BB2xHH", frame, 34) for frame in replies] == [(0, 0, 0, 0), (0, 0, 0, 1)]
+    assert [struct.unpack_from(">BB2xHH", frame, 34) for frame in requests] == [
+        (8, 0, 0, 0),
+        (8, 0, 0, 1),
+    ]
+    assert [struct.unpack_from(">BB2xHH", frame, 34) for frame in replies] == [
+        (0, 0, 0, 0),
+        (0, 0, 0, 1),
+    ]
     assert all(frame[30:34] == bytes([10, 0, 1, 1]) for frame in replies)
     assert all(frame[22] == 63 for frame in requests + replies)  # one router
 
 
 def test_pings_beside_each_other_get_their_own_answers(network: P4Network) -> None:
     with VirtualP4(network) as made:
-        first, second, back = ping(made, "h1", "h2"), ping(made, "h1", "h2", from_s=1e-3), ping(made, "h2", "h1")
+        first, second, back = (
+            ping(made, "h1", "h2"),
+            ping(made, "h1", "h2", from_s=1e-3),
+            ping(made, "h2", "h1"),
+        )
         made.run(until_s=1.0)
         assert [one.summary()["answers"] for one in (first, second, back)] == [1, 1, 1]
         assert len(made.arrived("h1")) == 3
@@ -67,7 +79,9 @@ def damaged(network: P4Network) -> dict[str, bytes]:
         "checksum": ipv4(network, "h1", "h2", body, protocol=ICMP),
         "protocol": ipv4(network, "h1", "h2", right, protocol=17),
         "short": ipv4(network, "h1", "h2", right[:6], protocol=ICMP),
-        "identifier": ipv4(network, "h1", "h2", struct.pack(">BBHHH", 8, 0, 0xF7FE, 1, 0), protocol=ICMP),
+        "identifier": ipv4(
+            network, "h1", "h2", struct.pack(">BBHHH", 8, 0, 0xF7FE, 1, 0), protocol=ICMP
+        ),
         "code": ipv4(network, "h1", "h2", struct.pack(">BBHHH", 8, 1, 0xF7FE, 0, 0), protocol=ICMP),
         "length": sent[:16] + b"\xff\xff" + sent[18:],
     }
@@ -93,15 +107,22 @@ def test_host_answers_whole_requests_alone(network: P4Network) -> None:
         ({"every_s": 0.0}, "some time between"),
     ],
 )
-def test_ping_that_can_not_be_sent_is_refused(network: P4Network, options: dict[str, float], message: str) -> None:
+def test_ping_that_can_not_be_sent_is_refused(
+    network: P4Network, options: dict[str, float], message: str
+) -> None:
     with VirtualP4(network) as made, pytest.raises(P4NetError, match=message):
         ping(made, "h1", "h2", **options)  # type: ignore[arg-type]
 
 
-def test_command_waits_for_pings_beyond_its_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_waits_for_pings_beyond_its_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A request a second, of a run of one second."""
     folder = write_exercise(tmp_path / "exercise")
-    assert run(["p4", "run", str(folder), "--clock", "virtual", "--send", "h1,h3,ping=4", "--json"]) == 0
+    assert (
+        run(["p4", "run", str(folder), "--clock", "virtual", "--send", "h1,h3,ping=4", "--json"])
+        == 0
+    )
     printed = json.loads(capsys.readouterr().out)
     assert [(one["requests"], one["answers"]) for one in printed["pings"]] == [(4, 4)]
     assert printed["inside"] == 0

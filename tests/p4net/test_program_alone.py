@@ -21,10 +21,14 @@ ROUTER, BENCH = EXAMPLE / "router.json", PROGRAMS / "bench.json"
 
 def test_program_runs_at_one_switch_whose_hosts_need_no_arp() -> None:
     with VirtualP4(network_at(BENCH, hosts=4)) as network:
-        assert [host.ip for host in network.topology.hosts] == [f"10.0.0.{number}" for number in range(1, 5)]
+        assert [host.ip for host in network.topology.hosts] == [
+            f"10.0.0.{number}" for number in range(1, 5)
+        ]
         target = network.topology.host("h4")
         key = TableMatch(dst_addr=int(target.mac.replace(":", ""), 16))
-        network.switches["s1"].insert([TableEntry("l2", match=key, action=TableAction("forward", port=4))])
+        network.switches["s1"].insert(
+            [TableEntry("l2", match=key, action=TableAction("forward", port=4))]
+        )
         network.send("h1", 0.0, udp(network.value, "h1", "h4"))
         network.run(until_s=1.0)
         (frame,) = network.arrived("h4")
@@ -34,7 +38,9 @@ def test_program_runs_at_one_switch_whose_hosts_need_no_arp() -> None:
 
 def test_program_runs_at_all_switches_of_a_topology() -> None:
     made = network_at(ROUTER, topology="dumbbell")
-    assert [switch.device_id for switch in made.topology.switches] == list(range(len(made.switches)))
+    assert [switch.device_id for switch in made.topology.switches] == list(
+        range(len(made.switches))
+    )
     assert {switch.program.name for switch in made.switches.values()} == {"router"}
     assert not made.unlimited
 
@@ -58,7 +64,9 @@ def test_command_runs_a_program_alone(capsys: pytest.CaptureFixture[str]) -> Non
         ({"hosts": 999}, "from 1 to 254 are possible"),
     ],
 )
-def test_options_of_a_program_alone_exclude_each_other(options: dict[str, object], why: str) -> None:
+def test_options_of_a_program_alone_exclude_each_other(
+    options: dict[str, object], why: str
+) -> None:
     with pytest.raises(P4NetError, match=why):
         network_at(ROUTER, **options)  # type: ignore[arg-type]
 
@@ -66,6 +74,8 @@ def test_options_of_a_program_alone_exclude_each_other(options: dict[str, object
 def test_network_takes_no_options_of_a_program_alone(tmp_path: Path) -> None:
     folder = write_exercise(tmp_path / "exercise")
     for place in (folder, folder / "topology.json"):
-        with pytest.raises(P4NetError, match="it has a network: --topology and --hosts are for a program alone"):
+        with pytest.raises(
+            P4NetError, match="it has a network: --topology and --hosts are for a program alone"
+        ):
             network_at(place, hosts=3)
         assert len(network_at(place).topology.hosts) == 3

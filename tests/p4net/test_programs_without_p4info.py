@@ -1,4 +1,5 @@
-"""A p4info that is made of p4c's JSON names what p4c's own names, with the same widths and forms."""
+"""A p4info that is made of p4c's JSON names what p4c's own names, with the same widths and
+forms."""
 
 from __future__ import annotations
 
@@ -27,14 +28,17 @@ _FORMS = {P4MatchType.EXACT: "exact", P4MatchType.LPM: "lpm", P4MatchType.RANGE:
 
 
 def named(schema: Any) -> dict[str, Any]:
-    """What a p4info names, without ids, annotations and actions that no table has. Optional keys are ternary in the
-    JSON."""
+    """What a p4info names, without ids, annotations and actions that no table has. Optional keys
+    are ternary in the JSON."""
     used = {action.id for table in schema.tables for action in table.actions}
     return {
         "tables": {
             table.name: (
                 table.alias,
-                [(field.name, field.bitwidth, _FORMS.get(field.match_type, "ternary")) for field in table.match_fields],
+                [
+                    (field.name, field.bitwidth, _FORMS.get(field.match_type, "ternary"))
+                    for field in table.match_fields
+                ],
                 {action.name for action in table.actions},
                 table.action_profile and table.action_profile.name,
             )

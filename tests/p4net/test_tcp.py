@@ -1,4 +1,5 @@
-"""TCP in virtual time: the two state machines over any path, windows against closed forms, frames, networks."""
+"""TCP in virtual time: the two state machines over any path, windows against closed forms, frames,
+networks."""
 
 from __future__ import annotations
 
@@ -17,7 +18,19 @@ from pcn.p4net import sending, tcp
 from pcn.p4net.packets import checksum
 from pcn.p4net.tcp.congestion import ALGORITHMS, Acked, Cubic, Dctcp, Reno
 from pcn.p4net.tcp.receiver import Receiver
-from pcn.p4net.tcp.segments import ACK, CE, CWR, ECE, ECT, FIN, SYN, Addresses, Segment, decode, encode
+from pcn.p4net.tcp.segments import (
+    ACK,
+    CE,
+    CWR,
+    ECE,
+    ECT,
+    FIN,
+    SYN,
+    Addresses,
+    Segment,
+    decode,
+    encode,
+)
 from pcn.p4net.tcp.sender import Sender
 from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
@@ -28,9 +41,17 @@ Path_ = Callable[[Segment], list[tuple[float, Segment]]]
 
 
 class Wire:
-    """A sender and a receiver, `RTT_S` from each other and back; `forth` and `back` may lose, mark, delay, repeat."""
+    """A sender and a receiver, `RTT_S` from each other and back; `forth` and `back` may lose, mark,
+    delay, repeat."""
 
-    def __init__(self, algorithm: str, size: int | None, forth: Path_, back: Path_ | None = None, ecn: bool = False):
+    def __init__(
+        self,
+        algorithm: str,
+        size: int | None,
+        forth: Path_,
+        back: Path_ | None = None,
+        ecn: bool = False,
+    ):
         congestion = ALGORITHMS[algorithm](MSS)
         self.sender = Sender(congestion, MSS, size, ecn)
         self.receiver = Receiver(congestion.exact_echo)
@@ -71,7 +92,10 @@ class Wire:
 
     def _put(self, arrivals: list[tuple[float, Segment]], to_receiver: bool) -> None:
         for extra_s, segment in arrivals:
-            heapq.heappush(self._events, (self.now_s + RTT_S / 2 + extra_s, next(self._order), to_receiver, segment))
+            heapq.heappush(
+                self._events,
+                (self.now_s + RTT_S / 2 + extra_s, next(self._order), to_receiver, segment),
+            )
 
 
 def clear(segment: Segment) -> list[tuple[float, Segment]]:
@@ -96,9 +120,14 @@ def marked(segment: Segment) -> Segment:
     fates_back=st.lists(st.tuples(st.integers(0, 5), st.floats(0, 0.3)), max_size=60),
 )
 def test_stream_arrives_whole_over_any_path(
-    algorithm: str, size: int, ecn: bool, fates: list[tuple[int, float]], fates_back: list[tuple[int, float]]
+    algorithm: str,
+    size: int,
+    ecn: bool,
+    fates: list[tuple[int, float]],
+    fates_back: list[tuple[int, float]],
 ) -> None:
-    """Segments and acknowledgements are lost, repeated, late and marked; in the end all bytes are there, in order."""
+    """Segments and acknowledgements are lost, repeated, late and marked; in the end all bytes are
+    there, in order."""
 
     def path(fate: Iterator[tuple[int, float]]) -> Path_:
         def arrivals(segment: Segment) -> list[tuple[float, Segment]]:
@@ -118,7 +147,9 @@ def test_stream_arrives_whole_over_any_path(
     assert wire.receiver.finished
     assert wire.sender.finished_s is not None
     assert wire.sender.congestion.window >= MSS
-    assert (wire.sender.retransmitted == 0) or any(kind in (0, 2, 3, 4) for kind, _ in (*fates, *fates_back))
+    assert (wire.sender.retransmitted == 0) or any(
+        kind in (0, 2, 3, 4) for kind, _ in (*fates, *fates_back)
+    )
 
 
 def test_slow_start_doubles_the_window_in_a_round_trip() -> None:
@@ -154,12 +185,18 @@ def test_last_segment_is_sent_again_by_a_timeout() -> None:
     wire.run()
     assert (wire.sender.retransmitted, wire.sender.timeouts) == (2, 2)
     waits = [at_s for at_s, segment in wire.sent if segment.flags & FIN]
-    assert (waits[2] - waits[1]) / (waits[1] - waits[0]) == pytest.approx(2, rel=0.35), "the timeout doubles"
+    assert (waits[2] - waits[1]) / (waits[1] - waits[0]) == pytest.approx(2, rel=0.35), (
+        "the timeout doubles"
+    )
 
 
 def test_lost_syn_is_sent_again_after_a_second() -> None:
     syns = count()
-    wire = Wire("reno", MSS, lambda segment: [] if segment.flags & SYN and next(syns) < 2 else [(0.0, segment)])
+    wire = Wire(
+        "reno",
+        MSS,
+        lambda segment: [] if segment.flags & SYN and next(syns) < 2 else [(0.0, segment)],
+    )
     wire.run()
     assert [at_s for at_s, segment in wire.sent if segment.flags & SYN] == [0.0, 1.0, 3.0]
     assert wire.sender.established_s == pytest.approx(3.0 + RTT_S)
@@ -167,10 +204,12 @@ def test_lost_syn_is_sent_again_after_a_second() -> None:
 
 @pytest.mark.parametrize("algorithm", ["reno", "cubic"])
 def test_echoed_mark_reduces_the_window_once(algorithm: str) -> None:
-    """Receivers echo until the sender has shown that it reacted: once a window, however many acknowledgements."""
+    """Receivers echo until the sender has shown that it reacted: once a window, however many
+    acknowledgements."""
     seen = count(1)
     wire = Wire(
-        algorithm, 300 * MSS, lambda s: [(0.0, marked(s) if s.payload and next(seen) == 15 else s)], ecn=True
+        algorithm, 300 * MSS, lambda s: [(0.0, marked(s) if s.payload and next(seen) == 15 else s)],
+        ecn=True
     )  # fmt: skip
     wire.run()
     assert wire.sender.echoes > 1
@@ -181,17 +220,23 @@ def test_echoed_mark_reduces_the_window_once(algorithm: str) -> None:
 
 
 def test_reno_s_rate_is_the_square_root_law() -> None:
-    """One of 1/p segments is lost: on average the window has sqrt(3/(2p)) segments (Mathis et al. 1997)."""
+    """One of 1/p segments is lost: on average the window has sqrt(3/(2p)) segments (Mathis et al.
+    1997)."""
     for lost in (200, 800):
         seen = count(1)
-        wire = Wire("reno", None, lambda s, n=seen, p=lost: [] if s.payload and next(n) % p == 0 else [(0.0, s)])
+        wire = Wire(
+            "reno",
+            None,
+            lambda s, n=seen, p=lost: [] if s.payload and next(n) % p == 0 else [(0.0, s)],
+        )
         wire.run(until_s=200.0, most=10**7)
         rate = wire.sender.acknowledged / MSS / (200.0 / RTT_S)
         assert rate == pytest.approx(math.sqrt(1.5 * lost), rel=0.1)
 
 
 def test_cubic_s_window_is_the_cubic_function() -> None:
-    """After a loss at 1,000 segments, far from Reno's window: C (t - K)^3 + W with K = (0.3 W / C)^(1/3)."""
+    """After a loss at 1,000 segments, far from Reno's window: C (t - K)^3 + W with K = (0.3 W /
+    C)^(1/3)."""
     congestion = Cubic(MSS)
     congestion.window = 1000.0 * MSS
     congestion.reduce(0.0)
@@ -201,7 +246,9 @@ def test_cubic_s_window_is_the_cubic_function() -> None:
     while now_s < 12.0:
         for _ in range(100):
             first += round(congestion.window / 100)
-            congestion.acknowledged(Acked(round(congestion.window / 100), False, now_s, 0.0, first, first))
+            congestion.acknowledged(
+                Acked(round(congestion.window / 100), False, now_s, 0.0, first, first)
+            )
             now_s += 0.001
         measured.append((now_s, congestion.window / MSS))
     for at_s, window in measured[5:]:
@@ -239,7 +286,14 @@ def test_dctcp_reduces_by_half_of_alpha() -> None:
 NUMBERS = st.integers(0, 2**34)
 
 
-@given(NUMBERS, NUMBERS, st.integers(0, 255), st.binary(max_size=100), st.integers(0, 3), st.integers(-(2**20), 2**20))
+@given(
+    NUMBERS,
+    NUMBERS,
+    st.integers(0, 255),
+    st.binary(max_size=100),
+    st.integers(0, 3),
+    st.integers(-(2**20), 2**20),
+)
 def test_segments_survive_their_frames(
     sequence: int, acknowledgement: int, flags: int, payload: bytes, ecn: int, near: int
 ) -> None:
@@ -282,7 +336,8 @@ def network() -> VirtualP4:
 
 @pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
 def test_connection_uses_its_link_and_arrives_whole(algorithm: str) -> None:
-    """8 Mbit/s between the switches; 20 segments beyond what path and queue hold are lost in slow start."""
+    """8 Mbit/s between the switches; 20 segments beyond what path and queue hold are lost in slow
+    start."""
     with network() as made:
         connection = tcp.connect(made, "h1", "h3", algorithm=algorithm, size=2_000_000)
         made.run(until_s=10.0)
@@ -313,10 +368,17 @@ def test_other_frames_and_ports_leave_a_connection_alone() -> None:
     """Traffic by words of another host to the same port, and datagrams."""
     with network() as made:
         connection = tcp.connect(made, "h1", "h3", size=100_000)
-        for text in ("h2,h3,tcp=reno,bytes=50KB,sport=49152", "h2,h3,rate=1M,length=500", "h3,h1,rate=1M"):
+        for text in (
+            "h2,h3,tcp=reno,bytes=50KB,sport=49152",
+            "h2,h3,rate=1M,length=500",
+            "h3,h1,rate=1M",
+        ):
             sending.read(text).start(made, 2.0, 1)
         made.run(until_s=5.0)
-        assert [connection.receiver.delivered for connection in made.connections] == [100_000, 50_000]
+        assert [connection.receiver.delivered for connection in made.connections] == [
+            100_000,
+            50_000,
+        ]
         assert all(connection.receiver.intact for connection in made.connections)
         assert connection.summary()["finished_s"] < 2.0
 
@@ -337,7 +399,9 @@ def test_wrong_words_of_a_connection_are_refused(words: str, why: str) -> None:
 
 def test_connections_that_cannot_be_are_refused() -> None:
     with network() as made:
-        assert "too long for the network" in error_of(lambda: tcp.connect(made, "h1", "h2", mss=5000))
+        assert "too long for the network" in error_of(
+            lambda: tcp.connect(made, "h1", "h2", mss=5000)
+        )
         assert "has two hosts" in error_of(lambda: tcp.connect(made, "h1", "h1"))
         assert "at least one byte" in error_of(lambda: tcp.connect(made, "h1", "h2", size=0))
         assert "'bbr'" in error_of(lambda: tcp.connect(made, "h1", "h2", algorithm="bbr"))
@@ -352,12 +416,16 @@ def opened(algorithm: str, size: int = 200_000) -> tuple[Sender, list[Segment]]:
     return sender, [answer for answer in answers if answer.payload]
 
 
-@pytest.mark.parametrize(("algorithm", "capable"), [("reno", False), ("cubic", False), ("dctcp", True)])
+@pytest.mark.parametrize(
+    ("algorithm", "capable"), [("reno", False), ("cubic", False), ("dctcp", True)]
+)
 def test_what_is_sent_again_is_not_ect(algorithm: str, capable: bool) -> None:
     """RFC 3168, 6.1.5; RFC 8311, 4.3 exempts DCTCP."""
     sender, data = opened(algorithm)
     assert {one.ecn for one in data} == {ECT}
-    again = [one for number in range(3) for one in sender.take(Segment(1, 1, ACK), 0.02 + number * 1e-3)]
+    again = [
+        one for number in range(3) for one in sender.take(Segment(1, 1, ACK), 0.02 + number * 1e-3)
+    ]
     assert [one.ecn == ECT for one in again if one.sequence == 1] == [capable]
     sender, data = opened(algorithm)
     assert sender.due_s is not None
@@ -380,7 +448,8 @@ def test_lost_syn_leaves_a_window_of_one_segment_and_three_seconds(losses: int) 
 
 
 def test_loss_halves_what_is_under_way_not_the_window() -> None:
-    """RFC 5681, equation 4: at a flow's end less than the window is. A second timeout of a segment changes nothing."""
+    """RFC 5681, equation 4: at a flow's end less than the window is. A second timeout of a segment
+    changes nothing."""
     congestion = Reno(MSS)
     congestion.window = congestion.threshold = 60.0 * MSS
     sender = Sender(congestion, MSS, 20 * MSS - 1, ecn=False)  # and the FIN
@@ -404,7 +473,9 @@ def test_marked_acknowledgements_do_not_raise_the_window(algorithm: str) -> None
     sender, data = opened(algorithm)
     windows, sent = [], []
     for number in range(1, 10):
-        sent += sender.take(Segment(1, 1 + number * MSS, ACK | (ECE if number < 6 else 0)), 0.03 + number * 1e-3)
+        sent += sender.take(
+            Segment(1, 1 + number * MSS, ACK | (ECE if number < 6 else 0)), 0.03 + number * 1e-3
+        )
         windows.append(sender.congestion.window)
     assert windows[:5] == [windows[0]] * 5
     assert windows[0] < 10 * MSS

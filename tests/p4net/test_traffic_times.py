@@ -31,7 +31,9 @@ def test_poisson_process_has_its_rate_and_its_variance() -> None:
     counts = np.histogram(times, np.arange(0, 2000.05, 0.1))[0]
     assert counts.mean() == pytest.approx(10, abs=5 * np.sqrt(10 / counts.size))
     assert counts.var() == pytest.approx(10, abs=5 * np.sqrt((10 + 2 * 10**2) / counts.size))
-    assert (traffic.poisson(100.0, 0.0, 5.0, seed=3) == traffic.poisson(100.0, 0.0, 5.0, seed=3)).all()
+    assert (
+        traffic.poisson(100.0, 0.0, 5.0, seed=3) == traffic.poisson(100.0, 0.0, 5.0, seed=3)
+    ).all()
     assert traffic.poisson(100.0, 0.0, 5.0, seed=4)[0] != times[0]
 
 
@@ -45,9 +47,12 @@ def test_bursts_send_at_their_rate_and_in_their_share_of_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "start", "end"), [(0.0, 0, 1), (-1.0, 0, 1), (1.0, 2, 1), (1.0, 0, float("inf")), (1e12, 0, 1)]
+    ("rate", "start", "end"),
+    [(0.0, 0, 1), (-1.0, 0, 1), (1.0, 2, 1), (1.0, 0, float("inf")), (1e12, 0, 1)],
 )
-def test_rate_without_an_end_or_above_the_most_is_refused(rate: float, start: float, end: float) -> None:
+def test_rate_without_an_end_or_above_the_most_is_refused(
+    rate: float, start: float, end: float
+) -> None:
     for draw in (traffic.at_rate, traffic.poisson):
         with pytest.raises(P4NetError):
             draw(rate, start, end)
@@ -58,14 +63,21 @@ def pcap(order: str, magic: int, frames: list[tuple[int, int, bytes]], link: int
     return struct.pack(f"{order}IHHIIII", magic, 2, 4, 0, 0, 65535, link) + b"".join(records)
 
 
-FRAMES = st.lists(st.tuples(st.integers(0, 10**7), st.binary(min_size=1, max_size=200)), max_size=10)
+FRAMES = st.lists(
+    st.tuples(st.integers(0, 10**7), st.binary(min_size=1, max_size=200)), max_size=10
+)
 
 
 @given(st.sampled_from("<>"), st.sampled_from([(0xA1B2C3D4, 10**6), (0xA1B23C4D, 10**9)]), FRAMES)
-def test_capture_is_read_with_its_times(order: str, form: tuple[int, int], frames: list[tuple[int, bytes]]) -> None:
+def test_capture_is_read_with_its_times(
+    order: str, form: tuple[int, int], frames: list[tuple[int, bytes]]
+) -> None:
     magic, units = form
     moments = np.cumsum([gap for gap, _ in frames]) + 3 * units if frames else []
-    listed = [(int(at) // units, int(at) % units, one) for at, (_, one) in zip(moments, frames, strict=True)]
+    listed = [
+        (int(at) // units, int(at) % units, one)
+        for at, (_, one) in zip(moments, frames, strict=True)
+    ]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.pcap"
         path.write_bytes(pcap(order, magic, listed))

@@ -19,12 +19,18 @@ from pcn.topologies.errors import LabError
 
 
 def test_reader_takes_hosts_switches_and_links(tmp_path: Path) -> None:
-    network = exercise(tmp_path, cpu_port="510", priority_queues=2, queue_depth=100, queue_rate=1000)
+    network = exercise(
+        tmp_path, cpu_port="510", priority_queues=2, queue_depth=100, queue_rate=1000
+    )
     topology = network.topology
     assert topology.name == "exercise"
-    assert [(switch.name, switch.device_id) for switch in topology.switches] == [("s1", 0), ("s2", 1)]
+    assert [(switch.name, switch.device_id) for switch in topology.switches] == [
+        ("s1", 0),
+        ("s2", 1),
+    ]
     assert network.host("h1") == P4Host(
-        24, ("route add default gw 10.0.1.254 dev eth0", "arp -i eth0 -s 10.0.1.254 08:00:00:00:01:00")
+        24,
+        ("route add default gw 10.0.1.254 dev eth0", "arp -i eth0 -s 10.0.1.254 08:00:00:00:01:00"),
     )
     assert (topology.host("h3").ip, topology.host("h3").mac) == ("10.0.3.3", "08:00:00:00:03:11")
     middle = topology.link_at("s1", 3)
@@ -38,8 +44,11 @@ def test_reader_takes_hosts_switches_and_links(tmp_path: Path) -> None:
 
 
 def test_switches_have_separate_programs(tmp_path: Path) -> None:
-    """s1 by its own key, s2 by its runtime JSON; commands go before JSON, as the tutorials' script has it."""
-    folder = write_exercise(tmp_path / "exercise", cli_input="s1-commands.txt", program="build/other.json")
+    """s1 by its own key, s2 by its runtime JSON; commands go before JSON, as the tutorials' script
+    has it."""
+    folder = write_exercise(
+        tmp_path / "exercise", cli_input="s1-commands.txt", program="build/other.json"
+    )
     (folder / "s1-commands.txt").write_text("table_add routes drop 10.9.0.0/16 =>")
     runtime = json.loads((folder / "s1-runtime.json").read_text())
     del runtime["bmv2_json"]
@@ -47,8 +56,14 @@ def test_switches_have_separate_programs(tmp_path: Path) -> None:
     for name in ("router.json", "router.p4.p4info.txtpb"):
         shutil.copy(folder / "build" / name, folder / "build" / name.replace("router", "other"))
     network = read_exercise(folder)
-    assert {name: switch.program.name for name, switch in network.switches.items()} == {"s1": "other", "s2": "router"}
-    assert [type(entry).__name__ for entry in network.switches["s1"].entries] == ["Commands", "RuntimeJson"]
+    assert {name: switch.program.name for name, switch in network.switches.items()} == {
+        "s1": "other",
+        "s2": "router",
+    }
+    assert [type(entry).__name__ for entry in network.switches["s1"].entries] == [
+        "Commands",
+        "RuntimeJson",
+    ]
 
 
 def test_makefile_names_topology_and_default_program(tmp_path: Path) -> None:
@@ -62,7 +77,9 @@ def test_makefile_names_topology_and_default_program(tmp_path: Path) -> None:
         shutil.copy(folder / "build" / name, folder / "build" / name.replace("router", "second"))
     with pytest.raises(P4NetError, match=r"no topology.json: name the network's file"):
         read_exercise(folder)
-    (folder / "Makefile").write_text("TOPO = pod-topo/topology.json\ninclude ../../utils/Makefile\n")
+    (folder / "Makefile").write_text(
+        "TOPO = pod-topo/topology.json\ninclude ../../utils/Makefile\n"
+    )
     with pytest.raises(P4NetError, match=r"--program FILE.p4 \(router, second are there\)"):
         read_exercise(folder)
     with (folder / "Makefile").open("a") as makefile:
@@ -85,16 +102,22 @@ def test_given_program_goes_before_one_of_its_name(tmp_path: Path) -> None:
     assert read_exercise(folder).switches["s1"].program.json == folder / "build/router.json"
 
 
-def test_reader_names_both_ways_out_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_names_both_ways_out_without_a_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("P4C", raising=False)
     folder = write_exercise(tmp_path / "exercise")
     shutil.copy(EXAMPLE / "router.p4", folder / "router.p4")
     assert read_exercise(folder).switches["s1"].program.json == folder / "build/router.json"
     (folder / "build/router.json").unlink()
-    with pytest.raises(P4NetError, match=r"router.p4 isn't compiled: install p4c \(package p4lang-p4c"):
+    with pytest.raises(
+        P4NetError, match=r"router.p4 isn't compiled: install p4c \(package p4lang-p4c"
+    ):
         read_exercise(folder)
-    with pytest.raises(P4NetError, match=r"router.p4 isn't compiled: .* or name the .json that p4c made"):
+    with pytest.raises(
+        P4NetError, match=r"router.p4 isn't compiled: .* or name the .json that p4c made"
+    ):
         read_exercise(folder, EXAMPLE / "router.p4")
     (folder / "router.p4").unlink()
     with pytest.raises(P4NetError, match=r"neither .*build/router.json nor .*router.p4 exists"):
@@ -102,10 +125,16 @@ def test_reader_names_both_ways_out_without_a_compiler(tmp_path: Path, monkeypat
 
 
 CHANGES: list[tuple[Any, str]] = [
-    (lambda net: net["switches"]["s1"].update(cpu="1"), "switches.s1.cpu: no such field; there are program"),
+    (
+        lambda net: net["switches"]["s1"].update(cpu="1"),
+        "switches.s1.cpu: no such field; there are program",
+    ),
     (lambda net: net["switches"]["s1"].update(runtime_json="\0"), "embedded null "),
     (lambda net: net["switches"]["s1"].update(cpu_port=511), "a whole number from 0 to 510"),
-    (lambda net: net["switches"]["s1"].update(cpu_port=3), "s1: port 3 is its CPU port, and has a link"),
+    (
+        lambda net: net["switches"]["s1"].update(cpu_port=3),
+        "s1: port 3 is its CPU port, and has a link",
+    ),
     (lambda net: net["switches"]["s1"].update(priority_queues=9), "a whole number from 1 to 8"),
     (lambda net: net["hosts"]["h1"].update(ip="10.0.1.1/33"), "a whole number from 0 to 32"),
     (lambda net: net["hosts"]["h1"].update(command=[]), "hosts.h1.command: no such field"),
@@ -136,24 +165,38 @@ def test_value_refuses_a_switch_without_a_program(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "rate_bps", "delay_s", "unlimited"),
-    [((), 10e9, 0.0, True), (("1ms",), 10e9, 1e-3, True), ((None, 5), 5e6, 0.0, False), (("0", 5), 5e6, 0.0, False)],
+    [
+        ((), 10e9, 0.0, True),
+        (("1ms",), 10e9, 1e-3, True),
+        ((None, 5), 5e6, 0.0, False),
+        (("0", 5), 5e6, 0.0, False),
+    ],
 )
 def test_links_are_read_alike_whatever_all_of_them_have(
     tmp_path: Path, words: tuple[object, ...], rate_bps: float, delay_s: float, unlimited: bool
 ) -> None:
     ends = [["h1", "s1-p1"], ["h2", "s1-p2"], ["s1-p3", "s2-p1"], ["h3", "s2-p2"]]
     network = exercise(tmp_path, [[*pair, *words] for pair in ends])
-    assert {(link.rate_bps, link.delay_s, link in network.unlimited) for link in network.topology.links} == {
-        (rate_bps, delay_s, unlimited)
-    }
+    assert {
+        (link.rate_bps, link.delay_s, link in network.unlimited) for link in network.topology.links
+    } == {(rate_bps, delay_s, unlimited)}
 
 
 @pytest.mark.parametrize(
-    "text", ["tables {", "tables { action_refs { id: 9 } }", "tables { preamble { id: 9999999999 } }", "\xff"]
+    "text",
+    [
+        "tables {",
+        "tables { action_refs { id: 9 } }",
+        "tables { preamble { id: 9999999999 } }",
+        "\xff",
+    ],
 )
 def test_p4info_of_something_else_is_refused_in_a_line(tmp_path: Path, text: str) -> None:
     network = exercise(tmp_path)
     (tmp_path / "exercise/build/router.p4.p4info.txtpb").write_bytes(text.encode("latin-1"))
-    with pytest.raises(ProgramError, match=r"router.p4.p4info.txtpb: ") as raised, VirtualP4(network):
+    with (
+        pytest.raises(ProgramError, match=r"router.p4.p4info.txtpb: ") as raised,
+        VirtualP4(network),
+    ):
         pass
     assert len(str(raised.value).splitlines()) == 1

@@ -1,4 +1,5 @@
-"""Controllers in virtual time: packet-ins, digests, idle timeouts at their simulated times, answers a latency later."""
+"""Controllers in virtual time: packet-ins, digests, idle timeouts at their simulated times, answers
+a latency later."""
 
 from __future__ import annotations
 
@@ -8,7 +9,14 @@ import numpy as np
 import pytest
 from p4net_switches import BENCH, PROGRAMS
 
-from pcn.controller.control_plane import ControlPlane, DigestEntry, TableAction, TableActions, TableEntry, TableMatch
+from pcn.controller.control_plane import (
+    ControlPlane,
+    DigestEntry,
+    TableAction,
+    TableActions,
+    TableEntry,
+    TableMatch,
+)
 from pcn.controller.programs import Program
 from pcn.p4net.network import P4Network, P4Switch
 from pcn.p4net.packets import udp
@@ -26,13 +34,21 @@ DELAY_S = 1e-6
 
 def pair(program: Program) -> P4Network:
     """h0 - s0 - h1, 10 Gb/s, 1 us each."""
-    links = tuple(Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), 10e9, DELAY_S) for i in range(2))
+    links = tuple(
+        Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), 10e9, DELAY_S) for i in range(2)
+    )
     topology = Topology("pair", make_hosts(["h0", "h1"]), (Switch("s0", 1),), links)
     return P4Network(topology, {"s0": P4Switch(program, cpu_port=CPU_PORT)})
 
 
 def to_cpu(switch: ControlPlane) -> None:
-    switch.insert([TableEntry("l2", match=TableMatch(dst_addr=TO_H1), action=TableAction("send_to_cpu", reason=3))])
+    switch.insert(
+        [
+            TableEntry(
+                "l2", match=TableMatch(dst_addr=TO_H1), action=TableAction("send_to_cpu", reason=3)
+            )
+        ]
+    )
 
 
 def reactive(made: VirtualP4, seen: list[float], switch: ControlPlane) -> None:
@@ -47,7 +63,8 @@ def reactive(made: VirtualP4, seen: list[float], switch: ControlPlane) -> None:
 
 @pytest.mark.parametrize("latency_s", [0.0, 3e-6, 47e-6])
 def test_controller_answers_a_latency_after_each_packet(latency_s: float) -> None:
-    """Frames come each 10 us; those that come before the first answer takes effect go by the controller, too."""
+    """Frames come each 10 us; those that come before the first answer takes effect go by the
+    controller, too."""
     with VirtualP4(pair(BENCH)) as network:
         to_cpu(network.switches["s0"])
         seen: list[float] = []
@@ -58,9 +75,13 @@ def test_controller_answers_a_latency_after_each_packet(latency_s: float) -> Non
         arrived = network.arrived("h1")
         way = FRAME_S + DELAY_S
         by_controller = 1 + int(latency_s / 10e-6)
-        assert seen == pytest.approx([number * 10e-6 + way + latency_s for number in range(by_controller)], abs=2e-9)
+        assert seen == pytest.approx(
+            [number * 10e-6 + way + latency_s for number in range(by_controller)], abs=2e-9
+        )
         assert sorted(arrived, key=lambda one: one.time_s) == arrived
-        expected = [number * 10e-6 + 2 * way + latency_s * (number < by_controller) for number in range(10)]
+        expected = [
+            number * 10e-6 + 2 * way + latency_s * (number < by_controller) for number in range(10)
+        ]
         assert [one.time_s for one in arrived] == pytest.approx(sorted(expected), abs=2e-9)
         assert {one.start for one in arrived} == {FRAME}
 
@@ -82,7 +103,11 @@ def test_digest_list_comes_when_it_is_full_and_when_its_time_is_over() -> None:
     """Two sources fill a list; a third one's waits for the list's timeout."""
     with VirtualP4(pair(BENCH)) as network:
         network.switches["s0"].insert(
-            [DigestEntry("learned_t", max_list_size=2, max_timeout_ns=100_000, ack_timeout_ns=10**9)]
+            [
+                DigestEntry(
+                    "learned_t", max_list_size=2, max_timeout_ns=100_000, ack_timeout_ns=10**9
+                )
+            ]
         )
         lists: list[tuple[float, list[int]]] = []
 
@@ -92,7 +117,9 @@ def test_digest_list_comes_when_it_is_full_and_when_its_time_is_over() -> None:
 
         network.control("s0", learn, latency_s=1e-6)
         for number in range(3):
-            network.send("h0", number * 10e-6, FRAME[:6] + bytes([0, 0, 0, 0, 0, number + 1]) + FRAME[12:])
+            network.send(
+                "h0", number * 10e-6, FRAME[:6] + bytes([0, 0, 0, 0, 0, number + 1]) + FRAME[12:]
+            )
         network.run(until_s=1e-3)
         way = FRAME_S + DELAY_S
         assert [found for _, found in lists] == [[1, 2], [3]]
@@ -104,8 +131,12 @@ def test_idle_entry_is_reported_at_its_time_after_the_last_hit() -> None:
     """Hits at 5, 25 and 45 ms; 20 ms of silence are idle, and again 20 ms later."""
     with VirtualP4(pair(IDLE)) as network:
         switch = network.switches["s0"]
-        table = next(table.alias for table in switch.schema.tables if table.pbuf.idle_timeout_behavior)
-        key = next(iter(next(one for one in switch.schema.tables if one.alias == table).match_fields)).name
+        table = next(
+            table.alias for table in switch.schema.tables if table.pbuf.idle_timeout_behavior
+        )
+        key = next(
+            iter(next(one for one in switch.schema.tables if one.alias == table).match_fields)
+        ).name
         action = next(action.alias for action in switch.schema.tables[table].actions)
         params = {param.name: 1 for param in switch.schema.actions[action].params}
         entry = TableEntry(
@@ -151,26 +182,36 @@ def test_controller_that_raises_ends_the_run_with_its_time() -> None:
         to_cpu(network.switches["s0"])
         network.control("s0", broken, latency_s=1e-6)
         network.send("h0", 0.0, FRAME)
-        with pytest.raises(CallbackError, match=r"2.05\d+ us of simulated time: ValueError: out of ideas"):
+        with pytest.raises(
+            CallbackError, match=r"2.05\d+ us of simulated time: ValueError: out of ideas"
+        ):
             network.run(until_s=1e-3)
 
 
 def test_controller_needs_events_in_order_and_a_latency() -> None:
-    with VirtualP4(pair(BENCH), queues="nodes") as network, pytest.raises(VirtualError, match='queues="one"'):
+    with (
+        VirtualP4(pair(BENCH), queues="nodes") as network,
+        pytest.raises(VirtualError, match='queues="one"'),
+    ):
         network.control("s0", lambda switch: None)
-    with VirtualP4(pair(BENCH)) as network, pytest.raises(VirtualError, match="a controller's latency of -1 s"):
+    with (
+        VirtualP4(pair(BENCH)) as network,
+        pytest.raises(VirtualError, match="a controller's latency of -1 s"),
+    ):
         network.control("s0", lambda switch: None, latency_s=-1.0)
 
 
 def test_group_change_moves_flows_from_a_link_that_failed() -> None:
-    """h0 - s0 = s1 - h1, two links: what comes for the failed one waits up to the queue's depth, and the rest is lost,
-    until the controller has changed the group."""
+    """h0 - s0 = s1 - h1, two links: what comes for the failed one waits up to the queue's depth,
+    and the rest is lost, until the controller has changed the group."""
     depth, failed_s, changed_s, flows = 8, 1e-3, 2e-3, 16
     program = Program.compiled("plain_native")
     ends = [("h0", 0, "s0", 1), ("s0", 2, "s1", 2), ("s0", 3, "s1", 3), ("s1", 1, "h1", 0)]
     links = tuple(Link(Endpoint(a, i), Endpoint(b, j), 10e9, DELAY_S) for a, i, b, j in ends)
     topology = Topology("two", make_hosts(["h0", "h1"]), (Switch("s0", 1), Switch("s1", 2)), links)
-    network = P4Network(topology, {name: P4Switch(program, queue_depth=depth) for name in ("s0", "s1")})
+    network = P4Network(
+        topology, {name: P4Switch(program, queue_depth=depth) for name in ("s0", "s1")}
+    )
     prefix = TableMatch(dst_addr=f"{topology.host('h1').ip}/32")
     forward = TableAction("ipv4_forward", dst_mac=topology.host("h1").mac, port=1)
 
@@ -179,8 +220,12 @@ def test_group_change_moves_flows_from_a_link_that_failed() -> None:
         return TableEntry("next_hop_group", match=TableMatch(group=1), action=hops)
 
     with VirtualP4(network) as made:
-        multipath = TableAction("ipv4_multipath", dst_mac=topology.host("h1").mac, group_id=1, hash_shift=0)
-        made.switches["s0"].insert([TableEntry("ipv4_lpm", match=prefix, action=multipath), group(2, 3)])
+        multipath = TableAction(
+            "ipv4_multipath", dst_mac=topology.host("h1").mac, group_id=1, hash_shift=0
+        )
+        made.switches["s0"].insert(
+            [TableEntry("ipv4_lpm", match=prefix, action=multipath), group(2, 3)]
+        )
         made.switches["s1"].insert([TableEntry("ipv4_lpm", match=prefix, action=forward)])
         frames = [udp(network, "h0", "h1", sport=1000 + flow) for flow in range(flows)]
         made.send_all("h0", np.arange(400) * 1e-5, frames)

@@ -1,4 +1,5 @@
-"""P4 networks in virtual time: frames byte by byte, queues as the program sees them, and as the engine does."""
+"""P4 networks in virtual time: frames byte by byte, queues as the program sees them, and as the
+engine does."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from pcn.virtualnet.errors import VirtualError
 
 PROBE = 5000
 LINKS = [["h1", "s1-p1"], ["h2", "s1-p2"], ["s1-p3", "s2-p1", 0.0, 8], ["h3", "s2-p2"]]
-"""8 Mbit/s between the switches: a byte a microsecond. No link has a delay, so times are those of sending alone."""
+"""8 Mbit/s between the switches: a byte a microsecond. No link has a delay, so times are those of
+sending alone."""
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,9 @@ def test_frames_arrive_with_every_byte(network: P4Network) -> None:
             expected.dst, expected.src = MACS["h3"], MACS["h3"]  # s1's entry had set it
             assert frame.start == bytes(expected)
         assert made.switches["s1"].read_counter("forwarded", 3).packets == len(payloads)
-        assert made.switches["s2"].read_counter("forwarded", 2).bytes == sum(len(payload) + 42 for payload in payloads)
+        assert made.switches["s2"].read_counter("forwarded", 2).bytes == sum(
+            len(payload) + 42 for payload in payloads
+        )
         assert made.totals().dropped == 0
 
 
@@ -67,9 +71,13 @@ def test_frames_without_a_route_or_a_ttl_are_dropped(network: P4Network) -> None
 
 
 def test_probes_record_the_queue_that_samplers_see(network: P4Network) -> None:
-    """h1 and h2 send more than the link between the switches carries; each probe's depth is the queue's, sampled just
-    before it arrives, and its waiting time follows from what stood before it."""
-    probe, load = udp(network, "h1", "h3", bytes(2), dport=PROBE), udp(network, "h2", "h3", bytes(958))
+    """h1 and h2 send more than the link between the switches carries; each probe's depth is the
+    queue's, sampled just before it arrives, and its waiting time follows from what stood before
+    it."""
+    probe, load = (
+        udp(network, "h1", "h3", bytes(2), dport=PROBE),
+        udp(network, "h2", "h3", bytes(958)),
+    )
     with VirtualP4(network) as made:
         made.send_all("h2", np.arange(20) * 400e-6, [load])  # 1 ms each at the bottleneck
         for number in range(8):
@@ -84,7 +92,8 @@ def test_probes_record_the_queue_that_samplers_see(network: P4Network) -> None:
             at = 1 + 10 * number
             assert first[0] == 1
             assert second == (2, 0, 0)
-            # The sample at the probe's start is just before it arrives; one packet more is being sent.
+            # The sample at the probe's start is just before it arrives; one packet more is being
+            # sent.
             assert first[1] == depths[at]
             assert waiting[at] <= first[2] <= waiting[at] + 1000
 
@@ -110,11 +119,15 @@ def register(made: VirtualP4, name: str, value: int) -> object:
 
 
 def test_queue_depth_drops_at_the_tail_by_queue(tmp_path: Path) -> None:
-    """Of 100 frames at once, the port holds 10 and sends 1; another queue has its own depth, by a command."""
+    """Of 100 frames at once, the port holds 10 and sends 1; another queue has its own depth, by a
+    command."""
     folder = write_exercise(tmp_path / "exercise", LINKS, queue_depth=10, cli_input="commands")
     (folder / "commands").write_text("set_queue_depth 3 3 7\nset_queue_depth 5 1")
     network = read_exercise(folder)
-    low, high = udp(network, "h1", "h3", bytes(958)), udp(network, "h2", "h3", bytes(958), tos=7 << 5)
+    low, high = (
+        udp(network, "h1", "h3", bytes(958)),
+        udp(network, "h2", "h3", bytes(958), tos=7 << 5),
+    )
     with VirtualP4(network) as made:
         made.send_all("h1", np.zeros(100), [low])
         made.run(until_s=0.5)
@@ -132,16 +145,22 @@ def test_queue_rate_lets_packets_go_at_equal_distances(tmp_path: Path) -> None:
     folder = write_exercise(tmp_path / "exercise", LINKS, cli_input="commands")
     (folder / "commands").write_text("set_queue_rate 100 3 0")
     network = read_exercise(folder)
-    slow, fast = udp(network, "h1", "h3", bytes(958)), udp(network, "h2", "h3", bytes(958), tos=7 << 5)
+    slow, fast = (
+        udp(network, "h1", "h3", bytes(958)),
+        udp(network, "h2", "h3", bytes(958), tos=7 << 5),
+    )
     with VirtualP4(network) as made:
         made.send_all("h1", np.zeros(10), [slow])
         made.send_all("h2", 5.5e-3 + np.arange(40) * 1e-3, [fast])
         made.run(until_s=1.0)
         arrived = made.arrived("h3")
-        times = {tos: [one.time_s for one in arrived if one.start[15] == tos] for tos in (0, 7 << 5)}
+        times = {
+            tos: [one.time_s for one in arrived if one.start[15] == tos] for tos in (0, 7 << 5)
+        }
         assert np.diff(times[0])[4:] == pytest.approx(10e-3)
         assert len(times[0]) == 10
-        # Each of the fast ones leaves when it comes, or when the frame that is being sent has left: at most 1 ms later.
+        # Each of the fast ones leaves when it comes, or when the frame that is being sent has left:
+        # at most 1 ms later.
         waits = np.array(times[7 << 5]) - (5.5e-3 + np.arange(40) * 1e-3) - 1.0e-3
         assert waits.min() >= 0
         assert waits.max() <= 1.01e-3
@@ -187,7 +206,9 @@ def test_runs_are_equal_to_the_bit_in_either_order_of_events(network: P4Network)
 def test_frames_are_cut_and_filled_to_their_lengths(network: P4Network) -> None:
     frame = udp(network, "h1", "h2", bytes(range(1, 101)))
     with VirtualP4(network) as made:
-        made.send_all("h1", [0.0, 1e-3, 2e-3], [frame, frame[:60]], which=[0, 1, 0], lengths=[200, 60, 80])
+        made.send_all(
+            "h1", [0.0, 1e-3, 2e-3], [frame, frame[:60]], which=[0, 1, 0], lengths=[200, 60, 80]
+        )
         made.run(until_s=0.1)
         found = [arrived.start for arrived in made.arrived("h2")]
         assert [len(one) for one in found] == [200, 60, 80]
@@ -204,7 +225,8 @@ def test_host_counts_alone_and_measures_delays(network: P4Network) -> None:
         found = made.arrivals("h3")
         assert (found.frames, found.bytes, found.timed_frames) == (2, 2000, 2)
         assert not made.arrived("h3")
-        once = 2 * 0.8e-6 + 1e-3  # host's link and last link at 10 Gbit/s, the middle one at 8 Mbit/s
+        # host's link and last link at 10 Gbit/s, the middle one at 8 Mbit/s
+        once = 2 * 0.8e-6 + 1e-3
         assert found.first_s == pytest.approx(once)
         assert found.last_s == pytest.approx(once + 1e-3)
         assert found.mean_delay_s == pytest.approx(once + 0.5e-3)
@@ -222,16 +244,24 @@ def test_application_answers_at_the_time_of_its_frame(network: P4Network) -> Non
         assert len(made.arrived("h1")) == 3
         out, back = (made.arrived(host)[1].time_s for host in ("h3", "h1"))
         assert back - out == pytest.approx(2 * len(answer) * 8 / 10e9 + len(answer) * 1e-6)
-    with VirtualP4(network, queues="nodes") as made, pytest.raises(VirtualError, match='queues="one"'):
+    with (
+        VirtualP4(network, queues="nodes") as made,
+        pytest.raises(VirtualError, match='queues="one"'),
+    ):
         made.react("h3", lambda frame: None)
 
 
 def test_datagram_goes_to_an_address_without_a_host(network: P4Network) -> None:
-    """To h1's gateway, as the router's entries have it; to a group, with the MAC of RFC 1112 and without ARP."""
+    """To h1's gateway, as the router's entries have it; to a group, with the MAC of RFC 1112 and
+    without ARP."""
     with VirtualP4(network) as made:
         targets = ("10.0.3.77", "239.255.0.5", "255.255.255.255")
         sent = [udp(network, "h1", dst, b"x") for dst in targets]
-        assert [frame[:6].hex(":") for frame in sent] == ["08:00:00:00:01:00", "01:00:5e:7f:00:05", "ff:ff:ff:ff:ff:ff"]
+        assert [frame[:6].hex(":") for frame in sent] == [
+            "08:00:00:00:01:00",
+            "01:00:5e:7f:00:05",
+            "ff:ff:ff:ff:ff:ff",
+        ]
         assert [".".join(map(str, frame[30:34])) for frame in sent] == list(targets)
         made.arp.send("h1", 0.0, "239.255.0.5", sent[1])
         made.run(until_s=0.1)
@@ -245,7 +275,10 @@ def test_frame_that_grows_beyond_the_longest_ends_the_run(network: P4Network) ->
         made.send("h1", 0.0, probe)
         with pytest.raises(
             VirtualError,
-            match="us: s2, a packet that came by port 1: headers that a program adds make a frame of 166 bytes: 160 is",
+            match=(
+                "us: s2, a packet that came by port 1: headers that a program adds make a frame of "
+                "166 bytes: 160 is"
+            ),
         ):
             made.run(until_s=0.1)
     with (
@@ -271,20 +304,32 @@ def test_link_without_a_rate_is_one_of_the_topology(network: P4Network) -> None:
     with VirtualP4(network) as made:
         made.send("h1", 0.0, udp(network, "h1", "h2", bytes(1208)))
         made.run(until_s=0.1)
-        assert made.arrived("h2")[0].time_s == pytest.approx(2e-6)  # 1,250 bytes at 10 Gbit/s, twice
+        # 1,250 bytes at 10 Gbit/s, twice
+        assert made.arrived("h2")[0].time_s == pytest.approx(2e-6)
 
 
 def test_entries_that_a_switch_refuses_name_their_file(tmp_path: Path) -> None:
     folder = write_exercise(tmp_path / "exercise", cli_input="commands")
     (folder / "commands").write_text("table_add routes drop 10.0.1.1/32 =>")
-    with pytest.raises(P4NetError, match=r"s1-runtime.json:1: s1: .*ALREADY_EXISTS"), VirtualP4(read_exercise(folder)):
+    with (
+        pytest.raises(P4NetError, match=r"s1-runtime.json:1: s1: .*ALREADY_EXISTS"),
+        VirtualP4(read_exercise(folder)),
+    ):
         pass
     (folder / "commands").write_text("register_write threshold 0 7\nregister_read threshold 0")
     with VirtualP4(read_exercise(folder)) as made:
-        assert {name: one.lines for name, one in made.written.items()} == {"s1": ["threshold[0] = 7"], "s2": []}
+        assert {name: one.lines for name, one in made.written.items()} == {
+            "s1": ["threshold[0] = 7"],
+            "s2": [],
+        }
     (folder / "commands").write_text("set_queue_depth 65535")
-    with pytest.raises(VirtualError, match="s1: a depth of 65535 packets"), VirtualP4(read_exercise(folder)):
+    with (
+        pytest.raises(VirtualError, match="s1: a depth of 65535 packets"),
+        VirtualP4(read_exercise(folder)),
+    ):
         pass
     value = read_exercise(folder)
     with pytest.raises(P4NetError, match="at least 1 packet"):
-        replace(value, switches={**value.switches, "s1": replace(value.switches["s1"], queue_depth=0)})
+        replace(
+            value, switches={**value.switches, "s1": replace(value.switches["s1"], queue_depth=0)}
+        )

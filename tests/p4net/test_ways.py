@@ -1,4 +1,5 @@
-"""Packets' ways: which hop follows which, with queue times; filters; files of live switches; refusals."""
+"""Packets' ways: which hop follows which, with queue times; filters; files of live switches;
+refusals."""
 
 from __future__ import annotations
 
@@ -80,15 +81,17 @@ BENCH_MAC = 0x020000000000
 
 
 def bench(action: str, **arguments: int) -> tuple[list[str], dict[str, object]]:
-    """The lines of a packet that an entry of programs/bench.p4 takes, and the run's counts. Clone session 7 goes to
-    port 3."""
+    """The lines of a packet that an entry of programs/bench.p4 takes, and the run's counts. Clone
+    session 7 goes to port 3."""
     found = Ways()
     with VirtualP4(network_at(PROGRAMS / "bench.json", hosts=3), trace=found.take) as network:
         switch = network.switches["s1"]
         key = TableMatch(dst_addr=BENCH_MAC)
         switch.insert([TableEntry("l2", match=key, action=TableAction(action, **arguments))])
         switch.insert([CloneSession(7, replicas=[Replica(3, instance=1)])])
-        network.send("h1", 0.0, BENCH_MAC.to_bytes(6, "big") + bytes([2, 0, 0, 0, 0, 1, 8, 0]) + bytes(46))
+        network.send(
+            "h1", 0.0, BENCH_MAC.to_bytes(6, "big") + bytes([2, 0, 0, 0, 0, 1, 8, 0]) + bytes(46)
+        )
         network.run(until_s=1.0)
         (way,) = found.all(network.topology)
         return list(lines(1, way, network.topology, steps=False)), dict(whole(network))
@@ -103,14 +106,23 @@ def test_clone_has_its_own_parse_and_tables() -> None:
     (left,) = [line for line in text if "left for h3" in line]
     assert left.startswith("      port 3, queue 0:")
     assert any(line.startswith("    port 2, queue 0:") and "left for h2" in line for line in text)
-    assert (counts["dropped_by_programs"], counts["for_ports_without_link"], counts["for_unknown_groups"]) == (0, 0, 0)
+    assert (
+        counts["dropped_by_programs"],
+        counts["for_ports_without_link"],
+        counts["for_unknown_groups"],
+    ) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
     ("action", "arguments", "counts", "line"),
     [
         ("forward", {"port": 7}, (0, 1, 0), "bytes left by a port without a link"),
-        ("multicast", {"group": 5}, (0, 0, 1), "didn't come to egress: multicast group 5 has no members, or"),
+        (
+            "multicast",
+            {"group": 5},
+            (0, 0, 1),
+            "didn't come to egress: multicast group 5 has no members, or",
+        ),
     ],
 )
 def test_packet_without_a_way_on_is_counted_and_shown_by_its_reason(
@@ -125,7 +137,11 @@ def test_packet_without_a_way_on_is_counted_and_shown_by_its_reason(
 def test_ways_are_chosen_by_number_place_and_header(capsys: pytest.CaptureFixture[str]) -> None:
     def chosen(*words: str) -> list[str]:
         assert run([*TRACE, *words]) == 0
-        return [line.partition(",")[0] for line in capsys.readouterr().out.splitlines() if line.startswith("packet ")]
+        return [
+            line.partition(",")[0]
+            for line in capsys.readouterr().out.splitlines()
+            if line.startswith("packet ")
+        ]
 
     assert chosen() == [f"packet {number}" for number in range(1, 7)]
     assert chosen("--packet", "2", "--packet", "5") == ["packet 2", "packet 5"]
@@ -133,7 +149,9 @@ def test_ways_are_chosen_by_number_place_and_header(capsys: pytest.CaptureFixtur
     assert chosen("--match", "ipv4.dst_addr=10.0.3.3") == ["packet 2", "packet 4"]
     assert chosen("--match", "ipv4.dst_addr=0x0a000303", "--at", "s1:2") == ["packet 4"]
     assert chosen("--match", "ethernet.src_addr=08:00:00:00:02:11") == ["packet 3", "packet 4"]
-    assert chosen("--match", "ipv4.ttl=63") == chosen("--at", "s1:3"), "what a later switch found counts"
+    assert chosen("--match", "ipv4.ttl=63") == chosen("--at", "s1:3"), (
+        "what a later switch found counts"
+    )
 
 
 def test_steps_are_those_of_a_switch_s_log(capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,7 +161,9 @@ def test_steps_are_those_of_a_switch_s_log(capsys: pytest.CaptureFixture[str]) -
     assert "[0.0] [cxt 0] Transmitting packet of size 60 out of port 2" in lines
 
 
-def test_files_of_switches_are_ways_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_of_switches_are_ways_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "steps"
     assert run([*TRACE, "--send", "h1,h3", "--json", str(path)]) == 0
     found, topology = ways((0.0, "h1", "h3", 18))
@@ -159,7 +179,9 @@ def test_files_of_switches_are_ways_again(tmp_path: Path, capsys: pytest.Capture
     assert "s2:1" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("text", ["x", "{}", "[1]", '{"switch":"0","packet":1,"time_ns":2,"step":"no"}', "5"])
+@pytest.mark.parametrize(
+    "text", ["x", "{}", "[1]", '{"switch":"0","packet":1,"time_ns":2,"step":"no"}', "5"]
+)
 def test_file_of_something_else_is_refused_by_line(text: str, tmp_path: Path) -> None:
     path = tmp_path / "steps"
     path.write_text(text)
@@ -189,13 +211,25 @@ def test_step_with_other_fields_than_its_kind_s_is_refused(text: str, tmp_path: 
 
 def recirculated(packet: int, time_ns: int, came: str = "recirculated") -> list[Step]:
     """Steps of a visit that ends with another one, at the time at which it began."""
-    queued = dict.fromkeys(("queue", "enq_timestamp_us", "deq_timedelta_us", "enq_qdepth", "deq_qdepth"), 0)
+    queued = dict.fromkeys(
+        ("queue", "enq_timestamp_us", "deq_timedelta_us", "enq_qdepth", "deq_qdepth"), 0
+    )
     decided = {"length": 60, "dropped": False}
     return [
         Step(packet, time_ns, "received", {"port": 1, "instance": came, "length": 60, "frame": ""}),
         Step(packet, time_ns, "decided", {"pipeline": "ingress", "egress_spec": 3, **decided}),
-        Step(packet, time_ns, "dequeued", {"port": 3, **queued, "egress_rid": 0, "instance": came, "length": 60}),
-        Step(packet, time_ns, "decided", {"pipeline": "egress", "egress_spec": 3, **decided, "recirculated": True}),
+        Step(
+            packet,
+            time_ns,
+            "dequeued",
+            {"port": 3, **queued, "egress_rid": 0, "instance": came, "length": 60},
+        ),
+        Step(
+            packet,
+            time_ns,
+            "decided",
+            {"pipeline": "egress", "egress_spec": 3, **decided, "recirculated": True},
+        ),
     ]
 
 
@@ -217,9 +251,14 @@ def test_visit_does_not_follow_from_itself() -> None:
     assert list(way.later()) == [way]
 
 
-def test_wrong_filters_are_refused_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_filters_are_refused_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for words, why in (
-        (["--match", "ipv4.dst=1"], "no program has a header with the field 'ipv4.dst'; did you mean"),
+        (
+            ["--match", "ipv4.dst=1"],
+            "no program has a header with the field 'ipv4.dst'; did you mean",
+        ),
         (["--at", "s9"], "no switch 's9' in router; there are s1, s2"),
         (["--at", "s1:9"], "s1:9: s1 has the ports 1, 2, 3"),
         (["--match", "ipv4.ttl"], "write HEADER.FIELD=VALUE"),
@@ -234,20 +273,25 @@ def test_wrong_filters_are_refused_in_a_line(tmp_path: Path, capsys: pytest.Capt
 
 @given(st.sets(st.integers(1, 4)))
 def test_lost_frames_end_their_ways_alone(gone: set[int]) -> None:
-    """Steps without some of the second switch's visits: those ways end there, the others stay whole."""
+    """Steps without some of the second switch's visits: those ways end there, the others stay
+    whole."""
     found = Ways()
     for switch, step in four_packets():
         if switch == "s1" or step.packet not in gone:
             found.take(switch, step)
     ends = found.all(read_exercise(EXAMPLE).topology)
-    assert [len(places(way)) for way in ends] == [1 if number in gone else 2 for number in range(1, 5)]
+    assert [len(places(way)) for way in ends] == [
+        1 if number in gone else 2 for number in range(1, 5)
+    ]
 
 
 @lru_cache(maxsize=1)
 def four_packets() -> list[tuple[str, Step]]:
     """Steps of four packets that differ, from h1 to h3."""
     steps: list[tuple[str, Step]] = []
-    with VirtualP4(read_exercise(EXAMPLE), trace=lambda switch, step: steps.append((switch, step))) as network:
+    with VirtualP4(
+        read_exercise(EXAMPLE), trace=lambda switch, step: steps.append((switch, step))
+    ) as network:
         for number in range(4):
             network.send("h1", number * 0.01, udp(network.value, "h1", "h3", bytes([number])))
         network.run(until_s=1.0)

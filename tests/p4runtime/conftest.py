@@ -1,4 +1,5 @@
-"""The switch of p4rt_switch.py with programs/bench.p4, its controller, its clock, and its interface on Thrift."""
+"""The switch of p4rt_switch.py with programs/bench.p4, its controller, its clock, and its interface
+on Thrift."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from pcn.softswitch.codegen.build import build_runtime
 from pcn.softswitch.native import load_library
 
 os.environ.update(cli.GRPC)  # servers in this process are like the command's
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "judges/p4runtime"))  # some share its messages and target
+# some share its messages and target
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "judges/p4runtime"))
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,8 @@ START_S = 60
 
 @contextlib.contextmanager
 def running(program: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """Its P4Runtime server's port on 127.0.0.1, and the process. The device is 1, the CPU port 255."""
+    """Its P4Runtime server's port on 127.0.0.1, and the process. The device is 1, the CPU port
+    255."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -32,7 +33,9 @@ def running(program: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
         "off",
     ]
     options = ["--grpc-server-addr", f"127.0.0.1:{port}", "--cpu-port", "255"]
-    with subprocess.Popen([*command, "--", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        [*command, "--", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         try:
             with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
                 grpc.channel_ready_future(channel).result(START_S)

@@ -59,7 +59,12 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -72,7 +77,8 @@ class Client:
     # ---- stream ----
 
     def leave(self) -> None:
-        """Ends the stream, and waits until the switch has ended it as well: who comes next is the first."""
+        """Ends the stream, and waits until the switch has ended it as well: who comes next is the
+        first."""
         self._requests.put(None)
         for _ in self._stream:
             pass
@@ -95,13 +101,19 @@ class Client:
         number = self.election_id if election_id is None else election_id
         self.election_id = number
         message = p4r.MasterArbitrationUpdate(
-            **{"device_id": self.device_id, "election_id": p4r.Uint128(high=number >> 64, low=number % 2**64), **fields}
+            **{
+                "device_id": self.device_id,
+                "election_id": p4r.Uint128(high=number >> 64, low=number % 2**64),
+                **fields,
+            }
         )
         if self.role and "role" not in fields:
             message.role.name = self.role
         self.send(arbitration=message)
 
-    def arbitrate(self, election_id: int | None = None, **fields: Any) -> p4r.MasterArbitrationUpdate:
+    def arbitrate(
+        self, election_id: int | None = None, **fields: Any
+    ) -> p4r.MasterArbitrationUpdate:
         """Claims and returns the switch's answer."""
         self.claim(election_id, **fields)
         return self.receive().arbitration
@@ -113,7 +125,11 @@ class Client:
         return {"device_id": self.device_id, "election_id": election_id, "role": self.role}
 
     def set_pipeline(
-        self, info: p4i.P4Info | None, config: bytes = b"", action: str = "VERIFY_AND_COMMIT", cookie: int = 0
+        self,
+        info: p4i.P4Info | None,
+        config: bytes = b"",
+        action: str = "VERIFY_AND_COMMIT",
+        cookie: int = 0,
     ) -> None:
         """SetForwardingPipelineConfig."""
         request = p4r.SetForwardingPipelineConfigRequest(**self._who(), action=action)
@@ -125,13 +141,17 @@ class Client:
 
     def get_pipeline(self, kind: str = "ALL") -> p4r.ForwardingPipelineConfig | None:
         """GetForwardingPipelineConfig; None: there is none."""
-        request = p4r.GetForwardingPipelineConfigRequest(device_id=self.device_id, response_type=kind)
+        request = p4r.GetForwardingPipelineConfigRequest(
+            device_id=self.device_id, response_type=kind
+        )
         response = self._call(self.stub.GetForwardingPipelineConfig, request)
         return response.config if response.HasField("config") else None
 
     def write(self, *updates: p4r.Update, atomicity: str = "CONTINUE_ON_ERROR") -> None:
         """Write of a batch."""
-        self._call(self.stub.Write, p4r.WriteRequest(**self._who(), updates=updates, atomicity=atomicity))
+        self._call(
+            self.stub.Write, p4r.WriteRequest(**self._who(), updates=updates, atomicity=atomicity)
+        )
 
     def insert(self, **entity: Any) -> None:
         """Write of one INSERT."""
@@ -154,7 +174,9 @@ class Client:
         """Read of a batch."""
         request = p4r.ReadRequest(device_id=self.device_id, role=self.role, entities=queries)
         try:
-            return [e for response in self.stub.Read(request, timeout=60) for e in response.entities]
+            return [
+                e for response in self.stub.Read(request, timeout=60) for e in response.entities
+            ]
         except grpc.RpcError as error:
             raise RefusedError(error) from error
 
@@ -180,7 +202,9 @@ class Names:
 
     def id(self, kind: str, alias: str) -> int:
         """The id of a thing: kind is the p4info's field, as "registers"."""
-        return next(thing.preamble.id for thing in getattr(self.info, kind) if thing.preamble.alias == alias)
+        return next(
+            thing.preamble.id for thing in getattr(self.info, kind) if thing.preamble.alias == alias
+        )
 
     def action(self, name: str, **params: int | bytes) -> p4r.TableAction:
         """An action with parameters by name."""
@@ -214,7 +238,11 @@ class Names:
         return matches
 
     def entry(
-        self, table: str, keys: dict[str, Any] | None = None, action: p4r.TableAction | None = None, **fields: Any
+        self,
+        table: str,
+        keys: dict[str, Any] | None = None,
+        action: p4r.TableAction | None = None,
+        **fields: Any,
     ) -> p4r.TableEntry:
         """A table entry."""
         entry = p4r.TableEntry(table_id=self.tables[table].preamble.id, **fields)
@@ -226,4 +254,8 @@ class Names:
 
 def octets(value: int | bytes) -> bytes:
     """A canonical byte string; bytes pass as they are."""
-    return value if isinstance(value, bytes) else value.to_bytes(max(1, (value.bit_length() + 7) // 8), "big")
+    return (
+        value
+        if isinstance(value, bytes)
+        else value.to_bytes(max(1, (value.bit_length() + 7) // 8), "big")
+    )

@@ -1,4 +1,5 @@
-"""Clients of a P4Runtime address that keep to no rule but HTTP/2's: they send what a test makes of frames."""
+"""Clients of a P4Runtime address that keep to no rule but HTTP/2's: they send what a test makes of
+frames."""
 
 from __future__ import annotations
 
@@ -12,12 +13,20 @@ WINDOW = 65535
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
-    return struct.pack("!I", len(payload))[1:] + bytes([kind, flags]) + struct.pack("!I", stream) + payload
+    return (
+        struct.pack("!I", len(payload))[1:]
+        + bytes([kind, flags])
+        + struct.pack("!I", stream)
+        + payload
+    )
 
 
 def headers(method: str) -> bytes:
     """A call's block of headers, none of which is kept in a table."""
-    texts = {":path": f"/p4.v1.P4Runtime/{method}" if "/" not in method else method, ":authority": "x"}
+    texts = {
+        ":path": f"/p4.v1.P4Runtime/{method}" if "/" not in method else method,
+        ":authority": "x",
+    }
     texts |= {"te": "trailers", "content-type": "application/grpc"}
     return b"\x83\x86" + b"".join(
         b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
@@ -101,7 +110,10 @@ class Stranger:
             for at in range(0, len(payload), 6):
                 name, value = struct.unpack("!HI", payload[at : at + 6])
                 if name == 4:
-                    self._rooms = {stream: room + value - self._first_window for stream, room in self._rooms.items()}
+                    self._rooms = {
+                        stream: room + value - self._first_window
+                        for stream, room in self._rooms.items()
+                    }
                     self._first_window = value
             self.send(frame(SETTINGS, 1, 0))
         elif kind == PING and not flags & 1:

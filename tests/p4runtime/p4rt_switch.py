@@ -1,4 +1,5 @@
-"""A switch in this process, with the real runtime and a real gRPC server, without interfaces; and programs for it."""
+"""A switch in this process, with the real runtime and a real gRPC server, without interfaces; and
+programs for it."""
 
 from __future__ import annotations
 
@@ -48,8 +49,11 @@ def load(path: Path) -> Program:
 
 
 @contextmanager
-def running_switch(library: ctypes.CDLL, cpu_port: int = CPU_PORT, *, manual: bool = False) -> Iterator[Switch]:
-    """A switch with device id 1; `manual`: its time stands, and it has the ports 1 and 2, without interface."""
+def running_switch(
+    library: ctypes.CDLL, cpu_port: int = CPU_PORT, *, manual: bool = False
+) -> Iterator[Switch]:
+    """A switch with device id 1; `manual`: its time stands, and it has the ports 1 and 2, without
+    interface."""
     with NativeSwitch(library, cpu_port=cpu_port, manual=manual) as native:
         for port in (1, 2) if manual else ():
             native.port_add(port, None)

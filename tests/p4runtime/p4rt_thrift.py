@@ -1,4 +1,5 @@
-"""A client of a switch process by BMv2's runtime interface over Thrift, with names of programs/bench.p4."""
+"""A client of a switch process by BMv2's runtime interface over Thrift, with names of
+programs/bench.p4."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ LIMIT_S = 60.0
 
 
 class Bmv2:
-    """A client of a switch process that runs a program of its command line. `live`: without ports, on the live clock,
-    and without a program."""
+    """A client of a switch process that runs a program of its command line. `live`: without ports,
+    on the live clock, and without a program."""
 
     def __init__(self, *arguments: str, live: bool = False) -> None:
         ports = [word for port in (1, 2, 3) for word in ("-i", str(port))]
@@ -47,7 +48,9 @@ class Bmv2:
         transport: Any = thriftpy2.transport
         protocol: Any = thriftpy2.protocol
         buffered = transport.TBufferedTransport(transport.TSocket(sock=self.connect()))
-        return TClient(service, protocol.TMultiplexedProtocol(protocol.TBinaryProtocol(buffered), name))
+        return TClient(
+            service, protocol.TMultiplexedProtocol(protocol.TBinaryProtocol(buffered), name)
+        )
 
     def standard(self) -> Any:
         return self.service("standard", TYPES.Standard)
@@ -60,7 +63,9 @@ class Bmv2:
 
 def exact(*values: int, size: int = 6) -> list[Any]:
     kinds = TYPES.MatchKind
-    return [TYPES.Match(kinds.EXACT, exact=TYPES.Exact(value.to_bytes(size, "big"))) for value in values]
+    return [
+        TYPES.Match(kinds.EXACT, exact=TYPES.Exact(value.to_bytes(size, "big"))) for value in values
+    ]
 
 
 def port(number: int) -> list[bytes]:
@@ -68,7 +73,9 @@ def port(number: int) -> list[bytes]:
 
 
 def add(standard: Any, destination: int, out: int = 2) -> int:
-    return int(standard.bm_mt_add_entry(0, L2, exact(destination), FORWARD, port(out), TYPES.Options()))
+    return int(
+        standard.bm_mt_add_entry(0, L2, exact(destination), FORWARD, port(out), TYPES.Options())
+    )
 
 
 def code(call: Any) -> int:

@@ -1,4 +1,5 @@
-"""What packets select: a run through programs/indirect.p4 that any P4Runtime switch can be put through."""
+"""What packets select: a run through programs/indirect.p4 that any P4Runtime switch can be put
+through."""
 
 from __future__ import annotations
 
@@ -9,7 +10,15 @@ from finsy.proto import p4r
 from p4rt_client import Client, Names
 
 CRC16, CRC32, CSUM, IDENTITY, PLAIN, SHARED_ONE, SHARED_TWO, SHARED_BOTH = range(8)
-TABLES = ("crc16_table", "crc32_table", "csum_table", "identity_table", "plain_table", "shared_one", "shared_two")
+TABLES = (
+    "crc16_table",
+    "crc32_table",
+    "csum_table",
+    "identity_table",
+    "plain_table",
+    "shared_one",
+    "shared_two",
+)
 PROBE = 18  # bytes
 
 
@@ -22,7 +31,9 @@ class Probes:
     def profile(self, name: str) -> int:
         return self.names.id("action_profiles", name)
 
-    def member(self, profile: str, number: int, result: int | None = None) -> p4r.ActionProfileMember:
+    def member(
+        self, profile: str, number: int, result: int | None = None
+    ) -> p4r.ActionProfileMember:
         message = p4r.ActionProfileMember(action_profile_id=self.profile(profile), member_id=number)
         if result is not None:
             message.action.CopyFrom(self.set(result).action)
@@ -31,14 +42,20 @@ class Probes:
     def group(
         self, profile: str, number: int, members: dict[int, int] | None = None, size: int = 0
     ) -> p4r.ActionProfileGroup:
-        message = p4r.ActionProfileGroup(action_profile_id=self.profile(profile), group_id=number, max_size=size)
+        message = p4r.ActionProfileGroup(
+            action_profile_id=self.profile(profile), group_id=number, max_size=size
+        )
         for member, weight in (members or {}).items():
             message.members.add(member_id=member, weight=weight)
         return message
 
     def set(self, result: int) -> p4r.TableAction:
         """Action `set`, for 0 `keep`."""
-        return self.names.action("set", result=result, more=result * 257) if result else self.names.action("keep")
+        return (
+            self.names.action("set", result=result, more=result * 257)
+            if result
+            else self.names.action("keep")
+        )
 
     def oneshot(self, *actions: tuple[int, int]) -> p4r.TableAction:
         """A set of actions: result and weight of each."""
@@ -55,7 +72,12 @@ class Probes:
 
     def probe(self, table: int, key: int, a: int = 0, b: int = 0, d: int = 0) -> tuple[int, int]:
         """Result and trace of one packet."""
-        head = bytes([table, key]) + a.to_bytes(2, "big") + (b << 3).to_bytes(2, "big") + d.to_bytes(8, "big")
+        head = (
+            bytes([table, key])
+            + a.to_bytes(2, "big")
+            + (b << 3).to_bytes(2, "big")
+            + d.to_bytes(8, "big")
+        )
         self.client.send(packet=p4r.PacketOut(payload=head + bytes(4)))
         frame = self.client.receive().packet.payload
         assert len(frame) == PROBE
@@ -66,7 +88,8 @@ class Probes:
     def probes(self, rng: random.Random, table: int, key: int, n: int = 12) -> list[int]:
         """Results of random packets."""
         return [
-            self.probe(table, key, rng.getrandbits(16), rng.getrandbits(13), rng.getrandbits(64))[0] for _ in range(n)
+            self.probe(table, key, rng.getrandbits(16), rng.getrandbits(13), rng.getrandbits(64))[0]
+            for _ in range(n)
         ]
 
 
@@ -78,7 +101,9 @@ def manual(p: Probes, seed: int, steps: int) -> list[list[int]]:
     results = []
     for step in range(steps):
         used = {m for weights in groups.values() for m in weights}
-        what = rng.choice(["member", "member", "member", "change", "drop", "group", "group", "regroup", "ungroup"])
+        what = rng.choice(
+            ["member", "member", "member", "change", "drop", "group", "group", "regroup", "ungroup"]
+        )
         if what == "member" and len(members) < 12:
             number = rng.choice([i for i in range(1, 99) if i not in members])
             members[number] = step + 1
@@ -120,7 +145,9 @@ def oneshots(p: Probes, seed: int, steps: int) -> list[list[int]]:
     results = []
     for step in range(steps):
         table, key = rng.choice([CRC32, CSUM]), rng.randint(1, 3)
-        action = p.oneshot(*((step + 10 * i + 1, rng.randint(1, 3)) for i in range(rng.randint(1, 4))))
+        action = p.oneshot(
+            *((step + 10 * i + 1, rng.randint(1, 3)) for i in range(rng.randint(1, 4)))
+        )
         if (table, key) not in entries:
             p.client.insert(table_entry=p.entry(table, key, action))
             entries.add((table, key))
@@ -141,7 +168,8 @@ def identity(p: Probes) -> list[list[int]]:
 
 
 def plain(p: Probes) -> list[list[int]]:
-    """An action profile without a selector; and which branch a program takes after a hit, a miss and an action."""
+    """An action profile without a selector; and which branch a program takes after a hit, a miss
+    and an action."""
     for number in (3, 1):
         p.client.insert(action_profile_member=p.member("plain_profile", number, 10 * number))
         p.client.insert(

@@ -1,4 +1,5 @@
-"""Addresses of P4Runtime servers and paths of Unix sockets: a proxy in the environment, paths that are too long."""
+"""Addresses of P4Runtime servers and paths of Unix sockets: a proxy in the environment, paths that
+are too long."""
 
 from __future__ import annotations
 
@@ -31,7 +32,10 @@ PACKAGES = (
     "topologies",
     "virtualnet",
 )
-TOO_LONG = f"a path of {PATH_BYTES + 1} bytes; a Unix socket's has at most {PATH_BYTES}: give one that is shorter"
+TOO_LONG = (
+    f"a path of {PATH_BYTES + 1} bytes; a Unix socket's has at most {PATH_BYTES}: give one that is "
+    "shorter"
+)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +89,11 @@ def test_product_makes_channels_in_one_place() -> None:
     makers = set()
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
-            calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute))
+            calls = (
+                node
+                for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.Attribute)
+            )
             if any(node.attr in ("insecure_channel", "secure_channel") for node in calls):
                 makers.add(str(path.resolve().relative_to(ROOT)))
     assert makers == {"softswitch/address.py"}
@@ -133,10 +141,14 @@ def test_switch_refuses_a_path_that_is_too_long_in_a_line(tmp_path: Path) -> Non
     words = [*COMMAND, "--no-p4", "--grpc-server-addr", f"unix:{path}"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
-    assert done.stderr == (f"softswitch: --grpc-server-addr {path}: {TOO_LONG}, or relative to the current folder\n")
+    assert done.stderr == (
+        f"softswitch: --grpc-server-addr {path}: {TOO_LONG}, or relative to the current folder\n"
+    )
 
 
-def test_switch_serves_a_relative_path_in_a_long_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_switch_serves_a_relative_path_in_a_long_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(_long(tmp_path).parent)
     words = [*COMMAND, "--no-p4", "--device-id", "1", "--grpc-server-addr", "unix:s"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:

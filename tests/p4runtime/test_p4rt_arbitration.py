@@ -49,7 +49,8 @@ def claim(election_id: int) -> p4r.MasterArbitrationUpdate:
 
 
 def test_ended_stream_leaves_its_id_to_the_next_claim() -> None:
-    """gRPC's callback has closed the stream; its thread has yet to leave, and does so behind the new claim."""
+    """gRPC's callback has closed the stream; its thread has yet to leave, and does so behind the
+    new claim."""
     arbitration, old, backup, new = Arbitration(1), stream(), stream(), stream()
     arbitration.update(old, claim(10))
     arbitration.update(backup, claim(5))
@@ -111,7 +112,9 @@ def test_primary_lost_and_regained(clients: list[Client]) -> None:
     assert code(second.receive().arbitration) == rpc_code.NOT_FOUND
     assert write_code(second) == grpc.StatusCode.PERMISSION_DENIED, "a backup does not inherit"
     assert code(second.arbitrate(9)) == rpc_code.NOT_FOUND
-    assert code(second.arbitrate(10)) == rpc_code.OK, "the highest id ever seen may be claimed again"
+    assert code(second.arbitrate(10)) == rpc_code.OK, (
+        "the highest id ever seen may be claimed again"
+    )
     assert write_code(second) is None
     assert code(third.arbitrate(11)) == rpc_code.OK
     assert code(second.receive().arbitration) == rpc_code.ALREADY_EXISTS
@@ -179,8 +182,11 @@ def test_later_claims_that_end_the_stream(clients: list[Client]) -> None:
     assert refusal(third) == grpc.StatusCode.INVALID_ARGUMENT, "the first one's"
 
 
-def test_more_streams_than_there_may_be(clients: list[Client], switch: Switch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A backup is refused; a stream without an election id makes room for it, and any backup for a new primary."""
+def test_more_streams_than_there_may_be(
+    clients: list[Client], switch: Switch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backup is refused; a stream without an election id makes room for it, and any backup for a
+    new primary."""
     monkeypatch.setattr("pcn.softswitch.p4runtime.arbitration.MAX_SESSIONS", 2)
     first, second, third, fourth = clients
     first.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
@@ -198,7 +204,9 @@ def test_more_streams_than_there_may_be(clients: list[Client], switch: Switch, m
     second.receive()  # it's primary no more
 
 
-def test_arbitration_update_before_the_first_primary_has_no_election_id(empty_switch: Switch) -> None:
+def test_arbitration_update_before_the_first_primary_has_no_election_id(
+    empty_switch: Switch,
+) -> None:
     with Client(empty_switch.port) as silent:
         silent.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
         answer = silent.receive().arbitration
@@ -206,7 +214,9 @@ def test_arbitration_update_before_the_first_primary_has_no_election_id(empty_sw
     assert not answer.HasField("election_id")
 
 
-def test_writes_without_a_stream_or_to_another_device(clients: list[Client], program: Program) -> None:
+def test_writes_without_a_stream_or_to_another_device(
+    clients: list[Client], program: Program
+) -> None:
     client = clients[0]
     client.election_id = 99  # nobody's: who set the pipeline may not have left yet
     assert write_code(client) == grpc.StatusCode.PERMISSION_DENIED

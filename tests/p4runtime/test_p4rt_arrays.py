@@ -8,7 +8,9 @@ from p4rt_client import Client, Names, RefusedError, octets, update
 from p4rt_switch import Program, Switch
 
 
-def register(names: Names, name: str, index: int | None = None, value: int | bytes | None = None) -> p4r.RegisterEntry:
+def register(
+    names: Names, name: str, index: int | None = None, value: int | bytes | None = None
+) -> p4r.RegisterEntry:
     entry = p4r.RegisterEntry(register_id=names.id("registers", name) if name else 0)
     if index is not None:
         entry.index.index = index
@@ -17,7 +19,9 @@ def register(names: Names, name: str, index: int | None = None, value: int | byt
     return entry
 
 
-def counter(names: Names, index: int | None = None, packets: int | None = None, size: int = 0) -> p4r.CounterEntry:
+def counter(
+    names: Names, index: int | None = None, packets: int | None = None, size: int = 0
+) -> p4r.CounterEntry:
     entry = p4r.CounterEntry(counter_id=names.id("counters", "received"))
     if index is not None:
         entry.index.index = index
@@ -36,20 +40,32 @@ def code_of(client: Client, kind: str = "MODIFY", **entity: object) -> int:
 def test_register_cells(client: Client, names: Names, name: str, width: int) -> None:
     largest = (1 << width) - 1
     client.modify(register_entry=register(names, name, 3, largest))
-    assert client.read(register_entry=register(names, name, 3)) == [register(names, name, 3, largest)]
+    assert client.read(register_entry=register(names, name, 3)) == [
+        register(names, name, 3, largest)
+    ]
     cells = client.read(register_entry=register(names, name))
     assert [cell.index.index for cell in cells] == list(range(len(cells)))
-    assert [cell.data.bitstring for cell in cells if cell.index.index != 3] == [b"\0"] * (len(cells) - 1)
+    assert [cell.data.bitstring for cell in cells if cell.index.index != 3] == [b"\0"] * (
+        len(cells) - 1
+    )
     client.modify(register_entry=register(names, name, None, 1))
-    assert {cell.data.bitstring for cell in client.read(register_entry=register(names, name))} == {b"\1"}
-    assert code_of(client, register_entry=register(names, name, 0, largest + 1)) == rpc_code.OUT_OF_RANGE
+    assert {cell.data.bitstring for cell in client.read(register_entry=register(names, name))} == {
+        b"\1"
+    }
+    assert (
+        code_of(client, register_entry=register(names, name, 0, largest + 1))
+        == rpc_code.OUT_OF_RANGE
+    )
 
 
 def test_signed_registers(client: Client, names: Names) -> None:
     client.modify(register_entry=register(names, "signed_cells", 0, b"\xff\xff\x9d"))
     (cell,) = client.read(register_entry=register(names, "signed_cells", 0))
     assert cell.data.bitstring == b"\x9d"
-    assert code_of(client, register_entry=register(names, "signed_cells", 0, b"\x08\x00")) == rpc_code.OUT_OF_RANGE
+    assert (
+        code_of(client, register_entry=register(names, "signed_cells", 0, b"\x08\x00"))
+        == rpc_code.OUT_OF_RANGE
+    )
 
 
 def test_all_registers_in_one_read(client: Client, names: Names) -> None:
@@ -73,7 +89,12 @@ def test_meters(client: Client, names: Names) -> None:
     assert client.read(meter_entry=cell) == [cell], "an unconfigured meter has no config"
     configured = p4r.MeterEntry()
     configured.CopyFrom(cell)
-    configured.config.cir, configured.config.cburst, configured.config.pir, configured.config.pburst = 10, 20, 30, 40
+    (
+        configured.config.cir,
+        configured.config.cburst,
+        configured.config.pir,
+        configured.config.pburst,
+    ) = 10, 20, 30, 40
     client.modify(meter_entry=configured)
     cells = client.read(meter_entry=p4r.MeterEntry())
     assert cells[2] == configured
@@ -86,7 +107,12 @@ def test_meters(client: Client, names: Names) -> None:
 
 def test_direct_meters(client: Client, names: Names) -> None:
     entry = names.entry("policing", {"src_addr": 7}, names.action("police"))
-    entry.meter_config.cir, entry.meter_config.cburst, entry.meter_config.pir, entry.meter_config.pburst = 1, 2, 3, 4
+    (
+        entry.meter_config.cir,
+        entry.meter_config.cburst,
+        entry.meter_config.pir,
+        entry.meter_config.pburst,
+    ) = 1, 2, 3, 4
     client.insert(table_entry=entry)
     query = names.entry("policing", {"src_addr": 7})
     assert not client.read(table_entry=query)[0].HasField("meter_config")
@@ -101,26 +127,43 @@ def test_direct_meters(client: Client, names: Names) -> None:
     client.modify(direct_meter_entry=direct)
     assert client.read(direct_meter_entry=everything) == [direct]
     client.modify(table_entry=names.entry("policing", {"src_addr": 7}, names.action("police")))
-    assert not client.read(direct_meter_entry=everything)[0].HasField("config"), "MODIFY without it resets as well"
+    assert not client.read(direct_meter_entry=everything)[0].HasField("config"), (
+        "MODIFY without it resets as well"
+    )
     assert code_of(client, "INSERT", direct_meter_entry=direct) == rpc_code.INVALID_ARGUMENT
     direct_meter_entry = p4r.DirectMeterEntry(table_entry=names.entry("l2", {"dst_addr": 7}))
     assert code_of(client, direct_meter_entry=direct_meter_entry) == rpc_code.INVALID_ARGUMENT
 
 
 def test_a_direct_meter_polices(client: Client, names: Names, switch: Switch) -> None:
-    client.insert(table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=1)))
+    client.insert(
+        table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=1))
+    )
     entry = names.entry("policing", {"src_addr": 1}, names.action("police"))
-    entry.meter_config.cir, entry.meter_config.cburst, entry.meter_config.pir, entry.meter_config.pburst = 0, 1, 0, 2
+    (
+        entry.meter_config.cir,
+        entry.meter_config.cburst,
+        entry.meter_config.pir,
+        entry.meter_config.pburst,
+    ) = 0, 1, 0, 2
     client.insert(table_entry=entry)
     for number in range(4):
-        switch.native.packet_out(3, bytes.fromhex("0000000000aa 000000000001 0800") + bytes([number] * 46))
+        switch.native.packet_out(
+            3, bytes.fromhex("0000000000aa 000000000001 0800") + bytes([number] * 46)
+        )
     switch.native.packet_out(3, bytes.fromhex("0000000000aa 000000000002 0800") + bytes([9] * 46))
-    assert [client.receive().packet.payload[-1] for _ in range(3)] == [0, 1, 9], "two packets of burst, then red"
+    assert [client.receive().packet.payload[-1] for _ in range(3)] == [0, 1, 9], (
+        "two packets of burst, then red"
+    )
 
 
 def test_indices_and_ids_that_do_not_exist(client: Client, names: Names) -> None:
-    assert code_of(client, register_entry=register(names, "cells", 4096, 1)) == rpc_code.OUT_OF_RANGE
-    assert code_of(client, register_entry=register(names, "cells", -1, 1)) == rpc_code.INVALID_ARGUMENT
+    assert (
+        code_of(client, register_entry=register(names, "cells", 4096, 1)) == rpc_code.OUT_OF_RANGE
+    )
+    assert (
+        code_of(client, register_entry=register(names, "cells", -1, 1)) == rpc_code.INVALID_ARGUMENT
+    )
     assert code_of(client, register_entry=register(names, "cells", 1)) == rpc_code.INVALID_ARGUMENT
     wrong = register(names, "cells", 1)
     wrong.data.CopyFrom(p4d.P4Data(bool=True))
@@ -130,8 +173,13 @@ def test_indices_and_ids_that_do_not_exist(client: Client, names: Names) -> None
     assert code_of(client, counter_entry=p4r.CounterEntry(counter_id=3)) == rpc_code.NOT_FOUND
     assert code_of(client, register_entry=p4r.RegisterEntry(register_id=3)) == rpc_code.NOT_FOUND
     for kind in ("INSERT", "DELETE", "UNSPECIFIED"):
-        assert code_of(client, kind, counter_entry=counter(names, 1, 1)) == rpc_code.INVALID_ARGUMENT
-        assert code_of(client, kind, register_entry=register(names, "cells", 1, 1)) == rpc_code.INVALID_ARGUMENT
+        assert (
+            code_of(client, kind, counter_entry=counter(names, 1, 1)) == rpc_code.INVALID_ARGUMENT
+        )
+        assert (
+            code_of(client, kind, register_entry=register(names, "cells", 1, 1))
+            == rpc_code.INVALID_ARGUMENT
+        )
     with pytest.raises(RefusedError) as failure:
         client.read(register_entry=register(names, "cells", 4096))
     assert failure.value.codes == [rpc_code.OUT_OF_RANGE]
@@ -151,11 +199,15 @@ def test_meters_of_one_rate(empty_switch: Switch, program: Program) -> None:
         for meter in (*info.meters, *info.direct_meters):
             meter.spec.type = p4i.MeterSpec.SINGLE_RATE_TWO_COLOR
         client.set_pipeline(info, program.json)
-        cell = p4r.MeterEntry(meter_id=names.id("meters", "limits"), config={"cir": 1, "cburst": 2, "pir": 1})
+        cell = p4r.MeterEntry(
+            meter_id=names.id("meters", "limits"), config={"cir": 1, "cburst": 2, "pir": 1}
+        )
         cell.index.index = 1
         entry = names.entry("policing", {"src_addr": 7}, names.action("police"))
         entry.meter_config.pir = 5
-        direct = p4r.DirectMeterEntry(table_entry=names.entry("policing", {"src_addr": 7}), config={"pburst": 5})
+        direct = p4r.DirectMeterEntry(
+            table_entry=names.entry("policing", {"src_addr": 7}), config={"pburst": 5}
+        )
         assert code_of(client, meter_entry=cell) == rpc_code.INVALID_ARGUMENT
         assert code_of(client, "INSERT", table_entry=entry) == rpc_code.INVALID_ARGUMENT
         cell.config.pburst = 2

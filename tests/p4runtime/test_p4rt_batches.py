@@ -22,7 +22,9 @@ def batch(names: Names) -> list[p4r.Update]:
         update("DELETE", table_entry=names.entry("l2", {"dst_addr": 7})),
         update(
             "INSERT",
-            packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(clone_session_entry=session),
+            packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
+                clone_session_entry=session
+            ),
         ),
     ]
 
@@ -43,7 +45,13 @@ def test_continue_on_error(client: Client, names: Names, batch: list[p4r.Update]
     with pytest.raises(RefusedError) as failure:
         client.write(*batch)
     assert failure.value.code == grpc.StatusCode.UNKNOWN
-    assert failure.value.codes == [rpc_code.OK, rpc_code.OK, rpc_code.ALREADY_EXISTS, rpc_code.OK, rpc_code.OK]
+    assert failure.value.codes == [
+        rpc_code.OK,
+        rpc_code.OK,
+        rpc_code.ALREADY_EXISTS,
+        rpc_code.OK,
+        rpc_code.OK,
+    ]
     assert failure.value.outcomes[0] == p4r.Error()
     assert "l2" in failure.value.outcomes[2].message
     entries, cells, sessions = state(client, names)
@@ -57,18 +65,26 @@ def test_rollback_on_error(client: Client, names: Names, batch: list[p4r.Update]
     client.insert(table_entry=old)
     before = state(client, names)
     changes = [
-        update("MODIFY", table_entry=names.entry("l2", {"dst_addr": 7}, names.action("forward", port=8))),
+        update(
+            "MODIFY",
+            table_entry=names.entry("l2", {"dst_addr": 7}, names.action("forward", port=8)),
+        ),
         update("DELETE", table_entry=names.entry("l2", {"dst_addr": 7})),
     ]
     with pytest.raises(RefusedError) as failure:
         client.write(*changes, *batch, atomicity="ROLLBACK_ON_ERROR")
-    assert failure.value.codes == [rpc_code.ABORTED] * 4 + [rpc_code.ALREADY_EXISTS] + [rpc_code.ABORTED] * 2
+    assert (
+        failure.value.codes
+        == [rpc_code.ABORTED] * 4 + [rpc_code.ALREADY_EXISTS] + [rpc_code.ABORTED] * 2
+    )
     assert state(client, names) == before
     client.write(*changes, batch[0], atomicity="ROLLBACK_ON_ERROR")
     assert client.read(table_entry=names.entry("l2")) == [batch[0].entity.table_entry]
 
 
-def test_dataplane_atomic_is_refused_as_a_whole(client: Client, names: Names, batch: list[p4r.Update]) -> None:
+def test_dataplane_atomic_is_refused_as_a_whole(
+    client: Client, names: Names, batch: list[p4r.Update]
+) -> None:
     before = state(client, names)
     with pytest.raises(RefusedError) as failure:
         client.write(batch[0], atomicity="DATAPLANE_ATOMIC")
@@ -98,6 +114,9 @@ def test_what_is_no_entity(client: Client) -> None:
 
 def test_a_large_batch(client: Client, names: Names) -> None:
     wide = names.action("set_wide", value=1, small=1)
-    entries = [names.entry("prefixes", {"port": i % 512, "dst_addr": (i << 16, 32)}, wide) for i in range(1000)]
+    entries = [
+        names.entry("prefixes", {"port": i % 512, "dst_addr": (i << 16, 32)}, wide)
+        for i in range(1000)
+    ]
     client.write(*(update("INSERT", table_entry=entry) for entry in entries))
     assert client.read(table_entry=names.entry("prefixes")) == entries

@@ -28,7 +28,8 @@ def test_valid_unsigned(width: int, data: str, value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "data"), [(8, "0163"), (8, ""), (16, "010063"), (12, "1063"), (12, "010063"), (12, "004063")]
+    ("width", "data"),
+    [(8, "0163"), (8, ""), (16, "010063"), (12, "1063"), (12, "010063"), (12, "004063")],
 )
 def test_invalid_unsigned(width: int, data: str) -> None:
     with pytest.raises(RpcError) as refusal:
@@ -39,7 +40,14 @@ def test_invalid_unsigned(width: int, data: str) -> None:
 
 @pytest.mark.parametrize(
     ("width", "data", "value"),
-    [(8, "63", 99), (8, "9d", -99), (8, "ff9d", -99), (12, "fd1d", -739), (16, "0000", 0), (16, "00", 0)],
+    [
+        (8, "63", 99),
+        (8, "9d", -99),
+        (8, "ff9d", -99),
+        (12, "fd1d", -739),
+        (16, "0000", 0),
+        (16, "00", 0),
+    ],
 )
 def test_valid_signed(width: int, data: str, value: int) -> None:
     assert bytestring.decode_signed(bytes.fromhex(data), width, "x") == value

@@ -30,7 +30,9 @@ def switch_process(request: pytest.FixtureRequest) -> Iterator[Process]:
 
 def fails(*arguments: str, prefix: tuple[str, ...] = ()) -> tuple[int, str]:
     """Runs a command that has to fail; returns its status and the only line that it wrote."""
-    done = subprocess.run([*prefix, *COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [*prefix, *COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1, done.stderr
     assert done.stderr.startswith("softswitch: ")
@@ -44,7 +46,9 @@ def test_serves_and_ends(switch_process: Process, program: Program, number: int)
         client.set_pipeline(program.info, program.json)
         assert len(client.read(table_entry=p4r.TableEntry())) == 4, "the program's own"
         assert switch_process.end(number) == 0
-    assert switch_process.lines == [f"softswitch: device 1 listening on 127.0.0.1:{switch_process.port}, ports: none\n"]
+    assert switch_process.lines == [
+        f"softswitch: device 1 listening on 127.0.0.1:{switch_process.port}, ports: none\n"
+    ]
 
 
 def test_a_second_switch_on_the_same_address(switch_process: Process) -> None:
@@ -62,7 +66,9 @@ def test_an_address_that_something_else_uses() -> None:
 
 
 def test_bmv2_options_before_and_after_the_dashes() -> None:
-    process = Process("--no-p4", "--nanolog", "ipc:///x", "-L", "error", "--", "--disable-swap", "--disable-swap")
+    process = Process(
+        "--no-p4", "--nanolog", "ipc:///x", "-L", "error", "--", "--disable-swap", "--disable-swap"
+    )
     assert process.end() == 0
     assert "device 0 listening" in process.lines[-1]
     assert [line.split(": ")[:3] for line in process.lines[:-1]] == [
@@ -72,9 +78,14 @@ def test_bmv2_options_before_and_after_the_dashes() -> None:
 
 @pytest.mark.parametrize(
     ("words", "instead", "level"),
-    [(["--log-console"], "with -L debug or -L trace", "warn"), (["--debugger"], "no meaning here", "off")],
+    [
+        (["--log-console"], "with -L debug or -L trace", "warn"),
+        (["--debugger"], "no meaning here", "off"),
+    ],
 )
-def test_terminal_shows_that_an_option_does_nothing(words: list[str], instead: str, level: str, tmp_path: Path) -> None:
+def test_terminal_shows_that_an_option_does_nothing(
+    words: list[str], instead: str, level: str, tmp_path: Path
+) -> None:
     """Whatever the log's level and place."""
     process = Process("--no-p4", "-L", level, "--log-file", str(tmp_path / "log"), *words)
     assert process.end() == 0
@@ -86,7 +97,10 @@ def test_terminal_shows_that_an_option_does_nothing(words: list[str], instead: s
 @pytest.mark.root
 def test_switch_has_descriptors_for_many_ports() -> None:
     """Two a port, of which the system grants a process few at first."""
-    links = " && ".join(f"ip link add name v{i} up type veth peer name w{i} && ip link set w{i} up" for i in range(10))
+    links = " && ".join(
+        f"ip link add name v{i} up type veth peer name w{i} && ip link set w{i} up"
+        for i in range(10)
+    )
     ports = [word for i in range(10) for word in ("-i", f"{i}@v{i}", "-i", f"{i + 10}@w{i}")]
     script = f'ip link set lo up && {links} && ulimit -S -n 40 && exec "$@"'
     process = Process("--no-p4", *ports, prefix=("unshare", "--net", "bash", "-c", script, "bash"))
@@ -111,13 +125,18 @@ def test_a_program_from_the_command_line(switch_process: Process, tmp_path: Path
 
 
 def test_what_a_start_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a program that the cache has: what takes long to import, and a client's program needs, or nothing does."""
+    """With a program that the cache has: what takes long to import, and a client's program needs,
+    or nothing does."""
     build_program((PROGRAMS / "bench.json").read_text())
     monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
     process = Process(str(PROGRAMS / "bench.json"))
     assert process.end() == 0
     imported = {line.rpartition("|")[2].strip() for line in process.lines}
-    later = {"pcn.softswitch.program.load", "pcn.softswitch.p4runtime.binding", "pcn.softswitch.p4runtime.entities"}
+    later = {
+        "pcn.softswitch.program.load",
+        "pcn.softswitch.p4runtime.binding",
+        "pcn.softswitch.p4runtime.entities",
+    }
     never = {"pcn.softswitch.codegen.generate"}
     assert {"pcn.softswitch.p4runtime.server", "grpc", "finsy.proto"} < imported
     assert not (later | never) & imported, (later | never) & imported
@@ -129,7 +148,12 @@ def test_interfaces_of_a_namespace(library: object) -> None:
     subprocess.run(["ip", "netns", "add", name], check=True)
     try:
         inside = ("ip", "netns", "exec", name)
-        for words in ("link set lo up", "link add sw type veth peer name host", "link set sw up", "link set host up"):
+        for words in (
+            "link set lo up",
+            "link add sw type veth peer name host",
+            "link set sw up",
+            "link set host up",
+        ):
             subprocess.run([*inside, "ip", *words.split()], check=True)
         process = Process("--no-p4", "-i", "1@sw", "--rate", "1=10M", prefix=inside)
         assert process.end() == 0
@@ -200,7 +224,9 @@ def test_switch_warns_of_an_address_that_others_reach(tmp_path: Path) -> None:
             process.terminate()
             assert process.stderr.read() == ""
         assert "listening" in said[-1]
-        assert ("no authentication: every client that reaches it programs the switch" in said[0]) is (lines == 2)
+        assert (
+            "no authentication: every client that reaches it programs the switch" in said[0]
+        ) is (lines == 2)
 
 
 def test_unix_socket_is_for_its_user_alone(tmp_path: Path) -> None:
@@ -245,6 +271,8 @@ def test_bad_arguments_exit_with_2() -> None:
 
 
 def test_help() -> None:
-    done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [*COMMAND, "--help"], capture_output=True, text=True, timeout=60, check=True
+    )
     for option in ("--rate", "--delay", "--grpc-server-addr", "--cpu-port", "--device-id"):
         assert option in done.stdout

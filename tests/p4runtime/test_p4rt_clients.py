@@ -1,4 +1,5 @@
-"""Messages as clients that people have build them, where those differ from what the other tests send.
+"""Messages as clients that people have build them, where those differ from what the other tests
+send.
 
 docs/p4runtime.md lists the clients, and what each of them did against the switch."""
 
@@ -15,7 +16,8 @@ WIDTHS = {"dst_addr": 6, "src_addr": 6, "port": 2, "reason": 1, "ether_type": 2}
 
 
 def full(name: str, value: int) -> bytes:
-    """A value in as many bytes as its field has, zeros in front: not the canonical form of P4Runtime, but accepted."""
+    """A value in as many bytes as its field has, zeros in front: not the canonical form of
+    P4Runtime, but accepted."""
     return value.to_bytes(WIDTHS[name], "big")
 
 
@@ -29,8 +31,11 @@ def canonical(names: Names, mac: int, port: int) -> p4r.TableEntry:
 
 
 @pytest.fixture(params=[1, 1 << 64], ids=["low", "high"])
-def other(request: pytest.FixtureRequest, empty_switch: Switch, program: Program) -> Iterator[Client]:
-    """A primary that has set the pipeline. p4runtime-shell takes the election id (0, 1), p4-utils (1, 0)."""
+def other(
+    request: pytest.FixtureRequest, empty_switch: Switch, program: Program
+) -> Iterator[Client]:
+    """A primary that has set the pipeline. p4runtime-shell takes the election id (0, 1), p4-utils
+    (1, 0)."""
     with Client(empty_switch.port, election_id=request.param) as client:
         assert client.arbitrate().status.code == 0
         assert client.get_pipeline() is None, "nothing was set: the response has no config"
@@ -38,7 +43,9 @@ def other(request: pytest.FixtureRequest, empty_switch: Switch, program: Program
         yield client
 
 
-def test_switch_takes_values_of_full_width_and_answers_canonically(other: Client, names: Names) -> None:
+def test_switch_takes_values_of_full_width_and_answers_canonically(
+    other: Client, names: Names
+) -> None:
     """p4runtime_lib, p4-utils and PTF's base class pad what they send."""
     other.insert(table_entry=forward(names, 0xAA, 2))
     other.modify(table_entry=forward(names, 0xAA, 3))
@@ -47,21 +54,34 @@ def test_switch_takes_values_of_full_width_and_answers_canonically(other: Client
     assert found == canonical(names, 0xAA, 3)
 
 
-def test_switch_undoes_what_a_client_wrote_when_it_is_sent_again_as_deletes(other: Client, names: Names) -> None:
-    """PTF's base class keeps its requests, and at a test's end sends each as DELETE, backwards, actions included."""
+def test_switch_undoes_what_a_client_wrote_when_it_is_sent_again_as_deletes(
+    other: Client, names: Names
+) -> None:
+    """PTF's base class keeps its requests, and at a test's end sends each as DELETE, backwards,
+    actions included."""
     acl = names.entry(
         "acl",
         {"src_addr": (full("src_addr", 0x10), full("src_addr", 0xF0)), "port": full("port", 9)},
         names.action("drop"),
         priority=3,
     )
-    group = p4r.MulticastGroupEntry(multicast_group_id=4, replicas=[p4r.Replica(egress_port=1, instance=1)])
+    group = p4r.MulticastGroupEntry(
+        multicast_group_id=4, replicas=[p4r.Replica(egress_port=1, instance=1)]
+    )
     session = p4r.CloneSessionEntry(session_id=7, replicas=[p4r.Replica(egress_port=1, instance=1)])
     written = [
         p4r.Entity(table_entry=forward(names, 0xAA, 2)),
         p4r.Entity(table_entry=acl),
-        p4r.Entity(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(multicast_group_entry=group)),
-        p4r.Entity(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(clone_session_entry=session)),
+        p4r.Entity(
+            packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
+                multicast_group_entry=group
+            )
+        ),
+        p4r.Entity(
+            packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
+                clone_session_entry=session
+            )
+        ),
     ]
     queries = [
         p4r.Entity(table_entry=names.entry("l2")),
@@ -85,7 +105,9 @@ def test_switch_sets_all_cells_of_an_array_at_once(other: Client, names: Names) 
     meters = names.id("meters", "limits")
     config = p4r.MeterConfig(cir=1000, cburst=100, pir=2000, pburst=200)
     other.modify(meter_entry=p4r.MeterEntry(meter_id=meters, config=config))
-    assert [cell.config for cell in other.read(meter_entry=p4r.MeterEntry(meter_id=meters))] == [config] * 8
+    assert [cell.config for cell in other.read(meter_entry=p4r.MeterEntry(meter_id=meters))] == [
+        config
+    ] * 8
     received = names.id("counters", "received")
     index = p4r.Index(index=3)
     data = p4r.CounterData(packet_count=5, byte_count=6)

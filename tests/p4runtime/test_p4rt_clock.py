@@ -1,4 +1,5 @@
-"""The manual clock over gRPC, beside P4Runtime: what its calls do and refuse, and that two runs are the same."""
+"""The manual clock over gRPC, beside P4Runtime: what its calls do and refuse, and that two runs are
+the same."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ TO_CPU, OUT = 0xAA, 0xBB
 
 
 def frame(destination: int, source: int = 1, length: int = 60) -> bytes:
-    return (destination.to_bytes(6, "big") + source.to_bytes(6, "big") + b"\x08\x00").ljust(length, b"\0")
+    return (destination.to_bytes(6, "big") + source.to_bytes(6, "big") + b"\x08\x00").ljust(
+        length, b"\0"
+    )
 
 
 @pytest.fixture
@@ -33,18 +36,27 @@ def client(manual_switch: Switch, program: Program) -> Iterator[Client]:
     with Client(manual_switch.port) as client:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)
-        client.insert(table_entry=names.entry("l2", {"dst_addr": TO_CPU}, names.action("send_to_cpu", reason=1)))
-        client.insert(table_entry=names.entry("l2", {"dst_addr": OUT}, names.action("forward", port=2)))
+        client.insert(
+            table_entry=names.entry(
+                "l2", {"dst_addr": TO_CPU}, names.action("send_to_cpu", reason=1)
+            )
+        )
+        client.insert(
+            table_entry=names.entry("l2", {"dst_addr": OUT}, names.action("forward", port=2))
+        )
         yield client
 
 
 def test_service_matches_its_proto_file() -> None:
-    """Read as protoc would: every declaration of the text is in the messages, and nothing of it was left unread."""
+    """Read as protoc would: every declaration of the text is in the messages, and nothing of it was
+    left unread."""
     text = re.sub(r"//.*", "", PROTO.read_text())
     declared = set(re.findall(r"(?:message|service|rpc) (\w+)", text))
     file = SERVICE.file
     assert declared == {*file.message_types_by_name, SERVICE.name, *SERVICE.methods_by_name}
-    fields = {field.name for message in file.message_types_by_name.values() for field in message.fields}
+    fields = {
+        field.name for message in file.message_types_by_name.values() for field in message.fields
+    }
     assert fields == set(re.findall(r"(\w+) = \d+;", text))
 
 
@@ -86,13 +98,18 @@ def test_a_packet_out_is_done_at_the_time_that_stands(client: Client, clock: Man
     metadata = [p4r.PacketMetadata(metadata_id=n, value=bytes([v])) for n, v in ((1, 2), (2, 0))]
     client.send(packet=p4r.PacketOut(payload=frame(OUT), metadata=metadata))
     client.send(packet=p4r.PacketOut(payload=frame(OUT), metadata=metadata[:1]))
-    assert client.receive().HasField("error"), "the answer to the second, so that the first has been taken"
+    assert client.receive().HasField("error"), (
+        "the answer to the second, so that the first has been taken"
+    )
     ((port, time_ns, data),) = clock.received()
     assert (port, time_ns, data) == (2, 3_000_000_000, frame(OUT))
 
 
-def test_a_meter_fills_with_the_switchs_time(client: Client, clock: ManualClock, program: Program) -> None:
-    """Two packets a second: of three at once two pass, after a second two, after half a second one."""
+def test_a_meter_fills_with_the_switchs_time(
+    client: Client, clock: ManualClock, program: Program
+) -> None:
+    """Two packets a second: of three at once two pass, after a second two, after half a second
+    one."""
     names = program.names
     key = {"src_addr": 1}
     meter = p4r.DirectMeterEntry(table_entry=names.entry("policing", key))
@@ -120,24 +137,36 @@ def test_what_is_refused(manual_switch: Switch, clock: ManualClock, empty_switch
             clock.advance(seconds)
     years = 100 * 365 * 86400
     assert clock.advance(years) == years
-    with pytest.raises(ClockError, match="a clock that stands at 3153600000000000000 ns can't be moved by 3153"):
+    with pytest.raises(
+        ClockError, match="a clock that stands at 3153600000000000000 ns can't be moved by 3153"
+    ):
         clock.advance(years)
-    with ManualClock(f"127.0.0.1:{empty_switch.port}") as live, pytest.raises(ClockError, match="--clock manual"):
+    with (
+        ManualClock(f"127.0.0.1:{empty_switch.port}") as live,
+        pytest.raises(ClockError, match="--clock manual"),
+    ):
         live.advance(1)
-    with ManualClock("127.0.0.1:1") as nobody, pytest.raises(ClockError, match=r"the switch at 127\.0\.0\.1:1: "):
+    with (
+        ManualClock("127.0.0.1:1") as nobody,
+        pytest.raises(ClockError, match=r"the switch at 127\.0\.0\.1:1: "),
+    ):
         nobody.advance(1)
 
 
 def test_advance_ends_where_its_client_has_gone(manual_switch: Switch, clock: ManualClock) -> None:
-    """A packet generator makes a step of each microsecond; the others' calls don't wait for 73 years of them, of
-    which a connection that isn't a primary's may have two."""
+    """A packet generator makes a step of each microsecond; the others' calls don't wait for 73
+    years of them, of which a connection that isn't a primary's may have two."""
     manual_switch.native.generate(3, 1000, [1])
     takes, gives = messages_of("Advance")
     with grpc.insecure_channel(f"127.0.0.1:{manual_switch.port}") as channel:
-        call = channel.unary_unary(f"/{SERVICE.full_name}/Advance", takes.SerializeToString, gives.FromString)
+        call = channel.unary_unary(
+            f"/{SERVICE.full_name}/Advance", takes.SerializeToString, gives.FromString
+        )
         calls = [call.future(takes(ns=2**61)) for _ in range(20)]
         waiting.wait_until(lambda: manual_switch.native.now_ns > 0, "time to move")
-        waiting.wait_until(lambda: sum(call.done() for call in calls) == 18, "those that are too many")
+        waiting.wait_until(
+            lambda: sum(call.done() for call in calls) == 18, "those that are too many"
+        )
         refused = [call.code() for call in calls if call.done()]
         assert refused == [grpc.StatusCode.RESOURCE_EXHAUSTED] * 18
     assert clock.now_ns < 2**61
@@ -180,16 +209,23 @@ def record(program: Program) -> list[object]:
             client.write(
                 update(
                     "INSERT",
-                    packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(clone_session_entry=session),
+                    packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
+                        clone_session_entry=session
+                    ),
                 )
             )
-            frames = [frame(OUT if source % 3 else TO_CPU, source, 60 + 10 * source) for source in range(60)]
+            frames = [
+                frame(OUT if source % 3 else TO_CPU, source, 60 + 10 * source)
+                for source in range(60)
+            ]
             clock.send(1, *frames)
             clock.advance(0.01)
             clock.send(2, *frames)
             clock.advance(1)
             heard = [client.receive().SerializeToString() for _ in range(40)]
-            counters = client.read(counter_entry=p4r.CounterEntry(counter_id=names.id("counters", "received")))
+            counters = client.read(
+                counter_entry=p4r.CounterEntry(counter_id=names.id("counters", "received"))
+            )
             return [clock.received(), heard, [cell.SerializeToString() for cell in counters]]
     finally:
         process.end(signal.SIGKILL)
@@ -202,7 +238,8 @@ def test_two_runs_are_the_same(program: Program) -> None:
 
 
 def test_the_packet_generator_of_the_command_line(program: Program) -> None:
-    """Its header, which a frame begins with, is the destination address here, by which the program forwards."""
+    """Its header, which a frame begins with, is the destination address here, by which the program
+    forwards."""
     generator = f"508=3ms:{OUT},5"
     words = ("--no-p4", "--device-id", "1", "--clock", "manual", "-i", "1", "-i", "2")
     process = Process(*words, "--packet-generator", generator)
@@ -215,7 +252,11 @@ def test_the_packet_generator_of_the_command_line(program: Program) -> None:
             client.insert(table_entry=program.names.entry("l2", {"dst_addr": OUT}, action))
             clock.advance(0.009)
             expected = OUT.to_bytes(6, "big").ljust(60, b"\0")
-            assert clock.received() == [(2, 9_000_000, expected), (2, 12_000_000, expected), (2, 15_000_000, expected)]
+            assert clock.received() == [
+                (2, 9_000_000, expected),
+                (2, 12_000_000, expected),
+                (2, 15_000_000, expected),
+            ]
     finally:
         process.end(signal.SIGKILL)
 
@@ -230,7 +271,14 @@ def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str]) ->
     words = command[1].split()
     process = Process(*words)
     try:
-        exec(compile(code[1].replace("127.0.0.1:9559", f"127.0.0.1:{process.port}"), "docs/test-clock.md", "exec"), {})
+        exec(
+            compile(
+                code[1].replace("127.0.0.1:9559", f"127.0.0.1:{process.port}"),
+                "docs/test-clock.md",
+                "exec",
+            ),
+            {},
+        )
     finally:
         process.end(signal.SIGKILL)
     assert capsys.readouterr().out == code[2]

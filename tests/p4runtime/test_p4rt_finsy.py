@@ -25,10 +25,15 @@ async def use(port: int, native: object, **role: Any) -> None:
     async with fy.Switch("s1", f"127.0.0.1:{port}", options) as switch:
         assert switch.is_primary
         entry = fy.P4TableEntry(
-            "l2", match=fy.P4TableMatch(dst_addr=0xAA), action=fy.P4TableAction("send_to_cpu", reason=5)
+            "l2",
+            match=fy.P4TableMatch(dst_addr=0xAA),
+            action=fy.P4TableAction("send_to_cpu", reason=5),
         )
         acl = fy.P4TableEntry(
-            "acl", match=fy.P4TableMatch(src_addr="0x10/&0xf0", port=9), action=fy.P4TableAction("drop"), priority=3
+            "acl",
+            match=fy.P4TableMatch(src_addr="0x10/&0xf0", port=9),
+            action=fy.P4TableAction("drop"),
+            priority=3,
         )
         await switch.insert([entry, acl])
         found = [e async for e in switch.read([fy.P4TableEntry("l2"), fy.P4TableEntry("acl")])]
@@ -59,12 +64,15 @@ def test_finsy_finds_the_pipeline_in_place(switch: Switch) -> None:
 def test_finsy_with_a_role(empty_switch: Switch) -> None:
     info = text_format.Parse((PROGRAMS / "bench.p4info.txtpb").read_text(), p4i.P4Info())
     ids = [thing.preamble.id for thing in (*info.tables, *info.registers, *info.digests)]
-    config = stratum.P4RoleConfig(exclusive_p4_ids=ids, receives_packet_ins=True, can_push_pipeline=True)
+    config = stratum.P4RoleConfig(
+        exclusive_p4_ids=ids, receives_packet_ins=True, can_push_pipeline=True
+    )
     running = use(empty_switch.port, empty_switch.native, role_name="switching", role_config=config)
     asyncio.run(asyncio.wait_for(running, 60))
 
 
-# ---- controllers as finsy's own examples are written: a handler that prepares the switch, then reacts to it ----
+# ---- controllers as finsy's own examples are written: a handler that prepares the switch, then
+# reacts to it ----
 
 
 async def wait_for(condition: Callable[[], Awaitable[bool]]) -> None:
@@ -73,14 +81,17 @@ async def wait_for(condition: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def learn_hosts(ready: asyncio.Event, switch: fy.Switch) -> None:
-    """The ready handler of a learning switch: floods what is unknown, and makes an entry of each reported address."""
+    """The ready handler of a learning switch: floods what is unknown, and makes an entry of each
+    reported address."""
     await switch.delete_all()
     flood = fy.P4TableEntry("l2", is_default_action=True, action=fy.P4TableAction("drop"))
     await switch.write(
         [
             +fy.P4MulticastGroupEntry(1, replicas=(1, 2)),
             +fy.P4TableEntry(
-                "l2", match=fy.P4TableMatch(dst_addr=BROADCAST), action=fy.P4TableAction("multicast", group=1)
+                "l2",
+                match=fy.P4TableMatch(dst_addr=BROADCAST),
+                action=fy.P4TableAction("multicast", group=1),
             ),
             ~flood,
             +fy.P4DigestEntry("learned_t", max_list_size=1, max_timeout_ns=0, ack_timeout_ns=0),
@@ -91,7 +102,9 @@ async def learn_hosts(ready: asyncio.Event, switch: fy.Switch) -> None:
         for host in digest:
             assert isinstance(host, dict)
             known = fy.P4TableEntry(
-                "learning", match=fy.P4TableMatch(src_addr=host["src_addr"]), action=fy.P4TableAction("NoAction")
+                "learning",
+                match=fy.P4TableMatch(src_addr=host["src_addr"]),
+                action=fy.P4TableAction("NoAction"),
             )
             route = fy.P4TableEntry(
                 "l2",
@@ -119,7 +132,11 @@ async def learn_and_forward(port: int, native: NativeSwitch) -> None:
 
         async def hits() -> dict[object, int]:
             query = fy.P4TableEntry("l2", counter_data=fy.P4CounterData())
-            return {e["dst_addr"]: e.counter_data.packet_count async for e in switch.read(query) if e.counter_data}
+            return {
+                e["dst_addr"]: e.counter_data.packet_count
+                async for e in switch.read(query)
+                if e.counter_data
+            }
 
         async def knows(host: int) -> bool:
             return host in await hits()
@@ -138,19 +155,24 @@ async def learn_and_forward(port: int, native: NativeSwitch) -> None:
 
 
 def test_a_finsy_controller_learns_hosts(empty_switch: Switch) -> None:
-    """Ready handler, multicast group, digests with acks, entries made as they come, direct counters."""
+    """Ready handler, multicast group, digests with acks, entries made as they come, direct
+    counters."""
     asyncio.run(asyncio.wait_for(learn_and_forward(empty_switch.port, empty_switch.native), 60))
 
 
 async def answer_packets(ready: asyncio.Event, switch: fy.Switch) -> None:
-    """The ready handler of a controller that takes unknown packets, makes an entry, and sends the packet on itself."""
+    """The ready handler of a controller that takes unknown packets, makes an entry, and sends the
+    packet on itself."""
     await switch.delete_all()
-    await switch.write([+fy.P4TableEntry("l2", match=fy.P4TableMatch(dst_addr=0xA1), action=to_controller(1))])
+    await switch.write(
+        [+fy.P4TableEntry("l2", match=fy.P4TableMatch(dst_addr=0xA1), action=to_controller(1))]
+    )
     ready.set()
     async for packet in switch.read_packets(eth_types={0x0800}):
         if packet["reason"] != 1:
             continue
-        # Out to the controller's own port, where its first two bytes are taken for the packet-in header again.
+        # Out to the controller's own port, where its first two bytes are taken for the packet-in
+        # header again.
         onward = (packet["ingress_port"] << 7 | 9).to_bytes(2, "big") + packet.payload
         entry = fy.P4TableEntry("l2", match=fy.P4TableMatch(dst_addr=0xA1), action=to_controller(2))
         await switch.write([~entry])  # alone: of one call, finsy sends packets first
@@ -178,7 +200,11 @@ async def take_over(port: int, native: NativeSwitch) -> None:
         seen = [await next_packet, await anext(packets)]
         native.packet_out(6, frame(0xB2, 0xA1))
         seen.append(await anext(packets))
-        assert [(packet["ingress_port"], packet["reason"]) for packet in seen] == [(5, 1), (5, 9), (6, 2)]
+        assert [(packet["ingress_port"], packet["reason"]) for packet in seen] == [
+            (5, 1),
+            (5, 9),
+            (6, 2),
+        ]
         assert {packet.payload for packet in seen} == {frame(0xB2, 0xA1)}
 
 

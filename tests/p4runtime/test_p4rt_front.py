@@ -1,4 +1,5 @@
-"""What strangers hold of a switch before it has read a request: it is bounded, and the primary's calls go on."""
+"""What strangers hold of a switch before it has read a request: it is bounded, and the primary's
+calls go on."""
 
 from __future__ import annotations
 
@@ -65,8 +66,9 @@ def strangers(switch: Switch) -> Iterator[list[Stranger]]:
 
 
 def arbitrates(switch: Switch) -> bool:
-    """Returns whether a new client gets its answers. Its stream may have to make room for a stranger's that comes
-    before its first message is read: then it connects again, as controllers do."""
+    """Returns whether a new client gets its answers. Its stream may have to make room for a
+    stranger's that comes before its first message is read: then it connects again, as controllers
+    do."""
     with Client(switch.port, election_id=1) as newcomer:
         newcomer.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=waiting.LIMIT_S)
         try:
@@ -190,7 +192,9 @@ def test_idle_connections_make_room(
         assert not silent[-1].closed
 
 
-def test_silent_streams_make_room(client: Client, switch: Switch, strangers: list[Stranger]) -> None:
+def test_silent_streams_make_room(
+    client: Client, switch: Switch, strangers: list[Stranger]
+) -> None:
     for stranger in strangers:
         for _ in range(arbitration.MAX_OF_CONNECTION + 1):
             stranger.call("StreamChannel")
@@ -226,28 +230,40 @@ def test_what_is_no_http2_is_closed(switch: Switch, data: bytes) -> None:
 def test_frames_that_are_too_long_end_their_connection(client: Client, switch: Switch) -> None:
     with Stranger(switch.port) as stranger:
         stranger.send(frame(DATA, 0, 1, bytes(16385)))
-        waiting.wait_until(lambda: stranger.listen() or stranger.closed, "the connection to be closed")
+        waiting.wait_until(
+            lambda: stranger.listen() or stranger.closed, "the connection to be closed"
+        )
     serves(client, switch)
 
 
-def test_frame_that_pads_more_than_it_has_ends_its_connection(client: Client, switch: Switch) -> None:
+def test_frame_that_pads_more_than_it_has_ends_its_connection(
+    client: Client, switch: Switch
+) -> None:
     """What is padded right goes on: gRPC ends its call, as it takes no padding."""
-    for padding, closed in ((b"\x09" + bytes(5 + 9), False), (b"\x09" + bytes(8), True), (b"", True)):
+    for padding, closed in (
+        (b"\x09" + bytes(5 + 9), False),
+        (b"\x09" + bytes(8), True),
+        (b"", True),
+    ):
         with Stranger(switch.port) as stranger:
             number = stranger.call("Capabilities")
             stranger.send(frame(DATA, PADDED, number, padding))
-            waiting.wait_until(lambda: stranger.listen() or stranger.closed or stranger.ended, "an end")
+            waiting.wait_until(
+                lambda: stranger.listen() or stranger.closed or stranger.ended, "an end"
+            )
             assert stranger.closed is closed
     serves(client, switch)
 
 
 def test_headers_in_pieces_are_a_call(client: Client, switch: Switch, names: Names) -> None:
-    """A block that goes on in the next frame; its message is answered, and one whose block never ends bounds nothing
-    but its connection."""
+    """A block that goes on in the next frame; its message is answered, and one whose block never
+    ends bounds nothing but its connection."""
     block = headers("Capabilities")
     with Stranger(switch.port) as stranger:
         for number in (1, 3):
-            pieces = frame(HEADERS, 0, number, block[:10]) + frame(CONTINUATION, 0, number, block[10:20])
+            pieces = frame(HEADERS, 0, number, block[:10]) + frame(
+                CONTINUATION, 0, number, block[10:20]
+            )
             stranger.send(pieces + frame(CONTINUATION, END_HEADERS, number, block[20:]))
             stranger.send(frame(DATA, END_STREAM, number, bytes(5)))
         waiting.wait_until(lambda: stranger.listen() or len(stranger.ended) == 2, "the answers")
@@ -270,7 +286,8 @@ def test_messages_in_pieces_arrive(client: Client, switch: Switch) -> None:
 
 
 def test_descriptors_are_left_for_the_work() -> None:
-    """A switch that may have 300, and 300 silent connections: it has room for 16, and who speaks gets in."""
+    """A switch that may have 300, and 300 silent connections: it has room for 16, and who speaks
+    gets in."""
     process = Process("--no-p4", "--device-id", "1", prefix=("prlimit", "--nofile=300:300"))
     try:
         descriptors = Path(f"/proc/{process.process.pid}/fd")
@@ -282,7 +299,9 @@ def test_descriptors_are_left_for_the_work() -> None:
                 assert client.arbitrate().status.code == rpc_code.OK
                 client.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=waiting.LIMIT_S)
             most = before + front.DESCRIPTORS * front.LEAST_CONNECTIONS + 20
-            waiting.wait_until(lambda: sum(1 for _ in descriptors.iterdir()) <= most, "descriptors to be free")
+            waiting.wait_until(
+                lambda: sum(1 for _ in descriptors.iterdir()) <= most, "descriptors to be free"
+            )
         assert process.end() == 0
     finally:
         process.end(signal.SIGKILL)
@@ -290,14 +309,21 @@ def test_descriptors_are_left_for_the_work() -> None:
 
 def test_nothing_of_the_front_is_left_on_disk(switch: Switch, client: Client) -> None:
     targets = [Path(os.path.realpath(link)) for link in Path("/proc/self/fd").iterdir()]
-    sockets = [Path(str(path).removesuffix(" (deleted)")) for path in targets if str(path).endswith("/s (deleted)")]
+    sockets = [
+        Path(str(path).removesuffix(" (deleted)"))
+        for path in targets
+        if str(path).endswith("/s (deleted)")
+    ]
     assert sockets
     assert not any(path.exists() or path.parent.exists() for path in sockets)
 
 
 FRAMES = st.builds(
     lambda kind, flags, number, payload, more: (
-        (len(payload) + more).to_bytes(3, "big") + bytes((kind, flags)) + struct.pack("!I", number) + payload
+        (len(payload) + more).to_bytes(3, "big")
+        + bytes((kind, flags))
+        + struct.pack("!I", number)
+        + payload
     ),
     st.integers(0, 12),
     st.integers(0, 255),
@@ -309,7 +335,9 @@ FRAMES = st.builds(
 
 
 @given(
-    preface=st.sampled_from((PREFACE, PREFACE, b"", b"PRI * HTTP/2.0\r\n\r\nSM", b"GET / HTTP/1.1\r\n\r\n")),
+    preface=st.sampled_from(
+        (PREFACE, PREFACE, b"", b"PRI * HTTP/2.0\r\n\r\nSM", b"GET / HTTP/1.1\r\n\r\n")
+    ),
     data=st.data(),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -327,5 +355,6 @@ def test_any_bytes_of_a_stranger_leave_the_switch_serving(
                 break
             at += step
         if data.draw(st.booleans()):
-            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # ends by a reset
+            # ends by a reset
+            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     client.write()

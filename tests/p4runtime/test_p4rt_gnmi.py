@@ -25,7 +25,9 @@ def switch() -> Iterator[tuple[Process, list[str], list[str]]]:
     """With ports 1 and 5: the switch, its interfaces, and their far ends."""
     near, far = ([f"gn{os.getpid()}{side}{port}" for port in (1, 5)] for side in "sh")
     for one, other in zip(near, far, strict=True):
-        subprocess.run(["ip", "link", "add", one, "type", "veth", "peer", "name", other], check=True)
+        subprocess.run(
+            ["ip", "link", "add", one, "type", "veth", "peer", "name", other], check=True
+        )
         for end in (one, other):
             subprocess.run(["ip", "link", "set", end, "up"], check=True)
     process = Process("--no-p4", "-i", f"1@{near[0]}", "-i", f"5@{near[1]}")
@@ -60,7 +62,11 @@ def test_ports_by_name_and_all(switch: tuple[Process, list[str], list[str]]) -> 
     one = get(process.port, f"interfaces/interface[name={second}]/state/counters")
     assert {key[0] for key in one} == {second}
     assert len(one) == len(COUNTERS)
-    two = get(process.port, f"interfaces/interface[name={first}]/state/id", "interfaces/interface[name=*]/state/name")
+    two = get(
+        process.port,
+        f"interfaces/interface[name={first}]/state/id",
+        "interfaces/interface[name=*]/state/name",
+    )
     assert two == {(first, "id"): 1, (first, "name"): first, (second, "name"): second}
 
 
@@ -68,7 +74,9 @@ def test_a_link_that_goes_down(switch: tuple[Process, list[str], list[str]]) -> 
     process, (first, second), (far, _) = switch
 
     def status(name: str) -> int | str:
-        return get(process.port, f"interfaces/interface[name={name}]/state/oper-status")[name, "oper-status"]
+        return get(process.port, f"interfaces/interface[name={name}]/state/oper-status")[
+            name, "oper-status"
+        ]
 
     wait_until(lambda: status(first) == "UP")
     subprocess.run(["ip", "link", "set", far, "down"], check=True)
@@ -96,7 +104,9 @@ def test_what_is_refused(switch: tuple[Process, list[str], list[str]]) -> None:
 
         path = gnmi.Path(elem=[gnmi.PathElem(name="interfaces")])
         with pytest.raises(grpc.RpcError) as encoding:
-            call("Get", gnmi.GetRequest(path=[path], encoding=gnmi.Encoding.ASCII), gnmi.GetResponse)
+            call(
+                "Get", gnmi.GetRequest(path=[path], encoding=gnmi.Encoding.ASCII), gnmi.GetResponse
+            )
         assert encoding.value.code() is grpc.StatusCode.UNIMPLEMENTED
         answer = call("Get", gnmi.GetRequest(path=[path]), gnmi.GetResponse)
         assert {json.loads(one.val.json_val) for one in answer.notification[0].update} >= {1, 5}  # type: ignore[attr-defined]
@@ -107,11 +117,15 @@ def test_what_is_refused(switch: tuple[Process, list[str], list[str]]) -> None:
         assert written.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-def test_get_that_repeats_its_paths_is_refused(switch: tuple[Process, list[str], list[str]]) -> None:
+def test_get_that_repeats_its_paths_is_refused(
+    switch: tuple[Process, list[str], list[str]],
+) -> None:
     """Two bytes of a request are nine leaves of each port."""
     request = gnmi.GetRequest(path=[gnmi.Path()] * 20_000)
     with grpc.insecure_channel(f"127.0.0.1:{switch[0].port}") as channel:
-        call = channel.unary_unary("/gnmi.gNMI/Get", gnmi.GetRequest.SerializeToString, gnmi.GetResponse.FromString)
+        call = channel.unary_unary(
+            "/gnmi.gNMI/Get", gnmi.GetRequest.SerializeToString, gnmi.GetResponse.FromString
+        )
         with pytest.raises(grpc.RpcError, match="a Get answers at most 20000 leaves") as failure:
             call(request, timeout=60)
     assert failure.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED

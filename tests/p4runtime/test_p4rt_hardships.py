@@ -1,4 +1,5 @@
-"""What a switch meets: controllers and switches that are killed, disks that are full, interfaces that vanish."""
+"""What a switch meets: controllers and switches that are killed, disks that are full, interfaces
+that vanish."""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ def processes() -> Iterator[Callable[..., Process]]:
 
 
 @pytest.mark.parametrize("manual", [False, True])
-def test_its_end_waits_for_no_interval(library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch, *, manual: bool) -> None:
+def test_its_end_waits_for_no_interval(
+    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch, *, manual: bool
+) -> None:
     monkeypatch.setattr(service, "PUMP_WAIT_NS", 3600 * 10**9)
     with running_switch(library, manual=manual):
         pass
@@ -72,15 +75,25 @@ with Client(int(sys.argv[2]), election_id=int(sys.argv[3])) as client:
     while True:
         for kind in ("INSERT", "DELETE"):
             client.write(*(update(kind, table_entry=entry) for entry in entries), atomicity="ROLLBACK_ON_ERROR")
-"""
+"""  # noqa: E501
 
 
-def test_a_controller_is_killed_at_any_moment(processes: Callable[..., Process], program: Program) -> None:
-    """Its batches are there as a whole or not at all, its place is free, and the next controller goes on at once."""
+def test_a_controller_is_killed_at_any_moment(
+    processes: Callable[..., Process], program: Program
+) -> None:
+    """Its batches are there as a whole or not at all, its place is free, and the next controller
+    goes on at once."""
     switch = processes("--no-p4")
     rng = random.Random(1)
     for election_id in range(1, 5):
-        words = [sys.executable, "-c", CONTROLLER, str(Path(__file__).parent), str(switch.port), str(election_id)]
+        words = [
+            sys.executable,
+            "-c",
+            CONTROLLER,
+            str(Path(__file__).parent),
+            str(switch.port),
+            str(election_id),
+        ]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as controller:
             assert controller.stdout is not None
             assert controller.stdout.readline() == "ready\n"
@@ -109,7 +122,9 @@ def test_a_switch_is_killed_and_started_again(processes: Callable[..., Process])
         assert client.arbitrate().status.code == rpc_code.OK
 
 
-def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process], tmp_path: Path) -> None:
+def test_it_ends_in_the_middle_of_a_write(
+    processes: Callable[..., Process], tmp_path: Path
+) -> None:
     switch = processes("--no-p4")
     words = [sys.executable, "-c", CONTROLLER, str(Path(__file__).parent), str(switch.port), "1"]
     with (
@@ -124,7 +139,9 @@ def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process], tmp
         except subprocess.TimeoutExpired:
             controller.send_signal(signal.SIGABRT)  # its stacks
             controller.wait()
-            pytest.fail(f"the switch is gone, its controller waits:\n{(tmp_path / 'said').read_text()}")
+            pytest.fail(
+                f"the switch is gone, its controller waits:\n{(tmp_path / 'said').read_text()}"
+            )
         assert status > 0, "it detected that the switch is gone"
     assert len(switch.lines) == 1, "no word beyond the ready line"
 
@@ -132,9 +149,9 @@ def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process], tmp
 # Lines of a compiler: of a program it writes its process id, and never ends.
 HANGS = """
 for word; do case $word in *program.c) echo $$ > "$HANGS.new"; mv "$HANGS.new" "$HANGS"; exec sleep 3600 ;; esac; done
-"""
-# Ends once a second compiler is at work as well. Alone it waits for as long as its switch lives: on a busy machine
-# the second one, of a text that has to be generated first, may come minutes later.
+"""  # noqa: E501
+# Ends once a second compiler is at work as well. Alone it waits for as long as its switch lives: on
+# a busy machine the second one, of a text that has to be generated first, may come minutes later.
 MEETS = """
 touch "$MET/$$"
 while [ "$(ls "$MET" | wc -l)" -lt 2 ]; do
@@ -144,20 +161,33 @@ done
 
 
 @pytest.fixture
-def compile_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Program) -> Callable[..., None]:
-    """Gives processes a compiler with these lines, which copies what it makes, these variables, and an empty cache."""
+def compile_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Program
+) -> Callable[..., None]:
+    """Gives processes a compiler with these lines, which copies what it makes, these variables, and
+    an empty cache."""
 
     def compile_by(lines: str, **variables: Path) -> None:
-        objects = {"libsoftswitch": build_runtime(), "program": build_program(program.json.decode())}
+        objects = {
+            "libsoftswitch": build_runtime(),
+            "program": build_program(program.json.decode()),
+        }
         compiler = warm_compiler.write(tmp_path / "cc", objects, first=lines)
-        for name, value in {**variables, "CC": compiler, "XDG_CACHE_HOME": tmp_path / "cache"}.items():
+        for name, value in {
+            **variables,
+            "CC": compiler,
+            "XDG_CACHE_HOME": tmp_path / "cache",
+        }.items():
             monkeypatch.setenv(name, str(value))
 
     return compile_by
 
 
 def test_switch_ends_in_the_middle_of_a_compilation(
-    processes: Callable[..., Process], program: Program, compile_by: Callable[..., None], tmp_path: Path
+    processes: Callable[..., Process],
+    program: Program,
+    compile_by: Callable[..., None],
+    tmp_path: Path,
 ) -> None:
     """SIGTERM waits for no compiler."""
     hangs = tmp_path / "pid"
@@ -223,8 +253,8 @@ def test_a_full_disk_for_its_own_output(program: Program) -> None:
 
 @pytest.mark.root
 def test_an_interface_vanishes_and_returns(processes: Callable[..., Process]) -> None:
-    """One line each, at the default log level; the kernel takes an interface down before it removes it, and a
-    reader between the two sees that."""
+    """One line each, at the default log level; the kernel takes an interface down before it removes
+    it, and a reader between the two sees that."""
     ends = [f"p4h{os.getpid()}{end}" for end in "ab"]
     veth = ["ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1]]
     subprocess.run(veth, check=True)
@@ -236,7 +266,9 @@ def test_an_interface_vanishes_and_returns(processes: Callable[..., Process]) ->
         gone = stderr.readline()
         if gone.endswith("is down; what is to leave by it is lost\n"):
             gone = stderr.readline()
-        assert gone.endswith(f"WARNING port 1: interface {ends[0]} is gone; the other ports go on\n")
+        assert gone.endswith(
+            f"WARNING port 1: interface {ends[0]} is gone; the other ports go on\n"
+        )
         subprocess.run(veth, check=True)
         assert select.select([stderr], [], [], WAIT_S)[0]
         assert stderr.readline().endswith(f"WARNING port 1: interface {ends[0]} is back\n")
@@ -248,7 +280,12 @@ def test_an_interface_vanishes_and_returns(processes: Callable[..., Process]) ->
 def test_server_goes_on_with_its_workers_when_the_system_gives_no_more(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    workers, started, going, ended = server._Pool(3), threading.Event(), threading.Event(), threading.Semaphore(0)
+    workers, started, going, ended = (
+        server._Pool(3),
+        threading.Event(),
+        threading.Event(),
+        threading.Semaphore(0),
+    )
 
     def wait() -> None:
         started.set()

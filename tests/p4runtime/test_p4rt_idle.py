@@ -32,17 +32,22 @@ def client(manual_switch: Switch, idle: Program) -> Iterator[Client]:
 def flow(idle: Program, key: int, ms: float = 0, result: int = 1, **fields: Any) -> p4r.TableEntry:
     keys = {"key": (key, 255)}
     action = idle.names.action("set", result=result)
-    return idle.names.entry("flows", keys, action, priority=3, idle_timeout_ns=int(ms * MS), **fields)
+    return idle.names.entry(
+        "flows", keys, action, priority=3, idle_timeout_ns=int(ms * MS), **fields
+    )
 
 
 def told(client: Client) -> list[tuple[int, int]]:
     """The next notification's time in ms, and its entries' keys."""
     message = client.receive().idle_timeout_notification
-    return [(message.timestamp // MS, found.match[0].ternary.value[0]) for found in message.table_entry]
+    return [
+        (message.timestamp // MS, found.match[0].ternary.value[0]) for found in message.table_entry
+    ]
 
 
 def nothing_told(client: Client) -> None:
-    """No notification is on its way after this answer: a call of the clock returns when all are sent."""
+    """No notification is on its way after this answer: a call of the clock returns when all are
+    sent."""
     assert client.arbitrate().device_id == 1
 
 
@@ -61,7 +66,9 @@ def test_idle_entry_is_reported_after_each_timeout(empty_switch: Switch, idle: P
             assert list(message.table_entry) == [entry]
 
 
-def test_idle_entry_is_reported_after_its_timeout(client: Client, clock: ManualClock, idle: Program) -> None:
+def test_idle_entry_is_reported_after_its_timeout(
+    client: Client, clock: ManualClock, idle: Program
+) -> None:
     entry = flow(idle, 1, 300, controller_metadata=7, metadata=b"mine")
     clock.advance(1)
     client.insert(table_entry=entry)

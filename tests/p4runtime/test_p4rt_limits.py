@@ -1,4 +1,5 @@
-"""What one client may take of the server: beyond it that client is refused, and all others go on."""
+"""What one client may take of the server: beyond it that client is refused, and all others go
+on."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ from pcn.softswitch.p4runtime import arbitration, batches, limits, service
 from pcn.softswitch.p4runtime.arbitration import Arbitration, Session
 from pcn.softswitch.p4runtime.errors import NOT_FOUND, RESOURCE_EXHAUSTED, RpcError
 
-PACKET = {"packet": p4r.PacketOut(payload=bytes(60_000))}  # of one who isn't primary: refused, and sent back
+# of one who isn't primary: refused, and sent back
+PACKET = {"packet": p4r.PacketOut(payload=bytes(60_000))}
 UNKNOWN = {"other": {"type_url": "x", "value": bytes(60_000)}}
 
 
@@ -66,10 +68,18 @@ def claims() -> Iterator[dict[str, Any]]:
     role.config.Pack(stratum.P4RoleConfig(shared_p4_ids=range(1 << 14, (1 << 14) + 20_000)))
     for number in itertools.count():
         election_id = p4r.Uint128(low=number % 2)
-        yield {"arbitration": p4r.MasterArbitrationUpdate(device_id=1, role=role, election_id=election_id)}
+        yield {
+            "arbitration": p4r.MasterArbitrationUpdate(
+                device_id=1, role=role, election_id=election_id
+            )
+        }
 
 
-FLOODS = {"claims": claims, "packets": lambda: itertools.repeat(PACKET), "unknown": lambda: itertools.repeat(UNKNOWN)}
+FLOODS = {
+    "claims": claims,
+    "packets": lambda: itertools.repeat(PACKET),
+    "unknown": lambda: itertools.repeat(UNKNOWN),
+}
 
 
 def flood(client: Client, what: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -86,7 +96,11 @@ def flood(client: Client, what: str, caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize("what", FLOODS)
 def test_unread_stream_ends(
-    client: Client, switch: Switch, what: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    client: Client,
+    switch: Switch,
+    what: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Answers wait for their client, in number and bytes bounded; the others' streams go on."""
     monkeypatch.setattr(arbitration, "MAX_WAITING_BYTES", 1 << 20)
@@ -122,7 +136,8 @@ def _arbitrates(client: Client) -> bool:
 
 @given(st.lists(st.integers(0, 3000), max_size=40), st.integers(0, 10))
 def test_session_holds_what_it_may(sizes: list[int], taken: int) -> None:
-    """A model of the queue: messages that fit wait in their order; the first that doesn't ends the stream."""
+    """A model of the queue: messages that fit wait in their order; the first that doesn't ends the
+    stream."""
     patch = pytest.MonkeyPatch()
     patch.setattr(arbitration, "MAX_WAITING", 8)
     patch.setattr(arbitration, "MAX_WAITING_BYTES", 10_000)
@@ -132,7 +147,10 @@ def test_session_holds_what_it_may(sizes: list[int], taken: int) -> None:
         outgoing = session.outgoing()
         for number, size in enumerate(sizes):
             message = p4r.StreamMessageResponse(packet=p4r.PacketIn(payload=bytes(size)))
-            fits = len(messages) < 8 and sum(m.ByteSize() for m in messages) + message.ByteSize() <= 10_000
+            fits = (
+                len(messages) < 8
+                and sum(m.ByteSize() for m in messages) + message.ByteSize() <= 10_000
+            )
             session.send(message)
             assert session.closed is not fits
             if not fits:
@@ -150,7 +168,10 @@ def test_session_holds_what_it_may(sizes: list[int], taken: int) -> None:
 def test_large_messages_of_a_stream_are_refused(switch: Switch) -> None:
     payload = bytes(limits.STREAM_BYTES)
     with Client(switch.port) as client:
-        assert code_of(client, packet=p4r.PacketOut(payload=payload)) is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert (
+            code_of(client, packet=p4r.PacketOut(payload=payload))
+            is grpc.StatusCode.RESOURCE_EXHAUSTED
+        )
 
 
 # ---- roles ----
@@ -178,8 +199,11 @@ STEP = st.tuples(st.integers(0, 3), st.sampled_from(("a", "b", "c")), st.none() 
 
 
 @given(st.lists(STEP, max_size=30))
-def test_roles_are_kept_as_long_as_they_mean_something(steps: list[tuple[int, str, int | None]]) -> None:
-    """Sessions come, claim and leave: a role is known while it has a session, and for good once it had an election id.
+def test_roles_are_kept_as_long_as_they_mean_something(
+    steps: list[tuple[int, str, int | None]],
+) -> None:
+    """Sessions come, claim and leave: a role is known while it has a session, and for good once it
+    had an election id.
 
     A step of a session that has a role already ends it.
     """
@@ -188,8 +212,11 @@ def test_roles_are_kept_as_long_as_they_mean_something(steps: list[tuple[int, st
         session = sessions[number]
         if session.role is not None:
             arbitrator.leave(session)
-            late = p4r.MasterArbitrationUpdate(device_id=1, election_id=p4r.Uint128(low=9), role=p4r.Role(name=name))
-            arbitrator.update(session, late)  # read before the stream ended; it means nothing any more
+            late = p4r.MasterArbitrationUpdate(
+                device_id=1, election_id=p4r.Uint128(low=9), role=p4r.Role(name=name)
+            )
+            # read before the stream ended; it means nothing any more
+            arbitrator.update(session, late)
             sessions[number] = Session()
             continue
         claim = p4r.MasterArbitrationUpdate(device_id=1, role=p4r.Role(name=name))
@@ -214,8 +241,13 @@ def test_requests_larger_than_the_limit_are_refused(processes: Any) -> None:
     with Client(process.port) as client:
         client.arbitrate()
         table = p4r.TableEntry(table_id=1, metadata=bytes(1 << 20))
-        for call in (lambda: client.insert(table_entry=table), lambda: client.read(table_entry=table)):
-            with pytest.raises(RefusedError, match=r"larger than max \(10\d+ vs. 1000000\)") as failure:
+        for call in (
+            lambda: client.insert(table_entry=table),
+            lambda: client.read(table_entry=table),
+        ):
+            with pytest.raises(
+                RefusedError, match=r"larger than max \(10\d+ vs. 1000000\)"
+            ) as failure:
                 call()
             assert failure.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert client.get_pipeline() is None
@@ -223,14 +255,18 @@ def test_requests_larger_than_the_limit_are_refused(processes: Any) -> None:
 
 
 def test_large_reads_are_refused_where_large_writes_are_not(client: Client, names: Names) -> None:
-    entry = names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1), metadata=bytes(limits.SMALL_BYTES))
+    entry = names.entry(
+        "l2", {"dst_addr": 1}, names.action("forward", port=1), metadata=bytes(limits.SMALL_BYTES)
+    )
     client.insert(table_entry=entry)
     with pytest.raises(RefusedError, match="is larger than 1048576") as failure:
         client.read(table_entry=entry)
     assert failure.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_batches_of_too_many_updates_are_refused(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_of_too_many_updates_are_refused(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(batches, "MAX_UPDATES", 3)
     with pytest.raises(RefusedError, match="at most 3 updates, not 4") as failure:
         client.write(*[p4r.Update()] * 4)
@@ -253,7 +289,8 @@ def _nothing(until: threading.Event) -> Iterator[bytes]:
 def test_request_that_does_not_come_holds_no_worker(
     client: Client, switch: Switch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More calls than there are workers, none of which sends its message: each ends, and others are answered."""
+    """More calls than there are workers, none of which sends its message: each ends, and others are
+    answered."""
     monkeypatch.setattr(limits, "PEER_S", 0.05)
     with ExitStack() as stack:
         calls, gone = [], threading.Event()
@@ -271,7 +308,9 @@ def test_request_that_does_not_come_holds_no_worker(
 def test_messages_of_errors_are_short(client: Client, names: Names) -> None:
     """They quote the client's text, but not all of it."""
     entry = names.entry("l2", {"dst_addr": b"\1" * 100_000}, names.action("forward", port=1))
-    with pytest.raises(RefusedError, match="a value of 100000 bytes does not fit into 48 bits") as failure:
+    with pytest.raises(
+        RefusedError, match="a value of 100000 bytes does not fit into 48 bits"
+    ) as failure:
         client.insert(table_entry=entry)
     assert len(failure.value.outcomes[0].message) < 2000
     client.role = "x" * 100_000

@@ -14,12 +14,20 @@ from pcn.softswitch.p4runtime.schema import KeyField, Kind, Match, Table
 
 def table(kind: Kind, *fields: tuple[Match, int]) -> Table:
     """A table with these fields, ids from 1."""
-    keys = tuple(KeyField(i, f"key{i}", match, width, (width + 7) // 8) for i, (match, width) in enumerate(fields, 1))
+    keys = tuple(
+        KeyField(i, f"key{i}", match, width, (width + 7) // 8)
+        for i, (match, width) in enumerate(fields, 1)
+    )
     return Table(1, "t", 0, kind, keys, {}, {}, 16, False, False, None, (), ())
 
 
 MIXED = table(
-    Kind.MASKED, (Match.EXACT, 9), (Match.TERNARY, 48), (Match.LPM, 32), (Match.RANGE, 16), (Match.OPTIONAL, 3)
+    Kind.MASKED,
+    (Match.EXACT, 9),
+    (Match.TERNARY, 48),
+    (Match.LPM, 32),
+    (Match.RANGE, 16),
+    (Match.OPTIONAL, 3),
 )
 
 
@@ -29,7 +37,10 @@ def field(number: int, **kind: dict[str, bytes | int]) -> p4r.FieldMatch:
 
 def test_layout_of_an_lpm_key() -> None:
     lpm = table(Kind.LPM, (Match.EXACT, 9), (Match.LPM, 32))
-    sent = [field(2, lpm={"value": b"\x0a\0\0\0", "prefix_len": 8}), field(1, exact={"value": b"\x01\x02"})]
+    sent = [
+        field(2, lpm={"value": b"\x0a\0\0\0", "prefix_len": 8}),
+        field(1, exact={"value": b"\x01\x02"}),
+    ]
     key = matches.pack(lpm, sent, 0)
     assert key == matches.Key(b"\x01\x02\x0a\0\0\0", None, 8, 0)
     assert matches.unpack(lpm, key) == [sent[1], sent[0]]
@@ -64,11 +75,15 @@ def test_round_trip(
     padded: bool,
 ) -> None:
     def octets(value: int) -> bytes:
-        return bytes(2 if padded else 0) + value.to_bytes(max(1, (value.bit_length() + 7) // 8), "big")
+        return bytes(2 if padded else 0) + value.to_bytes(
+            max(1, (value.bit_length() + 7) // 8), "big"
+        )
 
     sent = [field(1, exact={"value": octets(exact)})]
     if ternary:
-        sent.append(field(2, ternary={"value": octets(ternary[0] & ternary[1]), "mask": octets(ternary[1])}))
+        sent.append(
+            field(2, ternary={"value": octets(ternary[0] & ternary[1]), "mask": octets(ternary[1])})
+        )
     if lpm:
         value = lpm[0] & matches.prefix_mask(32, lpm[1])
         sent.append(field(3, lpm={"value": octets(value), "prefix_len": lpm[1]}))
@@ -114,8 +129,13 @@ def test_what_is_refused(bad: list[p4r.FieldMatch], why: str) -> None:
 
 
 def test_range_of_the_low_byte() -> None:
-    """A range like any other. BMv2's server refuses it: it takes 0xff for the greatest value of any width."""
-    key = matches.pack(MIXED, [field(1, exact={"value": b"\x07"}), field(4, range={"low": b"\0", "high": b"\xff"})], 1)
+    """A range like any other. BMv2's server refuses it: it takes 0xff for the greatest value of any
+    width."""
+    key = matches.pack(
+        MIXED,
+        [field(1, exact={"value": b"\x07"}), field(4, range={"low": b"\0", "high": b"\xff"})],
+        1,
+    )
     assert field(4, range={"low": b"\0", "high": b"\xff"}) in matches.unpack(MIXED, key)
 
 

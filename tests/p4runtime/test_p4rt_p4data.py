@@ -30,7 +30,11 @@ TYPES = p4data.Types(INFO)
         (SIGNED, 0xFF, p4d.P4Data(bitstring=b"\xff")),
         (p4t.P4DataTypeSpec(bool={}), 1, p4d.P4Data(bool=True)),
         (p4t.P4DataTypeSpec(enum={"name": "colour_t"}), 1, p4d.P4Data(enum="RED")),
-        (p4t.P4DataTypeSpec(serializable_enum={"name": "kind_t"}), 0x300, p4d.P4Data(enum_value=b"\3\0")),
+        (
+            p4t.P4DataTypeSpec(serializable_enum={"name": "kind_t"}),
+            0x300,
+            p4d.P4Data(enum_value=b"\3\0"),
+        ),
         (p4t.P4DataTypeSpec(new_type={"name": "port_t"}), 5, p4d.P4Data(bitstring=b"\5")),
         (p4t.P4DataTypeSpec(new_type={"name": "sdn_port_t"}), 5, p4d.P4Data(bitstring=b"\5")),
     ],
@@ -51,7 +55,10 @@ def test_numbers(spec: p4t.P4DataTypeSpec, value: int, data: p4d.P4Data) -> None
         (BYTE, p4d.P4Data(bitstring=b"\1\0")),
         (BYTE, p4d.P4Data(bitstring=b"")),
         (SIGNED, p4d.P4Data(bitstring=b"\0\x80")),
-        (p4t.P4DataTypeSpec(serializable_enum={"name": "kind_t"}), p4d.P4Data(enum_value=b"\1\0\0")),
+        (
+            p4t.P4DataTypeSpec(serializable_enum={"name": "kind_t"}),
+            p4d.P4Data(enum_value=b"\1\0\0"),
+        ),
     ],
 )
 def test_numbers_that_do_not_fit(spec: p4t.P4DataTypeSpec, data: p4d.P4Data) -> None:
@@ -67,10 +74,14 @@ def test_composites() -> None:
     parts = [p4d.P4Data(bitstring=b"\7"), p4d.P4Data(bool=True)]
     assert p4data.encode(struct, [7, 1]) == p4d.P4Data(struct={"members": parts})
     members = p4t.P4DataTypeSpec(tuple={"members": [BYTE, {"struct": {"name": "pair_t"}}]})
-    nested = p4d.P4Data(tuple={"members": [p4d.P4Data(bitstring=b"\1"), p4d.P4Data(struct={"members": parts})]})
+    nested = p4d.P4Data(
+        tuple={"members": [p4d.P4Data(bitstring=b"\1"), p4d.P4Data(struct={"members": parts})]}
+    )
     assert p4data.encode(TYPES.resolve(members, "t"), [1, 7, 1]) == nested
     header = TYPES.resolve(p4t.P4DataTypeSpec(header={"name": "head_t"}), "t")
-    assert p4data.encode(header, [9]) == p4d.P4Data(header={"is_valid": True, "bitstrings": [b"\t"]})
+    assert p4data.encode(header, [9]) == p4d.P4Data(
+        header={"is_valid": True, "bitstrings": [b"\t"]}
+    )
 
 
 def test_what_no_register_can_hold() -> None:

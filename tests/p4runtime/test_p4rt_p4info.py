@@ -1,4 +1,5 @@
-"""P4infos that no compiler writes: each is bound to the program or refused with a code and a name, at once."""
+"""P4infos that no compiler writes: each is bound to the program or refused with a code and a name,
+at once."""
 
 from __future__ import annotations
 
@@ -105,21 +106,39 @@ CASES: list[tuple[Change, str]] = [
     (long_number, "does not fit into"),
     (widths, "gives it 0 bits"),
     (wide, "gives it 2147483647 bits"),
-    (lambda info: info.tables[0].direct_resource_ids.append(info.direct_meters[0].preamble.id), "no such direct"),
+    (
+        lambda info: info.tables[0].direct_resource_ids.append(info.direct_meters[0].preamble.id),
+        "no such direct",
+    ),
     (many, "things; 65536 may be"),
     (wider, "has 32 bits in the program, not 33"),
     (lambda info: info.tables.add().CopyFrom(info.tables[0]), "twice"),
-    (lambda info: setattr(info.tables[1].preamble, "id", info.tables[0].preamble.id), "the p4info has the id"),
-    (lambda info: setattr(info.counters[0].preamble, "id", info.tables[0].preamble.id), "the p4info has the id"),
-    (lambda info: setattr(info.tables[1].preamble, "name", info.tables[0].preamble.name), "has the name tables "),
+    (
+        lambda info: setattr(info.tables[1].preamble, "id", info.tables[0].preamble.id),
+        "the p4info has the id",
+    ),
+    (
+        lambda info: setattr(info.counters[0].preamble, "id", info.tables[0].preamble.id),
+        "the p4info has the id",
+    ),
+    (
+        lambda info: setattr(info.tables[1].preamble, "name", info.tables[0].preamble.name),
+        "has the name tables ",
+    ),
     (lambda info: info.tables[0].match_fields.add(id=1), "has the match field 1 twice"),
     (lambda info: info.tables[0].action_refs.add(id=info.tables[0].action_refs[0].id), "twice"),
     (lambda info: info.tables[0].action_refs.add(id=1), "the p4info has no action with id 1"),
     (lambda info: with_params(info).add(id=1), "has the parameter 1 twice"),
     (lambda info: setattr(info.tables[0].match_fields[0], "bitwidth", -1), "has -1 bits"),
-    (lambda info: setattr(info.controller_packet_metadata[0].metadata[0], "bitwidth", -1), "has -1 bits"),
+    (
+        lambda info: setattr(info.controller_packet_metadata[0].metadata[0], "bitwidth", -1),
+        "has -1 bits",
+    ),
     (lambda info: info.digests[0].type_spec.struct.Clear(), "has no struct ''"),
-    (lambda info: info.digests[0].type_spec.bitstring.bit.__setattr__("bitwidth", 9), "fields in the program"),
+    (
+        lambda info: info.digests[0].type_spec.bitstring.bit.__setattr__("bitwidth", 9),
+        "fields in the program",
+    ),
 ]
 
 
@@ -129,7 +148,9 @@ def model(program: Program) -> Model:
 
 
 @pytest.mark.parametrize(("change", "why"), CASES)
-def test_p4info_that_makes_no_sense_is_refused(program: Program, model: Model, change: Change, why: str) -> None:
+def test_p4info_that_makes_no_sense_is_refused(
+    program: Program, model: Model, change: Change, why: str
+) -> None:
     info = p4i.P4Info()
     info.CopyFrom(program.info)
     change(info)
@@ -139,7 +160,8 @@ def test_p4info_that_makes_no_sense_is_refused(program: Program, model: Model, c
 
 
 def test_types_are_shared_and_not_written_out(program: Program, model: Model) -> None:
-    """Ten levels of pairs are a thousand members, and taken: a digest isn't one of them, but its type is looked at."""
+    """Ten levels of pairs are a thousand members, and taken: a digest isn't one of them, but its
+    type is looked at."""
     info = p4i.P4Info()
     info.CopyFrom(program.info)
     for number in range(10):
@@ -163,7 +185,8 @@ class Bound:
         self.native = NativeSwitch(library)
 
     def use(self, info: p4i.P4Info) -> None:
-        """What clients and the data plane do, with ids and widths as a p4info has them. Raises what is no RpcError."""
+        """What clients and the data plane do, with ids and widths as a p4info has them. Raises what
+        is no RpcError."""
         schema = bind(info, self.model)
         self.native.load(self._object)
         state = Forwarding(schema, self.native)

@@ -16,12 +16,17 @@ FRAME = TO_CPU + FRAME_TAIL
 
 
 def metadata(*values: int) -> list[p4r.PacketMetadata]:
-    return [p4r.PacketMetadata(metadata_id=i, value=value.to_bytes(2, "big")) for i, value in enumerate(values, 1)]
+    return [
+        p4r.PacketMetadata(metadata_id=i, value=value.to_bytes(2, "big"))
+        for i, value in enumerate(values, 1)
+    ]
 
 
 @pytest.fixture
 def to_cpu(client: Client, names: Names) -> None:
-    client.insert(table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=100)))
+    client.insert(
+        table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=100))
+    )
 
 
 @pytest.mark.usefixtures("to_cpu")
@@ -44,7 +49,8 @@ def test_packet_in_goes_to_primaries_alone(client: Client, switch: Switch) -> No
 
 
 def test_packet_out_through_the_pipeline(client: Client, switch: Switch) -> None:
-    """Egress port 255 is the CPU port: the packet comes back, and its first two bytes pass for the packet_in header."""
+    """Egress port 255 is the CPU port: the packet comes back, and its first two bytes pass for the
+    packet_in header."""
     payload = bytes.fromhex("0504") + FRAME[2:]
     client.send(packet=p4r.PacketOut(payload=payload, metadata=metadata(255, 5)))
     packet = client.receive().packet
@@ -63,7 +69,9 @@ def test_packet_out_through_the_pipeline(client: Client, switch: Switch) -> None
         [p4r.PacketMetadata(metadata_id=1, value=b""), *metadata(1, 1)[1:]],
     ],
 )
-def test_packet_out_with_wrong_metadata_is_reported(client: Client, bad: list[p4r.PacketMetadata]) -> None:
+def test_packet_out_with_wrong_metadata_is_reported(
+    client: Client, bad: list[p4r.PacketMetadata]
+) -> None:
     sent = p4r.PacketOut(payload=FRAME, metadata=bad)
     client.send(packet=sent)
     error = client.receive().error
@@ -143,12 +151,17 @@ def test_lists_acknowledgements_and_timeouts(client: Client, names: Names, switc
         learn(switch, source)
     second = client.receive()
     assert sources(second) == [4, 5, 6], "what was sent is not repeated"
-    client.send(digest_ack=p4r.DigestListAck(digest_id=first.digest.digest_id, list_id=first.digest.list_id))
-    client.send(digest_ack=p4r.DigestListAck(digest_id=7))  # its answer shows that the one before was heard
+    client.send(
+        digest_ack=p4r.DigestListAck(digest_id=first.digest.digest_id, list_id=first.digest.list_id)
+    )
+    # its answer shows that the one before was heard
+    client.send(digest_ack=p4r.DigestListAck(digest_id=7))
     assert client.receive().HasField("error")
     for source in (1, 5, 2, 3):
         learn(switch, source)
-    assert sources(client.receive()) == [1, 2, 3], "what was acknowledged may come again, the rest not"
+    assert sources(client.receive()) == [1, 2, 3], (
+        "what was acknowledged may come again, the rest not"
+    )
 
 
 def test_what_a_digest_is_refused_for(client: Client, names: Names) -> None:
@@ -166,7 +179,9 @@ def test_what_a_digest_is_refused_for(client: Client, names: Names) -> None:
     client.delete(digest_entry=negative)  # DELETE considers the id alone
 
 
-def test_a_list_is_sent_when_its_time_has_come(client: Client, names: Names, switch: Switch) -> None:
+def test_a_list_is_sent_when_its_time_has_come(
+    client: Client, names: Names, switch: Switch
+) -> None:
     """On the live clock."""
     client.insert(digest_entry=digest(names, max_timeout_ns=50_000_000, max_list_size=100))
     learn(switch, 1)
@@ -174,12 +189,15 @@ def test_a_list_is_sent_when_its_time_has_come(client: Client, names: Names, swi
 
 
 def test_when_a_list_is_sent(manual_switch: Switch, clock: ManualClock, program: Program) -> None:
-    """Its time is counted from its first digest, and that of its acknowledgement from when it was sent."""
+    """Its time is counted from its first digest, and that of its acknowledgement from when it was
+    sent."""
     names = program.names
     with Client(manual_switch.port) as client:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)
-        config = digest(names, max_timeout_ns=50_000_000, max_list_size=100, ack_timeout_ns=200_000_000)
+        config = digest(
+            names, max_timeout_ns=50_000_000, max_list_size=100, ack_timeout_ns=200_000_000
+        )
         client.insert(digest_entry=config)
 
         def learn_at_port_1(source: int) -> None:

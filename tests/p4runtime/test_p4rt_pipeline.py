@@ -39,7 +39,10 @@ def entry(names: Names) -> p4r.TableEntry:
 
 def test_without_a_pipeline(fresh: Client, names: Names) -> None:
     assert fresh.get_pipeline() is None
-    for request in (lambda: fresh.insert(table_entry=entry(names)), lambda: fresh.read(table_entry=p4r.TableEntry())):
+    for request in (
+        lambda: fresh.insert(table_entry=entry(names)),
+        lambda: fresh.read(table_entry=p4r.TableEntry()),
+    ):
         with pytest.raises(RefusedError) as failure:
             request()
         assert failure.value.code == grpc.StatusCode.FAILED_PRECONDITION
@@ -49,7 +52,11 @@ def test_get(fresh: Client, program: Program) -> None:
     fresh.set_pipeline(program.info, program.json, cookie=77)
     config = fresh.get_pipeline()
     assert config is not None
-    assert (config.p4info, config.p4_device_config, config.cookie.cookie) == (program.info, program.json, 77)
+    assert (config.p4info, config.p4_device_config, config.cookie.cookie) == (
+        program.info,
+        program.json,
+        77,
+    )
     for kind, fields in (
         ("COOKIE_ONLY", ["cookie"]),
         ("P4INFO_AND_COOKIE", ["p4info", "cookie"]),
@@ -90,7 +97,9 @@ def test_save_then_commit_replays_the_writes(fresh: Client, program: Program, na
     config = fresh.get_pipeline("COOKIE_ONLY")
     assert config is not None
     assert config.cookie.cookie == 5
-    assert code_of(fresh, None, action="COMMIT") == grpc.StatusCode.NOT_FOUND, "it is committed already"
+    assert code_of(fresh, None, action="COMMIT") == grpc.StatusCode.NOT_FOUND, (
+        "it is committed already"
+    )
 
 
 def test_reconcile_keeps_the_state(fresh: Client, program: Program, names: Names) -> None:
@@ -104,7 +113,11 @@ def test_reconcile_keeps_the_state(fresh: Client, program: Program, names: Names
     register.index.index, register.data.bitstring = 17, b"\x63"
     fresh.modify(register_entry=register)
     session = p4r.CloneSessionEntry(session_id=3, replicas=[p4r.Replica(egress_port=1, instance=2)])
-    fresh.insert(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(clone_session_entry=session))
+    fresh.insert(
+        packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
+            clone_session_entry=session
+        )
+    )
     fresh.set_pipeline(program.info, program.json, "RECONCILE_AND_COMMIT")
     assert fresh.read(table_entry=names.entry("l2")) == [entry(names)]
     assert fresh.read(table_entry=names.entry("seeded")) == [second]
@@ -121,15 +134,26 @@ def test_reconcile_refuses_what_does_not_fit(fresh: Client, program: Program, na
     smaller.CopyFrom(program.info)
     table = next(table for table in smaller.tables if table.preamble.alias == "l2")
     smaller.tables.remove(table)
-    assert code_of(fresh, smaller, program.json, "RECONCILE_AND_COMMIT") == grpc.StatusCode.INVALID_ARGUMENT
+    assert (
+        code_of(fresh, smaller, program.json, "RECONCILE_AND_COMMIT")
+        == grpc.StatusCode.INVALID_ARGUMENT
+    )
     assert fresh.read(table_entry=names.entry("l2")) == [entry(names)], "nothing has changed"
 
 
-@pytest.mark.parametrize("action", ["VERIFY", "VERIFY_AND_SAVE", "VERIFY_AND_COMMIT", "RECONCILE_AND_COMMIT"])
+@pytest.mark.parametrize(
+    "action", ["VERIFY", "VERIFY_AND_SAVE", "VERIFY_AND_COMMIT", "RECONCILE_AND_COMMIT"]
+)
 def test_bad_configurations(fresh: Client, program: Program, action: str) -> None:
     foreign = p4i.P4Info()
     foreign.CopyFrom(program.info)
-    for kind in (foreign.tables, foreign.counters, foreign.registers, foreign.meters, foreign.digests):
+    for kind in (
+        foreign.tables,
+        foreign.counters,
+        foreign.registers,
+        foreign.meters,
+        foreign.digests,
+    ):
         for thing in kind:  # type: ignore[attr-defined]
             thing.preamble.name = f"Elsewhere.{thing.preamble.name}"
     fewer_keys = p4i.P4Info()
@@ -173,20 +197,27 @@ def test_what_the_compiler_removed(fresh: Client, program: Program, names: Names
 
 
 def test_bad_actions(fresh: Client, program: Program) -> None:
-    assert code_of(fresh, program.info, program.json, "UNSPECIFIED") == grpc.StatusCode.INVALID_ARGUMENT
+    assert (
+        code_of(fresh, program.info, program.json, "UNSPECIFIED")
+        == grpc.StatusCode.INVALID_ARGUMENT
+    )
     assert code_of(fresh, program.info, program.json, "COMMIT") == grpc.StatusCode.INVALID_ARGUMENT
 
 
 def test_capabilities(switch: Switch) -> None:
     with Client(switch.port) as client:
-        version = client.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=10).p4runtime_api_version
+        version = client.stub.Capabilities(
+            p4r.CapabilitiesRequest(), timeout=10
+        ).p4runtime_api_version
     assert [part.isdigit() for part in version.split(".")] == [True] * 3
 
 
 def config_message(*, reassign: bool) -> Any:
-    """P4DeviceConfig of PI's p4/tmp/p4config.proto: as it is now, or as it was with `reassign`, which p4runtime_lib of
-    p4lang/tutorials sets."""
-    file = descriptor_pb2.FileDescriptorProto(name="p4/tmp/p4config.proto", package="p4.tmp", syntax="proto3")
+    """P4DeviceConfig of PI's p4/tmp/p4config.proto: as it is now, or as it was with `reassign`,
+    which p4runtime_lib of p4lang/tutorials sets."""
+    file = descriptor_pb2.FileDescriptorProto(
+        name="p4/tmp/p4config.proto", package="p4.tmp", syntax="proto3"
+    )
     message = file.message_type.add(name="P4DeviceConfig")
     extras = message.nested_type.add(name="Extras")
     entry = extras.nested_type.add(name="KvEntry", options={"map_entry": True})
@@ -196,11 +227,19 @@ def config_message(*, reassign: bool) -> Any:
     for number, name in enumerate(("key", "value"), 1):
         entry.field.add(name=name, number=number, type=string, label=FieldProto.LABEL_OPTIONAL)
     of_entry = ".p4.tmp.P4DeviceConfig.Extras.KvEntry"
-    extras.field.add(name="kv", number=1, type=part, type_name=of_entry, label=FieldProto.LABEL_REPEATED)
+    extras.field.add(
+        name="kv", number=1, type=part, type_name=of_entry, label=FieldProto.LABEL_REPEATED
+    )
     fields = [("reassign", bool_, "")] if reassign else []
     fields += [("extras", part, ".p4.tmp.P4DeviceConfig.Extras"), ("device_data", bytes_, "")]
     for number, (name, kind, of) in enumerate(fields, 1):
-        message.field.add(name=name, number=number, type=kind, type_name=of or None, label=FieldProto.LABEL_OPTIONAL)
+        message.field.add(
+            name=name,
+            number=number,
+            type=kind,
+            type_name=of or None,
+            label=FieldProto.LABEL_OPTIONAL,
+        )
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("p4.tmp.P4DeviceConfig"))
@@ -227,11 +266,30 @@ def test_json_in_a_p4_device_config_by_hand(program: Program) -> None:
     """Field 1 (varint) 1, field 3 (bytes): as protoc's serialiser writes it."""
     assert device_data(b"\x08\x01\x1a\x0d" + b'{"program":1}') == b'{"program":1}'
     assert device_data(b"\x12\x0d" + b'{"program":1}') == b'{"program":1}'
-    for text in (program.json, b"\n" + program.json, b" \t\r\n{}", b"\n{}" + b" " * 200, b"", b"{", b"\xff\xfe"):
+    for text in (
+        program.json,
+        b"\n" + program.json,
+        b" \t\r\n{}",
+        b"\n{}" + b" " * 200,
+        b"",
+        b"{",
+        b"\xff\xfe",
+    ):
         assert device_data(text) == text
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda v: st.dictionaries(st.text(), v)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda v: st.dictionaries(st.text(), v),
+    )
+)
 def test_json_is_never_taken_for_a_p4_device_config(value: object) -> None:
-    for text in (json.dumps(value), json.dumps(value, indent=4), "\n" + json.dumps(value, ensure_ascii=False)):
-        assert device_data(text.encode("utf-8", "surrogatepass")) == text.encode("utf-8", "surrogatepass")
+    for text in (
+        json.dumps(value),
+        json.dumps(value, indent=4),
+        "\n" + json.dumps(value, ensure_ascii=False),
+    ):
+        assert device_data(text.encode("utf-8", "surrogatepass")) == text.encode(
+            "utf-8", "surrogatepass"
+        )

@@ -54,7 +54,11 @@ def test_members_live(p: Probes) -> None:
     assert p.probe(PLAIN, 7)[0] == 33
     p.client.modify(table_entry=p.entry(PLAIN, 7, by_member(2)))
     assert p.probe(PLAIN, 7)[0] == 22
-    refused(rpc_code.FAILED_PRECONDITION, p.client.delete, action_profile_member=p.member("plain_profile", 2))
+    refused(
+        rpc_code.FAILED_PRECONDITION,
+        p.client.delete,
+        action_profile_member=p.member("plain_profile", 2),
+    )
     p.client.delete(action_profile_member=p.member("plain_profile", 1))
     p.client.delete(table_entry=p.entry(PLAIN, 7))
     p.client.delete(action_profile_member=p.member("plain_profile", 2))
@@ -67,17 +71,27 @@ def test_members_are_refused(p: Probes) -> None:
     refused(rpc_code.ALREADY_EXISTS, insert, action_profile_member=member("plain_profile", 1, 1))
     refused(INVALID, insert, action_profile_member=member("plain_profile", 0, 1))
     refused(INVALID, insert, action_profile_member=member("plain_profile", 2))
-    refused(rpc_code.NOT_FOUND, insert, action_profile_member=p4r.ActionProfileMember(action_profile_id=1))
-    refused(rpc_code.NOT_FOUND, p.client.modify, action_profile_member=member("plain_profile", 2, 1))
+    refused(
+        rpc_code.NOT_FOUND,
+        insert,
+        action_profile_member=p4r.ActionProfileMember(action_profile_id=1),
+    )
+    refused(
+        rpc_code.NOT_FOUND, p.client.modify, action_profile_member=member("plain_profile", 2, 1)
+    )
     refused(rpc_code.NOT_FOUND, p.client.delete, action_profile_member=member("plain_profile", 2))
     refused(INVALID, insert, action_profile_group=p.group("plain_profile", 1))
     for number in (2, 3, 4):
         insert(action_profile_member=member("plain_profile", number, 1))
-    refused(rpc_code.RESOURCE_EXHAUSTED, insert, action_profile_member=member("plain_profile", 5, 1))
+    refused(
+        rpc_code.RESOURCE_EXHAUSTED, insert, action_profile_member=member("plain_profile", 5, 1)
+    )
     for action in (by_group(1), p.oneshot((1, 1)), p.set(1), None):
         refused(INVALID, insert, table_entry=p.entry(PLAIN, 1, action))
     refused(rpc_code.NOT_FOUND, insert, table_entry=p.entry(PLAIN, 1, by_member(9)))
-    default = p4r.TableEntry(table_id=p.entry(PLAIN, 1).table_id, is_default_action=True, action=by_member(1))
+    default = p4r.TableEntry(
+        table_id=p.entry(PLAIN, 1).table_id, is_default_action=True, action=by_member(1)
+    )
     refused(INVALID, p.client.modify, table_entry=default)
 
 
@@ -98,7 +112,9 @@ def test_groups_live(p: Probes) -> None:
     assert {p.probe(CRC16, 1, a)[0] for a in range(9)} == {3}
     p.client.modify(action_profile_group=p.group("by_crc16", 5, {}, 4))
     assert p.probe(CRC16, 1) == (0, 1), "an empty group: a hit, and no action"
-    refused(rpc_code.FAILED_PRECONDITION, p.client.delete, action_profile_group=p.group("by_crc16", 5))
+    refused(
+        rpc_code.FAILED_PRECONDITION, p.client.delete, action_profile_group=p.group("by_crc16", 5)
+    )
     p.client.delete(table_entry=p.entry(CRC16, 1))
     p.client.delete(action_profile_group=p.group("by_crc16", 5))
     assert p.client.read(action_profile_group=p4r.ActionProfileGroup()) == []
@@ -110,15 +126,26 @@ def test_groups_are_refused(p: Probes) -> None:
     for number in (1, 2):
         insert(action_profile_member=p.member("by_crc16", number, number))
     insert(action_profile_group=p.group("by_crc16", 1, {1: 1}, 3))
-    refused(rpc_code.FAILED_PRECONDITION, p.client.delete, action_profile_member=p.member("by_crc16", 1))
+    refused(
+        rpc_code.FAILED_PRECONDITION, p.client.delete, action_profile_member=p.member("by_crc16", 1)
+    )
     refused(rpc_code.ALREADY_EXISTS, insert, action_profile_group=p.group("by_crc16", 1, {1: 1}, 3))
     refused(INVALID, insert, action_profile_group=p.group("by_crc16", 0, {1: 1}, 3))
-    refused(INVALID, insert, action_profile_group=p.group("by_crc16", 2, {1: 1}, 9))  # max_group_size is 8
+    # max_group_size is 8
+    refused(INVALID, insert, action_profile_group=p.group("by_crc16", 2, {1: 1}, 9))
     refused(INVALID, insert, action_profile_group=p.group("by_crc16", 2, {1: 0}))
     refused(INVALID, insert, action_profile_group=p.group("by_crc16", 2, {1: -1}))
     refused(rpc_code.NOT_FOUND, insert, action_profile_group=p.group("by_crc16", 2, {9: 1}))
-    refused(rpc_code.RESOURCE_EXHAUSTED, insert, action_profile_group=p.group("by_crc16", 2, {1: 2, 2: 2}, 3))
-    refused(rpc_code.RESOURCE_EXHAUSTED, insert, action_profile_group=p.group("by_crc16", 2, {1: 2**31 - 1}))
+    refused(
+        rpc_code.RESOURCE_EXHAUSTED,
+        insert,
+        action_profile_group=p.group("by_crc16", 2, {1: 2, 2: 2}, 3),
+    )
+    refused(
+        rpc_code.RESOURCE_EXHAUSTED,
+        insert,
+        action_profile_group=p.group("by_crc16", 2, {1: 2**31 - 1}),
+    )
     twice = p.group("by_crc16", 2, {1: 1})
     twice.members.add(member_id=1, weight=1)
     refused(INVALID, insert, action_profile_group=twice)
@@ -126,11 +153,16 @@ def test_groups_are_refused(p: Probes) -> None:
     watched.members[0].watch_port = b"\1"
     refused(rpc_code.UNIMPLEMENTED, insert, action_profile_group=watched)
     refused(INVALID, p.client.modify, action_profile_group=p.group("by_crc16", 1, {1: 1}, 4))
-    refused(rpc_code.NOT_FOUND, p.client.modify, action_profile_group=p.group("by_crc16", 2, {1: 1}))
+    refused(
+        rpc_code.NOT_FOUND, p.client.modify, action_profile_group=p.group("by_crc16", 2, {1: 1})
+    )
     refused(rpc_code.NOT_FOUND, p.client.delete, action_profile_group=p.group("by_crc16", 2))
     refused(rpc_code.NOT_FOUND, insert, table_entry=p.entry(CRC16, 1, by_group(2)))
-    refused(INVALID, insert, table_entry=p.entry(CRC16, 1, p.oneshot((1, 1))))  # not both ways at once
-    assert p.client.read(action_profile_group=p4r.ActionProfileGroup()) == [p.group("by_crc16", 1, {1: 1}, 3)]
+    # not both ways at once
+    refused(INVALID, insert, table_entry=p.entry(CRC16, 1, p.oneshot((1, 1))))
+    assert p.client.read(action_profile_group=p4r.ActionProfileGroup()) == [
+        p.group("by_crc16", 1, {1: 1}, 3)
+    ]
 
 
 def test_oneshots_live(p: Probes) -> None:
@@ -142,9 +174,17 @@ def test_oneshots_live(p: Probes) -> None:
     refused(INVALID, p.client.insert, action_profile_member=p.member("by_crc16", 1, 1))
     for action in (p.oneshot(), p.oneshot((1, 0)), p.oneshot((1, 9))):
         refused(INVALID, p.client.insert, table_entry=p.entry(CRC16, 2, action))
-    refused(rpc_code.RESOURCE_EXHAUSTED, p.client.insert, table_entry=p.entry(CRC32, 1, p.oneshot((1, 65))))
+    refused(
+        rpc_code.RESOURCE_EXHAUSTED,
+        p.client.insert,
+        table_entry=p.entry(CRC32, 1, p.oneshot((1, 65))),
+    )
     p.client.insert(table_entry=p.entry(CRC32, 1, p.oneshot((1, 60))))
-    refused(rpc_code.RESOURCE_EXHAUSTED, p.client.insert, table_entry=p.entry(CRC32, 2, p.oneshot((1, 5))))
+    refused(
+        rpc_code.RESOURCE_EXHAUSTED,
+        p.client.insert,
+        table_entry=p.entry(CRC32, 2, p.oneshot((1, 5))),
+    )
     p.client.modify(table_entry=p.entry(CRC16, 1, p.oneshot((9, 1))))
     assert {p.probe(CRC16, 1, a)[0] for a in range(9)} == {9}
     p.client.delete(table_entry=p.entry(CRC16, 1))

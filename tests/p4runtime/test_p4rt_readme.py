@@ -1,4 +1,5 @@
-"""softswitch/README.md: its commands start a switch unchanged, and its options are the existing ones."""
+"""softswitch/README.md: its commands start a switch unchanged, and its options are the existing
+ones."""
 
 from __future__ import annotations
 
@@ -40,9 +41,13 @@ else:
         assert connection.recv(100) == b"all of it"
     with socket.socket(type=socket.SOCK_DGRAM) as datagrams:
         datagrams.sendto(data[:4000], ("10.0.0.2", 7000))
-"""
+"""  # noqa: E501
 # The one with TLS needs certificates, as test_p4rt_tls.py makes them.
-STARTS = [line.partition(" ")[2] for line in COMMANDS if line.startswith("softswitch ") and "-ssl" not in line]
+STARTS = [
+    line.partition(" ")[2]
+    for line in COMMANDS
+    if line.startswith("softswitch ") and "-ssl" not in line
+]
 
 
 @pytest.mark.root
@@ -51,7 +56,9 @@ def test_its_commands_start_a_switch(arguments: str, monkeypatch: pytest.MonkeyP
     """In a separate network namespace, whose interfaces are those that the page makes."""
     monkeypatch.chdir(ROOT)
     script = " && ".join(["ip link set lo up", *SETUP, 'exec "$@"'])
-    process = Process(*shlex.split(arguments), prefix=("unshare", "--net", "bash", "-c", script, "bash"))
+    process = Process(
+        *shlex.split(arguments), prefix=("unshare", "--net", "bash", "-c", script, "bash")
+    )
     assert process.end() == 0
     assert not [line for line in process.lines if "listening" not in line]
 
@@ -75,7 +82,11 @@ def test_hosts_of_the_page_speak_through_the_switch(monkeypatch: pytest.MonkeyPa
             try:
                 assert server.stdout is not None
                 assert server.stdout.readline() == "ready\n"
-                subprocess.run([*hosts["h1"], sys.executable, "-c", TRANSFER, "send"], check=True, timeout=WAIT_S)
+                subprocess.run(
+                    [*hosts["h1"], sys.executable, "-c", TRANSFER, "send"],
+                    check=True,
+                    timeout=WAIT_S,
+                )
                 assert server.stdout.readline() == "4000\n"
                 assert server.wait(WAIT_S) == 0
             finally:

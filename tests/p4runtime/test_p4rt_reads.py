@@ -23,7 +23,8 @@ CELLS = 4096  # of bench.p4's largest register
 
 
 class Context:
-    """The part of gRPC's context that Read uses: it ends an RPC, and has whether the client is connected."""
+    """The part of gRPC's context that Read uses: it ends an RPC, and has whether the client is
+    connected."""
 
     def __init__(self) -> None:
         self.active = True
@@ -36,7 +37,8 @@ class Context:
 
 
 class Bench:
-    """The service without gRPC, with bench.p4; `looks`: how often the large register has been read in C."""
+    """The service without gRPC, with bench.p4; `looks`: how often the large register has been read
+    in C."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         info = text_format.Parse((PROGRAMS / "bench.p4info.txtpb").read_text(), p4i.P4Info())
@@ -59,11 +61,14 @@ class Bench:
         return self.embedded.service.Read(p4r.ReadRequest(device_id=1, entities=entities), context)  # type: ignore[no-any-return]
 
     def cells(self) -> dict[str, Any]:
-        return {"register_entry": p4r.RegisterEntry(register_id=self.names.id("registers", "cells"))}
+        return {
+            "register_entry": p4r.RegisterEntry(register_id=self.names.id("registers", "cells"))
+        }
 
     def fill(self, value: int) -> None:
         entry = p4r.RegisterEntry(
-            register_id=self.names.id("registers", "cells"), data=p4d.P4Data(bitstring=bytes([value]))
+            register_id=self.names.id("registers", "cells"),
+            data=p4d.P4Data(bitstring=bytes([value])),
         )
         request = p4r.WriteRequest(device_id=1, election_id=p4r.Uint128(low=1))
         request.updates.append(update("MODIFY", register_entry=entry))
@@ -78,11 +83,16 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 
 def values(responses: Iterator[p4r.ReadResponse]) -> list[bytes]:
-    return [entity.register_entry.data.bitstring for response in responses for entity in response.entities]
+    return [
+        entity.register_entry.data.bitstring
+        for response in responses
+        for entity in response.entities
+    ]
 
 
 def test_read_makes_its_answer_piece_by_piece(bench: Bench) -> None:
-    """A thousand queries have a thousand times the register; no more of it is there than the client has taken."""
+    """A thousand queries have a thousand times the register; no more of it is there than the client
+    has taken."""
     context = Context()
     responses = bench.read(context, *[bench.cells()] * 1000)
     first = next(responses)
@@ -107,7 +117,8 @@ def test_read_has_each_array_as_of_one_moment(bench: Bench) -> None:
 
 
 def test_short_read_sees_a_write_whole_or_not_at_all(bench: Bench) -> None:
-    """All that is looked at is within LOOK: entries, their counters and an array are as of the same moment."""
+    """All that is looked at is within LOOK: entries, their counters and an array are as of the same
+    moment."""
     names = bench.names
     entry = names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1))
     request = p4r.WriteRequest(device_id=1, election_id=p4r.Uint128(low=1))
@@ -138,24 +149,34 @@ def test_long_entities_come_in_separate_messages(client: Client, names: Names) -
     """Metadata is the client's: no message grows with it beyond what a client takes by default."""
     size = batches.CHUNK_BYTES // 2
     for number in range(1, 6):
-        entry = names.entry("l2", {"dst_addr": number}, names.action("forward", port=1), metadata=bytes(size))
+        entry = names.entry(
+            "l2", {"dst_addr": number}, names.action("forward", port=1), metadata=bytes(size)
+        )
         client.insert(table_entry=entry)
-    request = p4r.ReadRequest(device_id=1, entities=[p4r.Entity(table_entry={"table_id": entry.table_id})])
+    request = p4r.ReadRequest(
+        device_id=1, entities=[p4r.Entity(table_entry={"table_id": entry.table_id})]
+    )
     responses = list(client.stub.Read(request, timeout=waiting.LIMIT_S))
     assert sum(len(response.entities) for response in responses) == 5
     assert max(response.ByteSize() for response in responses) < 2 * batches.CHUNK_BYTES
 
 
 def test_too_many_queries_are_refused(client: Client) -> None:
-    with pytest.raises(RefusedError, match="a Read has at most 10000 queries, not 10001") as failure:
-        client.read_all([p4r.Entity(table_entry=p4r.TableEntry(table_id=1))] * (batches.MAX_QUERIES + 1))
+    with pytest.raises(
+        RefusedError, match="a Read has at most 10000 queries, not 10001"
+    ) as failure:
+        client.read_all(
+            [p4r.Entity(table_entry=p4r.TableEntry(table_id=1))] * (batches.MAX_QUERIES + 1)
+        )
     assert failure.value.code == grpc.StatusCode.RESOURCE_EXHAUSTED
     assert not failure.value.outcomes
 
 
 def untaken(client: Client, program: Program) -> Any:
     """A Read whose answer the client doesn't read."""
-    cells = p4r.Entity(register_entry=p4r.RegisterEntry(register_id=program.names.id("registers", "cells")))
+    cells = p4r.Entity(
+        register_entry=p4r.RegisterEntry(register_id=program.names.id("registers", "cells"))
+    )
     return client.stub.Read(p4r.ReadRequest(device_id=1, entities=[cells] * 1000))
 
 
@@ -170,19 +191,22 @@ def read_code(client: Client) -> grpc.StatusCode | None:
 def test_untaken_reads_delay_no_other_client(
     switch: Switch, program: Program, client: Client, names: Names, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They hold as many workers as strangers' reads may hold: others are refused at once, and all else is answered, the
-    primary's reads, too."""
+    """They hold as many workers as strangers' reads may hold: others are refused at once, and all
+    else is answered, the primary's reads, too."""
     monkeypatch.setattr(limits, "ROOM_S", 3600)
     monkeypatch.setattr(limits, "PEER_S", 3600)
     with ExitStack() as stack:
         strangers = [stack.enter_context(Client(switch.port)) for _ in range(limits.READS_AT_ONCE)]
         calls = [untaken(stranger, program) for stranger in strangers]
         for call in calls:
-            next(call)  # it is at work: a read of `late` could have its place before, and it be refused
+            # it is at work: a read of `late` could have its place before, and it be refused
+            next(call)
         late = stack.enter_context(Client(switch.port))
         assert read_code(late) is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert read_code(client) is None
-        client.insert(table_entry=names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1)))
+        client.insert(
+            table_entry=names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1))
+        )
         assert client.arbitrate(3).status.code == 0
         monkeypatch.setattr(limits, "ROOM_S", 0)
         waiting.wait_until(lambda: read_code(late) is None, "one that isn't taken to make room")
@@ -190,12 +214,17 @@ def test_untaken_reads_delay_no_other_client(
 
 
 def test_untaken_read_is_cut_off(
-    switch: Switch, program: Program, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    switch: Switch,
+    program: Program,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(limits, "PEER_S", 0.05)
     with Client(switch.port) as client, caplog.at_level(logging.INFO, "pcn.softswitch"):
         call = untaken(client, program)
-        waiting.wait_until(lambda: "a client is cut off" in caplog.text, "the switch to end the read")
+        waiting.wait_until(
+            lambda: "a client is cut off" in caplog.text, "the switch to end the read"
+        )
         with pytest.raises(grpc.RpcError) as failure:
             list(call)
         assert failure.value.code() is grpc.StatusCode.CANCELLED

@@ -1,4 +1,5 @@
-"""gRPC's reflection: a client without any .proto file finds the services and calls them, as grpcurl does."""
+"""gRPC's reflection: a client without any .proto file finds the services and calls them, as grpcurl
+does."""
 
 from __future__ import annotations
 
@@ -53,7 +54,10 @@ def test_reflection_describes_what_a_call_needs(
 ) -> None:
     answer = ask(channel, file_containing_symbol=service)
     pool = descriptor_pool.DescriptorPool()
-    parsed = map(descriptor_pb2.FileDescriptorProto.FromString, answer.file_descriptor_response.file_descriptor_proto)
+    parsed = map(
+        descriptor_pb2.FileDescriptorProto.FromString,
+        answer.file_descriptor_response.file_descriptor_proto,
+    )
     files = {file.name: file for file in parsed}
 
     def add(name: str) -> None:

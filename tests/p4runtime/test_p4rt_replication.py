@@ -61,12 +61,18 @@ def test_what_is_refused(client: Client, make: type) -> None:
     for entry, code in (
         (make(0, ONE), rpc_code.INVALID_ARGUMENT),
         (make(1 << 20, ONE), rpc_code.OUT_OF_RANGE),
-        (make(1, p4r.Replica(instance=1), p4r.Replica(egress_port=0, instance=1)), rpc_code.INVALID_ARGUMENT),
+        (
+            make(1, p4r.Replica(instance=1), p4r.Replica(egress_port=0, instance=1)),
+            rpc_code.INVALID_ARGUMENT,
+        ),
         (make(1, p4r.Replica(egress_port=512)), rpc_code.INVALID_ARGUMENT),
         (make(1, p4r.Replica(port=b"")), rpc_code.INVALID_ARGUMENT),
         (make(1, p4r.Replica(egress_port=1, instance=65536)), rpc_code.INVALID_ARGUMENT),
         (make(1, ONE, p4r.Replica(port=b"\0\1", instance=1)), rpc_code.INVALID_ARGUMENT),
-        (make(1, p4r.Replica(egress_port=1, backup_replicas=[{"port": b"\2"}])), rpc_code.UNIMPLEMENTED),
+        (
+            make(1, p4r.Replica(egress_port=1, backup_replicas=[{"port": b"\2"}])),
+            rpc_code.UNIMPLEMENTED,
+        ),
         (p4r.PacketReplicationEngineEntry(), rpc_code.INVALID_ARGUMENT),
     ):
         assert code_of(client, "INSERT", entry) == code
@@ -75,32 +81,46 @@ def test_what_is_refused(client: Client, make: type) -> None:
 
 def test_session_details(client: Client) -> None:
     client.insert(packet_replication_engine_entry=session(1, ONE, packet_length_bytes=60))
-    assert client.read(packet_replication_engine_entry=session(1)) == [session(1, ONE, packet_length_bytes=60)]
+    assert client.read(packet_replication_engine_entry=session(1)) == [
+        session(1, ONE, packet_length_bytes=60)
+    ]
     assert code_of(client, "MODIFY", session(1, ONE, class_of_service=1)) == rpc_code.UNIMPLEMENTED
-    assert code_of(client, "MODIFY", session(1, ONE, packet_length_bytes=-1)) == rpc_code.INVALID_ARGUMENT
+    assert (
+        code_of(client, "MODIFY", session(1, ONE, packet_length_bytes=-1))
+        == rpc_code.INVALID_ARGUMENT
+    )
 
 
 def test_group_metadata(client: Client) -> None:
     client.insert(packet_replication_engine_entry=group(1, ONE, metadata=b"note"))
-    assert client.read(packet_replication_engine_entry=group(1)) == [group(1, ONE, metadata=b"note")]
+    assert client.read(packet_replication_engine_entry=group(1)) == [
+        group(1, ONE, metadata=b"note")
+    ]
 
 
 @pytest.mark.parametrize("make", [session, group])
 def test_ports_are_read_back_canonical(client: Client, make: type) -> None:
-    client.insert(packet_replication_engine_entry=make(1, p4r.Replica(port=b"\0\0\2", instance=9), ONE))
+    client.insert(
+        packet_replication_engine_entry=make(1, p4r.Replica(port=b"\0\0\2", instance=9), ONE)
+    )
     assert client.read(packet_replication_engine_entry=make(1)) == [make(1, TWO, ONE)]
     client.modify(packet_replication_engine_entry=make(1, p4r.Replica(port=b"\0\0")))
-    assert client.read(packet_replication_engine_entry=make(1)) == [make(1, p4r.Replica(port=b"\0"))]
+    assert client.read(packet_replication_engine_entry=make(1)) == [
+        make(1, p4r.Replica(port=b"\0"))
+    ]
 
 
 @pytest.mark.parametrize("make", [session, group])
 def test_replica_without_a_port_kind_is_at_port_0(
     manual_switch: Switch, clock: ManualClock, program: Program, make: type
 ) -> None:
-    """As clients send it whose P4Runtime is older than 1.4, where port 0 isn't on the wire; it is read back alike."""
+    """As clients send it whose P4Runtime is older than 1.4, where port 0 isn't on the wire; it is
+    read back alike."""
     manual_switch.native.port_add(0, None)
     entry, names = make(7, p4r.Replica(instance=1)), program.names
-    action = names.action("mirror", port=2) if make is session else names.action("multicast", group=7)
+    action = (
+        names.action("mirror", port=2) if make is session else names.action("multicast", group=7)
+    )
     with Client(manual_switch.port) as client:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)

@@ -21,7 +21,9 @@ def role(name: str, **config: Any) -> p4r.Role:
 
 def switching(names: Names) -> p4r.Role:
     return role(
-        "switching", exclusive_p4_ids=[names.id("tables", "l2")], shared_p4_ids=[names.id("registers", "cells")]
+        "switching",
+        exclusive_p4_ids=[names.id("tables", "l2")],
+        shared_p4_ids=[names.id("registers", "cells")],
     )
 
 
@@ -35,23 +37,40 @@ def scoped(switch: Switch, names: Names) -> Any:
         yield client
 
 
-def test_a_role_writes_and_sees_what_is_its_own(client: Client, scoped: Client, names: Names) -> None:
+def test_a_role_writes_and_sees_what_is_its_own(
+    client: Client, scoped: Client, names: Names
+) -> None:
     own = names.entry("l2", {"dst_addr": 0xAA}, names.action("forward", port=1))
-    foreign = names.entry("prefixes", {"port": 1, "dst_addr": (1 << 47, 8)}, names.action("set_wide", value=1, small=1))
-    group = p4r.PacketReplicationEngineEntry(multicast_group_entry=p4r.MulticastGroupEntry(multicast_group_id=1))
+    foreign = names.entry(
+        "prefixes",
+        {"port": 1, "dst_addr": (1 << 47, 8)},
+        names.action("set_wide", value=1, small=1),
+    )
+    group = p4r.PacketReplicationEngineEntry(
+        multicast_group_entry=p4r.MulticastGroupEntry(multicast_group_id=1)
+    )
     with pytest.raises(RefusedError) as failure:
         scoped.write(
             update("INSERT", table_entry=own),
             update("INSERT", table_entry=foreign),
             update("INSERT", packet_replication_engine_entry=group),
         )
-    assert failure.value.codes == [rpc_code.OK, rpc_code.PERMISSION_DENIED, rpc_code.PERMISSION_DENIED]
+    assert failure.value.codes == [
+        rpc_code.OK,
+        rpc_code.PERMISSION_DENIED,
+        rpc_code.PERMISSION_DENIED,
+    ]
     client.insert(table_entry=foreign)  # a role without a configuration may do everything
     assert [entry.table_id for entry in scoped.read(table_entry=p4r.TableEntry())] == [own.table_id]
-    assert {entry.table_id for entry in client.read(table_entry=p4r.TableEntry())} > {own.table_id, foreign.table_id}
+    assert {entry.table_id for entry in client.read(table_entry=p4r.TableEntry())} > {
+        own.table_id,
+        foreign.table_id,
+    }
 
 
-def test_a_role_that_may_not_set_the_pipeline(scoped: Client, switch: Switch, program: Program) -> None:
+def test_a_role_that_may_not_set_the_pipeline(
+    scoped: Client, switch: Switch, program: Program
+) -> None:
     with pytest.raises(RefusedError) as failure:
         scoped.set_pipeline(program.info, program.json)
     assert failure.value.code == grpc.StatusCode.PERMISSION_DENIED
@@ -63,14 +82,20 @@ def test_a_role_that_may_not_set_the_pipeline(scoped: Client, switch: Switch, pr
 @pytest.mark.usefixtures("scoped")
 def test_ids_for_oneself(switch: Switch, names: Names) -> None:
     l2, cells = names.id("tables", "l2"), names.id("registers", "cells")
-    for config in ({"shared_p4_ids": [l2]}, {"exclusive_p4_ids": [l2]}, {"exclusive_p4_ids": [cells]}):
+    for config in (
+        {"shared_p4_ids": [l2]},
+        {"exclusive_p4_ids": [l2]},
+        {"exclusive_p4_ids": [cells]},
+    ):
         with Client(switch.port, role="second") as second:
             second.claim(role=role("second", **config))
             with pytest.raises(RefusedError) as failure:
                 second.receive()
             assert failure.value.code == grpc.StatusCode.INVALID_ARGUMENT
     with Client(switch.port, role="second") as second:
-        assert second.arbitrate(role=role("second", shared_p4_ids=[cells])).status.code == rpc_code.OK
+        assert (
+            second.arbitrate(role=role("second", shared_p4_ids=[cells])).status.code == rpc_code.OK
+        )
         second.modify(
             register_entry=p4r.RegisterEntry(
                 register_id=cells, index=p4r.Index(index=1), data=p4d.P4Data(bitstring=b"\x05")
@@ -78,8 +103,12 @@ def test_ids_for_oneself(switch: Switch, names: Names) -> None:
         )
 
 
-def test_packets_for_those_who_want_them(client: Client, scoped: Client, switch: Switch, names: Names) -> None:
-    client.insert(table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=100)))
+def test_packets_for_those_who_want_them(
+    client: Client, scoped: Client, switch: Switch, names: Names
+) -> None:
+    client.insert(
+        table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=100))
+    )
     wanted = stratum.P4RoleConfig.PacketFilter(metadata_id=1, value=b"\0\x07")  # the ingress port
     with Client(switch.port, role="all") as every, Client(switch.port, role="one") as one:
         every.arbitrate(role=role("all", receives_packet_ins=True))
@@ -87,7 +116,10 @@ def test_packets_for_those_who_want_them(client: Client, scoped: Client, switch:
         for port in (3, 7):
             switch.native.packet_out(port, FRAME)
         for listener in (client, every):
-            assert [listener.receive().packet.metadata[0].value for _ in range(2)] == [b"\x03", b"\x07"]
+            assert [listener.receive().packet.metadata[0].value for _ in range(2)] == [
+                b"\x03",
+                b"\x07",
+            ]
         assert one.receive().packet.metadata[0].value == b"\x07"
         assert scoped.arbitrate(1, role=switching(names)).status.code == rpc_code.OK, (
             "no packet came before this answer"
@@ -106,7 +138,9 @@ def test_other_configurations_are_refused(switch: Switch) -> None:
             assert failure.value.code == grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_backups_are_notified_of_a_new_configuration(scoped: Client, switch: Switch, names: Names) -> None:
+def test_backups_are_notified_of_a_new_configuration(
+    scoped: Client, switch: Switch, names: Names
+) -> None:
     with Client(switch.port, role="switching", election_id=0) as backup:
         assert backup.arbitrate(role=switching(names)).status.code == rpc_code.ALREADY_EXISTS
         other = role("switching", exclusive_p4_ids=[names.id("tables", "acl")])
@@ -114,4 +148,6 @@ def test_backups_are_notified_of_a_new_configuration(scoped: Client, switch: Swi
         told = backup.receive().arbitration
         assert (told.role, told.status.code) == (other, rpc_code.ALREADY_EXISTS)
         scoped.arbitrate(role=other)
-        assert backup.arbitrate(role=other).role == other, "nothing has changed, so nothing came before this answer"
+        assert backup.arbitrate(role=other).role == other, (
+            "nothing has changed, so nothing came before this answer"
+        )

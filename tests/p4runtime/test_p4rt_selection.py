@@ -12,7 +12,8 @@ import selection
 from p4rt_client import Client
 from p4rt_switch import PROGRAMS, Program, Switch, load
 
-RECORD = PROGRAMS / "indirect.bmv2.json"  # "version": of simple_switch_grpc; "results": of selection.run
+# "version": of simple_switch_grpc; "results": of selection.run
+RECORD = PROGRAMS / "indirect.bmv2.json"
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,9 @@ def results(port: int, program: Program) -> dict[str, list[list[int]]]:
 def test_selects_as_bmv2_did(empty_switch: Switch, indirect: Program) -> None:
     found = results(empty_switch.port, indirect)
     recorded = json.loads(RECORD.read_text())["results"]
-    assert {part: len(values) for part, values in found.items()} == {k: len(v) for k, v in recorded.items()}
+    assert {part: len(values) for part, values in found.items()} == {
+        k: len(v) for k, v in recorded.items()
+    }
     for part, values in found.items():
         assert values == recorded[part], part
 

@@ -1,4 +1,5 @@
-"""Types that are translated to strings: what a client calls by name, the data plane has a number for."""
+"""Types that are translated to strings: what a client calls by name, the data plane has a number
+for."""
 
 from __future__ import annotations
 
@@ -11,7 +12,12 @@ from hypothesis import strategies as st
 from p4rt_client import Client, Names, RefusedError
 from p4rt_switch import Program, Switch
 
-from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, RpcError
+from pcn.softswitch.p4runtime.errors import (
+    INVALID_ARGUMENT,
+    NOT_FOUND,
+    RESOURCE_EXHAUSTED,
+    RpcError,
+)
 from pcn.softswitch.p4runtime.translation import Strings, Translations
 
 PORTS = '@p4runtime_translation_mappings({{"uplink", 4}, {"a \\"b\\"", 0x1f}, {"" , 9w0} , })'
@@ -19,12 +25,15 @@ PORTS = '@p4runtime_translation_mappings({{"uplink", 4}, {"a \\"b\\"", 0x1f}, {"
 
 def described(name: str, *annotations: str) -> p4i.P4Info:
     """A p4info with one type, translated to strings."""
-    new = p4t.P4NewTypeSpec(translated_type=p4t.P4NewTypeTranslation(uri="u", sdn_string={}), annotations=annotations)
+    new = p4t.P4NewTypeSpec(
+        translated_type=p4t.P4NewTypeTranslation(uri="u", sdn_string={}), annotations=annotations
+    )
     return p4i.P4Info(type_info=p4t.P4TypeInfo(new_types={name: new}))
 
 
 @given(
-    st.integers(1, 12), st.lists(st.one_of(st.integers(0, 5000).map(lambda n: str(n).encode()), st.binary(max_size=3)))
+    st.integers(1, 12),
+    st.lists(st.one_of(st.integers(0, 5000).map(lambda n: str(n).encode()), st.binary(max_size=3))),
 )
 def test_strings_and_numbers_are_one_to_one(width: int, texts: list[bytes]) -> None:
     strings, numbers = Strings(width), {}
@@ -44,7 +53,14 @@ def test_strings_and_numbers_are_one_to_one(width: int, texts: list[bytes]) -> N
 
 def test_numerals_stand_for_themselves_and_others_for_what_is_free() -> None:
     strings = Strings(4)
-    assert [strings.number(text, "t") for text in (b"15", b"up", b"3", b"03", b"16", b"")] == [15, 14, 3, 13, 12, 11]
+    assert [strings.number(text, "t") for text in (b"15", b"up", b"3", b"03", b"16", b"")] == [
+        15,
+        14,
+        3,
+        13,
+        12,
+        11,
+    ]
     assert strings.text(7) == b"7"
     with pytest.raises(RpcError) as refusal:
         strings.number(b"down", "t", known=True)
@@ -54,7 +70,13 @@ def test_numerals_stand_for_themselves_and_others_for_what_is_free() -> None:
 def test_a_program_fixes_some() -> None:
     strings = Translations(described("port_t", "@other", PORTS)).strings("port_t", 9, "t")
     assert strings is not None
-    assert [strings.number(text, "t") for text in (b"uplink", b'a "b"', b"", b"4", b"5")] == [4, 31, 0, 511, 5]
+    assert [strings.number(text, "t") for text in (b"uplink", b'a "b"', b"", b"4", b"5")] == [
+        4,
+        31,
+        0,
+        511,
+        5,
+    ]
     for wrong in ('{"a", 1}, {"a", 2}', '{"a", 1}, {"b", 1}', '{"a", 512}'):
         types = Translations(described("port_t", f"@p4runtime_translation_mappings({{{wrong}}})"))
         with pytest.raises(RpcError) as refusal:
@@ -93,11 +115,14 @@ def named(empty_switch: Switch, translated: Program) -> Iterator[Client]:
 
 def exact(names: Names, table: str, key: str, text: bytes) -> p4r.FieldMatch:
     fields = names.tables[table].match_fields
-    return p4r.FieldMatch(field_id=next(f.id for f in fields if f.name == key), exact=p4r.FieldMatch.Exact(value=text))
+    return p4r.FieldMatch(
+        field_id=next(f.id for f in fields if f.name == key), exact=p4r.FieldMatch.Exact(value=text)
+    )
 
 
 def test_entries_by_name(named: Client, names: Names, empty_switch: Switch) -> None:
-    """In keys (exact and optional) and in parameters; what is read is what was written; packets meet the numbers."""
+    """In keys (exact and optional) and in parameters; what is read is what was written; packets
+    meet the numbers."""
     wide = names.action("set_wide", value=77, small=1)
     at_uplink = names.entry("prefixes", None, wide)
     at_uplink.match.append(exact(names, "prefixes", "port", b"uplink"))
@@ -109,18 +134,24 @@ def test_entries_by_name(named: Client, names: Names, empty_switch: Switch) -> N
         named.insert(table_entry=entry)
         assert named.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == [entry]
         assert named.read(
-            table_entry=p4r.TableEntry(table_id=entry.table_id, match=entry.match, priority=entry.priority)
+            table_entry=p4r.TableEntry(
+                table_id=entry.table_id, match=entry.match, priority=entry.priority
+            )
         )
     empty_switch.native.packet_out(4, bytes.fromhex("000000000007 000000000002 0800") + bytes(46))
     assert [item.value for item in named.receive().packet.metadata] == [b"\x04", b"\x7f"]
-    cells = named.read(register_entry=p4r.RegisterEntry(register_id=names.id("registers", "wide_cells")))
+    cells = named.read(
+        register_entry=p4r.RegisterEntry(register_id=names.id("registers", "wide_cells"))
+    )
     assert cells[1].data.bitstring == bytes([77])
     for entry in (at_uplink, by_name, to_cpu):
         named.delete(table_entry=entry)
         assert named.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == []
 
 
-def test_packets_have_strings_in_their_headers(empty_switch: Switch, translated: Program, names: Names) -> None:
+def test_packets_have_strings_in_their_headers(
+    empty_switch: Switch, translated: Program, names: Names
+) -> None:
     for header in translated.info.controller_packet_metadata:
         for field in header.metadata:
             if field.name in ("ingress_port", "egress_port"):
@@ -159,15 +190,19 @@ def test_the_state_goes_along_by_name(named: Client, names: Names, translated: P
 
 
 @pytest.mark.parametrize("place", ["match", "packet_in", "register", "digest"])
-def test_what_cannot_be_a_string_is_refused_at_load(named: Client, translated: Program, place: str) -> None:
-    """A mask of strings has no meaning; the p4info doesn't have the width of the others, and the program has no header
-    type with the fields of `packet_in`."""
+def test_what_cannot_be_a_string_is_refused_at_load(
+    named: Client, translated: Program, place: str
+) -> None:
+    """A mask of strings has no meaning; the p4info doesn't have the width of the others, and the
+    program has no header type with the fields of `packet_in`."""
     info = translated.info
     if place == "match":
         field = next(t for t in info.tables if t.preamble.alias == "fixed").match_fields[0]
         field.bitwidth, field.type_name.name = 0, "port_t"
     elif place == "packet_in":
-        field = next(h for h in info.controller_packet_metadata if h.preamble.name == "packet_in").metadata[0]
+        field = next(
+            h for h in info.controller_packet_metadata if h.preamble.name == "packet_in"
+        ).metadata[0]
         field.name, field.bitwidth, field.type_name.name = "renamed", 0, "port_t"
     elif place == "register":
         info.registers[0].type_spec.Clear()

@@ -1,4 +1,5 @@
-"""Table entries over gRPC: writes, reads, defaults, const entries, direct counters, and each refusal."""
+"""Table entries over gRPC: writes, reads, defaults, const entries, direct counters, and each
+refusal."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ def refused(code: int, action: object, *args: object, **kwargs: object) -> str:
 
 
 def test_exact_entry_lives(client: Client, names: Names) -> None:
-    entry = names.entry("l2", {"dst_addr": 0xAABB}, names.action("forward", port=7), metadata=b"mine")
+    entry = names.entry(
+        "l2", {"dst_addr": 0xAABB}, names.action("forward", port=7), metadata=b"mine"
+    )
     entry.controller_metadata = 99
     client.insert(table_entry=entry)
     assert client.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == [entry]
@@ -30,7 +33,9 @@ def test_exact_entry_lives(client: Client, names: Names) -> None:
 
 def test_non_canonical_strings_are_read_back_canonical(client: Client, names: Names) -> None:
     client.insert(
-        table_entry=names.entry("l2", {"dst_addr": b"\0\0\0\0\0\xaa\xbb"}, names.action("forward", port=b"\0\7"))
+        table_entry=names.entry(
+            "l2", {"dst_addr": b"\0\0\0\0\0\xaa\xbb"}, names.action("forward", port=b"\0\7")
+        )
     )
     expected = names.entry("l2", {"dst_addr": 0xAABB}, names.action("forward", port=7))
     assert client.read(table_entry=p4r.TableEntry(table_id=expected.table_id)) == [expected]
@@ -43,8 +48,12 @@ def test_all_match_kinds(client: Client, names: Names) -> None:
     entries = [
         names.entry("prefixes", {"port": 3, "dst_addr": (0x0A0000000000, 8)}, wide),
         names.entry("prefixes", {"port": 3}, wide),
-        names.entry("acl", {"src_addr": (0x10, 0xF0), "ether_type": (5, 9), "port": 2}, wide, priority=7),
-        names.entry("acl", {"src_addr": (0x10, 0xF0), "ether_type": (5, 9), "port": 2}, wide, priority=8),
+        names.entry(
+            "acl", {"src_addr": (0x10, 0xF0), "ether_type": (5, 9), "port": 2}, wide, priority=7
+        ),
+        names.entry(
+            "acl", {"src_addr": (0x10, 0xF0), "ether_type": (5, 9), "port": 2}, wide, priority=8
+        ),
         names.entry("acl", {}, names.action("drop"), priority=1),
     ]
     client.write(*(update("INSERT", table_entry=entry) for entry in entries))
@@ -53,24 +62,32 @@ def test_all_match_kinds(client: Client, names: Names) -> None:
     assert client.read(table_entry=names.entry("acl", priority=7)) == [entries[2]]
     assert client.read(table_entry=names.entry("acl", action=names.action("drop"))) == [entries[4]]
     client.write(*(update("DELETE", table_entry=entry) for entry in entries))
-    assert not {e.table_id for e in entries} & {e.table_id for e in client.read(table_entry=p4r.TableEntry())}
+    assert not {e.table_id for e in entries} & {
+        e.table_id for e in client.read(table_entry=p4r.TableEntry())
+    }
 
 
 def test_default_entries(client: Client, names: Names) -> None:
     query = names.entry("l2", is_default_action=True)
     assert client.read(table_entry=query)[0].action == names.action("drop")
-    changed = names.entry("l2", None, names.action("forward", port=1), is_default_action=True, metadata=b"x")
+    changed = names.entry(
+        "l2", None, names.action("forward", port=1), is_default_action=True, metadata=b"x"
+    )
     client.modify(table_entry=changed)
     assert client.read(table_entry=query) == [changed]
     client.modify(table_entry=query)
     assert client.read(table_entry=query)[0].action == names.action("drop")
     refused(rpc_code.INVALID_ARGUMENT, client.insert, table_entry=changed)
     refused(rpc_code.INVALID_ARGUMENT, client.delete, table_entry=changed)
-    forbidden = names.entry("l2", None, names.action("set_wide", value=1, small=1), is_default_action=True)
+    forbidden = names.entry(
+        "l2", None, names.action("set_wide", value=1, small=1), is_default_action=True
+    )
     assert "TABLE_ONLY" in refused(rpc_code.PERMISSION_DENIED, client.modify, table_entry=forbidden)
     const = names.entry("acl", None, names.action("drop"), is_default_action=True)
     refused(rpc_code.PERMISSION_DENIED, client.modify, table_entry=const)
-    keyless = names.entry("keyless", None, names.action("set_wide", value=1, small=1), is_default_action=True)
+    keyless = names.entry(
+        "keyless", None, names.action("set_wide", value=1, small=1), is_default_action=True
+    )
     client.modify(table_entry=keyless)
     assert client.read(table_entry=names.entry("keyless", is_default_action=True)) == [keyless]
 
@@ -82,24 +99,31 @@ def test_const_entries(client: Client, names: Names) -> None:
     assert found[1].match == names.match("fixed", ether_type=(0x8000, 0x8000))
     new = names.entry("fixed", {"ether_type": (1, 1)}, names.action("NoAction"), priority=3)
     refused(rpc_code.PERMISSION_DENIED, client.insert, table_entry=new)
-    known = names.entry("fixed", {"ether_type": (0x8000, 0x8000)}, names.action("NoAction"), priority=1)
+    known = names.entry(
+        "fixed", {"ether_type": (0x8000, 0x8000)}, names.action("NoAction"), priority=1
+    )
     refused(rpc_code.PERMISSION_DENIED, client.modify, table_entry=known)
     refused(rpc_code.PERMISSION_DENIED, client.delete, table_entry=known)
 
 
-def test_entries_that_the_program_brings_and_clients_change(client: Client, names: Names, switch: Switch) -> None:
+def test_entries_that_the_program_brings_and_clients_change(
+    client: Client, names: Names, switch: Switch
+) -> None:
     def reason() -> int:
         switch.native.packet_out(4, bytes.fromhex("000000000022 000000000001 0901") + bytes(46))
         return client.receive().packet.metadata[1].value[0]
 
     def entry(mask: int, reason: int | None, priority: int) -> p4r.TableEntry:
         action = None if reason is None else names.action("send_to_cpu", reason=reason)
-        return names.entry("seeded", {"ether_type": (0x0901 & mask, mask)}, action, priority=priority)
+        return names.entry(
+            "seeded", {"ether_type": (0x0901 & mask, mask)}, action, priority=priority
+        )
 
     initial = [entry(0xFFFF, 11, 2), entry(0xFF00, 12, 1)]
     assert client.read(table_entry=names.entry("seeded")) == initial
     assert reason() == 11
-    client.delete(table_entry=entry(0xFF00, None, 1))  # p4c's JSON gives a table with entries no room for others
+    # p4c's JSON gives a table with entries no room for others
+    client.delete(table_entry=entry(0xFF00, None, 1))
     client.insert(table_entry=entry(0xFFF0, 50, 3))
     assert reason() == 50, "a client's entry of a higher priority comes first"
     client.modify(table_entry=entry(0xFFF0, 51, 3))
@@ -120,12 +144,18 @@ def test_what_is_refused(client: Client, names: Names) -> None:
     refused(invalid, client.insert, table_entry=names.entry("l2", key))
     refused(invalid, client.insert, table_entry=names.entry("l2", {}, forward))
     refused(invalid, client.insert, table_entry=names.entry("l2", key, names.action("forward")))
-    refused(invalid, client.insert, table_entry=names.entry("l2", key, names.action("forward", port=512)))
+    refused(
+        invalid,
+        client.insert,
+        table_entry=names.entry("l2", key, names.action("forward", port=512)),
+    )
     refused(invalid, client.insert, table_entry=names.entry("l2", key, names.action("NoAction")))
     refused(invalid, client.insert, table_entry=names.entry("l2", key, forward, priority=1))
     refused(invalid, client.insert, table_entry=names.entry("l2", key, forward, is_const=True))
     refused(invalid, client.insert, table_entry=names.entry("l2", key, forward, idle_timeout_ns=1))
-    refused(invalid, client.insert, table_entry=names.entry("keyless", None, names.action("NoAction")))
+    refused(
+        invalid, client.insert, table_entry=names.entry("keyless", None, names.action("NoAction"))
+    )
     refused(
         invalid,
         client.insert,
@@ -136,7 +166,11 @@ def test_what_is_refused(client: Client, names: Names) -> None:
         client.insert,
         table_entry=names.entry("prefixes", {"port": 1}, names.action("NoAction"), counter_data={}),
     )
-    refused(rpc_code.PERMISSION_DENIED, client.insert, table_entry=names.entry("l2", key, names.action("drop")))
+    refused(
+        rpc_code.PERMISSION_DENIED,
+        client.insert,
+        table_entry=names.entry("l2", key, names.action("drop")),
+    )
     member = p4r.TableAction(action_profile_member_id=1)
     refused(invalid, client.insert, table_entry=names.entry("l2", key, member))
     extra = names.action("forward", port=1)
@@ -147,9 +181,16 @@ def test_what_is_refused(client: Client, names: Names) -> None:
 
 def test_a_full_table(client: Client, names: Names) -> None:
     forward = names.action("forward", port=1)
-    client.write(*(update("INSERT", table_entry=names.entry("l2", {"dst_addr": i}, forward)) for i in range(8)))
+    client.write(
+        *(
+            update("INSERT", table_entry=names.entry("l2", {"dst_addr": i}, forward))
+            for i in range(8)
+        )
+    )
     message = refused(
-        rpc_code.RESOURCE_EXHAUSTED, client.insert, table_entry=names.entry("l2", {"dst_addr": 9}, forward)
+        rpc_code.RESOURCE_EXHAUSTED,
+        client.insert,
+        table_entry=names.entry("l2", {"dst_addr": 9}, forward),
     )
     assert "l2" in message
     assert "8" in message
@@ -172,11 +213,17 @@ def test_direct_counters(client: Client, names: Names, switch: Switch) -> None:
     direct = p4r.DirectCounterEntry(table_entry=names.entry("l2", {"dst_addr": 0xAA}))
     direct.data.packet_count, direct.data.byte_count = 10, 1000
     client.modify(direct_counter_entry=direct)
-    assert client.read(direct_counter_entry=p4r.DirectCounterEntry(table_entry=direct.table_entry)) == [direct]
+    assert client.read(
+        direct_counter_entry=p4r.DirectCounterEntry(table_entry=direct.table_entry)
+    ) == [direct]
     everything = p4r.DirectCounterEntry(table_entry=p4r.TableEntry())
     assert client.read(direct_counter_entry=everything) == [direct]
-    client.modify(table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("forward", port=2)))
-    assert client.read(direct_counter_entry=everything) == [direct], "MODIFY without counter_data keeps the count"
+    client.modify(
+        table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("forward", port=2))
+    )
+    assert client.read(direct_counter_entry=everything) == [direct], (
+        "MODIFY without counter_data keeps the count"
+    )
 
     refused(rpc_code.INVALID_ARGUMENT, client.insert, direct_counter_entry=direct)
     none = p4r.DirectCounterEntry(table_entry=names.entry("prefixes", {"port": 1}))
@@ -186,13 +233,17 @@ def test_direct_counters(client: Client, names: Names, switch: Switch) -> None:
 
 
 def test_direct_counters_count(client: Client, names: Names, switch: Switch) -> None:
-    client.insert(table_entry=names.entry("l2", {"dst_addr": 0x22}, names.action("send_to_cpu", reason=1)))
+    client.insert(
+        table_entry=names.entry("l2", {"dst_addr": 0x22}, names.action("send_to_cpu", reason=1))
+    )
     frame = bytes.fromhex("000000000022 000000000001 0800") + bytes(46)
     for _ in range(3):
         switch.native.packet_out(4, frame)
         assert client.receive().HasField("packet")
     (counter,) = client.read(
-        direct_counter_entry=p4r.DirectCounterEntry(table_entry=names.entry("l2", {"dst_addr": 0x22}))
+        direct_counter_entry=p4r.DirectCounterEntry(
+            table_entry=names.entry("l2", {"dst_addr": 0x22})
+        )
     )
     assert (counter.data.packet_count, counter.data.byte_count) == (3, 180)
 
@@ -216,7 +267,9 @@ def test_a_const_table_refuses_what_it_does_not_have_alike(client: Client, names
 def test_a_refused_default_entry_stays_as_it_was(client: Client, names: Names) -> None:
     query = names.entry("policing", is_default_action=True)
     before = client.read(table_entry=query)
-    metered = names.entry("policing", None, names.action("police"), is_default_action=True, meter_config={"pir": 1})
+    metered = names.entry(
+        "policing", None, names.action("police"), is_default_action=True, meter_config={"pir": 1}
+    )
     refused(rpc_code.UNIMPLEMENTED, client.modify, table_entry=metered)
     assert client.read(table_entry=query) == before
 
@@ -228,4 +281,6 @@ def test_a_match_without_a_priority_selects_every_priority(client: Client, names
     client.write(*(update("INSERT", table_entry=entry) for entry in (*entries, other)))
     assert client.read(table_entry=names.entry("acl", key)) == entries
     assert client.read(table_entry=names.entry("acl", key, priority=5)) == entries[1:]
-    refused(rpc_code.NOT_FOUND, client.read, table_entry=names.entry("acl", {"src_addr": (0x30, 0xF0)}))
+    refused(
+        rpc_code.NOT_FOUND, client.read, table_entry=names.entry("acl", {"src_addr": (0x30, 0xF0)})
+    )

@@ -1,4 +1,5 @@
-"""BMv2's runtime interface over Thrift: calls as its tools make them, and one state with P4Runtime."""
+"""BMv2's runtime interface over Thrift: calls as its tools make them, and one state with
+P4Runtime."""
 
 from __future__ import annotations
 
@@ -25,7 +26,10 @@ from pcn.softswitch.program.load import load_program
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILED = sorted(
-    (*(path for path in PROGRAMS.glob("*.json") if "." not in path.stem), *(ROOT / "p4src/compiled").glob("[!m]*.json"))
+    (
+        *(path for path in PROGRAMS.glob("*.json") if "." not in path.stem),
+        *(ROOT / "p4src/compiled").glob("[!m]*.json"),
+    )
 )
 
 
@@ -36,7 +40,10 @@ def test_entries_are_added_read_changed_and_deleted(standard: Any) -> None:
     assert (entry.action_entry.action_name, entry.action_entry.action_data) == (FORWARD, [b"\2"])
     standard.bm_mt_modify_entry(0, L2, handle, FORWARD, port(3))
     assert standard.bm_mt_get_entry(0, L2, handle).action_entry.action_data == [b"\3"]
-    assert standard.bm_mt_get_entry_from_key(0, L2, exact(0xBB), TYPES.Options()).entry_handle == handle
+    assert (
+        standard.bm_mt_get_entry_from_key(0, L2, exact(0xBB), TYPES.Options()).entry_handle
+        == handle
+    )
     assert standard.bm_mt_get_num_entries(0, L2) == 1
     standard.bm_mt_delete_entry(0, L2, handle)
     assert standard.bm_mt_get_entries(0, L2) == []
@@ -50,20 +57,30 @@ def test_all_kinds_of_matches_come_back_as_written(standard: Any) -> None:
         TYPES.Match(kinds.RANGE, range=TYPES.Range(b"\0\1", b"\0\5")),
         TYPES.Match(kinds.TERNARY, ternary=TYPES.Ternary(b"\0\1", b"\1\xff")),
     ]
-    handle = standard.bm_mt_add_entry(0, "BenchIngress.acl", acl, "BenchIngress.set_wide", wide, TYPES.Options(7))
+    handle = standard.bm_mt_add_entry(
+        0, "BenchIngress.acl", acl, "BenchIngress.set_wide", wide, TYPES.Options(7)
+    )
     found = standard.bm_mt_get_entry(0, "BenchIngress.acl", handle)
     assert found.match_key == acl
     assert found.options.priority == 7
-    assert found.action_entry.action_data == [b"\5", b"\7"], "as short as they can be, as BMv2 has them"
-    lpm = [*exact(1, size=2), TYPES.Match(kinds.LPM, lpm=TYPES.Lpm(b"\xaa\xbb\xcc\xdd\xee\xff", 24))]
-    handle = standard.bm_mt_add_entry(0, "BenchIngress.prefixes", lpm, "NoAction", [], TYPES.Options())
+    assert found.action_entry.action_data == [b"\5", b"\7"], (
+        "as short as they can be, as BMv2 has them"
+    )
+    lpm = [
+        *exact(1, size=2),
+        TYPES.Match(kinds.LPM, lpm=TYPES.Lpm(b"\xaa\xbb\xcc\xdd\xee\xff", 24)),
+    ]
+    handle = standard.bm_mt_add_entry(
+        0, "BenchIngress.prefixes", lpm, "NoAction", [], TYPES.Options()
+    )
     (_, prefix) = standard.bm_mt_get_entry(0, "BenchIngress.prefixes", handle).match_key
     assert (prefix.lpm.key, prefix.lpm.prefix_length) == (b"\xaa\xbb\xcc\0\0\0", 24)
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=40))
 def test_handles_are_bmv2_s(steps: list[int | None]) -> None:
-    """A model: the lowest free index, and how often it was freed. None: one more; else the n-th of those there goes."""
+    """A model: the lowest free index, and how often it was freed. None: one more; else the n-th of
+    those there goes."""
     numbers, there, versions = Numbers(), dict[int, int](), dict[int, int]()
     for step in steps:
         if step is None:
@@ -80,7 +97,9 @@ def test_handle_that_was_freed_is_refused(standard: Any) -> None:
     first = add(standard, 1)
     add(standard, 2)
     standard.bm_mt_delete_entry(0, L2, first)
-    assert code(lambda: standard.bm_mt_delete_entry(0, L2, first)) == TYPES.TableError.INVALID_HANDLE
+    assert (
+        code(lambda: standard.bm_mt_delete_entry(0, L2, first)) == TYPES.TableError.INVALID_HANDLE
+    )
     again = add(standard, 3)
     assert again == first | 1 << 24
     assert code(lambda: standard.bm_mt_get_entry(0, L2, first)) == TYPES.TableError.EXPIRED_HANDLE
@@ -92,12 +111,29 @@ def test_refusals_have_bmv2_s_codes(standard: Any) -> None:
     none = TYPES.Options()
     assert code(lambda: add(standard, 1)) == errors.DUPLICATE_ENTRY
     assert code(lambda: standard.bm_mt_get_entries(0, "nothing")) == errors.INVALID_TABLE_NAME
-    assert code(lambda: standard.bm_mt_add_entry(0, L2, exact(2), "no", [], none)) == errors.INVALID_ACTION_NAME
-    assert code(lambda: standard.bm_mt_add_entry(0, L2, exact(2), FORWARD, [], none)) == errors.BAD_ACTION_DATA
-    assert code(lambda: standard.bm_mt_add_entry(0, L2, exact(2), FORWARD, port(999), none)) == errors.BAD_ACTION_DATA
-    assert code(lambda: standard.bm_mt_add_entry(0, L2, exact(2, 3), FORWARD, port(1), none)) == errors.BAD_MATCH_KEY
-    assert code(lambda: standard.bm_mt_add_entry(0, L2, [TYPES.Match(0)], FORWARD, port(1), none)) == 18
-    assert code(lambda: standard.bm_mt_indirect_modify_entry(0, L2, 0, 0)) == errors.WRONG_TABLE_TYPE
+    assert (
+        code(lambda: standard.bm_mt_add_entry(0, L2, exact(2), "no", [], none))
+        == errors.INVALID_ACTION_NAME
+    )
+    assert (
+        code(lambda: standard.bm_mt_add_entry(0, L2, exact(2), FORWARD, [], none))
+        == errors.BAD_ACTION_DATA
+    )
+    assert (
+        code(lambda: standard.bm_mt_add_entry(0, L2, exact(2), FORWARD, port(999), none))
+        == errors.BAD_ACTION_DATA
+    )
+    assert (
+        code(lambda: standard.bm_mt_add_entry(0, L2, exact(2, 3), FORWARD, port(1), none))
+        == errors.BAD_MATCH_KEY
+    )
+    assert (
+        code(lambda: standard.bm_mt_add_entry(0, L2, [TYPES.Match(0)], FORWARD, port(1), none))
+        == 18
+    )
+    assert (
+        code(lambda: standard.bm_mt_indirect_modify_entry(0, L2, 0, 0)) == errors.WRONG_TABLE_TYPE
+    )
     fixed = "BenchIngress.fixed"
     assert code(lambda: standard.bm_mt_delete_entry(0, fixed, 0)) == errors.IMMUTABLE_TABLE_ENTRIES
     for number in range(10, 17):
@@ -115,8 +151,13 @@ def test_both_faces_have_one_state(program: Program) -> None:
             standard = bmv2.standard()
             assert add(standard, 0xBB) == 0
             names = program.names
-            client.insert(table_entry=names.entry("l2", {"dst_addr": 0xCC}, names.action("forward", port=3)))
-            keys = {entry.match[0].exact.value for entry in client.read(table_entry=names.entry("l2", {}))}
+            client.insert(
+                table_entry=names.entry("l2", {"dst_addr": 0xCC}, names.action("forward", port=3))
+            )
+            keys = {
+                entry.match[0].exact.value
+                for entry in client.read(table_entry=names.entry("l2", {}))
+            }
             assert keys == {b"\xbb", b"\xcc"}
             entries = standard.bm_mt_get_entries(0, L2)
             assert [entry.entry_handle for entry in entries] == [0, 1]
@@ -128,13 +169,17 @@ def test_both_faces_have_one_state(program: Program) -> None:
         bmv2.close()
 
 
-def test_program_of_the_command_line_forwards_by_entries_of_thrift(bmv2: Bmv2, standard: Any) -> None:
+def test_program_of_the_command_line_forwards_by_entries_of_thrift(
+    bmv2: Bmv2, standard: Any
+) -> None:
     groups = bmv2.service("simple_pre_lag", TYPES.SimplePreLAG)
     groups.bm_mc_mgrp_create(0, 5)
     node = groups.bm_mc_node_create(0, 1, "1100", "")
     groups.bm_mc_node_associate(0, 5, node)
     add(standard, 0xBB, out=2)
-    standard.bm_mt_add_entry(0, L2, exact(0xAA), "BenchIngress.multicast", [b"\0\5"], TYPES.Options())
+    standard.bm_mt_add_entry(
+        0, L2, exact(0xAA), "BenchIngress.multicast", [b"\0\5"], TYPES.Options()
+    )
     frame = bytes(5) + b"\xbb" + bytes(48)
     flood = bytes(5) + b"\xaa" + bytes(48)
     with ManualClock(f"127.0.0.1:{bmv2.process.port}") as clock:
@@ -172,9 +217,13 @@ def set_group(client: Client, number: int, copies: set[tuple[int, int]]) -> None
 def groups_of(client: Client) -> dict[int, set[tuple[int, int]]]:
     """Ports and instances by P4Runtime's group."""
     query = p4r.PacketReplicationEngineEntry(multicast_group_entry=p4r.MulticastGroupEntry())
-    found = [one.multicast_group_entry for one in client.read(packet_replication_engine_entry=query)]
+    found = [
+        one.multicast_group_entry for one in client.read(packet_replication_engine_entry=query)
+    ]
     return {
-        one.multicast_group_id: {(int.from_bytes(copy.port, "big"), copy.instance) for copy in one.replicas}
+        one.multicast_group_id: {
+            (int.from_bytes(copy.port, "big"), copy.instance) for copy in one.replicas
+        }
         for one in found
     }
 
@@ -185,7 +234,10 @@ def copies_of(shown: dict[str, Any]) -> dict[int, set[tuple[int, int]]]:
     assert len(used) == len(set(used))
     rids = {one["handle"]: one["rid"] for one in shown["l1_handles"]}
     ports = {one["handle"]: one["ports"] for one in shown["l2_handles"]}
-    return {one["id"]: {(port, rids[h]) for h in one["l1_handles"] for port in ports[h]} for one in shown["mgrps"]}
+    return {
+        one["id"]: {(port, rids[h]) for h in one["l1_handles"] for port in ports[h]}
+        for one in shown["mgrps"]
+    }
 
 
 @given(
@@ -199,7 +251,9 @@ def copies_of(shown: dict[str, Any]) -> dict[int, set[tuple[int, int]]]:
     )
 )
 @settings(max_examples=30)
-def test_multicast_groups_are_those_of_either_face(bmv2: Bmv2, steps: list[tuple[str, int, set[Any]]]) -> None:
+def test_multicast_groups_are_those_of_either_face(
+    bmv2: Bmv2, steps: list[tuple[str, int, set[Any]]]
+) -> None:
     """Either face writes a group, and both have its copies."""
     thrift = bmv2.service("simple_pre_lag", TYPES.SimplePreLAG)
     model: dict[int, set[tuple[int, int]]] = {}
@@ -220,7 +274,9 @@ def test_multicast_groups_are_those_of_either_face(bmv2: Bmv2, steps: list[tuple
                 thrift.bm_mc_mgrp_destroy(0, group)
                 del model[group]
             shown = json.loads(thrift.bm_mc_get_entries(0))
-            assert {number: copies for number, copies in copies_of(shown).items() if copies} == model
+            assert {
+                number: copies for number, copies in copies_of(shown).items() if copies
+            } == model
             assert groups_of(client) == model
         for group in list(model):
             set_group(client, group, set())
@@ -253,7 +309,10 @@ def test_arrays_are_read_and_written(standard: Any) -> None:
         (TYPES.RegisterFailure, lambda: standard.bm_register_read(0, cells, 4096)),
         (TYPES.RegisterFailure, lambda: standard.bm_register_read(0, "no", 0)),
         (TYPES.CounterFailure, lambda: standard.bm_counter_read(0, received, 16)),
-        (TYPES.MeterFailure, lambda: standard.bm_meter_set_rates(0, limits, 0, [TYPES.Rate(2, 1), TYPES.Rate(1, 1)])),
+        (
+            TYPES.MeterFailure,
+            lambda: standard.bm_meter_set_rates(0, limits, 0, [TYPES.Rate(2, 1), TYPES.Rate(1, 1)]),
+        ),
     ):
         with pytest.raises(failure):
             call()
@@ -280,20 +339,33 @@ def test_meter_rates_are_exact_below_one_a_second(bmv2: Bmv2, standard: Any) -> 
     rates = [TYPES.Rate(0.0000005, 3), TYPES.Rate(0.0000015, 5)]
     standard.bm_meter_array_set_rates(0, limits, rates)
     assert [standard.bm_meter_get_rates(0, limits, index) for index in (0, 7)] == [rates, rates]
-    for wrong in ([TYPES.Rate(-1.0, 1)] * 2, [TYPES.Rate(float("inf"), 1)] * 2, [rates[1], rates[0]]):
+    for wrong in (
+        [TYPES.Rate(-1.0, 1)] * 2,
+        [TYPES.Rate(float("inf"), 1)] * 2,
+        [rates[1], rates[0]],
+    ):
         with pytest.raises(TYPES.MeterFailure):
             standard.bm_meter_set_rates(0, limits, 0, wrong)
     assert standard.bm_meter_get_rates(0, limits, 0) == rates
 
 
-def test_rates_of_all_direct_meters_are_those_of_later_entries_too(bmv2: Bmv2, standard: Any) -> None:
-    policing, police, policed = "BenchIngress.policing", "BenchIngress.police", "BenchIngress.policed"
+def test_rates_of_all_direct_meters_are_those_of_later_entries_too(
+    bmv2: Bmv2, standard: Any
+) -> None:
+    policing, police, policed = (
+        "BenchIngress.policing",
+        "BenchIngress.police",
+        "BenchIngress.policed",
+    )
     rates = [TYPES.Rate(0.0000005, 3), TYPES.Rate(0.0000015, 5)]
     first = standard.bm_mt_add_entry(0, policing, exact(1), police, [], TYPES.Options())
     assert standard.bm_mt_get_meter_rates(0, policing, first) == []
     standard.bm_meter_array_set_rates(0, policed, rates)
     second = standard.bm_mt_add_entry(0, policing, exact(2), police, [], TYPES.Options())
-    assert [standard.bm_mt_get_meter_rates(0, policing, one) for one in (first, second)] == [rates, rates]
+    assert [standard.bm_mt_get_meter_rates(0, policing, one) for one in (first, second)] == [
+        rates,
+        rates,
+    ]
     standard.bm_mt_set_meter_rates(0, policing, first, [TYPES.Rate(1.0, 2), TYPES.Rate(2.0, 4)])
     assert standard.bm_mt_get_meter_rates(0, policing, first)[0] == TYPES.Rate(1.0, 2)
     for handle in (first, second):
@@ -304,7 +376,10 @@ def test_queues_have_depths_and_rates(bmv2: Bmv2, standard: Any) -> None:
     """Of 10 packets at once one leaves, 3 wait, and leave a second after each other."""
     switch = bmv2.service("simple_switch", TYPES.SimpleSwitch)
     handle = standard.bm_mt_add_entry(0, L2, exact(0xEE), FORWARD, port(3), TYPES.Options())
-    settings = [(switch.set_egress_priority_queue_depth, 3, 0, 3), (switch.set_egress_priority_queue_rate, 3, 0, 1)]
+    settings = [
+        (switch.set_egress_priority_queue_depth, 3, 0, 3),
+        (switch.set_egress_priority_queue_rate, 3, 0, 1),
+    ]
     settings += [(switch.set_egress_queue_rate, 2, 10), (switch.set_all_egress_queue_depths, 64)]
     assert [call(*words) for call, *words in settings[:2]] == [0, 0]
     with ManualClock(f"127.0.0.1:{bmv2.process.port}") as clock:
@@ -330,7 +405,9 @@ def test_indirect_tables_have_members_and_groups() -> None:
         profile, table = _indirect()
         action = next(action for action in table.actions if action.parameters)
         data = [bytes((parameter.width + 7) // 8) for parameter in action.parameters]
-        members = [standard.bm_mt_act_prof_add_member(0, profile, action.name, data) for _ in range(3)]
+        members = [
+            standard.bm_mt_act_prof_add_member(0, profile, action.name, data) for _ in range(3)
+        ]
         assert members == [0, 1, 2]
         standard.bm_mt_act_prof_delete_member(0, profile, 1)
         assert standard.bm_mt_act_prof_add_member(0, profile, action.name, data) == 1
@@ -343,11 +420,18 @@ def test_indirect_tables_have_members_and_groups() -> None:
         assert in_group == errors.MBR_ALREADY_IN_GRP
         standard.bm_mt_act_prof_remove_member_from_group(0, profile, 0, group)
         assert standard.bm_mt_act_prof_get_group(0, profile, group).mbr_handles == [2]
-        assert code(lambda: standard.bm_mt_act_prof_delete_member(0, profile, 9)) == errors.INVALID_MBR_HANDLE
+        assert (
+            code(lambda: standard.bm_mt_act_prof_delete_member(0, profile, 9))
+            == errors.INVALID_MBR_HANDLE
+        )
         assert len(standard.bm_mt_act_prof_get_members(0, profile)) == 3
         empty = standard.bm_mt_act_prof_create_group(0, profile)
         for number, error in ((empty, errors.EMPTY_GRP), (9, errors.INVALID_GRP_HANDLE)):
-            found = code(partial(standard.bm_mt_indirect_ws_add_entry, 0, table.name, [], number, TYPES.Options()))
+            found = code(
+                partial(
+                    standard.bm_mt_indirect_ws_add_entry, 0, table.name, [], number, TYPES.Options()
+                )
+            )
             assert found == error
     finally:
         bmv2.close()
@@ -360,9 +444,13 @@ class _Indirect:
 
 def _indirect() -> tuple[str, _Indirect]:
     program = load_program((PROGRAMS / "indirect.json").read_text())
-    number, profile = next((i, one) for i, one in enumerate(program.profiles) if one.selector is not None)
+    number, profile = next(
+        (i, one) for i, one in enumerate(program.profiles) if one.selector is not None
+    )
     table = next(table for table in program.tables if table.profile == number)
-    return profile.name, _Indirect(table.name, [program.actions[action] for action in table.actions])
+    return profile.name, _Indirect(
+        table.name, [program.actions[action] for action in table.actions]
+    )
 
 
 def test_the_lab_s_client_of_bmv2_works_here_too(bmv2: Bmv2, standard: Any) -> None:
@@ -378,7 +466,9 @@ def test_every_program_gets_a_p4info_that_fits(path: Path) -> None:
     program = load_program(path.read_text())
     info = describe(program)
     schema = binding.bind(info, program)
-    assert {table.name for table in schema.tables.values()} == {table.name for table in program.tables}
+    assert {table.name for table in schema.tables.values()} == {
+        table.name for table in program.tables
+    }
     assert not schema.missing
     assert p4i.P4Info.FromString(info.SerializeToString()) == info
 

@@ -1,4 +1,5 @@
-"""BMv2's runtime interface over Thrift, and what any client may send to it: at most its own connection ends."""
+"""BMv2's runtime interface over Thrift, and what any client may send to it: at most its own
+connection ends."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def test_message_that_is_too_long_ends_its_connection(bmv2: Bmv2) -> None:
 def test_unknown_calls_and_services_end_their_connection(bmv2: Bmv2) -> None:
     for name in (b"standard:__init__", b"nothing:bm_mgmt_get_info", b"standard:bm_mgmt"):
         with bmv2.connect() as connection:
-            connection.sendall(struct.pack(">Ii", 0x80010001, len(name)) + name + struct.pack(">ib", 1, 0))
+            connection.sendall(
+                struct.pack(">Ii", 0x80010001, len(name)) + name + struct.pack(">ib", 1, 0)
+            )
             assert connection.recv(1) == b""
 
 
@@ -46,7 +49,8 @@ def test_missing_arguments_are_an_error_of_the_call(bmv2: Bmv2) -> None:
 
 
 def test_silent_connections_make_room(bmv2: Bmv2) -> None:
-    """Of 32 places; a client that comes after them gets its answer, and those who leave are the idle ones."""
+    """Of 32 places; a client that comes after them gets its answer, and those who leave are the
+    idle ones."""
     many = [bmv2.connect() for _ in range(100)]
     name = b"standard:bm_mgmt_get_info"
     call = struct.pack(">Ii", 0x80010001, len(name)) + name + struct.pack(">ib", 1, 0)
@@ -63,7 +67,9 @@ def test_lists_of_too_many_elements_end_their_connection(bmv2: Bmv2, elements: i
     """Empty structures, an octet each: too many octets, or too many parts."""
     name = b"standard:bm_mt_add_entry"
     message = struct.pack(">Ii", 0x80010001, len(name)) + name + struct.pack(">i", 1)
-    message += struct.pack(">bhibhi", 8, 1, 0, 11, 2, 1) + b"t" + struct.pack(">bhbi", 15, 3, 12, elements)
+    message += (
+        struct.pack(">bhibhi", 8, 1, 0, 11, 2, 1) + b"t" + struct.pack(">bhbi", 15, 3, 12, elements)
+    )
     with bmv2.connect() as connection:
         try:
             connection.sendall(message + bytes(elements + 1))
@@ -74,8 +80,8 @@ def test_lists_of_too_many_elements_end_their_connection(bmv2: Bmv2, elements: i
 
 
 def test_ports_are_of_interfaces_that_the_command_line_names(bmv2: Bmv2) -> None:
-    """Else a client that may open no packet socket has one of any interface of the machine, where the switch is
-    root's."""
+    """Else a client that may open no packet socket has one of any interface of the machine, where
+    the switch is root's."""
     added = bmv2.standard()
     with pytest.raises(TYPES.PortFailure):
         added.bm_dev_mgr_add_port("lo", 9, "")
@@ -85,7 +91,9 @@ def test_ports_are_of_interfaces_that_the_command_line_names(bmv2: Bmv2) -> None
 @pytest.mark.root
 def test_port_of_a_named_interface_is_added() -> None:
     ends = f"n{os.getpid()}", f"p{os.getpid()}"
-    subprocess.run(["ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1]], check=True)
+    subprocess.run(
+        ["ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1]], check=True
+    )
     try:
         switch = Bmv2("--thrift-interface", ends[0], live=True)
         try:
@@ -93,7 +101,9 @@ def test_port_of_a_named_interface_is_added() -> None:
             client.bm_dev_mgr_add_port(ends[0], 9, "")
             with pytest.raises(TYPES.PortFailure):
                 client.bm_dev_mgr_add_port(ends[1], 8, "")
-            assert [(port.port_num, port.iface_name) for port in client.bm_dev_mgr_show_ports()] == [(9, ends[0])]
+            assert [
+                (port.port_num, port.iface_name) for port in client.bm_dev_mgr_show_ports()
+            ] == [(9, ends[0])]
         finally:
             switch.close()
     finally:

@@ -27,7 +27,9 @@ class Authority:
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
-        self._openssl(name, "-x509", "-subj", f"/CN={name}", "-addext", "basicConstraints=critical,CA:TRUE")
+        self._openssl(
+            name, "-x509", "-subj", f"/CN={name}", "-addext", "basicConstraints=critical,CA:TRUE"
+        )
 
     @property
     def certificate(self) -> Path:
@@ -41,7 +43,16 @@ class Authority:
 
     def _openssl(self, name: str, *options: str) -> tuple[Path, Path]:
         certificate, key = self._folder / f"{name}.crt", self._folder / f"{name}.key"
-        new = ("openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+        new = (
+            "openssl",
+            "req",
+            "-new",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+        )
         files = ("-keyout", str(key), "-out", str(certificate), "-days", "2")
         subprocess.run([*new, *files, *options], check=True, capture_output=True)
         return certificate, key
@@ -61,7 +72,13 @@ def authority(folder: Path) -> Authority:
 @pytest.fixture(scope="module")
 def server_files(authority: Authority) -> list[str]:
     certificate, key = authority.sign("server")
-    return ["--grpc-server-ssl", "--grpc-server-cert", str(certificate), "--grpc-server-key", str(key)]
+    return [
+        "--grpc-server-ssl",
+        "--grpc-server-cert",
+        str(certificate),
+        "--grpc-server-key",
+        str(key),
+    ]
 
 
 @contextmanager
@@ -74,7 +91,9 @@ def switch(*arguments: str) -> Iterator[int]:
         process.end(signal.SIGKILL)
 
 
-def credentials(authority: Authority, own: tuple[Path, Path] | None = None) -> grpc.ChannelCredentials:
+def credentials(
+    authority: Authority, own: tuple[Path, Path] | None = None
+) -> grpc.ChannelCredentials:
     """The channel of a client that trusts the authority, with or without a client certificate."""
     root = authority.certificate.read_bytes()
     if own is None:
@@ -91,15 +110,21 @@ def outcome(port: int, tls: grpc.ChannelCredentials | None) -> object:
             return error.code
 
 
-def test_a_server_with_a_certificate(authority: Authority, folder: Path, server_files: list[str]) -> None:
+def test_a_server_with_a_certificate(
+    authority: Authority, folder: Path, server_files: list[str]
+) -> None:
     stranger = Authority(folder, "stranger")
     with switch(*server_files) as port:
         assert outcome(port, credentials(authority)) == rpc_code.OK
-        assert outcome(port, credentials(stranger)) == grpc.StatusCode.UNAVAILABLE, "it has to be the server we trust"
+        assert outcome(port, credentials(stranger)) == grpc.StatusCode.UNAVAILABLE, (
+            "it has to be the server we trust"
+        )
         assert outcome(port, None) == grpc.StatusCode.UNAVAILABLE, "nothing is spoken in the clear"
 
 
-def test_clients_need_a_certificate(authority: Authority, folder: Path, server_files: list[str]) -> None:
+def test_clients_need_a_certificate(
+    authority: Authority, folder: Path, server_files: list[str]
+) -> None:
     ours, theirs = authority.sign("client"), Authority(folder, "another").sign("intruder")
     demand = ["--grpc-server-cacert", str(authority.certificate), "--grpc-server-with-client-auth"]
     with switch(*server_files, *demand) as port:
@@ -114,7 +139,10 @@ def test_finsy_with_certificates(authority: Authority, server_files: list[str]) 
     demand = ["--grpc-server-cacert", str(authority.certificate), "--grpc-server-with-client-auth"]
     tls = fy.GRPCCredentialsTLS(cacert=authority.certificate, cert=certificate, private_key=key)
     options = fy.SwitchOptions(
-        p4info=PROGRAMS / "bench.p4info.txtpb", p4blob=PROGRAMS / "bench.json", device_id=1, channel_credentials=tls
+        p4info=PROGRAMS / "bench.p4info.txtpb",
+        p4blob=PROGRAMS / "bench.json",
+        device_id=1,
+        channel_credentials=tls,
     )
 
     async def use(port: int) -> None:
@@ -129,12 +157,29 @@ def test_bad_files_are_named(folder: Path, authority: Authority, server_files: l
     _, other_key = authority.sign("other")
     (folder / "text.crt").write_text("no certificate")
     cases = {
-        "cannot read": ["--grpc-server-cert", str(folder / "none.crt"), "--grpc-server-key", str(other_key)],
-        "PEM": ["--grpc-server-cert", str(folder / "text.crt"), "--grpc-server-key", str(other_key)],
+        "cannot read": [
+            "--grpc-server-cert",
+            str(folder / "none.crt"),
+            "--grpc-server-key",
+            str(other_key),
+        ],
+        "PEM": [
+            "--grpc-server-cert",
+            str(folder / "text.crt"),
+            "--grpc-server-key",
+            str(other_key),
+        ],
         "PEM files": [*server_files[1:3], "--grpc-server-key", str(other_key)],
     }
     for why, files in cases.items():
-        command = [*COMMAND, "--no-p4", "--grpc-server-addr", "127.0.0.1:0", "--grpc-server-ssl", *files]
+        command = [
+            *COMMAND,
+            "--no-p4",
+            "--grpc-server-addr",
+            "127.0.0.1:0",
+            "--grpc-server-ssl",
+            *files,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
         assert why in done.stderr
@@ -147,7 +192,9 @@ def test_server_listens_only_on_this_machine_by_default() -> None:
         lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
         lines += [line.split() for line in Path("/proc/net/tcp6").read_text().splitlines()[1:]]
         return {
-            words[1].split(":")[0][-8:] for words in lines if words[3] == "0A" and words[1].endswith(f":{port:04X}")
+            words[1].split(":")[0][-8:]
+            for words in lines
+            if words[3] == "0A" and words[1].endswith(f":{port:04X}")
         }
 
     assert parse(["--no-p4"]).grpc_address == "127.0.0.1:9559"
@@ -157,8 +204,11 @@ def test_server_listens_only_on_this_machine_by_default() -> None:
         assert listening(port) == {"00000000"}
 
 
-def test_calls_without_a_request_hold_up_no_primary(authority: Authority, server_files: list[str]) -> None:
-    """gRPC takes connections with TLS: workers that await a stranger's request are bounded, a primary's apart."""
+def test_calls_without_a_request_hold_up_no_primary(
+    authority: Authority, server_files: list[str]
+) -> None:
+    """gRPC takes connections with TLS: workers that await a stranger's request are bounded, a
+    primary's apart."""
     never = threading.Event()
     with switch(*server_files) as port, ExitStack() as stack:
         stack.callback(never.set)

@@ -1,4 +1,5 @@
-"""A switch's steps in its log and in a file of JSON lines, and captures: the real process on the manual clock."""
+"""A switch's steps in its log and in a file of JSON lines, and captures: the real process on the
+manual clock."""
 
 from __future__ import annotations
 
@@ -17,18 +18,27 @@ from p4rt_switch import PROGRAMS, Program
 from pcn.softswitch.clock import ManualClock
 
 MULTICAST, UNICAST = 0xAA, 0xBB
-_BMV2_LINE = re.compile(r"\[\d\d:\d\d:\d\d\.\d{3}\] \[bmv2\] \[([DT])\] \[thread 1\] \[(\d+\.\d+)\] \[cxt 0\] (.*)")
+_BMV2_LINE = re.compile(
+    r"\[\d\d:\d\d:\d\d\.\d{3}\] \[bmv2\] \[([DT])\] \[thread 1\] \[(\d+\.\d+)\] \[cxt 0\] (.*)"
+)
 
 
 def frame(destination: int, length: int = 60) -> bytes:
     return (destination.to_bytes(6, "big") + bytes(5) + b"\x01\x08\x00").ljust(length, b"\0")
 
 
-def passes(program: Program, *frames: bytes, options: tuple[str, ...], prefix: tuple[str, ...] = ()) -> Process:
+def passes(
+    program: Program, *frames: bytes, options: tuple[str, ...], prefix: tuple[str, ...] = ()
+) -> Process:
     """Sends frames through the bench program of a switch with these options, at one time."""
     names = program.names
-    process = Process("--no-p4", "--clock", "manual", "-i", "1", "-i", "2", "-i", "3", *options, prefix=prefix)
-    with Client(process.port, device_id=0) as client, ManualClock(f"127.0.0.1:{process.port}") as clock:
+    process = Process(
+        "--no-p4", "--clock", "manual", "-i", "1", "-i", "2", "-i", "3", *options, prefix=prefix
+    )
+    with (
+        Client(process.port, device_id=0) as client,
+        ManualClock(f"127.0.0.1:{process.port}") as clock,
+    ):
         client.arbitrate()
         client.set_pipeline(program.info, program.json)
         group = p4r.MulticastGroupEntry(multicast_group_id=5)
@@ -36,10 +46,16 @@ def passes(program: Program, *frames: bytes, options: tuple[str, ...], prefix: t
         group.replicas.add(egress_port=3, instance=2)
         client.write(
             update(
-                "INSERT", packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(multicast_group_entry=group)
+                "INSERT",
+                packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(
+                    multicast_group_entry=group
+                ),
             )
         )
-        entries = {MULTICAST: names.action("multicast", group=5), UNICAST: names.action("forward", port=2)}
+        entries = {
+            MULTICAST: names.action("multicast", group=5),
+            UNICAST: names.action("forward", port=2),
+        }
         for destination, action in entries.items():
             client.insert(table_entry=names.entry("l2", {"dst_addr": destination}, action))
         for one in frames:
@@ -58,7 +74,9 @@ def test_trace_file_has_each_step_of_a_packet(program: Program, tmp_path: Path) 
     found = steps(path)
     assert {one["packet"] for one in found} == {1}
     assert found[0] == {
-        "switch": "0", "packet": 1, "time_ns": 0, "step": "received", "port": 1, "instance": "normal", "length": 60,
+        "switch": "0", "packet": 1, "time_ns": 0, "step": "received", "port": 1, "instance": (
+            "normal"
+        ), "length": 60,
         "frame": frame(UNICAST).hex(),
     }  # fmt: skip
     (state,) = [one["state"] for one in found if one["step"] == "state" and one["state"] != "start"]
@@ -66,7 +84,11 @@ def test_trace_file_has_each_step_of_a_packet(program: Program, tmp_path: Path) 
     (extracted,) = [one for one in found if one["step"] == "extracted"]
     assert extracted["header"] == "ethernet"
     assert extracted["fields"] == {"dst_addr": "0xbb", "src_addr": "0x1", "ether_type": "0x800"}
-    table = next(i for i, one in enumerate(found) if one["step"] == "table" and one["table"] == "BenchIngress.l2")
+    table = next(
+        i
+        for i, one in enumerate(found)
+        if one["step"] == "table" and one["table"] == "BenchIngress.l2"
+    )
     kinds = [(one["step"], one.get("action")) for one in found[table : table + 4]]
     forward = "BenchIngress.forward"
     assert kinds == [("table", None), ("entry", None), ("action", forward), ("primitive", forward)]
@@ -74,19 +96,36 @@ def test_trace_file_has_each_step_of_a_packet(program: Program, tmp_path: Path) 
     assert lookup["key"] == {"dst_addr": "0000000000bb"}
     assert entry["hit"] is True
     assert action["arguments"] == {"port": "0x2"}
-    assert (primitive["source"], primitive["text"]) == (primitive["source"], "standard.egress_spec = port")
+    assert (primitive["source"], primitive["text"]) == (
+        primitive["source"],
+        "standard.egress_spec = port",
+    )
     assert re.fullmatch(r".*bench\.p4\(\d+\)", primitive["source"])
     assert [one["step"] for one in found[-5:]] == ["decided", "stage", "emitted", "stage", "sent"]
-    assert (found[-1]["port"], found[-1]["length"], found[-1]["frame"]) == (2, 60, frame(UNICAST).hex())
+    assert (found[-1]["port"], found[-1]["length"], found[-1]["frame"]) == (
+        2,
+        60,
+        frame(UNICAST).hex(),
+    )
 
 
 def test_trace_distinguishes_replicas(program: Program, tmp_path: Path) -> None:
     path = tmp_path / "steps"
-    process = passes(program, frame(MULTICAST), frame(MULTICAST), options=("--trace", str(path), "-L", "debug"))
-    left = [(step["packet"], step["port"], step["egress_rid"]) for step in steps(path) if step["step"] == "dequeued"]
+    process = passes(
+        program, frame(MULTICAST), frame(MULTICAST), options=("--trace", str(path), "-L", "debug")
+    )
+    left = [
+        (step["packet"], step["port"], step["egress_rid"])
+        for step in steps(path)
+        if step["step"] == "dequeued"
+    ]
     assert left == [(1, 2, 1), (1, 3, 2), (2, 2, 1), (2, 3, 2)]
     lines = [_BMV2_LINE.match(line) for line in process.lines]
-    sent = [(line[2], line[3]) for line in lines if line is not None and line[3].startswith("Transmitting")]
+    sent = [
+        (line[2], line[3])
+        for line in lines
+        if line is not None and line[3].startswith("Transmitting")
+    ]
     assert sent == [
         (f"{packet - 1}.{copy}", f"Transmitting packet of size 60 out of port {copy + 1}")
         for packet in (1, 2)
@@ -94,7 +133,9 @@ def test_trace_distinguishes_replicas(program: Program, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("level", "kinds"), [("debug", {"D"}), ("trace", {"D", "T"}), ("info", set())])
+@pytest.mark.parametrize(
+    ("level", "kinds"), [("debug", {"D"}), ("trace", {"D", "T"}), ("info", set())]
+)
 def test_log_has_lines_of_its_level(program: Program, level: str, kinds: set[str]) -> None:
     process = passes(program, frame(UNICAST), options=("-L", level))
     found = [match for line in process.lines if (match := _BMV2_LINE.match(line))]
@@ -132,9 +173,14 @@ def test_switch_survives_a_capture_without_room(program: Program, tmp_path: Path
     )
     assert pcap(tmp_path / "3_out.pcap") == [frame(MULTICAST)]
     for name, words in (("1_in", "port 1: cannot write the capture of frames that come in"),
-                        ("2_out", "port 2: cannot write the capture of frames that leave")):  # fmt: skip
+                        ("2_out", (
+                            "port 2: cannot write the capture of frames that leave"
+                        ))):  # fmt: skip
         assert (tmp_path / f"{name}.pcap").stat().st_size <= 100
-        assert len([line for line in process.lines if f"{words}: File too large; it ends" in line]) == 1
+        assert (
+            len([line for line in process.lines if f"{words}: File too large; it ends" in line])
+            == 1
+        )
     assert not [line for line in process.lines if "Traceback" in line]
 
 
@@ -146,7 +192,15 @@ def test_capture_that_begins_without_room_is_refused(tmp_path: Path) -> None:
 
 def test_captures_need_a_folder(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="name a folder that is there"):
-        Process(str(PROGRAMS / "bench.json"), "--clock", "manual", "-i", "1", "--pcap", str(tmp_path / "none"))
+        Process(
+            str(PROGRAMS / "bench.json"),
+            "--clock",
+            "manual",
+            "-i",
+            "1",
+            "--pcap",
+            str(tmp_path / "none"),
+        )
 
 
 def pcap(path: Path) -> list[bytes]:

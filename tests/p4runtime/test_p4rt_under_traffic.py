@@ -23,7 +23,12 @@ TWO_PACKETS = p4r.MeterConfig(cir=0, cburst=1, pir=0, pburst=2)  # and red from 
 
 
 def frame(source: int, destination: int, mark: int = 0) -> bytes:
-    return destination.to_bytes(6, "big") + source.to_bytes(6, "big") + b"\x08\x00" + bytes([mark] * 46)
+    return (
+        destination.to_bytes(6, "big")
+        + source.to_bytes(6, "big")
+        + b"\x08\x00"
+        + bytes([mark] * 46)
+    )
 
 
 @contextmanager
@@ -53,7 +58,10 @@ def traffic(switch: Switch) -> Iterator[None]:
 @pytest.fixture
 def busy(switch: Switch, client: Client, names: Names) -> Iterator[Client]:
     """The primary controller of a switch that has packets all the time."""
-    quiet = [names.entry("learning", {"src_addr": a}, names.action("NoAction")) for a in (BACKGROUND, PROBE)]
+    quiet = [
+        names.entry("learning", {"src_addr": a}, names.action("NoAction"))
+        for a in (BACKGROUND, PROBE)
+    ]
     forward = names.entry("l2", {"dst_addr": 0xBB}, names.action("forward", port=1))
     to_us = names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=1))
     client.write(*[update("INSERT", table_entry=entry) for entry in (*quiet, forward, to_us)])
@@ -86,11 +94,14 @@ def cell(names: Names, register: str, index: int, value: int | None = None) -> p
 
 
 def value_of(client: Client, names: Names, register: str, index: int) -> int:
-    return int.from_bytes(client.read(register_entry=cell(names, register, index))[0].data.bitstring, "big")
+    return int.from_bytes(
+        client.read(register_entry=cell(names, register, index))[0].data.bitstring, "big"
+    )
 
 
 def test_a_wide_register_is_never_half_written(busy: Client, names: Names) -> None:
-    """The program copies cell 0 to cell 1, 128 bits, adding its tables' numbers. Both halves are written alike."""
+    """The program copies cell 0 to cell 1, 128 bits, adding its tables' numbers. Both halves are
+    written alike."""
     wait_for(lambda: value_of(busy, names, "wide_cells", 1) != 0)  # the background's own addition
     added = value_of(busy, names, "wide_cells", 1)
     last = 0
@@ -104,7 +115,8 @@ def test_a_wide_register_is_never_half_written(busy: Client, names: Names) -> No
 
 
 def test_a_register_that_packets_count_in_is_set_back(busy: Client, names: Names) -> None:
-    """What packets add after a write is added to what was written; no addition brings the old value back."""
+    """What packets add after a write is added to what was written; no addition brings the old value
+    back."""
     high = 1 << 31
     for base in (high, 0) * (ROUNDS // 2):
         busy.modify(register_entry=cell(names, "cells", PORT, base))
@@ -129,7 +141,8 @@ def test_counters_are_set_back(busy: Client, names: Names) -> None:
 
 
 def test_a_meter_changes_between_two_packets(busy: Client, names: Names, switch: Switch) -> None:
-    """A direct meter that lets two packets pass, is taken away, and comes back with its buckets full."""
+    """A direct meter that lets two packets pass, is taken away, and comes back with its buckets
+    full."""
     policing = names.entry("policing", {"src_addr": PROBE}, names.action("police"))
     busy.insert(table_entry=policing)
     direct = p4r.DirectMeterEntry(table_entry=names.entry("policing", {"src_addr": PROBE}))
@@ -142,7 +155,8 @@ def test_a_meter_changes_between_two_packets(busy: Client, names: Names, switch:
             assert busy.read(direct_meter_entry=direct) == [entry]
             for mark in range(5):
                 switch.native.packet_out(PORT, frame(PROBE, 0xAA, mark))
-            switch.native.packet_out(PORT, frame(BACKGROUND, 0xAA, 99))  # not metered: it marks the end
+            # not metered: it marks the end
+            switch.native.packet_out(PORT, frame(BACKGROUND, 0xAA, 99))
             marks = [busy.receive().packet.payload[-1] for _ in range(passing + 1)]
             assert marks == [*range(passing), 99]
 

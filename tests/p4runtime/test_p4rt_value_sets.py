@@ -33,7 +33,9 @@ def singles(sets: Program, *values: int | bytes) -> p4r.ValueSetEntry:
     return entry
 
 
-def mixed(sets: Program, *members: tuple[int, tuple[int, int] | None, tuple[int, int] | None]) -> p4r.ValueSetEntry:
+def mixed(
+    sets: Program, *members: tuple[int, tuple[int, int] | None, tuple[int, int] | None]
+) -> p4r.ValueSetEntry:
     """Members of an exact, a ternary and an LPM field; None: any."""
     entry = p4r.ValueSetEntry(value_set_id=sets.names.id("value_sets", "mixed"))
     for b, d, e in members:
@@ -76,12 +78,16 @@ def test_exact_members(client: Client, sets: Program) -> None:
 def test_members_of_several_fields(client: Client, sets: Program) -> None:
     """Overlapping ones; of odd widths, of more than 64 and of more than 128 bits."""
     high, top = 1 << 71, 0xAB << 128
-    entry = mixed(sets, (0x1FFF, (high, high), (top, 8)), (0x1FFF, None, (top, 7)), (5, (6, 2**72 - 1), None))
+    entry = mixed(
+        sets, (0x1FFF, (high, high), (top, 8)), (0x1FFF, None, (top, 7)), (5, (6, 2**72 - 1), None)
+    )
     refused(INVALID, client.modify, entry)  # bits beyond the prefix
     entry.members[1].match[1].lpm.value = octets(0xAA << 128)
     refused(INVALID, client.modify, mixed(sets, (5, (1, 2), None)))
     refused(INVALID, client.modify, mixed(sets, (0x2000, None, None)))
-    client.modify(value_set_entry=mixed(sets, (5, (6, 2**72 - 1), None), (0x1FFF, (high, high), (top, 8))))
+    client.modify(
+        value_set_entry=mixed(sets, (5, (6, 2**72 - 1), None), (0x1FFF, (high, high), (top, 8)))
+    )
     cases = [
         (5, 6, 0),
         (5, 7, 0),
@@ -110,7 +116,11 @@ def test_refusals(client: Client, sets: Program) -> None:
     ranged = p4r.ValueSetEntry(value_set_id=sets.names.id("value_sets", "ranged"))
     ranged.members.add().match.add(field_id=1).range.high = b"\3"
     refused(rpc_code.UNIMPLEMENTED, client.modify, ranged)
-    assert [len(found.members) for found in client.read(value_set_entry=p4r.ValueSetEntry())] == [0, 0, 0]
+    assert [len(found.members) for found in client.read(value_set_entry=p4r.ValueSetEntry())] == [
+        0,
+        0,
+        0,
+    ]
 
 
 def test_rollback_and_reconcile(client: Client, sets: Program) -> None:

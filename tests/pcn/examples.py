@@ -1,4 +1,5 @@
-"""What READMEs, docs/ and the help of commands print to be typed: commands, Python, and commands in running text."""
+"""What READMEs, docs/ and the help of commands print to be typed: commands, Python, and commands in
+running text."""
 
 from __future__ import annotations
 
@@ -11,8 +12,24 @@ import click
 from pcn import cli
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PAGES = (ROOT / "README.md", ROOT / "softswitch" / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-PROGRAMS = ("pcn", "make", "mn", "echo", "export", "bash", "python", "python3", "pip", "sudo", "bfshell")
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "softswitch" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
+PROGRAMS = (
+    "pcn",
+    "make",
+    "mn",
+    "echo",
+    "export",
+    "bash",
+    "python",
+    "python3",
+    "pip",
+    "sudo",
+    "bfshell",
+)
 """A block that begins with one of these, or with a script, is one of commands."""
 
 
@@ -27,7 +44,9 @@ def commands() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for page in PAGES:
         for block in blocks(page):
-            lines = [re.split(r" +# ", line)[0].strip().removeprefix(".venv/bin/") for line in block]
+            lines = [
+                re.split(r" +# ", line)[0].strip().removeprefix(".venv/bin/") for line in block
+            ]
             if re.match(rf"({'|'.join(PROGRAMS)}|[\w-]+\.sh)( |$)", lines[0]):
                 found.setdefault(name(page), []).extend(lines)
     return found
@@ -36,7 +55,12 @@ def commands() -> dict[str, list[str]]:
 def blocks(page: Path) -> list[list[str]]:
     """Indented blocks, and what fences hold unless they name a language."""
     text = re.sub(r"^```\w+\n.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"^```\n(.*?)^```$", lambda fence: re.sub("(?m)^", "    ", fence[1]), text, flags=re.M | re.DOTALL)
+    text = re.sub(
+        r"^```\n(.*?)^```$",
+        lambda fence: re.sub("(?m)^", "    ", fence[1]),
+        text,
+        flags=re.M | re.DOTALL,
+    )
     found: list[list[str]] = [[]]
     for line in text.splitlines():
         if line.startswith("    "):
@@ -51,12 +75,15 @@ def python() -> dict[str, str]:
     return {
         f"{name(page)}-{number}": block
         for page in PAGES
-        for number, block in enumerate(re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.DOTALL), 1)
+        for number, block in enumerate(
+            re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.DOTALL), 1
+        )
     }
 
 
 def files(block_name: str) -> dict[str, str]:
-    """Files that the page of a block (`topologies.md-2`) names for saving: blocks that begin with `# NAME.py`."""
+    """Files that the page of a block (`topologies.md-2`) names for saving: blocks that begin with
+    `# NAME.py`."""
     page = block_name.rpartition("-")[0]
     return {
         found[1]: block
@@ -88,7 +115,9 @@ def helps() -> dict[str, list[str]]:
                 collect(f"{words} {name}", sub)
         # A comment follows after two spaces.
         lines = [line.strip() for line in (command.help or "").split("Examples:")[-1].splitlines()]
-        found[words] = [re.split(r" {2,}", line)[0] for line in lines if re.match(r"(pcn|echo) ", line)]
+        found[words] = [
+            re.split(r" {2,}", line)[0] for line in lines if re.match(r"(pcn|echo) ", line)
+        ]
 
     collect("pcn", cli.pcn)
     return found
@@ -111,8 +140,8 @@ LAB = re.compile(r"pcn (deploy|host)\b")
 
 
 def each_once(wanted: Callable[[str], object]) -> dict[str, list[str]]:
-    """Returns the wanted lines of LINES, each where it is first shown: commands take a second, and many are shown
-    twice."""
+    """Returns the wanted lines of LINES, each where it is first shown: commands take a second, and
+    many are shown twice."""
     seen: set[str] = set()
     found = {}
     for name, lines in LINES:

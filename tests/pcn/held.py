@@ -20,7 +20,9 @@ def held(lab: Lab, switch: str, port: int) -> Iterator[list[Pause]]:
     thread = threading.Thread(target=lambda: pauses.append(pause(lab, switch, port)))
     thread.start()
     try:
-        wait_until(lambda: lab.switches[switch].read_register("tx_paused", index(port)) == 1, "the PAUSE")
+        wait_until(
+            lambda: lab.switches[switch].read_register("tx_paused", index(port)) == 1, "the PAUSE"
+        )
         yield pauses
     finally:
         resume(lab, switch, port)

@@ -1,6 +1,7 @@
 """Runs commands as a user types them, in a shell's view of a separate machine.
 
-Networks of other users of this machine aren't seen: a separate mount namespace has its own /run/pcn-lab.
+Networks of other users of this machine aren't seen: a separate mount namespace has its own
+/run/pcn-lab.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from forks import Forked, Forks, forks
 from examples import ROOT
 
 ENDLESS = re.compile(
-    r"pcn (run|figure|sweep|view(?!.*--save))|pcn p4 run(?!.*--clock virtual)|pcn p4 run.*--web|pcn watch(?!.*--once)|"
+    r"pcn (run|figure|sweep|view(?!.*--save))|pcn p4 run(?!.*--clock virtual)|pcn p4 "
+    r"run.*--web|pcn watch(?!.*--once)|"
     r"pcn log.*--follow|pcn pcap(?!.*(--for|--count))"
 )
 
@@ -30,8 +32,9 @@ PLAIN = re.compile(r"[\w ./:,=%@+-]+")
 
 
 class Machine:
-    """A shell's view: a directory, a home, `pcn` on the PATH, and namespaces; `enter` begins a command in these. The
-    first of a command's plain lines is a new process of bash and Python, the others are forks of one in `forks.py`."""
+    """A shell's view: a directory, a home, `pcn` on the PATH, and namespaces; `enter` begins a
+    command in these. The first of a command's plain lines is a new process of bash and Python, the
+    others are forks of one in `forks.py`."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -42,16 +45,26 @@ class Machine:
         binaries.mkdir()
         command = binaries / "pcn"
         # Without the script's folder, as -P has it from Python 3.11 on.
-        lines = "import sys\nsys.path.pop(0)\nfrom pcn.cli import main\nif __name__ == '__main__':\n    main()\n"
+        lines = (
+            "import sys\nsys.path.pop(0)\nfrom pcn.cli import main\nif __name__ == '__main__':\n   "
+            " main()\n"
+        )
         command.write_text(f"#!{sys.executable}\n{lines}")
         command.chmod(0o755)
         (directory / ".config" / "fish" / "completions").mkdir(parents=True)
         (directory / "examples").symlink_to(ROOT / "examples")
         path = f"{binaries}:{os.environ['PATH']}"
-        cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # what is compiled already
+        # what is compiled already
+        cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
         home = {"HOME": str(directory), "XDG_CACHE_HOME": cache}
         planted_modules.plant(directory)
-        self.environment = {**os.environ, "PATH": path, **home, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80"}
+        self.environment = {
+            **os.environ,
+            "PATH": path,
+            **home,
+            "PYTHONPATH": str(ROOT / "src"),
+            "COLUMNS": "80",
+        }
 
     def start(self, line: str) -> subprocess.Popen[str]:
         inside = [*self.enter, "bash", "-c", f'cd "$0" && {line}', str(self.directory)]
@@ -67,16 +80,24 @@ class Machine:
         )
 
     def run(self, line: str, *, to_its_end: bool = False) -> str:
-        """Runs a command to its end, or interrupts one that takes long after its first output; returns its output."""
+        """Runs a command to its end, or interrupts one that takes long after its first output;
+        returns its output."""
         words = line.split()
         again = PLAIN.fullmatch(line) and words[0] == "pcn" and words[1] in self._begun
         self._begun.update(words[1:2] if words[0] == "pcn" else ())
         with self.forks.begin(words, self.directory) if again else self.start(line) as process:
-            takes_long = ENDLESS.match(line) and not to_its_end and "--help" not in line and "--list" not in line
+            takes_long = (
+                ENDLESS.match(line)
+                and not to_its_end
+                and "--help" not in line
+                and "--list" not in line
+            )
             return finish(process, line, interrupt=bool(takes_long))
 
 
-def finish(process: Forked | subprocess.Popen[str], line: str, *, interrupt: bool = False, wanted: int = 0) -> str:
+def finish(
+    process: Forked | subprocess.Popen[str], line: str, *, interrupt: bool = False, wanted: int = 0
+) -> str:
     """Waits for the command's end, or interrupts it after its first output; returns its output."""
     said, code, codes = "", None, {wanted}
     assert process.stdout is not None
@@ -97,8 +118,8 @@ def finish(process: Forked | subprocess.Popen[str], line: str, *, interrupt: boo
 
 @contextmanager
 def machine(directory: Path, *unshared: str, prepare: tuple[str, ...] = ()) -> Iterator[Machine]:
-    """In a mount namespace; `unshared`: more namespaces, as unshare(1) has them; `prepare`: lines of sh in them. A
-    network that is up at the end is taken down."""
+    """In a mount namespace; `unshared`: more namespaces, as unshare(1) has them; `prepare`: lines
+    of sh in them. A network that is up at the end is taken down."""
     lines = (
         "mkdir -p /run/pcn-lab",
         "mount -t tmpfs -o mode=700 tmpfs /run/pcn-lab",
@@ -106,7 +127,16 @@ def machine(directory: Path, *unshared: str, prepare: tuple[str, ...] = ()) -> I
         'exec "$0" "$@"',
     )
     made = Machine(directory)
-    holder = ("unshare", "-m", *unshared, "--propagation", "private", "sh", "-c", " && ".join(lines))
+    holder = (
+        "unshare",
+        "-m",
+        *unshared,
+        "--propagation",
+        "private",
+        "sh",
+        "-c",
+        " && ".join(lines),
+    )
     with forks(directory, made.environment, *holder) as made.forks:
         made.enter = ["nsenter", "-t", str(made.forks.pid), "-m", "-n"]
         try:

@@ -53,7 +53,9 @@ def commands() -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
-def test_every_command_has_help_with_examples(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help_with_examples(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, _ = run(capsys, *command, "--help")
     assert code == 0
     assert "Usage: pcn " in out
@@ -64,11 +66,15 @@ def test_every_command_has_help_with_examples(command: tuple[str, ...], capsys: 
 def test_help_has_plain_words(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     """Software reports, sends and detects; a default stands as "(default: X)"."""
     _, out, _ = run(capsys, *command, "--help")
-    assert [found for word in prose.words() for found in word.pattern.findall(" ".join(out.split()))] == []
+    assert [
+        found for word in prose.words() for found in word.pattern.findall(" ".join(out.split()))
+    ] == []
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
-def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_examples_name_real_commands_and_options(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each example line parses: up to the point where it would do something."""
     _, out, _ = run(capsys, *command, "--help")
     lines = [line for line in map(str.strip, out.splitlines()) if line.startswith("pcn ")]
@@ -77,7 +83,9 @@ def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsy
     for words in examples:
         context = cli.pcn.make_context("pcn", words[1:])
         while isinstance(context.command, click.Group):
-            name, sub, rest = context.command.resolve_command(context, [*context._protected_args, *context.args])
+            name, sub, rest = context.command.resolve_command(
+                context, [*context._protected_args, *context.args]
+            )
             assert sub is not None
             context = sub.make_context(name, rest, parent=context)
 
@@ -95,10 +103,26 @@ def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsy
         (["flow", "start", "h0", "r0", "--size", "64000"], 2, "'64000' has no unit: write 64KB"),
         (["flow", "start", "h0", "r0", "--rate", "0"], 2, "'0': must be above 0"),
         (["sweep", "dumbbell", "--limit", "10"], 2, "'10' has no unit: write 10s, 10ms or 10us"),
-        (["up", "dumbbell", "--set", "rate_bps=25e9"], 1, "rate_bps=25e9: '25e9' has no unit: write 25G"),
-        (["up", "dumbbell", "--param", "period_s=5e-4"], 1, "period_s=5e-4: '5e-4' has no unit: write 500us"),
-        (["up", "dumbbell", "--param", "w_min=1", "--param", "w_min=2"], 2, "w_min is given twice: give one"),
-        (["flow", "start", "h0", "r0", "--duration", "3"], 2, "'3' has no unit: write 3s, 3ms or 3us"),
+        (
+            ["up", "dumbbell", "--set", "rate_bps=25e9"],
+            1,
+            "rate_bps=25e9: '25e9' has no unit: write 25G",
+        ),
+        (
+            ["up", "dumbbell", "--param", "period_s=5e-4"],
+            1,
+            "period_s=5e-4: '5e-4' has no unit: write 500us",
+        ),
+        (
+            ["up", "dumbbell", "--param", "w_min=1", "--param", "w_min=2"],
+            2,
+            "w_min is given twice: give one",
+        ),
+        (
+            ["flow", "start", "h0", "r0", "--duration", "3"],
+            2,
+            "'3' has no unit: write 3s, 3ms or 3us",
+        ),
         (["pause", "s1", "3", "--for", "3"], 2, "'3' has no unit: write 3s, 3ms or 3us"),
         (["pcap", "s1", "3", "--for", "3"], 2, "'3' has no unit: write 3s, 3ms or 3us"),
         (["host", "--iface", "eth2", "--for", "3"], 2, "'3' has no unit: write 3s, 3ms or 3us"),
@@ -112,21 +136,41 @@ def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsy
         (["up", "dumbbell", "--scheme", "dcqn"], 1, "did you mean 'dcqcn'?"),
         (["up", "dumbbell", "--param", "w_mox=1"], 1, "did you mean 'w_max'?"),
         (["up", "dumbbell", "--target", "bmv3"], 1, "there are softswitch, bmv2"),
-        (["up", "dumbbell", "--set", "pairs=two"], 1, "pairs=two: 'two' is no whole number: write it like 3"),
+        (
+            ["up", "dumbbell", "--set", "pairs=two"],
+            1,
+            "pairs=two: 'two' is no whole number: write it like 3",
+        ),
         (["up", "dumbbell", "--dilation", "0"], 2, "'0': must be above 0"),
         (["up"], 2, "Missing argument 'TOPOLOGY'. (`pcn up --help`)"),
-        (["completion", "ksh"], 2, "'ksh' is not one of 'bash', 'zsh', 'fish'. (`pcn completion --help`)"),
+        (
+            ["completion", "ksh"],
+            2,
+            "'ksh' is not one of 'bash', 'zsh', 'fish'. (`pcn completion --help`)",
+        ),
         (["down", "dumbbell"], 1, "no network 'dumbbell'; there are none"),
         (["down", "-n", "dumbbell"], 1, "no network 'dumbbell'; there are none"),
         (["down", "a", "-n", "b"], 2, "a and --network b: name one network"),
         (["down", "a", "--all"], 2, "a and --all: name one network, or end all"),
         (["status", "dumbbell"], 1, "no network 'dumbbell'; there are none"),
         (["status", "a", "--network", "b"], 2, "a and --network b: name one network"),
-        (["run", "dumbbell", "--set", "k=400"], 1, "no parameter 'k': --dilation K stretches live time"),
+        (
+            ["run", "dumbbell", "--set", "k=400"],
+            1,
+            "no parameter 'k': --dilation K stretches live time",
+        ),
         (["run", "dumbbell", "--set", "rate=25e9"], 1, "rate=25e9: '25e9' has no unit: write 25G"),
-        (["run", "dumbbell", "--set", "duration=10"], 1, "duration=10: '10' has no unit: write 10s, 10ms or 10us"),
+        (
+            ["run", "dumbbell", "--set", "duration=10"],
+            1,
+            "duration=10: '10' has no unit: write 10s, 10ms or 10us",
+        ),
         (["figure", "fig19", "--redraw", "--seeds", "1:3"], 2, "--seeds: --redraw runs nothing"),
-        (["sweep", "dumbbell", "--scheduler", "tcp://x:1", "--jobs", "2"], 2, "--jobs: for processes of this machine"),
+        (
+            ["sweep", "dumbbell", "--scheduler", "tcp://x:1", "--jobs", "2"],
+            2,
+            "--jobs: for processes of this machine",
+        ),
         (["deploy", "--sample", "--check"], 2, "--check: --sample does nothing but print"),
         (["watch", "--every", "1"], 2, "'1' has no unit: write 1s, 1ms or 1us"),
         (["watch", "--every", "1ms"], 2, "--every: from 0.1s to 3600s are possible"),
@@ -145,7 +189,8 @@ def test_errors_are_one_line_with_the_way_out(
 def test_down_and_status_with_nothing_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # this user's real one may name a run that was killed
+    # this user's real one may name a run that was killed
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert run(capsys, "down") == (0, "nothing to remove\n", "")
     assert run(capsys, "status") == (0, "no network is up\n", "")
     assert run(capsys, "status", "--json") == (0, "[]\n", "")
@@ -155,19 +200,27 @@ def test_down_with_a_home_that_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc")
-    line = "pcn: cannot write the cache directory /proc/pcn-lab: No such file or directory; set XDG_CACHE_HOME\n"
+    line = (
+        "pcn: cannot write the cache directory /proc/pcn-lab: No such file or directory; set "
+        "XDG_CACHE_HOME\n"
+    )
     assert run(capsys, "down") == (1, "", line)
 
 
 def test_without_root(tmp_path: Path) -> None:
-    """As a user who may not make namespaces; `nobody` reads the checkout through its file descriptors only."""
+    """As a user who may not make namespaces; `nobody` reads the checkout through its file
+    descriptors only."""
     program = (
         "import os, sys; from pcn import cli; from pcn.lab import network, supervisor;"
         "os.geteuid = lambda: 1000; sys.exit(cli.run(['up', 'dumbbell']))"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
-    assert done.stderr == "pcn: making network namespaces needs root: run it with sudo, or as root\n"
+    assert (
+        done.stderr == "pcn: making network namespaces needs root: run it with sudo, or as root\n"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -198,7 +251,10 @@ def test_how_long_a_nominal_time_is(seconds: float, dilation: float, text: str) 
 
 
 def test_assignments_keep_the_text() -> None:
-    assert assignments(["rate_bps=25G", "w_min=1/128"], "pairs=2") == {"rate_bps": "25G", "w_min": "1/128"}
+    assert assignments(["rate_bps=25G", "w_min=1/128"], "pairs=2") == {
+        "rate_bps": "25G",
+        "w_min": "1/128",
+    }
 
 
 @pytest.fixture
@@ -210,7 +266,10 @@ def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestDoctor:
     @pytest.mark.parametrize("module", ["numpy", "google.protobuf", "finsy"])
     def test_doctor_reports_a_package_that_is_missing(self, module: str) -> None:
-        lines = f"import sys; sys.modules[{module!r}] = None; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
+        lines = (
+            f"import sys; sys.modules[{module!r}] = None; from pcn.cli import run; "
+            "sys.exit(run(sys.argv[1:]))"
+        )
         command = [sys.executable, "-c", lines, "doctor", "--json"]
         process = subprocess.run(command, capture_output=True, text=True, check=False)
         assert process.returncode == 1
@@ -228,7 +287,9 @@ class TestDoctor:
         assert found["P4 programs"]["found"].split(",")[0].isdecimal()
         assert all(check["remedy"] for check in found.values() if not check["present"])
 
-    def test_fails_for_what_is_needed_and_names_the_command(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_fails_for_what_is_needed_and_names_the_command(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("PATH", "/nonexistent")
         result = CliRunner().invoke(cli.pcn, ["doctor"])
         assert result.exit_code == 1
@@ -236,7 +297,9 @@ class TestDoctor:
         assert "mnexec" in result.output.splitlines()[-1]
 
     @pytest.mark.usefixtures("without_tools")
-    def test_without_root_virtual_time_is_all_there_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_root_virtual_time_is_all_there_is(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
         result = CliRunner().invoke(cli.pcn, ["doctor"])
         assert result.exit_code == 0
@@ -245,8 +308,11 @@ class TestDoctor:
         assert "to get root: run it with sudo" in result.output
 
     @pytest.mark.parametrize(("extra", "needed"), [("live", True), ("figures", False)])
-    def test_doctor_reports_a_missing_extra(self, extra: str, needed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-        """As needed where live networks are, and by the command that installs it where there is no checkout."""
+    def test_doctor_reports_a_missing_extra(
+        self, extra: str, needed: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As needed where live networks are, and by the command that installs it where there is no
+        checkout."""
         monkeypatch.setattr(doctor, "_CHECKOUT", False)
         (gone,) = (name for name, _, own in required() if own == extra)
         version = metadata.version
@@ -259,10 +325,15 @@ class TestDoctor:
         monkeypatch.setattr(metadata, "version", without)
         check = {check.name: check for check in doctor._packages()}[gone]
         assert (check.present, check.needed, check.live) == (False, needed, needed)
-        assert (check.what_for, check.remedy) == (f"extra {extra}", f"pip install 'pcn-lab[{extra}]'")
+        assert (check.what_for, check.remedy) == (
+            f"extra {extra}",
+            f"pip install 'pcn-lab[{extra}]'",
+        )
         assert (gone in doctor.missing([check])) == (needed and os.geteuid() == 0)
 
-    def test_doctor_needs_nothing_live_without_its_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_doctor_needs_nothing_live_without_its_extra(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(extras, "installed", lambda extra: extra != "live")
         gone = doctor.Check("mininet", "extra live", True, False, "not found", live=True)
         assert doctor.missing([gone, replace(gone, name="cc", live=False)]) == ["cc"]
@@ -270,7 +341,9 @@ class TestDoctor:
         assert doctor.missing([gone]) == ["mininet"] * (os.geteuid() == 0)
 
     @pytest.mark.usefixtures("without_tools")
-    def test_without_root_a_compiler_is_needed_all_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_root_a_compiler_is_needed_all_the_same(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
         monkeypatch.setenv("CC", "nosuchcc")
         result = CliRunner().invoke(cli.pcn, ["doctor"], standalone_mode=False)
@@ -300,7 +373,9 @@ class TestDoctor:
         assert doctor.missing(checks.values()) == ["C libraries", "files", "P4 programs"]
         assert checks["files"].found.endswith("and 2 more")
 
-    def test_a_compiled_program_that_is_gone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_compiled_program_that_is_gone(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         shutil.copytree(ROOT / "p4src", tmp_path / "p4src")
         (tmp_path / "p4src" / "compiled" / "pcn.json").unlink()
         for module in (doctor, manifest):
@@ -309,7 +384,9 @@ class TestDoctor:
         assert (check.present, check.found) == (False, "not found: p4src/compiled/pcn.json")
 
     def test_what_is_optional_does_not_fail_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        optional = doctor.Check("p4c", "changing P4", needed=False, present=False, found="not found", remedy="build it")
+        optional = doctor.Check(
+            "p4c", "changing P4", needed=False, present=False, found="not found", remedy="build it"
+        )
         monkeypatch.setattr(doctor, "checks", lambda: [optional])
         result = CliRunner().invoke(cli.pcn, ["doctor"])
         assert result.exit_code == 0
@@ -321,6 +398,13 @@ def test_output_that_has_no_room_is_one_line(command: list[str]) -> None:
     script = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-c", script, *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-c", script, *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
-    assert (done.returncode, done.stderr) == (1, "pcn: can't write the output: No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "pcn: can't write the output: No space left on device\n",
+    )

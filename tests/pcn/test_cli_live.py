@@ -30,7 +30,18 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     name = f"c{os.getpid()}-{uuid.uuid4().hex[:8]}"
     logs = tmp_path_factory.mktemp("logs")
     done = pcn(
-        "up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(logs), "-k", "500", "--param", "w_min=0.05"
+        "up",
+        "dumbbell",
+        "--set",
+        "pairs=1",
+        "-n",
+        name,
+        "--logs",
+        str(logs),
+        "-k",
+        "500",
+        "--param",
+        "w_min=0.05",
     )
     try:
         assert done.returncode == 0, done.stderr
@@ -56,8 +67,18 @@ def ask(*arguments: str) -> object:
 def test_status_shows_every_program(network: str) -> None:
     (found,) = [one for one in ask("status") if one["name"] == network]  # type: ignore[attr-defined]
     assert found["state"] == "up"
-    assert {node["name"]: node["runs"] for node in found["nodes"]} == {"h0": True, "r0": True, "s0": True, "s1": True}
-    assert {node["name"]: node["device_id"] for node in found["nodes"]} == {"h0": None, "r0": None, "s0": 1, "s1": 2}
+    assert {node["name"]: node["runs"] for node in found["nodes"]} == {
+        "h0": True,
+        "r0": True,
+        "s0": True,
+        "s1": True,
+    }
+    assert {node["name"]: node["device_id"] for node in found["nodes"]} == {
+        "h0": None,
+        "r0": None,
+        "s0": 1,
+        "s1": 2,
+    }
     nodes = {node["name"]: node for node in found["nodes"]}
     address = nodes["s1"]["control"]
     assert address == f"unix:/run/pcn-lab/{network}/s1.grpc"
@@ -75,10 +96,15 @@ def test_status_shows_every_program(network: str) -> None:
 def test_tables_show_what_was_programmed(network: str) -> None:
     tables = ask("tables", "s0", "-n", network)
     assert isinstance(tables, dict)
-    routes = {entry["match"]["dst_addr"]: entry for entry in tables["ipv4_lpm"] if not entry["default"]}
+    routes = {
+        entry["match"]["dst_addr"]: entry for entry in tables["ipv4_lpm"] if not entry["default"]
+    }
     assert routes["10.0.0.1/32"]["parameters"] == {"dst_mac": "02:00:00:00:00:01", "port": 1}
     assert routes["10.0.0.2/32"]["parameters"]["port"] == 2
-    assert {entry["parameters"].get("xoff_bytes") for entry in tables["pfc_config"]} == {512_000, None}
+    assert {entry["parameters"].get("xoff_bytes") for entry in tables["pfc_config"]} == {
+        512_000,
+        None,
+    }
 
 
 def test_a_flow_arrives_and_is_counted(network: str) -> None:
@@ -129,9 +155,15 @@ def test_a_flow_is_stopped(network: str) -> None:
         (["registers", "s0", "waiting_byte"], "did you mean 'waiting_bytes'?"),
         (["flow", "start", "h0", "r9"], "no host 'r9'; there are h0, r0"),
         (["flow", "start", "h0", "h0"], "from h0 to itself"),
-        (["flow", "start", "h0", "r0", "--rate", "500G"], "a rate of 500 Gb/s: the link of h0 has 10 Gb/s"),
+        (
+            ["flow", "start", "h0", "r0", "--rate", "500G"],
+            "a rate of 500 Gb/s: the link of h0 has 10 Gb/s",
+        ),
         (["flow", "stop", "999"], "no flow '999'; there are"),
-        (["set", "s1", "xoff=1B"], "XON follows XOFF at 2116 bytes below, and can't at an XOFF of 1 bytes"),
+        (
+            ["set", "s1", "xoff=1B"],
+            "XON follows XOFF at 2116 bytes below, and can't at an XOFF of 1 bytes",
+        ),
     ],
 )
 def test_wrong_names(network: str, arguments: list[str], message: str) -> None:
@@ -152,8 +184,13 @@ def test_pause_prints_its_real_time(network: str, tmp_path: Path) -> None:
         assert done.stderr == "capturing at h0:0 for 100 us nominal, 50 ms real; Ctrl-C ends it\n"
     again = pcn("pcap", "h0", "--for", "100us", "--out", str(file), "-n", network)
     assert again.returncode == 1
-    assert f"{file} is there already: choose another file, or overwrite it (--overwrite" in again.stderr
-    started = pcn("flow", "start", "h0", "r0", "--rate", "1G", "--duration", "1ms", "-n", network).stdout
+    assert (
+        f"{file} is there already: choose another file, or overwrite it (--overwrite"
+        in again.stderr
+    )
+    started = pcn(
+        "flow", "start", "h0", "r0", "--rate", "1G", "--duration", "1ms", "-n", network
+    ).stdout
     assert started.endswith("from h0 to r0 for 1 ms nominal, 500 ms real\n")
 
 
@@ -174,12 +211,17 @@ def test_exec_runs_a_command_in_the_node(network: str) -> None:
     assert "s1-eth1" in done.stdout
     assert "h0-eth0" not in done.stdout
     assert pcn("exec", "-n", network, "h0", "sh", "-c", "exit 3").returncode == 3
-    # SIGPIPE ends the first one, whose status pipefail reports: Python ignores it, a command must not.
-    assert pcn("exec", "-n", network, "h0", "bash", "-c", "set -o pipefail; yes | head -1").returncode == 128 + 13
+    # SIGPIPE ends the first one, whose status pipefail reports: Python ignores it, a command must
+    # not.
+    assert (
+        pcn("exec", "-n", network, "h0", "bash", "-c", "set -o pipefail; yes | head -1").returncode
+        == 128 + 13
+    )
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [(("s9", "true"), "no node 's9'"), (("s1", "nosuch"), "no command 'nosuch' is on the PATH")]
+    ("words", "said"),
+    [(("s9", "true"), "no node 's9'"), (("s1", "nosuch"), "no command 'nosuch' is on the PATH")],
 )
 def test_exec_refuses_in_one_line(network: str, words: tuple[str, ...], said: str) -> None:
     done = pcn("exec", "-n", network, *words)
@@ -204,11 +246,21 @@ def test_failed_up_prints_the_reason_and_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("prefix", [[], ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]], ids=["default", "ignored"])
+@pytest.mark.parametrize(
+    "prefix", [[], ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]], ids=["default", "ignored"]
+)
 def test_an_interrupted_up_leaves_nothing(tmp_path: Path, prefix: list[str]) -> None:
     """Also where SIGINT was ignored, as in a script's background jobs."""
     name = f"i{os.getpid()}"
-    command = [sys.executable, "-c", "from pcn.cli import main; main()", "up", "dumbbell", "-n", name]
+    command = [
+        sys.executable,
+        "-c",
+        "from pcn.cli import main; main()",
+        "up",
+        "dumbbell",
+        "-n",
+        name,
+    ]
     process = subprocess.Popen(
         [*prefix, *command, "--logs", tmp_path],
         stdout=subprocess.PIPE,
@@ -227,8 +279,11 @@ def test_an_interrupted_up_leaves_nothing(tmp_path: Path, prefix: list[str]) -> 
 
 
 @pytest.mark.parametrize(("options", "ended"), [((), {"s0", "s1"}), (("--processes",), {"s1"})])
-def test_what_died_is_named_and_removed(options: tuple[str, ...], ended: set[str], tmp_path: Path) -> None:
-    """The process of s1, which is s0's as well unless each has its own; then the network's supervisor."""
+def test_what_died_is_named_and_removed(
+    options: tuple[str, ...], ended: set[str], tmp_path: Path
+) -> None:
+    """The process of s1, which is s0's as well unless each has its own; then the network's
+    supervisor."""
     name = f"d{os.getpid()}"
     up = pcn("up", "dumbbell", *options, "--set", "pairs=1", "-n", name, "--logs", str(tmp_path))
     assert up.returncode == 0

@@ -23,9 +23,12 @@ SHELLS = {
 }
 
 
-@pytest.mark.parametrize("name", ["$(touch x)", "`x`", "a;b", "a b", "a\nb", "\x1b[2J", "'", '"', "a\\b", "~x", "*"])
+@pytest.mark.parametrize(
+    "name", ["$(touch x)", "`x`", "a;b", "a b", "a\nb", "\x1b[2J", "'", '"', "a\\b", "~x", "*"]
+)
 def test_name_that_is_no_plain_word_is_not_offered(name: str) -> None:
-    """A program's author chooses names, and any local user loads one into a network of `pcn p4 run`."""
+    """A program's author chooses names, and any local user loads one into a network of `pcn p4
+    run`."""
     complete = _completer(lambda _context: [name, "MyIngress.ipv4_lpm"])
     context = click.Context(click.Command("tables"))
     assert complete(context, click.Argument(["name"]), "") == ["MyIngress.ipv4_lpm"]
@@ -36,10 +39,16 @@ def test_tab_completes_a_command_in_its_shell(shell: str, tmp_path: Path) -> Non
     """As at a terminal: of `pcn tab`, `pcn tables`."""
     program = needs.program(shell, needs.SHELLS[shell])
     script = tmp_path / f"pcn.{shell}"
-    made = subprocess.run(python_command("pcn", "completion", shell), capture_output=True, text=True, check=True)
+    made = subprocess.run(
+        python_command("pcn", "completion", shell), capture_output=True, text=True, check=True
+    )
     script.write_text(made.stdout)
     options, load = SHELLS[shell]
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "TERM": "xterm"}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "TERM": "xterm",
+    }
     environment |= {"HOME": str(tmp_path), "PROMPT": "", "PS1": "$ ", "HISTFILE": ""}
     ours, theirs = pty.openpty()
     command = ["setsid", "--ctty", "--wait", program, *options]

@@ -33,16 +33,32 @@ def counted(lab: Lab, switch: str, counter: str, port: int) -> int:
 def test_what_is_set_is_read_back_from_the_switch(dcqcn_lab: Lab) -> None:
     client = dcqcn_lab.primary("s0")
     before = settings.read(client)
-    assert before[1] == {"xoff": 512e3, "xon": 512e3 - 2 * 1058, "quanta": 65535, "k_min": 5e3, "k_max": 200e3,
+    assert before[1] == {"xoff": 512e3, "xon": 512e3 - 2 * 1058, "quanta": 65535, "k_min": 5e3, (
+        "k_max"
+    ): 200e3,
                          "p_max": pytest.approx(0.01, abs=1e-9)}  # fmt: skip
     assert settings.change(client, {"xoff": 256e3})[2]["xon"] == 256e3 - 2 * 1058
     assert {row["xoff"] for row in settings.read(client).values()} == {256e3}
-    one = settings.change(client, {"xoff": 128e3, "xon": 64e3, "quanta": 1000, "k_min": 0, "p_max": 0.5}, [2])
+    one = settings.change(
+        client, {"xoff": 128e3, "xon": 64e3, "quanta": 1000, "k_min": 0, "p_max": 0.5}, [2]
+    )
     assert list(one) == [2]
-    (entry,) = [entry for entry in client.read_table("pfc_config") if entry.match and entry.match["port"] == 2]
-    assert entry.action.args["refresh_us"] == 1000 * entry.action.args["quantum_q16_us"] // 65536 // 2  # type: ignore[union-attr]
+    (entry,) = [
+        entry
+        for entry in client.read_table("pfc_config")
+        if entry.match and entry.match["port"] == 2
+    ]
+    assert (
+        entry.action.args["refresh_us"] == 1000 * entry.action.args["quantum_q16_us"] // 65536 // 2
+    )  # type: ignore[union-attr]
     now = settings.read(client)[2]
-    assert (now["xoff"], now["xon"], now["quanta"], now["k_min"], now["k_max"]) == (128e3, 64e3, 1000, 0, 200e3)
+    assert (now["xoff"], now["xon"], now["quanta"], now["k_min"], now["k_max"]) == (
+        128e3,
+        64e3,
+        1000,
+        0,
+        200e3,
+    )
     assert now["p_max"] == pytest.approx(0.5, abs=1e-9)
     assert settings.read(client)[1]["xoff"] == 256e3
     for port, values in before.items():
@@ -79,34 +95,55 @@ def test_another_process_s_network_is_set_too(dcqcn_lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(("xoff", "pauses"), [(1e9, False), (100e3, True)])
-def test_a_new_threshold_acts_at_once(dcqcn_lab: Lab, start_flow: StartFlow, xoff: float, pauses: bool) -> None:
+def test_a_new_threshold_acts_at_once(
+    dcqcn_lab: Lab, start_flow: StartFlow, xoff: float, pauses: bool
+) -> None:
     """r0's port held up until more than one threshold waits there, and less than the other."""
-    before, sent = (counted(dcqcn_lab, "s1", *what) for what in (("pause_sent", 2), ("transmitted", 1)))
+    before, sent = (
+        counted(dcqcn_lab, "s1", *what) for what in (("pause_sent", 2), ("transmitted", 1))
+    )
     with attach(dcqcn_lab.network.name) as lab:
         settings.change(lab.primary("s1"), {"xoff": xoff, "xon": xoff / 2})
         start_flow(5e9)
         wait_until(lambda: counted(dcqcn_lab, "s1", "transmitted", 1) > sent)
         with held(dcqcn_lab, "s1", 1):
             if pauses:
-                wait_until(lambda: counted(dcqcn_lab, "s1", "pause_sent", 2) > before, "the PAUSE of s1")
+                wait_until(
+                    lambda: counted(dcqcn_lab, "s1", "pause_sent", 2) > before, "the PAUSE of s1"
+                )
             else:
-                wait_until(lambda: dcqcn_lab.switches["s1"].read_register("waiting_bytes", index(1)) > 300e3)
+                wait_until(
+                    lambda: (
+                        dcqcn_lab.switches["s1"].read_register("waiting_bytes", index(1)) > 300e3
+                    )
+                )
                 assert counted(dcqcn_lab, "s1", "pause_sent", 2) == before
         settings.change(lab.primary("s1"), {"xoff": 512e3, "xon": 512e3 - 2 * 1058})
 
 
-def test_a_paused_port_holds_packets_and_then_sends_all(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
-    """A flow of half the link's rate waits nowhere else. That nothing leaves meanwhile is for tests with a test clock:
-    the process that repeats the PAUSE may be late."""
+def test_a_paused_port_holds_packets_and_then_sends_all(
+    dcqcn_lab: Lab, start_flow: StartFlow
+) -> None:
+    """A flow of half the link's rate waits nowhere else. That nothing leaves meanwhile is for tests
+    with a test clock: the process that repeats the PAUSE may be late."""
     flow = start_flow(5e9)
-    before = {name: counted(dcqcn_lab, "s1", name, 1) for name in ("pause_received", "resume_received")}
+    before = {
+        name: counted(dcqcn_lab, "s1", name, 1) for name in ("pause_received", "resume_received")
+    }
     with held(dcqcn_lab, "s1", 1) as made:
-        wait_until(lambda: dcqcn_lab.switches["s1"].read_register("waiting_packets", index(1)) > 100)
+        wait_until(
+            lambda: dcqcn_lab.switches["s1"].read_register("waiting_packets", index(1)) > 100
+        )
         sent = counted(dcqcn_lab, "s1", "transmitted", 1)
     wait_until(lambda: counted(dcqcn_lab, "s1", "transmitted", 1) > sent + 100)
     # One RESUME of `resume`, and one of `pause`, which it ended.
-    wait_until(lambda: counted(dcqcn_lab, "s1", "resume_received", 1) - before["resume_received"] == 2)
-    assert counted(dcqcn_lab, "s1", "pause_received", 1) - before["pause_received"] == made[0].frames - 1
+    wait_until(
+        lambda: counted(dcqcn_lab, "s1", "resume_received", 1) - before["resume_received"] == 2
+    )
+    assert (
+        counted(dcqcn_lab, "s1", "pause_received", 1) - before["pause_received"]
+        == made[0].frames - 1
+    )
     flows.stop(dcqcn_lab.agents, [flow])
 
     def seen() -> flows.Flow:
@@ -118,14 +155,21 @@ def test_a_paused_port_holds_packets_and_then_sends_all(dcqcn_lab: Lab, start_fl
 
 
 def test_pause_lasts_as_long_as_requested(dcqcn_lab: Lab) -> None:
-    """65,535 quanta last 3.36 ms: sent again every 1.68 ms, and at the end the rest, then RESUME."""
-    before = {name: counted(dcqcn_lab, "s1", name, 1) for name in ("pause_received", "resume_received")}
+    """65,535 quanta last 3.36 ms: sent again every 1.68 ms, and at the end the rest, then
+    RESUME."""
+    before = {
+        name: counted(dcqcn_lab, "s1", name, 1) for name in ("pause_received", "resume_received")
+    }
     began = time.monotonic()
     made = pause(dcqcn_lab, "s1", 1, duration_s=4e-3)
     assert 4e-3 <= made.paused_s <= (time.monotonic() - began) / dcqcn_lab.record.dilation
     assert 2 <= made.frames <= 4e-3 / 1.68e-3 + 3
-    wait_until(lambda: counted(dcqcn_lab, "s1", "resume_received", 1) - before["resume_received"] == 1)
-    assert counted(dcqcn_lab, "s1", "pause_received", 1) - before["pause_received"] == made.frames - 1
+    wait_until(
+        lambda: counted(dcqcn_lab, "s1", "resume_received", 1) - before["resume_received"] == 1
+    )
+    assert (
+        counted(dcqcn_lab, "s1", "pause_received", 1) - before["pause_received"] == made.frames - 1
+    )
 
 
 def test_a_host_is_paused_by_its_switch_s_side(dcqcn_lab: Lab) -> None:
@@ -152,7 +196,8 @@ def test_only_the_port_itself_is_paused(dcqcn_lab: Lab) -> None:
 
 
 def test_pfc_frames_are_counted_without_bytes(dcqcn_lab: Lab) -> None:
-    """The program has them as packets: what a target counts beside them is of the packet that the frame was made of."""
+    """The program has them as packets: what a target counts beside them is of the packet that the
+    frame was made of."""
     pause(dcqcn_lab, "s0", 2, duration_s=0.5e-3)
     cell = index(2)
     wait_until(lambda: counted(dcqcn_lab, "s0", "resume_received", 2) > 0)
@@ -162,7 +207,11 @@ def test_pfc_frames_are_counted_without_bytes(dcqcn_lab: Lab) -> None:
         assert client.read_counter(name, cell).bytes is None
     assert client.read_counter("transmitted", cell).bytes is not None
     said = forks.run("pcn", "counters", "s0", "--all", "--json", "-n", dcqcn_lab.record.name)
-    rows = {row["counter"]: row["bytes"] for row in json.loads(said.stdout) if (row["port"], row["class"]) == (2, 3)}
+    rows = {
+        row["counter"]: row["bytes"]
+        for row in json.loads(said.stdout)
+        if (row["port"], row["class"]) == (2, 3)
+    }
     assert (rows["pause_received"], rows["pause_sent"]) == (None, None)
     assert rows["transmitted"] >= 0
 

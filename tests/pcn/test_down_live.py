@@ -1,4 +1,5 @@
-"""`pcn down` and `pcn status`, where no network or several are up: on a machine of the test's own."""
+"""`pcn down` and `pcn status`, where no network or several are up: on a machine of the test's
+own."""
 
 from __future__ import annotations
 
@@ -17,10 +18,20 @@ def test_down_refuses_to_choose_and_ends_all(tmp_path: Path) -> None:
         for name in ("one", "two"):
             here.run(f"pcn up dumbbell --set pairs=1 -n {name} --logs {tmp_path / name}")
         for words in ("pcn down", "pcn down --force"):
-            with pytest.raises(AssertionError, match=r"several networks are up \(one, two\): name one, or give --all"):
+            with pytest.raises(
+                AssertionError,
+                match=r"several networks are up \(one, two\): name one, or give --all",
+            ):
                 here.run(words)
-        assert [load["name"] for load in json.loads(here.run("pcn status --json"))] == ["one", "two"]
-        for words in ("pcn status two --json", "pcn status --network two --json", "pcn status two -n two --json"):
+        assert [load["name"] for load in json.loads(here.run("pcn status --json"))] == [
+            "one",
+            "two",
+        ]
+        for words in (
+            "pcn status two --json",
+            "pcn status --network two --json",
+            "pcn status two -n two --json",
+        ):
             assert [load["name"] for load in json.loads(here.run(words))] == ["two"]
         assert "removed network two" in here.run("pcn down --network two")
         here.run(f"pcn up dumbbell --set pairs=1 -n three --logs {tmp_path / 'three'}")

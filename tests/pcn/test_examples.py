@@ -1,5 +1,6 @@
-"""Every example of the documentation and of every command's help that needs a network that is up, as printed; Python's
-of all kinds; and what running text names. test_examples_alone.py and test_lab_examples.py have the others."""
+"""Every example of the documentation and of every command's help that needs a network that is up,
+as printed; Python's of all kinds; and what running text names. test_examples_alone.py and
+test_lab_examples.py have the others."""
 
 from __future__ import annotations
 
@@ -75,7 +76,9 @@ def test_every_page_was_found() -> None:
     assert {"python.md-1", "virtualnet.md-1"} <= set(examples.python())
     assert all(HELPS.values()), [name for name, lines in HELPS.items() if not lines]
     for name, test in ELSEWHERE.items():
-        assert ("tutorial/" if name.startswith("tutorial/") else name.rpartition("-")[0]) in test.read_text()
+        assert (
+            "tutorial/" if name.startswith("tutorial/") else name.rpartition("-")[0]
+        ) in test.read_text()
     for page in examples.PAGES:
         for block in examples.blocks(page):
             assert not any(re.match(r" *(import|from \S+ import) ", line) for line in block), (
@@ -86,7 +89,11 @@ def test_every_page_was_found() -> None:
 ELSEWHERE = {
     "test-clock.md-1": ROOT / "tests" / "p4runtime" / "test_p4rt_clock.py",
     "softswitch/README.md-1": ROOT / "tests" / "p4runtime" / "test_p4rt_readme.py",
-    **{name: ROOT / "tests" / "pcn" / "test_tutorial.py" for name in examples.python() if name.startswith("tutorial/")},
+    **{
+        name: ROOT / "tests" / "pcn" / "test_tutorial.py"
+        for name in examples.python()
+        if name.startswith("tutorial/")
+    },
 }
 """Blocks that another test runs."""
 HERE = {name: block for name, block in examples.python().items() if name not in ELSEWHERE}

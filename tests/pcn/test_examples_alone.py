@@ -1,5 +1,6 @@
-"""Every example of the documentation and of every command's help that needs no network that is up, as printed: they
-bring one up themselves, run in virtual time, or call make, Mininet and the judges of docs/trust.md."""
+"""Every example of the documentation and of every command's help that needs no network that is up,
+as printed: they bring one up themselves, run in virtual time, or call make, Mininet and the judges
+of docs/trust.md."""
 
 from __future__ import annotations
 
@@ -27,18 +28,23 @@ from pcn.topologies.compact import compact
 pytestmark = pytest.mark.long
 
 LAB_ONLY = re.compile(  # the switch's own system, and the way to it
-    r"export (CHASSIS_CONFIG|SDE_INSTALL|LD_LIBRARY_PATH)=|start-stratum-container.sh |bfshell |ssh -f -N -L "
+    r"export (CHASSIS_CONFIG|SDE_INSTALL|LD_LIBRARY_PATH)=|start-stratum-container.sh |bfshell "
+    r"|ssh -f -N -L "
     r"|\$EDITOR ports.yaml$|echo '\{\"PortToVeth\"|tofino-model --no-cli |bf_switchd --install-dir "
 )
 COMMANDS = (ROOT / "docs" / "commands.md").read_text()
 OTHERS = sorted(
-    {line for lines in PRINTED.values() for line in lines} - {one for lines in OURS.values() for one in lines}
+    {line for lines in PRINTED.values() for line in lines}
+    - {one for lines in OURS.values() for one in lines}
 )
 MAKE = [line for line in OTHERS if line.startswith("make ")]
 MININET = [line for line in OTHERS if line.startswith("mn ")]
 ACTION = [line for line in OTHERS if line.startswith("bash ptf-tests/action.sh ")]
 JUDGES = [line for line in OTHERS if line.startswith("python judges/")]
-RESULT = "pcn run traffic --clock virtual --topology star --set count=20 --scheme pcn,pfc --out results/mine"
+RESULT = (
+    "pcn run traffic --clock virtual --topology star --set count=20 --scheme pcn,pfc --out "
+    "results/mine"
+)
 """What examples compare."""
 SHORTER = {
     r"live.py --seeds 1:\d+": "live.py --seed 21",
@@ -51,7 +57,9 @@ SHORTER = {
     r"fuzz SECONDS ": "fuzz 0.2 ",
     r"(fuzz_(?:formats|flows|traces|switches|results)).py SECONDS": r"\1.py 0.1",
     r"--jobs \d+": "--jobs 1",
-    "test_virtual_threads.py": "test_virtual_threads.py -k nodes",  # judges/test_sanitizers.py runs all of it
+    "test_virtual_threads.py": (
+        "test_virtual_threads.py -k nodes"
+    ),  # judges/test_sanitizers.py runs all of it
 }
 
 
@@ -66,7 +74,11 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         shutil.copy(ROOT / "tests/topologies/files/racks.yaml", made.directory / "net.yaml")
         (made.directory / "trace").mkdir()
         work = {"comm_type": ALL_REDUCE, "comm_size": 1_000_000}
-        trace(made.directory / "trace", [[Node(0, COLLECTIVE, values=work)] for _ in range(8)], name="allreduce")
+        trace(
+            made.directory / "trace",
+            [[Node(0, COLLECTIVE, values=work)] for _ in range(8)],
+            name="allreduce",
+        )
         made.run(RESULT, to_its_end=True)
         yield made
 
@@ -82,10 +94,14 @@ UP = [set(line.split()) for line in LIFE_LINES if line.startswith("pcn up")]
 
 @pytest.mark.root
 @pytest.mark.parametrize(
-    "line", sorted(line for line in LIFE_LINES if not any(set(line.split()) < other for other in UP))
+    "line",
+    sorted(line for line in LIFE_LINES if not any(set(line.split()) < other for other in UP)),
 )
 def test_examples_that_bring_a_network_up_or_down(empty: Machine, line: str) -> None:
-    fewer = next((more for begin, more in FEWER.items() if line.startswith(begin) and "--set" not in line), "")
+    fewer = next(
+        (more for begin, more in FEWER.items() if line.startswith(begin) and "--set" not in line),
+        "",
+    )
     try:
         if "bmv2" in line and shutil.which("simple_switch_grpc") is None:
             with pytest.raises(AssertionError, match="simple_switch_grpc is not installed"):
@@ -96,12 +112,16 @@ def test_examples_that_bring_a_network_up_or_down(empty: Machine, line: str) -> 
         if line.startswith("pcn up"):
             named = "dumbbell" if line.startswith("pcn up dumbbell") and "bmv2" not in line else ""
             said = empty.run(f"pcn down {named}".strip())
-            assert ("removed network" in said) == ("bmv2" not in line or shutil.which("simple_switch_grpc") is not None)
+            assert ("removed network" in said) == (
+                "bmv2" not in line or shutil.which("simple_switch_grpc") is not None
+            )
 
 
 def test_the_tour_s_burst_is_there_when_one_looks() -> None:
     """Longer than the commands that look at it take, at the tour's k."""
-    (size, count), *others = re.findall(r"pcn flow start h2 r1 --size (\S+) --count (\d+)", COMMANDS)
+    (size, count), *others = re.findall(
+        r"pcn flow start h2 r1 --size (\S+) --count (\d+)", COMMANDS
+    )
     assert not others
     (k,) = re.findall(r"pcn up compact --scheme pcn -k (\d+)", COMMANDS)
     rate_bps = compact().link_at("s1", 2).rate_bps
@@ -123,7 +143,14 @@ def test_mininet_s_own_command(empty: Machine, tmp_path: Path, line: str) -> Non
 @pytest.mark.parametrize("line", ACTION)
 def test_action_s_script_runs_as_printed(line: str) -> None:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    subprocess.run(line, shell=True, cwd=ROOT, env={**os.environ, "PATH": path}, check=True, capture_output=True)
+    subprocess.run(
+        line,
+        shell=True,
+        cwd=ROOT,
+        env={**os.environ, "PATH": path},
+        check=True,
+        capture_output=True,
+    )
 
 
 @pytest.mark.root
@@ -132,7 +159,9 @@ def test_judges_of_trust_md_for_a_moment(empty: Machine, line: str, tmp_path: Pa
     """They take hours: here, that they go."""
     for pattern, short in SHORTER.items():
         line = re.sub(pattern, short, line)
-    words = [str(ROOT / word) if (ROOT / word).is_file() else word for word in shlex.split(line)[1:]]
+    words = [
+        str(ROOT / word) if (ROOT / word).is_file() else word for word in shlex.split(line)[1:]
+    ]
     if "sanitizers.py" in line and sanitizers.environment() is None:
         needs.missing(needs.SANITIZERS)
     there_is_none = "--p4testgen FILE" in line  # this project hasn't got it
@@ -141,7 +170,9 @@ def test_judges_of_trust_md_for_a_moment(empty: Machine, line: str, tmp_path: Pa
     assert not there_is_none or said.splitlines()[-1] == "sweep.py: error: there is no FILE"
 
 
-@pytest.mark.parametrize("line", [line for line in OTHERS if line not in (*MAKE, *MININET, *JUDGES, *ACTION)])
+@pytest.mark.parametrize(
+    "line", [line for line in OTHERS if line not in (*MAKE, *MININET, *JUDGES, *ACTION)]
+)
 def test_what_only_a_switch_s_own_system_has(line: str) -> None:
     """In a lab, by hand: nothing here can run it."""
     assert LAB_ONLY.match(line), f"no test runs {line!r}"
@@ -151,7 +182,13 @@ def test_what_only_a_switch_s_own_system_has(line: str) -> None:
 @pytest.mark.parametrize("line", [*MAKE, *examples.inline("make")])
 def test_make_targets_of_pages_exist(line: str) -> None:
     """Targets are minutes each, and tested as what they call: here, that they are."""
-    dry = {**os.environ, "MAKEFLAGS": "n"}  # not `-n` behind the line: the make before an && would be real
+    # not `-n` behind the line: the make before an && would be real
+    dry = {
+        **os.environ,
+        "MAKEFLAGS": "n",
+    }
     line = line.removesuffix(" && . .venv/bin/activate")  # which a dry run hasn't made
-    done = subprocess.run(line, shell=True, env=dry, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        line, shell=True, env=dry, cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

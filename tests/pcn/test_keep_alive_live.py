@@ -1,4 +1,5 @@
-"""Keep-alive by the packet generator of a live switch: an output that nothing leaves, and its sender slows down."""
+"""Keep-alive by the packet generator of a live switch: an output that nothing leaves, and its
+sender slows down."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ pytestmark = pytest.mark.root
 def test_keep_alive_notifies_the_sender_of_a_stopped_output(tmp_path: Path) -> None:
     topology = star(1, xoff_bytes=60e3)
     fields = {"scheme": "qcn-os-largest", "scheme_parameters": {"keep_alive": 2}, "dilation": 500}
-    with Lab(topology, log_dir=tmp_path, name=f"k{os.getpid()}-{uuid.uuid4().hex[:8]}", **fields) as lab:
+    with Lab(
+        topology, log_dir=tmp_path, name=f"k{os.getpid()}-{uuid.uuid4().hex[:8]}", **fields
+    ) as lab:
         switch, agent = lab.switches["s0"], lab.agents["h0"]
 
         def notified() -> int:

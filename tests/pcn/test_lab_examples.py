@@ -1,5 +1,5 @@
-"""The examples of a lab with a Tofino switch, as printed: where eth2 is cabled to another host, and stand-ins of
-Stratum and of the driver answer at the switch's address."""
+"""The examples of a lab with a Tofino switch, as printed: where eth2 is cabled to another host, and
+stand-ins of Stratum and of the driver answer at the switch's address."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         import_module("bfrt_description").install(sde)
         patch.setenv("SDE_INSTALL", str(sde))
         made = stack.enter_context(machine(tmp_path_factory.mktemp("lab"), "-n", prepare=PREPARE))
-        for server, address in (("stratum.py", f"{SWITCH}:9559"), ("bfrt_driver.py", "0.0.0.0:50052")):
+        for server, address in (
+            ("stratum.py", f"{SWITCH}:9559"),
+            ("bfrt_driver.py", "0.0.0.0:50052"),
+        ):
             stack.enter_context(serving(made, server, address))
         yield made
 

@@ -35,7 +35,8 @@ from pcn.lab.pause import SOURCE_MAC, pause
 
 pytestmark = pytest.mark.root
 by_command = pytest.mark.parametrize("dcqcn_lab", [*needs.TARGETS[1:], TOGETHER], indirect=True)
-"""A command reads from switches and agents by their addresses, whether a process has one or several."""
+"""A command reads from switches and agents by their addresses, whether a process has one or
+several."""
 StartFlow = Callable[[float], int]
 RATE_BPS = 2e9
 
@@ -55,7 +56,9 @@ def dissect(tshark: str, path: Path, *fields: str) -> list[list[str]]:
     command = [tshark, "-r", str(path), "-T", "fields", "-E", "separator=|"]
     for name in fields:
         command += ["-e", name]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT_S).stdout
+    said = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=LIMIT_S
+    ).stdout
     return [line.split("|") for line in said.splitlines()]
 
 
@@ -133,26 +136,39 @@ def test_what_a_pause_does_is_seen(dcqcn_lab: Lab, flow: int) -> None:
     wait_until(lambda: not switch.read_register("waiting_packets", cell), "the drain")
     after = observer.look().port("s1:1")
     assert (after.paused, after.queue_packets, after.queue_bytes) == (False, 0, 0)
-    # A PAUSE that is over before the next look has a rate of that look alone, and stays in the total.
+    # A PAUSE that is over before the next look has a rate of that look alone, and stays in the
+    # total.
     assert observer.look().port("s1:1").pauses_received_per_s == 0
-    assert observer.look().port("s1:1").pauses_received_total == after.pauses_received_total >= counted
+    assert (
+        observer.look().port("s1:1").pauses_received_total == after.pauses_received_total >= counted
+    )
 
 
 def test_a_capture_is_what_wireshark_reads(dcqcn_lab: Lab, tshark: str, tmp_path: Path) -> None:
-    """Data towards r0 goes out of s1:1; the PAUSE that comes in there differs from a neighbour's by its source."""
-    path, made, begun, over = tmp_path / "s1-1.pcapng", list[Captured](), threading.Event(), threading.Event()
+    """Data towards r0 goes out of s1:1; the PAUSE that comes in there differs from a neighbour's by
+    its source."""
+    path, made, begun, over = (
+        tmp_path / "s1-1.pcapng",
+        list[Captured](),
+        threading.Event(),
+        threading.Event(),
+    )
 
     def stopped() -> bool:
         begun.set()
         return over.is_set()
 
     began_s = dcqcn_lab.agents["r0"].stats().now_s
-    thread = threading.Thread(target=lambda: made.append(capture(dcqcn_lab, "s1", 1, path, stopped=stopped)))
+    thread = threading.Thread(
+        target=lambda: made.append(capture(dcqcn_lab, "s1", 1, path, stopped=stopped))
+    )
     thread.start()
     assert begun.wait(LIMIT_S)
     resumed = dcqcn_lab.switches["s1"].read_counter("resume_received", index(1)).packets
     pause(dcqcn_lab, "s1", 1, duration_s=0.2e-3)
-    wait_until(lambda: dcqcn_lab.switches["s1"].read_counter("resume_received", index(1)).packets > resumed)
+    wait_until(
+        lambda: dcqcn_lab.switches["s1"].read_counter("resume_received", index(1)).packets > resumed
+    )
     (number,) = flows.start(dcqcn_lab.topology, dcqcn_lab.agents, "h0", "r0", size_bytes=200_000)
     wait_until(lambda: received(dcqcn_lab, number) == 200, "200 packets")
     over.set()
@@ -164,7 +180,13 @@ def test_a_capture_is_what_wireshark_reads(dcqcn_lab: Lab, tshark: str, tmp_path
     kinds = Counter(captured.kinds)
     assert (kinds["data"] + kinds["data, CE"], kinds["PAUSE"], kinds["RESUME"]) == (200, 1, 1)
     assert captured.frames == 202 + kinds["CNP"]
-    fields = ("frame.time_epoch", "frame.packet_flags_direction", "_ws.col.Protocol", "eth.src", "frame.interface_name")
+    fields = (
+        "frame.time_epoch",
+        "frame.packet_flags_direction",
+        "_ws.col.Protocol",
+        "eth.src",
+        "frame.interface_name",
+    )
     rows = dissect(tshark, path, *fields)
     assert len(rows) == captured.frames
     assert [int(row[1], 0) for row in rows if row[2] == "RRoCE"].count(2) == 200
@@ -175,13 +197,19 @@ def test_a_capture_is_what_wireshark_reads(dcqcn_lab: Lab, tshark: str, tmp_path
     assert stamps == sorted(stamps)
     assert stamps[-1] - stamps[0] <= took_s
     assert abs(stamps[0] - began_s) <= took_s
-    opcodes = dissect(tshark, path, "infiniband.bth.opcode", "macc.cbfc.pause_time.c3", "ip.dsfield.ecn")
-    assert {row[0] for row in opcodes if row[0]} - {str(wire.OPCODE_CNP)} == {str(wire.OPCODE_UC_SEND_ONLY)}
+    opcodes = dissect(
+        tshark, path, "infiniband.bth.opcode", "macc.cbfc.pause_time.c3", "ip.dsfield.ecn"
+    )
+    assert {row[0] for row in opcodes if row[0]} - {str(wire.OPCODE_CNP)} == {
+        str(wire.OPCODE_UC_SEND_ONLY)
+    }
     quanta = math.ceil(0.2e-3 * 10e9 / 512)
     assert [int(row[1]) for row in opcodes if row[1]] == [quanta, 0]
 
 
-def test_a_capture_ends_by_count_and_takes_real_time(dcqcn_lab: Lab, flow: int, tshark: str, tmp_path: Path) -> None:
+def test_a_capture_ends_by_count_and_takes_real_time(
+    dcqcn_lab: Lab, flow: int, tshark: str, tmp_path: Path
+) -> None:
     path = tmp_path / "h0.pcapng"
     before = time.time()
     made = capture(dcqcn_lab, "h0", None, path, count=25, real_time=True)
@@ -190,7 +218,9 @@ def test_a_capture_ends_by_count_and_takes_real_time(dcqcn_lab: Lab, flow: int, 
     stamps = [float(row[0]) for row in dissect(tshark, path, "frame.time_epoch")]
     delay_s = dcqcn_lab.topology.link_at("h0", 0).delay_s * 500
     assert before - delay_s <= stamps[0] < stamps[-1] <= after
-    said = subprocess.run([shutil.which("capinfos") or "true", path], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        [shutil.which("capinfos") or "true", path], capture_output=True, text=True, check=True
+    ).stdout
     assert not said or "Time stamps are real" in said
 
 
@@ -201,7 +231,10 @@ def test_captures_that_cannot_be(dcqcn_lab: Lab, tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="can't write"):
         capture(dcqcn_lab, "s0", 1, tmp_path / "no" / "file", count=1)
     assert (tmp_path / "there").read_text() == "mine"
-    assert capture(dcqcn_lab, "s0", 1, tmp_path / "there", duration_s=1e-6, overwrite=True).port == "s0:1"
+    assert (
+        capture(dcqcn_lab, "s0", 1, tmp_path / "there", duration_s=1e-6, overwrite=True).port
+        == "s0:1"
+    )
     assert (tmp_path / "there").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
 
 
@@ -213,7 +246,11 @@ def test_a_capture_can_be_stopped(dcqcn_lab: Lab, tmp_path: Path) -> None:
 def test_logs_of_all_and_of_one(dcqcn_lab: Lab, flow: int) -> None:
     dcqcn_lab.agents["h0"].stats()  # which flushes
     lines = logs.read(dcqcn_lab.record, ["h0"])
-    starts = [line for line in lines if line.event == "start" and line.fields and line.fields["flow"] == flow]
+    starts = [
+        line
+        for line in lines
+        if line.event == "start" and line.fields and line.fields["flow"] == flow
+    ]
     assert starts[0].fields is not None
     assert starts[0].fields["dst_ip"] == dcqcn_lab.topology.host("r0").ip
     assert starts[0].time_s is not None
@@ -242,11 +279,14 @@ def test_watch_on_a_terminal_ends_as_it_came(dcqcn_lab: Lab, flow: int, key: byt
     command = ["setsid", "--ctty", "--wait", sys.executable, *watching]
     environment = {**os.environ, "TERM": "xterm-256color"}
     environment.pop("COLUMNS", None)
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as watch:
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
+    ) as watch:
         shown = b""
         while b"goodput" not in shown or b"s1:1" not in shown:
             shown += os.read(ours, 65536)
-        # At once, before the alternate screen; and there is something on that one, too, before the first look.
+        # At once, before the alternate screen; and there is something on that one, too, before the
+        # first look.
         assert shown.startswith(b"connecting ...")
         screen = shown.index(b"\x1b[?1049h")
         assert screen < shown.index(b": looking ...") < shown.index(b"goodput")
@@ -261,7 +301,10 @@ def test_watch_on_a_terminal_ends_as_it_came(dcqcn_lab: Lab, flow: int, key: byt
 
 
 def test_log_without_periodic_events_keeps_the_rare_ones(dcqcn_lab: Lab, flow: int) -> None:
-    wait_until(lambda: any(line.event == "rate" for line in logs.read(dcqcn_lab.record, ["h0"], last=1)), "a rate")
+    wait_until(
+        lambda: any(line.event == "rate" for line in logs.read(dcqcn_lab.record, ["h0"], last=1)),
+        "a rate",
+    )
     (line,) = logs.Reader(dcqcn_lab.record, ["h0"], without=logs.PERIODIC).new(1)
     assert line.event == "start"
     assert line.fields is not None
@@ -272,10 +315,22 @@ def test_log_without_periodic_events_keeps_the_rare_ones(dcqcn_lab: Lab, flow: i
 def test_watch_on_a_terminal_shows_the_chosen_flow(dcqcn_lab: Lab, flow: int) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-    command = ["setsid", "--ctty", "--wait", sys.executable, "-m", "pcn", "watch", "-n", dcqcn_lab.network.name]
+    command = [
+        "setsid",
+        "--ctty",
+        "--wait",
+        sys.executable,
+        "-m",
+        "pcn",
+        "watch",
+        "-n",
+        dcqcn_lab.network.name,
+    ]
     environment = {**os.environ, "TERM": "xterm-256color"}
     environment.pop("COLUMNS", None)
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as watch:
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
+    ) as watch:
 
         def until(text: bytes) -> None:
             shown = b""
@@ -315,8 +370,14 @@ def test_watch_on_a_terminal_shows_the_chosen_flow(dcqcn_lab: Lab, flow: int) ->
     ],
     ids=" ".join,
 )
-def test_completion_offers_existing_names(dcqcn_lab: Lab, words: list[str], offered: list[str]) -> None:
-    known = ["-n", dcqcn_lab.network.name] if words[0] in ("tables", "counters", "registers", "set", "pause") else []
+def test_completion_offers_existing_names(
+    dcqcn_lab: Lab, words: list[str], offered: list[str]
+) -> None:
+    known = (
+        ["-n", dcqcn_lab.network.name]
+        if words[0] in ("tables", "counters", "registers", "set", "pause")
+        else []
+    )
     typed = ["pcn", words[0], *known, *words[1:]] if known else ["pcn", *words]
     if words[0] == "flow":
         typed = ["pcn", "flow", "start", "-n", dcqcn_lab.network.name, ""]
@@ -333,7 +394,11 @@ def test_completion_offers_flows_and_networks(dcqcn_lab: Lab, flow: int) -> None
 
 def complete(words: list[str]) -> list[str]:
     """As bash calls it."""
-    environment = {"_PCN_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    environment = {
+        "_PCN_COMPLETE": "bash_complete",
+        "COMP_WORDS": " ".join(words),
+        "COMP_CWORD": str(len(words) - 1),
+    }
     said = forks.run("pcn", environment=environment)
     assert (said.returncode, said.stderr) == (0, "")
     return [line.partition(",")[2] for line in said.stdout.split()]

@@ -1,4 +1,5 @@
-"""The notebook in examples/: its cells run one after another, as in Jupyter, and show what their texts state."""
+"""The notebook in examples/: its cells run one after another, as in Jupyter, and show what their
+texts state."""
 
 from __future__ import annotations
 
@@ -51,10 +52,13 @@ def test_notebook_is_stored_without_outputs() -> None:
 
 @pytest.mark.long
 def test_notebook_runs_in_an_empty_folder(tmp_path: Path) -> None:
-    sources = ["".join(cell["source"]) for cell in notebook()["cells"] if cell["cell_type"] == "code"]
+    sources = [
+        "".join(cell["source"]) for cell in notebook()["cells"] if cell["cell_type"] == "code"
+    ]
     command = [sys.executable, "-W", "error::DeprecationWarning:__main__", "-c", RUN]
     done = subprocess.run(
-        command, cwd=tmp_path, input=json.dumps(sources), env={**os.environ, "PYTHONPATH": str(NOTEBOOK.parents[1])},
+        command, cwd=tmp_path, input=json.dumps(sources), env={**os.environ,
+        "PYTHONPATH": str(NOTEBOOK.parents[1])},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -70,4 +74,9 @@ def test_notebook_runs_in_an_empty_folder(tmp_path: Path) -> None:
     assert found["samples"] == 2001
     assert found["queue_kb"] > 10
     assert 10e-3 * 15e9 / 8 * 0.7 < found["received"] < 10e-3 * 15e9 / 8
-    assert {path.name for path in (tmp_path / "notebook").iterdir()} == {"pcn", "pcn-x", "dcqcn", "pfc"}
+    assert {path.name for path in (tmp_path / "notebook").iterdir()} == {
+        "pcn",
+        "pcn-x",
+        "dcqcn",
+        "pfc",
+    }

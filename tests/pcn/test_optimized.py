@@ -28,7 +28,17 @@ DESCRIPTIONS = {"topologies/found.py"}
 
 def test_run_is_the_same_without_docstrings(tmp_path: Path) -> None:
     """RP and NP in C among it, whose sources are compiled with the names of structs."""
-    words = ("run", "dumbbell", "--clock", "virtual", "--set", "pairs=1", "--set", "duration=1ms", "--quiet")
+    words = (
+        "run",
+        "dumbbell",
+        "--clock",
+        "virtual",
+        "--set",
+        "pairs=1",
+        "--set",
+        "duration=1ms",
+        "--quiet",
+    )
     digests = set()
     for level in ("", "2"):
         out = tmp_path / f"level{level}"

@@ -1,4 +1,5 @@
-"""What commands print, and where: results on stdout, progress and notes on stderr; --json, --quiet, -v, --debug."""
+"""What commands print, and where: results on stdout, progress and notes on stderr; --json, --quiet,
+-v, --debug."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ NO_TABLES = {
 """Commands without --json and --quiet: all that they print is that."""
 
 
-def leaves(words: str = "", command: click.Command = cli.pcn) -> Iterator[tuple[str, click.Command]]:
+def leaves(
+    words: str = "", command: click.Command = cli.pcn
+) -> Iterator[tuple[str, click.Command]]:
     if not isinstance(command, click.Group):
         yield words.strip(), command
         return
@@ -57,7 +60,17 @@ def test_commands_without_json_are_there() -> None:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Has a result, which some commands take."""
     folder = tmp_path_factory.mktemp("output")
-    command = ["run", "dumbbell", "--clock", "virtual", "--set", "duration=1ms", "-q", "--out", str(folder / "kept")]
+    command = [
+        "run",
+        "dumbbell",
+        "--clock",
+        "virtual",
+        "--set",
+        "duration=1ms",
+        "-q",
+        "--out",
+        str(folder / "kept"),
+    ]
     assert pcn(command) == 0
     return folder
 
@@ -66,7 +79,20 @@ VIRTUAL = ("--clock", "virtual", "--set", "duration=1ms")
 LINES = [
     ("run", "dumbbell", *VIRTUAL, "--out", "mine"),
     ("run", "dumbbell", "--list"),
-    ("sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1", "--set", "duration=1ms", "--jobs", "1", "--out", "sweep"),
+    (
+        "sweep",
+        "dumbbell",
+        "--scheme",
+        "pcn",
+        "--seeds",
+        "1",
+        "--set",
+        "duration=1ms",
+        "--jobs",
+        "1",
+        "--out",
+        "sweep",
+    ),
     ("figure", "fig10", "--out", "figures"),
     ("deploy", "--ports", "ports.yaml", "--check"),
     ("compare", "kept"),
@@ -89,7 +115,10 @@ LINES = [
 
 @pytest.mark.parametrize("words", LINES, ids=" ".join)
 def test_quiet_and_json_leave_what_they_name(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
 ) -> None:
     monkeypatch.chdir(place)
     Path("flows.csv").write_text("src,dst,size\nh0,h1,9B\n")
@@ -110,7 +139,9 @@ def test_quiet_and_json_leave_what_they_name(
     assert all(line.startswith("note: ") for line in both.err.splitlines())
 
 
-def test_progress_goes_to_stderr_and_tables_to_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_goes_to_stderr_and_tables_to_stdout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert pcn(["run", "dumbbell", *VIRTUAL, "--out", str(tmp_path / "mine")]) == 0
     printed = capsys.readouterr()
     assert "Figures and report" in printed.err
@@ -120,7 +151,18 @@ def test_progress_goes_to_stderr_and_tables_to_stdout(tmp_path: Path, capsys: py
 
 
 def test_json_of_sweep_has_all_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1:2", "--jobs", "1", "--set", "duration=1ms"]
+    words = [
+        "sweep",
+        "dumbbell",
+        "--scheme",
+        "pcn",
+        "--seeds",
+        "1:2",
+        "--jobs",
+        "1",
+        "--set",
+        "duration=1ms",
+    ]
     assert pcn([*words, "--out", str(tmp_path / "sweep"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["folder"] == str(tmp_path / "sweep")
@@ -130,14 +172,18 @@ def test_json_of_sweep_has_all_numbers(tmp_path: Path, capsys: pytest.CaptureFix
     assert len(group["means"]) > 6  # more than the table has
 
 
-def test_watch_and_view_refuse_quiet_that_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_watch_and_view_refuse_quiet_that_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert pcn(["watch", "-q"]) == 2
     assert "--quiet leaves nothing to see: add --json or --prometheus" in capsys.readouterr().err
     assert pcn(["view", str(tmp_path), "-q"]) == 2
     assert "--quiet hides the page's address: add --json, or --save FILE" in capsys.readouterr().err
 
 
-def steps_of(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[list[dict[str, object]], str]:
+def steps_of(
+    *words: str, capsys: pytest.CaptureFixture[str]
+) -> tuple[list[dict[str, object]], str]:
     assert pcn(["p4", "trace", *words, "--for", "1ms", "--send", "h1,h3"]) == 0
     printed = capsys.readouterr()
     return [json.loads(line) for line in printed.out.splitlines()], printed.err
@@ -201,9 +247,19 @@ BROKEN = replace(pcn, name="broken", reaction_point=Broken)
 """
 
 
-def test_debug_shows_the_stack_behind_the_line_of_an_rp(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_debug_shows_the_stack_behind_the_line_of_an_rp(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "broken.py").write_text(BROKEN)
-    words = ["run", "dumbbell", *VIRTUAL, "--scheme", f"{tmp_path}/broken.py:BROKEN", "--out", str(tmp_path / "mine")]
+    words = [
+        "run",
+        "dumbbell",
+        *VIRTUAL,
+        "--scheme",
+        f"{tmp_path}/broken.py:BROKEN",
+        "--out",
+        str(tmp_path / "mine"),
+    ]
     for debug in (True, False):
         assert pcn([*words, *["--debug"] * debug]) == 1
         errors = capsys.readouterr().err
@@ -211,8 +267,12 @@ def test_debug_shows_the_stack_behind_the_line_of_an_rp(tmp_path: Path, capsys: 
         assert ("in deep" in errors) == debug
 
 
-@pytest.mark.parametrize("words", [["--debug", "topology", "check", "nope"], ["topology", "check", "nope", "--debug"]])
-def test_debug_prints_the_traceback_before_the_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "words", [["--debug", "topology", "check", "nope"], ["topology", "check", "nope", "--debug"]]
+)
+def test_debug_prints_the_traceback_before_the_line(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert pcn(words) == 1
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "Traceback (most recent call last):"
@@ -249,7 +309,10 @@ def test_verbose_prints_the_log_of_pcn_alone(
         (["topology", "list"], []),
         (["-v", "topology", "list"], ["pcn.topologies: looking"]),
         (["topology", "list", "-v"], ["pcn.topologies: looking"]),
-        (["topology", "list", "-v", "--debug"], ["pcn.topologies: looking", "pcn.topologies: deeper"]),
+        (
+            ["topology", "list", "-v", "--debug"],
+            ["pcn.topologies: looking", "pcn.topologies: deeper"],
+        ),
         (["topology", "list"], []),
     ):
         assert pcn(words) == 0

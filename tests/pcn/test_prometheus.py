@@ -1,4 +1,5 @@
-"""`pcn watch --prometheus`: the numbers of `watch --json`, as Prometheus' own client library reads them."""
+"""`pcn watch --prometheus`: the numbers of `watch --json`, as Prometheus' own client library reads
+them."""
 
 from __future__ import annotations
 
@@ -41,7 +42,12 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=
 def states(kind: Any, **own: Any) -> Any:
     values = {"str": NAMES, "int": st.integers(0, 2**53), "float": FINITE, "bool": st.booleans()}
     drawn = {
-        field.name: st.one_of(*(st.none() if part == "None" else values[part] for part in str(field.type).split(" | ")))
+        field.name: st.one_of(
+            *(
+                st.none() if part == "None" else values[part]
+                for part in str(field.type).split(" | ")
+            )
+        )
         for field in fields(kind)
     }
     return st.builds(kind, **{**drawn, **own})
@@ -84,7 +90,10 @@ def expected(look: dict[str, Any], network: str) -> dict[Key, float]:
     going_on = [one for one in look["flows"] if one["state"] in ("waiting", "sending")]
     for kind, rows in (("port", look["ports"]), ("host", look["hosts"]), ("flow", going_on)):
         for one in rows:
-            labels = {("network", network), *((name, str(one[name])) for name in LABELS[kind] if one[name] is not None)}
+            labels = {
+                ("network", network),
+                *((name, str(one[name])) for name in LABELS[kind] if one[name] is not None),
+            }
             for name, value in one.items():
                 if name == "state":
                     found["pcn_flow_state", frozenset({*labels, ("state", value)})] = 1
@@ -125,7 +134,9 @@ def place(url: str) -> tuple[str, int]:
         ("POST", "/metrics", "{}", 501),
     ],
 )
-def test_server_answers_its_own_readers_alone(served: str, method: str, path: str, host: str, status: int) -> None:
+def test_server_answers_its_own_readers_alone(
+    served: str, method: str, path: str, host: str, status: int
+) -> None:
     address, port = place(served)
     connection = http.client.HTTPConnection(address, port)
     connection.request(method, path, headers={"Host": host.format(f"{address}:{port}", port=port)})
@@ -137,7 +148,8 @@ def test_server_answers_its_own_readers_alone(served: str, method: str, path: st
 
 
 def test_server_answers_beside_readers_that_send_nothing(served: str) -> None:
-    """It has 16 at once; the first of them without a request make room, and requests are answered."""
+    """It has 16 at once; the first of them without a request make room, and requests are
+    answered."""
     idle = [socket.create_connection(place(served)) for _ in range(40)]
     try:
         assert urllib.request.urlopen(served).read() == b"pcn_time_s 1.0\n"
@@ -149,7 +161,8 @@ def test_server_answers_beside_readers_that_send_nothing(served: str) -> None:
 
 @pytest.mark.parametrize("sent", [b"", b"GET /metrics HTTP/1.1\r\nHost: "])
 def test_connections_that_make_room_end_with_their_threads(served: str, sent: bytes) -> None:
-    """Also while their clients go on with requests that never end: a time for each byte would never pass."""
+    """Also while their clients go on with requests that never end: a time for each byte would never
+    pass."""
     before = threading.active_count()
     idle = [socket.create_connection(place(served)) for _ in range(60)]
     try:
@@ -173,15 +186,23 @@ def test_server_by_name_of_loopback_refuses_foreign_hosts() -> None:
     with prometheus.serving("localhost", 0, lambda: "pcn_time_s 1.0\n") as url:
         port = place(url)[1]
         for host in (f"localhost:{port}", f"127.0.0.1:{port}"):
-            assert urllib.request.urlopen(urllib.request.Request(url, headers={"Host": host})).status == 200
+            assert (
+                urllib.request.urlopen(urllib.request.Request(url, headers={"Host": host})).status
+                == 200
+            )
         with pytest.raises(urllib.error.HTTPError, match="403"):
-            urllib.request.urlopen(urllib.request.Request(url, headers={"Host": f"example.org:{port}"}))
+            urllib.request.urlopen(
+                urllib.request.Request(url, headers={"Host": f"example.org:{port}"})
+            )
 
 
 def test_taken_port_is_refused_in_one_line(served: str) -> None:
     address, port = place(served)
     with (
-        pytest.raises(LabError, match=rf"^--prometheus: {address}:{port}: Address already in use; choose another one$"),
+        pytest.raises(
+            LabError,
+            match=rf"^--prometheus: {address}:{port}: Address already in use; choose another one$",
+        ),
         prometheus.serving(address, port, str),
     ):
         pass
@@ -198,10 +219,26 @@ def test_bad_address_is_refused_with_an_example(value: str) -> None:
 @pytest.mark.root
 def test_metrics_of_network_are_what_json_prints(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
     start_flow(1e9)
-    command = [sys.executable, "-u", "-m", "pcn", "watch", "-n", dcqcn_lab.record.name, "--prometheus", "0", "--json"]
+    command = [
+        sys.executable,
+        "-u",
+        "-m",
+        "pcn",
+        "watch",
+        "-n",
+        dcqcn_lab.record.name,
+        "--prometheus",
+        "0",
+        "--json",
+    ]
     command += ["--every", "0.3s"]
     environment = {**os.environ, "COLUMNS": "200"}
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
+    pipes: dict[str, Any] = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+        "env": environment,
+    }
     with subprocess.Popen(command, **pipes) as watch:
         try:
             assert watch.stdout is not None
@@ -238,13 +275,18 @@ def test_dashboard_queries_existing_metrics() -> None:
     port = dict.fromkeys((field.name for field in fields(PortState)), 1)
     flow = dict.fromkeys((field.name for field in fields(FlowState)), 1)
     now = Snapshot(1.0, 1.0, (PortState(**port),), (FlowState(**{**flow, "state": "sending"}),))  # type: ignore[arg-type]
-    labels = {name: {label for label, _ in pairs} for name, pairs in scraped(prometheus.text(now, "net"))}
+    labels = {
+        name: {label for label, _ in pairs} for name, pairs in scraped(prometheus.text(now, "net"))
+    }
     for panel in panels():
         for target in panel["targets"]:
             used = re.findall(r"\b(pcn_\w+)\{([^}]*)\}", target["expr"])
             assert used, target
             for name, matchers in used:
-                wanted = {*re.findall(r"(\w+)=", matchers), *re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])}
+                wanted = {
+                    *re.findall(r"(\w+)=", matchers),
+                    *re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]),
+                }
                 assert wanted <= labels[name], target
 
 

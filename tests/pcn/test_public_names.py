@@ -1,5 +1,5 @@
-"""`from pcn import ...`: every name exists in the module that type checkers read, and is loaded only when it is
-used."""
+"""`from pcn import ...`: every name exists in the module that type checkers read, and is loaded
+only when it is used."""
 
 from __future__ import annotations
 
@@ -33,8 +33,13 @@ def test_every_name_is_there() -> None:
 
 
 def test_names_are_loaded_at_first_use() -> None:
-    script = "import sys, pcn; before = set(sys.modules); pcn.dumbbell; print(sorted(set(sys.modules) - before))"
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    script = (
+        "import sys, pcn; before = set(sys.modules); pcn.dumbbell; print(sorted(set(sys.modules) - "
+        "before))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout
     assert "pcn.topologies.dumbbell" in loaded
     assert "grpc" not in loaded
 
@@ -43,13 +48,17 @@ def test_public_list_has_what_users_may_rely_on() -> None:
     """What is gone from it, users have lost: docs/stability.md has the rule."""
     now, listed = list(public.lines()), public.LIST.read_text().splitlines()
     assert len(now) > 400
-    assert {*listed} - {*now} == set(), "gone: keep it for a release, with a warning, or note it in CHANGELOG.md"
+    assert {*listed} - {*now} == set(), (
+        "gone: keep it for a release, with a warning, or note it in CHANGELOG.md"
+    )
     assert now == listed, "new: .venv/bin/python lint/public.py > lint/public.txt"
 
 
 def test_version_has_the_commit_in_a_checkout() -> None:
     root = Path(pcn.__file__).resolve().parents[1]
-    said = subprocess.run(python_command("pcn", "--version"), capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        python_command("pcn", "--version"), capture_output=True, text=True, check=True
+    ).stdout
     version = metadata.version("pcn-lab")
     git = ["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "HEAD"]
     commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout[:12]

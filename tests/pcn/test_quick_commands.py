@@ -1,5 +1,5 @@
-"""What keeps commands quick beside a network that takes half of the machine: they load little, and write tables that
-need no folding without rich, which look the same."""
+"""What keeps commands quick beside a network that takes half of the machine: they load little, and
+write tables that need no folding without rich, which look the same."""
 
 from __future__ import annotations
 
@@ -20,10 +20,16 @@ from pcn.commands import common, output
 # Without spaces at the ends, which rich takes away
 _WORD = st.text(string.ascii_letters + string.digits + "-+.,/%", min_size=1, max_size=30)
 _MARKED = st.text("[]:/\\ab", min_size=1, max_size=12)
-_CELL = st.one_of(st.just(""), _WORD, _MARKED, st.integers(-9, 10**9), st.builds("{} {}".format, _WORD, _WORD))
+_CELL = st.one_of(
+    st.just(""), _WORD, _MARKED, st.integers(-9, 10**9), st.builds("{} {}".format, _WORD, _WORD)
+)
 _TABLES = st.integers(1, 6).flatmap(
     lambda columns: st.tuples(
-        st.lists(st.builds("\n".join, st.lists(_WORD, min_size=1, max_size=3)), min_size=columns, max_size=columns),
+        st.lists(
+            st.builds("\n".join, st.lists(_WORD, min_size=1, max_size=3)),
+            min_size=columns,
+            max_size=columns,
+        ),
         st.lists(st.lists(_CELL, min_size=columns, max_size=columns), max_size=6),
     )
 )
@@ -46,7 +52,9 @@ def test_table_looks_as_rich_prints_it(table: tuple[list[str], list[list[object]
 
 
 @pytest.mark.parametrize("cell", ["\u6f22", "two\nlines", "long " * 200])
-def test_cell_that_is_wide_or_no_text_is_left_to_rich(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cell_that_is_wide_or_no_text_is_left_to_rich(
+    cell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folded: list[str] = []
     monkeypatch.setattr(common, "_print_folded", lambda title, *_: folded.append(title))
     assert _printed(["one", "two"], [["a", cell]]) == ""
@@ -57,7 +65,9 @@ def test_cell_that_is_wide_or_no_text_is_left_to_rich(cell: str, monkeypatch: py
 def test_names_of_a_table_do_not_command_the_terminal(beside: str) -> None:
     """A program's names are its author's, and a switch's program is whose client loaded it."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        common.print_table("s1 \x1b]0;title\x07", ["one", "two"], [["\x1b[2J\x9b1m\r", f"{beside}[/b][red]x"]])
+        common.print_table(
+            "s1 \x1b]0;title\x07", ["one", "two"], [["\x1b[2J\x9b1m\r", f"{beside}[/b][red]x"]]
+        )
     printed = out.getvalue()
     assert "s1 \\x1b]0;title\\x07" in printed
     assert "\\x1b[2J\\x9b1m\\r" in printed
@@ -75,19 +85,28 @@ def test_lines_do_not_command_the_terminal(
 
 
 @pytest.mark.parametrize(
-    "module", ["pcn.commands.network", "pcn.lab.links", "pcn.lab.flows", "pcn.lab.pace", "pcn.lab.attach"]
+    "module",
+    ["pcn.commands.network", "pcn.lab.links", "pcn.lab.flows", "pcn.lab.pace", "pcn.lab.attach"],
 )
 def test_module_of_status_and_flow_list_loads_no_grpc(module: str) -> None:
     """grpc and finsy take longer to load than all else that `pcn status` does."""
-    code = f"import sys, {module}; print([one for one in ('grpc', 'finsy', 'rich', 'numpy') if one in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LIMIT_S)
+    code = (
+        f"import sys, {module}; print([one for one in ('grpc', 'finsy', 'rich', 'numpy') if one in "
+        "sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LIMIT_S
+    )
     assert done.stdout == "[]\n"
 
 
 @pytest.mark.parametrize(
     ("code", "without"),
     [
-        ("import pcn.hosts.agent; pcn.hosts.agent.find_scheme('pcn-w')", "pcn.hosts.algorithms.swift"),
+        (
+            "import pcn.hosts.agent; pcn.hosts.agent.find_scheme('pcn-w')",
+            "pcn.hosts.algorithms.swift",
+        ),
         ("import pcn.lab.nodes", "setuptools"),
         ("import pcn.cli; pcn.cli.run(['--help'])", "pcn.hosts.client"),
     ],
@@ -98,7 +117,9 @@ def test_process_of_a_network_loads_what_it_uses(code: str, without: str) -> Non
     assert done.stdout.splitlines()[-1] == "False"
 
 
-@pytest.mark.filterwarnings("ignore:distutils:DeprecationWarning")  # of setuptools', which Mininet compares by
+@pytest.mark.filterwarnings(
+    "ignore:distutils:DeprecationWarning"
+)  # of setuptools', which Mininet compares by
 def test_mininet_without_setuptools_compares_versions() -> None:
     from mininet.node import StrictVersion
 

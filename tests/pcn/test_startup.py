@@ -1,4 +1,5 @@
-"""The start of the three commands: a terminal's encoding, streams that are closed, a folder that is gone, Ctrl-C."""
+"""The start of the three commands: a terminal's encoding, streams that are closed, a folder that is
+gone, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,9 +16,44 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("base", "controller", "experiments", "hosts", "lab", "p4net", "p4src", "pcn", "softswitch", "topologies")
-AGENT = ("--name", "h", "--iface", "none", "--mac", "x", "--ip", "10.0.0.1", "--line-rate", "1e9", "--control", "s")
-RUN = ("run", "dumbbell", "--clock", "virtual", "--set", "pairs=1", "--set", "duration=1ms", "--out", "out")
+PACKAGES = (
+    "base",
+    "controller",
+    "experiments",
+    "hosts",
+    "lab",
+    "p4net",
+    "p4src",
+    "pcn",
+    "softswitch",
+    "topologies",
+)
+AGENT = (
+    "--name",
+    "h",
+    "--iface",
+    "none",
+    "--mac",
+    "x",
+    "--ip",
+    "10.0.0.1",
+    "--line-rate",
+    "1e9",
+    "--control",
+    "s",
+)
+RUN = (
+    "run",
+    "dumbbell",
+    "--clock",
+    "virtual",
+    "--set",
+    "pairs=1",
+    "--set",
+    "duration=1ms",
+    "--out",
+    "out",
+)
 LIMIT_S = 120
 C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 ENCODINGS = {
@@ -28,7 +64,11 @@ ENCODINGS = {
 
 
 def call(
-    folder: Path, module: str, *words: str, shell: str = '"$@"', environment: Mapping[str, str] | None = None
+    folder: Path,
+    module: str,
+    *words: str,
+    shell: str = '"$@"',
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """`shell`: what a shell does with the command, "$@"."""
     return subprocess.run(
@@ -88,12 +128,16 @@ def test_product_names_the_encoding_of_each_file() -> None:
             if path.resolve() == path:  # not by a link of pcn/
                 tree = ast.parse(path.read_text(encoding="utf-8"))
                 calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-                without += [f"{path.relative_to(ROOT)}:{one.lineno}" for one in calls if _by_locale(one)]
+                without += [
+                    f"{path.relative_to(ROOT)}:{one.lineno}" for one in calls if _by_locale(one)
+                ]
     assert without == []
 
 
 def _by_locale(call: ast.Call) -> bool:
-    if not isinstance(call.func, ast.Attribute) or "encoding" in {keyword.arg for keyword in call.keywords}:
+    if not isinstance(call.func, ast.Attribute) or "encoding" in {
+        keyword.arg for keyword in call.keywords
+    }:
         return False
     if call.func.attr in ("read_text", "write_text"):
         return len(call.args) < (1 if call.func.attr == "read_text" else 2)
@@ -122,7 +166,8 @@ def test_closed_streams_take_what_is_printed(
 
 
 def test_closed_streams_are_no_files_of_a_run(tmp_path: Path) -> None:
-    """A file that a run opens would have the number of a closed stream, and what is printed there in it."""
+    """A file that a run opens would have the number of a closed stream, and what is printed there
+    in it."""
     done = call(tmp_path, "pcn", *RUN, shell='"$@" <&- >&- 2>&-')
     assert done.returncode == 0
     assert (tmp_path / "out" / "summary.json").read_bytes().startswith(b"{")
@@ -131,17 +176,35 @@ def test_closed_streams_are_no_files_of_a_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "words", "line"),
     [
-        ("pcn", (*RUN[:-1], "/tmp/never"), "pcn: the current folder was deleted: change to another one"),
+        (
+            "pcn",
+            (*RUN[:-1], "/tmp/never"),
+            "pcn: the current folder was deleted: change to another one",
+        ),
         ("pcn", RUN, "pcn: the current folder was deleted: change to another one"),
-        ("pcn", ("scheme", "check", "x.py:Y"), "pcn: the current folder was deleted: change to another one"),
+        (
+            "pcn",
+            ("scheme", "check", "x.py:Y"),
+            "pcn: the current folder was deleted: change to another one",
+        ),
         ("pcn", ("topology", "convert", "dumbbell", "x.json"), "pcn: x.json: No such file"),
         ("pcn.softswitch", ("x.json",), "softswitch: cannot read x.json: No such file"),
-        ("pcn.softswitch", ("--no-p4", "--grpc-server-addr", "unix:s"), "softswitch: cannot listen on unix:s: its"),
-        ("pcn.softswitch", ("--no-p4", "--log-file", "s.log"), "softswitch: cannot write s.log: No such file"),
+        (
+            "pcn.softswitch",
+            ("--no-p4", "--grpc-server-addr", "unix:s"),
+            "softswitch: cannot listen on unix:s: its",
+        ),
+        (
+            "pcn.softswitch",
+            ("--no-p4", "--log-file", "s.log"),
+            "softswitch: cannot write s.log: No such file",
+        ),
         ("pcn.hosts.agent", AGENT, "agent h: "),
     ],
 )
-def test_deleted_folder_is_reported_in_a_line(module: str, words: tuple[str, ...], line: str, tmp_path: Path) -> None:
+def test_deleted_folder_is_reported_in_a_line(
+    module: str, words: tuple[str, ...], line: str, tmp_path: Path
+) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     done = call(gone, module, *words, shell='rmdir "$PWD" && "$@"')
@@ -151,10 +214,12 @@ def test_deleted_folder_is_reported_in_a_line(module: str, words: tuple[str, ...
 
 
 @pytest.mark.parametrize(
-    ("module", "imported"), [("pcn", "click"), ("pcn.softswitch", "argparse"), ("pcn.hosts.agent", "argparse")]
+    ("module", "imported"),
+    [("pcn", "click"), ("pcn.softswitch", "argparse"), ("pcn.hosts.agent", "argparse")],
 )
 def test_interrupted_import_prints_nothing(module: str, imported: str, tmp_path: Path) -> None:
-    """In the place of a module that the command imports is one that interrupts it, within the import."""
+    """In the place of a module that the command imports is one that interrupts it, within the
+    import."""
     (tmp_path / f"{imported}.py").write_text(
         "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(600)\n"
     )
@@ -170,7 +235,8 @@ def test_console_scripts_begin_before_they_import() -> None:
 
 
 def test_source_tree_that_is_not_installed_runs(tmp_path: Path) -> None:
-    """As by PYTHONPATH: there is no distribution, whose version results have; doctor reports that it is missing."""
+    """As by PYTHONPATH: there is no distribution, whose version results have; doctor reports that
+    it is missing."""
     (tmp_path / "sitecustomize.py").write_text(
         "from importlib import metadata\n"
         "find = metadata.Distribution.from_name\n"
@@ -181,12 +247,17 @@ def test_source_tree_that_is_not_installed_runs(tmp_path: Path) -> None:
         "metadata.Distribution.from_name = without\n"
     )
     environment = {"PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"}
-    (version,) = re.findall(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    (version,) = re.findall(
+        r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE
+    )
     done = call(tmp_path, "pcn", "--version", environment=environment)
     assert done.stdout.decode().startswith(f"pcn {version}"), done.stderr
     done = call(tmp_path, "pcn", *RUN, environment=environment)
     assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "out" / "summary.json").read_text())["versions"]["pcn-lab"] == version
+    assert (
+        json.loads((tmp_path / "out" / "summary.json").read_text())["versions"]["pcn-lab"]
+        == version
+    )
     done = call(tmp_path, "pcn", "doctor", environment=environment)
     assert b"Traceback" not in done.stderr
     assert "to get pcn-lab: make setup" in done.stdout.decode().splitlines()

@@ -58,7 +58,13 @@ def test_arrows_choose_rows_from_top_to_bottom() -> None:
         one.press("down", *SIZE)
         seen.append(one.chosen)
     assert seen == [*ports, *flows, flows[-1], flows[-1]]
-    for key, row in (("home", ports[0]), ("right", flows[0]), ("left", ports[0]), ("end", flows[1]), ("up", flows[0])):
+    for key, row in (
+        ("home", ports[0]),
+        ("right", flows[0]),
+        ("left", ports[0]),
+        ("end", flows[1]),
+        ("up", flows[0]),
+    ):
         one.press(key, *SIZE)
         assert one.chosen == row
 
@@ -101,7 +107,9 @@ def test_chosen_flow_that_ends_gives_way_to_the_next_one() -> None:
     st.integers(1, 200),
     st.integers(1, 70),
 )
-def test_view_draws_any_keys_on_any_terminal(steps: list[str | int], width: int, height: int) -> None:
+def test_view_draws_any_keys_on_any_terminal(
+    steps: list[str | int], width: int, height: int
+) -> None:
     """A number: a look with this number of flows. What is chosen is a row that is shown."""
     one = View(RECORD)
     for step in steps:

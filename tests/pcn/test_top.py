@@ -38,7 +38,9 @@ def latest(history: History) -> dict[str, dict[str, object]]:
     """Returns the last frame's ports by name."""
     number, frame = 0, {}
     while items := history.after(number):
-        frame = next((json.loads(item.text) for item in reversed(items) if item.kind == "frame"), frame)
+        frame = next(
+            (json.loads(item.text) for item in reversed(items) if item.kind == "frame"), frame
+        )
         number = items[-1].number
     return {one["port"]: one for one in frame["ports"]}
 
@@ -62,7 +64,9 @@ def test_top_shows_the_newest_frame_of_a_run(tmp_path: Path) -> None:
         assert f" {port['queue_bytes'] / 1e3:.1f} " in rows[name]
         assert f" {port['rate_bps'] / 1e9:.2f} " in rows[name]
         assert ("PAUSED" in rows[name]) == port["paused"]
-    assert all(row.split()[3].isdigit() or row.split()[3] == "-" for row in rows.values()), "pn is a count"
+    assert all(row.split()[3].isdigit() or row.split()[3] == "-" for row in rows.values()), (
+        "pn is a count"
+    )
     screen.view.press("down", 200, 80)
     assert "most" in drawn(screen)
     history.over("the run is over")
@@ -123,14 +127,19 @@ def test_command_shows_a_run_until_q_and_then_its_report(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "refused"),
     [
-        (("run", "dumbbell", "--top"), "--top shows runs in virtual time: add --clock virtual; `pcn watch` shows"),
+        (
+            ("run", "dumbbell", "--top"),
+            "--top shows runs in virtual time: add --clock virtual; `pcn watch` shows",
+        ),
         (("run", "dumbbell", "--clock", "virtual", "--top"), "--top draws on a terminal"),
         (("run", "dumbbell", "--clock", "virtual", "--top", "--web"), "--web: not beside --top"),
         (("p4", "run", str(ROUTER), "--top"), "--top: is for the virtual clock alone"),
         (("p4", "run", str(ROUTER), "--clock", "virtual", "--top"), "--top draws on a terminal"),
     ],
 )
-def test_top_is_refused_where_nothing_could_be_seen(words: tuple[str, ...], refused: str, tmp_path: Path) -> None:
+def test_top_is_refused_where_nothing_could_be_seen(
+    words: tuple[str, ...], refused: str, tmp_path: Path
+) -> None:
     done = forks.run("pcn", *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert refused in done.stderr

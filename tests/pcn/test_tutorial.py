@@ -12,7 +12,9 @@ import examples
 from examples import ROOT
 
 LESSONS = sorted((ROOT / "docs/tutorial").glob("[0-9]*.md"))
-PROGRAMS = {name: block for name, block in examples.python().items() if name.startswith("tutorial/")}
+PROGRAMS = {
+    name: block for name, block in examples.python().items() if name.startswith("tutorial/")
+}
 
 
 def shown(name: str) -> str | None:
@@ -40,7 +42,9 @@ def test_program_of_lesson_prints_what_its_page_shows(name: str, tmp_path: Path)
 def test_lesson_has_exercise_and_solution() -> None:
     assert len(LESSONS) == 7
     for page in LESSONS:
-        before, exercise, solution = re.split(r"^## (?:Exercise|Solution)$", page.read_text(), flags=re.M)
+        before, exercise, solution = re.split(
+            r"^## (?:Exercise|Solution)$", page.read_text(), flags=re.M
+        )
         assert "```python" in before
         assert exercise.strip()
         assert "```python" in solution

@@ -22,18 +22,24 @@ pytestmark = pytest.mark.root
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def pcn(*arguments: str, cwd: Path = ROOT, umask: int | None = None) -> subprocess.CompletedProcess[str]:
+def pcn(
+    *arguments: str, cwd: Path = ROOT, umask: int | None = None
+) -> subprocess.CompletedProcess[str]:
     if umask is None:
         return forks.run("pcn", *arguments, cwd=cwd)
     command = [sys.executable, "-c", "from pcn.cli import main; main()", *arguments]
-    return subprocess.run(command, cwd=cwd, umask=umask, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=cwd, umask=umask, capture_output=True, text=True, check=False
+    )
 
 
 @contextlib.contextmanager
 def up(*arguments: str, cwd: Path = ROOT, umask: int | None = None) -> Iterator[records.Record]:
     name = f"p{os.getpid()}"
     try:
-        done = pcn("up", "dumbbell", "--set", "pairs=1", "-n", name, *arguments, cwd=cwd, umask=umask)
+        done = pcn(
+            "up", "dumbbell", "--set", "pairs=1", "-n", name, *arguments, cwd=cwd, umask=umask
+        )
         assert done.returncode == 0, done.stderr
         record = records.load(name)
         assert record is not None
@@ -59,7 +65,10 @@ def test_network_is_its_user_s_whatever_the_umask() -> None:
 
         def tries() -> set[str]:
             found = {refused(lambda path=path: path.open("ab")) for path in logs}
-            found |= {refused((path.parent / "planted").touch) for path in (logs[0], logs[0].parent, sockets[0])}
+            found |= {
+                refused((path.parent / "planted").touch)
+                for path in (logs[0], logs[0].parent, sockets[0])
+            }
             found.add(refused((record.directory / "record.json").read_bytes))
             for path in sockets:
                 with socket.socket(socket.AF_UNIX) as client:
@@ -70,7 +79,8 @@ def test_network_is_its_user_s_whatever_the_umask() -> None:
 
 
 def test_logs_go_through_no_link_of_another_user() -> None:
-    """He made the folders that they go to, with links of their names in each that the next minute may take."""
+    """He made the folders that they go to, with links of their names in each that the next minute
+    may take."""
     with shared_folder() as shared:
         secret = shared / "secret"
         secret.write_text("root's")
@@ -101,7 +111,10 @@ def test_logs_that_are_another_user_s_folder_are_refused() -> None:
         done = pcn("up", "dumbbell", "-n", f"p{os.getpid()}", "--logs", str(shared / "logs"))
         owners = "belongs to nobody (uid 65534), not to root (uid 0)"
         assert done.returncode == 1
-        assert done.stderr.splitlines()[-1] == f"pcn: {shared}/logs {owners}: name another folder for the logs"
+        assert (
+            done.stderr.splitlines()[-1]
+            == f"pcn: {shared}/logs {owners}: name another folder for the logs"
+        )
         assert list((shared / "logs").iterdir()) == []
 
 

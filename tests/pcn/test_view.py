@@ -15,7 +15,17 @@ from pcn.topologies.serialise import to_dict
 from pcn.view import picture
 
 TOPOLOGY = compact()
-RECORD = Record("compact", Process(1, 1), to_dict(TOPOLOGY), "softswitch", 400.0, "pcn", "pcn", "/tmp", state="up")
+RECORD = Record(
+    "compact",
+    Process(1, 1),
+    to_dict(TOPOLOGY),
+    "softswitch",
+    400.0,
+    "pcn",
+    "pcn",
+    "/tmp",
+    state="up",
+)
 
 
 def port(switch: str, number: int, **values: object) -> PortState:
@@ -32,8 +42,18 @@ def port(switch: str, number: int, **values: object) -> PortState:
 def snapshot(flows: int) -> Snapshot:
     """The burst at its worst: P2/S1 congested, S0's port paused by S1."""
     busy = {
-        "s1:2": {"queue_bytes": 14_336_000, "queue_packets": 13_550, "rate_bps": 40e9, "utilisation": 1.0},
-        "s0:3": {"paused": True, "pauses_received_per_s": 123_456.0, "pn": 1_234, "queue_bytes": 512_000},
+        "s1:2": {
+            "queue_bytes": 14_336_000,
+            "queue_packets": 13_550,
+            "rate_bps": 40e9,
+            "utilisation": 1.0,
+        },
+        "s0:3": {
+            "paused": True,
+            "pauses_received_per_s": 123_456.0,
+            "pn": 1_234,
+            "queue_bytes": 512_000,
+        },
         "s1:1": {"pausing": True, "pauses_sent_per_s": 123_456.0},
     }
     ports = [
@@ -41,8 +61,14 @@ def snapshot(flows: int) -> Snapshot:
         for switch in TOPOLOGY.switches
         for number in TOPOLOGY.ports(switch.name)
     ]
-    long = [FlowState(number, f"h{number}", f"r{number}", "sending", 37.3e9, 2.345e9, 1.0, 0.0) for number in (0, 1)]
-    burst = [FlowState(2 + n, f"h{2 + n % 14}", "r1", "sending", 40e9, 0.2e9, 0.5, 0.25) for n in range(flows)]
+    long = [
+        FlowState(number, f"h{number}", f"r{number}", "sending", 37.3e9, 2.345e9, 1.0, 0.0)
+        for number in (0, 1)
+    ]
+    burst = [
+        FlowState(2 + n, f"h{2 + n % 14}", "r1", "sending", 40e9, 0.2e9, 0.5, 0.25)
+        for n in range(flows)
+    ]
     ended = [FlowState(9000 + n, "h2", "r1", "done", 0.0, 0.0, None, None) for n in range(3)]
     return Snapshot(1.2345, 2.5e-3, tuple(ports), (*long, *burst, *ended))
 
@@ -62,7 +88,18 @@ def test_it_fits_and_shows_what_matters(width: int, height: int, flows: int) -> 
     assert all(len(line.rstrip()) <= width for line in shown)
     assert not any("…" in line for line in shown)
     text = "\n".join(shown)
-    for part in ("s1:2", "14336.0", "100%", "PAUSED", "1234", "123.46", "pauses", "h0", "37.300", "2.345"):
+    for part in (
+        "s1:2",
+        "14336.0",
+        "100%",
+        "PAUSED",
+        "1234",
+        "123.46",
+        "pauses",
+        "h0",
+        "37.300",
+        "2.345",
+    ):
         assert part in text, part
     assert "3 flows have ended" in text
 
@@ -76,7 +113,9 @@ def test_a_narrow_terminal_shows_less_and_cuts_nothing(width: int) -> None:
     assert "…" not in text
     words = set(text.split())
     assert words >= {"14336.0", "100%", "PAUSED"}
-    headings, idle = (next(line for line in some if "KB" in line) for some in (shown, lines(width, 50, 0)))
+    headings, idle = (
+        next(line for line in some if "KB" in line) for some in (shown, lines(width, 50, 0))
+    )
     assert headings.split() == idle.split()
     for heading, number in (("Gb/s", "40.00"), ("in/ms", "123.46"), ("pn", "1234")):
         assert (heading in headings) == (number in words)
@@ -85,7 +124,11 @@ def test_a_narrow_terminal_shows_less_and_cuts_nothing(width: int) -> None:
 def test_columns_go_as_the_terminal_gets_narrower() -> None:
     def has(width: int) -> set[str]:
         text = "\n".join(lines(width, 50, 14))
-        return {word for word in ("s0->s1", "123.46", "40.00", "14336.0", "PAUSED", "███") if word in text}
+        return {
+            word
+            for word in ("s0->s1", "123.46", "40.00", "14336.0", "PAUSED", "███")
+            if word in text
+        }
 
     seen = [has(width) for width in range(30, 121, 5)]
     assert all(narrow <= wide for narrow, wide in itertools.pairwise(seen))
@@ -96,7 +139,10 @@ def test_columns_go_as_the_terminal_gets_narrower() -> None:
 def test_windows_are_shown_where_flows_have_them() -> None:
     """Of a pair's flows together their sum."""
     assert "window" not in "\n".join(lines(120, 50, 14))
-    some = [FlowState(n, "h0", "r0", "sending", 1e9, 1e9, 0.0, None, True, 125e3, 62_500) for n in (1, 2)]
+    some = [
+        FlowState(n, "h0", "r0", "sending", 1e9, 1e9, 0.0, None, True, 125e3, 62_500)
+        for n in (1, 2)
+    ]
     windowless = FlowState(3, "h1", "r1", "sending", 1e9, 1e9, 0.0, None)
     for height, shown in ((None, ("125.0", "62.5")), (len(TOPOLOGY.links), ("250.0", "125.0"))):
         now = replace(snapshot(0), flows=(*some, windowless))
@@ -122,7 +168,11 @@ def test_view_counts_omitted_rows() -> None:
 def test_a_wide_terminal_has_bars() -> None:
     """With a scale."""
     shown = lines(120, None, 0)
-    (scale,) = [line for line in shown if "0%" in line and "█" not in line and "100%" in line and "s1:" not in line]
+    (scale,) = [
+        line
+        for line in shown
+        if "0%" in line and "█" not in line and "100%" in line and "s1:" not in line
+    ]
     bar = next(line for line in shown if "█" * 20 in line)
     assert scale.rindex("100%") + len("100%") == bar.index("█") + 20
     assert "█" not in "\n".join(lines(80, None, 0))

@@ -14,7 +14,8 @@ TAKES = st.floats(0, 3)
 
 
 class Slow:
-    """A clock, and an observer whose looks take these times in turn; it looks first when it is made."""
+    """A clock, and an observer whose looks take these times in turn; it looks first when it is
+    made."""
 
     def __init__(self, takes: list[float]) -> None:
         self.now = 100.0
@@ -32,7 +33,8 @@ class Slow:
 
 @given(st.lists(TAKES, min_size=2, max_size=8), st.floats(0.1, 2))
 def test_look_begins_a_time_after_the_one_before(takes: list[float], every_s: float) -> None:
-    """Where that took longer: a tenth of a second after its end, so that looks leave time to others."""
+    """Where that took longer: a tenth of a second after its end, so that looks leave time to
+    others."""
     slow = Slow(takes)
     looks = Looks(lambda: cast(Any, slow.make()), every_s, lambda: slow.now)
     for _ in takes[1:]:

@@ -1,4 +1,5 @@
-"""The live page for all readers: keyboard, screen reader, colour-blind eyes, a connection that breaks."""
+"""The live page for all readers: keyboard, screen reader, colour-blind eyes, a connection that
+breaks."""
 
 from __future__ import annotations
 
@@ -24,11 +25,24 @@ from pcn.web.server import STATIC, serving
 TOPOLOGY = dumbbell(pairs=1)
 AT = "Number(document.getElementById('slider').value)"
 STATE = "document.getElementById('state').textContent"
-# Machado, Oliveira, Fernandes: A Physiologically-based Model for Simulation of Color Vision Deficiency, 2009: complete
+# Machado, Oliveira, Fernandes: A Physiologically-based Model for Simulation of Color Vision
+# Deficiency, 2009: complete
 EYES = {
-    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
-    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
-    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+    "protanopia": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deuteranopia": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritanopia": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
     "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
 }
 XYZ = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
@@ -45,19 +59,33 @@ def history(frames: int) -> History:
 
 
 def add(made: History, number: int) -> None:
-    made.add({"time_s": number * 1e-3, "over_s": 1e-3, "ports": [port(number)], "flows": [], "overload": None})
+    made.add(
+        {
+            "time_s": number * 1e-3,
+            "over_s": 1e-3,
+            "ports": [port(number)],
+            "flows": [],
+            "overload": None,
+        }
+    )
 
 
 def port(number: int) -> dict[str, Any]:
     idle = dict.fromkeys(("pn", "marked_share", "marked_ue_share", "held_bytes", "lost"))
-    counted = {"queue_bytes": 1000 * number + 1, "queue_packets": number + 1, "rate_bps": 1e9, "utilisation": 0.1}
+    counted = {
+        "queue_bytes": 1000 * number + 1,
+        "queue_packets": number + 1,
+        "rate_bps": 1e9,
+        "utilisation": 0.1,
+    }
     flags = {"paused": bool(number % 2), "pausing": False, "up": True, "kept_pace": True}
     pauses = {"pauses_sent_per_s": 0.0, "pauses_received_per_s": 0.0}
     return {"port": "s0:1", "link": "s0->h0", **idle, **counted, **flags, **pauses}
 
 
 class Wire:
-    """A connection between browser and server that breaks: a relay, whose address the server takes for its own."""
+    """A connection between browser and server that breaks: a relay, whose address the server takes
+    for its own."""
 
     def __init__(self, to: int) -> None:
         self._to = to
@@ -94,8 +122,12 @@ class Wire:
                     far = socket.create_connection(("127.0.0.1", self._to))
                     self._pairs.append((near, far))
                 here, there = f"127.0.0.1:{self.port}".encode(), f"127.0.0.1:{self._to}".encode()
-                threading.Thread(target=self._relay, args=(near, far, here, there), daemon=True).start()
-                threading.Thread(target=self._relay, args=(far, near, b"", b""), daemon=True).start()
+                threading.Thread(
+                    target=self._relay, args=(near, far, here, there), daemon=True
+                ).start()
+                threading.Thread(
+                    target=self._relay, args=(far, near, b"", b""), daemon=True
+                ).start()
 
     @staticmethod
     def _relay(one: socket.socket, other: socket.socket, here: bytes, there: bytes) -> None:
@@ -150,8 +182,21 @@ def test_page_is_used_by_keyboard(chromium: Browser) -> None:
         chromium.ask("document.activeElement.blur()")
         for _ in range(30):
             chromium.key("Tab")
-            reached.add(chromium.ask("document.activeElement.id || document.activeElement.textContent"))
-        assert {"back", "play", "forward", "latest", "speed", "slider", "network", "s0:1", "log", "words"} <= reached
+            reached.add(
+                chromium.ask("document.activeElement.id || document.activeElement.textContent")
+            )
+        assert {
+            "back",
+            "play",
+            "forward",
+            "latest",
+            "speed",
+            "slider",
+            "network",
+            "s0:1",
+            "log",
+            "words",
+        } <= reached
 
 
 def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser) -> None:
@@ -161,14 +206,26 @@ def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser) -> Non
         chromium.ask("document.querySelector('#ports tbody button').click()")
         drawn(chromium)
         nodes = chromium.call("Accessibility.getFullAXTree")["nodes"]
-    used = ("button", "textbox", "slider", "combobox", "group", "region", "toolbar", "heading", "columnheader")
+    used = (
+        "button",
+        "textbox",
+        "slider",
+        "combobox",
+        "group",
+        "region",
+        "toolbar",
+        "heading",
+        "columnheader",
+    )
     found: dict[str, list[str]] = {role: [] for role in used}
     for node in nodes:
         role = node.get("role", {}).get("value")
         if role in used and not node["ignored"]:
             found[role].append(node.get("name", {}).get("value", ""))
     assert all(found.values()), found
-    used_alone = {role: names for role, names in found.items() if role not in ("columnheader", "group")}
+    used_alone = {
+        role: names for role, names in found.items() if role not in ("columnheader", "group")
+    }
     assert not [role for role, names in used_alone.items() if not all(names)], found
     assert {"drawing of the network", "table of ports", "table of flows"} <= set(found["group"])
     assert "frame" in found["slider"]
@@ -196,7 +253,9 @@ def seen(colour: str, eyes: str) -> np.ndarray[Any, Any]:
 
 def contrast(one: str, other: str) -> float:
     """Returns WCAG's contrast of two colours."""
-    bright, dark = sorted((float(np.array(XYZ[1]) @ linear(colour)) for colour in (one, other)), reverse=True)
+    bright, dark = sorted(
+        (float(np.array(XYZ[1]) @ linear(colour)) for colour in (one, other)), reverse=True
+    )
     return (bright + 0.05) / (dark + 0.05)
 
 
@@ -205,7 +264,10 @@ def contrast(one: str, other: str) -> float:
 def test_lines_of_a_plot_differ_for_any_eyes(eyes: str, dark: bool) -> None:
     """And PAUSE from queues, whose shapes differ as well."""
     made = colours(dark)
-    for one, other in (*itertools.combinations(("first", "second", "third"), 2), ("pause", "queue")):
+    for one, other in (
+        *itertools.combinations(("first", "second", "third"), 2),
+        ("pause", "queue"),
+    ):
         differ = float(np.linalg.norm(seen(made[one], eyes) - seen(made[other], eyes)))
         assert differ > DIFFERENT, (one, other, differ)
 
@@ -215,5 +277,11 @@ def test_texts_and_lines_stand_out(dark: bool) -> None:
     """As WCAG 2.2 AA requires: texts 4.5, lines 3."""
     made = colours(dark)
     for back in ("back", "card"):
-        assert min(contrast(made[name], made[back]) for name in ("ink", "muted", "accent", "pause")) >= 4.5
-        assert min(contrast(made[name], made[back]) for name in ("first", "second", "third", "queue")) >= 3
+        assert (
+            min(contrast(made[name], made[back]) for name in ("ink", "muted", "accent", "pause"))
+            >= 4.5
+        )
+        assert (
+            min(contrast(made[name], made[back]) for name in ("first", "second", "third", "queue"))
+            >= 3
+        )

@@ -1,4 +1,5 @@
-"""The live page's frames have what a run recorded, while it goes on and from its folder; watching changes no result."""
+"""The live page's frames have what a run recorded, while it goes on and from its folder; watching
+changes no result."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kept]:
     """A run with PAUSE, and what its page got meanwhile."""
     place, kept = tmp_path_factory.mktemp("kept") / "victim", Kept()
     runner.run(
-        "victim", scheme="pfc", clock="virtual", settings=["duration=4ms", "before=500us"], out=place,
+        "victim", scheme="pfc", clock="virtual", settings=["duration=4ms", "before=500us"],
+        out=place,
         records=Records(queues_s=50e-6), watcher=RunOnPage(kept),
     )  # fmt: skip
     return place, kept
@@ -72,7 +74,9 @@ def test_page_of_run_gets_what_its_folder_keeps(victim: tuple[Path, Kept]) -> No
                 for name, value in one.items():
                     if isinstance(value, float):  # edges of frames are the same but for rounding
                         other = own[one[key]][name]
-                        assert value == pytest.approx(other, rel=1e-9, abs=1e-3 if "bps" in name else 1e-6), name
+                        assert value == pytest.approx(
+                            other, rel=1e-9, abs=1e-3 if "bps" in name else 1e-6
+                        ), name
                     else:
                         assert value == own[one[key]][name]
 
@@ -115,7 +119,10 @@ def test_frames_add_up_to_counters(victim: tuple[Path, Kept]) -> None:
         for one in kept.frames[:: len(kept.frames) // 7]:
             (port,) = [port for port in one["ports"] if port["port"] == name]
             if not run.series.get(name, "waiting_bytes")[0].size:
-                assert port["queue_bytes"] == waiting[np.searchsorted(times, one["time_s"] + 1e-12, side="right") - 1]
+                assert (
+                    port["queue_bytes"]
+                    == waiting[np.searchsorted(times, one["time_s"] + 1e-12, side="right") - 1]
+                )
     for link, counts in summary["pfc"]["links"].items():
         sent = sum(
             port["pauses_sent_per_s"] * frame["over_s"]
@@ -128,7 +135,10 @@ def test_frames_add_up_to_counters(victim: tuple[Path, Kept]) -> None:
 
 def test_watched_run_records_the_same() -> None:
     plan = SCENARIOS["dumbbell"].plan("pcn", 1, {"duration": 3e-3, "pairs": 2})
-    alone, watched = run_virtual(plan, Silent()), run_virtual(plan, Silent(), watcher=RunOnPage(Kept()))
+    alone, watched = (
+        run_virtual(plan, Silent()),
+        run_virtual(plan, Silent(), watcher=RunOnPage(Kept())),
+    )
     assert watched.flows == alone.flows
     assert watched.ports == alone.ports
     assert set(watched.series) == set(alone.series)
@@ -159,7 +169,9 @@ def test_folder_with_damage_is_read_or_refused(victim: tuple[Path, Kept], seed: 
     assert len(refused.splitlines()) <= 1
 
 
-@pytest.mark.parametrize(("time_s", "value"), [(1.0, 1e308), (1.0, np.nan), (1e300, 1.0), (np.nan, 1.0)])
+@pytest.mark.parametrize(
+    ("time_s", "value"), [(1.0, 1e308), (1.0, np.nan), (1e300, 1.0), (np.nan, 1.0)]
+)
 def test_series_beyond_what_runs_have_are_refused(
     victim: tuple[Path, Kept], tmp_path: Path, time_s: float, value: float
 ) -> None:
@@ -169,7 +181,10 @@ def test_series_beyond_what_runs_have_are_refused(
     series.add(time_s, "flow 9", "received_bytes", value)
     with (path / "series.parquet").open("wb") as file:
         series.write(file)
-    with pytest.raises(ExperimentError, match="flow 9, received_bytes: a time or a value is no number, or too large"):
+    with pytest.raises(
+        ExperimentError,
+        match="flow 9, received_bytes: a time or a value is no number, or too large",
+    ):
         read_run(path)
 
 
@@ -179,7 +194,9 @@ def test_folder_without_run_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.floats(-1, 1), st.floats(0, 1e6), st.floats(1e-9, 1e9))
-def test_frames_of_any_run_are_bounded_and_in_order(start_s: float, lasts_s: float, least_s: float) -> None:
+def test_frames_of_any_run_are_bounded_and_in_order(
+    start_s: float, lasts_s: float, least_s: float
+) -> None:
     every_s = interval(start_s, start_s + lasts_s, least_s, dumbbell())
     times = edges(start_s, start_s + lasts_s, every_s)
     assert len(times) <= 1501
@@ -199,5 +216,8 @@ def test_no_port_sends_faster_than_its_link(victim: tuple[Path, Kept]) -> None:
     assert len(page.frames) > 200
     frame_s = plan.frame_bytes * 8 / plan.capacity_bps  # one may begin before and end in it
     over_s = min(frame["over_s"] for frame in page.frames)
-    for most in (largest, max(port["utilisation"] for frame in page.frames for port in frame["ports"])):
+    for most in (
+        largest,
+        max(port["utilisation"] for frame in page.frames for port in frame["ports"]),
+    ):
         assert 0.9 < most <= 1 + 2 * frame_s / over_s

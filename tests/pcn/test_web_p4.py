@@ -48,7 +48,9 @@ def ran(every_s: float | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 def test_page_adds_up_to_what_the_run_counts(every_s: float) -> None:
     shown, counted = ran(every_s)
     assert len(shown) == round(UNTIL_S / every_s)
-    assert [one["time_s"] for one in shown] == pytest.approx([every_s * (n + 1) for n in range(len(shown))])
+    assert [one["time_s"] for one in shown] == pytest.approx(
+        [every_s * (n + 1) for n in range(len(shown))]
+    )
     sent = {one["port"]: 0.0 for one in counted["ports"]}
     for frame in shown:
         for port in frame["ports"]:
@@ -58,7 +60,9 @@ def test_page_adds_up_to_what_the_run_counts(every_s: float) -> None:
         # Of the frame that leaves at the end, the page has a part.
         assert port["sent_bytes"] - 1100 <= sent[port["port"]] <= port["sent_bytes"] + 1
     assert sent["s1:3"] > 10_000
-    arrived = sum(flow["goodput_bps"] * frame["over_s"] / 8 for frame in shown for flow in frame["flows"])
+    arrived = sum(
+        flow["goodput_bps"] * frame["over_s"] / 8 for frame in shown for flow in frame["flows"]
+    )
     received = sum(one["sent_bytes"] for one in counted["ports"] if one["to"].startswith("h"))
     assert received - 1100 <= arrived <= received + 1
     waits = max(port["queue_packets"] for frame in shown for port in frame["ports"])

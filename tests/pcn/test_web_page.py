@@ -1,4 +1,5 @@
-"""The live page in a real Chromium: it shows what the server sent, replays it, and fits its window."""
+"""The live page in a real Chromium: it shows what the server sent, replays it, and fits its
+window."""
 
 from __future__ import annotations
 
@@ -43,15 +44,15 @@ JSON.stringify([...document.querySelectorAll('#network path.line')].map(path => 
     return {ports, held: bars.flat().filter(port => ports.includes(port)), paused: path.classList.contains('paused'),
         stroke: path.getAttribute('stroke'), width: Number(path.getAttribute('stroke-width'))};
 }))
-"""
+"""  # noqa: E501
 UNNAMED = """
 [...document.querySelectorAll('button, input, select')]
     .filter(one => one.offsetParent && !(one.textContent.trim() || one.ariaLabel || one.labels?.length)).length
-"""
+"""  # noqa: E501
 OVERLAPS = """
 (all => all.filter((a, i) => all.some((b, j) => j > i && a.left < b.right - 1 && b.left < a.right - 1
     && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length)({boxes})
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")
@@ -83,14 +84,21 @@ def recorded(recorded_place: Path) -> Iterator[tuple[str, list[Frame]]]:
         yield served.url, frames
 
 
-def test_page_shows_values_of_every_frame(chromium: Browser, recorded: tuple[str, list[Frame]]) -> None:
+def test_page_shows_values_of_every_frame(
+    chromium: Browser, recorded: tuple[str, list[Frame]]
+) -> None:
     url, frames = recorded
     load(chromium, url, len(frames))
     for number in range(0, len(frames), max(len(frames) // 4, 1)):
         go(chromium, number)
-        shown, ports = rows(chromium, "ports"), {frame["port"]: frame for frame in frames[number]["ports"]}
+        shown, ports = (
+            rows(chromium, "ports"),
+            {frame["port"]: frame for frame in frames[number]["ports"]},
+        )
         assert {
-            name for name, one in ports.items() if one["rate_bps"] or one["queue_bytes"] or one["paused"]
+            name
+            for name, one in ports.items()
+            if one["rate_bps"] or one["queue_bytes"] or one["paused"]
         } <= shown.keys()
         for name, row in shown.items():
             assert row == {field: ports[name][field] for field in row}
@@ -98,10 +106,19 @@ def test_page_shows_values_of_every_frame(chromium: Browser, recorded: tuple[str
             row = rows(chromium, "flows").get(str(one["id"]))
             assert (row is None) == (one["state"] == "ended")
             assert row is None or {"sent_bps", "rate_bps", "goodput_bps"} <= row.keys()
-            for field in ("sent_bps", "rate_bps", "goodput_bps", "window_bytes", "marked_share", "state"):
+            for field in (
+                "sent_bps",
+                "rate_bps",
+                "goodput_bps",
+                "window_bytes",
+                "marked_share",
+                "state",
+            ):
                 assert row is None or field not in row or row[field] == one[field]
         paused = sum(frame["paused"] or frame["pausing"] for frame in frames[number]["ports"])
-        assert (chromium.ask("document.querySelectorAll('#network .line.paused').length") > 0) == (paused > 0)
+        assert (chromium.ask("document.querySelectorAll('#network .line.paused').length") > 0) == (
+            paused > 0
+        )
     assert any(one["paused"] for frame in frames for one in frame["ports"])
     assert chromium.complaints == []
     assert all(address.startswith((url, "data:")) for address in chromium.asked)
@@ -115,30 +132,42 @@ def held_ports(series: Series, topology: Topology, time_s: float) -> set[str]:
             xoff = topology.link_name(back.node, back.port), "xoff"
             own = (str(port), "tx_paused")
             times, values = series.get(*(own if own in series else xoff))
-            if times.size and values[max(int(np.searchsorted(times, time_s + 1e-12, "right")) - 1, 0)]:
+            if (
+                times.size
+                and values[max(int(np.searchsorted(times, time_s + 1e-12, "right")) - 1, 0)]
+            ):
                 held.add(str(port))
     return held
 
 
 def used_shares(series: Series, topology: Topology, frame: Frame) -> dict[str, tuple[float, float]]:
-    """Returns for each port the share of its link that frames took which began to leave meanwhile, and one frame's."""
+    """Returns for each port the share of its link that frames took which began to leave meanwhile,
+    and one frame's."""
     found = {}
     for link in topology.links:
         for port in (link.a, link.b):
             metric = "sent_bytes" if topology.is_host(port.node) else "transmitted_bytes"
-            then, now = np.interp([frame["time_s"] - frame["over_s"], frame["time_s"]], *series.get(str(port), metric))
+            then, now = np.interp(
+                [frame["time_s"] - frame["over_s"], frame["time_s"]], *series.get(str(port), metric)
+            )
             most = frame["over_s"] * link.rate_bps / 8
             found[str(port)] = ((now - then) / most, 1058 / most)
     return found
 
 
-def test_drawing_has_each_link_as_it_was_recorded(chromium: Browser, recorded_place: Path, tmp_path: Path) -> None:
+def test_drawing_has_each_link_as_it_was_recorded(
+    chromium: Browser, recorded_place: Path, tmp_path: Path
+) -> None:
     """Who may not send, and how much of each link is used: by series.parquet alone."""
     page = tmp_path / "page.html"
     kept = read_run(recorded_place)
     page.write_text(one_file(recorded_page(recorded_place)))
     chromium.open(page, 1400)
-    frames, topology, series = list(kept.frames()), kept.topology, Series.read(recorded_place / "series.parquet")
+    frames, topology, series = (
+        list(kept.frames()),
+        kept.topology,
+        Series.read(recorded_place / "series.parquet"),
+    )
     held = [held_ports(series, topology, frame["time_s"]) for frame in frames]
     opened = held[int(chromium.ask("document.getElementById('slider').value"))]
     assert len(opened) == max(map(len, held)) >= 17, "it opens where most is held"
@@ -158,10 +187,14 @@ def test_drawing_has_each_link_as_it_was_recorded(chromium: Browser, recorded_pl
             assert line["stroke"] in within[:2]
         for one in frames[number]["ports"]:
             assert one["utilisation"] <= 1 + 1e-9
-            assert one["utilisation"] == pytest.approx(shares[one["port"]][0], abs=shares[one["port"]][1] + 1e-9)
+            assert one["utilisation"] == pytest.approx(
+                shares[one["port"]][0], abs=shares[one["port"]][1] + 1e-9
+            )
 
 
-def test_saved_page_shows_the_run_without_a_server(chromium: Browser, recorded_place: Path, tmp_path: Path) -> None:
+def test_saved_page_shows_the_run_without_a_server(
+    chromium: Browser, recorded_place: Path, tmp_path: Path
+) -> None:
     """Names in it are texts, whatever they are."""
     place, page = recorded_place, tmp_path / "page.html"
     done = forks.run("pcn", "view", str(place), "--save", str(page))
@@ -176,12 +209,19 @@ def test_saved_page_shows_the_run_without_a_server(chromium: Browser, recorded_p
     for frame in frames[len(frames) // 2]["ports"]:
         if frame["port"] in shown:
             assert shown[frame["port"]] == {field: frame[field] for field in shown[frame["port"]]}
-    assert chromium.ask("document.getElementById('state').textContent") == "the end of the recording"
+    assert (
+        chromium.ask("document.getElementById('state').textContent") == "the end of the recording"
+    )
     assert chromium.complaints == []
     assert chromium.asked == [page.as_uri(), "data:,"] or chromium.asked == [page.as_uri()]
     history = History()
     history.begin(
-        described(kept.topology, title="</script><script>window.bad = 1</script>", network=None, control=False)
+        described(
+            kept.topology,
+            title="</script><script>window.bad = 1</script>",
+            network=None,
+            control=False,
+        )
     )
     page.write_text(one_file(history))
     chromium.open(page, 1400)
@@ -189,15 +229,21 @@ def test_saved_page_shows_the_run_without_a_server(chromium: Browser, recorded_p
     assert chromium.ask("window.bad") is None
 
 
-@pytest.mark.parametrize("words", [("view", "{run}", "--save"), ("topology", "convert", "dumbbell")])
+@pytest.mark.parametrize(
+    "words", [("view", "{run}", "--save"), ("topology", "convert", "dumbbell")]
+)
 def test_command_names_the_file_that_it_cannot_write(
     recorded_place: Path, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    done = forks.run("pcn", *(word.format(run=recorded_place) for word in words), "no/x.json", cwd=tmp_path)
+    done = forks.run(
+        "pcn", *(word.format(run=recorded_place) for word in words), "no/x.json", cwd=tmp_path
+    )
     assert (done.returncode, done.stderr) == (1, "pcn: no/x.json: No such file or directory\n")
 
 
-def test_page_steps_plays_and_shows_series(chromium: Browser, recorded: tuple[str, list[Frame]]) -> None:
+def test_page_steps_plays_and_shows_series(
+    chromium: Browser, recorded: tuple[str, list[Frame]]
+) -> None:
     url, frames = recorded
     load(chromium, url, len(frames))
     at = "Number(document.getElementById('slider').value)"
@@ -208,19 +254,27 @@ def test_page_steps_plays_and_shows_series(chromium: Browser, recorded: tuple[st
     assert chromium.ask("document.activeElement === document.body")
     drawn(chromium)
     assert chromium.ask(at) == 4
-    chromium.ask("document.getElementById('speed').value = '60'; document.getElementById('play').click()")
+    chromium.ask(
+        "document.getElementById('speed').value = '60'; document.getElementById('play').click()"
+    )
     wait_until(lambda: chromium.ask(at) == len(frames) - 1, "the end of the recording")
     assert chromium.ask("document.getElementById('play').getAttribute('aria-label')") == "play"
     go(chromium, len(frames) // 2)
     chromium.ask("document.querySelector('#ports tbody button').click()")
     drawn(chromium)
     assert chromium.ask("document.querySelectorAll('#plots canvas').length") == 3
-    assert chromium.ask("document.querySelector('#ports tr[aria-selected=true]').dataset.id + ', '") in chromium.ask(
-        "document.getElementById('series-title').textContent"
+    assert chromium.ask(
+        "document.querySelector('#ports tr[aria-selected=true]').dataset.id + ', '"
+    ) in chromium.ask("document.getElementById('series-title').textContent")
+    chromium.ask(
+        "document.querySelector('#network .hit').dispatchEvent(new MouseEvent('click', {bubbles: "
+        "true}))"
     )
-    chromium.ask("document.querySelector('#network .hit').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     drawn(chromium)
-    assert chromium.ask("document.querySelector('#network .chosen').getAttribute('visibility')") == "visible"
+    assert (
+        chromium.ask("document.querySelector('#network .chosen').getAttribute('visibility')")
+        == "visible"
+    )
     chromium.ask("document.querySelector('#flows tbody button').click()")
     drawn(chromium)
     assert chromium.ask("document.getElementById('series-title').textContent").startswith("Flow ")
@@ -228,7 +282,9 @@ def test_page_steps_plays_and_shows_series(chromium: Browser, recorded: tuple[st
 
 
 @pytest.mark.parametrize(("width", "dark"), [(400, True), (1920, False)])
-def test_page_fits_its_window(chromium: Browser, recorded: tuple[str, list[Frame]], width: int, dark: bool) -> None:
+def test_page_fits_its_window(
+    chromium: Browser, recorded: tuple[str, list[Frame]], width: int, dark: bool
+) -> None:
     url, frames = recorded
     load(chromium, url, len(frames), width, dark)
     chromium.ask("document.querySelector('#ports tbody button').click()")
@@ -246,7 +302,10 @@ def test_page_draws_forty_switches_in_tiers(chromium: Browser) -> None:
     history.add({"time_s": 0.0, "over_s": 1.0, "ports": [], "flows": [], "overload": None})
     with serving(history) as served:
         load(chromium, served.url, 1, 1920)
-        boxes = "[...document.querySelectorAll('#network g[data-node]')].map(one => one.getBoundingClientRect())"
+        boxes = (
+            "[...document.querySelectorAll('#network g[data-node]')].map(one => "
+            "one.getBoundingClientRect())"
+        )
         assert len(topology.switches) >= 40
         assert chromium.ask(f"{boxes}.length") >= len(topology.switches)
         assert chromium.ask(OVERLAPS.format(boxes=boxes)) == 0
@@ -256,7 +315,9 @@ def test_page_draws_forty_switches_in_tiers(chromium: Browser) -> None:
 
 @pytest.mark.parametrize("dcqcn_lab", [*needs.TARGETS[1:], TOGETHER], indirect=True)
 @pytest.mark.root
-def test_page_of_network_shows_registers_and_runs_commands(chromium: Browser, dcqcn_lab: Lab) -> None:
+def test_page_of_network_shows_registers_and_runs_commands(
+    chromium: Browser, dcqcn_lab: Lab
+) -> None:
     """While a PAUSE holds s1:1, its queue stands still: page and register agree to the byte."""
     switch, cell, name = dcqcn_lab.switches["s1"], index(1), dcqcn_lab.network.name
     words = ["watch", "--web", "--control", "--every", "0.1s", "-n", name]
@@ -264,20 +325,36 @@ def test_page_of_network_shows_registers_and_runs_commands(chromium: Browser, dc
         chromium.open(watch.stdout.readline().strip(), 1400)
         try:
             with held(dcqcn_lab, "s1", 1):
-                (number,) = flows.start(dcqcn_lab.topology, dcqcn_lab.agents, "h0", "r0", size_bytes=100_000)
-                wait_until(lambda: switch.read_register("waiting_packets", cell) == 100, "100 packets that wait")
+                (number,) = flows.start(
+                    dcqcn_lab.topology, dcqcn_lab.agents, "h0", "r0", size_bytes=100_000
+                )
+                wait_until(
+                    lambda: switch.read_register("waiting_packets", cell) == 100,
+                    "100 packets that wait",
+                )
                 waiting = switch.read_register("waiting_bytes", cell)
-                wait_until(lambda: rows(chromium, "ports").get("s1:1", {}).get("queue_bytes") == waiting, "the queue")
+                wait_until(
+                    lambda: rows(chromium, "ports").get("s1:1", {}).get("queue_bytes") == waiting,
+                    "the queue",
+                )
                 assert rows(chromium, "ports")["s1:1"]["paused"]
             wait_until(lambda: not switch.read_register("waiting_packets", cell), "the drain")
-            wait_until(lambda: not rows(chromium, "ports").get("s1:1", {}).get("queue_bytes"), "an empty queue")
+            wait_until(
+                lambda: not rows(chromium, "ports").get("s1:1", {}).get("queue_bytes"),
+                "an empty queue",
+            )
             command(chromium, "set s1 2 xoff=128KB")
             wait_until(
-                lambda: "128" in chromium.ask("document.getElementById('log').textContent"), "the command's answer"
+                lambda: "128" in chromium.ask("document.getElementById('log').textContent"),
+                "the command's answer",
             )
             command(chromium, "flow stop 999")
             wait_until(
-                lambda: "pcn: no flow '999'" in chromium.ask("document.getElementById('log').textContent"), "a refusal"
+                lambda: (
+                    "pcn: no flow '999'"
+                    in chromium.ask("document.getElementById('log').textContent")
+                ),
+                "a refusal",
             )
             complaints = [text for text in chromium.complaints if "400 (Bad Request)" not in text]
             assert complaints == []
@@ -286,7 +363,8 @@ def test_page_of_network_shows_registers_and_runs_commands(chromium: Browser, dc
             os.kill(watch.pid, signal.SIGINT)
             assert watch.wait() == 0
     wait_until(
-        lambda: "disconnected" in chromium.ask("document.getElementById('state').textContent"), "the page notices"
+        lambda: "disconnected" in chromium.ask("document.getElementById('state').textContent"),
+        "the page notices",
     )
 
 

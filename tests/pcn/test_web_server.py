@@ -1,4 +1,5 @@
-"""The live page's server: which requests it refuses, and that a reader who connects again loses nothing."""
+"""The live page's server: which requests it refuses, and that a reader who connects again loses
+nothing."""
 
 from __future__ import annotations
 
@@ -24,8 +25,11 @@ from pcn.web.guard import HEADERS
 from pcn.web.history import History
 from pcn.web.server import STATIC, PortError, serving
 
-PORT = {"queue_bytes": 0, "queue_packets": 0, "rate_bps": 0, "paused": False, "pausing": False, "lost": None,
-        "pn": None, "pauses_sent_per_s": 0, "pauses_received_per_s": 0, "up": True, "kept_pace": True}  # fmt: skip
+PORT = {"queue_bytes": 0, "queue_packets": 0, "rate_bps": 0, "paused": False, "pausing": False, (
+    "lost"
+): None,
+        "pn": None, "pauses_sent_per_s": 0, "pauses_received_per_s": 0, "up": True,
+        "kept_pace": True}  # fmt: skip
 
 
 class Page:
@@ -118,7 +122,9 @@ REFUSED = {
 @pytest.mark.parametrize("path", ["", "static/page.js", "events", "command", "nosuch"])
 @pytest.mark.parametrize("case", REFUSED)
 def test_page_refuses_foreign_request(page: Page, case: str, path: str) -> None:
-    response = page.get(path, **{name: text.format(port=page.port) for name, text in REFUSED[case].items()})
+    response = page.get(
+        path, **{name: text.format(port=page.port) for name, text in REFUSED[case].items()}
+    )
     assert response.status == 403
     assert response.headers["content-security-policy"] == HEADERS["content-security-policy"]
     assert len(response.read().splitlines()) == 1
@@ -126,11 +132,20 @@ def test_page_refuses_foreign_request(page: Page, case: str, path: str) -> None:
 
 def test_page_refuses_two_host_headers(page: Page) -> None:
     with socket.create_connection(("127.0.0.1", page.port), LIMIT_S) as peer:
-        peer.sendall(f"GET /{page.token}/ HTTP/1.1\r\nHost: {page.host}\r\nHost: {page.host}\r\n\r\n".encode())
+        peer.sendall(
+            (
+                f"GET /{page.token}/ HTTP/1.1\r\nHost: {page.host}\r\nHost: {page.host}\r\n\r\n"
+            ).encode()
+        )
         assert peer.recv(100).split()[1] in (b"400", b"403")
 
 
-@given(st.text(st.characters(codec="latin-1", exclude_characters="\r\n\0 \x7f", min_codepoint=33), max_size=60))
+@given(
+    st.text(
+        st.characters(codec="latin-1", exclude_characters="\r\n\0 \x7f", min_codepoint=33),
+        max_size=60,
+    )
+)
 @example("é")
 def test_page_refuses_any_other_token(page: Page, token: str) -> None:
     with socket.create_connection(("127.0.0.1", page.port), LIMIT_S) as peer:
@@ -149,7 +164,8 @@ def test_page_listens_on_loopback_alone(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["guard.py", "../guard.py", "..%2fguard.py", "%2e%2e/guard.py", "page.html/../../server.py"]
+    "name",
+    ["guard.py", "../guard.py", "..%2fguard.py", "%2e%2e/guard.py", "page.html/../../server.py"],
 )
 def test_page_serves_its_files_alone(page: Page, name: str) -> None:
     assert page.get(f"static/{name}").status == 404
@@ -160,7 +176,8 @@ def test_page_has_no_inline_script_or_style() -> None:
     assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|https?://", text)
     for name in ("page.js", "drawing.js"):
         assert not re.search(
-            r"innerHTML|insertAdjacentHTML|\beval\(|setAttribute\(\"style\"", (STATIC / name).read_text()
+            r"innerHTML|insertAdjacentHTML|\beval\(|setAttribute\(\"style\"",
+            (STATIC / name).read_text(),
         )
 
 
@@ -199,7 +216,9 @@ print(sorted(set(sys.modules) - there))
 
 def test_server_imports_nothing_in_its_thread() -> None:
     """There it would wait for good for a lock of an import that Ctrl-C interrupted."""
-    done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "[]\n"
 
 
@@ -213,7 +232,9 @@ def test_taken_port_is_refused_in_one_line(page: Page) -> None:
 
 def post(page: Page, body: bytes, **headers: str) -> http.client.HTTPResponse:
     given = {"Content_Type": "application/json", "Origin": f"http://{page.host}", **headers}
-    return page.get("command", method="POST", body=body, **{name: text for name, text in given.items() if text})
+    return page.get(
+        "command", method="POST", body=body, **{name: text for name, text in given.items() if text}
+    )
 
 
 def test_page_without_control_is_read_only(page: Page) -> None:
@@ -223,15 +244,24 @@ def test_page_without_control_is_read_only(page: Page) -> None:
 
 @pytest.mark.parametrize(
     ("headers", "status"),
-    [({"Origin": ""}, 403), ({"Origin": "http://example.org"}, 403), ({"Content_Type": "text/plain"}, 415)],
+    [
+        ({"Origin": ""}, 403),
+        ({"Origin": "http://example.org"}, 403),
+        ({"Content_Type": "text/plain"}, 415),
+    ],
 )
-def test_page_takes_commands_from_itself_alone(controlled: Page, headers: dict[str, str], status: int) -> None:
+def test_page_takes_commands_from_itself_alone(
+    controlled: Page, headers: dict[str, str], status: int
+) -> None:
     assert post(controlled, b'["link"]', **headers).status == status
 
 
 @pytest.mark.parametrize(
     ("body", "status"),
-    [(b"no json", 400), (b"[" * 10_000, 400), (b'"link"', 400), (b"[]", 400), (b"[1]", 400), (b'["down"]', 400),
+    [((
+        b"no json"
+    ), 400), (b"[" * 10_000, 400), (b'"link"', 400), (b"[]", 400), (b"[1]", 400), (b'["down"]',
+    400),
      (b'["flow", "list"]', 400), (b'["link", "-nother"]', 400), (b'["pause", "s1", "1"]', 400),
      (b'["set", "%s"]' % (b"x" * 1000), 400), (b"[" + b" " * 20_000 + b"]", 413)],
 )  # fmt: skip
@@ -241,7 +271,10 @@ def test_page_refuses_what_is_no_command_of_its(controlled: Page, body: bytes, s
 
 def test_command_runs_as_on_a_terminal(controlled: Page) -> None:
     response = post(controlled, b'["link", "s0", "s1", "down"]')
-    assert (response.status, response.read()) == (400, b"pcn: no network 'nosuch' is up; there are none\n")
+    assert (response.status, response.read()) == (
+        400,
+        b"pcn: no network 'nosuch' is up; there are none\n",
+    )
 
 
 VOCABULARY = (
@@ -291,7 +324,8 @@ def test_reader_gets_frames_after_its_last_one(page: Page) -> None:
 
 @given(st.lists(st.integers(0, 40), max_size=30), st.integers(200, 4000))
 def test_history_keeps_the_newest_frames_within_its_bound(reads: list[int], most: int) -> None:
-    """A reader that is behind gets items in order, with no gap except where frames went, after their network."""
+    """A reader that is behind gets items in order, with no gap except where frames went, after
+    their network."""
     history, last, added = History(most), 0, 1
     history.begin({"name": "net"})
     for count in reads:
@@ -310,13 +344,17 @@ def test_history_keeps_the_newest_frames_within_its_bound(reads: list[int], most
 def test_idle_ports_are_left_out() -> None:
     history = History()
     history.begin({"name": "net"})
-    history.add({"ports": [PORT, {**PORT, "paused": True}, {**PORT, "queue_bytes": 1}], "flows": []})
+    history.add(
+        {"ports": [PORT, {**PORT, "paused": True}, {**PORT, "queue_bytes": 1}], "flows": []}
+    )
     assert len(json.loads(history.after(1)[0].text)["ports"]) == 2
 
 
 def test_silent_connections_keep_no_one_out(page: Page) -> None:
     """The page is loaded beside 150 of them, most of which are closed."""
-    silent = [socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT_S) for _ in range(150)]
+    silent = [
+        socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT_S) for _ in range(150)
+    ]
     try:
         assert page.get().status == 200
         closed = [connection for connection in silent[:100] if _is_closed(connection)]
@@ -340,8 +378,8 @@ def test_silent_connection_ends_in_time(page: Page, monkeypatch: pytest.MonkeyPa
         assert _is_closed(silent)
 
 
-# A process with few descriptors that serves the page: it prints its address, opens a file for each line of its input,
-# and prints its errors.
+# A process with few descriptors that serves the page: it prints its address, opens a file for each
+# line of its input, and prints its errors.
 WORKING = """
 import resource, sys
 from pcn.web.history import History
@@ -356,7 +394,8 @@ with serving(History()) as served:
 
 
 def test_work_beside_the_page_keeps_its_descriptors() -> None:
-    """`pcn run --web`'s process, and more connections of another user than it may have descriptors."""
+    """`pcn run --web`'s process, and more connections of another user than it may have
+    descriptors."""
     child = subprocess.Popen(
         [sys.executable, "-c", WORKING],
         stdin=subprocess.PIPE,

@@ -33,12 +33,18 @@ def module() -> Iterator[ModuleType]:
 def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, str(RUN), *arguments]
     return subprocess.run(
-        words, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+        words,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 def test_record_has_events_with_times(tmp_path: Path) -> None:
-    """40 packets of class 7 keep the slow port, 12 of class 3 wait behind them: each but the first found others."""
+    """40 packets of class 7 keep the slow port, 12 of class 3 wait behind them: each but the first
+    found others."""
     record = tmp_path / "record"
     long = tmp_path / ("x" * 100)  # no Unix socket can be in there
     long.mkdir()
@@ -55,7 +61,10 @@ def test_record_has_events_with_times(tmp_path: Path) -> None:
 def test_the_first_difference_is_named(module: ModuleType) -> None:
     same = ["== a", "1 into 1: ff", "== b", "2 out of 1: ff"]
     assert module.first_difference(same, list(same)) == ""
-    assert module.first_difference(same, [*same[:3], "3 out of 1: ff"]) == "b:\n  2 out of 1: ff\n  3 out of 1: ff"
+    assert (
+        module.first_difference(same, [*same[:3], "3 out of 1: ff"])
+        == "b:\n  2 out of 1: ff\n  3 out of 1: ff"
+    )
     assert module.first_difference(same, same[:3]) == "b:\n  2 out of 1: ff\n  (the end)"
 
 
@@ -65,7 +74,11 @@ def test_the_first_difference_is_named(module: ModuleType) -> None:
         (["--clock", "live", "--record", "x"], 2, "--record and --twice are for the manual clock"),
         (["--target", "bmv2", "--twice"], 2, "--record and --twice are for the manual clock"),
         (["--target", "bmv2", "--clock", "manual"], 1, "BMv2 has no manual clock"),
-        (["--target", "tofino-model"], 1, "the model needs Intel's SDE: set SDE_INSTALL to the folder"),
+        (
+            ["--target", "tofino-model"],
+            1,
+            "the model needs Intel's SDE: set SDE_INSTALL to the folder",
+        ),
         (["--target", "tofino-model", "--twice"], 2, "--twice runs two switches beside each other"),
     ],
 )

@@ -32,15 +32,23 @@ def recorded() -> ModuleType:
 def test_recorded_keeps_frames_and_counters(recorded: ModuleType) -> None:
     cases = recorded.read(RECORD)
     assert list(cases) == ["np_ecn.One", "np_ecn.Two"]
-    assert cases["np_ecn.One"].frames == ("0.000000000 into 1: 02 (20 B of 0)", "0.008000000 out of 4: 02ff")
+    assert cases["np_ecn.One"].frames == (
+        "0.000000000 into 1: 02 (20 B of 0)",
+        "0.008000000 out of 4: 02ff",
+    )
     assert cases["np_ecn.One"].counters == {"marked": {35: 11}, "dropped": {}}
 
 
 @given(
-    frames=st.lists(st.from_regex(r"[0-9]\.[0-9]{9} (into|out of) [1-4]: [0-9a-f]{2,8}", fullmatch=True), max_size=4),
+    frames=st.lists(
+        st.from_regex(r"[0-9]\.[0-9]{9} (into|out of) [1-4]: [0-9a-f]{2,8}", fullmatch=True),
+        max_size=4,
+    ),
     cells=st.dictionaries(st.integers(0, 4095), st.integers(1), max_size=3),
 )
-def test_recorded_reads_back_what_it_wrote(frames: list[str], cells: dict[int, int], recorded: ModuleType) -> None:
+def test_recorded_reads_back_what_it_wrote(
+    frames: list[str], cells: dict[int, int], recorded: ModuleType
+) -> None:
     cases = {"a.B": recorded.Case(tuple(frames), {"marked": cells})}
     assert recorded.load(recorded.dump(cases)) == cases
     assert list(recorded.differences(cases["a.B"], cases["a.B"])) == []
@@ -49,14 +57,24 @@ def test_recorded_reads_back_what_it_wrote(frames: list[str], cells: dict[int, i
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ("02ff", "02fe", "out of 4, frame 0 of 1 and 1: 0.008000000 out of 4: 02ff | 0.008000000 out of 4: 02fe"),
+        (
+            "02ff",
+            "02fe",
+            "out of 4, frame 0 of 1 and 1: 0.008000000 out of 4: 02ff | 0.008000000 out of 4: 02fe",
+        ),
         ("0.008000000", "0.009000000", "out of 4, frame 0 of 1 and 1"),
-        ("0.008000000 out of 4: 02ff\n", "", "out of 4, frame 0 of 1 and 0: 0.008000000 out of 4: 02ff | nothing"),
+        (
+            "0.008000000 out of 4: 02ff\n",
+            "",
+            "out of 4, frame 0 of 1 and 0: 0.008000000 out of 4: 02ff | nothing",
+        ),
         ("{35: 11}", "{35: 12}", "marked: {35: 11} | {35: 12}"),
         ("dropped {}", "held {3: 1}", None),  # a counter that one of them lacks
     ],
 )
-def test_recorded_names_what_differs(old: str, new: str, line: str | None, recorded: ModuleType) -> None:
+def test_recorded_names_what_differs(
+    old: str, new: str, line: str | None, recorded: ModuleType
+) -> None:
     pair = [recorded.read(text)["np_ecn.One"] for text in (RECORD, RECORD.replace(old, new))]
     found = list(recorded.differences(*pair))
     assert len(found) == (line is not None)

@@ -1,5 +1,6 @@
-"""The traffic manager by which tests move a model of the chip (ptf-tests/steps.py), beside a stand-in for the model
-that only forwards: the first byte of a frame is its port, the second its class."""
+"""The traffic manager by which tests move a model of the chip (ptf-tests/steps.py), beside a
+stand-in for the model that only forwards: the first byte of a frame is its port, the second its
+class."""
 
 import struct
 import sys
@@ -54,10 +55,15 @@ class Model:
             return self.PollSuccess(packet=self._left[port_number].popleft())
 
     def _add(self, form: str, at: int, value: int) -> None:
-        struct.pack_into(form, self._memory, at, struct.unpack_from(form, self._memory, at)[0] + value)
+        struct.pack_into(
+            form, self._memory, at, struct.unpack_from(form, self._memory, at)[0] + value
+        )
 
     def run(self) -> None:
-        packets, permits = self._steps._DEPTHS + self._steps._ARRAY, self._steps._DEPTHS + 2 * self._steps._ARRAY
+        packets, permits = (
+            self._steps._DEPTHS + self._steps._ARRAY,
+            self._steps._DEPTHS + 2 * self._steps._ARRAY,
+        )
         while not self.ends:
             with self._more:
                 while self._came:
@@ -103,14 +109,17 @@ def pause(steps: Any, quanta: int, number: int) -> bytes:
     return made
 
 
-SENT = st.tuples(st.sampled_from(sorted(RATES)), st.integers(0, 7), st.sampled_from((64, 1000, 1514)))
+SENT = st.tuples(
+    st.sampled_from(sorted(RATES)), st.integers(0, 7), st.sampled_from((64, 1000, 1514))
+)
 
 
 @given(sent=st.lists(SENT, max_size=12))
 def test_stepped_wires_serve_each_line_at_its_rate(
     sent: list[Sent], steps: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """A line is never idle while packets wait, the highest class goes first, and a class keeps its order."""
+    """A line is never idle while packets wait, the highest class goes first, and a class keeps its
+    order."""
     with wires(steps, tmp_path_factory.mktemp("control")) as made:
         frames = [frame(*one, serial) for serial, one in enumerate(sent)]
         made.send(1, *frames)

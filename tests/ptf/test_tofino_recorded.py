@@ -1,5 +1,6 @@
-"""What data-plane tests recorded on the model of Tofino 1 (ptf-tests/recorded/, docs/tofino.md), again on the embedded
-switch: the v1model program with the same rule sends the same frames, at the same times or where the page has a row."""
+"""What data-plane tests recorded on the model of Tofino 1 (ptf-tests/recorded/, docs/tofino.md),
+again on the embedded switch: the v1model program with the same rule sends the same frames, at the
+same times or where the page has a row."""
 
 import re
 import subprocess
@@ -16,7 +17,12 @@ from pcn.hosts import wire
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "ptf-tests/recorded"
-SECTION = (ROOT / "docs/tofino.md").read_text(encoding="utf-8").split("### Recorded runs", 1)[1].split("\n## ", 1)[0]
+SECTION = (
+    (ROOT / "docs/tofino.md")
+    .read_text(encoding="utf-8")
+    .split("### Recorded runs", 1)[1]
+    .split("\n## ", 1)[0]
+)
 QCN = ("qcn", "qcn_in")
 MOST_APART = 4  # of 63
 Cases = dict[str, Any]
@@ -33,21 +39,38 @@ def records() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def both(records: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Cases, Cases]]:
-    """By program: the cases as the embedded switch has them, all in one run, and as the model had. Those that leave
-    their program open are pcn_time's."""
-    theirs = {path.stem: records.load(path.read_text(encoding="utf-8")) for path in sorted(RECORDED.glob("*.json"))}
+def both(
+    records: ModuleType, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[Cases, Cases]]:
+    """By program: the cases as the embedded switch has them, all in one run, and as the model had.
+    Those that leave their program open are pcn_time's."""
+    theirs = {
+        path.stem: records.load(path.read_text(encoding="utf-8"))
+        for path in sorted(RECORDED.glob("*.json"))
+    }
     record = tmp_path_factory.mktemp("recorded") / "record"
     names = [name for cases in theirs.values() for name in cases]
-    words = [sys.executable, str(ROOT / "ptf-tests/run.py"), "--program", "pcn_time", "--record", str(record), *names]
+    words = [
+        sys.executable,
+        str(ROOT / "ptf-tests/run.py"),
+        "--program",
+        "pcn_time",
+        "--record",
+        str(record),
+        *names,
+    ]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     ours = records.read(record.read_text(encoding="utf-8"))
     assert sorted(ours) == sorted(names)
-    return {program: ({name: ours[name] for name in cases}, cases) for program, cases in theirs.items()}
+    return {
+        program: ({name: ours[name] for name in cases}, cases) for program, cases in theirs.items()
+    }
 
 
-@pytest.mark.parametrize("program", sorted({path.stem for path in RECORDED.glob("*.json")} - set(QCN)))
+@pytest.mark.parametrize(
+    "program", sorted({path.stem for path in RECORDED.glob("*.json")} - set(QCN))
+)
 def test_softswitch_does_as_the_recorded_model(
     program: str, records: ModuleType, both: dict[str, tuple[Cases, Cases]]
 ) -> None:
@@ -56,7 +79,9 @@ def test_softswitch_does_as_the_recorded_model(
     other_times = OTHER_TIMES & set(theirs)
     assert {name for name, lines in found.items() if lines} == other_times, found
     for name in other_times:
-        assert sorted(map(without_time, ours[name].frames)) == sorted(map(without_time, theirs[name].frames))
+        assert sorted(map(without_time, ours[name].frames)) == sorted(
+            map(without_time, theirs[name].frames)
+        )
         shared = set(ours[name].counters) & set(theirs[name].counters)
         assert all(ours[name].counters[one] == theirs[name].counters[one] for one in shared)
 
@@ -65,8 +90,9 @@ def test_softswitch_does_as_the_recorded_model(
 def test_recorded_messages_are_the_softswitchs_except_the_queue(
     program: str, both: dict[str, tuple[Cases, Cases]]
 ) -> None:
-    """Data is the same, byte by byte, and more of it where a case resumes the chip's port to be sampled. Feedback is
-    at most a few of 63 from that of v1model's program, which counts bytes, with the packet that is sampled."""
+    """Data is the same, byte by byte, and more of it where a case resumes the chip's port to be
+    sampled. Feedback is at most a few of 63 from that of v1model's program, which counts bytes,
+    with the packet that is sampled."""
     ours, theirs = both[program]
     for name, case in theirs.items():
         assert not data(ours[name].frames) - data(case.frames), name
@@ -94,7 +120,11 @@ def data(frames: Iterable[str]) -> Counter[str]:
 def reported(frames: Iterable[str]) -> dict[tuple[bytes, int, int], int]:
     """Returns the feedback by the flow's destination, QP and PSN."""
     sent = [packet(frame) for frame in frames if " out of " in frame]
-    return {(one.src_ip, one.flow, one.psn): one.feedback for one in sent if isinstance(one, wire.CnmPacket)}
+    return {
+        (one.src_ip, one.flow, one.psn): one.feedback
+        for one in sent
+        if isinstance(one, wire.CnmPacket)
+    }
 
 
 def without_time(line: str) -> str:

@@ -27,21 +27,33 @@ def entries_of(program: str, at: int, point: Point) -> list[TableEntry]:
     match = TableMatch({"port": at, "class": ROCE_CLASS})
     apart = qcn.sampling(point.sample)
     if program == "qcn":
-        ports = [TableEntry("qcn_config", match=match, action=TableAction("set_qcn", q_eq_bytes=point.q_eq, **apart))]
+        ports = [
+            TableEntry(
+                "qcn_config",
+                match=match,
+                action=TableAction("set_qcn", q_eq_bytes=point.q_eq, **apart),
+            )
+        ]
     else:
         mask = qcn.dice_mask(point.longest_ns)
-        departures = {"choice": int(point.culprit), "q_eq_bytes": point.q_eq, "sojourn_mask_ns": mask}
+        departures = {
+            "choice": int(point.culprit),
+            "q_eq_bytes": point.q_eq,
+            "sojourn_mask_ns": mask,
+        }
         ports = [
             TableEntry("qcn_in_arrivals", match=match, action=TableAction("set_arrivals", **apart)),
-            TableEntry("qcn_in_departures", match=match, action=TableAction("set_departures", **departures)),
+            TableEntry(
+                "qcn_in_departures", match=match, action=TableAction("set_departures", **departures)
+            ),
         ]
     return [*ports, *qcn.feedback_entries(point.q_eq)]
 
 
 @dataclass(frozen=True)
 class Out:
-    """What leaves egress: `kind` of the copy that the mirror makes of it, if any, with feedback and queue; whether the
-    frame itself ends there; and its headers, if it was made into a message."""
+    """What leaves egress: `kind` of the copy that the mirror makes of it, if any, with feedback and
+    queue; whether the frame itself ends there; and its headers, if it was made into a message."""
 
     copied: tuple[int, int] | None
     ends: bool
@@ -75,7 +87,11 @@ class Program:
         half.memory[key] = value, 0
 
     def counted(self, name: str) -> dict[int, int]:
-        return {cell: n for (counter, cell), n in self.egress.counted.items() if counter.endswith(f".{name}")}
+        return {
+            cell: n
+            for (counter, cell), n in self.egress.counted.items()
+            if counter.endswith(f".{name}")
+        }
 
     def _register(self, name: str, cell: int) -> tuple[Egress, tuple[str, int]]:
         for half in (self.ingress, self.egress):
@@ -84,7 +100,9 @@ class Program:
                     return half, (unit, cell)
         raise AssertionError(name)
 
-    def arrives(self, length: int, draw: int, number: int = ROCE_CLASS, roce: bool = True) -> dict[str, int]:
+    def arrives(
+        self, length: int, draw: int, number: int = ROCE_CLASS, roce: bool = True
+    ) -> dict[str, int]:
         """A frame that comes in at `at`; all fields as it leaves ingress."""
         self.ingress.random = draw
         return self.ingress.run(
@@ -99,7 +117,13 @@ class Program:
         )
 
     def departs(
-        self, length: int, draw: int, queued_ns: int = 0, ingress_ns: int = 0, cells: int = 0, now: int = 1 << 20
+        self,
+        length: int,
+        draw: int,
+        queued_ns: int = 0,
+        ingress_ns: int = 0,
+        cells: int = 0,
+        now: int = 1 << 20,
     ) -> Out:
         self.egress.random = draw
         return self._out(
@@ -119,7 +143,11 @@ class Program:
         return self._out({**fields, "meta.origin.bytes": number, "meta.origin.feedback": feedback})
 
     def _to_egress(self, kind: int, port: int) -> dict[str, int]:
-        return {"eg_intr_md.egress_port": port, "meta.origin.kind": kind, "meta.origin.ingress_port": self.at}
+        return {
+            "eg_intr_md.egress_port": port,
+            "meta.origin.kind": kind,
+            "meta.origin.ingress_port": self.at,
+        }
 
     def _out(self, fields: dict[str, int]) -> Out:
         known = self.egress.fields
@@ -149,7 +177,9 @@ class Program:
             else:
                 keys = [tuple(part[0] if isinstance(part, tuple) else part for part in parts)]
             (action,) = (
-                actions[ref.id].name for ref in table.action_refs if actions[ref.id].alias == entry.action.name
+                actions[ref.id].name
+                for ref in table.action_refs
+                if actions[ref.id].alias == entry.action.name
             )
             for key in keys:
                 half.entries[table.preamble.name, key] = action, dict(entry.action.args)

@@ -1,12 +1,20 @@
-"""QCN's congestion points as p4src/tna has them. Numbers are those of its registers: bytes and ns in 32 bits, which
-wrap. `draw`: what the chip's random number generator gave, 32 bits."""
+"""QCN's congestion points as p4src/tna has them. Numbers are those of its registers: bytes and ns
+in 32 bits, which wrap. `draw`: what the chip's random number generator gave, 32 bits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from pcn.controller.marking.qcn_in_cp import Culprit
-from pcn.controller.tofino.qcn import MOST_FEEDBACK, STEP_BYTES, STEPS, W, dice_mask, feedback_steps, sampling
+from pcn.controller.tofino.qcn import (
+    MOST_FEEDBACK,
+    STEP_BYTES,
+    STEPS,
+    W,
+    dice_mask,
+    feedback_steps,
+    sampling,
+)
 
 WRAP = 1 << 32
 CELL_BYTES = 80
@@ -105,12 +113,14 @@ class InputRule:
         return feedback, queue
 
     def departs(self, length: int, queued_ns: int, ingress_ns: int, draw: int) -> tuple[int, int]:
-        """At egress, after `waited` in its queue, and in ingress before: feedback for this packet's source, and the
-        queue."""
+        """At egress, after `waited` in its queue, and in ingress before: feedback for this packet's
+        source, and the queue."""
         self.departed = (self.departed + length) % WRAP
         inside_ns = (queued_ns + ingress_ns) % WRAP
         waited = inside_ns if inside_ns >> 18 else queued_ns % (1 << 18)
-        if self.point.culprit is not Culprit.SOJOURN or waited <= draw & dice_mask(self.point.longest_ns):
+        if self.point.culprit is not Culprit.SOJOURN or waited <= draw & dice_mask(
+            self.point.longest_ns
+        ):
             return 0, self.old
         feedback, self.pending = self.pending, 0
         return feedback, self.old

@@ -1,4 +1,5 @@
-"""A switch whose outputs are queues, first in, first out, and one input of it. Times are ns, lengths bytes."""
+"""A switch whose outputs are queues, first in, first out, and one input of it. Times are ns,
+lengths bytes."""
 
 from __future__ import annotations
 
@@ -53,7 +54,11 @@ def run(packets: Iterable[Packet], rates: dict[int, float], transit_ns: int) -> 
     for order, packet in enumerate(sorted(packets, key=lambda packet: packet.at)):
         leaves = max(packet.at, free[packet.output])
         free[packet.output] = leaves + packet.length / rates[packet.output]
-        for at, kind in ((packet.at, _ARRIVES), (round(leaves), _DEPARTS), (packet.at + transit_ns, _COPIED)):
+        for at, kind in (
+            (packet.at, _ARRIVES),
+            (round(leaves), _DEPARTS),
+            (packet.at + transit_ns, _COPIED),
+        ):
             events.append((at, kind, order, packet))
     inside = 0
     for at, kind, _, packet in sorted(events, key=lambda event: event[:3]):

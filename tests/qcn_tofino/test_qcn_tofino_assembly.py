@@ -1,4 +1,5 @@
-"""The programs that were compiled for Tofino decide as the models of their rules do: their committed assembly, run."""
+"""The programs that were compiled for Tofino decide as the models of their rules do: their
+committed assembly, run."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ copies = st.just(("copied", 0, 0, 0))
 Steps = list[tuple[str, int, int, int]]
 
 
-@pytest.fixture(scope="module", params=[(Culprit.ARRIVAL, OUTPUT), (Culprit.SOJOURN, OUTPUT), (Culprit.SOJOURN, 200)])
+@pytest.fixture(
+    scope="module",
+    params=[(Culprit.ARRIVAL, OUTPUT), (Culprit.SOJOURN, OUTPUT), (Culprit.SOJOURN, 200)],
+)
 def inputs(request: pytest.FixtureRequest) -> tuple[Program, Point]:
     culprit, leaves_by = request.param
     point = replace(POINT, culprit=culprit)
@@ -79,7 +83,10 @@ def test_inputs(inputs: tuple[Program, Point], happens: Steps, start: int) -> No
             assert out.ends == (feedback == 0)
             if feedback:
                 assert out.message is not None
-                assert (out.message["hdr.cnm.feedback"], out.message["hdr.cnm.queue_bytes"]) == (feedback, queue)
+                assert (out.message["hdr.cnm.feedback"], out.message["hdr.cnm.queue_bytes"]) == (
+                    feedback,
+                    queue,
+                )
 
 
 @pytest.mark.parametrize(
@@ -101,12 +108,18 @@ def test_the_dice_takes_a_packet_by_its_wait(queued_ns: int, waited: int) -> Non
     last = (waited - 1) % sides
     for draw, taken in ((waited, False), (last, waited > 0), (last + sides, waited > 0)):
         assert program.copied("SAMPLE", 100_000).ends
-        assert (program.departs(0, draw, queued_ns, ingress_ns=500).copied is not None) == taken, draw
+        assert (program.departs(0, draw, queued_ns, ingress_ns=500).copied is not None) == taken, (
+            draw
+        )
         program.clear()
 
 
 @settings(settings.get_profile("few"))
-@given(happens=st.lists(st.tuples(lengths, draws, st.integers(0, (1 << 19) - 1) | st.integers(0, 500)), max_size=40))
+@given(
+    happens=st.lists(
+        st.tuples(lengths, draws, st.integers(0, (1 << 19) - 1) | st.integers(0, 500)), max_size=40
+    )
+)
 def test_outputs(outputs: Program, happens: list[tuple[int, int, int]]) -> None:
     outputs.clear()
     rule = OutputRule(POINT)

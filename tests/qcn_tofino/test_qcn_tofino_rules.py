@@ -31,7 +31,9 @@ def feedback_in_v1model(queue: int, old: int, q_eq: int) -> int:
     return min(above * QcnPort(1, q_eq, W, 1).scale_q32 >> 32, 63)
 
 
-@given(q_eq=st.integers(1_000, 200_000), queue=st.integers(0, 4_000_000), old=st.integers(0, 4_000_000))
+@given(
+    q_eq=st.integers(1_000, 200_000), queue=st.integers(0, 4_000_000), old=st.integers(0, 4_000_000)
+)
 def test_feedback_is_one_less_at_most(q_eq: int, queue: int, old: int) -> None:
     exact = feedback_in_v1model(queue, old, q_eq)
     assert exact - 1 <= feedback_of(queue, old, q_eq) <= exact
@@ -41,7 +43,11 @@ def test_feedback_is_one_less_at_most(q_eq: int, queue: int, old: int) -> None:
     ("queue", "old", "feedback"),
     [
         (26_000, 26_000, 0),
-        (28_064, 28_064, 1),  # 2,064 above: the first whole step that 5 Q_eq / 63 = 2,063.5 don't exceed
+        (
+            28_064,
+            28_064,
+            1,
+        ),  # 2,064 above: the first whole step that 5 Q_eq / 63 = 2,063.5 don't exceed
         (28_063, 28_063, 0),
         (52_000, 0, 63),  # 26,000 above and 52,000 grown, twice: 5 Q_eq
         (51_999, 0, 62),
@@ -56,7 +62,8 @@ def test_feedback(queue: int, old: int, feedback: int) -> None:
 
 @dataclass(frozen=True)
 class Sample:
-    """What the input had inside when the packet arrived, what its copy showed, and what left between the two."""
+    """What the input had inside when the packet arrived, what its copy showed, and what left
+    between the two."""
 
     inside: int
     queue: int
@@ -81,7 +88,9 @@ def drive(rule: InputRule, events: Iterable[Event], seed: int) -> Iterator[Sampl
                 copies[packet] = admitted, event, left
         elif isinstance(event, Departs):
             left += packet.length
-            feedback, _ = rule.departs(packet.length, event.at - packet.at, INGRESS_NS, chance.getrandbits(32))
+            feedback, _ = rule.departs(
+                packet.length, event.at - packet.at, INGRESS_NS, chance.getrandbits(32)
+            )
             if feedback:
                 yield Told(packet.flow, feedback)
         elif packet in copies:
@@ -105,14 +114,17 @@ packets = st.lists(
 def test_a_sample_lacks_what_leaves_while_its_copy_is_on_its_way(
     steps: list[tuple[int, int, int, int]], transit: int, rate: float
 ) -> None:
-    """By each output no more than its line carries meanwhile, and a frame that it begins to send."""
+    """By each output no more than its line carries meanwhile, and a frame that it begins to
+    send."""
     now, made = 0, []
     for number, (after, flow, output, length) in enumerate(steps):
         now += after
         made.append(Packet(now, flow, output, length, number))
     rule = InputRule(Point(10_000, 1), admitted=(1 << 32) - 5000, departed=(1 << 32) - 5000)
     samples = [
-        one for one in drive(rule, run(made, dict.fromkeys(range(3), rate), transit), 1) if isinstance(one, Sample)
+        one
+        for one in drive(rule, run(made, dict.fromkeys(range(3), rate), transit), 1)
+        if isinstance(one, Sample)
     ]
     outputs = {output for _, _, output, _ in steps}
     longest = max((length for *_, length in steps), default=0)
@@ -121,8 +133,11 @@ def test_a_sample_lacks_what_leaves_while_its_copy_is_on_its_way(
         assert 0 <= sample.left <= len(outputs) * (transit * rate + longest + 1)
 
 
-def constant(inside: dict[int, int], rates: dict[int, float], until_ns: int, seed: int) -> Iterator[Packet]:
-    """A constant number of packets of each flow is inside: one comes when one leaves. Flow n leaves by output n."""
+def constant(
+    inside: dict[int, int], rates: dict[int, float], until_ns: int, seed: int
+) -> Iterator[Packet]:
+    """A constant number of packets of each flow is inside: one comes when one leaves. Flow n leaves
+    by output n."""
     chance = random.Random(seed)
     for flow, n in inside.items():
         leaves: list[float] = []
@@ -142,7 +157,9 @@ def shares(
 ) -> tuple[float, int]:
     """Flow 1's share of all notifications, and their number."""
     events = run(constant(inside, rates, until_ns, 5), rates, TRANSIT_NS)
-    notified = Counter(one.flow for one in drive(InputRule(point), events, 1) if isinstance(one, Told))
+    notified = Counter(
+        one.flow for one in drive(InputRule(point), events, 1) if isinstance(one, Told)
+    )
     return notified[1] / notified.total(), notified.total()
 
 
@@ -155,13 +172,20 @@ def shares(
         (*SLOW_AND_FAST, 8),
     ],
 )
-def test_sojourn_notifies_by_the_bytes_inside(inside: dict[int, int], rates: dict[int, float], sides: int) -> None:
+def test_sojourn_notifies_by_the_bytes_inside(
+    inside: dict[int, int], rates: dict[int, float], sides: int
+) -> None:
     """P = q_n / q, within three binomial standard deviations, if the draw has enough values."""
     longest = max(n * FRAME / rates[flow] for flow, n in inside.items())
-    share, notified = shares(Point(1000, 30_000, Culprit.SOJOURN, round(sides * longest)), inside, rates)
+    share, notified = shares(
+        Point(1000, 30_000, Culprit.SOJOURN, round(sides * longest)), inside, rates
+    )
     expected = inside[1] / sum(inside.values())
     assert notified > 175
-    assert abs(share - expected) < 3 * math.sqrt(expected * (1 - expected) / notified), (share, notified)
+    assert abs(share - expected) < 3 * math.sqrt(expected * (1 - expected) / notified), (
+        share,
+        notified,
+    )
 
 
 def test_draw_with_too_few_values_notifies_by_departures() -> None:
@@ -173,14 +197,23 @@ def test_arrival_notifies_by_arrivals() -> None:
     assert abs(share - 0.2) < 3 * math.sqrt(0.2 * 0.8 / notified)
 
 
-@given(steps=st.lists(st.tuples(st.integers(0, 3000), st.integers(64, 9000)), max_size=80), seed=st.integers(0, 99))
-def test_an_output_samples_the_same_packets_as_at_their_arrival(steps: list[tuple[int, int]], seed: int) -> None:
-    """v1model decides then, by the bytes that wait with this packet. Here it is the cells that it found."""
+@given(
+    steps=st.lists(st.tuples(st.integers(0, 3000), st.integers(64, 9000)), max_size=80),
+    seed=st.integers(0, 99),
+)
+def test_an_output_samples_the_same_packets_as_at_their_arrival(
+    steps: list[tuple[int, int]], seed: int
+) -> None:
+    """v1model decides then, by the bytes that wait with this packet. Here it is the cells that it
+    found."""
     chance = random.Random(seed)
     point = Point(10_000, 20_000)
     draws = [chance.getrandbits(32) for _ in steps]
     times = accumulate(after for after, _ in steps)
-    made = [Packet(at, 1, 0, length, number) for number, (at, (_, length)) in enumerate(zip(times, steps, strict=True))]
+    made = [
+        Packet(at, 1, 0, length, number)
+        for number, (at, (_, length)) in enumerate(zip(times, steps, strict=True))
+    ]
     waiting: dict[int, int] = {}  # bytes, by number
     after = 0
     sampled: dict[int, list[int]] = {}  # what was found

@@ -1,5 +1,6 @@
-"""BMv2's arithmetic in Python, from its sources (Data and Field in bm_sim): integers of any size, and what a field
-keeps of them. Written apart from the code generator, which tests compare with it."""
+"""BMv2's arithmetic in Python, from its sources (Data and Field in bm_sim): integers of any size,
+and what a field keeps of them. Written apart from the code generator, which tests compare with
+it."""
 
 from __future__ import annotations
 

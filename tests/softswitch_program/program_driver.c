@@ -1,4 +1,5 @@
-/* Runs a generated program packet by packet, without a switch around it, on the runtime's own state and tables. */
+/* Runs a generated program packet by packet, without a switch around it, on the runtime's own state
+ * and tables. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,9 +58,11 @@ struct driver *driver_open(const char *path, char *error)
     return d;
 }
 
-/* A new packet: parser, checksums, ingress. The frame ends where readable memory that the sanitizers watch ends. */
+/* A new packet: parser, checksums, ingress. The frame ends where readable memory that the
+ * sanitizers watch ends. */
 /* At `now`, us. */
-void driver_ingress(struct driver *d, const uint8_t *frame, uint32_t length, uint16_t port, uint64_t now)
+void driver_ingress(struct driver *d, const uint8_t *frame, uint32_t length, uint16_t port,
+                    uint64_t now)
 {
     struct sw_packet *p = &d->packet;
     const struct sw_program *program = d->instance->program;
@@ -116,7 +119,8 @@ void driver_preserve(struct driver *d, int32_t list)
     struct sw_packet copy = d->packet;
     copy.phv = aligned_alloc(16, (program->phv_size + 15) / 16 * 16);
     memcpy(copy.phv, d->packet.phv, program->phv_size);
-    memset((char *)copy.phv + program->metadata_offset, 0, program->phv_size - program->metadata_offset);
+    memset((char *)copy.phv + program->metadata_offset, 0,
+           program->phv_size - program->metadata_offset);
     memset(&copy.std, 0, sizeof copy.std);
     program->copy_list(list, &d->packet, &copy);
     free(d->packet.phv);
@@ -127,7 +131,7 @@ const char *driver_log(const struct driver *d) { return d->log; }
 
 int64_t driver_get(const struct driver *d, const char *name)
 {
-#define FIELD(member)                                                                                                              \
+#define FIELD(member)                                                                              \
     if (strcmp(name, #member) == 0) return (int64_t)d->packet.member
     FIELD(std.egress_spec);
     FIELD(std.mcast_grp);
@@ -153,19 +157,25 @@ void *driver_cell(const struct driver *d, uint32_t reg, uint32_t index)
     return (char *)r->cells + (size_t)index * r->stride;
 }
 
-uint32_t driver_cell_bytes(const struct driver *d, uint32_t reg) { return d->instance->registers[reg].cell_bytes; }
+uint32_t driver_cell_bytes(const struct driver *d, uint32_t reg)
+{
+    return d->instance->registers[reg].cell_bytes;
+}
 
 const struct sw_counter *driver_counter(const struct driver *d, uint32_t counter, uint32_t index)
 {
     char *cells = (char *)d->instance->counters[counter];
-    return (struct sw_counter *)(void *)(cells + (size_t)index * d->instance->counter_strides[counter]);
+    return (struct sw_counter *)(void *)(cells +
+                                         (size_t)index * d->instance->counter_strides[counter]);
 }
 
-int64_t driver_add(struct driver *d, uint32_t table, const uint8_t *key, const uint8_t *mask, int32_t prefix, int64_t rank,
-                   uint32_t action, const uint64_t *args, uint32_t n_args)
+int64_t driver_add(struct driver *d, uint32_t table, const uint8_t *key, const uint8_t *mask,
+                   int32_t prefix, int64_t rank, uint32_t action, const uint64_t *args,
+                   uint32_t n_args)
 {
     const char *why = "";
-    return sw_table_insert(d->instance->tables[table], key, mask, prefix, rank, action, args, n_args, &why);
+    return sw_table_insert(d->instance->tables[table], key, mask, prefix, rank, action, args,
+                           n_args, &why);
 }
 
 const struct sw_entry *driver_entry(struct driver *d, uint32_t table, int64_t handle)

@@ -13,8 +13,13 @@ from pcn.softswitch.codegen.build import build_program, build_runtime, build_sou
 from pcn.softswitch.program.load import load_program
 from pcn.softswitch.program.model import Program
 
-# Generated C has no warnings, and no undefined behaviour that the sanitizer finds in a plain host process.
-SANITIZED = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined", "-fsanitize-undefined-trap-on-error")
+# Generated C has no warnings, and no undefined behaviour that the sanitizer finds in a plain host
+# process.
+SANITIZED = (
+    "-fsanitize=undefined",
+    "-fno-sanitize-recover=undefined",
+    "-fsanitize-undefined-trap-on-error",
+)
 STRICT = ("-Werror", *SANITIZED)
 
 
@@ -36,7 +41,9 @@ class _Entry(ctypes.Structure):
 @lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
     ctypes.CDLL(str(build_runtime()), mode=ctypes.RTLD_GLOBAL)
-    library = ctypes.CDLL(str(build_source((Path(__file__).parent / "program_driver.c").read_text(), ("-Werror",))))
+    library = ctypes.CDLL(
+        str(build_source((Path(__file__).parent / "program_driver.c").read_text(), ("-Werror",)))
+    )
     library.driver_open.restype = ctypes.c_void_p
     library.driver_log.restype = ctypes.c_char_p
     library.driver_get.restype = ctypes.c_int64
@@ -61,7 +68,12 @@ class Driver:
     def __enter__(self) -> Driver:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
         _library().driver_close(self._handle)
 
     def ingress(self, frame: bytes, port: int = 1, now: int = 0) -> Driver:
@@ -70,8 +82,11 @@ class Driver:
         return self
 
     def queued(self, enqueued_at: int, now: int, depth: int) -> Driver:
-        """When it was enqueued, when it leaves the queue (us), and what it found there; between ingress and egress."""
-        _library().driver_queued(self._handle, ctypes.c_uint64(enqueued_at), ctypes.c_uint64(now), depth)
+        """When it was enqueued, when it leaves the queue (us), and what it found there; between
+        ingress and egress."""
+        _library().driver_queued(
+            self._handle, ctypes.c_uint64(enqueued_at), ctypes.c_uint64(now), depth
+        )
         return self
 
     def egress(self, port: int = 2) -> Driver:
@@ -107,7 +122,11 @@ class Driver:
         """Reads a cell; writes it first if a value is given."""
         number = next(i for i, r in enumerate(self.program.registers) if r.name == name)
         size = _library().driver_cell_bytes(self._handle, number)
-        order = "little" if size in (1, 2, 4, 8, 16) and self.program.registers[number].width <= 128 else "big"
+        order = (
+            "little"
+            if size in (1, 2, 4, 8, 16) and self.program.registers[number].width <= 128
+            else "big"
+        )
         cell = _library().driver_cell(self._handle, number, index)
         if value is not None:
             ctypes.memmove(cell, value.to_bytes(size, order), size)  # type: ignore[arg-type]
@@ -119,14 +138,19 @@ class Driver:
         return cell.packets, cell.bytes
 
     def add(
-        self, table: str, key: bytes, action: str, args: list[int] | None = None, *, mask: bytes | None = None,
+        self, table: str, key: bytes, action: str, args: list[int] | None = None, *,
+        mask: bytes | None = None,
         prefix: int = 0, rank: int = 0,
     ) -> int:  # fmt: skip
         """Adds an entry; its handle."""
         number = self.table(table)
-        index = next(i for i in self.program.tables[number].actions if self.program.actions[i].name == action)
+        index = next(
+            i for i in self.program.tables[number].actions if self.program.actions[i].name == action
+        )
         words = []
-        for value, parameter in zip(args or [], self.program.actions[index].parameters, strict=True):
+        for value, parameter in zip(
+            args or [], self.program.actions[index].parameters, strict=True
+        ):
             words += [value >> (64 * i) & (2**64 - 1) for i in range((parameter.width + 63) // 64)]
         array = (ctypes.c_uint64 * max(len(words), 1))(*words)
         handle = _library().driver_add(
@@ -136,7 +160,11 @@ class Driver:
         return int(handle)
 
     def entry(self, table: str, handle: int) -> _Entry:
-        entry: _Entry = _library().driver_entry(self._handle, self.table(table), ctypes.c_int64(handle)).contents
+        entry: _Entry = (
+            _library()
+            .driver_entry(self._handle, self.table(table), ctypes.c_int64(handle))
+            .contents
+        )
         return entry
 
     def table(self, name: str) -> int:

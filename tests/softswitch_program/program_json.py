@@ -7,14 +7,23 @@ from typing import Any
 Json = dict[str, Any]
 
 STANDARD_METADATA = [
-    ("ingress_port", 9), ("egress_spec", 9), ("egress_port", 9), ("instance_type", 32), ("packet_length", 32),
+    ("ingress_port", 9), ("egress_spec", 9), ("egress_port", 9), ("instance_type", 32), ((
+        "packet_length"
+    ), 32),
     ("enq_timestamp", 32), ("enq_qdepth", 19), ("deq_timedelta", 32), ("deq_qdepth", 19),
-    ("ingress_global_timestamp", 48), ("egress_global_timestamp", 48), ("mcast_grp", 16), ("egress_rid", 16),
+    ("ingress_global_timestamp", 48), ("egress_global_timestamp", 48), ("mcast_grp", 16), ((
+        "egress_rid"
+    ), 16),
     ("checksum_error", 1), ("parser_error", 32), ("priority", 3), ("_padding", 3),
 ]  # fmt: skip
 ALIASES = [
-    ("intrinsic_metadata", "ingress_global_timestamp"), ("intrinsic_metadata", "egress_global_timestamp"),
-    ("intrinsic_metadata", "mcast_grp"), ("intrinsic_metadata", "egress_rid"), ("intrinsic_metadata", "priority"),
+    ("intrinsic_metadata", "ingress_global_timestamp"), ("intrinsic_metadata", (
+        "egress_global_timestamp"
+    )),
+    ("intrinsic_metadata", "mcast_grp"), ("intrinsic_metadata", "egress_rid"),
+    ("intrinsic_metadata", (
+        "priority"
+    )),
     ("queueing_metadata", "enq_timestamp"), ("queueing_metadata", "enq_qdepth"),
     ("queueing_metadata", "deq_timedelta"), ("queueing_metadata", "deq_qdepth"),
 ]  # fmt: skip
@@ -54,7 +63,13 @@ def assign(to: Json, what: Json) -> Json:
 
 def state(name: str, ops: list[Json], next_state: str | None = None, **extra: Any) -> Json:
     default = {"type": "default", "value": None, "mask": None, "next_state": next_state}
-    result: Json = {"name": name, "id": 0, "parser_ops": ops, "transitions": [default], "transition_key": []}
+    result: Json = {
+        "name": name,
+        "id": 0,
+        "parser_ops": ops,
+        "transitions": [default],
+        "transition_key": [],
+    }
     result["transitions"] = [*extra.pop("cases", []), default]
     return result | {"transition_key": extra.pop("key", [])} | extra
 
@@ -69,8 +84,8 @@ def extract(name: str) -> Json:
 
 
 class Builder:
-    """Collects the parts of a program; `json()` is the whole. Headers are extracted in order by the default parser,
-    and emitted in order by the deparser."""
+    """Collects the parts of a program; `json()` is the whole. Headers are extracted in order by the
+    default parser, and emitted in order by the deparser."""
 
     def __init__(self) -> None:
         self.types: list[Json] = []
@@ -83,22 +98,30 @@ class Builder:
         self.extra: Json = {}
         self.header("standard_metadata", [[n, w] for n, w in STANDARD_METADATA], metadata=True)
 
-    def header(self, name: str, fields: list[Any], *, metadata: bool = False, type_name: str = "") -> Builder:
+    def header(
+        self, name: str, fields: list[Any], *, metadata: bool = False, type_name: str = ""
+    ) -> Builder:
         """`fields`: [name, width] or [name, width, signed]."""
         kind = type_name or f"{name}_t"
         if all(t["name"] != kind for t in self.types):
             rows = [[*f, False] if len(f) == 2 else f for f in fields]
             self.types.append({"name": kind, "id": len(self.types), "fields": rows})
-        self.headers.append({"name": name, "id": len(self.headers), "header_type": kind, "metadata": metadata})
+        self.headers.append(
+            {"name": name, "id": len(self.headers), "header_type": kind, "metadata": metadata}
+        )
         if not metadata:
             self.order.append(name)
         return self
 
-    def action(self, name: str, primitives: list[Json], parameters: list[tuple[str, int]] | None = None) -> int:
+    def action(
+        self, name: str, primitives: list[Json], parameters: list[tuple[str, int]] | None = None
+    ) -> int:
         """The action's id."""
         data = [{"name": n, "bitwidth": w} for n, w in parameters or []]
         number = len(self.actions)
-        self.actions.append({"name": name, "id": number, "runtime_data": data, "primitives": primitives})
+        self.actions.append(
+            {"name": name, "id": number, "runtime_data": data, "primitives": primitives}
+        )
         return number
 
     def table(self, name: str, control: str = "ingress", **parts: Any) -> Json:
@@ -107,14 +130,21 @@ class Builder:
         default = parts.pop("default", actions[0])
         next_table = parts.pop("next_table", None)
         table: Json = {
-            "name": name, "id": sum(map(len, self.tables.values())), "key": [], "match_type": "exact",
+            "name": name, "id": sum(map(len, self.tables.values())), "key": [], "match_type": (
+                "exact"
+            ),
             "type": "simple", "max_size": 1024, "with_counters": False, "support_timeout": False,
-            "direct_meters": None, "action_ids": actions, "actions": [self.actions[a]["name"] for a in actions],
-            "base_default_next": next_table, "next_tables": {self.actions[a]["name"]: next_table for a in actions},
+            "direct_meters": None, "action_ids": actions,
+            "actions": [self.actions[a]["name"] for a in actions],
+            "base_default_next": next_table,
+            "next_tables": {self.actions[a]["name"]: next_table for a in actions},
         }  # fmt: skip
         if default is not None:
             table["default_entry"] = {
-                "action_id": default, "action_const": not parts.get("key"), "action_data": parts.pop("data", []),
+                "action_id": default, "action_const": not parts.get("key"),
+                "action_data": parts.pop((
+                    "data"
+                ), []),
                 "action_entry_const": not parts.get("key"),
             }  # fmt: skip
         self.tables[control].append(table | parts)
@@ -134,7 +164,9 @@ class Builder:
         nodes = self.tables[control] or self.conditionals[control]
         first = (self.conditionals[control] or nodes)[0]["name"] if nodes else None
         return {
-            "name": control, "id": 0, "init_table": first, "tables": self.tables[control], "action_profiles": [],
+            "name": control, "id": 0, "init_table": first, "tables": self.tables[control], (
+                "action_profiles"
+            ): [],
             "conditionals": self.conditionals[control],
         }  # fmt: skip
 
@@ -142,12 +174,20 @@ class Builder:
         states = self.states or [state("start", [extract(name) for name in self.order])]
         return {
             "program": "test.p4", "__meta__": {"version": [2, 23]}, "header_types": self.types,
-            "headers": self.headers, "header_stacks": [], "header_union_types": [], "header_unions": [],
-            "header_union_stacks": [], "field_lists": [], "errors": [["NoError", 0], ["PacketTooShort", 1]],
-            "enums": [], "parsers": [{"name": "parser", "id": 0, "init_state": "start", "parse_states": states}],
+            "headers": self.headers, "header_stacks": [], "header_union_types": [],
+            "header_unions": [],
+            "header_union_stacks": [], "field_lists": [], "errors": [["NoError", 0], [(
+                "PacketTooShort"
+            ), 1]],
+            "enums": [], "parsers": [{"name": "parser", "id": 0, "init_state": "start", (
+                "parse_states"
+            ): states}],
             "parse_vsets": [], "deparsers": [{"name": "deparser", "id": 0, "order": self.order}],
-            "meter_arrays": [], "counter_arrays": [], "register_arrays": [], "calculations": [], "learn_lists": [],
-            "actions": self.actions, "pipelines": [self.pipeline("ingress"), self.pipeline("egress")],
+            "meter_arrays": [], "counter_arrays": [], "register_arrays": [], "calculations": [], (
+                "learn_lists"
+            ): [],
+            "actions": self.actions, "pipelines": [self.pipeline("ingress"),
+            self.pipeline("egress")],
             "checksums": [], "force_arith": [], "extern_instances": [],
             "field_aliases": [[f"{a}.{b}", ["standard_metadata", b]] for a, b in ALIASES],
         } | self.extra  # fmt: skip

@@ -25,7 +25,8 @@ def csum(data: bytes) -> int:
 def builder(inputs: list[Json], algo: str = "csum16") -> Builder:
     b = Builder().header("h", FIELDS).header("g", [["n", 24]])
     b.states = [state("start", [extract("h")], key=[field("h", "a")],
-                      cases=[{"type": "hexstr", "value": "0x01", "mask": None, "next_state": "more"}]),
+                      cases=[{"type": "hexstr", "value": "0x01", "mask": None,
+                      "next_state": "more"}]),
                 state("more", [extract("g")])]  # fmt: skip
     b.extra["calculations"] = [{"name": "calc", "id": 0, "algo": algo, "input": inputs}]
     return b
@@ -64,7 +65,9 @@ def test_condition() -> None:
 
 def test_payload_and_headers_that_are_not_there() -> None:
     """Invalid headers are left out; the payload follows the fields."""
-    inputs = [*ALL, {"type": "header", "value": "g"}, {"type": "hexstr", "value": "0x1234", "bitwidth": 16},
+    inputs = [*ALL, {"type": "header", "value": "g"}, {"type": "hexstr", "value": "0x1234", (
+        "bitwidth"
+    ): 16},
               {"type": "payload", "value": None}]  # fmt: skip
     b = builder(inputs)
     b.extra["checksums"] = checksum()
@@ -78,11 +81,20 @@ def test_payload_and_headers_that_are_not_there() -> None:
 
 def test_fields_that_do_not_end_at_a_byte() -> None:
     """Bits run on without padding, and the last byte is filled with zeros."""
-    b = builder([field("h", "b"), field("g", "n"), field("h", "c"), {"type": "hexstr", "value": "0x5", "bitwidth": 3}])
+    b = builder(
+        [
+            field("h", "b"),
+            field("g", "n"),
+            field("h", "c"),
+            {"type": "hexstr", "value": "0x5", "bitwidth": 3},
+        ]
+    )
     b.extra["checksums"] = checksum()
     with Driver(b.json()) as d:
         out = d.run(bytes.fromhex("01a3450000000b0000112233"))
-        assert int.from_bytes(out[7:9], "big") == csum((0xA112233345 << 8 | 0xA0).to_bytes(6, "big"))
+        assert int.from_bytes(out[7:9], "big") == csum(
+            (0xA112233345 << 8 | 0xA0).to_bytes(6, "big")
+        )
         out = d.run(bytes.fromhex("02a3450000000b0000112233"))
         assert int.from_bytes(out[7:9], "big") == csum((0xA345 << 8 | 0xA0).to_bytes(3, "big"))
 
@@ -104,7 +116,9 @@ def test_hash(algo: str, base: int, size: int) -> None:
     b = builder([header("h")], algo)
     b.header("r", [["v", 64]])
     calc = {"type": "calculation", "value": "calc"}
-    hashing = primitive("modify_field_with_hash_based_offset", field("r", "v"), value(base), calc, value(size))
+    hashing = primitive(
+        "modify_field_with_hash_based_offset", field("r", "v"), value(base), calc, value(size)
+    )
     b.run([primitive("add_header", header("r")), hashing])
     b.run([assign(field("h", "a"), value(0))])
     with Driver(b.json()) as d:
@@ -112,7 +126,9 @@ def test_hash(algo: str, base: int, size: int) -> None:
         assert int.from_bytes(out[9:], "big") == HASHES[algo] % (size or 1) + base
 
 
-IPV4 = [["v", 4], ["ihl", 4], ["tos", 8], ["len", 16], ["id", 16], ["flags", 3], ["frag", 13], ["ttl", 8],
+IPV4 = [["v", 4], ["ihl", 4], ["tos", 8], ["len", 16], ["id", 16], ["flags", 3], ["frag", 13], [(
+    "ttl"
+), 8],
         ["proto", 8], ["src", 48], ["dst", 64], ["odd", 8], ["sum", 16], ["end", 24]]  # fmt: skip
 
 
@@ -120,7 +136,12 @@ def test_sum_of_whole_words_with_every_carry() -> None:
     """Runs of 8 to 64 bits, at even and odd bytes; all zeros and all ones are the corner cases."""
     b = Builder().header("h", IPV4)
     b.extra["calculations"] = [
-        {"name": "calc", "id": 0, "algo": "csum16", "input": [field("h", n) for n, _ in IPV4 if n != "sum"]}
+        {
+            "name": "calc",
+            "id": 0,
+            "algo": "csum16",
+            "input": [field("h", n) for n, _ in IPV4 if n != "sum"],
+        }
     ]
     b.extra["checksums"] = checksum()
     size = sum(w for _, w in IPV4) // 8

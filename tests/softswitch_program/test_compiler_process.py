@@ -1,4 +1,5 @@
-"""The C compiler as a child: it goes with the process that started it, within limits, and leaves nothing."""
+"""The C compiler as a child: it goes with the process that started it, within limits, and leaves
+nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ HANG_S = 120  # only a hang takes so long
 
 
 def program() -> str:
-    return json.dumps(Builder().header("h", [["a", 8]]).run([assign(field("h", "a"), value(1))]).json())
+    return json.dumps(
+        Builder().header("h", [["a", 8]]).run([assign(field("h", "a"), value(1))]).json()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +48,8 @@ def endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A compiler whose own child never ends; the file has the child's process id once it runs."""
     pids = tmp_path / "pids"
     script = tmp_path / "endless"
-    script.write_text(f"#!/bin/sh\n[ \"$1\" = --version ] && exec echo endless\nsleep 1000000 & echo $! > {pids}.new\n"
+    script.write_text("#!/bin/sh\n[ \"$1\" = --version ] && exec echo endless\nsleep 1000000 & "
+                      f"echo $! > {pids}.new\n"
                       f"mv {pids}.new {pids}\nwait\n")  # fmt: skip
     script.chmod(0o755)
     monkeypatch.setenv("CC", str(script))
@@ -70,13 +74,19 @@ def wait(condition: Callable[[], bool]) -> bool:
     return True
 
 
-BUILD = "import sys; from pcn.softswitch.codegen.build import build_program; build_program(sys.argv[1])"
+BUILD = (
+    "import sys; from pcn.softswitch.codegen.build import build_program; build_program(sys.argv[1])"
+)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_compiler_ends_with_the_process_that_started_it(number: signal.Signals, endless: Path, cache: Path) -> None:
+def test_compiler_ends_with_the_process_that_started_it(
+    number: signal.Signals, endless: Path, cache: Path
+) -> None:
     """With all that it has started; the next build removes what was left."""
-    builder = subprocess.Popen([sys.executable, "-c", BUILD, program()], cwd=ROOT, stderr=subprocess.DEVNULL)
+    builder = subprocess.Popen(
+        [sys.executable, "-c", BUILD, program()], cwd=ROOT, stderr=subprocess.DEVNULL
+    )
     assert wait(endless.exists)
     compiler = int(endless.read_text())
     builder.send_signal(number)
@@ -88,7 +98,9 @@ def test_compiler_ends_with_the_process_that_started_it(number: signal.Signals, 
 
 
 def test_build_keeps_what_another_build_works_in(endless: Path, cache: Path) -> None:
-    builder = subprocess.Popen([sys.executable, "-c", BUILD, program()], cwd=ROOT, stderr=subprocess.DEVNULL)
+    builder = subprocess.Popen(
+        [sys.executable, "-c", BUILD, program()], cwd=ROOT, stderr=subprocess.DEVNULL
+    )
     try:
         assert wait(endless.exists)
         (other,) = cache.glob(f"{SCRATCH}*")
@@ -141,7 +153,11 @@ def long() -> str:
     ("limit", "most", "message"),
     [
         ("SECONDS", 1, "cc needs more than 1 s of processor time, or 4194304 KiB of memory"),
-        ("MEMORY_BYTES", 100 << 20, "cc needs more than 300 s of processor time, or 102400 KiB of memory"),
+        (
+            "MEMORY_BYTES",
+            100 << 20,
+            "cc needs more than 300 s of processor time, or 102400 KiB of memory",
+        ),
     ],
 )
 def test_compiler_beyond_a_limit_is_ended(
@@ -151,9 +167,9 @@ def test_compiler_beyond_a_limit_is_ended(
     monkeypatch.setattr(compiler_process, limit, most)
     with pytest.raises(UnsupportedProgram) as caught:
         build_program(long())
-    assert (
-        str(caught.value)
-        == f"action ingress_step0_action: {message}; of the program this is the largest part: make it smaller"
+    assert str(caught.value) == (
+        f"action ingress_step0_action: {message}; of the program this is the largest part: "
+        "make it smaller"
     )
     assert not list(cache.iterdir())
 

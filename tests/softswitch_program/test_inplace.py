@@ -22,7 +22,8 @@ def test_what_is_not_bridged_is_what_both_forms_set_before_egress() -> None:
 
 
 def test_parser_of_2_to_the_60_paths_is_looked_at_state_by_state() -> None:
-    """Each of 60 states goes on to either of two; the path that extracts the most is found all the same."""
+    """Each of 60 states goes on to either of two; the path that extracts the most is found all the
+    same."""
     builder = Builder().header("h", [["a", 8]]).header("g", [["a", 8]])
     builder.states = [state("start", [extract("h")], "a0")]
     for i in range(60):

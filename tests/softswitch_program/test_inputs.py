@@ -22,12 +22,22 @@ def test_files_and_pipes_of_a_shell_are_read(tmp_path: Path) -> None:
     assert inputs.read_bytes(path) == "ä\r\nb\r".encode()
     assert inputs.read_text(path) == path.read_text(encoding="utf-8")
     code = "from pathlib import Path; from pcn.softswitch import inputs; "
-    code += "print(inputs.read_text(Path('/dev/stdin')), inputs.read_text(Path('/proc/self/fd/0')) == '')"
-    done = subprocess.run([sys.executable, "-c", code], input="text", capture_output=True, text=True, check=True)
+    code += (
+        "print(inputs.read_text(Path('/dev/stdin')), inputs.read_text(Path('/proc/self/fd/0')) == "
+        "'')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input="text", capture_output=True, text=True, check=True
+    )
     assert done.stdout == "text True\n"
 
 
-KINDS = {"pipe": "not a file", "device": "not a file", "folder": "Is a directory", "missing": "No such file"}
+KINDS = {
+    "pipe": "not a file",
+    "device": "not a file",
+    "folder": "Is a directory",
+    "missing": "No such file",
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -50,7 +60,14 @@ def test_pipe_in_an_exercise_is_one_line(tmp_path: Path, name: str) -> None:
     place = next(folder.rglob(name))
     place.unlink()
     os.mkfifo(place)
-    command = [str(Path(sys.executable).parent / "pcn"), "p4", "run", str(folder), "--clock", "virtual"]
+    command = [
+        str(Path(sys.executable).parent / "pcn"),
+        "p4",
+        "run",
+        str(folder),
+        "--clock",
+        "virtual",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
@@ -65,6 +82,11 @@ def test_pictures_are_drawn_without_the_folder_s_matplotlibrc(tmp_path: Path, ki
         (tmp_path / "matplotlibrc").write_bytes(b"figure.dpi: \xff\xfe")
     code = "import os; from pcn.experiments.draw import pictures; print(os.getcwd())"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (0, f"{tmp_path}\n"), done.stderr

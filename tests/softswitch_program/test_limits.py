@@ -1,4 +1,5 @@
-"""Limits of a program: each is enforced, the error names the place in one line, and docs/switch.md lists the limit."""
+"""Limits of a program: each is enforced, the error names the place in one line, and docs/switch.md
+lists the limit."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "switch.md"
 
 
 def base() -> Builder:
-    builder = Builder().header("h", [["a", 8], ["b", 16]]).header("meta", [["m", 64]], metadata=True)
+    builder = (
+        Builder().header("h", [["a", 8], ["b", 16]]).header("meta", [["m", 64]], metadata=True)
+    )
     builder.order = ["h"]
     return builder
 
@@ -55,7 +58,9 @@ def repeated(*primitives: Json) -> Json:
 
 def table(key: list[tuple[str, str]], **parts: Any) -> Json:
     builder = headers(1, 4096, 1)
-    rows = [{"match_type": "exact", "name": "k", "target": list(target), "mask": None} for target in key]
+    rows = [
+        {"match_type": "exact", "name": "k", "target": list(target), "mask": None} for target in key
+    ]
     builder.table("t", actions=[builder.action("act", [])], key=rows, **parts)
     return builder.json()
 
@@ -82,7 +87,10 @@ def states(n: int, transitions: int) -> Json:
 
 
 def entries(n: int) -> Json:
-    one = {"match_key": [{"match_type": "exact", "key": "0x1"}], "action_entry": {"action_id": 0, "action_data": []}}
+    one = {
+        "match_key": [{"match_type": "exact", "key": "0x1"}],
+        "action_entry": {"action_id": 0, "action_data": []},
+    }
     return table([("h", "a")], entries=[one] * n)
 
 
@@ -125,43 +133,108 @@ LISTS = limits.LISTS + 1
 RATES = {"type": "bytes", "rate_count": 2, "is_direct": False}
 ALGORITHM = {"algo": "crc16", "input": []}
 CASES: dict[str, tuple[Callable[[], Json], str]] = {
-    "a name": (lambda: base().header("x" * (limits.NAME + 1), [["a", 8]]).json(), "name: 1 to 1,024"),
-    "a field": (lambda: headers(1, limits.FIELD_BITS + 1, 1).json(), "header_types[3].fields[0][1]: 32769 is outside"),
-    "fields": (lambda: base().header("m", [[f"f{i}", 1] for i in range(limits.FIELDS)], metadata=True).json(),
+    (
+        "a name"
+    ): (lambda: base().header("x" * (limits.NAME + 1), [["a", 8]]).json(), "name: 1 to 1,024"),
+    (
+        "a field"
+    ): (lambda: headers(1, limits.FIELD_BITS + 1, 1).json(), (
+        "header_types[3].fields[0][1]: 32769 is outside"
+    )),
+    "fields": (lambda: base().header("m", [[f"f{i}", 1] for i in range(limits.FIELDS)],
+    metadata=True).json(),
                "header_types[3]: 65,556 fields of header types so far"),
     "headers": (lambda: headers(limits.HEADERS, 8, 1).json(), "headers: 4,099 headers"),
-    "a header": (lambda: headers(1, 8, limits.HEADER_BYTES + 1).json(), "headers[3]: 9,217 bytes of header 'x0'"),
-    "all headers": (lambda: headers(40, 4096, 17).json(), "bytes of headers and metadata up to 'x30'"),
-    "headers of more than 4 GiB": (lambda: headers(1025, 32768, 1024).json(), "headers[3]: 4,194,304 bytes"),
+    (
+        "a header"
+    ): (lambda: headers(1, 8, limits.HEADER_BYTES + 1).json(), (
+        "headers[3]: 9,217 bytes of header 'x0'"
+    )),
+    (
+        "all headers"
+    ): (lambda: headers(40, 4096, 17).json(), "bytes of headers and metadata up to 'x30'"),
+    (
+        "headers of more than 4 GiB"
+    ): (lambda: headers(1025, 32768, 1024).json(), "headers[3]: 4,194,304 bytes"),
     "parser states": (lambda: states(limits.STATES, 0), "parse_states: 1,001 parser states"),
-    "transitions": (lambda: states(0, limits.TRANSITIONS), "parse_states[0]: 1,001 transitions so far"),
+    "transitions": (lambda: states(0, limits.TRANSITIONS), (
+        "parse_states[0]: 1,001 transitions so far"
+    )),
     "emits": (lambda: emitted(limits.EMITS + 1), "deparsers[0].order: 4,097 emitted headers"),
-    "emitted bytes": (lambda: emitted(3277), "deparsers[0].order[3276]: 65,540 bytes of emitted headers up to 'x0'"),
-    "a lookahead": (lambda: base_parser({"type": "lookahead", "value": [0, limits.LOOKAHEAD_BITS + 1]}), "is outside"),
-    "parameters": (lambda: parameters(*[1] * (limits.PARAMETERS + 1)), "actions[0].runtime_data: 1,025 runtime data"),
-    "bytes of parameters": (lambda: parameters(*[32768] * 17), "actions[0]: 69,632 bytes of an action's parameters"),
-    "statements": (lambda: repeated(*[primitive("no_op")] * (limits.STATEMENTS + 1)), "1,001 statements so far"),
+    (
+        "emitted bytes"
+    ): (lambda: emitted(3277), (
+        "deparsers[0].order[3276]: 65,540 bytes of emitted headers up to 'x0'"
+    )),
+    (
+        "a lookahead"
+    ): (lambda: base_parser({"type": "lookahead", "value": [0, limits.LOOKAHEAD_BITS + 1]}), (
+        "is outside"
+    )),
+    "parameters": (lambda: parameters(*[1] * (limits.PARAMETERS + 1)), (
+        "actions[0].runtime_data: 1,025 runtime data"
+    )),
+    (
+        "bytes of parameters"
+    ): (lambda: parameters(*[32768] * 17), "actions[0]: 69,632 bytes of an action's parameters"),
+    "statements": (lambda: repeated(*[primitive("no_op")] * (limits.STATEMENTS + 1)), (
+        "1,001 statements so far"
+    )),
     "depth": (lambda: deep(limits.DEPTH + 1), "nested more than 150 deep"),
     "a stack's move": (lambda: pushed(limits.STACK_MOVE + 1), "65537 is outside [0, 65536]"),
     "a key": (lambda: table([("x0", "f0"), ("h", "a")]), "tables[0].key: 513 bytes of a key"),
-    "a table": (lambda: table([("h", "a")], max_size=limits.ENTRIES + 1), "max_size: 2147483648 is outside"),
-    "const entries": (lambda: entries(limits.CONST_ENTRIES + 1), "entries: 1,001 entries of the source so far"),
-    "a register": (lambda: sized("register_arrays", limits.ENTRIES + 1, bitwidth=8), "size: 2147483648 is outside"),
-    "a register's cell": (lambda: sized("register_arrays", 1, bitwidth=32769), "bitwidth: 32769 is outside"),
-    "a counter": (lambda: sized("counter_arrays", 2**32, is_direct=False), "size: 4294967296 is outside"),
+    (
+        "a table"
+    ): (lambda: table([("h", "a")], max_size=limits.ENTRIES + 1), (
+        "max_size: 2147483648 is outside"
+    )),
+    (
+        "const entries"
+    ): (lambda: entries(limits.CONST_ENTRIES + 1), "entries: 1,001 entries of the source so far"),
+    (
+        "a register"
+    ): (lambda: sized("register_arrays", limits.ENTRIES + 1, bitwidth=8), (
+        "size: 2147483648 is outside"
+    )),
+    (
+        "a register's cell"
+    ): (lambda: sized("register_arrays", 1, bitwidth=32769), "bitwidth: 32769 is outside"),
+    (
+        "a counter"
+    ): (lambda: sized("counter_arrays", 2**32, is_direct=False), "size: 4294967296 is outside"),
     "a meter": (lambda: sized("meter_arrays", 2**32 + 1, **RATES), "is outside"),
-    "registers": (lambda: with_extra("register_arrays", several(ARRAYS, "r", size=1, bitwidth=1)), "16,385 register"),
-    "counters": (lambda: with_extra("counter_arrays", several(ARRAYS, "c", size=1)), "16,385 counter arrays"),
-    "meters": (lambda: with_extra("meter_arrays", several(ARRAYS, "m", size=1, **RATES)), "16,385 meter arrays"),
-    "calculations": (lambda: with_extra("calculations", several(LISTS, "c", **ALGORITHM)), "4,097 calculations"),
-    "field lists": (lambda: with_extra("field_lists", several(LISTS, "f", elements=[])), "4,097 field lists"),
-    "learn lists": (lambda: with_extra("learn_lists", several(LISTS, "f", elements=[])), "4,097 learn lists"),
-    "value sets": (lambda: with_extra("parse_vsets", several(1025, "v", compressed_bitwidth=1)), "1,025 parse vsets"),
+    "registers": (lambda: with_extra("register_arrays", several(ARRAYS, "r", size=1, bitwidth=1)), (
+        "16,385 register"
+    )),
+    "counters": (lambda: with_extra("counter_arrays", several(ARRAYS, "c", size=1)), (
+        "16,385 counter arrays"
+    )),
+    "meters": (lambda: with_extra("meter_arrays", several(ARRAYS, "m", size=1, **RATES)), (
+        "16,385 meter arrays"
+    )),
+    "calculations": (lambda: with_extra("calculations", several(LISTS, "c", **ALGORITHM)), (
+        "4,097 calculations"
+    )),
+    (
+        "field lists"
+    ): (lambda: with_extra("field_lists", several(LISTS, "f", elements=[])), "4,097 field lists"),
+    (
+        "learn lists"
+    ): (lambda: with_extra("learn_lists", several(LISTS, "f", elements=[])), "4,097 learn lists"),
+    (
+        "value sets"
+    ): (lambda: with_extra("parse_vsets", several(1025, "v", compressed_bitwidth=1)), (
+        "1,025 parse vsets"
+    )),
     "a calculation": (lambda: calculation(*[header("x0")] * 5),
         "calculations[0]: 20,480 bytes of a calculation's input"),
-    "a digest": (lambda: digest(limits.DIGEST_BYTES + 1), "learn_lists[0]: 4,097 bytes of a digest"),
+    (
+        "a digest"
+    ): (lambda: digest(limits.DIGEST_BYTES + 1), "learn_lists[0]: 4,097 bytes of a digest"),
     "an action twice": (twice, "action_ids: an action stands twice"),
-    "a field list twice": (lambda: with_extra("field_lists", [{"name": "f", "id": 1, "elements": []}] * 2),
+    (
+        "a field list twice"
+    ): (lambda: with_extra("field_lists", [{"name": "f", "id": 1, "elements": []}] * 2),
         "a second list has id 1"),
 }  # fmt: skip
 
@@ -176,7 +249,9 @@ def pushed(n: int) -> Json:
     builder = base().header("s[0]", [["k", 8]], type_name="s_t")
     builder.order = ["h"]
     ids = [builder.headers[-1]["id"]]
-    builder.extra["header_stacks"] = [{"name": "s", "id": 0, "header_type": "s_t", "size": 1, "header_ids": ids}]
+    builder.extra["header_stacks"] = [
+        {"name": "s", "id": 0, "header_type": "s_t", "size": 1, "header_ids": ids}
+    ]
     return builder.run([primitive("push", {"type": "header_stack", "value": "s"}, value(n))]).json()
 
 
@@ -201,30 +276,41 @@ def test_expressions_are_counted_in_all(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(limits, "EXPRESSIONS", 10_000)
     values = {"type": "parameters_vector", "value": [value(1)] * 10_001}
     with pytest.raises(UnsupportedProgram, match="10,001 values, operations and conditions so far"):
-        load_program(json.dumps(repeated(primitive("log_msg", {"type": "string", "value": ""}, values))))
+        load_program(
+            json.dumps(repeated(primitive("log_msg", {"type": "string", "value": ""}, values)))
+        )
 
 
 def test_statements_that_become_many_lines_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """setValid() of one of a union's n members is n lines; the error names the statement that was too much."""
+    """setValid() of one of a union's n members is n lines; the error names the statement that was
+    too much."""
     monkeypatch.setattr(expressions, "C_LINES", 10_000)
     builder = base()
-    builder.extra["header_union_types"] = [{"name": "u", "id": 0, "headers": [[f"m{i}", "y_t"] for i in range(300)]}]
+    builder.extra["header_union_types"] = [
+        {"name": "u", "id": 0, "headers": [[f"m{i}", "y_t"] for i in range(300)]}
+    ]
     for i in range(300):
         builder.header(f"y{i}", [["k", 8]], type_name="y_t")
     builder.order = ["h"]
     ids = [h["id"] for h in builder.headers[-300:]]
     builder.extra["header_unions"] = [{"name": "u", "id": 0, "union_type": "u", "header_ids": ids}]
     builder.run([primitive("add_header", header(f"y{i}"), line=i) for i in range(300)])
-    with pytest.raises(UnsupportedProgram, match=r"test.p4:\d+: the program's C has more than 10,000 lines"):
+    with pytest.raises(
+        UnsupportedProgram, match=r"test.p4:\d+: the program's C has more than 10,000 lines"
+    ):
         generate(load_program(json.dumps(builder.json())))
 
 
 def test_program_at_the_limits_of_its_headers_runs() -> None:
-    """Nearly the longest header, as much of them as there may be, and more emits and extracts than one function has."""
+    """Nearly the longest header, as much of them as there may be, and more emits and extracts than
+    one function has."""
     builder = headers(29, 4096, 17)  # 8,704 bytes each
     builder.header("y", [["k", 8]])
     builder.order = ["h", "x0", "x1", *["y"] * 150]
-    builder.states = [state("start", [extract("h")] * 250, "next"), state("next", [extract("y")] * 151)]
+    builder.states = [
+        state("start", [extract("h")] * 250, "next"),
+        state("next", [extract("y")] * 151),
+    ]
     builder.run([primitive("add_header", header("x0"))])
     frame = bytes(range(256)) * 8
     with Driver(builder.json()) as d:
@@ -232,7 +318,8 @@ def test_program_at_the_limits_of_its_headers_runs() -> None:
 
 
 def test_long_parser_and_deparser_are_many_functions() -> None:
-    """None of them much longer than that of any other program, so that a compiler's time is in proportion."""
+    """None of them much longer than that of any other program, so that a compiler's time is in
+    proportion."""
     builder = headers(1, 8, 20)
     builder.order = ["x0"] * 1000
     one = extract("x0")

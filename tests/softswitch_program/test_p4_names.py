@@ -1,4 +1,5 @@
-"""Names of P4 files before p4c, which puts them into a shell's command line: no name is more than a name."""
+"""Names of P4 files before p4c, which puts them into a shell's command line: no name is more than a
+name."""
 
 from __future__ import annotations
 
@@ -32,7 +33,16 @@ def compiler(tmp_path: Path) -> Path:
     return path
 
 
-NAMES = ("x$(touch PWNED).p4", "x`touch PWNED`.p4", "x;touch PWNED;.p4", "x y.p4", "x\ny.p4", "x'.p4", "ä.p4", "x|y.p4")
+NAMES = (
+    "x$(touch PWNED).p4",
+    "x`touch PWNED`.p4",
+    "x;touch PWNED;.p4",
+    "x y.p4",
+    "x\ny.p4",
+    "x'.p4",
+    "ä.p4",
+    "x|y.p4",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,7 +58,9 @@ def test_name_with_more_than_letters_is_refused(
     assert not list(tmp_path.rglob("PWNED"))
 
 
-def test_name_of_the_folder_reaches_no_shell(compiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_of_the_folder_reaches_no_shell(
+    compiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("P4C", str(compiler))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "my $(touch PWNED) folder"
@@ -64,5 +76,7 @@ def test_names_that_a_compiler_gets_are_words_of_a_shell(name: str) -> None:
     """By the shell itself: what isn't refused comes out of it as it went in, as one word."""
     source = f"{name}.p4"
     if p4c._PLAIN.fullmatch(source):
-        done = subprocess.run(["sh", "-c", f'printf "%s\\n" ./{source}'], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["sh", "-c", f'printf "%s\\n" ./{source}'], capture_output=True, text=True, check=True
+        )
         assert done.stdout == f"./{source}\n"

@@ -9,7 +9,9 @@ from program_driver import Driver
 from program_json import Builder, assign, case, extract, field, header, op, primitive, state, value
 
 Json = dict[str, Any]
-ERRORS = [["NoError", 0], ["PacketTooShort", 1], ["NoMatch", 2], ["StackOutOfBounds", 3], ["HeaderTooShort", 4],
+ERRORS = [["NoError", 0], ["PacketTooShort", 1], ["NoMatch", 2], ["StackOutOfBounds", 3], [(
+    "HeaderTooShort"
+), 4],
           ["ParserTimeout", 5], ["ParserInvalidArgument", 6], ["Mine", 7]]  # fmt: skip
 META = [["seen", 32], ["wide", 128], ["bits", 8]]
 
@@ -31,7 +33,8 @@ def setting(to: Json, what: Json) -> Json:
 
 
 def test_every_length() -> None:
-    """Headers that are not wholly there are not extracted; what was not extracted stays behind them."""
+    """Headers that are not wholly there are not extracted; what was not extracted stays behind
+    them."""
     frame = bytes.fromhex("0123450a0bff")
     with Driver(builder().json()) as d:
         for length in range(len(frame) + 1):
@@ -46,13 +49,20 @@ def test_select_with_masks_and_fields_of_odd_width() -> None:
     b.states = [state("start", [extract("a")], key=key, cases=cases), state("more", [extract("b")])]
     b.run([assign(field("a", "x"), op("b2d", None, op("valid", None, header("b"))))])
     with Driver(b.json()) as d:
-        for second, third, expected in [(0x31, 0x23, 1), (0xF0, 0x01, 1), (0xF0, 0x02, 0), (0x31, 0x24, 0)]:
+        for second, third, expected in [
+            (0x31, 0x23, 1),
+            (0xF0, 0x01, 1),
+            (0xF0, 0x02, 0),
+            (0x31, 0x24, 0),
+        ]:
             assert d.run(bytes([9, second, third, 0, 0]))[0] == expected
 
 
 def test_lookahead_is_bounded_and_extracts_nothing() -> None:
     b = builder()
-    b.states = [state("start", [setting(field("meta", "seen"), lookahead(4, 12)), extract("b")], "end"),
+    b.states = [state("start", [setting(field("meta", "seen"), lookahead(4, 12)), extract("b")], (
+        "end"
+    )),
                 state("end", [setting(field("meta", "wide"), lookahead(0, 100))])]  # fmt: skip
     b.run([assign(field("b", "v"), field("meta", "seen"))])
     with Driver(b.json()) as d:
@@ -107,7 +117,9 @@ def stack_builder() -> Builder:
     for i in range(3):
         b.header(f"s[{i}]", [["label", 7], ["bottom", 1]], type_name="s_t")
     ids = [h["id"] for h in b.headers if h["name"].startswith("s[")]
-    b.extra["header_stacks"] = [{"name": "s", "id": 0, "header_type": "s_t", "size": 3, "header_ids": ids}]
+    b.extra["header_stacks"] = [
+        {"name": "s", "id": 0, "header_type": "s_t", "size": 3, "header_ids": ids}
+    ]
     push = {"op": "extract", "parameters": [{"type": "stack", "value": "s"}]}
     last = {"type": "stack_field", "value": ["s", "bottom"]}
     b.states = [state("start", [push], "start", key=[last], cases=[case(1, None)])]
@@ -130,7 +142,10 @@ def test_stack_extraction() -> None:
 
 @pytest.mark.parametrize(
     ("name", "count", "expected"),
-    [("pop", 1, "0409"), ("pop", 2, "09"), ("pop", 5, ""), ("push", 1, "0204"), ("push", 2, "02"), ("push", 9, ""),
+    [("pop", 1, "0409"), ("pop", 2, "09"), ("pop", 5, ""), ("push", 1, "0204"), ("push", 2, "02"),
+    ((
+        "push"
+    ), 9, ""),
      ("pop", 0, "020409"), ("push", 0, "020409")],
 )  # fmt: skip
 def test_push_and_pop(name: str, count: int, expected: str) -> None:
@@ -163,10 +178,15 @@ def union_builder() -> Builder:
     b = builder()
     b.header("u.one", [["n", 8]], type_name="one_t").header("u.two", [["n", 16]], type_name="two_t")
     ids = [h["id"] for h in b.headers[-2:]]
-    b.extra["header_union_types"] = [{"name": "u_t", "id": 0, "headers": [["one", "one_t"], ["two", "two_t"]]}]
+    b.extra["header_union_types"] = [
+        {"name": "u_t", "id": 0, "headers": [["one", "one_t"], ["two", "two_t"]]}
+    ]
     b.extra["header_unions"] = [{"name": "u", "id": 0, "union_type": "u_t", "header_ids": ids}]
     b.order = ["b", "u.one", "u.two"]
-    b.states = [state("start", [extract("b")], key=[field("b", "v")], cases=[case(1, "one"), case(2, "two")]),
+    b.states = [state("start", [extract("b")], key=[field("b", "v")], cases=[case(1, "one"), case(2,
+    (
+        "two"
+    ))]),
                 state("one", [extract("u.one")]), state("two", [extract("u.two")])]  # fmt: skip
     return b
 
@@ -174,11 +194,17 @@ def union_builder() -> Builder:
 def test_at_most_one_member_of_a_union_is_valid() -> None:
     b = union_builder()
     valid = op("valid_union", None, {"type": "header_union", "value": "u"})
-    b.run([assign(field("meta", "seen"), op("b2d", None, valid)), primitive("add_header", header("u.one"))])
+    b.run(
+        [
+            assign(field("meta", "seen"), op("b2d", None, valid)),
+            primitive("add_header", header("u.one")),
+        ]
+    )
     b.run([assign(field("b", "v"), field("meta", "seen"))])
     with Driver(b.json()) as d:
         assert d.run(bytes.fromhex("0001aabbcc")).hex() == "0001aabbcc"
-        assert d.run(bytes.fromhex("0002aabbcc")).hex() == "000100cc"  # a new u.one takes u.two's place
+        # a new u.one takes u.two's place
+        assert d.run(bytes.fromhex("0002aabbcc")).hex() == "000100cc"
         assert d.run(bytes.fromhex("0003aabbcc")).hex() == "000000aabbcc"
 
 
@@ -189,12 +215,19 @@ UNION = {"type": "header_union", "value": "u"}
 @pytest.mark.parametrize("kind", [1, 2, 3])
 @pytest.mark.parametrize("how", ["setInvalid", "assignment"])
 def test_invalid_member_leaves_no_member_of_a_union_valid(how: str, kind: int, member: str) -> None:
-    """P4_16: setInvalid() of a member, and the assignment of an invalid header, whichever member was valid before."""
+    """P4_16: setInvalid() of a member, and the assignment of an invalid header, whichever member
+    was valid before."""
     b = union_builder()
     b.header("none", [], type_name=f"{member[2:]}_t")
     b.order.remove("none")
     made = primitive("remove_header", header(member))
-    b.run([made if how == "setInvalid" else primitive("assign_header", header(member), header("none"))])
+    b.run(
+        [
+            made
+            if how == "setInvalid"
+            else primitive("assign_header", header(member), header("none"))
+        ]
+    )
     b.run([assign(field("b", "v"), op("b2d", None, op("valid_union", None, UNION)))])
     with Driver(b.json()) as d:
         size = {1: 1, 2: 2, 3: 0}[kind]  # of the member that was parsed, which is gone
@@ -203,18 +236,23 @@ def test_invalid_member_leaves_no_member_of_a_union_valid(how: str, kind: int, m
 
 
 def union_copy(how: str) -> list[dict[str, Any]]:
-    """Returns the primitives of `w = u`: BMv2's own, or, as p4c writes it, an assignment of each member."""
+    """Returns the primitives of `w = u`: BMv2's own, or, as p4c writes it, an assignment of each
+    member."""
     if how == "whole":
         return [primitive("assign_union", UNION | {"value": "w"}, UNION)]
     order = ["two", "one"] if how == "members, reversed" else ["one", "two"]
-    return [primitive("assign_header", header(f"w.{member}"), header(f"u.{member}")) for member in order]
+    return [
+        primitive("assign_header", header(f"w.{member}"), header(f"u.{member}")) for member in order
+    ]
 
 
 @pytest.mark.parametrize("how", ["whole", "members", "members, reversed"])
 @pytest.mark.parametrize("place", ["action", "jump", "parser"])
 @pytest.mark.parametrize("before", ["w.one", "w.two", None])
 @pytest.mark.parametrize("kind", [1, 2, 3])
-def test_assigned_union_has_the_valid_member_of_its_source(kind: int, before: str | None, place: str, how: str) -> None:
+def test_assigned_union_has_the_valid_member_of_its_source(
+    kind: int, before: str | None, place: str, how: str
+) -> None:
     """Of either member, and of none; the member that was valid before isn't any more."""
     b = union_builder()
     b.header("w.one", [], type_name="one_t").header("w.two", [], type_name="two_t")

@@ -1,4 +1,5 @@
-"""The cache of compiled programs: never stale, nothing bad in it, and what is damaged in it is made again."""
+"""The cache of compiled programs: never stale, nothing bad in it, and what is damaged in it is made
+again."""
 
 from __future__ import annotations
 
@@ -20,7 +21,14 @@ from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 from program_json import Builder, assign, field, primitive, value
 
 from pcn import softswitch
-from pcn.softswitch.cache.objects import COMMON_FLAGS, BuildError, build_folder, cache_dir, digest, intact
+from pcn.softswitch.cache.objects import (
+    COMMON_FLAGS,
+    BuildError,
+    build_folder,
+    cache_dir,
+    digest,
+    intact,
+)
 from pcn.softswitch.codegen.build import build_program, read_program
 from pcn.softswitch.p4runtime.checked_config import verify
 from pcn.softswitch.p4runtime.errors import RpcError
@@ -45,8 +53,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "pcn-lab"
 
 
-# Says of each program whether it was found by its JSON, and its object. An argument is JSON, or starts with `!` and is
-# what happens meanwhile.
+# Says of each program whether it was found by its JSON, and its object. An argument is JSON, or
+# starts with `!` and is what happens meanwhile.
 BUILD = """
 import sys
 import pcn.softswitch.codegen.build as build
@@ -61,7 +69,8 @@ for word in sys.argv[1:]:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of the sources, to be changed; with their bytecode, which a changed file's time or size makes void."""
+    """A copy of the sources, to be changed; with their bytecode, which a changed file's time or
+    size makes void."""
     package = tmp_path / "checkout" / "pcn"
     copy = shutil.copytree(SOFTSWITCH, package / "softswitch")
     shutil.copy(SOFTSWITCH.parent / "pcn" / "__init__.py", package)
@@ -70,9 +79,16 @@ def checkout(tmp_path: Path) -> Path:
 
 def build(checkout: Path, *words: str, **environment: str) -> list[tuple[str, str]]:
     """BUILD's output in a process that has only these sources."""
-    environment = {**os.environ, "PYTHONPATH": str(checkout.parents[1]), "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(checkout.parents[1]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **environment,
+    }
     command = [sys.executable, "-c", BUILD, *words]
-    said = subprocess.run(command, env=environment, cwd=checkout, check=True, capture_output=True, text=True).stdout
+    said = subprocess.run(
+        command, env=environment, cwd=checkout, check=True, capture_output=True, text=True
+    ).stdout
     return [(how, path) for how, path in (line.split() for line in said.splitlines())]
 
 
@@ -107,15 +123,23 @@ def test_changed_sources(checkout: Path) -> None:
     assert build(checkout, program())[0][0] == "found"
 
 
-def test_another_installation_finds_the_same_objects(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_installation_finds_the_same_objects(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In this user's cache, where the engine of these sources is."""
     for name in ("virtualnet", "topologies"):
         shutil.copytree(SOFTSWITCH.parent / name, checkout.parent / name)
     script = "from pcn.virtualnet.native import engine; print(engine()._name)"
     monkeypatch.undo()
-    environment = {**os.environ, "PYTHONPATH": str(checkout.parents[1]), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(checkout.parents[1]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     command = [sys.executable, "-c", script]
-    found = subprocess.run(command, env=environment, cwd=checkout, check=True, capture_output=True, text=True).stdout
+    found = subprocess.run(
+        command, env=environment, cwd=checkout, check=True, capture_output=True, text=True
+    ).stdout
     assert found == f"{engine()._name}\n"
 
 
@@ -128,7 +152,9 @@ def test_changed_compiler(checkout: Path) -> None:
     assert build(checkout, program()) == [("found", first[1])]
 
 
-def test_processors_that_share_a_home_have_separate_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processors_that_share_a_home_have_separate_objects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Their compilers may print equal versions."""
     here = os.uname()
     native = build_program(program())
@@ -144,7 +170,9 @@ def test_products_and_sums_are_rounded_by_themselves(tmp_path: Path) -> None:
     """Whatever the processor offers: a fused operation has another result in the last bit."""
     if platform.machine() == "x86_64" and " fma " not in Path("/proc/cpuinfo").read_text():
         needs.missing(needs.FUSED)
-    (tmp_path / "sum.c").write_text("double sum(double a, double b, double c) { return a * b + c; }\n")
+    (tmp_path / "sum.c").write_text(
+        "double sum(double a, double b, double c) { return a * b + c; }\n"
+    )
     target = ("-mfma",) if platform.machine() == "x86_64" else ()
     library = ctypes.CDLL(str(build_folder("sum", tmp_path, (*COMMON_FLAGS, *target))))
     library.sum.argtypes, library.sum.restype = [ctypes.c_double] * 3, ctypes.c_double
@@ -153,7 +181,11 @@ def test_products_and_sums_are_rounded_by_themselves(tmp_path: Path) -> None:
 
 
 def test_flags_and_forms(cache: Path) -> None:
-    built = [build_program(program()), build_program(program(), ("-g",)), build_program(program(), inplace=True)]
+    built = [
+        build_program(program()),
+        build_program(program(), ("-g",)),
+        build_program(program(), inplace=True),
+    ]
     assert len(set(built)) == 3
     assert built == [
         build_program(program()),
@@ -166,7 +198,9 @@ def test_a_loader_that_refuses_more(checkout: Path) -> None:
     """What is in the cache doesn't make it accept what it refuses."""
     build(checkout, program())
     load = checkout / "program" / "load.py"
-    load.write_text(load.read_text().replace("root = parse(json_text)\n", "raise ValueError('not any more')\n"))
+    load.write_text(
+        load.read_text().replace("root = parse(json_text)\n", "raise ValueError('not any more')\n")
+    )
     with pytest.raises(subprocess.CalledProcessError) as caught:
         build(checkout, program())
     assert "not any more" in caught.value.stderr
@@ -176,7 +210,10 @@ def test_sources_that_change_while_a_process_runs(checkout: Path) -> None:
     """What it makes counts neither as what the sources before make, nor as what those now do."""
     load = checkout / "program" / "load.py"
     before = load.read_text()
-    change = "!from pathlib import Path; path = Path('program/load.py'); path.write_text(path.read_text() + '#\\n')"
+    change = (
+        "!from pathlib import Path; path = Path('program/load.py'); "
+        "path.write_text(path.read_text() + '#\\n')"
+    )
     build(checkout, change, program(1))  # it imports the new ones
     build(checkout, program(2), change, program(3))  # it has imported those before
     for number in (1, 3):
@@ -201,15 +238,19 @@ loaded = load_program(Path(sys.argv[1]).read_text())
 generate(loaded), generate(loaded, inplace=True)
 sources = [Path(source_from_cache(name) if name.endswith(".pyc") else name).resolve() for name in opened]
 print("\\n".join(str(path.relative_to(root)) for path in sources if root in path.parents))
-"""
+"""  # noqa: E501
 
 
 def test_what_decides_about_the_c_text() -> None:
     """Are files of these folders, and one beside them, all of which are in the key."""
-    said = subprocess.run([sys.executable, "-c", READ, str(PCN)], check=True, capture_output=True, text=True).stdout
+    said = subprocess.run(
+        [sys.executable, "-c", READ, str(PCN)], check=True, capture_output=True, text=True
+    ).stdout
     read = {Path(line) for line in said.splitlines()}
     assert {Path("codegen/support.h"), Path("program/load.py")} < read
-    others = {path for path in read if path.parent.name not in FOLDERS or path.suffix not in (".py", ".h")}
+    others = {
+        path for path in read if path.parent.name not in FOLDERS or path.suffix not in (".py", ".h")
+    }
     assert others == {Path("__init__.py")}, "which is empty"
     assert not (SOFTSWITCH / "__init__.py").read_text()
 
@@ -218,7 +259,9 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "empty": lambda path: path.write_bytes(b""),
     "cut short": lambda path: path.write_bytes(path.read_bytes()[:5000]),
     "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
-    "one bit": lambda path: path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:]),
+    "one bit": lambda path: path.write_bytes(
+        bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:]
+    ),
     "vanished": lambda path: path.unlink(),
 }
 
@@ -247,7 +290,9 @@ def test_a_kept_program_is_read_without_the_loader(checkout: Path) -> None:
 
     def read(number: int) -> list[str]:
         words = [sys.executable, "-c", READ_PROGRAM, program(number)]
-        return subprocess.run(words, cwd=checkout.parents[1], check=True, capture_output=True, text=True).stdout.split()
+        return subprocess.run(
+            words, cwd=checkout.parents[1], check=True, capture_output=True, text=True
+        ).stdout.split()
 
     said = [read(1), read(1), read(2)]
     with (checkout / "program" / "limits.py").open("a") as file:
@@ -362,11 +407,14 @@ def test_bad_programs_leave_nothing(cache: Path) -> None:
 @pytest.mark.root
 @pytest.mark.parametrize("set_up", ["sticky", "home"])
 def test_cache_of_another_user_is_refused(set_up: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """XDG_CACHE_HOME is a folder for all, where he was first; or HOME is his, as sudo may keep it."""
+    """XDG_CACHE_HOME is a folder for all, where he was first; or HOME is his, as sudo may keep
+    it."""
     with shared_folder() as shared:
         monkeypatch.delenv("XDG_CACHE_HOME")
         theirs = shared / ("pcn-lab" if set_up == "sticky" else ".cache")
-        monkeypatch.setenv(*(("XDG_CACHE_HOME", str(shared)) if set_up == "sticky" else ("HOME", str(shared))))
+        monkeypatch.setenv(
+            *(("XDG_CACHE_HOME", str(shared)) if set_up == "sticky" else ("HOME", str(shared)))
+        )
         as_nobody(theirs.mkdir)
         for make in (cache_dir, lambda: build_program(program())):
             with pytest.raises(BuildError) as refusal:
@@ -379,7 +427,9 @@ def test_cache_of_another_user_is_refused(set_up: str, monkeypatch: pytest.Monke
 
 @pytest.mark.root
 @pytest.mark.parametrize("mask", UMASKS)
-def test_another_user_can_put_nothing_into_the_cache(mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_user_can_put_nothing_into_the_cache(
+    mask: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with shared_folder() as shared:
         monkeypatch.setenv("XDG_CACHE_HOME", str(shared / "new" / "cache"))
         with umask(mask):
@@ -387,7 +437,10 @@ def test_another_user_can_put_nothing_into_the_cache(mask: int, monkeypatch: pyt
             inner = [cache_dir(name) for name in ("runs", "p4")]
 
         def tries() -> list[str]:
-            paths = [built, *(folder / "planted" for folder in (built.parent, built.parent.parent, *inner))]
+            paths = [
+                built,
+                *(folder / "planted" for folder in (built.parent, built.parent.parent, *inner)),
+            ]
             return [refused(lambda path=path: path.write_bytes(b"")) for path in paths]
 
         assert as_nobody(tries) == ["PermissionError"] * 5
@@ -419,12 +472,24 @@ def test_cache_that_others_may_write_is_refused_with_its_way_out(cache: Path) ->
 
 def test_cache_that_is_mounted_noexec_is_named_in_one_line(tmp_path: Path) -> None:
     program = (
-        "from pathlib import Path; from pcn.softswitch.cache.objects import COMMON_FLAGS, BuildError, build, load\n"
+        "from pathlib import Path; from pcn.softswitch.cache.objects import COMMON_FLAGS, "
+        "BuildError, build, load\n"
         "try: load(build('libanswer', ['int answer;'], 'of a test', COMMON_FLAGS, Path('.')))\n"
         "except BuildError as error: print(error)\n"
     )
     script = 'mount -t tmpfs -o noexec tmpfs "$1" && XDG_CACHE_HOME="$1" exec "$2" -c "$3"'
-    words = ["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", str(tmp_path), sys.executable]
+    words = [
+        "unshare",
+        "-m",
+        "--propagation",
+        "private",
+        "sh",
+        "-c",
+        script,
+        "sh",
+        str(tmp_path),
+        sys.executable,
+    ]
     done = subprocess.run([*words, program], capture_output=True, text=True, check=True)
     assert done.stdout.count("\n") == 1
     assert done.stdout.startswith(f"cannot load {tmp_path}/pcn-lab/libanswer")

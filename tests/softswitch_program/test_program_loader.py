@@ -43,7 +43,12 @@ def test_pcn_program() -> None:
     assert tables["ipv4_lpm"].kind is Match.LPM
     assert [(f.name, f.width) for f in tables["ipv4_lpm"].key] == [("dst_addr", 32)]
     assert tables["pfc_config"].kind is Match.EXACT
-    assert {r.name.split(".")[-1] for r in program.registers} >= {"waiting_packets", "held_bytes", "tx_paused", "pn"}
+    assert {r.name.split(".")[-1] for r in program.registers} >= {
+        "waiting_packets",
+        "held_bytes",
+        "tx_paused",
+        "pn",
+    }
     assert {c.size for c in program.counters} == {4096}
     assert program.errors["PacketTooShort"] == 1
 
@@ -82,20 +87,35 @@ def test_truncated_anywhere() -> None:
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path] * bool(path) + [p for key, child in children for p in _places(child, (*path, key))]
+    children = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    return [path] * bool(path) + [
+        p for key, child in children for p in _places(child, (*path, key))
+    ]
 
 
 @settings(max_examples=120)
 @given(data=st.data())
 def test_any_damage_is_refused_or_harmless(data: st.DataObject) -> None:
-    """One value replaced, anywhere: either a program, or a ProgramError; and then C, or UnsupportedProgram."""
-    program = small().run([primitive("mark_to_drop", {"type": "header", "value": "standard_metadata"})]).json()
+    """One value replaced, anywhere: either a program, or a ProgramError; and then C, or
+    UnsupportedProgram."""
+    program = (
+        small()
+        .run([primitive("mark_to_drop", {"type": "header", "value": "standard_metadata"})])
+        .json()
+    )
     path = data.draw(st.sampled_from(_places(program)))
     parent: Any = program
     for key in path[:-1]:
         parent = parent[key]
-    junk = st.sampled_from([None, True, -1, 0, 2**70, "", "x", '"; int main', "0x", "-0xff", [], {}, [[]], {"op": 1}])
+    junk = st.sampled_from(
+        [None, True, -1, 0, 2**70, "", "x", '"; int main', "0x", "-0xff", [], {}, [[]], {"op": 1}]
+    )
     parent[path[-1]] = data.draw(junk)
     with contextlib.suppress(ProgramError):
         generate(load_program(json.dumps(program)))
@@ -131,7 +151,9 @@ def test_dangling_names() -> None:
 
 
 def test_conditions_are_not_values() -> None:
-    builder = small().run([assign(field("h", "a"), op("+", op("==", value(1), value(1)), value(1)))])
+    builder = small().run(
+        [assign(field("h", "a"), op("+", op("==", value(1), value(1)), value(1)))]
+    )
     assert "expected a value, found a condition" in refused(builder.json())
 
 
@@ -139,12 +161,16 @@ def test_deep_expressions() -> None:
     deep = value(1)
     for _ in range(200):
         deep = op("+", deep, value(1))
-    assert "nested more than" in refused(small().run([assign(field("h", "a"), deep)]).json(), UnsupportedProgram)
+    assert "nested more than" in refused(
+        small().run([assign(field("h", "a"), deep)]).json(), UnsupportedProgram
+    )
 
 
 def test_wide_intermediate_results() -> None:
     shift = op("==", op("<<", value(1), field("h", "b")), value(0))
-    message = refused(small().run([assign(field("h", "a"), op("b2d", None, shift))]).json(), UnsupportedProgram)
+    message = refused(
+        small().run([assign(field("h", "a"), op("b2d", None, shift))]).json(), UnsupportedProgram
+    )
     assert "8,192 bits" in message
     assert "test.p4:7" in message
 
@@ -155,7 +181,10 @@ def test_refusal_without_source_names_the_action() -> None:
     assignment = assign(field("h", "a"), condition)
     del assignment["source_info"]
     message = refused(small().run([assignment]).json(), UnsupportedProgram)
-    assert message == "action 'ingress_step1_action': an intermediate result can have more than 8,192 bits"
+    assert (
+        message
+        == "action 'ingress_step1_action': an intermediate result can have more than 8,192 bits"
+    )
 
 
 def test_controls_that_run_in_a_circle() -> None:
@@ -168,7 +197,9 @@ def test_parser_that_refers_to_nothing() -> None:
     builder = small()
     builder.states = [state("start", [extract("h")], "gone")]
     assert "there is no parse state named 'gone'" in refused(builder.json())
-    builder.states = [state("start", [extract("h")], key=[field("h", "a")], cases=[case(0x1FF, None)])]
+    builder.states = [
+        state("start", [extract("h")], key=[field("h", "a")], cases=[case(0x1FF, None)])
+    ]
     assert "expected 1 bytes" in refused(builder.json())
 
 
@@ -176,8 +207,12 @@ def test_strings_never_reach_the_source() -> None:
     """Names that would end a string, a comment or an identifier."""
     evil = 'x"; system("id"); /* */ //\\ ??/'
     builder = Builder().header("h", [[evil, 8]], type_name=f"type {evil}")
-    builder.table(f"t {evil}", actions=[builder.action(f"a {evil}", [assign(field("h", evil), value(2))])])
-    log = primitive("log_msg", {"type": "string", "value": evil}, {"type": "parameters_vector", "value": []})
+    builder.table(
+        f"t {evil}", actions=[builder.action(f"a {evil}", [assign(field("h", evil), value(2))])]
+    )
+    log = primitive(
+        "log_msg", {"type": "string", "value": evil}, {"type": "parameters_vector", "value": []}
+    )
     builder.run([log])
     program = builder.json()
     program["program"] = evil

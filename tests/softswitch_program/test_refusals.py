@@ -1,5 +1,5 @@
-"""What the switch can't run is refused at load by name: the construct, its place in the JSON, and the line of P4 where
-the JSON has one."""
+"""What the switch can't run is refused at load by name: the construct, its place in the JSON, and
+the line of P4 where the JSON has one."""
 
 from __future__ import annotations
 
@@ -52,8 +52,14 @@ def test_without_the_construct_it_can_run() -> None:
 STATEMENTS: dict[str, tuple[Json, str]] = {
     "an unknown primitive": (primitive("frobnicate"), "primitive 'frobnicate'"),
     "an extern's method": (primitive("_My_extern_do", value(1)), "primitive '_My_extern_do'"),
-    "an unknown operation": (assign(field("h", "a"), op("**", value(1), value(2))), "operation '**'"),
-    "an unknown kind of value": (assign(field("h", "a"), {"type": "float", "value": 1}), "a value of type 'float'"),
+    "an unknown operation": (
+        assign(field("h", "a"), op("**", value(1), value(2))),
+        "operation '**'",
+    ),
+    "an unknown kind of value": (
+        assign(field("h", "a"), {"type": "float", "value": 1}),
+        "a value of type 'float'",
+    ),
     "metadata as a header": (
         primitive("assign_header", header("h"), header("standard_metadata")),
         "metadata as a whole",
@@ -63,13 +69,22 @@ STATEMENTS: dict[str, tuple[Json, str]] = {
         "metadata as a whole",
     ),
     "push of no stack": (primitive("push", header("h"), value(1)), "a header here"),
-    "a varbit as a number": (assign(field("h", "a"), field("v", "rest")), "a varbit in an expression"),
+    "a varbit as a number": (
+        assign(field("h", "a"), field("v", "rest")),
+        "a varbit in an expression",
+    ),
     "a varbit compared with a number": (
         condition(op("==", field("v", "rest"), value(1))),
         "a comparison of a varbit with something else",
     ),
-    "varbits in order": (condition(op("<", field("v", "rest"), field("v", "rest"))), "the comparison < of varbits"),
-    "log_msg of a wide value": (log(op("<<", field("h", "b"), value(200))), "log_msg of a value of more than 127 bits"),
+    "varbits in order": (
+        condition(op("<", field("v", "rest"), field("v", "rest"))),
+        "the comparison < of varbits",
+    ),
+    "log_msg of a wide value": (
+        log(op("<<", field("h", "b"), value(200))),
+        "log_msg of a value of more than 127 bits",
+    ),
 }
 
 
@@ -100,7 +115,10 @@ def with_key(kind: str) -> Callable[[Json], None]:
 
 
 def many_headers(program: Json) -> None:
-    extra = [{"name": f"h{n}", "id": 100 + n, "header_type": "h_t", "metadata": False} for n in range(HEADERS)]
+    extra = [
+        {"name": f"h{n}", "id": 100 + n, "header_type": "h_t", "metadata": False}
+        for n in range(HEADERS)
+    ]
     program["headers"] += extra
 
 
@@ -110,9 +128,17 @@ def calculation(algo: str = "crc16", kind: str = "field") -> Json:
 
 def wide_checksum(program: Json) -> None:
     program["header_types"].append({"name": "wide_t", "id": 90, "fields": [["x", 128, False]]})
-    program["headers"].append({"name": "wide", "id": 90, "header_type": "wide_t", "metadata": False})
+    program["headers"].append(
+        {"name": "wide", "id": 90, "header_type": "wide_t", "metadata": False}
+    )
     program["calculations"].append(calculation())
-    checksum = {"name": "sum", "id": 0, "type": "generic", "calculation": "calc", "target": ["wide", "x"]}
+    checksum = {
+        "name": "sum",
+        "id": 0,
+        "type": "generic",
+        "calculation": "calc",
+        "target": ["wide", "x"],
+    }
     program["checksums"].append(checksum)
 
 
@@ -121,23 +147,45 @@ PROGRAMS: dict[str, tuple[Callable[[Json], None], str]] = {
         with_part("extern_instances", {"name": "mine", "id": 0, "type": "My_extern"}),
         "extern object 'mine' of type 'My_extern'",
     ),
-    "another format": (lambda p: p["__meta__"].update(version=[3, 0]), "version 3 of the BMv2 JSON format"),
-    "another architecture": (lambda p: p["pipelines"][0].update(name="main"), "'ingress' and 'egress' of v1model"),
-    "two parsers": (lambda p: p["parsers"].append(p["parsers"][0]), "expected one element as in v1model, found 2"),
+    "another format": (
+        lambda p: p["__meta__"].update(version=[3, 0]),
+        "version 3 of the BMv2 JSON format",
+    ),
+    "another architecture": (
+        lambda p: p["pipelines"][0].update(name="main"),
+        "'ingress' and 'egress' of v1model",
+    ),
+    "two parsers": (
+        lambda p: p["parsers"].append(p["parsers"][0]),
+        "expected one element as in v1model, found 2",
+    ),
     "two deparsers": (lambda p: p["deparsers"].append(p["deparsers"][0]), "found 2"),
     "a meter of one rate": (
-        with_part("meter_arrays", {"name": "m", "id": 0, "type": "bytes", "rate_count": 1, "size": 1}),
+        with_part(
+            "meter_arrays", {"name": "m", "id": 0, "type": "bytes", "rate_count": 1, "size": 1}
+        ),
         "a meter that has not two rates",
     ),
     "an unknown hash": (with_part("calculations", calculation("md5")), "hash algorithm 'md5'"),
-    "an unknown hash input": (with_part("calculations", calculation(kind="moon")), "input of type 'moon'"),
+    "an unknown hash input": (
+        with_part("calculations", calculation(kind="moon")),
+        "input of type 'moon'",
+    ),
     "an unknown checksum": (
-        with_part("checksums", {"name": "sum", "id": 0, "type": "odd", "calculation": "c", "target": ["h", "a"]}),
+        with_part(
+            "checksums",
+            {"name": "sum", "id": 0, "type": "odd", "calculation": "c", "target": ["h", "a"]},
+        ),
         "a checksum that is not 'generic'",
     ),
-    "a checksum in a wide field": (wide_checksum, "checksum 'sum': a checksum in a field of more than 64 bits"),
+    "a checksum in a wide field": (
+        wide_checksum,
+        "checksum 'sum': a checksum in a field of more than 64 bits",
+    ),
     "a field list with a header": (
-        with_part("field_lists", {"name": "l", "id": 1, "elements": [{"type": "header", "value": "h"}]}),
+        with_part(
+            "field_lists", {"name": "l", "id": 1, "elements": [{"type": "header", "value": "h"}]}
+        ),
         "a field list with a header",
     ),
     "a key of P4_14": (with_key("valid"), "a key of match type 'valid' (P4_14)"),
@@ -154,7 +202,10 @@ PROGRAMS: dict[str, tuple[Callable[[Json], None], str]] = {
         lambda p: p["header_types"][2].update(length_exp={"type": "field", "value": ["h", "a"]}),
         "a header type with length_exp (P4_14)",
     ),
-    "too many headers": (many_headers, f"{HEADERS + 3:,} headers, and the switch takes {HEADERS:,} at most"),
+    "too many headers": (
+        many_headers,
+        f"{HEADERS + 3:,} headers, and the switch takes {HEADERS:,} at most",
+    ),
     "an unknown parser operation": (
         with_parser({"op": "rewind", "parameters": []}),
         "parser operation 'rewind'",
@@ -191,18 +242,27 @@ def unions() -> Builder:
         {"name": name, "id": number, "headers": [["m", first], ["n", second]]}
         for number, (name, (first, second)) in enumerate(types.items())
     ]
-    builder.header("three", [["x", 16]], type_name="two_t").header("four", [["x", 8]], type_name="one_t")
+    builder.header("three", [["x", 16]], type_name="two_t").header(
+        "four", [["x", 8]], type_name="one_t"
+    )
     builder.order = ["h"]
     builder.extra["header_unions"] = [
         {"name": "u", "id": 0, "union_type": "u_t", "header_ids": ids},
-        {"name": "w", "id": 1, "union_type": "w_t", "header_ids": [h["id"] for h in builder.headers[-2:]]},
+        {
+            "name": "w",
+            "id": 1,
+            "union_type": "w_t",
+            "header_ids": [h["id"] for h in builder.headers[-2:]],
+        },
     ]
     return builder
 
 
 def test_unions_are_neither_compared_nor_converted() -> None:
     u, w = ({"type": "header_union", "value": name} for name in "uw")
-    assert "a comparison of header unions" in refusal(unions().run([condition(op("==", u, u))]).json())
+    assert "a comparison of header unions" in refusal(
+        unions().run([condition(op("==", u, u))]).json()
+    )
     text = refusal(unions().run([primitive("assign_union", u, w)]).json())
     assert "an assignment between header unions of different types" in text
     assert f"test.p4:{LINE}" in text
@@ -219,14 +279,18 @@ def test_a_varbit_must_fit() -> None:
 def test_value_sets() -> None:
     """A transition that masks one; transitions whose keys cut one differently."""
     builder = base()
-    builder.extra["parse_vsets"] = [{"name": "s", "id": 0, "compressed_bitwidth": 24, "max_size": 4}]
+    builder.extra["parse_vsets"] = [
+        {"name": "s", "id": 0, "compressed_bitwidth": 24, "max_size": 4}
+    ]
     a, b = field("h", "a"), field("h", "b")
     member: Json = {"type": "parse_vset", "value": "s", "mask": None, "next_state": None}
     builder.states = [
         state("start", [extract("h")], "next", key=[a, b], cases=[member]),
         state("next", [], key=[b, a], cases=[member]),
     ]
-    assert "parse_states[1].transitions[0]: a value set for keys of different parts" in refusal(builder.json())
+    assert "parse_states[1].transitions[0]: a value set for keys of different parts" in refusal(
+        builder.json()
+    )
     builder.states[1]["transition_key"] = [a, b]
     generate(load_program(json.dumps(builder.json())))
     builder.states[0]["transitions"][0] = member | {"mask": "0xffffff"}

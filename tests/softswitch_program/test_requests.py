@@ -1,4 +1,5 @@
-"""Requests of programs to the switch, with values at the ends of their ranges: 0 is a value, not the lack of one."""
+"""Requests of programs to the switch, with values at the ends of their ranges: 0 is a value, not
+the lack of one."""
 
 from __future__ import annotations
 
@@ -40,7 +41,11 @@ def sent(native: NativeSwitch, frame: bytes) -> list[tuple[int, bytes]]:
 
 def to_port_2() -> Builder:
     """Three fields of a byte; what comes in leaves by port 2."""
-    builder = Builder().header("h", [["a", 8], ["b", 8], ["c", 8]]).header("meta", [["m", 8]], metadata=True)
+    builder = (
+        Builder()
+        .header("h", [["a", 8], ["b", 8], ["c", 8]])
+        .header("meta", [["m", 8]], metadata=True)
+    )
     return builder.run([assign(field(STD, "egress_spec"), value(2))])
 
 
@@ -51,7 +56,11 @@ def test_truncate_keeps_the_fewest_bytes_of_all_calls() -> None:
     builder.run([primitive("truncate", field("h", "c"))], "egress")
     with switch(builder) as native:
 
-        @given(st.lists(st.sampled_from([0, 1, 14, 60, LENGTH - 1, LENGTH, 255]), min_size=3, max_size=3))
+        @given(
+            st.lists(
+                st.sampled_from([0, 1, 14, 60, LENGTH - 1, LENGTH, 255]), min_size=3, max_size=3
+            )
+        )
         @example([60, 0, 255])
         @example([0, 60, 255])
         @example([60, 80, 0])
@@ -64,7 +73,10 @@ def test_truncate_keeps_the_fewest_bytes_of_all_calls() -> None:
 
 def test_clone_preserves_the_field_list_with_id_0() -> None:
     """A list that the program has is a list; where it has none of that id, nothing is kept."""
-    for lists, kept in (([{"name": "keep", "id": 0, "elements": [field("meta", "m")]}], 7), ([], 0)):
+    for lists, kept in (
+        ([{"name": "keep", "id": 0, "elements": [field("meta", "m")]}], 7),
+        ([], 0),
+    ):
         builder = to_port_2()
         builder.extra["field_lists"] = lists
         clone = primitive("clone_ingress_pkt_to_egress", value(0), value(0))
@@ -72,7 +84,10 @@ def test_clone_preserves_the_field_list_with_id_0() -> None:
         builder.run([assign(field("h", "a"), field("meta", "m"))], "egress")
         with switch(builder) as native:
             native.clone_session(0, [Replica(1, 0)])
-            assert sorted(sent(native, bytes(20))) == [(1, bytes([kept]) + bytes(19)), (2, b"\x07" + bytes(19))]
+            assert sorted(sent(native, bytes(20))) == [
+                (1, bytes([kept]) + bytes(19)),
+                (2, b"\x07" + bytes(19)),
+            ]
 
 
 def test_failed_assert_is_a_warning_of_the_switch() -> None:
@@ -88,9 +103,17 @@ def test_failed_assert_is_a_warning_of_the_switch() -> None:
 def test_hash_of_size_0_gives_the_base() -> None:
     """As in v1model.p4."""
     builder = to_port_2()
-    builder.extra["calculations"] = [{"name": "c", "id": 0, "algo": "crc16", "input": [field("h", "b")]}]
+    builder.extra["calculations"] = [
+        {"name": "c", "id": 0, "algo": "crc16", "input": [field("h", "b")]}
+    ]
     named = {"type": "calculation", "value": "c"}
-    builder.run([primitive("modify_field_with_hash_based_offset", field("h", "a"), value(9), named, value(0))])
+    builder.run(
+        [
+            primitive(
+                "modify_field_with_hash_based_offset", field("h", "a"), value(9), named, value(0)
+            )
+        ]
+    )
     builder.run([primitive("add_header", header("h"))])
     with switch(builder) as native:
         assert sent(native, bytes(20)) == [(2, b"\x09" + bytes(19))]

@@ -22,7 +22,9 @@ def named(kind: str, name: str) -> Json:
 
 def builder() -> Builder:
     b = Builder().header("meta", [["m", 32], ["n", 200], ["i", 8, True]], metadata=True)
-    b.header("h", [["a", 8], ["b", 16], ["c", 40]], type_name="h_t").header("g", [], type_name="h_t")
+    b.header("h", [["a", 8], ["b", 16], ["c", 40]], type_name="h_t").header(
+        "g", [], type_name="h_t"
+    )
     b.states = [{"name": "start", "id": 0, "parser_ops": [{"op": "extract", "parameters": [
         {"type": "regular", "value": "h"}]}], "transitions": [], "transition_key": []}]  # fmt: skip
     b.extra["register_arrays"] = [
@@ -76,14 +78,18 @@ def test_metadata_is_copied_whole() -> None:
 
 def test_header_comparison() -> None:
     equal = op("b2d", None, op("==", header("h"), header("g")))
-    b = builder().run([assign(field("meta", "m"), equal), primitive("assign_header", header("g"), header("h"))])
+    b = builder().run(
+        [assign(field("meta", "m"), equal), primitive("assign_header", header("g"), header("h"))]
+    )
     b.run([assign(field("g", "b"), op("+", op("*", field("meta", "m"), value(16)), equal))])
     with Driver(b.json()) as d:
         assert d.run(FRAME)[8:].hex() == "0100010405060708"
 
 
 def test_mark_to_drop() -> None:
-    b = builder().run([assign(field("standard_metadata", "mcast_grp"), value(7)), primitive("mark_to_drop", STD)])
+    b = builder().run(
+        [assign(field("standard_metadata", "mcast_grp"), value(7)), primitive("mark_to_drop", STD)]
+    )
     with Driver(b.json()) as d:
         d.ingress(FRAME)
         assert d.get("std.egress_spec") == 511
@@ -97,7 +103,8 @@ def copied(name: str, fields: list[str], *, back: bool) -> list[Json]:
 
 @pytest.mark.parametrize("control", ["ingress", "egress"])
 def test_mark_to_drop_marks_the_copy_it_is_given(control: str) -> None:
-    """What p4c makes of `action my_drop(inout standard_metadata_t s) { mark_to_drop(s); }`: copy in, mark, copy out."""
+    """What p4c makes of `action my_drop(inout standard_metadata_t s) { mark_to_drop(s); }`: copy
+    in, mark, copy out."""
     fields = [name for name, _ in STANDARD_METADATA]
     b = builder().header("s", [], metadata=True, type_name="standard_metadata_t")
     b.run([assign(field("standard_metadata", "egress_spec"), value(3)),
@@ -113,9 +120,15 @@ def test_mark_to_drop_marks_the_copy_it_is_given(control: str) -> None:
 
 
 def test_mark_to_drop_leaves_standard_metadata_alone_where_a_copy_stays_one() -> None:
-    """An `in` parameter that an action marks for itself: nothing is copied back, the packet goes on."""
+    """An `in` parameter that an action marks for itself: nothing is copied back, the packet goes
+    on."""
     b = builder().header("s", [], metadata=True, type_name="standard_metadata_t")
-    b.run([assign(field("standard_metadata", "egress_spec"), value(3)), primitive("mark_to_drop", header("s"))])
+    b.run(
+        [
+            assign(field("standard_metadata", "egress_spec"), value(3)),
+            primitive("mark_to_drop", header("s")),
+        ]
+    )
     b.run([assign(field("h", "b"), field("s", "egress_spec"))])
     with Driver(b.json()) as d:
         assert d.run(FRAME)[1:3] == (511).to_bytes(2, "big")
@@ -123,13 +136,17 @@ def test_mark_to_drop_leaves_standard_metadata_alone_where_a_copy_stays_one() ->
 
 
 def test_drop_of_p4_14_takes_no_parameter() -> None:
-    b = builder().run([assign(field("standard_metadata", "mcast_grp"), value(7)), primitive("drop")])
+    b = builder().run(
+        [assign(field("standard_metadata", "mcast_grp"), value(7)), primitive("drop")]
+    )
     with Driver(b.json()) as d:
         d.ingress(FRAME)
         assert (d.get("std.egress_spec"), d.get("std.mcast_grp")) == (511, 0)
 
 
-@pytest.mark.parametrize("given", [[], [STD, STD], [header("h")], [header("meta")], [field("h", "a")]])
+@pytest.mark.parametrize(
+    "given", [[], [STD, STD], [header("h")], [header("meta")], [field("h", "a")]]
+)
 def test_mark_to_drop_of_something_else_is_refused(given: list[Json]) -> None:
     with pytest.raises(ProgramError):
         load_program(json.dumps(builder().run([primitive("mark_to_drop", *given)]).json()))
@@ -143,7 +160,8 @@ def test_registers(width: int) -> None:
     b = builder().run([
         assign(field("meta", "n"), value(5)),
         primitive("register_read", field("meta", "n"), array, index),
-        primitive("register_write", array, index, op("+", field("meta", "n"), value((1 << width) - 1))),
+        primitive("register_write", array, index, op("+", field("meta", "n"),
+        value((1 << width) - 1))),
         assign(field("h", "c"), field("meta", "n")),
     ])  # fmt: skip
     with Driver(b.json()) as d:
@@ -156,7 +174,8 @@ def test_registers(width: int) -> None:
 
 
 def test_signed_values_from_registers_are_not_negative_in_bmv2() -> None:
-    """A register cell is unsigned, and a signed field keeps up to 2^width - 1 of what is stored in it."""
+    """A register cell is unsigned, and a signed field keeps up to 2^width - 1 of what is stored in
+    it."""
     b = builder().run([
         primitive("register_read", field("meta", "i"), named("register_array", "r32"), value(0)),
         assign(field("h", "a"), op("b2d", None, op("<", field("meta", "i"), value(0)))),
@@ -188,12 +207,16 @@ def test_requests() -> None:
     b.run([
         assign(field("meta", "n"), value(2**199 + 1)), assign(field("meta", "m"), value(9)),
         assign(field("meta", "i"), value(-3)),
-        primitive("clone_ingress_pkt_to_egress", value(100), value(2)), primitive("resubmit", value(2)),
+        primitive("clone_ingress_pkt_to_egress", value(100), value(2)), primitive("resubmit",
+        value(2)),
         primitive("generate_digest", value(0), value(3)), primitive("truncate", value(60)),
         primitive("truncate", value(80)),
     ])  # fmt: skip
     b.run([primitive("recirculate", value(2))], "egress")
-    b.run([assign(field("h", "b"), field("meta", "m")), assign(field("h", "a"), field("meta", "i"))], "egress")
+    b.run(
+        [assign(field("h", "b"), field("meta", "m")), assign(field("h", "a"), field("meta", "i"))],
+        "egress",
+    )
     with Driver(b.json()) as d:
         assert d.ingress(FRAME).get("req.recirculate_list") == -1
         requests = ("clone_session", "clone_list", "resubmit_list", "digest_list", "truncate_to")
@@ -230,7 +253,10 @@ def test_jumps() -> None:
 
 
 def test_messages() -> None:
-    vector = {"type": "parameters_vector", "value": [field("h", "a"), op("-", None, field("h", "c"))]}
+    vector = {
+        "type": "parameters_vector",
+        "value": [field("h", "a"), op("-", None, field("h", "c"))],
+    }
     empty = {"type": "parameters_vector", "value": {}}
     b = builder().run([
         primitive("log_msg", {"type": "string", "value": 'a={} "\\{c\\}"={}!'}, vector),
@@ -240,7 +266,11 @@ def test_messages() -> None:
     ])  # fmt: skip
     with Driver(b.json()) as d:
         d.ingress(FRAME)
-        assert d.log() == [f'a=1 "{{c}}"={-0x0405060708}!', "x" * 1023, "assert failed at test.p4:31"]
+        assert d.log() == [
+            f'a=1 "{{c}}"={-0x0405060708}!',
+            "x" * 1023,
+            "assert failed at test.p4:31",
+        ]
 
 
 def test_failed_assert_warns_once_a_second_and_counts_the_others() -> None:
@@ -250,7 +280,10 @@ def test_failed_assert_warns_once_a_second_and_counts_the_others() -> None:
         primitive("assume", op("==", field("h", "b"), value(2)), line=32),
     ])  # fmt: skip
     b.states[0]["parser_ops"].append(
-        {"op": "primitive", "parameters": [primitive("assert", op("!=", field("h", "c"), value(0)), line=4)]}
+        {
+            "op": "primitive",
+            "parameters": [primitive("assert", op("!=", field("h", "c"), value(0)), line=4)],
+        }
     )
     both = ["assert failed at test.p4:31", "assume failed at test.p4:32"]
     with Driver(b.json()) as d:
@@ -268,7 +301,8 @@ def test_failed_assert_warns_once_a_second_and_counts_the_others() -> None:
 
 def test_random_stays_inside() -> None:
     b = builder().run([primitive("modify_field_rng_uniform", field("h", "a"), value(3), value(5)),
-                       primitive("modify_field_rng_uniform", field("h", "b"), value(5), value(3))])  # fmt: skip
+                       primitive("modify_field_rng_uniform", field("h", "b"), value(5),
+                       value(3))])  # fmt: skip
     with Driver(b.json()) as d:
         assert {d.run(FRAME)[0] for _ in range(100)} == {3, 4, 5}
         assert d.run(FRAME)[1:3] == FRAME[1:3]

@@ -30,7 +30,12 @@ def builder() -> Builder:
 
 
 def frame(out: int = 0, x: int = 0, y: int = 0, w: int = 0, v: int = 0) -> bytes:
-    return bytes([out]) + (x << 12 | y).to_bytes(2, "big") + w.to_bytes(16, "big") + v.to_bytes(25, "big")
+    return (
+        bytes([out])
+        + (x << 12 | y).to_bytes(2, "big")
+        + w.to_bytes(16, "big")
+        + v.to_bytes(25, "big")
+    )
 
 
 def entry(match_key: list[Json], n: int, priority: int = 1) -> Json:
@@ -53,7 +58,12 @@ def test_keys_of_every_width() -> None:
 
 def test_key_with_a_constant_mask() -> None:
     b = builder()
-    b.table("t", actions=[0, 1], default=1, key=[key("y", "exact", 0x0F0), key("w", "exact", 0xFF << 100)])
+    b.table(
+        "t",
+        actions=[0, 1],
+        default=1,
+        key=[key("y", "exact", 0x0F0), key("w", "exact", 0xFF << 100)],
+    )
     with Driver(b.json()) as d:
         d.add("t", b"\x00\x50" + (0xAB << 100).to_bytes(16, "big"), "hit", [1])
         assert d.run(frame(y=0xF5F, w=0xAB << 100 | 77))[0] == 1
@@ -143,7 +153,14 @@ def test_conditions() -> None:
 
 def test_direct_counter_counts_hits() -> None:
     b = builder()
-    b.table("t", actions=[0, 1], default=1, key=[key("x", "exact")], with_counters=True, support_timeout=True)
+    b.table(
+        "t",
+        actions=[0, 1],
+        default=1,
+        key=[key("x", "exact")],
+        with_counters=True,
+        support_timeout=True,
+    )
     with Driver(b.json()) as d:
         handle = d.add("t", b"\x01", "hit", [1])
         for x in (1, 2, 1):

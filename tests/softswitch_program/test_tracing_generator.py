@@ -20,14 +20,19 @@ from pcn.softswitch.trace.decoder import KINDS, Step
 from pcn.softswitch.trace.lines import Lines
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = (ROOT / "examples/router/router.json", ROOT / "p4src/compiled/pcn.json", ROOT / "p4src/compiled/qcn.json")
+PROGRAMS = (
+    ROOT / "examples/router/router.json",
+    ROOT / "p4src/compiled/pcn.json",
+    ROOT / "p4src/compiled/qcn.json",
+)
 
 
 @contextmanager
 def switch(
     path: Path, found: list[Step] | None = None, most_bytes: int | None = None
 ) -> Iterator[tuple[NativeSwitch, Callable[[], object]]]:
-    """A switch that runs the program, traced if `found` takes its steps, and what reads those there are."""
+    """A switch that runs the program, traced if `found` takes its steps, and what reads those there
+    are."""
     text = path.read_text()
     with NativeSwitch(load_library(build_runtime()), manual=True) as native:
         for port in (1, 2, 3):
@@ -46,9 +51,13 @@ def switch(
 
 def test_decoder_names_every_kind_of_step() -> None:
     text = (CSRC / "pipeline.h").read_text()
-    numbers = {name.lower(): int(number) for name, number in re.findall(r"SW_TRACE_(\w+) = (\d+),", text)}
+    numbers = {
+        name.lower(): int(number) for name, number in re.findall(r"SW_TRACE_(\w+) = (\d+),", text)
+    }
     names = {"key": "key", "parser_step": "statement", "loaded": None}
-    assert [names.get(name, name) for name, _ in sorted(numbers.items(), key=lambda item: item[1])][1:] == list(KINDS)
+    assert [names.get(name, name) for name, _ in sorted(numbers.items(), key=lambda item: item[1])][
+        1:
+    ] == list(KINDS)
     assert sorted(numbers.values()) == list(range(len(KINDS) + 1))
 
 
@@ -64,7 +73,9 @@ _HEADERS = st.sampled_from(
     [
         b"",
         bytes.fromhex("ffffffffffff0000000000010800"),
-        bytes.fromhex("ffffffffffff00000000000108004500002e000040004011254f0a0001010a0003030010001200"),
+        bytes.fromhex(
+            "ffffffffffff00000000000108004500002e000040004011254f0a0001010a0003030010001200"
+        ),
         bytes.fromhex("0180c200000100000000000188080101000100ff"),
     ]
 )
@@ -74,7 +85,11 @@ _HEADERS = st.sampled_from(
 def test_traced_program_does_what_the_untraced_does(path: Path) -> None:
     steps: list[Step] = []
 
-    @given(frames=st.lists(st.builds(bytes.__add__, _HEADERS, st.binary(max_size=120)), min_size=1, max_size=4))
+    @given(
+        frames=st.lists(
+            st.builds(bytes.__add__, _HEADERS, st.binary(max_size=120)), min_size=1, max_size=4
+        )
+    )
     def same(frames: list[bytes]) -> None:
         steps.clear()
         left = []
@@ -85,11 +100,16 @@ def test_traced_program_does_what_the_untraced_does(path: Path) -> None:
             left.append(native.departed())
         read()
         assert left[0] == left[1]
-        assert next(step for step in steps if step.kind == "received").fields["frame"] == frames[0].hex()
+        assert (
+            next(step for step in steps if step.kind == "received").fields["frame"]
+            == frames[0].hex()
+        )
         lines = Lines(trace=True)
         assert all(text for step in steps for _, text in lines.of(step))
         begun = [step.fields["begins"] for step in steps if step.kind == "stage"]
-        assert begun == [True, False] * (len(begun) // 2), "each stage ends before the next one begins"
+        assert begun == [True, False] * (len(begun) // 2), (
+            "each stage ends before the next one begins"
+        )
 
     with switch(path) as (untraced, _), switch(path, steps) as (traced, read):
         same()

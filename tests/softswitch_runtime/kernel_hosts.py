@@ -1,4 +1,5 @@
-"""Hosts as the kernel makes them: a network namespace each, with an interface whose offloads are as they come, on."""
+"""Hosts as the kernel makes them: a network namespace each, with an interface whose offloads are as
+they come, on."""
 
 from __future__ import annotations
 
@@ -34,8 +35,31 @@ class KernelHost:
     def _set_up(self, mtu: int) -> None:
         while Path(f"/proc/{self._holder.pid}/ns/net").samefile("/proc/self/ns/net"):
             assert self._holder.poll() is None
-        run("ip", "link", "add", self.near, "mtu", str(mtu), "type", "veth", "peer", "name", self._far)
-        run("ip", "link", "set", self._far, "netns", str(self._holder.pid), "name", "eth0", "mtu", str(mtu))
+        run(
+            "ip",
+            "link",
+            "add",
+            self.near,
+            "mtu",
+            str(mtu),
+            "type",
+            "veth",
+            "peer",
+            "name",
+            self._far,
+        )
+        run(
+            "ip",
+            "link",
+            "set",
+            self._far,
+            "netns",
+            str(self._holder.pid),
+            "name",
+            "eth0",
+            "mtu",
+            str(mtu),
+        )
         run("sysctl", "-qw", f"net.ipv6.conf.{self.near}.disable_ipv6=1")
         run("ip", "link", "set", self.near, "up")
         self.run("ip", "link", "set", "eth0", "up")
@@ -43,12 +67,28 @@ class KernelHost:
 
     def add_vlan(self) -> None:
         """The host's addresses in the VLAN."""
-        self.run("ip", "link", "add", "link", "eth0", "name", "tagged", "up", "type", "vlan", "id", str(VLAN))
+        self.run(
+            "ip",
+            "link",
+            "add",
+            "link",
+            "eth0",
+            "name",
+            "tagged",
+            "up",
+            "type",
+            "vlan",
+            "id",
+            str(VLAN),
+        )
         self._address("tagged", tagged=True)
 
     def add_tunnel(self, other: KernelHost) -> bool:
         """The interface `tunnel`, VXLAN to another host. False: this kernel has none."""
-        words = f"ip link add tunnel type vxlan id 7 dstport 4789 dev eth0 local {self.address(4, False)}".split()
+        words = (
+            "ip link add tunnel type vxlan id 7 dstport 4789 dev eth0 local "
+            f"{self.address(4, False)}"
+        ).split()
         try:
             self.run(*words, "remote", other.address(4, False))
         except AssertionError:
@@ -80,9 +120,13 @@ class KernelHost:
     def socket(self, kind: socket.SocketKind, version: int, tagged: bool) -> socket.socket:
         """Bound to the host's address and a free port."""
 
-        return self._bound(socket.AF_INET if version == 4 else socket.AF_INET6, kind, self.address(version, tagged))
+        return self._bound(
+            socket.AF_INET if version == 4 else socket.AF_INET6, kind, self.address(version, tagged)
+        )
 
-    def _bound(self, family: socket.AddressFamily, kind: socket.SocketKind, address: str) -> socket.socket:
+    def _bound(
+        self, family: socket.AddressFamily, kind: socket.SocketKind, address: str
+    ) -> socket.socket:
         def make() -> socket.socket:
             made = socket.socket(family, kind)
             made.settimeout(HANG_S)

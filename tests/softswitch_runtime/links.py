@@ -15,7 +15,8 @@ _numbers = itertools.count()
 
 
 class Link:
-    """A veth pair: `near` is for the switch, the far end is a raw socket of the test. Removed on exit."""
+    """A veth pair: `near` is for the switch, the far end is a raw socket of the test. Removed on
+    exit."""
 
     def __init__(self, mtu: int = 1500) -> None:
         number = next(_numbers)

@@ -1,4 +1,5 @@
-"""The runtime's C interface for its tests, by ctypes: thin, apart from the switch's Python (pcn.softswitch.native)."""
+"""The runtime's C interface for its tests, by ctypes: thin, apart from the switch's Python
+(pcn.softswitch.native)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,15 @@ def library() -> ctypes.CDLL:
     """libsoftswitch, visible to the programs that are loaded later."""
     lib = ctypes.CDLL(str(build_runtime()), mode=ctypes.RTLD_GLOBAL)
     lib.sw_create.restype = ctypes.c_void_p
-    lib.sw_create.argtypes = [c_uint32, c_uint32, c_uint16, c_uint16, c_uint64, c_uint32, ctypes.c_char_p]
+    lib.sw_create.argtypes = [
+        c_uint32,
+        c_uint32,
+        c_uint16,
+        c_uint16,
+        c_uint64,
+        c_uint32,
+        ctypes.c_char_p,
+    ]
     lib.sw_table_add.restype = c_int64
     lib.sw_time_ns.restype = lib.sw_tx_count.restype = c_uint64
     return lib
@@ -113,7 +122,9 @@ class Switch:
 
     def step(self, until_ns: int, port: int = 0, frames: int = 0) -> int:
         """One call of sw_advance."""
-        return int(self.lib.sw_advance(self.handle, c_uint64(until_ns), c_uint16(port), c_uint64(frames)))
+        return int(
+            self.lib.sw_advance(self.handle, c_uint64(until_ns), c_uint16(port), c_uint64(frames))
+        )
 
     def advance(self, seconds: float) -> None:
         """Moves the manual clock."""
@@ -135,9 +146,13 @@ class Switch:
         return found
 
     def shape(self, port: int, rate_bps: float = 0, delay_s: float = 0, depth: int = 0) -> None:
-        self.call("sw_port_shape", c_uint16(port), c_uint64(int(rate_bps)), c_uint64(round(delay_s * 1e9)))
+        self.call(
+            "sw_port_shape", c_uint16(port), c_uint64(int(rate_bps)), c_uint64(round(delay_s * 1e9))
+        )
         if depth:
-            self.call("sw_queue_set", c_int32(port), c_int32(-1), c_uint64(depth), c_uint64(2**64 - 1))
+            self.call(
+                "sw_queue_set", c_int32(port), c_int32(-1), c_uint64(depth), c_uint64(2**64 - 1)
+            )
 
     def stats(self, port: int) -> PortStats:
         stats = PortStats()
@@ -152,13 +167,23 @@ class Switch:
     def table_add(self, table: int, key: bytes, *, action: int = 0, args: Any = None) -> int:
         count = 0 if args is None else len(args)
         return self.call(
-            "sw_table_add", c_uint32(table), key, None, c_int32(0), c_int32(0), c_uint32(action), args, c_uint32(count)
+            "sw_table_add",
+            c_uint32(table),
+            key,
+            None,
+            c_int32(0),
+            c_int32(0),
+            c_uint32(action),
+            args,
+            c_uint32(count),
         )
 
     def table_delete(self, handle: int, table: int = 0) -> None:
         self.call("sw_table_delete", c_uint32(table), c_uint32(handle))
 
-    def group(self, kind: str, number: int, replicas: list[tuple[int, int]], truncate: int = 0) -> None:
+    def group(
+        self, kind: str, number: int, replicas: list[tuple[int, int]], truncate: int = 0
+    ) -> None:
         """kind: clone_session or multicast_group."""
         array = (Replica * max(1, len(replicas)))(*[Replica(*replica) for replica in replicas])
         more = (c_uint32(truncate),) if kind == "clone_session" else ()
@@ -179,7 +204,9 @@ class Switch:
     def event(self, timeout_s: float = HANG_S) -> tuple[int, int, bytes] | None:
         """The next event's kind, id and data, or None."""
         event, data = Event(), ctypes.create_string_buffer(9300)
-        status = self.lib.sw_next_event(self.handle, c_int(int(timeout_s * 1000)), byref(event), data, len(data))
+        status = self.lib.sw_next_event(
+            self.handle, c_int(int(timeout_s * 1000)), byref(event), data, len(data)
+        )
         return (event.kind, event.id, data.raw[: event.length]) if status == 1 else None
 
 

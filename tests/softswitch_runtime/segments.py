@@ -1,4 +1,5 @@
-"""TCP and UDP packets field by field, to test offloads: a frame that is left uncut, and those that it has to become.
+"""TCP and UDP packets field by field, to test offloads: a frame that is left uncut, and those that
+it has to become.
 
 Both are made from the same description; nothing here cuts."""
 
@@ -35,7 +36,9 @@ class Packet:
     identification: int
     payload: bytes
 
-    def frame(self, start: int = 0, end: int | None = None, number: int = 0, *, uncut: bool = False) -> bytes:
+    def frame(
+        self, start: int = 0, end: int | None = None, number: int = 0, *, uncut: bool = False
+    ) -> bytes:
         """Frame `number`, with payload[start:end]. Uncut: its checksum is the pseudo header's."""
         payload = self.payload[start:end]
         last = start + len(payload) == len(self.payload)
@@ -63,7 +66,15 @@ class Packet:
         """struct virtio_net_hdr; segment 0: only the checksum is left to do."""
         kind = WHOLE if segment == 0 else UDP if self.udp else TCP6 if self.ipv6 else TCP4
         header = self.transport_at + self.transport_bytes
-        return struct.pack("=BBHHHH", NEEDS_CHECKSUM, kind, header, segment, self.transport_at, 6 if self.udp else 16)
+        return struct.pack(
+            "=BBHHHH",
+            NEEDS_CHECKSUM,
+            kind,
+            header,
+            segment,
+            self.transport_at,
+            6 if self.udp else 16,
+        )
 
     def _protocol(self) -> int:
         return UDP_PROTOCOL if self.udp else TCP_PROTOCOL
@@ -75,11 +86,23 @@ class Packet:
         inner = len(self.network_options) + length
         if self.ipv6:
             following = 0 if self.network_options else self._protocol()
-            return struct.pack("!IHBB", 6 << 28, inner, following, 64) + self._addresses() + self.network_options
+            return (
+                struct.pack("!IHBB", 6 << 28, inner, following, 64)
+                + self._addresses()
+                + self.network_options
+            )
         words = 5 + len(self.network_options) // 4
         identification = (self.identification + number) & 0xFFFF
         header = struct.pack(
-            "!BBHHHBBH", 4 << 4 | words, 0, 20 + inner, identification, 0x4000, 64, self._protocol(), 0
+            "!BBHHHBBH",
+            4 << 4 | words,
+            0,
+            20 + inner,
+            identification,
+            0x4000,
+            64,
+            self._protocol(),
+            0,
         )
         header += self._addresses() + self.network_options
         return header[:10] + struct.pack("!H", ~ones_complement(header) & 0xFFFF) + header[12:]

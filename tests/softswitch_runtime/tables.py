@@ -36,16 +36,29 @@ class Table:
         self.handle = ctypes.c_void_p(self.program.table_make(c_uint32(number), c_uint32(flags)))
 
     def insert(
-        self, key: bytes, mask: bytes | None = None, prefix: int = 0, rank: int = 0, call: Call = (1, 2, 3)
+        self,
+        key: bytes,
+        mask: bytes | None = None,
+        prefix: int = 0,
+        rank: int = 0,
+        call: Call = (1, 2, 3),
     ) -> int:
         return int(
             self.lib.sw_table_insert(
-                self.handle, key, mask, c_int32(prefix), c_int64(rank), *words(call), byref(c_char_p())
+                self.handle,
+                key,
+                mask,
+                c_int32(prefix),
+                c_int64(rank),
+                *words(call),
+                byref(c_char_p()),
             )
         )
 
     def change(self, handle: int, call: Call) -> int:
-        return int(self.lib.sw_table_change(self.handle, c_uint32(handle), *words(call), byref(c_char_p())))
+        return int(
+            self.lib.sw_table_change(self.handle, c_uint32(handle), *words(call), byref(c_char_p()))
+        )
 
     def default(self, call: Call | None) -> int:
         """None: the program's own again."""
@@ -61,7 +74,9 @@ class Table:
     def apply(self, key: bytes, length: int = 0, now_us: int = 0) -> Call:
         """What a program runs; it counts on a hit."""
         args = (c_uint64 * 8)()
-        action = self.program.table_apply(self.handle, key, c_uint32(length), c_uint64(now_us), args)
+        action = self.program.table_apply(
+            self.handle, key, c_uint32(length), c_uint64(now_us), args
+        )
         return tuple(args[:action])
 
     def kept(self, handle: int) -> list[int]:

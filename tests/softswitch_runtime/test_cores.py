@@ -1,4 +1,5 @@
-"""What is made for each core counts those that the process may use, as `taskset` and cpusets have it."""
+"""What is made for each core counts those that the process may use, as `taskset` and cpusets have
+it."""
 
 from __future__ import annotations
 

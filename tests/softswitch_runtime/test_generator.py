@@ -1,4 +1,5 @@
-"""The packet generator: which frames come in, at which nanosecond; on the live clock that they come."""
+"""The packet generator: which frames come in, at which nanosecond; on the live clock that they
+come."""
 
 from __future__ import annotations
 
@@ -15,7 +16,13 @@ AT, OUT, CPU = 200, 2, 255
 
 def generate(switch: Switch, period_ns: int, *packet_ids: int, port: int = AT) -> None:
     ids = (ctypes.c_uint16 * len(packet_ids))(*packet_ids)
-    switch.call("sw_generate", ctypes.c_uint16(port), ctypes.c_uint64(period_ns), ids, ctypes.c_uint32(len(packet_ids)))
+    switch.call(
+        "sw_generate",
+        ctypes.c_uint16(port),
+        ctypes.c_uint64(period_ns),
+        ids,
+        ctypes.c_uint32(len(packet_ids)),
+    )
 
 
 def generating(period_ns: int, *packet_ids: int) -> Switch:
@@ -28,9 +35,14 @@ def generating(period_ns: int, *packet_ids: int) -> Switch:
 
 
 def seen(departures: Sequence[Departure]) -> list[tuple[int, int]]:
-    """Time and packet id of each, of which the header is checked: pipe, application and batch are 0."""
-    assert all(len(departure.frame) == 60 and departure.frame[:4] == bytes(4) for departure in departures)
-    return [(departure.at_ns, int.from_bytes(departure.frame[4:6], "big")) for departure in departures]
+    """Time and packet id of each, of which the header is checked: pipe, application and batch are
+    0."""
+    assert all(
+        len(departure.frame) == 60 and departure.frame[:4] == bytes(4) for departure in departures
+    )
+    return [
+        (departure.at_ns, int.from_bytes(departure.frame[4:6], "big")) for departure in departures
+    ]
 
 
 def test_a_batch_each_period_to_the_nanosecond() -> None:
@@ -38,14 +50,22 @@ def test_a_batch_each_period_to_the_nanosecond() -> None:
         switch.advance(0.003)
         assert switch.departed() == []
         switch.advance(0.007)
-        assert seen(switch.departed()) == [(n * (3 * MS + 1), one) for n in (1, 2, 3) for one in (11, 65535, 0)]
+        assert seen(switch.departed()) == [
+            (n * (3 * MS + 1), one) for n in (1, 2, 3) for one in (11, 65535, 0)
+        ]
 
 
 def test_they_wait_for_a_port_like_all_others() -> None:
     with generating(3 * MS, 1, 2) as switch:
         switch.shape(OUT, 480_000)  # 1 ms each
         switch.advance(0.010)
-        assert seen(switch.departed()) == [(4 * MS, 1), (5 * MS, 2), (7 * MS, 1), (8 * MS, 2), (10 * MS, 1)]
+        assert seen(switch.departed()) == [
+            (4 * MS, 1),
+            (5 * MS, 2),
+            (7 * MS, 1),
+            (8 * MS, 2),
+            (10 * MS, 1),
+        ]
 
 
 def test_it_is_set_anew_and_turned_off() -> None:
@@ -79,7 +99,9 @@ def test_no_port_counts_them_as_received() -> None:
 def test_what_is_refused() -> None:
     with Switch(manual=True) as switch:
         for port, period_ns in ((512, MS), (AT, 999)):
-            with pytest.raises(SwitchError, match="a port below 512 and a period of at least 1000 ns") as failure:
+            with pytest.raises(
+                SwitchError, match="a port below 512 and a period of at least 1000 ns"
+            ) as failure:
                 generate(switch, period_ns, 1, port=port)
             assert failure.value.code == -errno.EINVAL
 

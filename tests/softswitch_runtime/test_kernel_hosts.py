@@ -1,4 +1,5 @@
-"""TCP and UDP of kernel hosts behind the switch, whose offloads are on: checksums and frames of 64 KB."""
+"""TCP and UDP of kernel hosts behind the switch, whose offloads are on: checksums and frames of 64
+KB."""
 
 from __future__ import annotations
 
@@ -42,7 +43,10 @@ class Pair:
         """One of a, one of b."""
         if tagged and not self.tagged:
             needs.missing(needs.VLAN_DEVICES)
-        a, b = (stack.enter_context(closing(host.socket(kind, version, tagged))) for host in (self.a, self.b))
+        a, b = (
+            stack.enter_context(closing(host.socket(kind, version, tagged)))
+            for host in (self.a, self.b)
+        )
         return a, b
 
     def cut(self) -> int:
@@ -68,7 +72,9 @@ def test_switch_carries_tcp_of_kernel_hosts(pair: Pair, version: int, tagged: bo
         client.connect(server.getsockname())
         connection = stack.enter_context(closing(server.accept()[0]))
         connection.settimeout(60)
-        sending = threading.Thread(target=lambda: [client.sendall(BYTES), client.shutdown(socket.SHUT_WR)])
+        sending = threading.Thread(
+            target=lambda: [client.sendall(BYTES), client.shutdown(socket.SHUT_WR)]
+        )
         sending.start()
         got = bytearray()
         while data := connection.recv(1 << 16):
@@ -82,7 +88,9 @@ def test_switch_carries_tcp_of_kernel_hosts(pair: Pair, version: int, tagged: bo
 
 @pytest.mark.parametrize("length", [0, 1, 1399, 1400, 9000, 65000])
 @pytest.mark.parametrize(("version", "tagged"), FAMILIES)
-def test_switch_carries_udp_of_kernel_hosts(pair: Pair, version: int, tagged: bool, length: int) -> None:
+def test_switch_carries_udp_of_kernel_hosts(
+    pair: Pair, version: int, tagged: bool, length: int
+) -> None:
     """Above the MTU in fragments."""
     with ExitStack() as stack:
         client, server = pair.sockets(stack, socket.SOCK_DGRAM, version, tagged)
@@ -109,13 +117,16 @@ def test_switch_cuts_udp_that_the_kernel_left_uncut(pair: Pair, version: int, ta
 
 
 def test_switch_notes_once_that_it_cannot_cut_a_tunnel(pair: Pair) -> None:
-    """TCP in VXLAN: such frames are lost, and the log names the command that helps; and the command does help."""
+    """TCP in VXLAN: such frames are lost, and the log names the command that helps; and the command
+    does help."""
     ends = [(pair.a, pair.b), (pair.b, pair.a)]
     for here, there in ends:
         if not here.add_tunnel(there):
             needs.missing(needs.VXLAN)
     with ExitStack() as stack:
-        client, server = (stack.enter_context(closing(host.tunnel_socket())) for host in (pair.a, pair.b))
+        client, server = (
+            stack.enter_context(closing(host.tunnel_socket())) for host in (pair.a, pair.b)
+        )
         server.listen()
         client.connect(server.getsockname())
         connection = stack.enter_context(closing(server.accept()[0]))

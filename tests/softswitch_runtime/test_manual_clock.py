@@ -1,4 +1,5 @@
-"""The manual clock: a switch whose time the test moves, with ports without interface. Every time here is exact."""
+"""The manual clock: a switch whose time the test moves, with ports without interface. Every time
+here is exact."""
 
 from __future__ import annotations
 
@@ -10,15 +11,34 @@ import pytest
 from links import Link
 from runtime import LOG, PACKET_IN, Switch, SwitchError, wait
 
-FORWARD, CLONE, RESUBMIT, RECIRCULATE, CLONE_EGRESS, DIGESTED, TRUNCATE, DROP, MULTICAST, HOLD, CLONE_BARE, LOGGED = (
-    range(12)
-)
+(
+    FORWARD,
+    CLONE,
+    RESUBMIT,
+    RECIRCULATE,
+    CLONE_EGRESS,
+    DIGESTED,
+    TRUNCATE,
+    DROP,
+    MULTICAST,
+    HOLD,
+    CLONE_BARE,
+    LOGGED,
+) = range(12)
 MS = 1_000_000
 LOOP_PAUSE_NS = 50_000
 
 
-def frame(opcode: int = FORWARD, argument: int = 0, priority: int = 0, length: int = 1000, mark: int = 0) -> bytes:
-    head = bytes(range(12)) + b"\x88\xb5" + bytes([opcode, argument, priority]) + bytes(6) + bytes([mark])
+def frame(
+    opcode: int = FORWARD, argument: int = 0, priority: int = 0, length: int = 1000, mark: int = 0
+) -> bytes:
+    head = (
+        bytes(range(12))
+        + b"\x88\xb5"
+        + bytes([opcode, argument, priority])
+        + bytes(6)
+        + bytes([mark])
+    )
     return head.ljust(length, b".")[:length]
 
 
@@ -35,7 +55,9 @@ def test_time_stands_until_it_is_moved() -> None:
         assert switch.now_ns == 0
         switch.inject(1, frame())
         assert switch.now_ns == 0
-        assert [(port, at) for port, at, _ in switch.departed()] == [(2, 0)], "without a rate nothing takes time"
+        assert [(port, at) for port, at, _ in switch.departed()] == [(2, 0)], (
+            "without a rate nothing takes time"
+        )
         switch.advance(3600)
         assert switch.now_ns == 3600 * 10**9
         switch.advance(0)
@@ -43,7 +65,8 @@ def test_time_stands_until_it_is_moved() -> None:
 
 
 def test_rate_and_delay_to_the_nanosecond() -> None:
-    """100 packets of 1000 B at 8 Mb/s after 50 ms; the last to come early by a nanosecond doesn't come."""
+    """100 packets of 1000 B at 8 Mb/s after 50 ms; the last to come early by a nanosecond doesn't
+    come."""
     with two_ports(200) as switch:
         switch.shape(2, 8e6, 0.05)
         switch.advance(0.007)
@@ -79,7 +102,8 @@ def test_departures_in_order_of_time_over_ports() -> None:
 
 
 def test_a_lower_rate_is_for_what_starts_later() -> None:
-    """What has started leaves when it would have; a live switch that finds it there keeps its distance first."""
+    """What has started leaves when it would have; a live switch that finds it there keeps its
+    distance first."""
     with two_ports() as switch:
         switch.shape(2, 8e6, 0.005)
         switch.inject(1, frame(), frame())
@@ -118,7 +142,8 @@ def test_what_a_packet_finds() -> None:
 
 @pytest.mark.parametrize(("rate", "passes"), [(8e6, 100), (0, 2000)])
 def test_held_packets_go_round_in_the_switchs_time(rate: float, passes: int) -> None:
-    """Ten packets for 0.1 s: at the port's rate one a millisecond; without a rate each once in 50 us."""
+    """Ten packets for 0.1 s: at the port's rate one a millisecond; without a rate each once in 50
+    us."""
     with two_ports() as switch:
         switch.shape(2, rate)
         switch.write_register(0, 1)
@@ -166,8 +191,8 @@ def test_recirculation_that_ends() -> None:
 
 
 def test_reentry_takes_its_time() -> None:
-    """A recirculated packet is in no queue meanwhile: one that comes then finds none. Frames and packet-outs don't
-    wait."""
+    """A recirculated packet is in no queue meanwhile: one that comes then finds none. Frames and
+    packet-outs don't wait."""
     with two_ports() as switch:
         assert switch.lib.sw_reentry(switch.handle, c_uint64(1000)) == 0
         switch.shape(2, 8e6)  # 1 ms a packet
@@ -184,7 +209,9 @@ def test_reentry_takes_its_time() -> None:
         assert switch.packet_out(1, frame(mark=3)) == 0
         switch.advance(0.01)
         found = [(f[23], f[19], at) for _, at, f in switch.departed()]
-        assert found == [(2, 0, 3 * MS), (3, 1, 4 * MS), (1, 2, 5 * MS)], "a class that is held has used its turn"
+        assert found == [(2, 0, 3 * MS), (3, 1, 4 * MS), (1, 2, 5 * MS)], (
+            "a class that is held has used its turn"
+        )
 
 
 def test_resubmission_takes_its_time_too() -> None:

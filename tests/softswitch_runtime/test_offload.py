@@ -1,4 +1,5 @@
-"""Checksums and segmentation that a kernel leaves to the switch, against packets that are made field by field."""
+"""Checksums and segmentation that a kernel leaves to the switch, against packets that are made
+field by field."""
 
 from __future__ import annotations
 
@@ -19,7 +20,11 @@ pytestmark = pytest.mark.root
 SOL_PACKET, PACKET_VNET_HDR, PACKET_QDISC_BYPASS = 263, 15, 20
 TAG, OUTER_TAG = b"\x81\x00\x60\x05", b"\x88\xa8\x0f\xff"
 MTU = 1500
-HOP_BY_HOP = {False: b"\x06\0\x01\x04\0\0\0\0", True: b"\x11\0\x01\x04\0\0\0\0"}  # by UDP or not: what follows
+# by UDP or not: what follows
+HOP_BY_HOP = {
+    False: b"\x06\0\x01\x04\0\0\0\0",
+    True: b"\x11\0\x01\x04\0\0\0\0",
+}
 
 
 class Path:
@@ -31,7 +36,9 @@ class Path:
         self.switch.port_add(1, self.a.near)
         self.switch.port_add(2, self.b.near)
         self.switch.forward(1, 2)
-        self._sender = stack.enter_context(closing(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)))
+        self._sender = stack.enter_context(
+            closing(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
+        )
         self._sender.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
         self._sender.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
         self._sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
@@ -76,8 +83,10 @@ LARGE = Packet(False, False, (), b"", b"", ACK, 2**32 - 1, 2**16 - 1, bytes(rang
 @example(LARGE, 1)
 def test_switch_cuts_frames_as_the_kernel_would(path: Path, packet: Packet, segment: int) -> None:
     if packet.udp:
-        segment = max(segment, len(packet.payload) // 60 + 1)  # the kernel takes 64 datagrams at most
-    # The kernel refuses a frame with TCP options whose payload is one segment: ENOBUFS (tcp_gso_segment).
+        # the kernel takes 64 datagrams at most
+        segment = max(segment, len(packet.payload) // 60 + 1)
+    # The kernel refuses a frame with TCP options whose payload is one segment: ENOBUFS
+    # (tcp_gso_segment).
     assume(len(packet.payload) > 1)
     segment = min(segment, len(packet.payload) - 1)
     starts = range(0, len(packet.payload), segment)

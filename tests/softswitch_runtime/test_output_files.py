@@ -1,4 +1,5 @@
-"""Files that the user names to be written: another user's links, names and pipes have no part in where the bytes go."""
+"""Files that the user names to be written: another user's links, names and pipes have no part in
+where the bytes go."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ from pcn.softswitch.private import NotPrivateError
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
-    "base", "softswitch", "topologies", "p4src", "virtualnet", "controller", "hosts", "p4net", "lab", "experiments",
+    "base", "softswitch", "topologies", "p4src", "virtualnet", "controller", "hosts", "p4net",
+    "lab", (
+        "experiments"
+    ),
     "pcn",
 )  # fmt: skip
 
@@ -31,7 +35,9 @@ def shared() -> Iterator[Path]:
         yield made
 
 
-def write(path: Path, content: bytes = b"new", *, append: bool = False, overwrite: bool = True) -> None:
+def write(
+    path: Path, content: bytes = b"new", *, append: bool = False, overwrite: bool = True
+) -> None:
     with os.fdopen(private.output(path, append=append, overwrite=overwrite), "wb") as file:
         file.write(content)
 
@@ -67,7 +73,10 @@ def test_one_s_own_links_are_followed(tmp_path: Path) -> None:
 def test_pipes_and_devices_are_written() -> None:
     """As a shell's >(command), /dev/stdout and /dev/null are."""
     code = "import os; from pathlib import Path; from pcn.softswitch import private; "
-    code += "[os.write(private.output(Path(p)), b'x') for p in ('/dev/stdout', '/dev/null', '/proc/self/fd/1')]"
+    code += (
+        "[os.write(private.output(Path(p)), b'x') for p in ('/dev/stdout', '/dev/null', "
+        "'/proc/self/fd/1')]"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout == b"xx"
 
@@ -75,7 +84,9 @@ def test_pipes_and_devices_are_written() -> None:
 @pytest.mark.root
 @pytest.mark.parametrize("kind", ["link", "link of the folder", "other name"])
 @pytest.mark.parametrize("append", [False, True])
-def test_another_user_s_links_are_refused(shared: Path, tmp_path: Path, kind: str, append: bool) -> None:
+def test_another_user_s_links_are_refused(
+    shared: Path, tmp_path: Path, kind: str, append: bool
+) -> None:
     secret = tmp_path / "file"
     secret.write_bytes(b"secret")
     place = shared / "file"
@@ -135,17 +146,23 @@ def test_commands_follow_no_link_of_another_user(shared: Path, tmp_path: Path, w
 
 
 @pytest.mark.root
-def test_log_file_of_the_switch_follows_no_link_of_another_user(shared: Path, tmp_path: Path) -> None:
+def test_log_file_of_the_switch_follows_no_link_of_another_user(
+    shared: Path, tmp_path: Path
+) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes(b"secret")
     as_nobody(lambda: (shared / "out").symlink_to(secret))
     command = [sys.executable, "-m", "pcn.softswitch", "--no-p4", "--log-file", str(shared / "out")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, f"symbolic link of {private.owner(NOBODY)}" in done.stderr) == (1, True)
+    assert (done.returncode, f"symbolic link of {private.owner(NOBODY)}" in done.stderr) == (
+        1,
+        True,
+    )
     assert secret.read_bytes() == b"secret"
 
 
-# What opens files to write by itself: in folders that are new, or this user's alone, or opened by a descriptor.
+# What opens files to write by itself: in folders that are new, or this user's alone, or opened by a
+# descriptor.
 _ELSEWHERE = {
     "softswitch/private.py",
     "softswitch/cli.py",  # stderr's descriptor
@@ -166,19 +183,36 @@ def writers() -> set[str]:
     result = set()
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.*"):
-            in_c = path.suffix in (".c", ".h") and "tools" not in path.parts and _WRITES.search(path.read_text())
-            if in_c or (path.suffix == ".py" and "build" not in path.stem and _opens(ast.parse(path.read_text()))):
+            in_c = (
+                path.suffix in (".c", ".h")
+                and "tools" not in path.parts
+                and _WRITES.search(path.read_text())
+            )
+            if in_c or (
+                path.suffix == ".py"
+                and "build" not in path.stem
+                and _opens(ast.parse(path.read_text()))
+            ):
                 result.add(str(path.relative_to(ROOT)))
     return result
 
 
 def _opens(tree: ast.AST) -> bool:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in ("write_text", "write_bytes", "O_CREAT"):
+        if isinstance(node, ast.Attribute) and node.attr in (
+            "write_text",
+            "write_bytes",
+            "O_CREAT",
+        ):
             return True
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("open", "File"):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in (
+            "open",
+            "File",
+        ):
             modes = [
-                one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                one.value
+                for one in ast.walk(node)
+                if isinstance(one, ast.Constant) and isinstance(one.value, str)
             ]
             if any(re.fullmatch(r"[wax]b?\+?", mode) for mode in modes):
                 return True
@@ -193,7 +227,9 @@ def test_one_place_opens_the_files_that_a_user_names() -> None:
 
 
 @pytest.mark.root
-def test_group_that_is_another_user_s_own_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_group_that_is_another_user_s_own_is_shared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`useradd -g alice bob`: bob is no member by group(5), and may write."""
     import grp
     import pwd

@@ -32,7 +32,10 @@ def test_readers_see_what_nodes_write() -> None:
 
 def test_node_in_another_process_writes_its_place() -> None:
     board = Board.make(3, 85)
-    code = "import sys; from pcn.softswitch.pace import Place, Window; Window(Place.parse(sys.argv[1]), 9)"
+    code = (
+        "import sys; from pcn.softswitch.pace import Place, Window; "
+        "Window(Place.parse(sys.argv[1]), 9)"
+    )
     subprocess.run([sys.executable, "-c", code, board.place(2)], check=True, timeout=60)
     assert [one.tolerance_ns for one in board.read()] == [0, 0, 9]
 
@@ -90,7 +93,12 @@ def _pace(**fields: int) -> Pace:
 def test_node_that_sleeps_keeps_pace_and_one_that_is_kept_from_running_does_not() -> None:
     now = 10**12
     assert _pace(behind_since_ns=now - 9, updated_ns=now - 1).behind_ns(now) == now - 9
-    assert _pace(behind_since_ns=now - 9 * pace.WINDOW_NS, updated_ns=now - pace.FRESH_NS).behind_ns(now) == 0
+    assert (
+        _pace(behind_since_ns=now - 9 * pace.WINDOW_NS, updated_ns=now - pace.FRESH_NS).behind_ns(
+            now
+        )
+        == 0
+    )
     due = now - pace.WINDOW_NS - 1
     assert _pace(updated_ns=now - pace.FRESH_NS, due_ns=due).behind_ns(now) == due
     assert _pace(updated_ns=now, due_ns=due, tolerance_ns=2 * pace.WINDOW_NS).behind_ns(now) == 0

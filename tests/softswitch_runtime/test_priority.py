@@ -20,7 +20,9 @@ MOST = 1 << 30
 
 @pytest.mark.root
 def test_user_without_privileges_has_normal_priority() -> None:
-    assert as_nobody(lambda: (priority.refused(), priority.raise_priority(-10), priority.real_time(True))) == [
+    assert as_nobody(
+        lambda: (priority.refused(), priority.raise_priority(-10), priority.real_time(True))
+    ) == [
         True,
         False,
         False,

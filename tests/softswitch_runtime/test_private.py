@@ -1,4 +1,5 @@
-"""Folders and files of this user alone: whatever the umask, another user's earlier folder, or another user's links."""
+"""Folders and files of this user alone: whatever the umask, another user's earlier folder, or
+another user's links."""
 
 from __future__ import annotations
 
@@ -61,13 +62,18 @@ def test_folder_that_others_may_read_becomes_private(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bits", [0o777, 0o757, 0o1777, 0o702])
-def test_folder_that_others_may_write_is_refused_with_its_way_out(tmp_path: Path, bits: int) -> None:
+def test_folder_that_others_may_write_is_refused_with_its_way_out(
+    tmp_path: Path, bits: int
+) -> None:
     ours = tmp_path / "ours"
     ours.mkdir()
     ours.chmod(bits)
     with pytest.raises(NotPrivateError) as refusal:
         private.folder(ours)
-    assert refusal.value.line("else") == f"{ours} may be written by others (mode {bits:04o}): remove it, or else"
+    assert (
+        refusal.value.line("else")
+        == f"{ours} may be written by others (mode {bits:04o}): remove it, or else"
+    )
     assert mode(ours) == bits
 
 
@@ -148,7 +154,9 @@ def test_folder_is_private_or_refused_whatever_the_modes(above: int, own: int) -
 def test_folder_of_another_user_is_refused_with_its_owner(shared: Path) -> None:
     as_nobody(lambda: (shared / "ours").mkdir())
     for opened in (private.folder, private.open_folder):
-        with pytest.raises(NotPrivateError, match=r"ours belongs to nobody \(uid 65534\), not to root \(uid 0\)"):
+        with pytest.raises(
+            NotPrivateError, match=r"ours belongs to nobody \(uid 65534\), not to root \(uid 0\)"
+        ):
             opened(shared / "ours")
 
 
@@ -263,7 +271,14 @@ def test_switch_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: i
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(path))
 
-    command = [sys.executable, "-m", "pcn.softswitch", "--no-p4", "--grpc-server-addr", f"unix:{path}"]
+    command = [
+        sys.executable,
+        "-m",
+        "pcn.softswitch",
+        "--no-p4",
+        "--grpc-server-addr",
+        f"unix:{path}",
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, umask=mask) as switch:
         try:
             assert switch.stderr is not None
@@ -275,9 +290,11 @@ def test_switch_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: i
             switch.terminate()
 
 
-def test_folder_is_made_while_another_thread_makes_those_above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other one is faster each time: a folder is missing when this one makes a folder in it, and there right
-    after."""
+def test_folder_is_made_while_another_thread_makes_those_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one is faster each time: a folder is missing when this one makes a folder in it,
+    and there right after."""
     path, make = tmp_path / "a/b/c", Path.mkdir
 
     def late(folder: Path, mode: int = 0o777) -> None:

@@ -1,4 +1,5 @@
-"""Depths and rates of single queues, as simple_switch has them, on the manual clock. Every time is exact."""
+"""Depths and rates of single queues, as simple_switch has them, on the manual clock. Every time is
+exact."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ MS = 1_000_000
 
 
 def frame(priority: int, mark: int) -> bytes:
-    return (bytes(12) + b"\x88\xb5" + bytes([0, 0, priority]) + bytes(6) + bytes([mark])).ljust(100, b".")
+    return (bytes(12) + b"\x88\xb5" + bytes([0, 0, priority]) + bytes(6) + bytes([mark])).ljust(
+        100, b"."
+    )
 
 
 def made() -> Switch:
@@ -26,8 +29,12 @@ def made() -> Switch:
     return switch
 
 
-def set_queue(switch: Switch, port: int, queue: int, depth: int = AS_IT_IS, interval_ns: int = AS_IT_IS) -> None:
-    switch.call("sw_queue_set", c_int32(port), c_int32(queue), c_uint64(depth), c_uint64(interval_ns))
+def set_queue(
+    switch: Switch, port: int, queue: int, depth: int = AS_IT_IS, interval_ns: int = AS_IT_IS
+) -> None:
+    switch.call(
+        "sw_queue_set", c_int32(port), c_int32(queue), c_uint64(depth), c_uint64(interval_ns)
+    )
 
 
 def left(switch: Switch) -> list[tuple[int, int, int]]:
@@ -38,8 +45,11 @@ def left(switch: Switch) -> list[tuple[int, int, int]]:
     st.integers(1, 5 * MS),
     st.lists(st.tuples(st.integers(0, 10 * MS), st.sampled_from([0, 5])), min_size=1, max_size=20),
 )
-def test_queue_rate_spaces_departures_of_its_queue_alone(interval_ns: int, arrivals: list[tuple[int, int]]) -> None:
-    """Queue 5 has a rate: a packet leaves an interval behind the one before, or as it comes. Queue 0 has none."""
+def test_queue_rate_spaces_departures_of_its_queue_alone(
+    interval_ns: int, arrivals: list[tuple[int, int]]
+) -> None:
+    """Queue 5 has a rate: a packet leaves an interval behind the one before, or as it comes. Queue
+    0 has none."""
     with made() as switch:
         set_queue(switch, 2, 5, interval_ns=interval_ns)
         expected, now_ns, free_ns = [], 0, 0
@@ -75,8 +85,11 @@ def test_queue_rate_that_changes_counts_from_the_latest_departure() -> None:
         (-1, 0, {(2, 0): 2, (2, 5): 9, (3, 0): 2}),
     ],
 )
-def test_queue_depth_is_of_a_queue_a_port_or_all(port: int, queue: int, kept: dict[tuple[int, int], int]) -> None:
-    """Of 10 packets that come to a queue at once, one leaves and its depth waits, here 2 instead of 64."""
+def test_queue_depth_is_of_a_queue_a_port_or_all(
+    port: int, queue: int, kept: dict[tuple[int, int], int]
+) -> None:
+    """Of 10 packets that come to a queue at once, one leaves and its depth waits, here 2 instead of
+    64."""
     with made() as switch:
         set_queue(switch, -1, -1, interval_ns=1000 * MS)
         set_queue(switch, port, queue, depth=2)

@@ -1,4 +1,5 @@
-"""The switch on real interfaces, with a program written by hand: simple_switch's rules around the two pipelines."""
+"""The switch on real interfaces, with a program written by hand: simple_switch's rules around the
+two pipelines."""
 
 from __future__ import annotations
 
@@ -10,15 +11,34 @@ from runtime import DIGEST, LOG, PACKET_IN, Switch
 
 pytestmark = pytest.mark.root
 
-FORWARD, CLONE, RESUBMIT, RECIRCULATE, CLONE_EGRESS, DIGESTED, TRUNCATE, DROP, MULTICAST, HOLD, CLONE_BARE, LOGGED = (
-    range(12)
-)
+(
+    FORWARD,
+    CLONE,
+    RESUBMIT,
+    RECIRCULATE,
+    CLONE_EGRESS,
+    DIGESTED,
+    TRUNCATE,
+    DROP,
+    MULTICAST,
+    HOLD,
+    CLONE_BARE,
+    LOGGED,
+) = range(12)
 NORMAL, INGRESS_CLONE, EGRESS_CLONE, REPLICATION = 0, 1, 2, 5
 Links = Callable[..., list[Link]]
 
 
-def frame(opcode: int = FORWARD, argument: int = 0, priority: int = 0, payload: bytes = b"payload") -> bytes:
-    return bytes(range(12)) + b"\x88\xb5" + bytes([opcode, argument, priority]) + bytes(6) + payload.ljust(41, b".")
+def frame(
+    opcode: int = FORWARD, argument: int = 0, priority: int = 0, payload: bytes = b"payload"
+) -> bytes:
+    return (
+        bytes(range(12))
+        + b"\x88\xb5"
+        + bytes([opcode, argument, priority])
+        + bytes(6)
+        + payload.ljust(41, b".")
+    )
 
 
 def seen(received: bytes) -> dict[str, int]:
@@ -57,7 +77,9 @@ def test_clone_resubmit_recirculate(make_links: Links) -> None:
         (original,), (clone,) = b.receive(1), c.receive(1)
         assert original[0] == 0xEE
         assert clone[0] == 0, "an ingress clone is the frame as it came in"
-        assert seen(clone) | {"type": INGRESS_CLONE, "rid": 4, "metadata": 77, "port": 3} == seen(clone)
+        assert seen(clone) | {"type": INGRESS_CLONE, "rid": 4, "metadata": 77, "port": 3} == seen(
+            clone
+        )
         a.send(frame(CLONE_BARE, 7))
         b.receive(1)
         assert seen(c.receive(1)[0])["metadata"] == 0, "no list, no metadata"

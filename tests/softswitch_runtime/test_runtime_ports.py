@@ -28,7 +28,8 @@ def frame(length: int = 64, fill: int = 0) -> bytes:
 
 @pytest.mark.parametrize("tag", [b"\x81\x00\x60\x05", b"\x88\xa8\x0f\xff", b"\x81\x00\x00\x00"])
 def test_vlan_tags_come_through(make_links: Links, tag: bytes) -> None:
-    """The kernel removes tags and passes them separately; the program must see the frame as it was on the wire."""
+    """The kernel removes tags and passes them separately; the program must see the frame as it was
+    on the wire."""
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)
@@ -46,7 +47,8 @@ def switch_counted(switch: Switch, length: int) -> bool:
 
 
 def test_lengths_up_to_jumbo(make_links: Links) -> None:
-    """Frames of every buffer size; what is longer than the outgoing interface's MTU is dropped and counted alone."""
+    """Frames of every buffer size; what is longer than the outgoing interface's MTU is dropped and
+    counted alone."""
     a, b = make_links(2, 9202)
     (c,) = make_links(1, 1500)
     with Switch() as switch:
@@ -55,7 +57,9 @@ def test_lengths_up_to_jumbo(make_links: Links) -> None:
         switch.forward(1, 2)
         lengths = [14, 23, 60, 1514, 1663, 1664, 1665, 2048, 9000, 9215, 9216]
         a.send(*[frame(n)[:n] for n in lengths])
-        assert [len(f) for f in b.receive(len(lengths) - 1)] == lengths[1:], "14 B are no frame of the program's"
+        assert [len(f) for f in b.receive(len(lengths) - 1)] == lengths[1:], (
+            "14 B are no frame of the program's"
+        )
         assert switch.stats(1).rx_packets == len(lengths)
         switch.table_delete(0)
         switch.forward(1, 3)
@@ -65,10 +69,12 @@ def test_lengths_up_to_jumbo(make_links: Links) -> None:
         assert switch.stats(3).tx_packets == 2
 
 
-# From 1,280 on: an interface that has had less begins with IPv6 when it gets more, and says so on the wire.
+# From 1,280 on: an interface that has had less begins with IPv6 when it gets more, and says so on
+# the wire.
 @pytest.mark.parametrize("mtu", [1280, 1400, 1500])
 def test_frames_longer_than_the_mtu_was(make_links: Links, mtu: int) -> None:
-    """A slot of the ring has the length of the MTU when the port is opened. Longer frames later keep their place."""
+    """A slot of the ring has the length of the MTU when the port is opened. Longer frames later
+    keep their place."""
     (a,) = make_links(1, mtu)
     (b,) = make_links(1, 1500)
     with Switch(depth=2000) as switch:
@@ -79,7 +85,9 @@ def test_frames_longer_than_the_mtu_was(make_links: Links, mtu: int) -> None:
         a.send(*map(frame, lengths))
         assert [len(f) for f in b.receive(len(lengths))] == lengths
         a.set_mtu(1500)
-        lengths = [64, 1514, 14 + mtu + 63, 14 + mtu + 64, 65, 1500] if mtu < 1500 else [64, 1514, 65]
+        lengths = (
+            [64, 1514, 14 + mtu + 63, 14 + mtu + 64, 65, 1500] if mtu < 1500 else [64, 1514, 65]
+        )
         tagged = bytes(range(12)) + b"\x81\x00\x60\x05" + b"\x00" + bytes(1501)
         a.send(*map(frame, lengths), tagged, frame(66))
         assert [len(f) for f in b.receive(len(lengths) + 2)] == [*lengths, len(tagged) - 4, 66], (
@@ -117,17 +125,31 @@ long sysconf(int name)
 
 
 def test_frames_come_through_rings_of_larger_pages(tmp_path: Path) -> None:
-    """As arm64's kernels may have them, which refuse blocks of a part of a page: two tests again, in a process that
-    takes pages for 64 KB."""
+    """As arm64's kernels may have them, which refuse blocks of a part of a page: two tests again,
+    in a process that takes pages for 64 KB."""
     (tmp_path / "sysconf.c").write_text(SYSCONF)
     library = tmp_path / "sysconf.so"
-    subprocess.run([*compiler(), "-shared", "-fPIC", "-o", library, tmp_path / "sysconf.c"], check=True)
+    subprocess.run(
+        [*compiler(), "-shared", "-fPIC", "-o", library, tmp_path / "sysconf.c"], check=True
+    )
     environment = {**os.environ, "LD_PRELOAD": str(library)}
     page = [sys.executable, "-c", "import os; print(os.sysconf('SC_PAGESIZE'))"]
-    assert subprocess.run(page, env=environment, check=True, capture_output=True).stdout == b"65536\n"
+    assert (
+        subprocess.run(page, env=environment, check=True, capture_output=True).stdout == b"65536\n"
+    )
     tests = [test_frames_longer_than_the_mtu_was, test_bursts_of_thousands_lose_nothing]
     names = [f"{__file__}::{test.__name__}" for test in tests]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *names]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        *names,
+    ]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -148,13 +170,30 @@ def test_full_queues_drop_and_count(make_links: Links) -> None:
 
 def limit_rate(interface: str, rate: str, *, limit: int, action: str = "add") -> None:
     """As Mininet's TCLink does; up to `limit` bytes wait in the interface."""
-    words = ["tc", "qdisc", action, "dev", interface, "root", "tbf", "rate", rate, "burst", "3000", "limit", str(limit)]
+    words = [
+        "tc",
+        "qdisc",
+        action,
+        "dev",
+        interface,
+        "root",
+        "tbf",
+        "rate",
+        rate,
+        "burst",
+        "3000",
+        "limit",
+        str(limit),
+    ]
     subprocess.run(words, check=True)
 
 
 @pytest.mark.parametrize(("limit", "n"), [(4000, 300), (10_000_000, 500)])
-def test_interface_with_a_rate_holds_packets_in_the_queue(make_links: Links, limit: int, n: int) -> None:
-    """It refuses what it has no room for, or keeps what the socket has room for; the program sees the queue."""
+def test_interface_with_a_rate_holds_packets_in_the_queue(
+    make_links: Links, limit: int, n: int
+) -> None:
+    """It refuses what it has no room for, or keeps what the socket has room for; the program sees
+    the queue."""
     a, b = make_links(2)
     limit_rate(b.near, "8kbit", limit=limit)
     with Switch(depth=1000) as switch:
@@ -199,8 +238,12 @@ def test_the_drop_port_has_an_interface(make_links: Links) -> None:
 
 
 def _make(name: str, far: str) -> str:
-    """A veth pair that has carrier: a port without is down as soon as any interface's change makes the switch look."""
-    return f"ip link add {name} type veth peer name {far} && ip link set {name} up && ip link set {far} up"
+    """A veth pair that has carrier: a port without is down as soon as any interface's change makes
+    the switch look."""
+    return (
+        f"ip link add {name} type veth peer name {far} && ip link set {name} up && ip link set "
+        f"{far} up"
+    )
 
 
 def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
@@ -218,7 +261,10 @@ def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
         assert wait(lambda: switch.stats(3).up == 0)
         # Where the kernel tells of the link before the interface has gone, the log says so first.
         told = iter(switch.event, None)
-        assert next((kind for kind, _, text in told if f"{name} is gone".encode() in text), None) == NOTICE
+        assert (
+            next((kind for kind, _, text in told if f"{name} is gone".encode() in text), None)
+            == NOTICE
+        )
         a.send(frame())
         assert len(b.receive(1)) == 1, "the other ports go on"
         subprocess.run(["sh", "-c", _make(name, far)], check=True)
@@ -231,7 +277,8 @@ def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
 
 
 def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links) -> None:
-    """No descriptor is left at that moment: the log reports it, the other ports work, and later it is opened."""
+    """No descriptor is left at that moment: the log reports it, the other ports work, and later it
+    is opened."""
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)
@@ -243,14 +290,20 @@ def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links) -
         assert wait(lambda: switch.stats(3).up == 0)
         told = iter(switch.event, None)
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with subprocess.Popen(["sh", "-c", f"read _; {_make(name, far)}"], stdin=subprocess.PIPE) as later:
+        with subprocess.Popen(
+            ["sh", "-c", f"read _; {_make(name, far)}"], stdin=subprocess.PIPE
+        ) as later:
             assert later.stdin is not None
             try:
                 os.close(next_one := os.dup(0))
                 resource.setrlimit(resource.RLIMIT_NOFILE, (next_one, limits[1]))
                 later.stdin.write(b"\n")
                 later.stdin.flush()
-                assert wait(lambda: any(b"is back, but cannot open a packet socket" in text for _, _, text in told))
+                assert wait(
+                    lambda: any(
+                        b"is back, but cannot open a packet socket" in text for _, _, text in told
+                    )
+                )
                 assert [switch.stats(port).up for port in (1, 2, 3)] == [1, 1, 0]
                 a.send(frame())
                 assert len(b.receive(1)) == 1
@@ -259,7 +312,9 @@ def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links) -
         try:
             assert wait(lambda: switch.stats(3).up == 1)
             back = next((text for _, _, text in told if b"is back" in text), None)
-            assert back == f"port 3: interface {name} is back".encode(), "a failure is reported once"
+            assert back == f"port 3: interface {name} is back".encode(), (
+                "a failure is reported once"
+            )
         finally:
             subprocess.run(["ip", "link", "del", name], check=True)
 
@@ -276,11 +331,15 @@ def test_an_interface_that_is_down_for_a_while(make_links: Links) -> None:
         subprocess.run(["ip", "link", "set", a.near, "down"], check=True)
         for link in (a, b):
             subprocess.run(["ip", "link", "set", link.near, "up"], check=True)
-            assert wait(lambda link=link: Path(f"/sys/class/net/{link.far}/operstate").read_text() == "up\n")
+            assert wait(
+                lambda link=link: Path(f"/sys/class/net/{link.far}/operstate").read_text() == "up\n"
+            )
         assert wait(lambda: _arrives(a, b))
 
 
-@pytest.mark.parametrize("end", ["near", "far"], ids=["its own interface", "what it is connected to"])
+@pytest.mark.parametrize(
+    "end", ["near", "far"], ids=["its own interface", "what it is connected to"]
+)
 def test_link_that_is_down_loses_frames_and_is_logged_once(make_links: Links, end: str) -> None:
     a, b = make_links(2)
     with Switch() as switch:
@@ -301,10 +360,15 @@ def test_link_that_is_down_loses_frames_and_is_logged_once(make_links: Links, en
             assert wait(lambda turn=turn: switch.stats(2).tx_dropped == 300 * turn)
             subprocess.run(["ip", "link", "set", getattr(b, end), "up"], check=True)
             assert wait(lambda: switch.stats(2).up == 1)
-            said = f"port 2: interface {b.near} is up again; 300 frames that were to leave by it were lost"
+            said = (
+                f"port 2: interface {b.near} is up again; 300 frames that were to leave by it were "
+                "lost"
+            )
             assert switch.event() == (NOTICE, 0, said.encode())
             assert wait(lambda: _arrives(a, b))
-        assert wait(lambda: accounted(switch)), "each frame that came is counted where it left or was lost"
+        assert wait(lambda: accounted(switch)), (
+            "each frame that came is counted where it left or was lost"
+        )
 
 
 def accounted(switch: Switch) -> bool:
@@ -340,7 +404,9 @@ def test_what_is_refused(make_links: Links) -> None:
             switch.call("sw_load", b"/nonexistent.so")
         assert switch.packet_out(1, frame()) == -errno.ENOENT
         a.send(frame())
-        assert wait(lambda: switch.stats(1).rx_dropped == 1), "without a program, packets are dropped and counted"
+        assert wait(lambda: switch.stats(1).rx_dropped == 1), (
+            "without a program, packets are dropped and counted"
+        )
         switch.load("probe")
         switch.forward(1, 1)
         a.send(frame())

@@ -1,5 +1,6 @@
-"""Queues on real interfaces and the live clock: that they shape, delay, hold, and that the worker wakes up for it. A
-packet may be as late as the machine makes it, never early. When what happens, to the nanosecond: test_manual_clock."""
+"""Queues on real interfaces and the live clock: that they shape, delay, hold, and that the worker
+wakes up for it. A packet may be as late as the machine makes it, never early. When what happens, to
+the nanosecond: test_manual_clock."""
 
 from __future__ import annotations
 
@@ -21,8 +22,16 @@ Links = Callable[..., list[Link]]
 FORWARD, HOLD, MULTICAST = 0, 9, 8
 
 
-def frame(opcode: int = FORWARD, argument: int = 0, priority: int = 0, length: int = 1000, mark: int = 0) -> bytes:
-    head = bytes(range(12)) + b"\x88\xb5" + bytes([opcode, argument, priority]) + bytes(6) + bytes([mark])
+def frame(
+    opcode: int = FORWARD, argument: int = 0, priority: int = 0, length: int = 1000, mark: int = 0
+) -> bytes:
+    head = (
+        bytes(range(12))
+        + b"\x88\xb5"
+        + bytes([opcode, argument, priority])
+        + bytes(6)
+        + bytes([mark])
+    )
     return head.ljust(length, b".")
 
 
@@ -33,7 +42,8 @@ def two_ports(switch: Switch, a: Link, b: Link) -> None:
 
 
 def test_rate_and_delay(make_links: Links) -> None:
-    """100 packets of 1000 B at 8 Mb/s after 50 ms: not before their time, and all, though nothing else happens."""
+    """100 packets of 1000 B at 8 Mb/s after 50 ms: not before their time, and all, though nothing
+    else happens."""
     a, b = make_links(2)
     with Switch(depth=200) as switch:
         two_ports(switch, a, b)
@@ -47,8 +57,9 @@ def test_rate_and_delay(make_links: Links) -> None:
 
 
 def test_frame_that_waits_finds_the_queue_of_its_arrival(make_links: Links) -> None:
-    """While the worker is held up, five frames come, each after the one before has left the wire. With room for one in
-    the queue none is lost: each is taken in at the time of its arrival, whenever the worker comes to it."""
+    """While the worker is held up, five frames come, each after the one before has left the wire.
+    With room for one in the queue none is lost: each is taken in at the time of its arrival,
+    whenever the worker comes to it."""
     a, b = make_links(2)
     with Switch(depth=1) as switch:
         two_ports(switch, a, b)
@@ -67,15 +78,17 @@ def test_frame_that_waits_finds_the_queue_of_its_arrival(make_links: Links) -> N
 
 
 def test_frame_within_its_link_delay_is_not_late(make_links: Links) -> None:
-    """While the worker is held up for longer than the tolerance, frames wait. For less than three quarters of the delay
-    that changes no time; for longer it does."""
+    """While the worker is held up for longer than the tolerance, frames wait. For less than three
+    quarters of the delay that changes no time; for longer it does."""
     a, b = make_links(2)
     board = Board.make(nodes=1, most_percent=40)
     with closing(board), Switch() as switch:
         two_ports(switch, a, b)
         switch.lib.sw_stop(switch.handle)
         board.begin(0, tolerance_ns=1_000_000)
-        switch.lib.sw_report_pace(switch.handle, c_void_p(board.address), c_void_p(board.slot_address(0)))
+        switch.lib.sw_report_pace(
+            switch.handle, c_void_p(board.address), c_void_p(board.slot_address(0))
+        )
         switch.call("sw_start")
 
         def worst_ns(delay_s: float) -> int:
@@ -107,8 +120,8 @@ def test_frame_within_its_link_delay_is_not_late(make_links: Links) -> None:
 
 @pytest.mark.parametrize("rate", [0, 40e6])
 def test_held_packets_stop_no_other_packets(make_links: Links, rate: float) -> None:
-    """Packets of class 5 recirculate until a register lets them go. Lower classes of the same port, other ports and
-    the control plane go on; when released, all of them come, none twice."""
+    """Packets of class 5 recirculate until a register lets them go. Lower classes of the same port,
+    other ports and the control plane go on; when released, all of them come, none twice."""
     a, b, c = make_links(3)
     with Switch(depth=1000) as switch:
         two_ports(switch, a, b)
@@ -135,7 +148,8 @@ def test_held_packets_stop_no_other_packets(make_links: Links, rate: float) -> N
 
 
 def test_endless_copies_use_up_the_pool_and_no_more(make_links: Links) -> None:
-    """A program that multiplies packets without end runs into the pool's limit; the switch still answers."""
+    """A program that multiplies packets without end runs into the pool's limit; the switch still
+    answers."""
     (a,) = make_links(1)
     with Switch(depth=100_000) as switch:
         switch.port_add(1, a.near)
@@ -145,7 +159,9 @@ def test_endless_copies_use_up_the_pool_and_no_more(make_links: Links) -> None:
         switch.shape(2, 1)  # one packet in hours: what is queued stays
         for sent in range(1000, 7000, 1000):  # less than a ring holds at once
             a.send(*[frame(MULTICAST, 3) for _ in range(1000)])
-            assert wait(lambda sent=sent: switch.stats(1).rx_packets + switch.stats(1).rx_dropped == sent)
+            assert wait(
+                lambda sent=sent: switch.stats(1).rx_packets + switch.stats(1).rx_dropped == sent
+            )
         inside = sum(switch.stats(2).queue_packets)
         assert 16000 < inside <= 16384
         assert switch.counter(0, 1).packets > 0
@@ -161,7 +177,12 @@ def test_meters_are_configured_and_read_back() -> None:
         assert switch.lib.sw_meter_read(switch.handle, 0, 1, ctypes.byref(config)) == 0
         assert (config.cir, config.cburst, config.pir, config.pburst) == (1000, 100, 2000, 200)
         assert switch.lib.sw_meter_write(switch.handle, 0, 4, ctypes.byref(wanted)) < 0
-        assert switch.lib.sw_meter_write(switch.handle, 0, 1, ctypes.byref(MeterCell(2, 1, 1, 1, 10**6))) < 0
+        assert (
+            switch.lib.sw_meter_write(
+                switch.handle, 0, 1, ctypes.byref(MeterCell(2, 1, 1, 1, 10**6))
+            )
+            < 0
+        )
         assert switch.lib.sw_meter_write(switch.handle, 0, 1, None) == 0
         assert switch.lib.sw_meter_read(switch.handle, 0, 1, ctypes.byref(config)) == 0
         assert config.pburst == 2**64 - 1

@@ -1,5 +1,5 @@
-"""Signals at the worst moment: to a thread that is not the main one, which sleeps, just before it sleeps, in a
-destructor, as a class is made."""
+"""Signals at the worst moment: to a thread that is not the main one, which sleeps, just before it
+sleeps, in a destructor, as a class is made."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def begin():
 @pytest.mark.parametrize("what", _ENDS)
 def test_a_signal_ends_a_wait(what: str, when: str) -> None:
     code = f"import signal, sys, threading, time\n{when}\n{_ENDS[what]}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
     assert (done.returncode, done.stderr) == (7, "")
 
 
@@ -78,18 +80,30 @@ def stalled(*arguments):
     time.sleep(0.3)
 _thread.start_new_thread = stalled
 """
-    ends = _ENDS["a network's process"].replace("signals.Terminated", "(signals.Terminated, KeyboardInterrupt)")
+    ends = _ENDS["a network's process"].replace(
+        "signals.Terminated", "(signals.Terminated, KeyboardInterrupt)"
+    )
     code = f"import signal, sys\n{stalls}{_IN_A_DESTRUCTOR.replace('SIGTERM', number)}\n{ends}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
     assert (done.returncode, done.stderr) == (7, "")
 
 
-@pytest.mark.parametrize("where", [_IN_A_DESTRUCTOR, _AS_A_CLASS_IS_MADE], ids=["a destructor", "a class is made"])
+@pytest.mark.parametrize(
+    "where", [_IN_A_DESTRUCTOR, _AS_A_CLASS_IS_MADE], ids=["a destructor", "a class is made"]
+)
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
-def test_a_signal_that_python_cannot_raise_where_it_comes_is_not_lost(number: str, where: str) -> None:
-    """As while an import ends: there Python prints "Exception ignored in ..." and goes on, or raises a RuntimeError.
-    No block that catches every Exception takes it for a fault."""
-    ends = _ENDS["a network's process"].replace("signals.Terminated", "(signals.Terminated, KeyboardInterrupt)")
+def test_a_signal_that_python_cannot_raise_where_it_comes_is_not_lost(
+    number: str, where: str
+) -> None:
+    """As while an import ends: there Python prints "Exception ignored in ..." and goes on, or
+    raises a RuntimeError. No block that catches every Exception takes it for a fault."""
+    ends = _ENDS["a network's process"].replace(
+        "signals.Terminated", "(signals.Terminated, KeyboardInterrupt)"
+    )
     code = f"import signal, sys\n{where.replace('SIGTERM', number)}\n{ends}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
     assert (done.returncode, done.stderr) == (7, "")

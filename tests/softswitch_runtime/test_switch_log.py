@@ -1,4 +1,5 @@
-"""The switch's log on a disk that gets full: lines that have no room are counted, and the switch goes on."""
+"""The switch's log on a disk that gets full: lines that have no room are counted, and the switch
+goes on."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def test_switch_log_counts_every_line_it_loses(steps: list[int | str | None]) ->
         log.setFormatter(logging.Formatter("%(message)s"))
 
         def write(number: int) -> None:
-            log.handle(logging.LogRecord("x", logging.INFO, "", 0, f"line {number} {'x' * 50}", None, None))
+            log.handle(
+                logging.LogRecord("x", logging.INFO, "", 0, f"line {number} {'x' * 50}", None, None)
+            )
 
         written = play_steps(path, steps, write, lambda: None)
         log.close()

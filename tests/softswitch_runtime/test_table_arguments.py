@@ -1,4 +1,5 @@
-"""Arguments of entries, and of a default action: however many, wherever they stand, whatever else an entry keeps."""
+"""Arguments of entries, and of a default action: however many, wherever they stand, whatever else
+an entry keeps."""
 
 from __future__ import annotations
 
@@ -7,10 +8,28 @@ import random
 from dataclasses import dataclass
 
 import pytest
-from tables import CONST, EXACT1, EXACT2, EXACT3, EXACT4, EXACT6, EXAMPLES, LPM, TERNARY, Call, table
+from tables import (
+    CONST,
+    EXACT1,
+    EXACT2,
+    EXACT3,
+    EXACT4,
+    EXACT6,
+    EXAMPLES,
+    LPM,
+    TERNARY,
+    Call,
+    table,
+)
 
 COUNTER, IDLE, METER = 4, 8, 16  # enum in pipeline.h
-KEEPS = {"nothing": 0, "counter": COUNTER, "idle": IDLE, "meter": METER, "all": COUNTER | IDLE | METER}
+KEEPS = {
+    "nothing": 0,
+    "counter": COUNTER,
+    "idle": IDLE,
+    "meter": METER,
+    "all": COUNTER | IDLE | METER,
+}
 
 
 @dataclass
@@ -26,11 +45,13 @@ class Held:
 
 @pytest.mark.parametrize("flags", KEEPS.values(), ids=KEEPS)
 @pytest.mark.parametrize(
-    ("number", "width"), [(EXACT1, 1), (EXACT2, 2), (EXACT3, 3), (EXACT4, 4), (EXACT6, 6), (LPM, 4), (TERNARY, 4)]
+    ("number", "width"),
+    [(EXACT1, 1), (EXACT2, 2), (EXACT3, 3), (EXACT4, 4), (EXACT6, 6), (LPM, 4), (TERNARY, 4)],
 )
 def test_arguments_of_any_number(number: int, width: int, flags: int) -> None:
-    """They stand in the entry, or beside it where it has no room for them. However entries and the default action
-    change, they are what was written last, and what the table keeps of an entry is what it counted."""
+    """They stand in the entry, or beside it where it has no room for them. However entries and the
+    default action change, they are what was written last, and what the table keeps of an entry is
+    what it counted."""
     draw = random.Random(f"{number} {flags}")
     keys = [bytes(i ^ at for at in range(width)) for i in range(12)]
     if number == TERNARY:  # its last field has eight bits, its second four
@@ -39,7 +60,9 @@ def test_arguments_of_any_number(number: int, width: int, flags: int) -> None:
     default: Call = ()
 
     def call() -> Call:
-        return tuple(draw.choice((0, 2**64 - 1, draw.getrandbits(64))) for _ in range(draw.randint(0, 8)))
+        return tuple(
+            draw.choice((0, 2**64 - 1, draw.getrandbits(64))) for _ in range(draw.randint(0, 8))
+        )
 
     with table(number, flags) as under_test:
         for now in range(1, 60 * EXAMPLES):
@@ -55,7 +78,9 @@ def test_arguments_of_any_number(number: int, width: int, flags: int) -> None:
                     default = draw.choice(((), new))
                     assert under_test.default(default or draw.choice((None, ()))) == 0
                 case 3 | 4 if held is None:
-                    handle = under_test.insert(key, b"\xff" * width, 32 if number == LPM else 0, 5, new)
+                    handle = under_test.insert(
+                        key, b"\xff" * width, 32 if number == LPM else 0, 5, new
+                    )
                     assert handle >= 0
                     entries[key] = Held(handle, new)
             for some in draw.sample(keys, 3):
@@ -65,12 +90,17 @@ def test_arguments_of_any_number(number: int, width: int, flags: int) -> None:
                     hit.packets, hit.bytes, hit.used_us = hit.packets + 1, hit.bytes + length, now
             for entry in entries.values():
                 counted = [entry.packets, entry.bytes] if flags & COUNTER else [0, 0]
-                assert under_test.kept(entry.handle) == [*counted, entry.used_us if flags & IDLE else 0]
+                assert under_test.kept(entry.handle) == [
+                    *counted,
+                    entry.used_us if flags & IDLE else 0,
+                ]
 
 
 @pytest.mark.parametrize("flags", KEEPS.values(), ids=KEEPS)
 @pytest.mark.parametrize(("width", "number"), list(enumerate(CONST, start=1)))
-def test_const_entries_and_a_default_action_with_arguments(number: int, width: int, flags: int) -> None:
+def test_const_entries_and_a_default_action_with_arguments(
+    number: int, width: int, flags: int
+) -> None:
     """The table's size is 1: all const entries are there nevertheless, and no more."""
     with table(number, flags) as under_test:
         for first in range(256):

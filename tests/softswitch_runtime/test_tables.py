@@ -61,10 +61,13 @@ class Entry:
     rank: int
 
     def __post_init__(self) -> None:
-        """The fields that have to agree with a key's in some bits, as one number, and the ranges."""
+        """The fields that have to agree with a key's in some bits, as one number, and the
+        ranges."""
         self.value = self.mask = 0
         self.ranges = []
-        for i, ((kind, width), (value, other)) in enumerate(zip(FIELDS[self.number], self.fields, strict=True)):
+        for i, ((kind, width), (value, other)) in enumerate(
+            zip(FIELDS[self.number], self.fields, strict=True)
+        ):
             top = (1 << width) - 1
             mask = {"exact": top, "lpm": top ^ (top >> other), "range": 0}.get(kind, other)
             self.value, self.mask = self.value << width | value & mask, self.mask << width | mask
@@ -98,7 +101,11 @@ def canonical(number: int, entry: Entry) -> object:
 
 def brute_force(number: int, entries: dict[int, Entry], key: tuple[int, ...]) -> int:
     bits = joined(number, key)
-    found = [handle for handle, entry in entries.items() if bits & entry.mask == entry.value and entry.in_ranges(key)]
+    found = [
+        handle
+        for handle, entry in entries.items()
+        if bits & entry.mask == entry.value and entry.in_ranges(key)
+    ]
     if not found:
         return -1
     lpm = [i for i, (kind, _) in enumerate(FIELDS[number]) if kind == "lpm"]
@@ -108,7 +115,10 @@ def brute_force(number: int, entries: dict[int, Entry], key: tuple[int, ...]) ->
 
 
 def packed(number: int, values: tuple[int, ...]) -> bytes:
-    return b"".join(v.to_bytes((width + 7) // 8, "big") for (_, width), v in zip(FIELDS[number], values, strict=True))
+    return b"".join(
+        v.to_bytes((width + 7) // 8, "big")
+        for (_, width), v in zip(FIELDS[number], values, strict=True)
+    )
 
 
 def drawn_value(draw: random.Random, width: int) -> int:
@@ -119,7 +129,8 @@ def drawn_value(draw: random.Random, width: int) -> int:
 
 
 def drawn_entry(draw: random.Random, number: int, entries: dict[int, Entry]) -> Entry:
-    """Often with the values of one that is there: prefixes of a prefix, the same under another mask."""
+    """Often with the values of one that is there: prefixes of a prefix, the same under another
+    mask."""
     fields: list[tuple[int, int]] = []
     near = draw.choice(list(entries.values())) if entries and draw.random() < 0.3 else None
     for i, (kind, width) in enumerate(FIELDS[number]):
@@ -127,7 +138,8 @@ def drawn_entry(draw: random.Random, number: int, entries: dict[int, Entry]) -> 
         value = drawn_value(draw, width) if near is None else near.fields[i][0]
         other = 0
         if kind == "lpm":
-            other = draw.randint(0, draw.choice((width, 6)))  # short ones often: several end in one node
+            # short ones often: several end in one node
+            other = draw.randint(0, draw.choice((width, 6)))
         elif kind == "bits":
             other = top ^ (top >> draw.randint(0, width))
         elif kind == "ternary":
@@ -165,7 +177,11 @@ def test_agrees_with_brute_force(number: int) -> None:
 
 def add(under_test: Table, number: int, entries: dict[int, Entry], entry: Entry) -> None:
     values = packed(number, tuple(value for value, _ in entry.fields))
-    lpm = [other for (kind, _), (_, other) in zip(FIELDS[number], entry.fields, strict=True) if kind == "lpm"]
+    lpm = [
+        other
+        for (kind, _), (_, other) in zip(FIELDS[number], entry.fields, strict=True)
+        if kind == "lpm"
+    ]
     all_exact = all(kind == "exact" for kind, _ in FIELDS[number])
     mask = None if lpm or all_exact else packed(number, tuple(other for _, other in entry.fields))
     handle = under_test.insert(values, mask, lpm[0] if lpm else 0, entry.rank)
@@ -220,23 +236,37 @@ def test_crowded_prefixes(number: int, most: int) -> None:
 
 @pytest.mark.parametrize("others", [0, 6, 12, 24, 48, 96])
 def test_prefixes_where_a_node_reaches_beyond_the_key(others: int) -> None:
-    """Nodes have six bits of what follows the root, which grows with the table: so the last may reach beyond the key,
-    where an entry has its prefix length."""
+    """Nodes have six bits of what follows the root, which grows with the table: so the last may
+    reach beyond the key, where an entry has its prefix length."""
     base = 0x20010DB8 << 96
     entries: dict[int, Entry] = {}
     with table(LPM6) as under_test:
         for i in range(others):
-            add(under_test, LPM6, entries, Entry(LPM6, ((i * 0x9E3779B97F4A7C15 << 64 & (1 << 128) - 1, 128),), 0))
+            add(
+                under_test,
+                LPM6,
+                entries,
+                Entry(LPM6, ((i * 0x9E3779B97F4A7C15 << 64 & (1 << 128) - 1, 128),), 0),
+            )
         for length in range(128, 121, -1):
             for i in range(1 << (length - 122)):
-                add(under_test, LPM6, entries, Entry(LPM6, ((base | i << (128 - length), length),), 0))
+                add(
+                    under_test,
+                    LPM6,
+                    entries,
+                    Entry(LPM6, ((base | i << (128 - length), length),), 0),
+                )
         for i in range(1 << 6):
-            assert under_test.find(packed(LPM6, (base | i,))) == brute_force(LPM6, entries, (base | i,))
+            assert under_test.find(packed(LPM6, (base | i,))) == brute_force(
+                LPM6, entries, (base | i,)
+            )
         for handle in list(entries)[::2]:
             assert under_test.remove(handle) == 0
             del entries[handle]
         for i in range(1 << 6):
-            assert under_test.find(packed(LPM6, (base | i,))) == brute_force(LPM6, entries, (base | i,))
+            assert under_test.find(packed(LPM6, (base | i,))) == brute_force(
+                LPM6, entries, (base | i,)
+            )
 
 
 WIDTHS = [
@@ -247,7 +277,8 @@ WIDTHS = [
 
 @pytest.mark.parametrize(("number", "width"), WIDTHS)
 def test_many_entries_in_and_out(number: int, width: int) -> None:
-    """Growth, shrinkage and reuse of handles at size; each entry is found while it is there and not afterwards."""
+    """Growth, shrinkage and reuse of handles at size; each entry is found while it is there and not
+    afterwards."""
     n = 124 * EXAMPLES
     step = (1 << min(60, 8 * width - 2)) // n
     keys = [(i * step).to_bytes(width, "big") for i in range(n)]
@@ -269,7 +300,8 @@ def test_many_entries_in_and_out(number: int, width: int) -> None:
 
 
 def drawn_field(draw: random.Random, kind: str, width: int) -> tuple[int, int]:
-    """Of a range, bounds that begin alike, or not, and now and then the wrong way round, where nothing matches."""
+    """Of a range, bounds that begin alike, or not, and now and then the wrong way round, where
+    nothing matches."""
     top = (1 << width) - 1
     value = draw.choice((0, top, draw.getrandbits(width)))
     if kind == "exact":
@@ -279,7 +311,11 @@ def drawn_field(draw: random.Random, kind: str, width: int) -> tuple[int, int]:
     if kind == "range":
         other = value ^ draw.getrandbits(draw.randint(0, width))
         return (value, other) if draw.random() < 0.05 else (min(value, other), max(value, other))
-    masks = (0, top & (draw.getrandbits(width) | draw.getrandbits(width)), top ^ top >> draw.randint(width // 2, width))
+    masks = (
+        0,
+        top & (draw.getrandbits(width) | draw.getrandbits(width)),
+        top ^ top >> draw.randint(width // 2, width),
+    )
     return value, draw.choice((*masks, top ^ 1 << draw.randrange(width), top, top, top, top))
 
 
@@ -291,13 +327,21 @@ RANKS = {
 }
 
 
-SIZES = [(TERNARY, 6000), (OPTIONAL, 200), (RANGE, 1500), (TERNARY18, 1500), (TERNARY46, 300), (RANGE51, 600)]
+SIZES = [
+    (TERNARY, 6000),
+    (OPTIONAL, 200),
+    (RANGE, 1500),
+    (TERNARY18, 1500),
+    (TERNARY46, 300),
+    (RANGE51, 600),
+]
 
 
 @pytest.mark.parametrize("ranks", list(RANKS))
 @pytest.mark.parametrize(("number", "n"), SIZES)
 def test_many_ranked_entries(number: int, n: int, ranks: str) -> None:
-    """Blocks of entries split and merge where entries come and go; of thousands the summary has more than a word."""
+    """Blocks of entries split and merge where entries come and go; of thousands the summary has
+    more than a word."""
     draw = random.Random(f"{number} {ranks}")
     entries: dict[int, Entry] = {}
     there: dict[object, int] = {}
@@ -307,7 +351,9 @@ def test_many_ranked_entries(number: int, n: int, ranks: str) -> None:
             fields = tuple(drawn_field(draw, kind, width) for kind, width in FIELDS[number])
             entry = Entry(number, fields, RANKS[ranks](draw, i))
             if entries and draw.random() < 0.02:  # again, or but for its rank
-                entry = Entry(number, draw.choice(list(entries.values())).fields, draw.choice((entry.rank, 1)))
+                entry = Entry(
+                    number, draw.choice(list(entries.values())).fields, draw.choice((entry.rank, 1))
+                )
             values, others = (packed(number, side) for side in zip(*entry.fields, strict=True))
             handle = under_test.insert(values, others, 0, entry.rank)
             same = canonical(number, entry)
@@ -326,7 +372,9 @@ def test_many_ranked_entries(number: int, n: int, ranks: str) -> None:
         assert under_test.count() == len(entries)
         for entry in draw.sample(list(entries.values()), min(len(entries), EXAMPLES)):
             key = tuple(
-                draw.randint(*sorted(field)) if kind == "range" else field[0] ^ draw.getrandbits(width) & ~field[1]
+                draw.randint(*sorted(field))
+                if kind == "range"
+                else field[0] ^ draw.getrandbits(width) & ~field[1]
                 for (kind, width), field in zip(FIELDS[number], entry.fields, strict=True)
             )
             changed = draw.randrange(len(key))
@@ -351,13 +399,30 @@ def test_many_ranked_entries(number: int, n: int, ranks: str) -> None:
         assert under_test.find(bytes(sum((width + 7) // 8 for _, width in FIELDS[number]))) == -1
 
 
-@pytest.mark.parametrize(("number", "width"), [(EXACT1, 1), (EXACT2, 2), (EXACT3, 3), (EXACT4, 4), (EXACT6, 6)])
+@pytest.mark.parametrize(
+    ("number", "width"), [(EXACT1, 1), (EXACT2, 2), (EXACT3, 3), (EXACT4, 4), (EXACT6, 6)]
+)
 def test_every_step_of_an_exact_tables_growth(number: int, width: int) -> None:
-    """Until buckets are full and spill, and the map grows, or the array does; then until it is empty. After each step
-    what is there is found, and what isn't, isn't: a free slot's tag is no key's, and an array ends somewhere."""
+    """Until buckets are full and spill, and the map grows, or the array does; then until it is
+    empty. After each step what is there is found, and what isn't, isn't: a free slot's tag is no
+    key's, and an array ends somewhere."""
     draw = random.Random(3)
-    edges = {0, 15, 16, 17, 31, 32, 255, 256, (1 << 8 * width - 1) - 1, 1 << 8 * width - 1, (1 << 8 * width) - 1}
-    some = {value for value in edges if value < 1 << 8 * width} | set(draw.sample(range(1 << 8 * width), 56))
+    edges = {
+        0,
+        15,
+        16,
+        17,
+        31,
+        32,
+        255,
+        256,
+        (1 << 8 * width - 1) - 1,
+        1 << 8 * width - 1,
+        (1 << 8 * width) - 1,
+    }
+    some = {value for value in edges if value < 1 << 8 * width} | set(
+        draw.sample(range(1 << 8 * width), 56)
+    )
     keys = [value.to_bytes(width, "big") for value in sorted(some)]
     there: dict[bytes, int] = {}
     with table(number) as under_test:

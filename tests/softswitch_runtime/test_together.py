@@ -20,7 +20,7 @@ TWO = """
 # h0 - 1, 1:2 - 2:3
 --no-p4 --device-id 1 -i 1@a1 -i 2@a2 --channel 2=2:3 --grpc-server-addr unix:/a
 --no-p4 --device-id 2 -i 3@b3 --channel 3=1:2 --namespace 77 --log-file "/tmp/with space"   # the other
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture
@@ -31,7 +31,11 @@ def path(tmp_path: Path) -> Path:
 def test_lines_are_switches(path: Path) -> None:
     path.write_text(TWO)
     one, other = parse_all(["--together", str(path)])
-    assert (one.device_id, one.interfaces, one.grpc_address) == (1, ((1, "a1"), (2, "a2")), "unix:/a")
+    assert (one.device_id, one.interfaces, one.grpc_address) == (
+        1,
+        ((1, "a1"), (2, "a2")),
+        "unix:/a",
+    )
     assert one.channels == (Channel(2, 2, 3),)
     assert (other.device_id, other.namespace, other.log_file) == (2, 77, Path("/tmp/with space"))
     assert other.channels == (Channel(3, 1, 2),)
@@ -55,9 +59,18 @@ def test_lines_are_switches(path: Path) -> None:
         ("--no-p4 -i 1@a --channel 1=0:1 --channel 1=0:2", "--channel is given twice for port 1"),
         ("--no-p4 -i 1@a --process-link 1=5:6", "write PORT=MEMORY:BELL:END"),
         ("--no-p4 -i 1@a --process-link 1=5:6:2", "an end, 0 or 1"),
-        ("--no-p4 -i 1@a --process-link 2=5:6:0", "--process-link 2=.*: port 2 needs an interface, and no --channel"),
-        ("--no-p4 -i 1@a -i 2@b --channel 1=0:2 --channel 2=0:1 --process-link 1=5:6:1", "and no --channel"),
-        ("--no-p4 -i 1@a --process-link 1=5:6:0 --process-link 1=7:8:0", "--process-link is given twice for port 1"),
+        (
+            "--no-p4 -i 1@a --process-link 2=5:6:0",
+            "--process-link 2=.*: port 2 needs an interface, and no --channel",
+        ),
+        (
+            "--no-p4 -i 1@a -i 2@b --channel 1=0:2 --channel 2=0:1 --process-link 1=5:6:1",
+            "and no --channel",
+        ),
+        (
+            "--no-p4 -i 1@a --process-link 1=5:6:0 --process-link 1=7:8:0",
+            "--process-link is given twice for port 1",
+        ),
         (
             "--no-p4 --device-id 1 -i 1@a --channel 1=2:1\n--no-p4 --device-id 2 -i 1@b",
             "device 1: --channel 1=2:1: the other end needs --channel 1=1:1",
@@ -75,7 +88,11 @@ def test_options_of_a_file_stand_in_one(path: Path) -> None:
     for words in (["--no-p4", "-i", "1@a", *one] for one in alone):
         with pytest.raises(OptionError, match="--together"):
             parse_all(words)
-    for words in (["--together"], ["--together", str(path), "--no-p4"], ["--no-p4", "--together", str(path)]):
+    for words in (
+        ["--together"],
+        ["--together", str(path), "--no-p4"],
+        ["--no-p4", "--together", str(path)],
+    ):
         with pytest.raises(OptionError, match="stands alone"):
             parse_all(words)
     with pytest.raises(OptionError, match=r"cannot read .*No such file"):
@@ -100,10 +117,13 @@ def test_descriptors_that_are_no_link_are_refused(path: Path, memory: str) -> No
     with near, far, open(os.devnull) as other:  # noqa: PTH123
         number = 2**20 if memory == "closed" else other.fileno()
         link = f"1={number}:{near.fileno()}:0"
-        path.write_text(f"--no-p4 -i 1@none --process-link {link} --grpc-server-addr unix:{path}.grpc")
+        path.write_text(
+            f"--no-p4 -i 1@none --process-link {link} --grpc-server-addr unix:{path}.grpc"
+        )
         done = subprocess.run(
             [sys.executable, "-m", "pcn.softswitch", "--together", str(path)],
-            pass_fds=(other.fileno(), near.fileno()), capture_output=True, text=True, check=False, timeout=LIMIT_S,
+            pass_fds=(other.fileno(), near.fileno()), capture_output=True, text=True, check=False,
+            timeout=LIMIT_S,
         )  # fmt: skip
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()

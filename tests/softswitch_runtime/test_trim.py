@@ -1,4 +1,5 @@
-"""Packet trimming, csrc/trim.h: the lengths of a cut frame, whose turn is next, and the switch's option."""
+"""Packet trimming, csrc/trim.h: the lengths of a cut frame, whose turn is next, and the switch's
+option."""
 
 from __future__ import annotations
 
@@ -27,14 +28,19 @@ uint32_t turn(uint32_t *turns, uint32_t queue_index, uint32_t weight, uint32_t q
     *turns = trimming.turns;
     return next;
 }
-"""
+"""  # noqa: E501
 UDP, TCP = 17, 6
 
 
 @lru_cache(maxsize=1)
 def core() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(build("libtrim", [_FUNCTIONS], digest([CSRC / "trim.h"]) + _FUNCTIONS, FLAGS, CSRC)))
-    library.trim.restype, library.trim.argtypes = ctypes.c_bool, [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint8]
+    library = ctypes.CDLL(
+        str(build("libtrim", [_FUNCTIONS], digest([CSRC / "trim.h"]) + _FUNCTIONS, FLAGS, CSRC))
+    )
+    library.trim.restype, library.trim.argtypes = (
+        ctypes.c_bool,
+        [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint8],
+    )
     library.turn.restype = ctypes.c_uint32
     return library
 
@@ -47,7 +53,9 @@ def checksum(header: bytes) -> int:
     return total ^ 0xFFFF
 
 
-def packet(protocol: int, options: int, fragment: int, payload: int, padding: int, ecn: int) -> bytes:
+def packet(
+    protocol: int, options: int, fragment: int, payload: int, padding: int, ecn: int
+) -> bytes:
     header = 20 + 4 * options
     ip = struct.pack(
         "!BBHHHBBH8s",
@@ -77,7 +85,14 @@ def packet(protocol: int, options: int, fragment: int, payload: int, padding: in
     dscp=st.integers(0, 63),
 )
 def test_cut_frame_is_a_packet_of_its_length(
-    protocol: int, options: int, fragment: int, payload: int, padding: int, ecn: int, size: int, dscp: int
+    protocol: int,
+    options: int,
+    fragment: int,
+    payload: int,
+    padding: int,
+    ecn: int,
+    size: int,
+    dscp: int,
 ) -> None:
     frame = packet(protocol, options, fragment, payload, padding, ecn)
     size = min(size, len(frame))
@@ -104,7 +119,11 @@ def test_cut_frame_is_a_packet_of_its_length(
 
 @pytest.mark.parametrize(
     "change",
-    [lambda f: f[:12] + b"\x86\xdd" + f[14:], lambda f: f[:14] + b"\x65" + f[15:], lambda f: f[:14] + b"\x44" + f[15:]],
+    [
+        lambda f: f[:12] + b"\x86\xdd" + f[14:],
+        lambda f: f[:14] + b"\x65" + f[15:],
+        lambda f: f[:14] + b"\x44" + f[15:],
+    ],
 )
 def test_other_frames_are_left_alone(change: Callable[[bytes], bytes]) -> None:
     frame = change(packet(UDP, 0, 0, 500, 0, 2))
@@ -139,7 +158,10 @@ def test_option_has_queues_and_settings_by_their_names() -> None:
     assert options() is None
     assert options("--trim", "1") == ((1,), Trimming())
     wanted = Trimming(size=128, dscp_value=40, queue_index=5, weight=7)
-    assert options("--trim", "2,0,2:size=128,dscp_value=40,queue_index=5,weight=7") == ((0, 2), wanted)
+    assert options("--trim", "2,0,2:size=128,dscp_value=40,queue_index=5,weight=7") == (
+        (0, 2),
+        wanted,
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""The C parts on their own: units/*.c, compiled with warnings as errors and the sanitizers, and run."""
+"""The C parts on their own: units/*.c, compiled with warnings as errors and the sanitizers, and
+run."""
 
 from __future__ import annotations
 
@@ -42,7 +43,9 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]
     @lru_cache
     def compiled(source: Path) -> Path:
         target = folder / f"{source.stem}.o"
-        subprocess.run([*compiler(), *STRICT, *SANITIZED, f"-I{CSRC}", "-c", "-o", target, source], check=True)
+        subprocess.run(
+            [*compiler(), *STRICT, *SANITIZED, f"-I{CSRC}", "-c", "-o", target, source], check=True
+        )
         return target
 
     return compiled
@@ -51,7 +54,10 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]
 @pytest.mark.parametrize("unit", sorted(path.stem for path in UNITS.glob("*.c")))
 def test_unit(unit: str, compiled: Callable[[Path], Path], tmp_path: Path) -> None:
     binary = tmp_path / unit
-    objects = [compiled(source) for source in (UNITS / f"{unit}.c", *(CSRC / f"{part}.c" for part in PARTS[unit]))]
+    objects = [
+        compiled(source)
+        for source in (UNITS / f"{unit}.c", *(CSRC / f"{part}.c" for part in PARTS[unit]))
+    ]
     subprocess.run([*compiler(), *STRICT, *SANITIZED, "-o", binary, *objects, "-lm"], check=True)
     done = subprocess.run([binary], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
@@ -66,7 +72,12 @@ def hashed(name: str, data: bytes) -> int:
 # "123456789", the check value of the CRC catalogues; BMv2's own tests give the same functions.
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("crc16", 0xBB3D), ("crc32", 0xCBF43926), ("crc_ccitt", 0x29B1), ("identity", 0x3132333435363738)],
+    [
+        ("crc16", 0xBB3D),
+        ("crc32", 0xCBF43926),
+        ("crc_ccitt", 0x29B1),
+        ("identity", 0x3132333435363738),
+    ],
 )
 def test_hash_check_values(name: str, value: int) -> None:
     assert hashed(name, b"123456789") == value

@@ -1,4 +1,5 @@
-"""TCD's states with RESUMEs reported by PFC, and with RESUMEs detected by the port's rest, on NP-ECN's port model."""
+"""TCD's states with RESUMEs reported by PFC, and with RESUMEs detected by the port's rest, on
+NP-ECN's port model."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ class Met:
     @property
     def differ(self) -> bool:
         """What the packet is marked with isn't decided alike."""
-        pfc, time = (State.CONGESTION if one in SETTLED else one for one in (self.by_pfc, self.by_time))
+        pfc, time = (
+            State.CONGESTION if one in SETTLED else one for one in (self.by_pfc, self.by_time)
+        )
         return pfc is not time
 
 
@@ -67,22 +70,28 @@ def undetermined(met: Sequence[Met]) -> Undetermined:
 
 @dataclass(frozen=True)
 class Shown:
-    """A RESUME, and when the rest shows it: at the first departure after it, or never if `first` is None."""
+    """A RESUME, and when the rest shows it: at the first departure after it, or never if `first` is
+    None."""
 
     at: int
     first: int | None
 
 
 def shown(trace: Trace, ends: Sequence[int], gap: int, number: int) -> list[Shown]:
-    """`ends` are those of the port's rests. A RESUME shows if a rest ended since the last departure of its class, more
-    than `gap` after the next packet to leave was enqueued. RESUMEs after the last departure are left out."""
-    mine = [departure.dequeue for departure in trace.departures if departure.dequeue.number == number]
+    """`ends` are those of the port's rests. A RESUME shows if a rest ended since the last departure
+    of its class, more than `gap` after the next packet to leave was enqueued. RESUMEs after the
+    last departure are left out."""
+    mine = [
+        departure.dequeue for departure in trace.departures if departure.dequeue.number == number
+    ]
     found = []
     for at in (resume.at for resume in trace.resumes if resume.number == number):
         after = [packet for packet in mine if packet.at >= at]
         if after:
             before = max((packet.at for packet in mine if packet.at < at), default=-1)
-            shows = any(before < end <= after[0].at and end > after[0].enqueued_at + gap for end in ends)
+            shows = any(
+                before < end <= after[0].at and end > after[0].enqueued_at + gap for end in ends
+            )
             found.append(Shown(at, after[0].at if shows else None))
     return found
 
@@ -90,13 +99,15 @@ def shown(trace: Trace, ends: Sequence[int], gap: int, number: int) -> list[Show
 def allowed(met: Sequence[Met], resumes: Sequence[Shown], max_ton: int) -> Undetermined:
     """The bound.
 
-    A RESUME that doesn't show is PFC's alone, for max(Ton). One that shows is seen at the first departure after it:
-    until then packets are marked UE by time alone."""
+    A RESUME that doesn't show is PFC's alone, for max(Ton). One that shows is seen at the first
+    departure after it: until then packets are marked UE by time alone."""
     time_alone, pfc_alone = set(), set()
     for one in met:
         for resume in resumes:
             if resume.first is None and resume.at <= one.at <= resume.at + max_ton:
                 pfc_alone.add(one.place)
-            elif resume.first is not None and resume.at + max_ton < one.at <= resume.first + max_ton:
+            elif (
+                resume.first is not None and resume.at + max_ton < one.at <= resume.first + max_ton
+            ):
                 time_alone.add(one.place)
     return Undetermined(frozenset(time_alone), frozenset(pfc_alone))

@@ -1,5 +1,5 @@
-"""TCD as docs/tcd.md has it, of one port and class, written as a state machine, and PFC's events of that port.
-Times are us in v1model, ns on Tofino; queues bytes, or cells."""
+"""TCD as docs/tcd.md has it, of one port and class, written as a state machine, and PFC's events of
+that port. Times are us in v1model, ns on Tofino; queues bytes, or cells."""
 
 from __future__ import annotations
 
@@ -33,9 +33,15 @@ class States:
     _in_a_row: int = field(default=0)
 
     def depart(self, now: int, left: int, resumed: int | None = None) -> State:
-        """A packet leaves `left` behind, the first since a RESUME at `resumed`. The state that it meets."""
+        """A packet leaves `left` behind, the first since a RESUME at `resumed`. The state that it
+        meets."""
         if resumed is not None:
-            self.state, self._looked_at, self._reference, self._in_a_row = State.UNDETERMINED, resumed, left, 0
+            self.state, self._looked_at, self._reference, self._in_a_row = (
+                State.UNDETERMINED,
+                resumed,
+                left,
+                0,
+            )
         if self.state is not State.UNDETERMINED and left <= self.empty:
             self.state = State.NON_CONGESTION
         elif self.state not in SETTLED and now - self._looked_at > self.max_ton:
@@ -73,7 +79,8 @@ class Port:
 
 @dataclass
 class TofinoStates:
-    """p4src/tna/tcd_port.p4, register by register: times are 32 bits, the two states in which RED marks are one."""
+    """p4src/tna/tcd_port.p4, register by register: times are 32 bits, the two states in which RED
+    marks are one."""
 
     max_ton: int
     empty: int
@@ -84,8 +91,8 @@ class TofinoStates:
     missing: int = 0
 
     def depart(self, now: int, left: int, resumed: bool) -> State:
-        """A packet leaves `left` cells behind; `resumed`: it shows a RESUME. CONGESTION stands for both settled
-        states."""
+        """A packet leaves `left` cells behind; `resumed`: it shows a RESUME. CONGESTION stands for
+        both settled states."""
         until = (now + self.max_ton) % WRAP
         look = not resumed and (self.until - now) % WRAP > self.max_ton
         if resumed or look:

@@ -1,5 +1,5 @@
-"""The compiled programs take a flow control packet for a RESUME when it ends a lack of credits, and only then: against
-a count of our own, whatever comes."""
+"""The compiled programs take a flow control packet for a RESUME when it ends a lack of credits, and
+only then: against a count of our own, whatever comes."""
 
 from __future__ import annotations
 
@@ -25,18 +25,31 @@ UNKNOWN_ETHERTYPE = 6  # drop_reason_t of p4src/shared/constants.p4
 
 def data(payload: int) -> bytes:
     address = wire.parse_ip("10.0.0.1")
-    return wire.encode_data(wire.DataPacket(bytes(6), bytes(6), address, address, 1, 0, bytes(payload)))
+    return wire.encode_data(
+        wire.DataPacket(bytes(6), bytes(6), address, address, 1, 0, bytes(payload))
+    )
 
 
 def flow_control(limit: int, lane: int = CLASS, sent: int = 77) -> bytes:
-    return bytes(12) + b"\x88\xb5" + struct.pack(">I", sent % COUNTS << 16 | lane << 12 | limit % COUNTS)
+    return (
+        bytes(12)
+        + b"\x88\xb5"
+        + struct.pack(">I", sent % COUNTS << 16 | lane << 12 | limit % COUNTS)
+    )
 
 
 @pytest.fixture(scope="module", params=["tcd", "tcd_native"])
 def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
     with Driver((COMPILED / f"{request.param}.json").read_text(), flags=()) as driver:
-        driver.add("SwitchIngress.forwarding.ipv4_lpm", bytes(4), "SwitchIngress.forwarding.ipv4_forward", [1, PORT])
-        table, action = (f"SwitchIngress.credit_receive.{name}" for name in ("credit_config", "set_credits"))
+        driver.add(
+            "SwitchIngress.forwarding.ipv4_lpm",
+            bytes(4),
+            "SwitchIngress.forwarding.ipv4_forward",
+            [1, PORT],
+        )
+        table, action = (
+            f"SwitchIngress.credit_receive.{name}" for name in ("credit_config", "set_credits")
+        )
         driver.add(table, PORT.to_bytes(2, "big"), action, [INITIAL, FRAME])
         yield driver
 
@@ -53,7 +66,8 @@ def depart(driver: Driver, now: int, payload: int) -> None:
     driver.egress(PORT)
 
 
-# What a flow control packet gives: at least as much as the one before, and 2048 blocks ahead at most.
+# What a flow control packet gives: at least as much as the one before, and 2048 blocks ahead at
+# most.
 steps = st.lists(
     st.one_of(
         *[st.tuples(st.just("depart"), st.integers(1, 1000))] * 8,

@@ -1,4 +1,5 @@
-"""The program that was compiled for Tofino decides as the models of rest, states and RED do: its assembly, run."""
+"""The program that was compiled for Tofino decides as the models of rest, states and RED do: its
+assembly, run."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ CONFIG = RestPort(PORT, GAP, 0b0010_1000)
 WATCHED = frozenset(number for number, action in CONFIG.actions.items() if action == "set_rest")
 BEFORE = frozenset(CONFIG.actions) - WATCHED
 BEGIN = 1 << 20
-# By the shortest queue: the last number of those drawn that marks. Longer queues than 100 cells are marked by half.
+# By the shortest queue: the last number of those drawn that marks. Longer queues than 100 cells are
+# marked by half.
 CURVE = {5: 99, 10: WRAP - 1, 100: (WRAP >> 1) - 1}
 UE = 1
 
@@ -39,17 +41,33 @@ draws = st.sampled_from([0, 99, 100, (WRAP >> 1) - 1, WRAP >> 1, WRAP - 1])
 def program() -> Egress:
     egress = Egress(ASSEMBLY)
     for number, action in CONFIG.actions.items():
-        egress.entries["TcdEgress.rest.rest_config", (PORT, number)] = (f"TcdEgress.rest.{action}", {"gap_ns": GAP})
+        egress.entries["TcdEgress.rest.rest_config", (PORT, number)] = (
+            f"TcdEgress.rest.{action}",
+            {"gap_ns": GAP},
+        )
     parameters = {"max_ton_ns": MAX_TON, "empty_cells": EMPTY, "looks": LOOKS}
-    egress.entries["TcdEgress.tcd_port.tcd_config", (PORT,)] = ("TcdEgress.tcd_port.set_tcd", parameters)
-    egress.entries["TcdEgress.red_draw.red_config", (PORT,)] = ("TcdEgress.red_draw.set_red", {"curve": 7})
+    egress.entries["TcdEgress.tcd_port.tcd_config", (PORT,)] = (
+        "TcdEgress.tcd_port.set_tcd",
+        parameters,
+    )
+    egress.entries["TcdEgress.red_draw.red_config", (PORT,)] = (
+        "TcdEgress.red_draw.set_red",
+        {"curve": 7},
+    )
     for cells, last in CURVE.items():
         action = "TcdEgress.red_draw.set_probability"
         egress.entries["TcdEgress.red_draw.red_curves", (7, cells)] = (action, {"last_draw": last})
     return egress
 
 
-def ecn(program: Egress, packet: Dequeue, left: int, draw: int, before: int = wire.ECN_ECT0, port: int = PORT) -> int:
+def ecn(
+    program: Egress,
+    packet: Dequeue,
+    left: int,
+    draw: int,
+    before: int = wire.ECN_ECT0,
+    port: int = PORT,
+) -> int:
     program.random = draw
     return program.run(
         {
@@ -77,7 +95,9 @@ def expected(state: State, left: int, draw: int, before: int) -> int:
 @given(
     start=st.sampled_from([0, GAP, BEGIN, WRAP - 50, WRAP - 5, 5 * WRAP - 20]),
     steps=st.lists(
-        st.tuples(times, st.sampled_from([3] * 5 + [5, 7, 0]), times, queues, draws, st.integers(0, 3)),
+        st.tuples(
+            times, st.sampled_from([3] * 5 + [5, 7, 0]), times, queues, draws, st.integers(0, 3)
+        ),
         min_size=20,
         max_size=80,
     ),
@@ -85,8 +105,8 @@ def expected(state: State, left: int, draw: int, before: int) -> int:
 def test_the_program_is_the_model(
     program: Egress, start: int, steps: list[tuple[int, int, int, int, int, int]]
 ) -> None:
-    """Each step: time after the last dequeue, class, how long the packet waited, cells left behind, the number drawn,
-    ECN. Registers hold what the model's do."""
+    """Each step: time after the last dequeue, class, how long the packet waited, cells left behind,
+    the number drawn, ECN. Registers hold what the model's do."""
     program.memory.clear()
     rule = TofinoRule(GAP, WATCHED, BEFORE, INGRESS)
     ports = {number: TofinoStates(MAX_TON, EMPTY, LOOKS) for number in WATCHED}
@@ -104,7 +124,11 @@ def test_the_program_is_the_model(
         assert found == expected(state, left, draw, before), (packet, state)
     for number, port in ports.items():
         cell = PORT * 8 + number
-        held = {name.rpartition(".")[2]: value for (name, at), value in program.memory.items() if at == cell}
+        held = {
+            name.rpartition(".")[2]: value
+            for (name, at), value in program.memory.items()
+            if at == cell
+        }
         assert held.get("tcd_until", (0, 0))[0] == port.until
         assert held.get("tcd_undetermined", (0, 0))[0] == port.undetermined
         assert held.get("tcd_queue", (0, 0)) == (port.cells, port.missing)

@@ -1,4 +1,5 @@
-"""The compiled programs mark as the state machine does, packet by packet, whatever the times and queues are."""
+"""The compiled programs mark as the state machine does, packet by packet, whatever the times and
+queues are."""
 
 from __future__ import annotations
 
@@ -25,24 +26,43 @@ REGISTERS = (
 
 def data(ecn: int) -> bytes:
     address = wire.parse_ip("10.0.0.1")
-    return wire.encode_data(wire.DataPacket(bytes(6), bytes(6), address, address, 1, 0, bytes(8), ecn))
+    return wire.encode_data(
+        wire.DataPacket(bytes(6), bytes(6), address, address, 1, 0, bytes(8), ecn)
+    )
 
 
 LENGTH = len(data(wire.ECN_ECT0))
 
 
-@pytest.fixture(scope="module", params=[("tcd", 1), ("tcd", 3), ("tcd_native", 1), ("tcd_native", 3)], ids=str)
+@pytest.fixture(
+    scope="module", params=[("tcd", 1), ("tcd", 3), ("tcd_native", 1), ("tcd_native", 3)], ids=str
+)
 def made(request: pytest.FixtureRequest) -> Iterator[tuple[Driver, int]]:
     """A program whose RED marks whatever leaves a byte behind, and its number of looks."""
     program, looks = request.param
     with Driver((COMPILED / f"{program}.json").read_text(), flags=()) as driver:
         key = PORT.to_bytes(2, "big")
-        driver.add("SwitchIngress.forwarding.ipv4_lpm", bytes(4), "SwitchIngress.forwarding.ipv4_forward", [1, PORT])
+        driver.add(
+            "SwitchIngress.forwarding.ipv4_lpm",
+            bytes(4),
+            "SwitchIngress.forwarding.ipv4_forward",
+            [1, PORT],
+        )
         pfc = [2**31, 2**30, 2, 1, QUANTUM_US << 16, 1 << CLASS]
         for port in (1, PORT):
-            driver.add("SwitchIngress.pfc.pfc_config", port.to_bytes(2, "big"), "SwitchIngress.pfc.set_pfc", pfc)
+            driver.add(
+                "SwitchIngress.pfc.pfc_config",
+                port.to_bytes(2, "big"),
+                "SwitchIngress.pfc.set_pfc",
+                pfc,
+            )
         driver.add("TcdEgress.red_ecn.red_config", key, "TcdEgress.red_ecn.set_red", [0, 0, 0])
-        driver.add("TcdEgress.tcd_port.tcd_config", key, "TcdEgress.tcd_port.set_tcd", [MAX_TON, EMPTY, looks])
+        driver.add(
+            "TcdEgress.tcd_port.tcd_config",
+            key,
+            "TcdEgress.tcd_port.set_tcd",
+            [MAX_TON, EMPTY, looks],
+        )
         yield driver, looks
 
 
@@ -79,7 +99,9 @@ steps = st.lists(
 
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(steps=steps)
-def test_the_program_is_the_state_machine(made: tuple[Driver, int], steps: list[tuple[str, int, int, int]]) -> None:
+def test_the_program_is_the_state_machine(
+    made: tuple[Driver, int], steps: list[tuple[str, int, int, int]]
+) -> None:
     """Each step: what, time after the one before, quanta or bytes left behind, the packet's ECN."""
     driver, looks = made
     for name in REGISTERS:
@@ -106,7 +128,12 @@ def test_other_classes_and_ports_have_separate_states(made: tuple[Driver, int]) 
     driver, _ = made
     for name in REGISTERS:
         driver.register(name, CELL, 0)
-    for port, quanta in ((1, {CLASS: 100}), (1, {CLASS: 0}), (PORT, {CLASS + 1: 100}), (PORT, {CLASS + 1: 0})):
+    for port, quanta in (
+        (1, {CLASS: 100}),
+        (1, {CLASS: 0}),
+        (PORT, {CLASS + 1: 100}),
+        (PORT, {CLASS + 1: 0}),
+    ):
         driver.ingress(wire.encode_pfc(wire.PfcFrame(bytes(6), quanta)), port, 1000)
     assert marks(driver, 1001, 1000, wire.ECN_ECT0) == wire.ECN_CE
     assert driver.register("tcd_state", CELL) == State.NON_CONGESTION

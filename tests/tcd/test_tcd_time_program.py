@@ -1,4 +1,5 @@
-"""The compiled program that detects RESUMEs by rest has the models' states, and counts where PFC's would differ."""
+"""The compiled program that detects RESUMEs by rest has the models' states, and counts where PFC's
+would differ."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ UE = 1
 
 def data(ecn: int, number: int) -> bytes:
     address = wire.parse_ip("10.0.0.1")
-    return wire.encode_data(wire.DataPacket(bytes(6), bytes(6), address, address, 1, 0, bytes(8), ecn, number << 3))
+    return wire.encode_data(
+        wire.DataPacket(bytes(6), bytes(6), address, address, 1, 0, bytes(8), ecn, number << 3)
+    )
 
 
 LENGTH = len(data(wire.ECN_ECT0, DATA))
@@ -40,13 +43,30 @@ def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
     """RED marks whatever leaves a byte behind."""
     with Driver((COMPILED / f"{request.param}.json").read_text(), flags=()) as made:
         key = PORT.to_bytes(2, "big")
-        made.add("SwitchIngress.forwarding.ipv4_lpm", bytes(4), "SwitchIngress.forwarding.ipv4_forward", [1, PORT])
+        made.add(
+            "SwitchIngress.forwarding.ipv4_lpm",
+            bytes(4),
+            "SwitchIngress.forwarding.ipv4_forward",
+            [1, PORT],
+        )
         pfc = [2**31, 2**30, 2, 1, QUANTUM_US << 16, 1 << DATA]
         made.add("SwitchIngress.pfc.pfc_config", key, "SwitchIngress.pfc.set_pfc", pfc)
-        made.add("TcdTimeEgress.red_ecn.red_config", key, "TcdTimeEgress.red_ecn.set_red", [0, 0, 0])
-        made.add("TcdTimeEgress.tcd_port.tcd_config", key, "TcdTimeEgress.tcd_port.set_tcd", [MAX_TON, EMPTY, LOOKS])
+        made.add(
+            "TcdTimeEgress.red_ecn.red_config", key, "TcdTimeEgress.red_ecn.set_red", [0, 0, 0]
+        )
+        made.add(
+            "TcdTimeEgress.tcd_port.tcd_config",
+            key,
+            "TcdTimeEgress.tcd_port.set_tcd",
+            [MAX_TON, EMPTY, LOOKS],
+        )
         for number, action in CONFIG.actions.items():
-            made.add("TcdTimeEgress.rest.rest_config", key + bytes((number,)), f"TcdTimeEgress.rest.{action}", [GAP])
+            made.add(
+                "TcdTimeEgress.rest.rest_config",
+                key + bytes((number,)),
+                f"TcdTimeEgress.rest.{action}",
+                [GAP],
+            )
         yield made
 
 
@@ -75,7 +95,16 @@ steps = st.lists(
         st.tuples(st.just("pause"), times, st.integers(1, 12), st.just(0), st.just(0)),
         st.tuples(st.just("resume"), times, st.just(0), st.just(0), st.just(0)),
         st.tuples(st.just("cnp"), times, st.just(0), times, st.just(0)),
-        *[st.tuples(st.just("depart"), times, st.sampled_from([0, EMPTY, 900, 1000]), times, st.integers(0, 3))] * 5,
+        *[
+            st.tuples(
+                st.just("depart"),
+                times,
+                st.sampled_from([0, EMPTY, 900, 1000]),
+                times,
+                st.integers(0, 3),
+            )
+        ]
+        * 5,
     ),
     min_size=15,
     max_size=80,
@@ -84,8 +113,11 @@ steps = st.lists(
 
 @settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(steps=steps)
-def test_the_program_is_the_models(driver: Driver, steps: list[tuple[str, int, int, int, int]]) -> None:
-    """Each step: what, time after the one before, quanta or bytes left behind, how long the packet waited, its ECN."""
+def test_the_program_is_the_models(
+    driver: Driver, steps: list[tuple[str, int, int, int, int]]
+) -> None:
+    """Each step: what, time after the one before, quanta or bytes left behind, how long the packet
+    waited, its ECN."""
     for name in REGISTERS:
         driver.register(name, CELL, 0)
     driver.register("busy", PORT, 0)
@@ -120,4 +152,8 @@ def test_the_program_is_the_models(driver: Driver, steps: list[tuple[str, int, i
             pfc_alone += takes and other is State.UNDETERMINED and state is not State.UNDETERMINED
             event(f"{state.name}, {other.name}")
     found = [driver.counter(name, CELL)[0] for name in counters]
-    assert [new - old for new, old in zip(found, before, strict=True)] == [time_alone, pfc_alone, ue]
+    assert [new - old for new, old in zip(found, before, strict=True)] == [
+        time_alone,
+        pfc_alone,
+        ue,
+    ]

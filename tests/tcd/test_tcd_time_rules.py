@@ -1,5 +1,5 @@
-"""Compares TCD whose RESUME a port's rest shows with TCD whose RESUME PFC reports, on a model of a port; and Tofino's
-registers with the state machine: equal except in the cases of docs/tofino.md."""
+"""Compares TCD whose RESUME a port's rest shows with TCD whose RESUME PFC reports, on a model of a
+port; and Tofino's registers with the state machine: equal except in the cases of docs/tofino.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ START = 10**6
 
 packets = st.lists(
     st.tuples(
-        st.one_of(st.integers(0, 300), st.integers(0, 3000), st.just(40_000)),  # after the one before
+        st.one_of(
+            st.integers(0, 300), st.integers(0, 3000), st.just(40_000)
+        ),  # after the one before
         st.sampled_from([DATA] * 5 + [OTHER, CNP, LOWER]),
         st.sampled_from([FRAME] * 5 + [SMALL, JUMBO]),
     ),
@@ -31,12 +33,16 @@ packets = st.lists(
     max_size=90,
 )
 pauses = st.lists(
-    st.tuples(st.integers(0, 15_000), st.one_of(st.integers(1, 3000), st.integers(1, 40_000))), max_size=6
+    st.tuples(st.integers(0, 15_000), st.one_of(st.integers(1, 3000), st.integers(1, 40_000))),
+    max_size=6,
 )
 
 
-def port(arrivals: Sequence[tuple[int, int, int]], stops: dict[int, Sequence[tuple[int, int]]]) -> Trace:
-    """Arrivals: (time after the one before, class, length). Stops: by class, (time after the last RESUME, length)."""
+def port(
+    arrivals: Sequence[tuple[int, int, int]], stops: dict[int, Sequence[tuple[int, int]]]
+) -> Trace:
+    """Arrivals: (time after the one before, class, length). Stops: by class, (time after the last
+    RESUME, length)."""
     made, at = [], START
     for after, number, length in arrivals:
         at += after
@@ -54,11 +60,15 @@ def machine() -> States:
     return States(MAX_TON, EMPTY, LOOKS)
 
 
-def met(trace: Trace, gap: int = JUMBO, number: int = DATA, before: frozenset[int] = BEFORE) -> list[Met]:
+def met(
+    trace: Trace, gap: int = JUMBO, number: int = DATA, before: frozenset[int] = BEFORE
+) -> list[Met]:
     return states(trace, TimeRule(gap, WATCHED, before), number, machine)
 
 
-def burst(n: int, every: int = 300, number: int = DATA, length: int = FRAME) -> list[tuple[int, int, int]]:
+def burst(
+    n: int, every: int = 300, number: int = DATA, length: int = FRAME
+) -> list[tuple[int, int, int]]:
     return [(every, number, length)] * n
 
 
@@ -73,12 +83,16 @@ def after(found: Sequence[Met], at: int, until: int) -> frozenset[int]:
 @given(packets)
 def test_without_pauses_no_port_is_undetermined(arrivals: list[tuple[int, int, int]]) -> None:
     """And all that is marked is RED's."""
-    assert not any(one.differ or one.by_time is State.UNDETERMINED for one in met(port(arrivals, {})))
+    assert not any(
+        one.differ or one.by_time is State.UNDETERMINED for one in met(port(arrivals, {}))
+    )
 
 
 @given(packets, pauses, pauses)
 def test_with_pauses_they_differ_within_the_bound(
-    arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]], other_stops: list[tuple[int, int]]
+    arrivals: list[tuple[int, int, int]],
+    stops: list[tuple[int, int]],
+    other_stops: list[tuple[int, int]],
 ) -> None:
     trace = port(arrivals, {DATA: stops, OTHER: other_stops})
     ends = rests(trace, JUMBO, WATCHED | BEFORE)
@@ -98,7 +112,8 @@ def test_with_pauses_they_differ_within_the_bound(
 def test_they_are_the_same_again_once_the_queue_is_gone(
     arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
 ) -> None:
-    """Once two frames or fewer are left behind when both have looked: from then until the next RESUME RED marks."""
+    """Once two frames or fewer are left behind when both have looked: from then until the next
+    RESUME RED marks."""
     trace = port(arrivals, {DATA: stops})
     resumes = [resume.at for resume in trace.resumes]
     same = True
@@ -106,7 +121,11 @@ def test_they_are_the_same_again_once_the_queue_is_gone(
         while resumes and resumes[0] <= one.at:
             resumes.pop(0)
             same = False
-        if State.UNDETERMINED not in (one.by_pfc, one.by_time) and one.left <= EMPTY and one.by_pfc in SETTLED:
+        if (
+            State.UNDETERMINED not in (one.by_pfc, one.by_time)
+            and one.left <= EMPTY
+            and one.by_pfc in SETTLED
+        ):
             same = same or one.by_time in SETTLED
         assert not (same and one.differ)
 
@@ -114,12 +133,23 @@ def test_they_are_the_same_again_once_the_queue_is_gone(
 @pytest.mark.parametrize("congested", [False, True])
 def test_a_pause_makes_the_same_states(congested: bool) -> None:
     """Undetermined, draining, and no congestion or congestion, at the same packets."""
-    trace = port(burst(150, every=FRAME) if congested else burst(60, every=500), {DATA: [(3000, 15_100)]})
+    trace = port(
+        burst(150, every=FRAME) if congested else burst(60, every=500), {DATA: [(3000, 15_100)]}
+    )
     found = met(trace)
     assert not any(one.differ for one in found)
-    runs = [one.by_time for one, last in zip(found[1:], found, strict=False) if one.by_time is not last.by_time]
+    runs = [
+        one.by_time
+        for one, last in zip(found[1:], found, strict=False)
+        if one.by_time is not last.by_time
+    ]
     last = State.CONGESTION if congested else State.NON_CONGESTION
-    assert runs == [State.UNDETERMINED, State.DRAINING, last, *([State.NON_CONGESTION] if congested else [])]
+    assert runs == [
+        State.UNDETERMINED,
+        State.DRAINING,
+        last,
+        *([State.NON_CONGESTION] if congested else []),
+    ]
 
 
 # ---- where they differ: each row of docs/tofino.md's table ----
@@ -127,8 +157,8 @@ def test_a_pause_makes_the_same_states(congested: bool) -> None:
 
 @pytest.mark.parametrize(("length", "seen"), [(JUMBO - 400, False), (JUMBO - 300, True)])
 def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> None:
-    """PFC alone marks UE until max(Ton) has passed, and by time RED decides meanwhile. The latest frame had begun
-    350 ns before the pause."""
+    """PFC alone marks UE until max(Ton) has passed, and by time RED decides meanwhile. The latest
+    frame had begun 350 ns before the pause."""
     found = met(port(burst(60, every=100), {DATA: [(3000, length)]}))
     resumed_at = START + 3000 + length
     expected = frozenset() if seen else after(found, resumed_at, resumed_at + MAX_TON)
@@ -136,7 +166,9 @@ def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> 
     assert len(expected) in (0, MAX_TON // FRAME + 1)
     draining = [one for one in found if one.by_pfc is State.DRAINING]
     assert draining
-    assert all(one.by_time is (State.DRAINING if seen else State.NON_CONGESTION) for one in draining)
+    assert all(
+        one.by_time is (State.DRAINING if seen else State.NON_CONGESTION) for one in draining
+    )
 
 
 @pytest.mark.parametrize("late", [0, 2000])
@@ -169,8 +201,8 @@ def test_two_lossless_classes_hide_each_other_s_pauses(held: int) -> None:
 
 
 def test_a_resume_is_seen_at_the_first_departure_after_it() -> None:
-    """A frame of a higher class is being sent when the pause ends: the port stays undetermined for longer, by the
-    rest of that frame's time."""
+    """A frame of a higher class is being sent when the pause ends: the port stays undetermined for
+    longer, by the rest of that frame's time."""
     arrivals = [*burst(10, every=10), (20_000, CNP, JUMBO), *burst(60, every=100)]
     resumed_at = START + 20_505
     found = met(port(arrivals, {DATA: [(5, 20_500)]}))
@@ -182,9 +214,11 @@ def test_a_resume_is_seen_at_the_first_departure_after_it() -> None:
 
 
 def test_a_class_that_goes_before_and_is_not_known_makes_a_resume() -> None:
-    """As does a bound that is too small. Then the port is undetermined for max(Ton) and drains, though it wasn't
-    paused."""
-    trace = port([*burst(10, every=10), *burst(20, every=20, number=CNP), *burst(60, every=100)], {})
+    """As does a bound that is too small. Then the port is undetermined for max(Ton) and drains,
+    though it wasn't paused."""
+    trace = port(
+        [*burst(10, every=10), *burst(20, every=20, number=CNP), *burst(60, every=100)], {}
+    )
     assert not any(one.differ for one in met(trace))
     found = met(trace, before=frozenset())
     first = min(undetermined(found).time_alone)
@@ -197,7 +231,9 @@ def test_a_class_that_goes_before_and_is_not_known_makes_a_resume() -> None:
 
 # ---- Tofino's registers ----
 
-times = st.one_of(st.integers(0, 50), st.sampled_from([MAX_TON, MAX_TON + 1, 3 * MAX_TON, WRAP - MAX_TON - 1]))
+times = st.one_of(
+    st.integers(0, 50), st.sampled_from([MAX_TON, MAX_TON + 1, 3 * MAX_TON, WRAP - MAX_TON - 1])
+)
 queues = st.one_of(st.sampled_from([0, EMPTY, EMPTY + 1, 5000, 5000, 5001]), st.integers(0, 9000))
 
 
@@ -207,8 +243,11 @@ queues = st.one_of(st.sampled_from([0, EMPTY, EMPTY + 1, 5000, 5000, 5001]), st.
     looks=st.integers(1, 4),
     steps=st.lists(st.tuples(times, queues, st.integers(0, 5)), max_size=80),
 )
-def test_tofino_s_registers_are_the_state_machine(start: int, looks: int, steps: list[tuple[int, int, int]]) -> None:
-    """Each step: time after the last departure, queue left behind, whether it shows a RESUME (one in six does)."""
+def test_tofino_s_registers_are_the_state_machine(
+    start: int, looks: int, steps: list[tuple[int, int, int]]
+) -> None:
+    """Each step: time after the last departure, queue left behind, whether it shows a RESUME (one
+    in six does)."""
     machine, registers = States(MAX_TON, EMPTY, looks), TofinoStates(MAX_TON, EMPTY, looks)
     now = start
     for after, left, resumed in steps:
@@ -219,7 +258,8 @@ def test_tofino_s_registers_are_the_state_machine(start: int, looks: int, steps:
 
 
 def test_a_look_that_is_due_for_a_wrap_is_put_off() -> None:
-    """An undetermined port from which nothing leaves until 4.29 s after the RESUME, for max(Ton) from then on."""
+    """An undetermined port from which nothing leaves until 4.29 s after the RESUME, for max(Ton)
+    from then on."""
     for late, expected in (
         (WRAP - 1, State.DRAINING), (WRAP, State.UNDETERMINED), (WRAP + MAX_TON, State.UNDETERMINED)
     ):  # fmt: skip
@@ -232,10 +272,12 @@ def test_a_look_that_is_due_for_a_wrap_is_put_off() -> None:
 
 
 def test_a_queue_in_cells_may_fall_where_its_bytes_do_not() -> None:
-    """A frame takes whole cells of 80 B: what more it takes, less than a cell a frame, hides a fall, or makes one."""
+    """A frame takes whole cells of 80 B: what more it takes, less than a cell a frame, hides a
+    fall, or makes one."""
 
     def look(first: list[int], second: list[int]) -> tuple[State, State]:
-        """By bytes and by cells, where frames of these lengths are left at the RESUME and at the only look."""
+        """By bytes and by cells, where frames of these lengths are left at the RESUME and at the
+        only look."""
         by_bytes, by_cells = States(MAX_TON, 0, 1), States(MAX_TON, 0, 1)
         for now, lengths in ((START, first), (START + MAX_TON + 1, second)):
             resumed = START if now == START else None
@@ -261,4 +303,8 @@ def test_a_resume_is_shown_again_a_wrap_later() -> None:
     assert [shows(at, 500), shows(at + 1, 20)] == [True, False]
     assert [shows(WRAP + at - 1, 20), shows(WRAP + at, 20)] == [True, False]
     rule = TofinoRule(gap, frozenset({3}))
-    assert [shows(at, 500), shows(WRAP + at, gap), shows(2 * WRAP + at, gap + 1)] == [True, False, True]
+    assert [shows(at, 500), shows(WRAP + at, gap), shows(2 * WRAP + at, gap + 1)] == [
+        True,
+        False,
+        True,
+    ]

@@ -1,5 +1,6 @@
-"""BF Runtime's messages as this project uses them, in our own words: numbers and types are the protocol's. Stands where
-a lab has its SDE's bfruntime_pb2.py; only the fields that the client uses are here."""
+"""BF Runtime's messages as this project uses them, in our own words: numbers and types are the
+protocol's. Stands where a lab has its SDE's bfruntime_pb2.py; only the fields that the client uses
+are here."""
 
 from __future__ import annotations
 
@@ -10,25 +11,49 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 # Field: number and type; `*` repeats it, `/NAME` puts it into a oneof.
 _MESSAGES: dict[str, dict[str, str]] = {
-    "TargetDevice": {"device_id": "1 uint32", "pipe_id": "2 uint32", "direction": "3 uint32", "prsr_id": "4 uint32"},
+    "TargetDevice": {
+        "device_id": "1 uint32",
+        "pipe_id": "2 uint32",
+        "direction": "3 uint32",
+        "prsr_id": "4 uint32",
+    },
     "WriteRequest": {
-        **{"target": "1 TargetDevice", "client_id": "2 uint32", "updates": "3 Update*", "p4_name": "5 string"},
+        **{
+            "target": "1 TargetDevice",
+            "client_id": "2 uint32",
+            "updates": "3 Update*",
+            "p4_name": "5 string",
+        },
     },
     "WriteResponse": {"status": "1 Error*"},
     "ReadRequest": {
-        **{"target": "1 TargetDevice", "client_id": "2 uint32", "entities": "3 Entity*", "p4_name": "4 string"},
+        **{
+            "target": "1 TargetDevice",
+            "client_id": "2 uint32",
+            "entities": "3 Entity*",
+            "p4_name": "4 string",
+        },
     },
     "ReadResponse": {"entities": "1 Entity*", "status": "2 Error*"},
     "Update": {"type": "1 Update.Type", "entity": "2 Entity"},
     "Entity": {"table_entry": "1 TableEntry/entity"},
     "TableEntry": {
-        **{"table_id": "1 uint32", "key": "2 TableKey/value", "data": "3 TableData", "is_default_entry": "4 bool"},
+        **{
+            "table_id": "1 uint32",
+            "key": "2 TableKey/value",
+            "data": "3 TableData",
+            "is_default_entry": "4 bool",
+        },
         **{"table_flags": "9 TableFlags"},
     },
     "TableFlags": {"from_hw": "1 bool"},
     "TableKey": {"fields": "1 KeyField*"},
     "KeyField": {
-        **{"field_id": "1 uint32", "exact": "2 Exact/match_type", "ternary": "3 Ternary/match_type"},
+        **{
+            "field_id": "1 uint32",
+            "exact": "2 Exact/match_type",
+            "ternary": "3 Ternary/match_type",
+        },
         **{"lpm": "4 LPM/match_type", "range": "5 Range/match_type"},
     },
     "Exact": {"value": "1 bytes"},
@@ -46,23 +71,45 @@ _MESSAGES: dict[str, dict[str, str]] = {
     "StreamMessageRequest": {"client_id": "1 uint32", "subscribe": "2 Subscribe/update"},
     "StreamMessageResponse": {
         **{"subscribe": "1 Subscribe/update"},
-        **{"set_forwarding_pipeline_config_response": "5 SetForwardingPipelineConfigResponse/update"},
+        **{
+            "set_forwarding_pipeline_config_response": (
+                "5 SetForwardingPipelineConfigResponse/update"
+            )
+        },
     },
     "SetForwardingPipelineConfigRequest": {
-        **{"device_id": "1 uint32", "client_id": "2 uint32", "action": "3 SetForwardingPipelineConfigRequest.Action"},
+        **{
+            "device_id": "1 uint32",
+            "client_id": "2 uint32",
+            "action": "3 SetForwardingPipelineConfigRequest.Action",
+        },
         **{"base_path": "5 string", "config": "6 ForwardingPipelineConfig*"},
     },
     "SetForwardingPipelineConfigResponse": {
         "set_forwarding_pipeline_config_response_type": "1 SetForwardingPipelineConfigResponseType",
     },
-    "ForwardingPipelineConfig": {"p4_name": "1 string", "bfruntime_info": "2 bytes", "profiles": "3 Profile*"},
-    "Profile": {"profile_name": "1 string", "context": "2 bytes", "binary": "3 bytes", "pipe_scope": "4 uint32*"},
+    "ForwardingPipelineConfig": {
+        "p4_name": "1 string",
+        "bfruntime_info": "2 bytes",
+        "profiles": "3 Profile*",
+    },
+    "Profile": {
+        "profile_name": "1 string",
+        "context": "2 bytes",
+        "binary": "3 bytes",
+        "pipe_scope": "4 uint32*",
+    },
     "NonP4Config": {"bfruntime_info": "1 bytes"},
     "GetForwardingPipelineConfigRequest": {"device_id": "1 uint32", "client_id": "2 uint32"},
     "GetForwardingPipelineConfigResponse": {
         **{"config": "1 ForwardingPipelineConfig*", "non_p4_config": "2 NonP4Config"},
     },
-    "Error": {"canonical_code": "1 int32", "message": "2 string", "space": "3 string", "code": "4 int32"},
+    "Error": {
+        "canonical_code": "1 int32",
+        "message": "2 string",
+        "space": "3 string",
+        "code": "4 int32",
+    },
 }
 _ENUMS = {
     "Update.Type": ("UNSPECIFIED", "INSERT", "MODIFY", "MODIFY_INC", "DELETE"),
@@ -75,7 +122,9 @@ _PACKAGE = "bfrt_proto"
 
 
 def _pool() -> descriptor_pool.DescriptorPool:
-    file = descriptor_pb2.FileDescriptorProto(name="bfruntime.proto", package=_PACKAGE, syntax="proto3")
+    file = descriptor_pb2.FileDescriptorProto(
+        name="bfruntime.proto", package=_PACKAGE, syntax="proto3"
+    )
     made = {name: file.message_type.add(name=name) for name in _MESSAGES}
     for name, values in _ENUMS.items():
         *outer, last = name.split(".")
@@ -106,7 +155,8 @@ def _pool() -> descriptor_pool.DescriptorPool:
 
 _POOL = _pool()
 MESSAGES: dict[str, Any] = {
-    name: message_factory.GetMessageClass(_POOL.FindMessageTypeByName(f"{_PACKAGE}.{name}")) for name in _MESSAGES
+    name: message_factory.GetMessageClass(_POOL.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+    for name in _MESSAGES
 }
 WARM_INIT_STARTED, WARM_INIT_FINISHED = 0, 1
 _MODULE = """\
@@ -124,4 +174,6 @@ def install(folder: Path) -> None:
     """Makes a folder look like an SDE's: with a module that has the names that protoc writes."""
     there = folder / "lib/python3.11/site-packages/tofino/bfrt_grpc"
     there.mkdir(parents=True)
-    (there / "bfruntime_pb2.py").write_text(_MODULE.format(folder=str(Path(__file__).resolve().parent)))
+    (there / "bfruntime_pb2.py").write_text(
+        _MODULE.format(folder=str(Path(__file__).resolve().parent))
+    )

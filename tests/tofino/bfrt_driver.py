@@ -1,8 +1,10 @@
-"""Stands where a lab has bf_switchd: a real gRPC server of the BF Runtime service, with memory in place of the chip.
+"""Stands where a lab has bf_switchd: a real gRPC server of the BF Runtime service, with memory in
+place of the chip.
 
-It has our own description of the driver's fixed tables (names, types and choices are the driver's; the ids are ours, as
-a client must look them up), and checks what the driver checks: who subscribed and is bound, ids, widths, whole keys,
-actions, entries that exist or don't, priority group 0, fields that are only read.
+It has our own description of the driver's fixed tables (names, types and choices are the driver's;
+the ids are ours, as a client must look them up), and checks what the driver checks: who subscribed
+and is bound, ids, widths, whole keys, actions, entries that exist or don't, priority group 0,
+fields that are only read.
 """
 
 from __future__ import annotations
@@ -26,31 +28,42 @@ from pcn.controller.tofino.chips import TOFINO, Chip
 
 _NOT_FOUND, _ALREADY_EXISTS, _INVALID_ARGUMENT, _EXHAUSTED = 5, 6, 3, 8
 
-# By table: keys, data, and data by action. `!` marks what is only read, `*` lists. TM is the chip's traffic manager.
+# By table: keys, data, and data by action. `!` marks what is only read, `*` lists. TM is the chip's
+# traffic manager.
 _FIXED: dict[str, tuple[str, str, dict[str, str]]] = {
     "$PORT": (
         "$DEV_PORT uint32",
-        "$SPEED string, $FEC string, $AUTO_NEGOTIATION string, $TX_MTU uint32, $RX_MTU uint32, $PORT_ENABLE bool, "
+        "$SPEED string, $FEC string, $AUTO_NEGOTIATION string, $TX_MTU uint32, $RX_MTU uint32, "
+        "$PORT_ENABLE bool, "
         "$TX_PFC_EN_MAP uint32, $RX_PFC_EN_MAP uint32",
         {},
     ),
     "$mirror.cfg": (
         "$sid uint16",
-        "$session_enable bool, $direction string, $ucast_egress_port uint32, $ucast_egress_port_valid bool, "
+        "$session_enable bool, $direction string, $ucast_egress_port uint32, "
+        "$ucast_egress_port_valid bool, "
         "$ingress_cos uint32, $max_pkt_len uint16",
         {"$normal": ""},
     ),
     "TM.pool.cfg": ("pool string", "size_cells uint32", {}),
     "TM.pool.app_pfc": ("pool string, cos 3", "pfc_limit_cells uint32", {}),
     "TM.port.cfg": ("dev_port uint32", "pg_id! uint8, egress_qid_queues!* uint8", {}),
-    "TM.port.flowcontrol": ("dev_port uint32", "mode_tx string, mode_rx! string, cos_to_icos* uint8", {}),
+    "TM.port.flowcontrol": (
+        "dev_port uint32",
+        "mode_tx string, mode_rx! string, cos_to_icos* uint8",
+        {},
+    ),
     "TM.port.buffer": ("dev_port uint32", "skid_limit_cells uint32", {}),
     "TM.ppg.cfg": (
         "ppg_id uint8",
         ", ".join(f"icos_{cos} bool" for cos in range(8))
-        + ", guaranteed_cells uint32, hysteresis_cells uint32, pool_id string, pool_max_cells uint32, "
+        + ", guaranteed_cells uint32, hysteresis_cells uint32, pool_id string, pool_max_cells "
+        "uint32, "
         "dynamic_baf string",
-        {"dev_port": "dev_port uint32, pfc_enable bool, pfc_skid_max_cells uint32", "mirror_port": ""},
+        {
+            "dev_port": "dev_port uint32, pfc_enable bool, pfc_skid_max_cells uint32",
+            "mirror_port": "",
+        },
     ),
     "TM.queue.cfg": ("pg_id uint8, pg_queue uint8", "pfc_cos uint8", {}),
     "TM.queue.buffer": (
@@ -58,9 +71,17 @@ _FIXED: dict[str, tuple[str, str, dict[str, str]]] = {
         "tail_drop_enable bool",
         {"shared_pool": "pool_id string", "buffer_only": ""},
     ),
-    "TM.queue.sched_cfg": ("pg_id uint8, pg_queue uint8", "min_priority string, max_priority string", {}),
+    "TM.queue.sched_cfg": (
+        "pg_id uint8, pg_queue uint8",
+        "min_priority string, max_priority string",
+        {},
+    ),
 }
-_READ_BACK = {"0": "LOW", "BF_FEC_TYP_FIRECODE": "BF_FEC_TYP_FC", "BF_FEC_TYP_RS": "BF_FEC_TYP_REED_SOLOMON"}
+_READ_BACK = {
+    "0": "LOW",
+    "BF_FEC_TYP_FIRECODE": "BF_FEC_TYP_FC",
+    "BF_FEC_TYP_RS": "BF_FEC_TYP_REED_SOLOMON",
+}
 _LANES = {"10G": 1, "25G": 1, "40G": 4, "50G": 2, "100G": 4, "200G": 4, "400G": 8}
 _ADDED = ("$PORT", "$mirror.cfg", "ppg.cfg")
 """Those of the fixed tables whose entries aren't there from the beginning."""
@@ -91,7 +112,10 @@ def description(chip: Chip = TOFINO) -> bytes:
             "id": 900 + number,
             "table_type": "Fixed",
             "key": _described(keys, 1),
-            "data": [{"read_only": one.pop("read_only"), "singleton": one} for one in _described(data, 50)],
+            "data": [
+                {"read_only": one.pop("read_only"), "singleton": one}
+                for one in _described(data, 50)
+            ],
             "action_specs": [
                 {"name": action, "id": 70 + at, "data": _described(more, 20)}
                 for at, (action, more) in enumerate(actions.items())
@@ -120,8 +144,8 @@ class RefusalError(Exception):
 
 
 class Driver:
-    """`counted`: cells of counters by name and index. `registers`: cells' fields, each by pipe. `loses`: a field of
-    which it keeps nothing, or a table's end. `slow`: a write waits for it."""
+    """`counted`: cells of counters by name and index. `registers`: cells' fields, each by pipe.
+    `loses`: a field of which it keeps nothing, or a table's end. `slow`: a write waits for it."""
 
     def __init__(
         self,
@@ -152,7 +176,10 @@ class Driver:
             answer = MESSAGES["StreamMessageResponse"]()
             answer.subscribe.device_id = first.subscribe.device_id
             if first.subscribe.device_id:
-                answer.subscribe.status.code, answer.subscribe.status.message = _INVALID_ARGUMENT, "no such device"
+                answer.subscribe.status.code, answer.subscribe.status.message = (
+                    _INVALID_ARGUMENT,
+                    "no such device",
+                )
             else:
                 self._clients[client] = (outgoing, more)
         yield answer
@@ -186,14 +213,17 @@ class Driver:
             self.bound = request.client_id
         else:
             (profile,) = config.profiles
-            if not (profile.binary and profile.context and list(profile.pipe_scope) == [0, 1, 2, 3]):
+            if not (
+                profile.binary and profile.context and list(profile.pipe_scope) == [0, 1, 2, 3]
+            ):
                 raise RefusalError(_INVALID_ARGUMENT, "Invalid device config sent")
             info = Info("driver", [config.bfruntime_info, self._own])
             self.loaded, self._info, self.bound = config, info, None
             self.held = {key: entry for key, entry in self.held.items() if key[0] == "$PORT"}
             for kind in (WARM_INIT_STARTED, WARM_INIT_FINISHED):
                 message = MESSAGES["StreamMessageResponse"]()
-                message.set_forwarding_pipeline_config_response.set_forwarding_pipeline_config_response_type = kind
+                response = message.set_forwarding_pipeline_config_response
+                response.set_forwarding_pipeline_config_response_type = kind
                 with more:
                     outgoing.append(message)
                     more.notify()
@@ -240,7 +270,9 @@ class Driver:
     @staticmethod
     def _scope(target: Any) -> None:
         if (target.direction, target.prsr_id) != (0xFF, 0xFF):
-            raise RefusalError(_INVALID_ARGUMENT, "ingress's or egress's part alone, or one parser's")
+            raise RefusalError(
+                _INVALID_ARGUMENT, "ingress's or egress's part alone, or one parser's"
+            )
 
     # ---- tables ----
 
@@ -261,7 +293,9 @@ class Driver:
             for part in ("value", "mask", "low", "high"):
                 raw = getattr(match, part, None)
                 if raw is not None and key.width is not None and len(raw) != key.bytes:
-                    raise RefusalError(_INVALID_ARGUMENT, f"{table.name}: {key.name} has {key.bytes} bytes")
+                    raise RefusalError(
+                        _INVALID_ARGUMENT, f"{table.name}: {key.name} has {key.bytes} bytes"
+                    )
         if table.name.endswith("tm.ppg.cfg") and fields[1].exact.value == b"\0":
             raise RefusalError(_INVALID_ARGUMENT, "ppg_id=0 is not allowed")
         return table.name, (pipe, entry.key.SerializeToString(deterministic=True))
@@ -281,23 +315,36 @@ class Driver:
         there = table.kind != "Fixed" or table.name.endswith(_ADDED)
         if kind == "MODIFY" and key not in self.held and there:
             raise RefusalError(_NOT_FOUND, f"{table.name}: no such entry")
-        if table.size and sum(name == table.name for name, _ in self.held) >= table.size and kind == "INSERT":
+        if (
+            table.size
+            and sum(name == table.name for name, _ in self.held) >= table.size
+            and kind == "INSERT"
+        ):
             raise RefusalError(_EXHAUSTED, f"{table.name} is full")
         self._check_data(table, entry.data)
         kept = MESSAGES["TableEntry"]()
         kept.CopyFrom(entry)
         del kept.data.fields[:]
-        given = {field.field_id: field for field in self.held[key].data.fields} if key in self.held else {}
+        given = (
+            {field.field_id: field for field in self.held[key].data.fields}
+            if key in self.held
+            else {}
+        )
         given |= {one.field_id: one for one in map(_as_read, entry.data.fields)}
         names = {field.id: name for name, field in self._data(table, entry.data).items()}
         if table.name.endswith(self.loses or "\0"):
             return
-        kept.data.fields.extend(one for number, one in given.items() if names.get(number) != self.loses)
+        kept.data.fields.extend(
+            one for number, one in given.items() if names.get(number) != self.loses
+        )
         self.held[key] = kept
 
     def _check_lanes(self, entry: Any, pipe: int) -> None:
         """A lane is of one port."""
-        first, speed = int.from_bytes(entry.key.fields[0].exact.value, "big"), entry.data.fields[0].str_val
+        first, speed = (
+            int.from_bytes(entry.key.fields[0].exact.value, "big"),
+            entry.data.fields[0].str_val,
+        )
         lane = MESSAGES["TableEntry"]()
         for number in range(first + 1, first + _LANES[speed.removeprefix("BF_SPEED_")]):
             lane.CopyFrom(entry)
@@ -306,7 +353,9 @@ class Driver:
                 raise RefusalError(_INVALID_ARGUMENT, f"channel of port {number} is already in use")
 
     def _data(self, table: Table, data: Any) -> Mapping[str, Any]:
-        action = next((name for name, (number, _) in table.actions.items() if number == data.action_id), None)
+        action = next(
+            (name for name, (number, _) in table.actions.items() if number == data.action_id), None
+        )
         if table.actions and action is None:
             raise RefusalError(_INVALID_ARGUMENT, f"{table.name}: no action {data.action_id}")
         return table.fields(action or "")
@@ -316,14 +365,20 @@ class Driver:
         for one in data.fields:
             field = fields.get(one.field_id)
             if field is None or field.read_only:
-                raise RefusalError(_INVALID_ARGUMENT, f"{table.name}: field {one.field_id} can't be written")
+                raise RefusalError(
+                    _INVALID_ARGUMENT, f"{table.name}: field {one.field_id} can't be written"
+                )
             wanted = (
-                "int_arr_val" if field.repeated else {"string": "str_val", "bool": "bool_val"}.get(field.kind, "stream")
+                "int_arr_val"
+                if field.repeated
+                else {"string": "str_val", "bool": "bool_val"}.get(field.kind, "stream")
             )
             if one.WhichOneof("value") != wanted:
                 raise RefusalError(_INVALID_ARGUMENT, f"{table.name}: {field.name} is {field.kind}")
             if wanted == "stream" and len(one.stream) != field.bytes:
-                raise RefusalError(_INVALID_ARGUMENT, f"{table.name}: {field.name} has {field.bytes} bytes")
+                raise RefusalError(
+                    _INVALID_ARGUMENT, f"{table.name}: {field.name} has {field.bytes} bytes"
+                )
 
     def _find(self, query: Any, pipe: int) -> Iterator[Any]:
         table = self._table(query.table_id)
@@ -331,7 +386,11 @@ class Driver:
             yield self._default(table)
             return
         if table.kind in INDEXES:
-            indices = [int.from_bytes(query.key.fields[0].exact.value, "big")] if query.HasField("key") else None
+            indices = (
+                [int.from_bytes(query.key.fields[0].exact.value, "big")]
+                if query.HasField("key")
+                else None
+            )
             yield from (self._cell(table, index) for index in (indices or range(table.size)))
         elif table.name.endswith("tm.port.cfg"):
             yield self._place(table, query)
@@ -346,7 +405,8 @@ class Driver:
             yield self._default(table)
 
     def _computed(self, table: Table, entry: Any) -> Any:
-        """Returns an entry as it is read: a port is in PFC's mode while one of its groups has PFC."""
+        """Returns an entry as it is read: a port is in PFC's mode while one of its groups has
+        PFC."""
         made = MESSAGES["TableEntry"]()
         made.CopyFrom(entry)
         if table.name.endswith("tm.port.flowcontrol"):
@@ -357,7 +417,11 @@ class Driver:
                 for (name, _), group in self.held.items()
                 if name.endswith("tm.ppg.cfg")
             ]
-            own = [group for group in groups if port in group and group[port].stream == entry.key.fields[0].exact.value]
+            own = [
+                group
+                for group in groups
+                if port in group and group[port].stream == entry.key.fields[0].exact.value
+            ]
             if not any(enabled in one and one[enabled].bool_val for one in own):
                 for one in made.data.fields:
                     one.str_val = "NONE" if one.str_val == "PFC" else one.str_val
@@ -366,7 +430,9 @@ class Driver:
     @staticmethod
     def _default(table: Table) -> Any:
         made = MESSAGES["TableEntry"](table_id=table.id, is_default_entry=True)
-        made.data.action_id = next(number for number, fields in table.actions.values() if not fields)
+        made.data.action_id = next(
+            number for number, fields in table.actions.values() if not fields
+        )
         return made
 
     def _cell(self, table: Table, index: int) -> Any:
@@ -381,12 +447,17 @@ class Driver:
             cells = self.registers.get((name, index), {})
             for one, field in table.data.items():
                 for value in cells.get(one.rsplit(".", 1)[1], [0, 0]):
-                    made.data.fields.add(field_id=field.id, stream=value.to_bytes(field.bytes, "big"))
+                    made.data.fields.add(
+                        field_id=field.id, stream=value.to_bytes(field.bytes, "big")
+                    )
         return made
 
     def _place(self, table: Table, query: Any) -> Any:
         """Four ports a group, eight queues each."""
-        made, port = MESSAGES["TableEntry"](), int.from_bytes(query.key.fields[0].exact.value, "big")
+        made, port = (
+            MESSAGES["TableEntry"](),
+            int.from_bytes(query.key.fields[0].exact.value, "big"),
+        )
         made.CopyFrom(query)
         made.data.fields.add(field_id=table.data["pg_id"].id, stream=bytes([port % 128 // 4]))
         queues = made.data.fields.add(field_id=table.data["egress_qid_queues"].id)
@@ -418,12 +489,22 @@ def serving(driver: Driver, at: str = "127.0.0.1:0") -> Iterator[str]:
 
     methods = {
         "Write": handler("WriteRequest", call(driver.write)),
-        "Read": handler("ReadRequest", call(driver.read, streams=True), grpc.unary_stream_rpc_method_handler),
-        "SetForwardingPipelineConfig": handler("SetForwardingPipelineConfigRequest", call(driver.configure)),
-        "GetForwardingPipelineConfig": handler("GetForwardingPipelineConfigRequest", call(driver.describe)),
-        "StreamChannel": handler("StreamMessageRequest", driver.stream, grpc.stream_stream_rpc_method_handler),
+        "Read": handler(
+            "ReadRequest", call(driver.read, streams=True), grpc.unary_stream_rpc_method_handler
+        ),
+        "SetForwardingPipelineConfig": handler(
+            "SetForwardingPipelineConfigRequest", call(driver.configure)
+        ),
+        "GetForwardingPipelineConfig": handler(
+            "GetForwardingPipelineConfigRequest", call(driver.describe)
+        ),
+        "StreamChannel": handler(
+            "StreamMessageRequest", driver.stream, grpc.stream_stream_rpc_method_handler
+        ),
     }
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE.strip("/"), methods),))
+    server.add_generic_rpc_handlers(
+        (grpc.method_handlers_generic_handler(SERVICE.strip("/"), methods),)
+    )
     port = server.add_insecure_port(at)
     server.start()
     try:
@@ -437,14 +518,19 @@ def _fail(context: grpc.ServicerContext, results: list[RefusalError | None]) -> 
     """As the driver does: UNKNOWN, and an Error for each update."""
     status = rpc_status.Status(code=grpc.StatusCode.UNKNOWN.value[0], message="Error")
     for one in results:
-        error = MESSAGES["Error"](canonical_code=one.code if one else 0, message=one.text if one else "")
-        status.details.add(type_url="type.googleapis.com/bfrt_proto.Error", value=error.SerializeToString())
+        error = MESSAGES["Error"](
+            canonical_code=one.code if one else 0, message=one.text if one else ""
+        )
+        status.details.add(
+            type_url="type.googleapis.com/bfrt_proto.Error", value=error.SerializeToString()
+        )
     context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
     context.abort(grpc.StatusCode.UNKNOWN, "Error")
 
 
 if __name__ == "__main__":
-    # For tests in another network namespace: serves at the address given, until nobody holds its input any more.
+    # For tests in another network namespace: serves at the address given, until nobody holds its
+    # input any more.
     with serving(Driver(), sys.argv[1]):
         print("ready", flush=True)
         sys.stdin.read()

@@ -37,7 +37,11 @@ def sample(tmp_path: Path) -> Path:
 @pytest.fixture
 def sample_of_tofino2(tmp_path: Path) -> Path:
     """The sample's lab with a Tofino 2: its ports at the front begin at 8, and have 400 Gb/s."""
-    text = SAMPLE.read_text().replace("chip: tofino ", "chip: tofino2 ").replace("speed: 100G", "speed: 400G")
+    text = (
+        SAMPLE.read_text()
+        .replace("chip: tofino ", "chip: tofino2 ")
+        .replace("speed: 100G", "speed: 400G")
+    )
     for number in (144, 136, 128):
         text = text.replace(f"port: {number}", f"port: {number + 8}")
     path = tmp_path / "ports2.yaml"

@@ -1,9 +1,9 @@
-"""Stands where a lab has Stratum on a Tofino switch: a real gRPC server with the embedded switch's own P4Runtime
-service, which checks entries against the p4info, and memory in place of the chip.
+"""Stands where a lab has Stratum on a Tofino switch: a real gRPC server with the embedded switch's
+own P4Runtime service, which checks entries against the p4info, and memory in place of the chip.
 
-What it takes and refuses is Stratum's: the device configuration is its protobuf message, decoded by a separate schema
-(not by what the controller encodes with); names are found in the BF-RT description as Stratum finds them; only
-VERIFY_AND_COMMIT loads; every write carries an election id.
+What it takes and refuses is Stratum's: the device configuration is its protobuf message, decoded by
+a separate schema (not by what the controller encodes with); names are found in the BF-RT
+description as Stratum finds them; only VERIFY_AND_COMMIT loads; every write carries an election id.
 """
 
 from __future__ import annotations
@@ -32,7 +32,16 @@ from pcn.softswitch.native_state import Counter
 from pcn.softswitch.p4runtime.entities import Forwarding
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
 from pcn.softswitch.p4runtime.pipeline import Pipeline
-from pcn.softswitch.p4runtime.schema import Action, Array, KeyField, Kind, Match, Param, Schema, Table
+from pcn.softswitch.p4runtime.schema import (
+    Action,
+    Array,
+    KeyField,
+    Kind,
+    Match,
+    Param,
+    Schema,
+    Table,
+)
 from pcn.softswitch.p4runtime.server import Server
 from pcn.softswitch.p4runtime.service import Service
 
@@ -46,8 +55,8 @@ _MATCHES = {
     p4i.MatchField.OPTIONAL: Match.OPTIONAL,
 }
 
-# What the ports have counted as soon as a program runs, as the chip does: with 4 bytes of FCS, and in egress with 4
-# that ingress put in front.
+# What the ports have counted as soon as a program runs, as the chip does: with 4 bytes of FCS, and
+# in egress with 4 that ingress put in front.
 TRAFFIC = {
     ("transmitted", index(136, 3)): Counter(1_000, 1_066_000),
     ("marked", index(136, 3)): Counter(400, 426_400),
@@ -58,8 +67,13 @@ TRAFFIC = {
 
 def _message() -> type[Any]:
     """The device configuration's class. Names are ours; numbers and types are Stratum's."""
-    file = descriptor_pb2.FileDescriptorProto(name="device_config.proto", package="tofino", syntax="proto3")
-    pipeline, config = file.message_type.add(name="Pipeline"), file.message_type.add(name="DeviceConfig")
+    file = descriptor_pb2.FileDescriptorProto(
+        name="device_config.proto", package="tofino", syntax="proto3"
+    )
+    pipeline, config = (
+        file.message_type.add(name="Pipeline"),
+        file.message_type.add(name="DeviceConfig"),
+    )
     for message, name, number, kind in (
         (pipeline, "name", 1, "STRING"),
         (pipeline, "context", 2, "BYTES"),
@@ -69,7 +83,9 @@ def _message() -> type[Any]:
         (config, "bf_rt", 2, "BYTES"),
         (config, "pipelines", 3, "MESSAGE"),
     ):
-        made = message.field.add(name=name, number=number, type=f"TYPE_{kind}", label="LABEL_OPTIONAL")
+        made = message.field.add(
+            name=name, number=number, type=f"TYPE_{kind}", label="LABEL_OPTIONAL"
+        )
         if name in ("pipes", "pipelines"):
             made.label = made.LABEL_REPEATED
         if kind == "MESSAGE":
@@ -84,14 +100,16 @@ DeviceConfig = _message()
 
 @dataclass
 class Memory:
-    """The chip's tables and counters. `traffic`: what its counters have as soon as a program runs, by name and cell."""
+    """The chip's tables and counters. `traffic`: what its counters have as soon as a program runs,
+    by name and cell."""
 
     sizes: Mapping[int, int]  # of tables
     counts: dict[int, dict[int, Counter]]
     _entries: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     _next: int = 0
     _ended: threading.Event = field(default_factory=threading.Event)
-    sessions: dict[int, tuple[tuple[tuple[int, int], ...], int]] = field(default_factory=dict)  # replicas, cut at
+    # replicas, cut at
+    sessions: dict[int, tuple[tuple[tuple[int, int], ...], int]] = field(default_factory=dict)
 
     manual = False  # its clock
 
@@ -123,7 +141,9 @@ class Memory:
     def table_set_default(self, table: int, action: int = 0, args: Sequence[int] = ()) -> None:
         """Nothing runs it here."""
 
-    def clone_session(self, session: int, replicas: Sequence[tuple[int, int]], packet_length: int = 0) -> None:
+    def clone_session(
+        self, session: int, replicas: Sequence[tuple[int, int]], packet_length: int = 0
+    ) -> None:
         self.sessions[session] = tuple(replicas), packet_length
 
     def counter_cells(self, counter: int, first: int, n: int) -> Iterator[Counter]:
@@ -131,13 +151,15 @@ class Memory:
 
 
 def schema_of(info: p4i.P4Info) -> Schema:
-    """What a client can name. Indices are positions in the p4info: no program stands behind them."""
+    """What a client can name. Indices are positions in the p4info: no program stands behind
+    them."""
     described = {action.preamble.id: (index, action) for index, action in enumerate(info.actions)}
 
     def action(ref: p4i.ActionRef) -> Action:
         index, found = described[ref.id]
         params = tuple(
-            Param(param.id, param.name, param.bitwidth, (param.bitwidth + 63) // 64) for param in found.params
+            Param(param.id, param.name, param.bitwidth, (param.bitwidth + 63) // 64)
+            for param in found.params
         )
         return Action(
             *(ref.id, found.preamble.name, index, params),
@@ -147,11 +169,19 @@ def schema_of(info: p4i.P4Info) -> Schema:
 
     def table(index: int, one: p4i.Table) -> Table:
         fields = tuple(
-            KeyField(key.id, key.name, _MATCHES[key.match_type], key.bitwidth, (key.bitwidth + 7) // 8)
+            KeyField(
+                key.id, key.name, _MATCHES[key.match_type], key.bitwidth, (key.bitwidth + 7) // 8
+            )
             for key in one.match_fields
         )
         kinds = {key.match for key in fields}
-        kind = Kind.EXACT if kinds == {Match.EXACT} else Kind.LPM if kinds <= {Match.EXACT, Match.LPM} else Kind.MASKED
+        kind = (
+            Kind.EXACT
+            if kinds == {Match.EXACT}
+            else Kind.LPM
+            if kinds <= {Match.EXACT, Match.LPM}
+            else Kind.MASKED
+        )
         actions = {ref.id: action(ref) for ref in one.action_refs}
         return Table(
             id=one.preamble.id,
@@ -169,7 +199,10 @@ def schema_of(info: p4i.P4Info) -> Schema:
             initial=(),
         )
 
-    counters = [Array(one.preamble.id, one.preamble.name, index, one.size) for index, one in enumerate(info.counters)]
+    counters = [
+        Array(one.preamble.id, one.preamble.name, index, one.size)
+        for index, one in enumerate(info.counters)
+    ]
     return Schema(
         p4info=info,
         tables={one.preamble.id: table(index, one) for index, one in enumerate(info.tables)},
@@ -194,9 +227,13 @@ def verify(config: p4r.ForwardingPipelineConfig) -> Any:
         raise RpcError(INVALID_ARGUMENT, "the context isn't that of a program")
     known = {table["id"]: table["name"] for table in bf_rt["tables"]}
     info = config.p4info
-    for preamble in [one.preamble for kind in (info.tables, info.counters, info.registers) for one in kind]:
+    for preamble in [
+        one.preamble for kind in (info.tables, info.counters, info.registers) for one in kind
+    ]:
         if preamble.id not in known and not any(preamble.name in name for name in known.values()):
-            raise RpcError(INVALID_ARGUMENT, f"Unable to find bfrt ID for P4Info entity {preamble.name}")
+            raise RpcError(
+                INVALID_ARGUMENT, f"Unable to find bfrt ID for P4Info entity {preamble.name}"
+            )
     return device
 
 
@@ -235,7 +272,9 @@ class Stratum(Service):
     def __init__(self, traffic: Mapping[tuple[str, int], Counter] | None = None) -> None:
         self.loaded = Loaded(traffic or {})
         self.requests: list[str] = []
-        super().__init__(cast(NativeSwitch, Memory({}, {})), cast(Pipeline, self.loaded), DEVICE, cpu_port=0)
+        super().__init__(
+            cast(NativeSwitch, Memory({}, {})), cast(Pipeline, self.loaded), DEVICE, cpu_port=0
+        )
 
     def start(self) -> None:
         """There is no data plane to listen to."""
@@ -260,7 +299,9 @@ class Stratum(Service):
         return {
             table.preamble.alias: [
                 entity.table_entry
-                for entity in self.loaded.state.read(p4r.Entity(table_entry=p4r.TableEntry(table_id=table.preamble.id)))
+                for entity in self.loaded.state.read(
+                    p4r.Entity(table_entry=p4r.TableEntry(table_id=table.preamble.id))
+                )
             ]
             for table in self.loaded.config.p4info.tables
         }
@@ -282,7 +323,8 @@ def serving(service: Stratum, address: str = "127.0.0.1:0") -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    # For tests in another network namespace: serves at the address given, until nobody holds its input any more.
+    # For tests in another network namespace: serves at the address given, until nobody holds its
+    # input any more.
     with serving(Stratum(), sys.argv[1]):
         print("ready", flush=True)
         sys.stdin.read()

@@ -56,7 +56,9 @@ class Cable:
 
     def down(self) -> None:
         for namespace in self.namespaces:
-            subprocess.run(["ip", "netns", "del", namespace], capture_output=True, timeout=LIMIT_S, check=False)
+            subprocess.run(
+                ["ip", "netns", "del", namespace], capture_output=True, timeout=LIMIT_S, check=False
+            )
 
     @contextmanager
     def start(self, side: int, *arguments: str) -> Iterator[subprocess.Popen[str]]:
@@ -75,33 +77,57 @@ class Cable:
                 process.kill()
 
     def run(self, side: int, *arguments: str) -> tuple[int, str, str]:
-        """Returns a command's exit code, its output, and stderr without the line of a host that is ready."""
+        """Returns a command's exit code, its output, and stderr without the line of a host that is
+        ready."""
         with self.start(side, *arguments) as process:
             out, err = process.communicate(timeout=LIMIT_S)
             lines = [line for line in err.splitlines(keepends=True) if not READY.match(line)]
             return process.returncode, out, "".join(lines).lstrip("\n")
 
     def refused(self, side: int, *lines: Sequence[str]) -> list[list[Any]]:
-        """Returns the exit code and what is on stderr of several commands that one process runs, one after another."""
+        """Returns the exit code and what is on stderr of several commands that one process runs,
+        one after another."""
         program = (
             "import contextlib, io, json, sys\n"
             "from pcn import cli\n"
             "for line in json.loads(sys.argv[1]):\n"
-            "    with contextlib.redirect_stdout(None), contextlib.redirect_stderr(io.StringIO()) as err:\n"
+            "    with contextlib.redirect_stdout(None), contextlib.redirect_stderr(io.StringIO()) "
+            "as err:\n"
             "        code = cli.run(['host', '--iface', 'eth2', *line])\n"
             "    print(json.dumps([code, err.getvalue()]))\n"
         )
-        inside = ["ip", "netns", "exec", self.namespaces[side], sys.executable, "-c", program, json.dumps(lines)]
-        done = subprocess.run(inside, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=True)
+        inside = [
+            "ip",
+            "netns",
+            "exec",
+            self.namespaces[side],
+            sys.executable,
+            "-c",
+            program,
+            json.dumps(lines),
+        ]
+        done = subprocess.run(
+            inside, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=True
+        )
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def inject(self, side: int, frame: bytes) -> None:
         """A frame that leaves this side's interface."""
         program = (
-            "import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind(('eth2', 0))\n"
+            "import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); "
+            "s.bind(('eth2', 0))\n"
             "s.send(bytes.fromhex(sys.argv[1]))"
         )
-        inside = ["ip", "netns", "exec", self.namespaces[side], sys.executable, "-c", program, frame.hex()]
+        inside = [
+            "ip",
+            "netns",
+            "exec",
+            self.namespaces[side],
+            sys.executable,
+            "-c",
+            program,
+            frame.hex(),
+        ]
         subprocess.run(inside, check=True, timeout=LIMIT_S)
 
 
@@ -116,7 +142,9 @@ def cable() -> Iterator[Cable]:
 
 
 @pytest.mark.root
-def test_a_host_that_is_killed_leaves_nothing(cable: Cable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_is_killed_leaves_nothing(
+    cable: Cable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with cable.start(0) as host:
         assert host.stderr is not None
@@ -138,7 +166,10 @@ def test_agent_of_a_host_is_this_user_s_whatever_the_umask(cable: Cable) -> None
         assert host.stderr is not None
         assert READY.match(host.stderr.readline())
         (agent,) = sockets()
-        assert [stat.S_IMODE(path.stat().st_mode) for path in (agent.parent, agent)] == [0o700, 0o600]
+        assert [stat.S_IMODE(path.stat().st_mode) for path in (agent.parent, agent)] == [
+            0o700,
+            0o600,
+        ]
 
 
 @pytest.mark.root
@@ -155,7 +186,16 @@ def test_another_user_can_t_take_an_interface(cable: Cable) -> None:
         "except PermissionError: print('refused', flush=True)\n"
         "sys.stdin.read()"
     )
-    inside = ["ip", "netns", "exec", cable.namespaces[0], "setpriv", "--reuid", str(NOBODY), "--clear-groups"]
+    inside = [
+        "ip",
+        "netns",
+        "exec",
+        cable.namespaces[0],
+        "setpriv",
+        "--reuid",
+        str(NOBODY),
+        "--clear-groups",
+    ]
     command = [*inside, "/usr/bin/python3", "-c", taking, str(agent)]
     with subprocess.Popen(
         [*command, "/usr/bin/python3", "-c", taking, str(agent)],
@@ -174,8 +214,13 @@ def test_another_user_can_t_take_an_interface(cable: Cable) -> None:
 def test_a_flow_of_a_size_arrives_whole(cable: Cable) -> None:
     with cable.start(1) as receiver:
         assert receiver.stderr is not None
-        assert receiver.stderr.readline() == "eth2: 10.0.0.2, 02:00:00:00:00:02, 1 Gb/s, pcn; Ctrl-C ends it\n"
-        code, out, err = cable.run(0, "--to", IPS[1], "--via", MACS[1], "--rate", "80M", "--size", "1MB", "--json")
+        assert (
+            receiver.stderr.readline()
+            == "eth2: 10.0.0.2, 02:00:00:00:00:02, 1 Gb/s, pcn; Ctrl-C ends it\n"
+        )
+        code, out, err = cable.run(
+            0, "--to", IPS[1], "--via", MACS[1], "--rate", "80M", "--size", "1MB", "--json"
+        )
         assert (code, err) == (0, "")
         receiver.send_signal(signal.SIGINT)
         said, _ = receiver.communicate(timeout=LIMIT_S)
@@ -206,7 +251,9 @@ def test_host_whose_flow_fails_ends_with_its_error(cable: Cable, tmp_path: Path)
     code, out, err = cable.run(0, "--to", IPS[1], "--size", "1GB", "--scheme", f"{scheme}:FRAGILE")
     assert code == 1
     assert next(line.split() for line in out.splitlines() if IPS[1] in line)[2] == "failed"
-    assert err.endswith("flow 1 failed at eth2: its RP raised LookupError: own (fragile.py, line 7)\n")
+    assert err.endswith(
+        "flow 1 failed at eth2: its RP raised LookupError: own (fragile.py, line 7)\n"
+    )
 
 
 @pytest.mark.root
@@ -230,7 +277,11 @@ def test_host_refuses_impossible_arguments_with_the_way_out(cable: Cable) -> Non
     wrong = (
         (["--to", "nonsense"], 1, "'nonsense' is not an IPv4 address"),
         (["--to", IPS[1], "--via", "nonsense"], 1, "'nonsense'"),
-        (["--to", IPS[1], "--payload", "9KB"], 1, "eth2 carries 1456 at most; take fewer, or raise its MTU"),
+        (
+            ["--to", IPS[1], "--payload", "9KB"],
+            1,
+            "eth2 carries 1456 at most; take fewer, or raise its MTU",
+        ),
         (["--line-rate", "100G"], 1, "eth2 has 10 Gb/s: 100 Gb/s can't be its line rate"),
         (["--scheme", "pnc"], 2, "there is no scheme 'pnc'"),
         (["--param", "w=1"], 2, "pcn has no parameter 'w'"),
@@ -255,7 +306,10 @@ def test_an_interface_has_one_agent_and_loses_it_with_the_cable(cable: Cable) ->
         assert first.stderr is not None
         assert READY.match(first.stderr.readline())
         code, _, err = cable.run(0)
-        assert (code, err) == (1, "pcn: eth2 has an agent already, of another `pcn host`: end that one first\n")
+        assert (code, err) == (
+            1,
+            "pcn: eth2 has an agent already, of another `pcn host`: end that one first\n",
+        )
         run(f"ip -n {cable.namespaces[0]} link delete eth2")
         _, err = first.communicate(timeout=LIMIT_S)
     assert first.returncode == 1
@@ -278,7 +332,11 @@ def test_interfaces_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_not_given_is_the_interface_s_or_what_a_raw_socket_carries() -> None:
     from pcn.lab.nic_host import Nic
 
-    fast, slow, silent = Nic("f", MACS[0], IPS[0], 100e9), Nic("s", MACS[0], IPS[0], 1e8), Nic("q", MACS[0], None, None)
+    fast, slow, silent = (
+        Nic("f", MACS[0], IPS[0], 100e9),
+        Nic("s", MACS[0], IPS[0], 1e8),
+        Nic("q", MACS[0], None, None),
+    )
     assert settings(fast).line_rate_bps == 1e9
     assert settings(slow).line_rate_bps == 1e8
     assert settings(silent, ip=IPS[1]).line_rate_bps == 1e9

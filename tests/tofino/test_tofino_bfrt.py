@@ -1,5 +1,5 @@
-"""`pcn deploy --bfrt`: a gRPC server of the BF Runtime service in the test's process, with our own description of the
-messages in place of an SDE's."""
+"""`pcn deploy --bfrt`: a gRPC server of the BF Runtime service in the test's process, with our own
+description of the messages in place of an SDE's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,13 @@ from stratum import TRAFFIC
 from waiting import LIMIT_S
 
 from pcn import cli, doctor
-from pcn.controller.control_plane import CloneSession, RegisterEntry, TableAction, TableEntry, TableMatch
+from pcn.controller.control_plane import (
+    CloneSession,
+    RegisterEntry,
+    TableAction,
+    TableEntry,
+    TableMatch,
+)
 from pcn.controller.errors import SwitchError, WriteError
 from pcn.controller.tofino import bfrt, bfrt_messages, qcn
 from pcn.controller.tofino.bfrt import BfRuntimeSwitch
@@ -65,7 +71,9 @@ def address(driver: Driver) -> Iterator[str]:
 def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
     code = cli.run(["deploy", *map(str, arguments)])
     captured = capsys.readouterr()
-    errors = [line for line in captured.err.splitlines(keepends=True) if not line.startswith("tofino: ")]
+    errors = [
+        line for line in captured.err.splitlines(keepends=True) if not line.startswith("tofino: ")
+    ]
     return code, captured.out, "".join(errors)
 
 
@@ -77,7 +85,9 @@ def held(driver: Driver, table: str) -> list[Any]:
 def test_deploy_writes_each_program_and_its_entries(
     program: str, driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = run(capsys, "--bfrt", address, "--ports", sample, "--program", program, "--json")
+    code, out, err = run(
+        capsys, "--bfrt", address, "--ports", sample, "--program", program, "--json"
+    )
     assert (code, err) == (0, "")
     lab, package = read(sample), Package.compiled(program)
     made = check(lab, package)
@@ -88,26 +98,33 @@ def test_deploy_writes_each_program_and_its_entries(
     report = json.loads(out)
     assert sum(report["entries"].values()) == len(made)
     assert report["settings"] == sum(len(one.data) for one in [*port_settings(lab), *settings(lab)])
-    assert [line.split(": ")[-1] for line in report["ignored"]] == ["mode_rx is None, not 'PFC'"] * 3
+    assert [line.split(": ")[-1] for line in report["ignored"]] == [
+        "mode_rx is None, not 'PFC'"
+    ] * 3
     assert len(held(driver, "$mirror.cfg")) == (lab.pipes if program in qcn.PROGRAMS else 0)
-    assert [int.from_bytes(one.data.fields[2].stream, "big") for one in held(driver, "$mirror.cfg")] == [
-        pipe * 128 + 68 for pipe in range(lab.pipes if program in qcn.PROGRAMS else 0)
-    ]
+    assert [
+        int.from_bytes(one.data.fields[2].stream, "big") for one in held(driver, "$mirror.cfg")
+    ] == [pipe * 128 + 68 for pipe in range(lab.pipes if program in qcn.PROGRAMS else 0)]
     assert len(held(driver, "$PORT")) == len(held(driver, "ppg.cfg")) == 3
 
 
-def test_deploy_loads_nothing_into_another_chip(sde: Path, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deploy_loads_nothing_into_another_chip(
+    sde: Path, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     driver = Driver(TRAFFIC, chip=TOFINO2)
     with serving(driver) as there:
         code, _, err = run(capsys, "--bfrt", there, "--ports", sample)
     assert (code, driver.loaded) == (1, None)
     assert err == (
-        "pcn: tofino: the driver's chip is a Tofino 2, not a Tofino 1: write `chip: tofino2` in ports.yaml, with the "
+        "pcn: tofino: the driver's chip is a Tofino 2, not a Tofino 1: write `chip: tofino2` in "
+        "ports.yaml, with the "
         "ports of that chip\n"
     )
 
 
-def test_deploy_refuses_an_unknown_chip(sde: Path, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deploy_refuses_an_unknown_chip(
+    sde: Path, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     driver = Driver(TRAFFIC, chip=replace(TOFINO2, tables="tf9"))
     with serving(driver) as there:
         code, _, err = run(capsys, "--bfrt", there, "--ports", sample)
@@ -141,7 +158,9 @@ def test_deploy_reads_without_writing(
     assert (driver.held, driver.writes) == (before, [])
 
 
-def test_deploy_can_be_repeated(driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deploy_can_be_repeated(
+    driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Ports stay while a program is loaded."""
     for _ in range(2):
         assert run(capsys, "--bfrt", address, "--ports", sample)[0] == 0
@@ -153,7 +172,9 @@ def test_deploy_replaces_ports_of_single_lanes(
 ) -> None:
     """With which the driver of a model begins."""
     text = sample.read_text()
-    lanes = "".join(f"  - {{port: {128 + lane}, panel: 1/{lane}, speed: 10G, fec: yes}}\n" for lane in range(4))
+    lanes = "".join(
+        f"  - {{port: {128 + lane}, panel: 1/{lane}, speed: 10G, fec: yes}}\n" for lane in range(4)
+    )
     sample.write_text(text.replace("  - {port: 128, panel: 1/0, speed: 100G, fec: yes}\n", lanes))
     assert run(capsys, "--bfrt", address, "--ports", sample)[0] == 0
     assert len(held(driver, "$PORT")) == 6
@@ -164,13 +185,20 @@ def test_deploy_replaces_ports_of_single_lanes(
     assert len(held(driver, "$PORT")) == 3
 
 
-@pytest.mark.parametrize("name", sorted({n for setting in settings(read(SAMPLE)) for n in setting.data} - set(FIXED)))
+@pytest.mark.parametrize(
+    "name", sorted({n for setting in settings(read(SAMPLE)) for n in setting.data} - set(FIXED))
+)
 def test_deploy_refuses_each_setting_that_the_driver_loses(name: str, sde: Path) -> None:
     lab, driver = read(SAMPLE), Driver(loses=name)
     with serving(driver) as address, BfRuntimeSwitch.connect("tofino", address) as switch:
         switch.set_pipeline(Package.compiled("pcn"))
         with pytest.raises(SwitchError, match="didn't keep") as failure:
-            switch.apply([*port_settings(lab), *(setting for setting in settings(lab) if name in setting.data)])
+            switch.apply(
+                [
+                    *port_settings(lab),
+                    *(setting for setting in settings(lab) if name in setting.data),
+                ]
+            )
     assert f"{name} is None" in str(failure.value)
 
 
@@ -185,7 +213,12 @@ def test_deploy_refuses_each_setting_that_the_driver_loses(name: str, sde: Path)
     ],
 )
 def test_deploy_refuses_entries_that_the_driver_loses(
-    program: str, lost: str, message: str, sde: Path, sample: Path, capsys: pytest.CaptureFixture[str]
+    program: str,
+    lost: str,
+    message: str,
+    sde: Path,
+    sample: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with serving(Driver(loses=lost)) as address:
         code, _, err = run(capsys, "--bfrt", address, "--ports", sample, "--program", program)
@@ -205,10 +238,16 @@ def test_long_write_reports_progress(sde: Path, monkeypatch: pytest.MonkeyPatch)
             assert driver.slow is not None
             driver.slow.set()
 
-    with serving(driver) as address, BfRuntimeSwitch.connect("tofino", address, progress=progress) as switch:
+    with (
+        serving(driver) as address,
+        BfRuntimeSwitch.connect("tofino", address, progress=progress) as switch,
+    ):
         switch.set_pipeline(Package.compiled("pcn"))
         switch.insert(check(lab, Package.compiled("pcn")))
-    assert any(line.startswith("insert of 18 entries: ") and "s so far, of 1800 at most" in line for line in lines)
+    assert any(
+        line.startswith("insert of 18 entries: ") and "s so far, of 1800 at most" in line
+        for line in lines
+    )
 
 
 def test_driver_tables_are_read_by_name(driver: Driver, address: str) -> None:
@@ -224,18 +263,25 @@ def test_refused_entries_are_named(driver: Driver, address: str) -> None:
         match=TableMatch(dst_addr="10.0.0.1/32"),
         action=TableAction("ipv4_forward", dst_mac="02:00:00:00:00:01", port=128),
     )
-    table_entry = TableEntry("rest_config", match=TableMatch({"port": 1, "class": 3}), action=TableAction("no_rest"))
+    table_entry = TableEntry(
+        "rest_config", match=TableMatch({"port": 1, "class": 3}), action=TableAction("no_rest")
+    )
     with BfRuntimeSwitch.connect("tofino", address) as switch:
         switch.set_pipeline(Package.compiled("pcn"))
         switch.insert([route])
-        with pytest.raises(WriteError, match=r"2 entries failed; ipv4_lpm dst_addr=10\.0\.0\.1/32") as failure:
+        with pytest.raises(
+            WriteError, match=r"2 entries failed; ipv4_lpm dst_addr=10\.0\.0\.1/32"
+        ) as failure:
             switch.insert([table_entry, route])
         assert [entry for entry, _ in failure.value.refused] == [route]
         assert "ALREADY_EXISTS" in str(failure.value)
         switch.delete([route])
         with pytest.raises(WriteError, match="NOT_FOUND"):
             switch.modify([route])
-        assert [entry.is_default_action for entry in switch.read_table("rest_config")] == [False, True]
+        assert [entry.is_default_action for entry in switch.read_table("rest_config")] == [
+            False,
+            True,
+        ]
 
 
 def test_registers_are_read_in_the_pipe_of_their_port(sde: Path) -> None:
@@ -248,10 +294,14 @@ def test_registers_are_read_in_the_pipe_of_their_port(sde: Path) -> None:
 
 
 def test_only_one_client_writes_to_a_program(driver: Driver, address: str) -> None:
-    with BfRuntimeSwitch.connect("first", address) as first, BfRuntimeSwitch.connect("second", address) as second:
+    with (
+        BfRuntimeSwitch.connect("first", address) as first,
+        BfRuntimeSwitch.connect("second", address) as second,
+    ):
         first.set_pipeline(Package.compiled("pcn"))
         with pytest.raises(
-            SwitchError, match="second: insert of 1 entries failed: INVALID_ARGUMENT: the client is not"
+            SwitchError,
+            match="second: insert of 1 entries failed: INVALID_ARGUMENT: the client is not",
         ):
             second.insert([CloneSession(4, packet_length_bytes=62, replicas=[68])])
         assert [entry.is_default_action for entry in second.read_table("ipv4_lpm")] == [True]
@@ -270,7 +320,8 @@ def test_bf_runtime_refuses_what_it_has_none_of(driver: Driver, address: str) ->
 
 def test_a_missing_server_is_one_line(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
-        SwitchError, match=r"^tofino: no BF Runtime server answers at 127.0.0.1:1 \(is bf_switchd up\?\): "
+        SwitchError,
+        match=r"^tofino: no BF Runtime server answers at 127.0.0.1:1 \(is bf_switchd up\?\): ",
     ):
         BfRuntimeSwitch.connect("tofino", "127.0.0.1:1")
 
@@ -297,15 +348,22 @@ def test_ctrl_c_ends_deploy_while_no_driver_answers(
 
         thread = threading.Thread(target=interrupt)
         thread.start()
-        code, _, err = run(capsys, "--bfrt", "{}:{}".format(*silent.getsockname()), "--ports", sample)
+        code, _, err = run(
+            capsys, "--bfrt", "{}:{}".format(*silent.getsockname()), "--ports", sample
+        )
         thread.join()
     assert (code, err.strip()) == (130, "pcn: interrupted")
 
 
-def test_stream_that_a_server_closes_is_one_line(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stream_that_a_server_closes_is_one_line(
+    sde: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     driver = Driver()
     monkeypatch.setattr(driver, "stream", lambda _requests, _context: iter(()))
-    with serving(driver) as address, pytest.raises(SwitchError, match=r"up\?\): the server closed the stream"):
+    with (
+        serving(driver) as address,
+        pytest.raises(SwitchError, match=r"up\?\): the server closed the stream"),
+    ):
         BfRuntimeSwitch.connect("tofino", address)
 
 
@@ -331,14 +389,18 @@ def test_stream_of_a_lying_server_is_bounded(sde: Path, monkeypatch: pytest.Monk
         assert switch._incoming.qsize() == 0
 
 
-@pytest.mark.parametrize("document", [b"[" * 100_000, b'{"tables": ' + b"[" * 100_000, b'{"tables": {"a": '])
+@pytest.mark.parametrize(
+    "document", [b"[" * 100_000, b'{"tables": ' + b"[" * 100_000, b'{"tables": {"a": ']
+)
 def test_description_of_a_lying_server_is_refused(document: bytes) -> None:
     with pytest.raises(SwitchError, match=r"^tofino: no BF-RT description: "):
         Info("tofino", [document])
 
 
 def test_description_that_is_too_large_is_not_parsed() -> None:
-    with pytest.raises(SwitchError, match=r"^tofino: a BF-RT description of 16 MB: 16 MB are the most$"):
+    with pytest.raises(
+        SwitchError, match=r"^tofino: a BF-RT description of 16 MB: 16 MB are the most$"
+    ):
         Info("tofino", [b'{"tables": []}', b" " * ((16 << 20) + 1)])
 
 
@@ -346,11 +408,16 @@ def test_description_that_is_too_large_is_not_parsed() -> None:
     ("file", "message"),
     [
         (None, "there is no bfruntime_pb2.py below lib/python3"),
-        ("import nothing_of_this_name", "ModuleNotFoundError: No module named 'nothing_of_this_name'"),
+        (
+            "import nothing_of_this_name",
+            "ModuleNotFoundError: No module named 'nothing_of_this_name'",
+        ),
         ("raise TypeError", "TypeError: no details"),
     ],
 )
-def test_messages_that_cannot_be_loaded_are_one_line(file: str | None, message: str, tmp_path: Path) -> None:
+def test_messages_that_cannot_be_loaded_are_one_line(
+    file: str | None, message: str, tmp_path: Path
+) -> None:
     folder = tmp_path / "lib/python3.9/site-packages/bfrt_grpc"
     folder.mkdir(parents=True)
     if file is not None:
@@ -390,13 +457,16 @@ def test_what_is_no_description_is_refused() -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_entries_come_back_as_they_were_written(program: str, sde: Path) -> None:
-    """Each kind of match, priorities, and actions: P4Runtime's entry, BF Runtime's, and P4Runtime's again."""
+    """Each kind of match, priorities, and actions: P4Runtime's entry, BF Runtime's, and P4Runtime's
+    again."""
     package, messages = Package.compiled(program), bfrt_messages.load()
     translate = Entities(messages, Info("tofino", [package.bf_rt, description()]), package.schema)
     lab = read(SAMPLE)
     for entry in check(lab, package):
         update = messages.Update(type=messages.Update.Type.Value("INSERT"))
-        translate._entry(entry.encode(package.schema).table_entry, update.entity.table_entry, with_data=True)
+        translate._entry(
+            entry.encode(package.schema).table_entry, update.entity.table_entry, with_data=True
+        )
         (back,) = translate.entities(update.entity.table_entry)
         assert back == entry.encode(package.schema)
 
@@ -409,7 +479,9 @@ def qcn_entities() -> Entities:
 
 
 @given(first=st.integers(1, MOST_PRIORITY), second=st.integers(1, MOST_PRIORITY))
-def test_the_higher_priority_becomes_the_lower_number(qcn_entities: Entities, first: int, second: int) -> None:
+def test_the_higher_priority_becomes_the_lower_number(
+    qcn_entities: Entities, first: int, second: int
+) -> None:
     """The driver serves the lowest number first."""
     schema, numbers = Package.compiled("qcn").schema, []
     for priority in (first, second):

@@ -27,13 +27,17 @@ def header_bytes(name: str) -> int:
 
 @pytest.mark.parametrize("program", ["pcn", "tcd", "qcn", "qcn_in"])
 def test_counters_report_frames_without_what_their_path_adds(program: str) -> None:
-    bridged = header_bytes("bridge_t") + (header_bytes("origin_t") if program.startswith("qcn") else 0)
+    bridged = header_bytes("bridge_t") + (
+        header_bytes("origin_t") if program.startswith("qcn") else 0
+    )
     schema = Package.compiled(program).schema
     assert [counter.alias for counter in schema.counters]
     for counter in schema.counters:
         added = _FCS + (0 if counter.alias == "dropped" else bridged)
         found = of_frames(counter.name, Counter(3, 3 * (_FRAME + added)))
-        assert found == Counter(3, None if counter.alias == "notified" else 3 * _FRAME), counter.name
+        assert found == Counter(3, None if counter.alias == "notified" else 3 * _FRAME), (
+            counter.name
+        )
 
 
 def test_counters_of_unknown_programs_have_no_bytes() -> None:

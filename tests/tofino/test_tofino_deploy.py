@@ -1,4 +1,5 @@
-"""`pcn deploy` against a P4Runtime server that checks the package, and the entries by the p4info."""
+"""`pcn deploy` against a P4Runtime server that checks the package, and the entries by the
+p4info."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ from pcn.controller.tofino.tcd import curve
 def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
     code = cli.run(["deploy", *map(str, arguments)])
     captured = capsys.readouterr()
-    errors = [line for line in captured.err.splitlines(keepends=True) if not line.startswith("tofino: ")]
+    errors = [
+        line for line in captured.err.splitlines(keepends=True) if not line.startswith("tofino: ")
+    ]
     return code, captured.out, "".join(errors)
 
 
@@ -47,12 +50,14 @@ def test_program_and_entries_reach_the_switch(
 
     lab, held = read(sample), stratum.service.entries()
     routes = {
-        ipaddress.IPv4Network((number(entry.match[0].lpm.value), entry.match[0].lpm.prefix_len)): tuple(
-            number(param.value) for param in entry.action.action.params
-        )
+        ipaddress.IPv4Network(
+            (number(entry.match[0].lpm.value), entry.match[0].lpm.prefix_len)
+        ): tuple(number(param.value) for param in entry.action.action.params)
         for entry in held["ipv4_lpm"]
     }
-    assert routes == {route.network: (int(route.mac.replace(":", ""), 16), route.port) for route in lab.routes}
+    assert routes == {
+        route.network: (int(route.mac.replace(":", ""), 16), route.port) for route in lab.routes
+    }
     info = stratum.service.loaded.config.p4info  # type: ignore[union-attr]
     names = {action.preamble.id: action.preamble.alias for action in info.actions}
     marking = {
@@ -81,40 +86,56 @@ def test_tcd_s_program_and_entries_reach_the_switch(
     stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two tables have an entry a port, RED's curve one a step, each with its range."""
-    code, out, err = run(capsys, "--grpc", stratum.address, "--ports", sample, "--program", "tcd", "--json")
+    code, out, err = run(
+        capsys, "--grpc", stratum.address, "--ports", sample, "--program", "tcd", "--json"
+    )
     assert (code, err) == (0, "")
     device = stratum.service.loaded.device
     assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/tcd" / DRIVER)[0]
     steps = curve(read(sample).tcd, TOFINO)
-    written = {"ipv4_lpm": 3, "rest_config": 15, "tcd_config": 3, "red_config": 3, "red_curves": len(steps)}
+    written = {
+        "ipv4_lpm": 3,
+        "rest_config": 15,
+        "tcd_config": 3,
+        "red_config": 3,
+        "red_curves": len(steps),
+    }
     assert json.loads(out)["entries"] == written
     found = {
-        tuple(number(value) for value in (entry.match[1].range.low, entry.match[1].range.high)): number(
-            entry.action.action.params[0].value
-        )
+        tuple(
+            number(value) for value in (entry.match[1].range.low, entry.match[1].range.high)
+        ): number(entry.action.action.params[0].value)
         for entry in stratum.service.entries()["red_curves"]
     }
     assert found == {(step.low, step.high): step.draws - 1 for step in steps}
 
 
-def test_json_has_what_the_tables_show(stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_what_the_tables_show(
+    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, _ = run(capsys, "--grpc", stratum.address, "--ports", sample, "--json")
     assert code == 0
     made = json.loads(out)
     assert made["entries"] == {"ipv4_lpm": 3, "rest_config": 15}
-    counted = {(one["counter"], one["port"], one["number"]): one["value"] for one in made["counters"]}
+    counted = {
+        (one["counter"], one["port"], one["number"]): one["value"] for one in made["counters"]
+    }
     assert counted["transmitted", 136, 3] == {"packets": 1000, "bytes": 1058000}
     assert counted["marked", 128, 3] == {"packets": 0, "bytes": 0}
     assert len(counted) == 3 * 3 * 8
 
 
-def test_it_can_be_deployed_again(stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_can_be_deployed_again(
+    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for _ in range(2):
         assert run(capsys, "--grpc", stratum.address, "--ports", sample)[0] == 0
     assert len(stratum.service.entries()["ipv4_lpm"]) == 3
 
 
-def test_reading_changes_nothing(stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reading_changes_nothing(
+    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, _, err = run(capsys, "--grpc", stratum.address, "--ports", sample, "--read")
     assert (code, err) == (1, "pcn: tofino: no program is loaded\n")
     assert run(capsys, "--grpc", stratum.address, "--ports", sample)[0] == 0
@@ -127,14 +148,18 @@ def test_reading_changes_nothing(stratum: Serving, sample: Path, capsys: pytest.
     assert stratum.service.requests == []
 
 
-def test_only_the_primary_controller_may(stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_primary_controller_may(
+    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with SwitchClient.connect("other", stratum.address, DEVICE) as other:
         other.become_primary(7)
         code, _, err = run(capsys, "--grpc", stratum.address, "--ports", sample)
         assert code == 1
         assert "another controller is primary, with election id 7 (ours is 1)" in err
         assert stratum.service.requests == []
-        assert run(capsys, "--grpc", stratum.address, "--ports", sample, "--election-id", "8")[0] == 0
+        assert (
+            run(capsys, "--grpc", stratum.address, "--ports", sample, "--election-id", "8")[0] == 0
+        )
 
 
 def test_nothing_is_sent_of_a_file_with_a_fault(
@@ -157,9 +182,14 @@ def test_another_device_id_is_refused_by_the_switch(
     assert "this switch is device 1, not 2" in err
 
 
-def test_more_routes_than_the_table_has(stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_routes_than_the_table_has(
+    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = sample.read_text()
-    many = [f"  - {{to: 10.{1 + i // 250}.{i % 250}.0/24, port: 128, mac: 02:00:00:00:00:01}}\n" for i in range(4100)]
+    many = [
+        f"  - {{to: 10.{1 + i // 250}.{i % 250}.0/24, port: 128, mac: 02:00:00:00:00:01}}\n"
+        for i in range(4100)
+    ]
     sample.write_text(text[: text.index("  - {to: 10.0.0.1,")] + "".join(many))
     code, _, err = run(capsys, "--grpc", stratum.address, "--ports", sample)
     assert code == 1
@@ -167,7 +197,9 @@ def test_more_routes_than_the_table_has(stratum: Serving, sample: Path, capsys: 
     assert stratum.service.requests == []
 
 
-def test_many_routes_go_in_batches(stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_routes_go_in_batches(
+    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = sample.read_text()
     many = [f"  - {{to: 10.1.0.{i}, port: 128, mac: 02:00:00:00:00:01}}\n" for i in range(250)]
     sample.write_text(text[: text.index("  - {to: 10.0.0.1,")] + "".join(many))
@@ -205,12 +237,18 @@ def test_the_server_refuses_what_is_no_package(stratum: Serving) -> None:
             stub.SetForwardingPipelineConfig(request)
 
 
-def test_a_check_sends_nothing_and_writes_all(tmp_path: Path, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_sends_nothing_and_writes_all(
+    tmp_path: Path, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "deep" / "tofino"
     code, said, err = run(capsys, "--ports", sample, "--check", "--out", out)
     assert (code, err) == (0, "")
     assert "3 ports, 3 routes; program pcn takes their 18 entries. Nothing was sent" in said
-    assert {path.name for path in out.iterdir()} == {"p4_device_config.pb.bin", "chassis_config.pb.txt", "pfc.py"}
+    assert {path.name for path in out.iterdir()} == {
+        "p4_device_config.pb.bin",
+        "chassis_config.pb.txt",
+        "pfc.py",
+    }
     assert (out / "p4_device_config.pb.bin").read_bytes() == Package.compiled("pcn").data
     assert run(capsys, "--ports", sample, "--check", "--out", out)[0] == 0  # over the older ones
     assert json.loads(run(capsys, "--ports", sample, "--check", "--json")[1])["entries"] == 18
@@ -235,7 +273,11 @@ def test_a_check_sends_nothing_and_writes_all(tmp_path: Path, sample: Path, caps
         (["--ports", "PORTS", "--grpc", "::1:9559"], 2, "write it as HOST:PORT"),
         (["--ports", "PORTS", "--target", "bmv2", "--check"], 2, "'bmv2' is not 'tofino'"),
         (["--ports", "PORTS", "--election-id", "0", "--check"], 2, "is not in the range"),
-        (["--ports", "PORTS", "--check", "--read"], 2, "take --check, which sends nothing, or --read"),
+        (
+            ["--ports", "PORTS", "--check", "--read"],
+            2,
+            "take --check, which sends nothing, or --read",
+        ),
     ],
 )
 def test_command_lines_that_are_wrong(
@@ -251,10 +293,15 @@ def test_the_sample_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "reason"), [("127.0.0.1", "Connection refused"), ("absent.invalid", "errors resolving absent.invalid")]
+    ("host", "reason"),
+    [("127.0.0.1", "Connection refused"), ("absent.invalid", "errors resolving absent.invalid")],
 )
 def test_deploy_without_a_server_prints_the_reason(
-    host: str, reason: str, sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    host: str,
+    reason: str,
+    sample: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 0.5)
     code, _, err = run(capsys, "--grpc", f"{host}:1", "--ports", sample)
@@ -300,20 +347,27 @@ def test_ctrl_c_ends_deploy_while_no_server_answers(
 
         thread = threading.Thread(target=interrupt)
         thread.start()
-        code, _, err = run(capsys, "--grpc", "{}:{}".format(*silent.getsockname()), "--ports", sample)
+        code, _, err = run(
+            capsys, "--grpc", "{}:{}".format(*silent.getsockname()), "--ports", sample
+        )
         thread.join()
     assert (code, err.strip()) == (130, "pcn: interrupted")
 
 
 def test_a_slower_port_has_a_longer_gap_and_its_own_may_be_given(sample: Path) -> None:
-    text = sample.read_text().replace("{port: 128, panel: 1/0, speed: 100G", "{port: 128, panel: 1/0, speed: 25G")
+    text = sample.read_text().replace(
+        "{port: 128, panel: 1/0, speed: 100G", "{port: 128, panel: 1/0, speed: 25G"
+    )
     sample.write_text(text.replace("    autoneg: no", "    autoneg: no\n    gap: 2us"))
     assert [port.gap_ns for port in read(sample).ports] == [546, 137, 2000]
 
 
 def test_the_classes_that_go_before_follow_the_priorities(sample: Path) -> None:
     """Priorities turned round: 0 to 2 are served before class 3 now, 4 to 7 after it."""
-    turned = "".join(f"  {one}: {{priority: {7 - one}{', lossless: yes' if one == 3 else ''}}}\n" for one in range(8))
+    turned = "".join(
+        f"  {one}: {{priority: {7 - one}{', lossless: yes' if one == 3 else ''}}}\n"
+        for one in range(8)
+    )
     text = sample.read_text()
     start, end = text.index("  3: {priority"), text.index("pfc:  ")
     sample.write_text(text[:start] + turned + "\n" + text[end:])

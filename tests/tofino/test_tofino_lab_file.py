@@ -26,7 +26,11 @@ def test_sample_has_the_values_of_its_comments() -> None:
     assert [port.pfc.xoff_bytes for port in lab.ports] == [512_000, 512_000, 256_000]
     assert [one.number for one in lab.lossless] == [3]
     assert [traffic_class.priority for traffic_class in lab.classes] == list(range(8))
-    assert [str(route.network) for route in lab.routes] == ["10.0.0.1/32", "10.0.0.2/32", "10.0.1.0/24"]
+    assert [str(route.network) for route in lab.routes] == [
+        "10.0.0.1/32",
+        "10.0.0.2/32",
+        "10.0.1.0/24",
+    ]
     assert (lab.tcd, lab.qcn) == (Tcd(), Qcn())
 
 
@@ -45,7 +49,11 @@ def test_ports_of_tofino_2_begin_at_8_and_have_8_lanes(sample_of_tofino2: Path) 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("port: 136, panel", "port: 128, panel", "those of Tofino 2 are 8 to 71, plus 128 times the pipe"),
+        (
+            "port: 136, panel",
+            "port: 128, panel",
+            "those of Tofino 2 are 8 to 71, plus 128 times the pipe",
+        ),
         ("port: 136, panel: 1/0", "port: 200, panel: 1/0", "200 is no port at the front"),
         (
             "port: 136, panel: 1/0",
@@ -57,7 +65,11 @@ def test_ports_of_tofino_2_begin_at_8_and_have_8_lanes(sample_of_tofino2: Path) 
             "panel: 1/4, speed: 100G",
             "port 136 is lane 0 of its connector, panel 1/4 is lane 4",
         ),
-        ("panel: 1/0, speed: 400G, fec: yes", "panel: 1/0, speed: 200G", "port 136: 200G needs `fec: yes`"),
+        (
+            "panel: 1/0, speed: 400G, fec: yes",
+            "panel: 1/0, speed: 200G",
+            "port 136: 200G needs `fec: yes`",
+        ),
         (
             "panel: 1/0, speed: 400G",
             "panel: 1/0, speed: 800G",
@@ -67,7 +79,9 @@ def test_ports_of_tofino_2_begin_at_8_and_have_8_lanes(sample_of_tofino2: Path) 
         ("  k_max: 200KB ", "  k_max: 93MB ", "no queue is longer than 92.3 MB"),
     ],
 )
-def test_fault_of_tofino_2_is_reported(old: str, new: str, message: str, sample_of_tofino2: Path) -> None:
+def test_fault_of_tofino_2_is_reported(
+    old: str, new: str, message: str, sample_of_tofino2: Path
+) -> None:
     text = sample_of_tofino2.read_text()
     assert old in text
     sample_of_tofino2.write_text(text.replace(old, new, 1))
@@ -113,14 +127,26 @@ FAULTS = [
     ("xon: 509KB ", "xon: 600KB ", "pfc: xon 600000 B is above xoff 512000 B"),
     ("  headroom: 100KB  ", "  head: 100KB  ", "pfc.headroom: missing"),
     (PORT, "- {port: 128, panel: 1/0}", "ports[0].speed: missing"),
-    (PORT, "- {port: 128, panel: 1-0, speed: 100G}", "ports[0].panel: '1-0': write it as CONNECTOR/LANE"),
+    (
+        PORT,
+        "- {port: 128, panel: 1-0, speed: 100G}",
+        "ports[0].panel: '1-0': write it as CONNECTOR/LANE",
+    ),
     (
         PORT,
         "- {port: 192, panel: 1/0, speed: 100G}",
         "ports[0].port: 192 is no port at the front: those of Tofino 1 are 0 to 63, plus 128",
     ),
-    (PORT, "- {port: 128, panel: 1/0, speed: 11G}", "ports[0].speed: '11G': a port of Tofino 1 has one of 10G, 25G"),
-    (PORT, "- {port: 130, panel: 1/2, speed: 100G}", "ports[0]: a port of 100G takes 4 lanes of its connector"),
+    (
+        PORT,
+        "- {port: 128, panel: 1/0, speed: 11G}",
+        "ports[0].speed: '11G': a port of Tofino 1 has one of 10G, 25G",
+    ),
+    (
+        PORT,
+        "- {port: 130, panel: 1/2, speed: 100G}",
+        "ports[0]: a port of 100G takes 4 lanes of its connector",
+    ),
     (
         PORT,
         "- {port: 129, panel: 1/0, speed: 25G}",
@@ -130,9 +156,17 @@ FAULTS = [
     (PORT, "- {port: [128], panel: 1/0, speed: 25G}", "ports[0].port: one value is wanted here"),
     ("to: 10.0.0.1,", "to: 10.0.0.256,", "routes[0].to: Octet 256"),
     ("to: 10.0.0.1,", "to: 10.0.0.1/24,", "routes[0].to: 10.0.0.1/24 has host bits set"),
-    ("to: 10.0.0.1,", "to: 0.0.0.0/0,", "routes[0].to: a route for everything is the table's default entry"),
+    (
+        "to: 10.0.0.1,",
+        "to: 0.0.0.0/0,",
+        "routes[0].to: a route for everything is the table's default entry",
+    ),
     ("02:00:00:00:00:01", "02:00:00:00:01", "routes[0].mac: '02:00:00:00:01': write it like"),
-    ("02:00:00:00:00:01", "01:00:5e:00:00:01", "routes[0].mac: '01:00:5e:00:00:01' is a multicast address"),
+    (
+        "02:00:00:00:00:01",
+        "01:00:5e:00:00:01",
+        "routes[0].mac: '01:00:5e:00:00:01' is a multicast address",
+    ),
     ("  k_max: 200KB ", "  k_max: 4KB ", "tcd: k_min 5000 B is above k_max 4000 B"),
     ("  k_max: 200KB ", "  k_max: 42MB ", "tcd: k_max 42000000 B: no queue is longer than 41.9 MB"),
     ("  p_max: 1% ", "  p_max: 101% ", "tcd.p_max: '101%': more than all"),
@@ -141,15 +175,35 @@ FAULTS = [
     ("  looks: 6 ", "  looks: 256 ", "tcd.looks: '256': a whole number from 1 to 255"),
     ("  q_eq: 26KB ", "  q_eq: 999B ", "qcn.q_eq: '999B': from 1000 to 200000 bytes are possible"),
     ("  q_eq: 26KB ", "  q_eq: 1MB ", "qcn.q_eq: '1MB': from 1000 to 200000 bytes are possible"),
-    ("  sample: 150KB ", "  sample: 9B ", "qcn.sample: '9B': from 64 to 1000000000 bytes are possible"),
-    ("  culprit: sojourn ", "  culprit: random ", "qcn.culprit: 'random': a Tofino chooses by arrival or sojourn"),
+    (
+        "  sample: 150KB ",
+        "  sample: 9B ",
+        "qcn.sample: '9B': from 64 to 1000000000 bytes are possible",
+    ),
+    (
+        "  culprit: sojourn ",
+        "  culprit: random ",
+        "qcn.culprit: 'random': a Tofino chooses by arrival or sojourn",
+    ),
     # between fields
     ("port: 136, panel", "port: 128, panel", "port 128 stands in line 19 already"),
     ("to: 10.0.0.2", "to: 10.0.0.1", "prefix 10.0.0.1/32 stands in line 29 already"),
-    ("port: 136, mac", "port: 140, mac", "route 10.0.0.2/32: there is no port 140; `ports` has 128, 136, 144"),
+    (
+        "port: 136, mac",
+        "port: 140, mac",
+        "route 10.0.0.2/32: there is no port 140; `ports` has 128, 136, 144",
+    ),
     ("port: 144\n", "port: 272\n", "port 272 is in pipe 2; with `pipes: 2` there is none"),
-    ("  headroom: 100KB  ", "  headroom: 3KB  ", "port 128: headroom 3000 B: give it two frames at least, 3028 B"),
-    ("{xoff: 256KB, xon: 253KB", "{xoff: 1KB, xon: 1KB", "port 144: xoff 1000 B is less than a frame, 1514 B"),
+    (
+        "  headroom: 100KB  ",
+        "  headroom: 3KB  ",
+        "port 128: headroom 3000 B: give it two frames at least, 3028 B",
+    ),
+    (
+        "{xoff: 256KB, xon: 253KB",
+        "{xoff: 1KB, xon: 1KB",
+        "port 144: xoff 1000 B is less than a frame, 1514 B",
+    ),
     ("  xoff: 512KB ", "  xoff: 9MB ", "the buffer has 14.7 free: lower them"),
     (
         "{port: 136, panel: 3/0",
@@ -172,7 +226,9 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), FAULTS)
-def test_fault_is_reported_with_line_field_and_way_out(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_fault_is_reported_with_line_field_and_way_out(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
     assert old in TEXT
     path = tmp_path / "ports.yaml"
     path.write_text(TEXT.replace(old, new, 1))
@@ -202,7 +258,9 @@ def test_the_line_is_that_of_the_fault(tmp_path: Path) -> None:
 def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     path = tmp_path / "ports.yaml"
     text = (
-        TEXT.replace("switch: tofino ", "switch: '' ").replace("speed: 100G", "speed: 1G").replace("to: 10", "to: 300")
+        TEXT.replace("switch: tofino ", "switch: '' ")
+        .replace("speed: 100G", "speed: 1G")
+        .replace("to: 10", "to: 300")
     )
     path.write_text(text)
     with pytest.raises(FileError) as error:
@@ -238,14 +296,20 @@ def test_a_damaged_file_is_read_or_refused(tmp_path: Path, data: st.DataObject) 
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(text)))
         length = data.draw(st.integers(0, 30))
-        text = text[:at] + data.draw(st.text("0123456789:{}[],-ab &*!%\n\t'\"", max_size=8)) + text[at + length :]
+        text = (
+            text[:at]
+            + data.draw(st.text("0123456789:{}[],-ab &*!%\n\t'\"", max_size=8))
+            + text[at + length :]
+        )
     path = tmp_path / "ports.yaml"
     path.write_text(text)
     with contextlib.suppress(FileError):
         assert list(read(path).faults()) == []
 
 
-@pytest.mark.parametrize("text", ["ports: " + 20_000 * "[", "ports: " + 20_000 * "[" + 20_000 * "]", 5_000 * "{a: "])
+@pytest.mark.parametrize(
+    "text", ["ports: " + 20_000 * "[", "ports: " + 20_000 * "[" + 20_000 * "]", 5_000 * "{a: "]
+)
 def test_reader_of_yaml_refuses_what_is_nested_too_deeply(tmp_path: Path, text: str) -> None:
     path = tmp_path / "ports.yaml"
     path.write_text(text)
@@ -255,7 +319,8 @@ def test_reader_of_yaml_refuses_what_is_nested_too_deeply(tmp_path: Path, text: 
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("mtu: 1514B", "mtu: 1514"), ("delay: 1us", "delay: 1"), ("xoff: 512KB", "xoff: 512")]
+    ("old", "new"),
+    [("mtu: 1514B", "mtu: 1514"), ("delay: 1us", "delay: 1"), ("xoff: 512KB", "xoff: 512")],
 )
 def test_reader_of_yaml_refuses_bare_numbers_of_a_unit(tmp_path: Path, old: str, new: str) -> None:
     path = tmp_path / "ports.yaml"

@@ -16,7 +16,14 @@ from stratum import DeviceConfig
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.programs import COMPILED
 from pcn.controller.tofino.chips import TOFINO, TOFINO2
-from pcn.controller.tofino.package import DRIVER, Package, PackageError, driver_files, encode, file_names
+from pcn.controller.tofino.package import (
+    DRIVER,
+    Package,
+    PackageError,
+    driver_files,
+    encode,
+    file_names,
+)
 
 FOLDER = COMPILED / "tofino" / "pcn"
 
@@ -35,11 +42,18 @@ def test_the_package_holds_the_committed_files() -> None:
     binary=st.binary(min_size=1, max_size=300),
     pipes=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5),
 )
-def test_the_bytes_are_protobuf_s(name: str, bf_rt: bytes, context: bytes, binary: bytes, pipes: list[int]) -> None:
+def test_the_bytes_are_protobuf_s(
+    name: str, bf_rt: bytes, context: bytes, binary: bytes, pipes: list[int]
+) -> None:
     device = DeviceConfig.FromString(encode(name, bf_rt, context, binary, pipes))
     (pipeline,) = device.pipelines
     assert (device.name, device.bf_rt) == (name, bf_rt)
-    assert (pipeline.name, pipeline.context, pipeline.binary, list(pipeline.pipes)) == ("pipe", context, binary, pipes)
+    assert (pipeline.name, pipeline.context, pipeline.binary, list(pipeline.pipes)) == (
+        "pipe",
+        context,
+        binary,
+        pipes,
+    )
 
 
 Files = dict[str, bytes]
@@ -82,7 +96,9 @@ def write(name: str, content: bytes) -> Callable[[Path], None]:
 
 
 def other_run(files: Files) -> None:
-    files["context.json"] = json.dumps({**json.loads(files["context.json"]), "run_id": "0123456789abcdef"}).encode()
+    files["context.json"] = json.dumps(
+        {**json.loads(files["context.json"]), "run_id": "0123456789abcdef"}
+    ).encode()
 
 
 def cut(length: int) -> Callable[[Path], None]:
@@ -105,26 +121,43 @@ def damaged(folder: Path) -> None:
         ),
         (write(DRIVER, b"PK"), r"driver\.zip: no archive that can be read"),
         (damaged, r"driver\.zip: no archive that can be read"),
-        (hold("tofino.bin", bytes((64 << 20) + 1)), r"driver\.zip: tofino\.bin is larger than 64 MB"),
-        (remove("context.json"), r"driver\.zip: There is no item named 'context\.json' in the archive"),
+        (
+            hold("tofino.bin", bytes((64 << 20) + 1)),
+            r"driver\.zip: tofino\.bin is larger than 64 MB",
+        ),
+        (
+            remove("context.json"),
+            r"driver\.zip: There is no item named 'context\.json' in the archive",
+        ),
         (hold("bf-rt.json", b"{"), r"bf-rt\.json: no JSON"),
         (hold("bf-rt.json", b"[]"), r"bf-rt\.json: no JSON object"),
         (hold("context.json", b"\xff"), r"context\.json: no JSON"),
         (write("p4info.txtpb", b"tables { what: 1 }"), r"p4info\.txtpb: no p4info"),
         (write("p4info.txtpb", b"\xff"), r"p4info\.txtpb: no p4info"),
-        (write("p4info.txtpb", (COMPILED / "pcn.p4info.txtpb").read_bytes()), "of architecture v1model, not tna"),
+        (
+            write("p4info.txtpb", (COMPILED / "pcn.p4info.txtpb").read_bytes()),
+            "of architecture v1model, not tna",
+        ),
         (hold("tofino.bin", b""), "this is no configuration of the chip"),
         (hold("tofino.bin", bytes(1000)), "this is no configuration of the chip"),
-        *((cut(length), "this is no configuration of the chip") for length in (3, 7, 8, 12, 40, 150)),
+        *(
+            (cut(length), "this is no configuration of the chip")
+            for length in (3, 7, 8, 12, 40, 150)
+        ),
         (packed(other_run), r"context\.json and tofino\.bin are of two compilations"),
-        (edit("bf-rt.json", "np_ecn.marked", "np_ecn.noted"), r"np_ecn\.marked of p4info\.txtpb isn't in bf-rt\.json"),
+        (
+            edit("bf-rt.json", "np_ecn.marked", "np_ecn.noted"),
+            r"np_ecn\.marked of p4info\.txtpb isn't in bf-rt\.json",
+        ),
         (
             edit("context.json", '"target": "tofino"', '"target": "tofino2"'),
             r"context\.json: for tofino2, not for tofino",
         ),
     ],
 )
-def test_files_that_do_not_belong_together(change: Callable[[Path], None], message: str, tmp_path: Path) -> None:
+def test_files_that_do_not_belong_together(
+    change: Callable[[Path], None], message: str, tmp_path: Path
+) -> None:
     folder = tmp_path / "pcn"
     shutil.copytree(FOLDER, folder)
     change(folder)

@@ -1,4 +1,5 @@
-"""What `pcn deploy --program qcn` and `qcn_in` write: set points and samples by port, feedback in steps, sessions."""
+"""What `pcn deploy --program qcn` and `qcn_in` write: set points and samples by port, feedback in
+steps, sessions."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def test_program_entries_and_sessions_reach_the_switch(
 ) -> None:
     service = Stratum()
     with serving(service) as address:
-        code = cli.run(["deploy", "--grpc", address, "--ports", str(sample), "--program", program, "--quiet"])
+        code = cli.run(
+            ["deploy", "--grpc", address, "--ports", str(sample), "--program", program, "--quiet"]
+        )
     assert (code, capsys.readouterr().err) == (0, "")
     held = {table: len(entries) for table, entries in service.entries().items() if entries}
     ports = {"qcn": ["qcn_config"], "qcn_in": ["qcn_in_arrivals", "qcn_in_departures"]}[program]
@@ -44,25 +47,35 @@ def test_a_lossless_class_of_each_port_is_sampled() -> None:
         if entry.table_id != "feedback_steps"
     ]
     assert [(one.table_id, one.match["port"], one.match["class"]) for one in made] == [
-        (table, port, 3) for port in (128, 136, 144) for table in ("qcn_in_arrivals", "qcn_in_departures")
+        (table, port, 3)
+        for port in (128, 136, 144)
+        for table in ("qcn_in_arrivals", "qcn_in_departures")
     ]
     arrivals, departures = (dict(one.action.args) for one in made[:2])
     assert arrivals == {"sample_min_bytes": 133_616, "sample_mask_bytes": 32_767}
     # 16 inputs' 512 KB at 100 Gb/s are 655 us: a dice of 2^20 ns.
-    assert departures == {"choice": Culprit.ARRIVAL, "q_eq_bytes": 26_000, "sojourn_mask_ns": (1 << 20) - 1}
+    assert departures == {
+        "choice": Culprit.ARRIVAL,
+        "q_eq_bytes": 26_000,
+        "sojourn_mask_ns": (1 << 20) - 1,
+    }
 
 
 def test_tofino_2_has_its_recirculation_ports_and_cells() -> None:
     lab = replace(read(SAMPLE), chip=TOFINO2, pipes=4)
     assert [list(session.replicas) for session in qcn.sessions(lab)] == [[6], [134], [262], [390]]
-    assert {session.packet_length_bytes for session in qcn.sessions(lab)} == {64}, "62 bytes, in fours"
+    assert {session.packet_length_bytes for session in qcn.sessions(lab)} == {64}, (
+        "62 bytes, in fours"
+    )
     wanted = {"qcn": 26_000 * 80 // 176, "qcn_in": 26_000}
     for program, set_point in wanted.items():
         made = [dict(entry.action.args) for entry in qcn.entries(lab, program)]
         assert {one["q_eq_bytes"] for one in made if "q_eq_bytes" in one} == {set_point}
-        assert {entry.match["q_eq"] for entry in qcn.entries(lab, program) if entry.table_id == "feedback_steps"} == {
-            set_point
-        }
+        assert {
+            entry.match["q_eq"]
+            for entry in qcn.entries(lab, program)
+            if entry.table_id == "feedback_steps"
+        } == {set_point}
 
 
 @given(st.integers(64, 10**9))
@@ -91,17 +104,25 @@ def test_feedback_is_that_of_802_1qau(q_eq: int) -> None:
     for (_, last, _), (first, *_) in pairwise(steps):
         assert first == last + 1
     for first, _, value in steps:
-        assert 63 * first * qcn.STEP_BYTES // (5 * q_eq) >= value > 63 * (first - 1) * qcn.STEP_BYTES // (5 * q_eq)
+        assert (
+            63 * first * qcn.STEP_BYTES // (5 * q_eq)
+            >= value
+            > 63 * (first - 1) * qcn.STEP_BYTES // (5 * q_eq)
+        )
 
 
-@given(st.integers(1_000, 200_000), st.integers(-(1 << 31), (1 << 31) - 1) | st.integers(-100, 20_000))
+@given(
+    st.integers(1_000, 200_000), st.integers(-(1 << 31), (1 << 31) - 1) | st.integers(-100, 20_000)
+)
 def test_entries_have_the_feedback_of_each_f_b(q_eq: int, f_b: int) -> None:
     """Rounded down to a step; none below 0, nor where it is less than one of 63."""
     keys = {"most": f_b >> 20 & 0xFFF, "steps": f_b >> 4 & 0xFFFF}
     hits = [entry for entry in qcn.feedback_entries(q_eq) if matches(entry, keys)]
     found = max(hits, key=lambda hit: hit.priority).action if hits else TableAction("no_feedback")
     exact = min(63, 63 * (f_b // qcn.STEP_BYTES * qcn.STEP_BYTES) // (5 * q_eq))
-    expected = TableAction("set_feedback", quantised=exact) if exact > 0 else TableAction("no_feedback")
+    expected = (
+        TableAction("set_feedback", quantised=exact) if exact > 0 else TableAction("no_feedback")
+    )
     assert (found.name, found.args) == (expected.name, expected.args)
 
 
@@ -121,11 +142,15 @@ def test_the_defaults_are_the_schemes() -> None:
 
 @given(st.integers(1_000, 200_000), st.integers(0, 4_000), st.integers(0, 4_000))
 def test_feedback_of_tofino_2_is_of_its_cells(q_eq: int, cells: int, old: int) -> None:
-    """The program takes 80 B for a cell; the set point is 80 B for each 176 of the lab's, so the value is the same but
-    for the rounding of either: of F_b to 35 B, and of the set point."""
+    """The program takes 80 B for a cell; the set point is 80 B for each 176 of the lab's, so the
+    value is the same except the rounding of either: of F_b to 35 B, and of the set point."""
     ours = qcn.set_point(q_eq, "qcn", TOFINO2)
     f_b = 80 * (cells - ours / 80 + qcn.W * (cells - old))
-    found = [value for first, last, value in qcn.feedback_steps(ours) if first <= f_b // qcn.STEP_BYTES <= last]
+    found = [
+        value
+        for first, last, value in qcn.feedback_steps(ours)
+        if first <= f_b // qcn.STEP_BYTES <= last
+    ]
     exact = 63 * (176 * (cells + qcn.W * (cells - old)) - q_eq) / (5 * q_eq)
     wanted = min(63.0, max(0.0, exact))
     assert abs((found[0] if found else 0) - wanted) <= 2 + 63 * 36 / (5 * q_eq) + wanted / 400

@@ -1,4 +1,5 @@
-"""What P4Runtime doesn't reach: Stratum's chassis configuration, and the script for the traffic manager."""
+"""What P4Runtime doesn't reach: Stratum's chassis configuration, and the script for the traffic
+manager."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from pcn.controller.tofino.chips import TOFINO
 from pcn.controller.tofino.lab_file import SAMPLE, read
 from pcn.controller.tofino.model import Class, Pfc
 
-# Of Stratum's ChassisConfig, the part that is used: fields by message. The text form has names only.
+# Of Stratum's ChassisConfig, the part that is used: fields by message. The text form has names
+# only.
 _ENUMS = {
     "Platform": ("PLT_UNKNOWN", "PLT_GENERIC_BAREFOOT_TOFINO", "PLT_GENERIC_BAREFOOT_TOFINO2"),
     "AdminState": ("ADMIN_STATE_UNKNOWN", "ADMIN_STATE_ENABLED"),
@@ -26,18 +28,36 @@ _ENUMS = {
 _MESSAGES: Mapping[str, Mapping[str, str]] = {
     "Chassis": {"platform": "Platform", "name": "string"},
     "Node": {"id": "number", "slot": "number", "index": "number"},
-    "Parameters": {"admin_state": "AdminState", "mtu": "number", "autoneg": "TriState", "fec_mode": "FecMode"},
+    "Parameters": {
+        "admin_state": "AdminState",
+        "mtu": "number",
+        "autoneg": "TriState",
+        "fec_mode": "FecMode",
+    },
     "Port": {
-        **{"id": "number", "name": "string", "slot": "number", "port": "number", "channel": "number"},
+        **{
+            "id": "number",
+            "name": "string",
+            "slot": "number",
+            "port": "number",
+            "channel": "number",
+        },
         **{"speed_bps": "number", "config_params": "Parameters", "node": "number"},
     },
-    "Config": {"description": "string", "chassis": "Chassis", "nodes": "Node*", "singleton_ports": "Port*"},
+    "Config": {
+        "description": "string",
+        "chassis": "Chassis",
+        "nodes": "Node*",
+        "singleton_ports": "Port*",
+    },
 }
 
 
 def parse(text: str) -> Any:
     """The text as such a message. Raises ParseError for an unknown name or value."""
-    file = descriptor_pb2.FileDescriptorProto(name="chassis.proto", package="chassis", syntax="proto3")
+    file = descriptor_pb2.FileDescriptorProto(
+        name="chassis.proto", package="chassis", syntax="proto3"
+    )
     for name, values in _ENUMS.items():
         enum = file.enum_type.add(name=name)
         for number, value in enumerate(values):
@@ -77,7 +97,9 @@ def test_the_chassis_has_the_ports() -> None:
 def test_chassis_of_tofino_2_has_its_platform_and_lanes(sample_of_tofino2: Path) -> None:
     """A port of 100 Gb/s is half a connector there."""
     text = sample_of_tofino2.read_text().replace("port: 152", "port: 156")
-    sample_of_tofino2.write_text(text.replace("panel: 5/0\n    speed: 400G", "panel: 5/4\n    speed: 100G"))
+    sample_of_tofino2.write_text(
+        text.replace("panel: 5/0\n    speed: 400G", "panel: 5/4\n    speed: 100G")
+    )
     made = parse(chassis_config(read(sample_of_tofino2)))
     assert made.chassis.platform == 2
     assert [(port.id, port.channel, port.speed_bps) for port in made.singleton_ports] == [
@@ -90,7 +112,9 @@ def test_chassis_of_tofino_2_has_its_platform_and_lanes(sample_of_tofino2: Path)
 def test_a_port_of_some_lanes_is_a_channel() -> None:
     lab = read(SAMPLE)
     ports = (
-        replace(lab.ports[0], number=130, lane=2, speed_bps=25_000_000_000, autoneg=True, fec=False),
+        replace(
+            lab.ports[0], number=130, lane=2, speed_bps=25_000_000_000, autoneg=True, fec=False
+        ),
         replace(lab.ports[1], speed_bps=50_000_000_000),
     )
     made = parse(chassis_config(replace(lab, ports=ports)))
@@ -99,7 +123,8 @@ def test_a_port_of_some_lanes_is_a_channel() -> None:
     assert made.singleton_ports[0].config_params.fec_mode == 2
 
 
-# What the driver's description of its fixed tables has: keys and data, by table and action. `pipe` goes with any.
+# What the driver's description of its fixed tables has: keys and data, by table and action. `pipe`
+# goes with any.
 _COS = {f"icos_{cos}" for cos in range(8)}
 _FIELDS = {
     "port.port": ({"DEV_PORT"}, {"TX_PFC_EN_MAP", "RX_PFC_EN_MAP"}),
@@ -111,7 +136,13 @@ _FIELDS = {
     "TM.ppg.cfg": (
         {"ppg_id"},
         {
-            *("dev_port", "pfc_enable", "pfc_skid_max_cells", "guaranteed_cells", "hysteresis_cells"),
+            *(
+                "dev_port",
+                "pfc_enable",
+                "pfc_skid_max_cells",
+                "guaranteed_cells",
+                "hysteresis_cells",
+            ),
             *("pool_id", "pool_max_cells", "dynamic_baf"),
             *_COS,
         },
@@ -125,11 +156,16 @@ Call = tuple[str, dict[str, Any]]
 
 
 class Driver:
-    """Stands for `bfrt` of the driver's shell: has the names above, TM for `tables`, refuses what the driver refuses,
-    keeps what is written, and records its calls. `loses`: a field of which it keeps nothing."""
+    """Stands for `bfrt` of the driver's shell: has the names above, TM for `tables`, refuses what
+    the driver refuses, keeps what is written, and records its calls. `loses`: a field of which it
+    keeps nothing."""
 
     def __init__(
-        self, calls: list[Call], loses: str = "", tables: str = "tf1.tm", held: dict[Any, dict[str, Any]] | None = None
+        self,
+        calls: list[Call],
+        loses: str = "",
+        tables: str = "tf1.tm",
+        held: dict[Any, dict[str, Any]] | None = None,
     ) -> None:
         self._calls, self._loses, self._tables, self._name = calls, loses, tables, ""
         self._held: dict[Any, dict[str, Any]] = {} if held is None else held
@@ -139,7 +175,8 @@ class Driver:
         driver._name = f"{self._name}.{part}" if self._name else part
         tables = {*(field.replace("TM", self._tables) for field in _FIELDS), "complete_operations"}
         assert any(
-            f"{driver._name}.".startswith(f"{table}.") or table.startswith(f"{driver._name}.") for table in tables
+            f"{driver._name}.".startswith(f"{table}.") or table.startswith(f"{driver._name}.")
+            for table in tables
         ), part
         return driver
 
@@ -149,7 +186,11 @@ class Driver:
             return None
         table, verb = self._name.replace(self._tables, "TM").rsplit(".", 1)
         keys, data = _FIELDS[table]
-        entry = (table, fields.pop("pipe", None), *sorted((name, fields.pop(name)) for name in keys))
+        entry = (
+            table,
+            fields.pop("pipe", None),
+            *sorted((name, fields.pop(name)) for name in keys),
+        )
         if verb == "get":
             assert fields == {"print_ents": False}
             return type("Entry", (), {"data": self._get(table, entry)})()
@@ -158,7 +199,11 @@ class Driver:
         if verb.startswith("add"):
             assert entry not in self._held
             assert 1 <= dict(entry[2:])["ppg_id"] <= 255, "the driver takes 0 for no group"
-        kept = {name: "LOW" if value == "0" else value for name, value in fields.items() if name != self._loses}
+        kept = {
+            name: "LOW" if value == "0" else value
+            for name, value in fields.items()
+            if name != self._loses
+        }
         self._held.setdefault(entry, {}).update(kept)
         return None
 
@@ -168,7 +213,9 @@ class Driver:
             queues = [port % 4 * 8 + queue for queue in range(8)]
             return {b"pg_id": port % 128 // 4, b"egress_qid_queues": queues}
         prefix = "$" if table == "port.port" else ""
-        return {f"{prefix}{name}".encode(): value for name, value in self._held.get(entry, {}).items()}
+        return {
+            f"{prefix}{name}".encode(): value for name, value in self._held.get(entry, {}).items()
+        }
 
 
 def run(script: str, loses: str = "", tables: str = "tf1.tm") -> list[Call]:
@@ -190,14 +237,26 @@ def test_pfc_script_writes_the_sample_s_ports(
     tables, cell = f"{lab.chip.tables}.tm", lab.chip.cell_bytes
     calls = run(pfc_script(lab), tables=tables)
     fields = sum(len(setting.data) for setting in settings(lab))
-    assert capsys.readouterr().out == f"PFC of classes [3] at 3 ports: {fields} fields were written and read back\n"
-    assert [one["DEV_PORT"] for one in written(calls, "port.port.mod")] == [port.number for port in lab.ports]
+    assert (
+        capsys.readouterr().out
+        == f"PFC of classes [3] at 3 ports: {fields} fields were written and read back\n"
+    )
+    assert [one["DEV_PORT"] for one in written(calls, "port.port.mod")] == [
+        port.number for port in lab.ports
+    ]
     assert {one["TX_PFC_EN_MAP"] for one in written(calls, "port.port.mod")} == {0b1000}
     # Tofino 2's driver keeps neither map where the second one is of some classes.
     obeyed = {"tofino": 0b1000, "tofino2": 0xFF}[lab.chip.name]
     assert {one["RX_PFC_EN_MAP"] for one in written(calls, "port.port.mod")} == {obeyed}
-    for port, group in zip(lab.ports, written(calls, f"{tables}.ppg.cfg.add_with_dev_port"), strict=True):
-        assert (group["dev_port"], group["pipe"], group["icos_3"], group["pfc_enable"]) == (port.number, 1, True, True)
+    for port, group in zip(
+        lab.ports, written(calls, f"{tables}.ppg.cfg.add_with_dev_port"), strict=True
+    ):
+        assert (group["dev_port"], group["pipe"], group["icos_3"], group["pfc_enable"]) == (
+            port.number,
+            1,
+            True,
+            True,
+        )
         assert 0 <= group["pool_max_cells"] * cell - port.pfc.xoff_bytes < cell
         resumes_at = port.pfc.xoff_bytes - group["hysteresis_cells"] * cell
         assert port.pfc.xon_bytes - 9 * cell < resumes_at <= port.pfc.xon_bytes
@@ -213,9 +272,12 @@ def test_pfc_script_reads_back_each_setting() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted({name for setting in settings(read(SAMPLE)) for name in setting.data} - set(FIXED))
+    "name",
+    sorted({name for setting in settings(read(SAMPLE)) for name in setting.data} - set(FIXED)),
 )
-def test_pfc_script_reports_each_field_that_the_driver_loses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pfc_script_reports_each_field_that_the_driver_loses(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(RuntimeError, match=r"\d+ of \d+ fields don't hold what was written"):
         run(pfc_script(read(SAMPLE)), loses=name.lstrip("$"))
     out = capsys.readouterr().out
@@ -223,11 +285,15 @@ def test_pfc_script_reports_each_field_that_the_driver_loses(name: str, capsys: 
     assert "PFC WON'T WORK" in out
 
 
-def test_pfc_script_accepts_that_the_driver_only_reads_mode_rx(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pfc_script_accepts_that_the_driver_only_reads_mode_rx(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     run(pfc_script(read(SAMPLE)), loses="mode_rx")
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4  # a line a port, and the last
-    assert all("mode_rx is None, 'PFC' was written; this does no harm" in line for line in lines[:-1])
+    assert all(
+        "mode_rx is None, 'PFC' was written; this does no harm" in line for line in lines[:-1]
+    )
 
 
 def test_every_class_has_its_queue_and_priority() -> None:
@@ -243,31 +309,52 @@ def test_every_class_has_its_queue_and_priority() -> None:
     assert [one["max_priority"] for one in scheduled[:8]] == [*map(str, range(7, 0, -1)), "LOW"]
     assert [one["pg_queue"] for one in scheduled[:8]] == list(range(8))
     stopped = written(calls, "tf1.tm.queue.cfg.mod")
-    assert [(one["pg_queue"], one["pfc_cos"]) for one in stopped] == [(3, 3), (4, 4)] * len(lab.ports)
-    assert all(not one["tail_drop_enable"] for one in written(calls, "tf1.tm.queue.buffer.mod_with_shared_pool"))
+    assert [(one["pg_queue"], one["pfc_cos"]) for one in stopped] == [(3, 3), (4, 4)] * len(
+        lab.ports
+    )
+    assert all(
+        not one["tail_drop_enable"]
+        for one in written(calls, "tf1.tm.queue.buffer.mod_with_shared_pool")
+    )
     groups = written(calls, "tf1.tm.ppg.cfg.add_with_dev_port")
     assert [group["ppg_id"] for group in groups] == [1, 2, 3, 4, 5, 6]
 
 
 def test_priority_groups_count_from_1_in_each_pipe() -> None:
     lab = read(SAMPLE)
-    ports = tuple(replace(port, number=number) for port, number in zip(lab.ports, (0, 128, 8), strict=True))
-    groups = [setting for setting in settings(replace(lab, ports=ports)) if setting.table == "tf1.tm.ppg.cfg"]
+    ports = tuple(
+        replace(port, number=number) for port, number in zip(lab.ports, (0, 128, 8), strict=True)
+    )
+    groups = [
+        setting
+        for setting in settings(replace(lab, ports=ports))
+        if setting.table == "tf1.tm.ppg.cfg"
+    ]
     assert [(group.pipe, group.keys["ppg_id"]) for group in groups] == [(0, 1), (1, 1), (0, 2)]
 
 
 def test_lab_refuses_more_priority_groups_than_a_pipe_has() -> None:
     lab = read(SAMPLE)
-    ports = tuple(replace(lab.ports[0], number=128 + lane, connector=lane + 1) for lane in range(17))
+    ports = tuple(
+        replace(lab.ports[0], number=128 + lane, connector=lane + 1) for lane in range(17)
+    )
     classes = tuple(replace(traffic_class, lossless=True) for traffic_class in lab.classes)
-    assert [text for _, text in replace(lab, ports=ports[:16], classes=classes).faults() if "groups" in text] == []
-    (fault,) = [text for _, text in replace(lab, ports=ports, classes=classes).faults() if "groups" in text]
+    assert [
+        text
+        for _, text in replace(lab, ports=ports[:16], classes=classes).faults()
+        if "groups" in text
+    ] == []
+    (fault,) = [
+        text for _, text in replace(lab, ports=ports, classes=classes).faults() if "groups" in text
+    ]
     assert fault.startswith("pipe 1 needs 136 priority groups")
 
 
 def test_pools_hold_what_the_groups_may_take() -> None:
     lab = read(SAMPLE)
-    odd = replace(lab, ports=tuple(replace(port, pfc=Pfc(200_001, 190_000, 50_001)) for port in lab.ports))
+    odd = replace(
+        lab, ports=tuple(replace(port, pfc=Pfc(200_001, 190_000, 50_001)) for port in lab.ports)
+    )
     calls = run(pfc_script(odd))
     groups = written(calls, "tf1.tm.ppg.cfg.add_with_dev_port")
     sizes = {one["pool"]: one["size_cells"] for one in written(calls, "tf1.tm.pool.cfg.mod")}

@@ -37,15 +37,22 @@ def probability(tcd: Tcd, chip: Chip, cells: int) -> float:
 
 
 @settings(max_examples=300)
-@given(thresholds, st.floats(0, 1), st.integers(0, MOST_CELLS), st.sampled_from(list(CHIPS.values())))
-def test_a_step_is_half_a_step_from_the_line_at_most(k: list[int], p_max: float, anywhere: int, chip: Chip) -> None:
+@given(
+    thresholds, st.floats(0, 1), st.integers(0, MOST_CELLS), st.sampled_from(list(CHIPS.values()))
+)
+def test_a_step_is_half_a_step_from_the_line_at_most(
+    k: list[int], p_max: float, anywhere: int, chip: Chip
+) -> None:
     """Nothing up to K_min, all above K_max, as by the bytes that the cells hold at most."""
     tcd = Tcd(*k, p_max)
     span = tcd.k_max_bytes - tcd.k_min_bytes
     most = p_max * (span / STEPS + chip.cell_bytes) / 2 / span if span else 0.0
     at = [edge for step in curve(tcd, chip) for edge in (step.low - 1, step.low, step.high)]
     for cells in (*at, anywhere):
-        assert abs(probability(tcd, chip, cells) - red(tcd, cells * chip.cell_bytes)) <= most + 2 / DRAWS, cells
+        assert (
+            abs(probability(tcd, chip, cells) - red(tcd, cells * chip.cell_bytes))
+            <= most + 2 / DRAWS
+        ), cells
 
 
 def test_dcqcn_s_curve() -> None:
@@ -54,7 +61,10 @@ def test_dcqcn_s_curve() -> None:
     assert len(steps) == STEPS + 1
     assert (steps[0].low, steps[-1].low, steps[-1].high) == (63, 2501, MOST_CELLS)
     assert steps[-1].draws == DRAWS
-    assert [round(step.draws / DRAWS * 1e4) / 1e4 for step in (steps[0], steps[-2])] == [0.0003, 0.0097]
+    assert [round(step.draws / DRAWS * 1e4) / 1e4 for step in (steps[0], steps[-2])] == [
+        0.0003,
+        0.0097,
+    ]
     assert all(step.high + 1 == after.low for step, after in pairwise(steps))
 
 
@@ -72,7 +82,8 @@ def test_the_defaults_are_the_schemes() -> None:
 
 
 def test_max_ton_is_the_formula_s_for_each_port() -> None:
-    """Twice the delay, and two frames and XOFF - XON at its rate, over epsilon. A frame of 1514 B takes 19 cells."""
+    """Twice the delay, and two frames and XOFF - XON at its rate, over epsilon. A frame of 1514 B
+    takes 19 cells."""
     lab = read(SAMPLE)
     slow = replace(lab.ports[0], speed_bps=10_000_000_000)
     made = entries(replace(lab, ports=(slow, *lab.ports[1:])), lab.tcd)
@@ -85,6 +96,8 @@ def test_cells_of_tofino_2_are_larger() -> None:
     """176 B: a frame of 1514 B takes 9 of them, and 200 KB 1136."""
     lab = replace(read(SAMPLE), chip=TOFINO2)
     made = entries(lab, lab.tcd)
-    assert {dict(one.action.args)["empty_cells"] for one in made if one.table_id == "tcd_config"} == {18}
+    assert {
+        dict(one.action.args)["empty_cells"] for one in made if one.table_id == "tcd_config"
+    } == {18}
     steps = curve(lab.tcd, TOFINO2)
     assert (steps[0].low, steps[-1].low, steps[-1].high) == (29, 1137, MOST_CELLS)

@@ -26,6 +26,8 @@ def connected_topologies(draw: st.DrawFn) -> Topology:
         pairs += [tuple(rng.sample(range(n_switches), 2)) for _ in range(draw(st.integers(0, 6)))]
     links = [Link(end(a), end(b), 10e9, rng.random() * 1e-5) for a, b in pairs]
     hosts = make_hosts([f"h{i}" for i in range(n_hosts)])
-    links += [Link(Endpoint(host.name, 0), end(rng.randrange(n_switches)), 10e9, 1e-6) for host in hosts]
+    links += [
+        Link(Endpoint(host.name, 0), end(rng.randrange(n_switches)), 10e9, 1e-6) for host in hosts
+    ]
     switches = tuple(Switch(f"s{i}", i + 1) for i in range(n_switches))
     return Topology("random", hosts, switches, tuple(links))

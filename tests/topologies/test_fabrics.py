@@ -16,7 +16,15 @@ from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.found import find_topology
 from pcn.topologies.head_of_line import P3, head_of_line
-from pcn.topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_hosts, make_racks
+from pcn.topologies.model import (
+    Endpoint,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_hosts,
+    make_racks,
+)
 from pcn.topologies.parking_lot import parking_lot
 
 
@@ -28,18 +36,26 @@ def ways(topology: Topology, src: str, dst: str) -> int:
     """Number of shortest ways from host to host."""
     if src == dst:
         return 1
-    return sum(ways(topology, topology.peer(src, port).node, dst) for port in topology.next_hops(src, dst))
+    return sum(
+        ways(topology, topology.peer(src, port).node, dst) for port in topology.next_hops(src, dst)
+    )
 
 
 @pytest.mark.parametrize("bottlenecks", [1, 2, 4, 10])
 def test_each_link_of_the_parking_lot_has_flow_0_and_one_more(bottlenecks: int) -> None:
     topology = parking_lot(bottlenecks)
     assert [flow.id for flow in topology.flows] == list(range(bottlenecks + 1))
-    users = Counter(link for flow in topology.flows for link in links_of(topology, flow.src, flow.dst))
+    users = Counter(
+        link for flow in topology.flows for link in links_of(topology, flow.src, flow.dst)
+    )
     between = [f"s{i}->s{i + 1}" for i in range(bottlenecks)]
     assert links_of(topology, "h0", "r0") == ["h0->s0", *between, f"s{bottlenecks}->r0"]
     for i in range(1, bottlenecks + 1):
-        assert links_of(topology, f"h{i}", f"r{i}") == [f"h{i}->s{i - 1}", between[i - 1], f"s{i}->r{i}"]
+        assert links_of(topology, f"h{i}", f"r{i}") == [
+            f"h{i}->s{i - 1}",
+            between[i - 1],
+            f"s{i}->r{i}",
+        ]
     assert {link for link, count in users.items() if count > 1} == set(between)
     assert max(users.values()) == 2
     assert topology.parameters["bottleneck"] == "s0:1"
@@ -51,7 +67,9 @@ def test_fat_tree(k: int) -> None:
     topology = fat_tree(k)
     assert len(topology.hosts) == k**3 // 4
     assert len(topology.switches) == 5 * k * k // 4
-    assert all(topology.ports(switch.name) == tuple(range(1, k + 1)) for switch in topology.switches)
+    assert all(
+        topology.ports(switch.name) == tuple(range(1, k + 1)) for switch in topology.switches
+    )
     last = topology.hosts[-1].name
     assert len(topology.path("h0", last)) == 6
     assert ways(topology, "h0", last) == (k // 2) ** 2
@@ -95,7 +113,9 @@ def test_clos_of_section_7_4() -> None:
         down = up = 0.0
         for port in topology.ports(switch.name):
             rate = topology.link_at(switch.name, port).rate_bps
-            assert rate == (10e9 if topology.is_host(topology.peer(switch.name, port).node) else 40e9)
+            assert rate == (
+                10e9 if topology.is_host(topology.peer(switch.name, port).node) else 40e9
+            )
             if topology.peer(switch.name, port).node[0] == lower:
                 down += rate
             else:
@@ -103,17 +123,25 @@ def test_clos_of_section_7_4() -> None:
         assert switch.name[0] == "p" or down == up  # 1:1
     assert topology.next_hops("t0", "h511") == (17, 18, 19, 20)
     assert len(topology.path("h0", "h511")) == 6
-    assert ways(topology, "h0", "h511") == 4 * 8 * 4  # strands up, spines, strands down (of either leaf)
+    # strands up, spines, strands down (of either leaf)
+    assert ways(topology, "h0", "h511") == 4 * 8 * 4
     assert ways(topology, "h0", "h16") == 2 * 2 * 2
     assert topology.max_rtt_s() == pytest.approx(60e-6)
 
 
 @pytest.mark.parametrize(
     ("topology", "pods", "racks", "rack_bits", "pod_bits"),
-    [(fat_tree(2), 2, 1, 2, 2), (fat_tree(4), 4, 2, 2, 3), (fat_tree(6), 6, 3, 3, 5), (clos(), 8, 4, 5, 7)],
+    [
+        (fat_tree(2), 2, 1, 2, 2),
+        (fat_tree(4), 4, 2, 2, 3),
+        (fat_tree(6), 6, 3, 3, 5),
+        (clos(), 8, 4, 5, 7),
+    ],
     ids=["k=2", "k=4", "k=6", "clos"],
 )
-def test_racks_and_pods_are_subnets(topology: Topology, pods: int, racks: int, rack_bits: int, pod_bits: int) -> None:
+def test_racks_and_pods_are_subnets(
+    topology: Topology, pods: int, racks: int, rack_bits: int, pod_bits: int
+) -> None:
     """In order, without room for one more bit; a rack's hosts from its first address on."""
     each = len(topology.hosts) // (pods * racks)
     assert 2 ** (rack_bits - 1) < each + 2 <= 2**rack_bits
@@ -123,20 +151,28 @@ def test_racks_and_pods_are_subnets(topology: Topology, pods: int, racks: int, r
         number = rack // racks << pod_bits | rack % racks << rack_bits | place + 1
         assert host.ip == str(IPv4Address(0x0A000000 + number))
         assert host.mac == f"02:00:00:00:{number >> 8:02x}:{number & 0xFF:02x}"
-        assert topology.peer(host.name, 0).node == f"{'t' if topology.name == 'clos' else 'e'}{rack}"
+        assert (
+            topology.peer(host.name, 0).node == f"{'t' if topology.name == 'clos' else 'e'}{rack}"
+        )
 
 
 def test_racks_that_have_no_addresses_are_refused() -> None:
     assert make_racks(1, 1, 2**16 - 2)[-1].ip == "10.0.255.254"
     assert make_racks(2**14, 1, 1)[-1].ip == "10.0.255.253"
     for pods, racks, hosts in ((1, 1, 2**16 - 1), (2**14 + 1, 1, 1), (1, 2, 2**15 - 1)):
-        with pytest.raises(TopologyError, match=r"host number \d+ is out of range: from 1 to 65534"):
+        with pytest.raises(
+            TopologyError, match=r"host number \d+ is out of range: from 1 to 65534"
+        ):
             make_racks(pods, racks, hosts)
 
 
 def test_parallel_links_have_separate_names() -> None:
     topology = clos(pods=2)
-    names = [topology.link_name(end.node, end.port) for link in topology.links for end in (link.a, link.b)]
+    names = [
+        topology.link_name(end.node, end.port)
+        for link in topology.links
+        for end in (link.a, link.b)
+    ]
     assert len(set(names)) == len(names)
     assert topology.link_name("t0", 17) == "t0:17->l0:1"
     assert topology.link_name("t0", 18) == "t0:18->l0:2"
@@ -146,7 +182,11 @@ def test_parallel_links_have_separate_names() -> None:
 @pytest.mark.parametrize("flows", [4, 16, 1024])
 def test_the_first_pair_of_the_dumbbell_has_twice_as_many_flows(flows: int) -> None:
     topology = dumbbell(flows=flows)
-    assert Counter(flow.src for flow in topology.flows) == {"h0": flows // 2, "h1": flows // 4, "h2": flows // 4}
+    assert Counter(flow.src for flow in topology.flows) == {
+        "h0": flows // 2,
+        "h1": flows // 4,
+        "h2": flows // 4,
+    }
     assert all(flow.dst == flow.src.replace("h", "r") for flow in topology.flows)
     assert topology.contending_flows() == flows
 
@@ -170,7 +210,11 @@ def test_what_can_not_be_built_is_refused(name: str, options: dict[str, int], me
 
 def test_head_of_line_is_tcd_s_network() -> None:  # 3.4, 3.6, 3.7
     topology = head_of_line()
-    assert links_of(topology, "s0", "r0")[1:3] == links_of(topology, "s1", "r1")[1:3] == ["t0->l0", "l0->t1"]
+    assert (
+        links_of(topology, "s0", "r0")[1:3]
+        == links_of(topology, "s1", "r1")[1:3]
+        == ["t0->l0", "l0->t1"]
+    )
     assert links_of(topology, "s2", "r0") == ["s2->t2", "t2->l0", "l0->t1", "t1->r0"]
     assert links_of(topology, "a14", "r1") == ["a14->t1", "t1->r1"]
     assert topology.link_at(P3.node, P3.port).rate_bps == 40e9
@@ -194,7 +238,10 @@ def test_head_of_line_is_tcd_s_network() -> None:  # 3.4, 3.6, 3.7
         head_of_line(),
         dumbbell(),
         find_topology("two-pods").build({}),
-        replace(clos(), links=tuple(replace(one, delay_s=i % 7 * 1e-6) for i, one in enumerate(clos().links))),
+        replace(
+            clos(),
+            links=tuple(replace(one, delay_s=i % 7 * 1e-6) for i, one in enumerate(clos().links)),
+        ),
     ],
     ids=lambda one: one.name,
 )
@@ -217,7 +264,10 @@ def test_longest_round_trip_is_that_of_some_pair(switches: int, data: st.DataObj
     delay = st.sampled_from([0.0, 1e-9, 1e-6, 7e-6])
     tree = [(i, data.draw(st.integers(0, i - 1))) for i in range(1, switches)]
     more = data.draw(
-        st.lists(st.tuples(*[st.integers(0, switches - 1)] * 2).filter(lambda one: one[0] != one[1]), max_size=5)
+        st.lists(
+            st.tuples(*[st.integers(0, switches - 1)] * 2).filter(lambda one: one[0] != one[1]),
+            max_size=5,
+        )
     )
     ports = Counter[int]()
 
@@ -226,11 +276,17 @@ def test_longest_round_trip_is_that_of_some_pair(switches: int, data: st.DataObj
         return Endpoint(f"s{switch}", ports[switch])
 
     hosts = make_hosts([f"h{i}" for i in range(2 * switches)])
-    links = [Link(Endpoint(f"h{i}", 0), end(i // 2), 1e9, data.draw(delay)) for i in range(2 * switches)]
+    links = [
+        Link(Endpoint(f"h{i}", 0), end(i // 2), 1e9, data.draw(delay)) for i in range(2 * switches)
+    ]
     links += [Link(end(a), end(b), 1e9, data.draw(delay)) for a, b in (*tree, *more)]
-    topology = Topology("any", hosts, tuple(Switch(f"s{i}", i + 1) for i in range(switches)), tuple(links))
+    topology = Topology(
+        "any", hosts, tuple(Switch(f"s{i}", i + 1) for i in range(switches)), tuple(links)
+    )
     pairs = list(permutations([host.name for host in hosts], 2))
-    assert topology.max_rtt_s() == pytest.approx(max(topology.rtt_s(*pair) for pair in pairs), rel=1e-12)
+    assert topology.max_rtt_s() == pytest.approx(
+        max(topology.rtt_s(*pair) for pair in pairs), rel=1e-12
+    )
     for src, dst in pairs:
         path = [topology.link_at(end.node, end.port) for end in topology.path(src, dst)]
         assert topology.trail(src, dst) == tuple((link.rate_bps, link.delay_s) for link in path)

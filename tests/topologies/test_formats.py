@@ -1,4 +1,5 @@
-"""Files of networks, ours and other projects': what is read, what is refused, and that writers give it back."""
+"""Files of networks, ours and other projects': what is read, what is refused, and that writers give
+it back."""
 
 from __future__ import annotations
 
@@ -29,7 +30,10 @@ def read(name: str, text: str, **options: float) -> Topology:
 
 
 def links(topology: Topology) -> list[str]:
-    return [f"{link.a} {link.b} {link.rate_bps / 1e9:g} {link.delay_s * 1e6:g}" for link in topology.links]
+    return [
+        f"{link.a} {link.b} {link.rate_bps / 1e9:g} {link.delay_s * 1e6:g}"
+        for link in topology.links
+    ]
 
 
 @pytest.mark.parametrize(
@@ -40,14 +44,26 @@ def links(topology: Topology) -> list[str]:
             "hpcc",
             "h0 h1 h2 h3",
             "s4 s5",
-            ["h0:0 s4:1 100 1", "h1:0 s4:2 100 1", "h2:0 s5:1 25 1", "h3:0 s5:2 100 1", "s4:3 s5:3 400 2"],
+            [
+                "h0:0 s4:1 100 1",
+                "h1:0 s4:2 100 1",
+                "h2:0 s5:1 25 1",
+                "h3:0 s5:2 100 1",
+                "s4:3 s5:3 400 2",
+            ],
         ),
         (
             "tors.txt",
             "hpcc",
             "h0 h1 h2 h3",
             "s4 s5",
-            ["h0:0 s4:1 25 1", "h1:0 s4:2 25 1", "h2:0 s5:1 25 1", "h3:0 s5:2 25 1", "s4:3 s5:3 100 5"],
+            [
+                "h0:0 s4:1 25 1",
+                "h1:0 s4:2 25 1",
+                "h2:0 s5:1 25 1",
+                "h3:0 s5:2 25 1",
+                "s4:3 s5:3 100 5",
+            ],
         ),
         (
             "topology.json",
@@ -140,7 +156,9 @@ def links(topology: Topology) -> list[str]:
         ),
     ],
 )
-def test_reader_makes_network_of_file(name: str, form: str, hosts: str, switches: str, found: list[str]) -> None:
+def test_reader_makes_network_of_file(
+    name: str, form: str, hosts: str, switches: str, found: list[str]
+) -> None:
     assert format_of(Source.of(FILES / name)).name == form
     made = find_topology(str(FILES / name)).build()
     assert [host.name for host in made.hosts] == hosts.split()
@@ -150,8 +168,8 @@ def test_reader_makes_network_of_file(name: str, form: str, hosts: str, switches
 
 
 def test_reader_of_htsim_wires_as_htsim_does() -> None:
-    """By htsim's formulas: ToR h // 4; both ToRs of a pod to its two aggregation switches, by bundles of two links; the
-    aggregation switch a to the cores a % 2 + 2 * place."""
+    """By htsim's formulas: ToR h // 4; both ToRs of a pod to its two aggregation switches, by
+    bundles of two links; the aggregation switch a to the cores a % 2 + 2 * place."""
     made = find_topology(str(FILES / "small.topo")).build()
     assert (len(made.hosts), [switch.name for switch in made.switches]) == (
         16,
@@ -165,17 +183,24 @@ def test_reader_of_htsim_wires_as_htsim_does() -> None:
     for agg in range(4):
         up = [made.peer(f"a{agg}", port).node for port in made.ports(f"a{agg}")[4:]]
         assert up == [f"c{agg % 2}", f"c{agg % 2 + 2}"]
-    kinds = {(link.a.node[0] + link.b.node[0], link.rate_bps / 1e9, link.delay_s) for link in made.links}
+    kinds = {
+        (link.a.node[0] + link.b.node[0], link.rate_bps / 1e9, link.delay_s) for link in made.links
+    }
     assert kinds == {("ht", 100, 1e-6), ("ta", 200, 0.5e-6), ("ac", 400, 1e-6)}
 
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["Ring", "FullyConnected", "Switch"]), st.integers(2, 4)), max_size=3, min_size=1
+        st.tuples(st.sampled_from(["Ring", "FullyConnected", "Switch"]), st.integers(2, 4)),
+        max_size=3,
+        min_size=1,
     )
 )
-def test_reader_of_astra_links_npus_that_differ_in_one_dimension(dimensions: list[tuple[str, int]]) -> None:
-    """By NPUs' places: neighbours of a ring, any two of a mesh, those at one switch; rates name the dimension."""
+def test_reader_of_astra_links_npus_that_differ_in_one_dimension(
+    dimensions: list[tuple[str, int]],
+) -> None:
+    """By NPUs' places: neighbours of a ring, any two of a mesh, those at one switch; rates name the
+    dimension."""
     kinds, sizes = zip(*dimensions, strict=True)
     ones = [str(10 + place) for place in range(len(sizes))]
     values = (", ".join(part) for part in (kinds, map(str, sizes), ones, ones))
@@ -210,13 +235,18 @@ def test_reader_of_astra_links_npus_that_differ_in_one_dimension(dimensions: lis
 
 
 def test_reader_of_astra_takes_delay_of_links_inside_npus_alone() -> None:
-    ring, switch = _astra("[Ring]", "[3]", "[1]", "[500]"), _astra("[Switch]", "[3]", "[1]", "[500]")
+    ring, switch = (
+        _astra("[Ring]", "[3]", "[1]", "[500]"),
+        _astra("[Switch]", "[3]", "[1]", "[500]"),
+    )
     assert {link.delay_s for link in read("a.yml", ring, delay_s=1e-9).links} == {1e-9, 500e-9}
     with pytest.raises(FormatError, match="gives each link its delay: leave out delay_s"):
         read("a.yml", switch, delay_s=1e-9)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf28", "utf-16", "iso-8859-1", "cp037", "hex", "x" * 100])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf28", "utf-16", "iso-8859-1", "cp037", "hex", "x" * 100]
+)
 def test_reader_of_graphml_takes_text_whatever_encoding_it_declares(encoding: str) -> None:
     text = (FILES / "graph.graphml").read_text().partition("?>")[2]
     declared = f"<?xml version='1.0' encoding='{encoding}'?>{text}"
@@ -224,7 +254,9 @@ def test_reader_of_graphml_takes_text_whatever_encoding_it_declares(encoding: st
 
 
 def test_reader_of_htsim_gives_switches_of_a_tier_their_latency() -> None:
-    text = (FILES / "small.topo").read_text().replace("Switch_Latency_ns 0", "Switch_Latency_ns 350")
+    text = (
+        (FILES / "small.topo").read_text().replace("Switch_Latency_ns 0", "Switch_Latency_ns 350")
+    )
     assert {switch.latency_s for switch in read("t.topo", text).switches} == {0.0, 350e-9}
 
 
@@ -246,57 +278,91 @@ def test_reader_takes_addresses_ports_and_flows_of_own_format() -> None:
     made = find_topology(str(FILES / "racks.yaml")).build()
     assert [host.ip for host in made.hosts] == ["10.0.0.1", "10.0.0.2", "10.1.0.1", "10.0.0.3"]
     assert made.host("b0").mac == "02:00:00:00:01:00"
-    assert [(switch.device_id, switch.arbitration) for switch in made.switches] == [(1, "fifo"), (9, "round robin")]
+    assert [(switch.device_id, switch.arbitration) for switch in made.switches] == [
+        (1, "fifo"),
+        (9, "round robin"),
+    ]
     assert made.flows == (
         FlowSpec(1, "a0", "b0", 0.0, 64_000),
         FlowSpec(2, "a1", "b0", 10e-6, None, 5e9, 1e-3, "slow", 4),
     )
     assert made.lossless_classes == (3, 4)
-    assert (made.number("xoff_bytes"), made.parameters["colour"], made.parameters["weight"]) == (256e3, "blue", 3)
+    assert (made.number("xoff_bytes"), made.parameters["colour"], made.parameters["weight"]) == (
+        256e3,
+        "blue",
+        3,
+    )
 
 
 def _astra(*values: str) -> str:
     return "".join(
         f"{name}: {value}\n"
-        for name, value in zip(("topology", "npus_count", "bandwidth", "latency"), values, strict=True)
+        for name, value in zip(
+            ("topology", "npus_count", "bandwidth", "latency"), values, strict=True
+        )
     )
 
 
 REFUSED = [
     ("t.txt", "", "is in no format that is recognised"),
     ("t.txt", "3 1\n", "is in no format that is recognised: write which, as hpcc:t.txt"),
-    ("t.txt", "2 1 1\n1\n0 1 100Gbps 1us\n", "t.txt:3: 4 words: a link is SRC DST RATE DELAY ERROR_RATE"),
-    ("t.txt", "2 1 1\n1\n0 1 100Gbps 1us 0.01\n", "t.txt:3: error rate 0.01: links here lose nothing; write 0"),
+    (
+        "t.txt",
+        "2 1 1\n1\n0 1 100Gbps 1us\n",
+        "t.txt:3: 4 words: a link is SRC DST RATE DELAY ERROR_RATE",
+    ),
+    (
+        "t.txt",
+        "2 1 1\n1\n0 1 100Gbps 1us 0.01\n",
+        "t.txt:3: error rate 0.01: links here lose nothing; write 0",
+    ),
     ("t.txt", "2 1 1\n1\n0 1 100Gbps 1us nan\n", "t.txt:3: error rate nan"),
     ("t.txt", "2 1 1\n1\n0 1 100G 1us 0\n", "t.txt:3: '100G' is no rate: write it like 100Gbps"),
     ("t.txt", "2 1 1\n1\n0 1 0Gbps 1us 0\n", "t.txt:3: rate 0Gbps: must be above 0"),
     ("t.txt", "2 1 1\n1\n0 1 1Gbps 1 us 0\n", "t.txt:3: 6 words"),
     ("t.txt", "2 1 1\n1\n0 2 1Gbps 1us 0\n", "t.txt:3: no node '2': nodes are numbered 0 to 1"),
     ("t.txt", "2 1 2\n1\n0 1 1Gbps 1us 0\n", "t.txt:3: 1 links: the first line counts 2"),
-    ("t.txt", "2 1 1\n1 0\n0 1 1Gbps 1us 0\n", "t.txt:2: 2 switches' numbers: the first line counts 1"),
+    (
+        "t.txt",
+        "2 1 1\n1 0\n0 1 1Gbps 1us 0\n",
+        "t.txt:2: 2 switches' numbers: the first line counts 1",
+    ),
     (
         "t.txt",
         "5 3 2\n2 3\n0 2 1Gbps 1us 0\n1 3 1Gbps 1us 0\n",
         "t.txt:2: 2 switches' numbers: the first",
     ),
     ("t.txt", "3 2 1\n1 1\n0 1 1Gbps 1us 0\n", "t.txt:2: switch 1 stands in line 2 already"),
-    ("t.txt", "999999999 1 1\n1\n", "t.txt:1: 999999999 nodes: 65,534 hosts and 65,536 switches are possible"),
+    (
+        "t.txt",
+        "999999999 1 1\n1\n",
+        "t.txt:1: 999999999 nodes: 65,534 hosts and 65,536 switches are possible",
+    ),
     ("t.topo", "Nodes 16\nTiers 4\nPodsize 16\n", "t.topo:2: Tiers 4: 2 or 3 are possible"),
     ("t.topo", "Nodes 16\nTears 2\n", "t.topo:2: no attribute 'Tears' here; did you mean 'Tiers'"),
     (
         "t.topo",
-        "Nodes 33\nTiers 2\nPodsize 32\nTier 0\nRadix_Down 8\nRadix_Up 2\nOversubscribed 4\nTier 1\nRadix_Down 4\n",
+        (
+            "Nodes 33\nTiers 2\nPodsize 32\nTier 0\nRadix_Down 8\nRadix_Up 2\nOversubscribed "
+            "4\nTier 1\nRadix_Down 4\n"
+        ),
         "t.topo:1: Nodes 33, but the radixes make 32 hosts: Radix_Down 8 of tier 0 x 4 of tier 1",
     ),
     (
         "t.topo",
         (FILES / "small.topo").read_text().replace("Podsize 8", "Podsize 16"),
-        "t.topo:4: Podsize 16, but the radixes make 8 hosts: Radix_Down 4 of tier 0 x 4 of tier 1 / Bundle 2",
+        (
+            "t.topo:4: Podsize 16, but the radixes make 8 hosts: Radix_Down 4 of tier 0 x 4 of "
+            "tier 1 / Bundle 2"
+        ),
     ),
     (
         "t.topo",
         "Nodes 16\nTiers 2\nPodsize 16\nTier 0\nDownlink_speed_Gbps 400Gbps\n",
-        "t.topo:5: 'Downlink_speed_Gbps 400Gbps': write a name and a whole number, as Downlink_speed_Gbps 400, without",
+        (
+            "t.topo:5: 'Downlink_speed_Gbps 400Gbps': write a name and a whole number, as "
+            "Downlink_speed_Gbps 400, without"
+        ),
     ),
     ("t.topo", "Nodes x\n", "t.topo:1: 'Nodes x': write a name and a whole number"),
     ("t.topo", "Nodes 16\nNodes 16\n", "t.topo:2: Nodes stands in line 1 already"),
@@ -310,28 +376,64 @@ REFUSED = [
         "Nodes 16\nTiers 2\nPodsize 16\nTier 0\nRadix_Down 4\nRadix_Up 4\nTier 1\nRadix_Down 4\n",
         "t.topo:4: tier 0 has no Downlink_speed_Gbps",
     ),
-    ("t.json", '{"hosts": {"h1": {}}, "switches": {}, "links": [["h1"]]}', "t.json:1: links[0]: a link is"),
-    ("t.json", '{"hosts": {"h1": {}}, "switches": {}, "links": [["h1", "s1-p1"]]}', "t.json:1: no node 's1'"),
-    ("t.json", '{"hosts": {"h 1": {}}, "switches": {}, "links": []}', "t.json:1: node name 'h 1': up to 48 letters"),
-    ("t.json", '{"hosts": {"h1": {}}', "t.json:1: this is no JSON: it ends where a comma is wanted"),
-    ("t.json", '{"hosts": [\n"h1",], "links": []}', "t.json:2: this is no JSON: ']' where a value is wanted"),
+    (
+        "t.json",
+        '{"hosts": {"h1": {}}, "switches": {}, "links": [["h1"]]}',
+        "t.json:1: links[0]: a link is",
+    ),
+    (
+        "t.json",
+        '{"hosts": {"h1": {}}, "switches": {}, "links": [["h1", "s1-p1"]]}',
+        "t.json:1: no node 's1'",
+    ),
+    (
+        "t.json",
+        '{"hosts": {"h 1": {}}, "switches": {}, "links": []}',
+        "t.json:1: node name 'h 1': up to 48 letters",
+    ),
+    (
+        "t.json",
+        '{"hosts": {"h1": {}}',
+        "t.json:1: this is no JSON: it ends where a comma is wanted",
+    ),
+    (
+        "t.json",
+        '{"hosts": [\n"h1",], "links": []}',
+        "t.json:2: this is no JSON: ']' where a value is wanted",
+    ),
     ("t.json", '{"a": "\\x"}', "t.json:1: this is no JSON"),
     ("t.clab.yml", "topology:\n  nodes:\n    {{- range x}}\n", "t.clab.yml:3: this is no YAML"),
     ("t.clab.yml", "topology:\n  nodes: {a: }\n", "t.clab.yml: no link between nodes"),
-    ("t.clab.yml", "topology:\n nodes: {a: }\n links: [{endpoints: [a, 'b:1']}]\n", "t.clab.yml:3: topology.links[0]"),
+    (
+        "t.clab.yml",
+        "topology:\n nodes: {a: }\n links: [{endpoints: [a, 'b:1']}]\n",
+        "t.clab.yml:3: topology.links[0]",
+    ),
     (
         "t.yaml",
         "hosts: [h0]\nlinks: [{a: h0, b: s0, rat: 1G}]\n",
         "t.yaml:2: links[0].rat: no such field; did you mean",
     ),
-    ("t.yaml", "hosts: [h0]\nlinks:\n- {a: h0, b: h0, rate: 1G}\n", "t.yaml:3: links[0]: no delay: give the link one"),
+    (
+        "t.yaml",
+        "hosts: [h0]\nlinks:\n- {a: h0, b: h0, rate: 1G}\n",
+        "t.yaml:3: links[0]: no delay: give the link one",
+    ),
     (
         "t.yaml",
         "hosts: [h0]\nlinks:\n- {a: h0, b: h0, rate: 1, delay: 0}\n",
         "t.yaml:3: links[0].rate: '1' has no unit",
     ),
-    ("t.yaml", "hosts: [h0, h0]\nlinks: [{a: h0, b: h0, rate: 1G, delay: 0}]\n", "t.yaml:1: node h0 stands in line 1"),
-    ("t.yaml", "hosts: [h0]\nhosts: [h0]\nlinks: []\n", "t.yaml:2: hosts: stands in line 1 already"),
+    (
+        "t.yaml",
+        "hosts: [h0, h0]\nlinks: [{a: h0, b: h0, rate: 1G, delay: 0}]\n",
+        "t.yaml:1: node h0 stands in line 1",
+    ),
+    (
+        "t.yaml",
+        "hosts: [h0]\nhosts: [h0]\nlinks: []\n",
+        "t.yaml:2: hosts: stands in line 1 already",
+    ),
     ("t.yaml", "hosts: [h0]\nlinks: []\n---\n", "t.yaml:3: a second document begins here"),
     ("t.yaml", "hosts: [*x]\nlinks: []\n", "t.yaml:1: this is no YAML: found undefined alias 'x'"),
     (
@@ -339,30 +441,78 @@ REFUSED = [
         _astra("[ring]", "[4]", "[1]", "[1]"),
         "t.yml:1: topology[0]: no building block 'ring'; did you mean",
     ),
-    ("t.yml", _astra("[Ring]", "[1]", "[1]", "[1]"), "t.yml:2: npus_count[0]: '1': a number of NPUs, from 2"),
+    (
+        "t.yml",
+        _astra("[Ring]", "[1]", "[1]", "[1]"),
+        "t.yml:2: npus_count[0]: '1': a number of NPUs, from 2",
+    ),
     ("t.yml", _astra("[Ring]", "[4]", "[0]", "[1]"), "t.yml:3: bandwidth[0]: '0': GB/s, above 0"),
-    ("t.yml", _astra("[Ring]", "[4]", "[1]", "[tbd]"), "t.yml:4: latency[0]: 'tbd': a number, in ns"),
+    (
+        "t.yml",
+        _astra("[Ring]", "[4]", "[1]", "[tbd]"),
+        "t.yml:4: latency[0]: 'tbd': a number, in ns",
+    ),
     ("t.yml", _astra("[Ring]", "[4]", "[1]", "[-1]"), "t.yml:4: latency[0]: '-1': ns, 0 or above"),
-    ("t.yml", _astra("[Ring]", "[4]", "[1e300]", "[1]"), "t.yml:3: bandwidth[0]: '1e300': GB/s, above 0 and finite"),
-    ("t.yml", _astra("[Ring]", "[4]", "[inf]", "[1]"), "t.yml:3: bandwidth[0]: 'inf': a finite number"),
-    ("t.yml", _astra("[Ring, Ring]", "[4]", "[1, 1]", "[1, 1]"), "t.yml:2: npus_count: 1 values: topology has 2"),
+    (
+        "t.yml",
+        _astra("[Ring]", "[4]", "[1e300]", "[1]"),
+        "t.yml:3: bandwidth[0]: '1e300': GB/s, above 0 and finite",
+    ),
+    (
+        "t.yml",
+        _astra("[Ring]", "[4]", "[inf]", "[1]"),
+        "t.yml:3: bandwidth[0]: 'inf': a finite number",
+    ),
+    (
+        "t.yml",
+        _astra("[Ring, Ring]", "[4]", "[1, 1]", "[1, 1]"),
+        "t.yml:2: npus_count: 1 values: topology has 2",
+    ),
     ("t.yml", _astra("[Ring]", "[4]", "4", "[1]"), "t.yml:3: bandwidth: a list is wanted here"),
-    ("t.yml", _astra("[Ring]", "[99999]", "[1]", "[1]"), "t.yml:1: 99,999 NPUs: 65,534 hosts are possible"),
-    ("t.yml", _astra("[FullyConnected]", "[999]", "[1]", "[1]"), "t.yml:1: 998 links of an NPU: a switch has 507"),
-    ("t.yml", _astra("[Switch]", "[508]", "[1]", "[1]"), "t.yml:1: npus_count: a switch has 507 ports"),
+    (
+        "t.yml",
+        _astra("[Ring]", "[99999]", "[1]", "[1]"),
+        "t.yml:1: 99,999 NPUs: 65,534 hosts are possible",
+    ),
+    (
+        "t.yml",
+        _astra("[FullyConnected]", "[999]", "[1]", "[1]"),
+        "t.yml:1: 998 links of an NPU: a switch has 507",
+    ),
+    (
+        "t.yml",
+        _astra("[Switch]", "[508]", "[1]", "[1]"),
+        "t.yml:1: npus_count: a switch has 507 ports",
+    ),
     ("t.graphml", "<graphml>\n<graph><node/></graph></graphml>", "t.graphml:2: id: missing"),
-    ("t.graphml", "<graphml>\n<graph><node id='a'></graph></graphml>", "t.graphml:2: this is no XML: mismatched tag"),
-    ("t.graphml", "<graphml><graph><hyperedge/></graph></graphml>", "t.graphml:1: a hyperedge: links have two ends"),
+    (
+        "t.graphml",
+        "<graphml>\n<graph><node id='a'></graph></graphml>",
+        "t.graphml:2: this is no XML: mismatched tag",
+    ),
+    (
+        "t.graphml",
+        "<graphml><graph><hyperedge/></graph></graphml>",
+        "t.graphml:1: a hyperedge: links have two ends",
+    ),
     ("t.graphml", "<graphml/>", "t.graphml: no node: GraphML has <graph>"),
-    ("t.json", '{"nodes": [{"id": 1}], "edges": [{"source": 1}]}', "t.json:1: edges[0]: target: missing"),
     (
         "t.json",
-        '{"nodes": [{"id": 1}, {"id": 2}],\n"edges": [{"source": 1, "target": 2, "bandwidth": 10}]}',
+        '{"nodes": [{"id": 1}], "edges": [{"source": 1}]}',
+        "t.json:1: edges[0]: target: missing",
+    ),
+    (
+        "t.json",
+        (
+            '{"nodes": [{"id": 1}, {"id": 2}],\n"edges": [{"source": 1, "target": 2, "bandwidth": '
+            "10}]}"
+        ),
         "t.json:2: bandwidth of 1 - 2: '10' has no unit: write 10G, 10M or 10k, or rate_bps",
     ),
     (
         "t.json",
-        '{"directed": true, "nodes": [{"id": 1}, {"id": 2}],\n"edges": [{"source": 1, "target": 2},\n'
+        '{"directed": true, "nodes": [{"id": 1}, {"id": 2}],\n"edges": [{"source": 1, "target": '
+        "2},\n"
         '{"source": 2, "target": 1}]}',
         "t.json:2: an edge from 1 to 2, and line 3 has one back",
     ),
@@ -410,12 +560,16 @@ def test_own_format_gives_all_back() -> None:
 
 @given(connected_topologies())
 def test_writers_give_network_back(made: Topology) -> None:
-    """Names, addresses and ports where the format has them; HPCC's numbers its nodes, p4lang's has no device ids."""
+    """Names, addresses and ports where the format has them; HPCC's numbers its nodes, p4lang's has
+    no device ids."""
     for form in FORMATS.values():
         if form.write is not None:
             again = read(f"random{form.suffix}", form.write(made))
             if form.name == "hpcc":
-                assert [len(again.hosts), links_by_place(again)] == [len(made.hosts), links_by_place(made)]
+                assert [len(again.hosts), links_by_place(again)] == [
+                    len(made.hosts),
+                    links_by_place(made),
+                ]
                 assert form.write(again) == form.write(made)
                 assert read("random.txt", form.write(again)) == again
             else:
@@ -423,9 +577,19 @@ def test_writers_give_network_back(made: Topology) -> None:
 
 
 def links_by_place(topology: Topology) -> list[tuple[int, int, int, int, float, float]]:
-    names = [*(host.name for host in topology.hosts), *(switch.name for switch in topology.switches)]
+    names = [
+        *(host.name for host in topology.hosts),
+        *(switch.name for switch in topology.switches),
+    ]
     return [
-        (names.index(link.a.node), link.a.port, names.index(link.b.node), link.b.port, link.rate_bps, link.delay_s)
+        (
+            names.index(link.a.node),
+            link.a.port,
+            names.index(link.b.node),
+            link.b.port,
+            link.rate_bps,
+            link.delay_s,
+        )
         for link in topology.links
     ]
 
@@ -437,7 +601,9 @@ def test_writer_is_chosen_by_name_or_suffix() -> None:
     with pytest.raises(FormatError, match="write the format before the file, as hpcc:net"):
         writer("net.xyz")
     for name in (name for name, one in FORMATS.items() if not one.write):
-        with pytest.raises(FormatError, match=f"{name}:net.topo: {name} is only read; written are pcn,"):
+        with pytest.raises(
+            FormatError, match=f"{name}:net.topo: {name} is only read; written are pcn,"
+        ):
             writer(f"{name}:net.topo")
 
 
@@ -448,7 +614,9 @@ def test_writer_of_p4lang_refuses_names_that_exercises_read_otherwise() -> None:
         write(find_topology("dumbbell").build())
 
 
-def test_reference_that_begins_with_a_format_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reference_that_begins_with_a_format_is_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("clos").write_text((FILES / "topology.txt").read_text())
     assert find_topology("hpcc:clos").build().name == "clos"
@@ -464,6 +632,8 @@ def test_tables_of_formats_md_are_the_readers() -> None:
     assert list(sections) == [name for name in FORMATS if name != "pcn-json"]
     for name, section in sections.items():
         rows = dict(re.findall(r"^\| (.+?) \| (.+) \|$", section, re.M))
-        assert {key: value for key, value in rows.items() if key not in ("in the file", "---")} == FORMATS[name].fields
+        assert {
+            key: value for key, value in rows.items() if key not in ("in the file", "---")
+        } == FORMATS[name].fields
     assert FORMATS["pcn-json"].fields == FORMATS["pcn"].fields
     assert formats.FORMATS is FORMATS

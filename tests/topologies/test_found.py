@@ -66,11 +66,15 @@ def test_find_topology_reads_function_of_python_file(file: Path) -> None:
 
 def test_find_topology_gives_flow_control_to_function_without_it(file: Path) -> None:
     for name in ("mine", "MADE"):
-        made = find_topology(f"{file}:{name}").build({"xoff_bytes": "100KB", "lossless_classes": "3,4"})
+        made = find_topology(f"{file}:{name}").build(
+            {"xoff_bytes": "100KB", "lossless_classes": "3,4"}
+        )
         assert (made.number("xoff_bytes"), made.lossless_classes) == (100e3, (3, 4))
 
 
-def test_find_topology_reads_relative_path_from_any_folder(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_find_topology_reads_relative_path_from_any_folder(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(file.parent)
     reference = find_topology("mine.py:MADE").reference
     monkeypatch.chdir("/")
@@ -120,19 +124,29 @@ def test_find_topology_names_line_of_file_that_fails(file: Path) -> None:
 
 
 def test_find_topology_reads_entry_point_in_another_process(file: Path) -> None:
-    """A package as pip leaves it: a module, and metadata beside it; one of its two entries fails."""
+    """A package as pip leaves it: a module, and metadata beside it; one of its two entries
+    fails."""
     info = file.parent / "mine-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[pcn]\ntopology.my-star = mine:mine\ntopology.broken = nowhere:it\n")
+    (info / "entry_points.txt").write_text(
+        "[pcn]\ntopology.my-star = mine:mine\ntopology.broken = nowhere:it\n"
+    )
     environment = {**os.environ, "PYTHONPATH": str(file.parent)}
     script = "from pcn.cli import run; import sys; sys.exit(run(sys.argv[1:]))"
     listed = [sys.executable, "-c", script, "topology"]
-    done = subprocess.run([*listed, "list"], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [*listed, "list"], env=environment, capture_output=True, text=True, check=True
+    )
     assert "my-star" in done.stdout
     assert "can't be loaded: topology 'broken', nowhere:it: ModuleNotFoundError" in done.stdout
     assert all(name in done.stdout for name in TOPOLOGIES)
-    subprocess.run([*listed, "check", "my-star", "--set", "leaves=3"], env=environment, check=True, capture_output=True)
+    subprocess.run(
+        [*listed, "check", "my-star", "--set", "leaves=3"],
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
 
 
 def test_python_file_is_executed_once_for_each_content(file: Path) -> None:
@@ -159,9 +173,14 @@ def test_entry_point_does_not_replace_ours(monkeypatch: pytest.MonkeyPatch) -> N
     assert names().count("star") == 1
 
 
-def test_python_file_names_the_extra_that_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_file_names_the_extra_that_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "mininet", None)
     path = tmp_path / "mine.py"
     path.write_text("\nimport mininet\n")
-    with pytest.raises(LabError, match=r"mine\.py:2: mininet is missing: pip install 'pcn-lab\[live\]' installs it$"):
+    with pytest.raises(
+        LabError,
+        match=r"mine\.py:2: mininet is missing: pip install 'pcn-lab\[live\]' installs it$",
+    ):
         find_topology(f"{path}:star")

@@ -1,4 +1,5 @@
-"""Headroom of shared buffers, and what a live network lacks: named before anything runs, all at once."""
+"""Headroom of shared buffers, and what a live network lacks: named before anything runs, all at
+once."""
 
 from __future__ import annotations
 
@@ -24,10 +25,14 @@ from pcn.virtualnet import VirtualError
 FRAME = 1058
 
 
-def buffered(headroom_bytes: float, rate_bps: float = 100e9, delay_s: float = 1e-6, **switch: object) -> Topology:
+def buffered(
+    headroom_bytes: float, rate_bps: float = 100e9, delay_s: float = 1e-6, **switch: object
+) -> Topology:
     made = star(2, 1, rate_bps, delay_s)
     buffer = SharedBuffer(8e6, (Share(headroom_bytes=headroom_bytes),))
-    return replace(made, switches=tuple(replace(one, buffer=buffer, **switch) for one in made.switches))  # type: ignore[arg-type]
+    return replace(
+        made, switches=tuple(replace(one, buffer=buffer, **switch) for one in made.switches)
+    )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rate_bps", [1e9, 40e9, 400e9])
@@ -38,7 +43,9 @@ def test_headroom_is_what_virtual_time_reckons(
     rate_bps: float, delay_s: float, response_s: float, latency_s: float
 ) -> None:
     made = star(2, 1, rate_bps, delay_s)
-    made = replace(made, switches=tuple(replace(switch, latency_s=latency_s) for switch in made.switches))
+    made = replace(
+        made, switches=tuple(replace(switch, latency_s=latency_s) for switch in made.switches)
+    )
     with VirtualNetwork(made, find_scheme("pfc").configure(), response_s=response_s) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=50_000))
         network.run(until_s=1e-3)
@@ -54,13 +61,23 @@ def test_headroom_that_is_just_enough_runs_and_less_is_refused() -> None:
         assert network.run(until_s=0.1, finish=True)
     with pytest.raises(VirtualError) as error:
         VirtualNetwork(buffered(needed - 1), find_scheme("pfc").configure())
-    line = f"s0:1,2,3: class 3: a headroom of {needed - 1} bytes: after a PAUSE falls due {needed} can still come in"
+    line = (
+        f"s0:1,2,3: class 3: a headroom of {needed - 1} bytes: after a PAUSE falls due {needed} "
+        "can still come in"
+    )
     assert str(error.value) == f"{line}, with frames of 1058 bytes"
 
 
 def everything() -> Topology:
-    """All that a live network lacks and one topology can have: a buffer at outputs takes other switches."""
-    made = buffered(1000, watchdog=Watchdog(), schedules=(Schedule((1,) * 8),), latency_s=1e-6, arbitration=ROUND_ROBIN)
+    """All that a live network lacks and one topology can have: a buffer at outputs takes other
+    switches."""
+    made = buffered(
+        1000,
+        watchdog=Watchdog(),
+        schedules=(Schedule((1,) * 8),),
+        latency_s=1e-6,
+        arbitration=ROUND_ROBIN,
+    )
     return replace(made, parameters={**made.parameters, "queue_packets": 9})
 
 
@@ -71,15 +88,22 @@ def test_live_network_names_all_that_it_lacks_and_goes_without() -> None:
     assert [line.partition(": ")[2].partition(" ")[0] for line in lines[:-1]] == [
         "queue_packets", "arbitration", "a", "a", "weights", "a",
     ]  # fmt: skip
-    assert lines[-1] == "`pcn up --leave-out queue,arbitration,watchdog,latency,weights,buffer` goes without"
+    assert (
+        lines[-1]
+        == "`pcn up --leave-out queue,arbitration,watchdog,latency,weights,buffer` goes without"
+    )
     rest = [name for name, _ in virtual_alone(without(everything(), ["watchdog", "buffer"]))]
     assert rest == ["queue", "arbitration", "latency", "weights"]
     require_live(without(everything(), LEFT_OUT))
     plain = star(2, 1, 100e9, 1e-6)
     assert without(everything(), LEFT_OUT).switches == plain.switches
-    outputs = replace(plain, switches=tuple(replace(switch, output=OutputBuffer()) for switch in plain.switches))
+    outputs = replace(
+        plain, switches=tuple(replace(switch, output=OutputBuffer()) for switch in plain.switches)
+    )
     require_live(without(outputs, ["output"]))
-    with pytest.raises(NetworkError, match="'watchdogs' can't be left out; did you mean 'watchdog'"):
+    with pytest.raises(
+        NetworkError, match="'watchdogs' can't be left out; did you mean 'watchdog'"
+    ):
         without(plain, ["watchdogs"])
 
 
@@ -96,5 +120,8 @@ def test_check_names_all_that_runs_and_live_networks_refuse(tmp_path: Path) -> N
     done = CliRunner().invoke(command, ["check", str(file)])
     notes = [line for line in done.output.splitlines() if line.startswith("note: ")]
     assert done.exit_code == 0
-    assert sum("runs refuse it: s0:1,2,3: class 3: a headroom of 1000 bytes" in note for note in notes) == 1
+    assert (
+        sum("runs refuse it: s0:1,2,3: class 3: a headroom of 1000 bytes" in note for note in notes)
+        == 1
+    )
     assert sum(note.startswith("note: not live: ") for note in notes) == 6

@@ -1,4 +1,5 @@
-"""Hosts with several ports: shortest paths, trails and routes of random networks beside a search of one's own."""
+"""Hosts with several ports: shortest paths, trails and routes of random networks beside a search of
+one's own."""
 
 from __future__ import annotations
 
@@ -12,7 +13,15 @@ from hypothesis import strategies as st
 from pcn.controller.routes import MultipathRoute, Route, host_ways
 from pcn.topologies.formats.source import FormatError
 from pcn.topologies.found import find_topology
-from pcn.topologies.model import MAX_PORT, Endpoint, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.model import (
+    MAX_PORT,
+    Endpoint,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_hosts,
+)
 from pcn.topologies.picture.dot import dot
 from pcn.topologies.picture.svg import svg
 from pcn.topologies.picture.tiers import Tiers
@@ -20,7 +29,8 @@ from pcn.topologies.picture.tiers import Tiers
 
 @st.composite
 def networks(draw: st.DrawFn) -> Topology:
-    """Up to six hosts with one to three links each, to any switches, the same one twice too, or to each other."""
+    """Up to six hosts with one to three links each, to any switches, the same one twice too, or to
+    each other."""
     switches = tuple(Switch(f"s{i}", i + 1) for i in range(draw(st.integers(1, 4))))
     hosts = make_hosts([f"h{i}" for i in range(draw(st.integers(2, 6)))])
     used: dict[str, int] = {host.name: -1 for host in hosts}
@@ -66,7 +76,10 @@ def distances(topology: Topology, host: str) -> dict[str, int]:
 def test_next_hops_are_all_ports_on_a_shortest_path(topology: Topology) -> None:
     for host in topology.hosts:
         away = distances(topology, host.name)
-        for node in [*(host.name for host in topology.hosts), *(switch.name for switch in topology.switches)]:
+        for node in [
+            *(host.name for host in topology.hosts),
+            *(switch.name for switch in topology.switches),
+        ]:
             assert topology.distance(node, host.name) == away[node]
             nearer = [
                 port
@@ -74,7 +87,9 @@ def test_next_hops_are_all_ports_on_a_shortest_path(topology: Topology) -> None:
                 if (peer := topology.peer(node, port).node) == host.name
                 or (not topology.is_host(peer) and away[peer] == away[node] - 1)
             ]
-            assert topology.next_hops(node, host.name) == (() if node == host.name else tuple(nearer))
+            assert topology.next_hops(node, host.name) == (
+                () if node == host.name else tuple(nearer)
+            )
 
 
 @given(networks())
@@ -99,8 +114,12 @@ def test_trail_has_the_links_of_the_path(topology: Topology) -> None:
         for dst in topology.hosts:
             if src == dst:
                 continue
-            links = [topology.link_at(end.node, end.port) for end in topology.path(src.name, dst.name)]
-            assert topology.trail(src.name, dst.name) == tuple((link.rate_bps, link.delay_s) for link in links)
+            links = [
+                topology.link_at(end.node, end.port) for end in topology.path(src.name, dst.name)
+            ]
+            assert topology.trail(src.name, dst.name) == tuple(
+                (link.rate_bps, link.delay_s) for link in links
+            )
             longest = max(longest, topology.rtt_s(src.name, dst.name))
     assert topology.max_rtt_s() == pytest.approx(longest)
 
@@ -112,7 +131,11 @@ def test_switch_has_a_route_by_all_next_hops_to_each_host(topology: Topology) ->
         ports = {group.number: group.ports for group in groups}
         for host in topology.hosts:
             number = int.from_bytes(bytes(map(int, host.ip.split("."))), "big")
-            (route,) = [way.route for way in ways if number >> (32 - way.prefix) == way.network >> (32 - way.prefix)]
+            (route,) = [
+                way.route
+                for way in ways
+                if number >> (32 - way.prefix) == way.network >> (32 - way.prefix)
+            ]
             by = (route.port,) if isinstance(route, Route) else ports[route.group]
             assert by == topology.next_hops(switch.name, host.name)
             if topology.distance(switch.name, host.name) == 1:
@@ -123,7 +146,12 @@ def test_switch_has_a_route_by_all_next_hops_to_each_host(topology: Topology) ->
 
 @given(networks())
 def test_picture_has_each_link_of_a_host(topology: Topology) -> None:
-    assume(not any(topology.is_host(link.a.node) and topology.is_host(link.b.node) for link in topology.links))
+    assume(
+        not any(
+            topology.is_host(link.a.node) and topology.is_host(link.b.node)
+            for link in topology.links
+        )
+    )
     drawn = [
         str(end)
         for rack in Tiers.of(topology).racks
@@ -147,7 +175,9 @@ def test_host_has_ports_that_a_program_can_name(port: int) -> None:
         Link(Endpoint("h0", port), Endpoint("s0", 1), 1e9, 0),
         Link(Endpoint("h1", 0), Endpoint("s0", 2), 1e9, 0),
     )
-    with pytest.raises(TopologyError, match=f"h0:{port}: a host's ports are numbered 0 to {MAX_PORT}"):
+    with pytest.raises(
+        TopologyError, match=f"h0:{port}: a host's ports are numbered 0 to {MAX_PORT}"
+    ):
         Topology("t", hosts, (Switch("s0", 1),), links)
 
 
@@ -155,11 +185,15 @@ def test_file_whose_hosts_would_have_to_forward_is_refused(tmp_path: Path) -> No
     """A ring of hosts, and a Linux router without the label that makes a switch of it."""
     ring = tmp_path / "ring.txt"
     ring.write_text("4 0 4\n\n" + "".join(f"{i} {(i + 1) % 4} 100Gbps 1us 0\n" for i in range(4)))
-    with pytest.raises(FormatError, match=r"ring.txt:\d: no way from h0 to h2: hosts don't forward, and h0 is one"):
+    with pytest.raises(
+        FormatError, match=r"ring.txt:\d: no way from h0 to h2: hosts don't forward, and h0 is one"
+    ):
         find_topology(f"hpcc:{ring}").build({})
     router = tmp_path / "router.clab.yml"
     nodes = "{h0: {kind: linux}, r: {kind: linux}, h1: {kind: linux}}"
     links = '[{endpoints: ["h0:eth1", "r:eth1"]}, {endpoints: ["h1:eth1", "r:eth2"]}]'
     router.write_text(f"name: router\ntopology:\n  nodes: {nodes}\n  links: {links}\n")
-    with pytest.raises(FormatError, match=r"no way from h0 to h1: hosts don't forward, and r is one, with 2 links"):
+    with pytest.raises(
+        FormatError, match=r"no way from h0 to h1: hosts don't forward, and r is one, with 2 links"
+    ):
         find_topology(str(router)).build({})

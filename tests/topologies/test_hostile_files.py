@@ -18,11 +18,16 @@ from pcn.topologies.found import find_topology
 from pcn.topologies.tree import ComposeError, ListOf, MappingOf, Scalar, Tree
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n"
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
 ENTITIES = '<!DOCTYPE g [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><graphml>&b;</graphml>'
 HOSTILE = [
-    ("t.yaml", LAUGHS + "topology: {nodes: *i}\n", "more than 2,000,000 values, those that aliases repeat included"),
+    (
+        "t.yaml",
+        LAUGHS + "topology: {nodes: *i}\n",
+        "more than 2,000,000 values, those that aliases repeat included",
+    ),
     ("t.yaml", "a: &a [*a]\n", "found undefined alias 'a'"),
     ("t.yaml", "hosts: !!python/object/apply:os.system [false]\nlinks: []\n", "the list is empty"),
     ("t.yaml", "topology: " + 5000 * "[", "nested too deeply"),
@@ -38,7 +43,10 @@ HOSTILE = [
     ("t.txt", "99999999999999999999 1 1\n", "is no number"),
     (
         "t.topo",
-        "Nodes 65534\nTiers 2\nPodsize 1\nTier 0\nRadix_Down 1\nRadix_Up 2147483647\nTier 1\nRadix_Down 1\n",
+        (
+            "Nodes 65534\nTiers 2\nPodsize 1\nTier 0\nRadix_Down 1\nRadix_Up 2147483647\nTier "
+            "1\nRadix_Down 1\n"
+        ),
         "t.topo",
     ),
     ("t.txt", "2 1 1\n1\n0 1 1e99999999Gbps 1us 0\n", "is no rate"),
@@ -59,7 +67,11 @@ def test_reader_refuses_file_that_is_too_large_or_no_text(tmp_path: Path) -> Non
     with large.open("wb") as file:
         file.truncate(tree.MOST_BYTES + 1)
     latin.write_bytes(b"6 2 5\n\xff")
-    for path, message in ((large, "more than 64 MiB"), (latin, "no text in UTF-8"), (tmp_path, "Is a directory")):
+    for path, message in (
+        (large, "more than 64 MiB"),
+        (latin, "no text in UTF-8"),
+        (tmp_path, "Is a directory"),
+    ):
         with pytest.raises(FormatError, match=message):
             find_topology(str(path))
 
@@ -70,19 +82,26 @@ def test_reader_refuses_file_that_is_too_large_or_no_text(tmp_path: Path) -> Non
     ids=["json", "yaml", "graphml"],
 )
 def test_reader_needs_bounded_memory(text: str, tmp_path: Path) -> None:
-    """In a process that has 1 KB a value more than it begins with: a text of too many takes less, and is refused.
-    Here a tenth of them are too many."""
+    """In a process that has 1 KB a value more than it begins with: a text of too many takes less,
+    and is refused. Here a tenth of them are too many."""
     path = tmp_path / "many"
     path.write_text(text)
     script = (
-        "import resource, sys; from pathlib import Path; from pcn.topologies import tree; tree.MOST_VALUES //= 10\n"
+        "import resource, sys; from pathlib import Path; from pcn.topologies import tree; "
+        "tree.MOST_VALUES //= 10\n"
         "import pcn.commands.topology, pcn.topologies.found, pcn.topologies.formats.graphml, yaml\n"
         "from pcn.cli import run\n"
-        "most = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize() + (200 << 20)\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (most, most)); sys.exit(run(['topology', 'check', sys.argv[1]]))"
+        "most = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize() + "
+        "(200 << 20)\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (most, most)); sys.exit(run(['topology', 'check', "
+        "sys.argv[1]]))"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
-    assert (done.returncode, "200,000" in done.stderr or "no format" in done.stderr) == (1, True), done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "200,000" in done.stderr or "no format" in done.stderr) == (1, True), (
+        done.stderr
+    )
 
 
 @given(st.sampled_from(sorted(FORMATS)), st.text(max_size=200))
@@ -104,7 +123,11 @@ def plain(part: Tree | None) -> object:
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=20,
 )
@@ -154,7 +177,8 @@ def test_tree_of_yaml_is_what_yaml_has(value: object, flow: bool | None) -> None
 
 
 def _keys(value: object) -> object:
-    """Numbers as they compare: YAML writes them otherwise than JSON; mappings by key, as YAML sorts them."""
+    """Numbers as they compare: YAML writes them otherwise than JSON; mappings by key, as YAML sorts
+    them."""
     match value:
         case list() if value and isinstance(value[0], tuple):
             return sorted((str(key), str(_keys(one))) for key, one in value)

@@ -18,7 +18,16 @@ from pcn.topologies.catalog import TOPOLOGIES
 from pcn.topologies.compact import compact
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.found import find_topology
-from pcn.topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.model import (
+    Endpoint,
+    FlowSpec,
+    Host,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_hosts,
+)
 
 
 @given(connected_topologies())
@@ -41,12 +50,16 @@ def test_ways_to_other_switches_are_those_to_their_hosts(topology: Topology) -> 
     distances = {host.name: _distances(topology, host.name) for host in topology.hosts}
     for switch in topology.switches:
         ways = topology.ways(switch.name)
-        assert ways.keys() == {(topology.peer(host.name, 0).node,) for host in topology.hosts} - {(switch.name,)}
+        assert ways.keys() == {(topology.peer(host.name, 0).node,) for host in topology.hosts} - {
+            (switch.name,)
+        }
         for host in topology.hosts:
             place = (topology.peer(host.name, 0).node,)
             far = distances[host.name]
             nearer = {
-                p for p in topology.ports(switch.name) if far[topology.peer(switch.name, p).node] < far[switch.name]
+                p
+                for p in topology.ports(switch.name)
+                if far[topology.peer(switch.name, p).node] < far[switch.name]
             }
             assert topology.next_hops(switch.name, host.name) == tuple(sorted(nearer))
             assert topology.distance(switch.name, host.name) == far[switch.name]
@@ -57,8 +70,13 @@ def test_ways_to_other_switches_are_those_to_their_hosts(topology: Topology) -> 
 
 
 @given(connected_topologies(), st.permutations(range(1, 30)))
-def test_blocks_are_the_longest_prefixes_whose_hosts_are_at_one_switch(made: Topology, numbers: list[int]) -> None:
-    hosts = tuple(replace(host, ip=f"10.0.0.{number}") for host, number in zip(made.hosts, numbers, strict=False))
+def test_blocks_are_the_longest_prefixes_whose_hosts_are_at_one_switch(
+    made: Topology, numbers: list[int]
+) -> None:
+    hosts = tuple(
+        replace(host, ip=f"10.0.0.{number}")
+        for host, number in zip(made.hosts, numbers, strict=False)
+    )
     topology = replace(made, hosts=hosts)
 
     def inside(network: ipaddress.IPv4Network) -> list[Host]:
@@ -73,7 +91,10 @@ def test_blocks_are_the_longest_prefixes_whose_hosts_are_at_one_switch(made: Top
         if block.prefix < 32:
             assert all(map(inside, network.subnets())), "a longer prefix would have them all"
         around = inside(network.supernet()) if block.prefix else found
-        assert around == list(block.hosts) or len({topology.peer(host.name, 0).node for host in around}) > 1
+        assert (
+            around == list(block.hosts)
+            or len({topology.peer(host.name, 0).node for host in around}) > 1
+        )
 
 
 def _distances(topology: Topology, dst: str) -> dict[str, int]:
@@ -95,7 +116,10 @@ def test_json_gives_the_topology_back(topology: Topology) -> None:
 
 
 def test_json_gives_flows_after_others_back() -> None:
-    flows = (FlowSpec(4, "h0", "r0", 0.0, 9), FlowSpec(5, "r0", "h0", 1e-6, 9, after=(4,), after_s=(2e-6,)))
+    flows = (
+        FlowSpec(4, "h0", "r0", 0.0, 9),
+        FlowSpec(5, "r0", "h0", 1e-6, 9, after=(4,), after_s=(2e-6,)),
+    )
     topology = replace(find_topology("compact").build(), flows=flows)
     assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(topology)))) == topology
 
@@ -116,7 +140,12 @@ def test_dumbbell(pairs: int) -> None:
 
 def test_dumbbell_is_the_paper_s_by_default() -> None:
     topology = dumbbell()
-    assert [(flow.src, flow.dst) for flow in topology.flows] == [("h0", "r0"), ("h0", "r0"), ("h1", "r1"), ("h2", "r2")]
+    assert [(flow.src, flow.dst) for flow in topology.flows] == [
+        ("h0", "r0"),
+        ("h0", "r0"),
+        ("h1", "r1"),
+        ("h2", "r2"),
+    ]
     assert {link.rate_bps for link in topology.links} == {10e9}
     assert topology.number("xoff_bytes") == 512_000
 
@@ -127,8 +156,13 @@ def test_compact_is_the_paper_s_figure_1() -> None:
     assert {(link.rate_bps, link.delay_s) for link in topology.links} == {(40e9, 5e-6)}
     assert [topology.peer("s0", port).node for port in topology.ports("s0")] == ["h0", "h1", "s1"]
     assert [topology.peer("s1", port).node for port in (1, 2, 3)] == ["s0", "r1", "r0"]
-    assert [topology.peer("s1", port).node for port in range(4, 18)] == [f"h{i}" for i in range(2, 16)]
-    assert [(flow.id, flow.src, flow.dst) for flow in topology.flows] == [(0, "h0", "r0"), (1, "h1", "r1")]
+    assert [topology.peer("s1", port).node for port in range(4, 18)] == [
+        f"h{i}" for i in range(2, 16)
+    ]
+    assert [(flow.id, flow.src, flow.dst) for flow in topology.flows] == [
+        (0, "h0", "r0"),
+        (1, "h1", "r1"),
+    ]
     # 0.17: the base RTT is 30 us over both switches, 20 us over one
     assert topology.rtt_s("h0", "r0") == topology.rtt_s("h1", "r1") == pytest.approx(30e-6)
     assert topology.rtt_s("h2", "r1") == pytest.approx(20e-6)
@@ -148,8 +182,16 @@ def test_compact_without_bursting_hosts() -> None:
 def test_options_are_numbers() -> None:
     assert find_topology("dumbbell").build({"rtt_s": "500us"}) == dumbbell(rtt_s=500e-6)
     assert find_topology("dumbbell").build({"pairs": 2.0}) == dumbbell(pairs=2)
-    for option, value in (("pairs", "x"), ("pairs", 1.5), ("pairs", math.inf), ("rtt_s", "1/0"), ("rate_bps", "fast")):
-        with pytest.raises(TopologyError, match=f"{option}={value}: (a (whole )?number is needed|.* is no )"):
+    for option, value in (
+        ("pairs", "x"),
+        ("pairs", 1.5),
+        ("pairs", math.inf),
+        ("rtt_s", "1/0"),
+        ("rate_bps", "fast"),
+    ):
+        with pytest.raises(
+            TopologyError, match=f"{option}={value}: (a (whole )?number is needed|.* is no )"
+        ):
             find_topology("dumbbell").build({option: value})
 
 
@@ -182,10 +224,19 @@ def _links(rate: float = 1e9, delay: float = 0.0) -> list[Link]:
         ({"links": _links(delay=float("nan"))}, "delay nan must not be negative"),
         ({"links": _links(delay=-1e-6)}, "delay -1e-06 must not be negative"),
         ({"links": _links()[:1]}, "h1 has no link"),
-        ({"links": [*_links(), Link(Endpoint("s0", 1), Endpoint("s0", 3), 1, 0)]}, "port s0:1 is used twice"),
+        (
+            {"links": [*_links(), Link(Endpoint("s0", 1), Endpoint("s0", 3), 1, 0)]},
+            "port s0:1 is used twice",
+        ),
         ({"links": [*_links(), Link(Endpoint("s0", 3), Endpoint("s0", 4), 1, 0)]}, "is a loop"),
-        ({"links": [*_links(), Link(Endpoint("s0", 3), Endpoint("s9", 1), 1, 0)]}, "s9:1: no such node"),
-        ({"links": [*_links(), Link(Endpoint("s0", 510), Endpoint("h1", 1), 1, 0)]}, "numbered 0 to"),
+        (
+            {"links": [*_links(), Link(Endpoint("s0", 3), Endpoint("s9", 1), 1, 0)]},
+            "s9:1: no such node",
+        ),
+        (
+            {"links": [*_links(), Link(Endpoint("s0", 510), Endpoint("h1", 1), 1, 0)]},
+            "numbered 0 to",
+        ),
         ({"hosts": (_HOSTS[0], _HOSTS[0])}, "node name h0 is used twice"),
         ({"hosts": (_HOSTS[0], Host("h1", "10.0.0.256", "02:00:00:00:00:02"))}, "h1: .*10.0.0.256"),
         ({"hosts": (_HOSTS[0], Host("h1", "10.0.0.2", "2:0:0"))}, "'2:0:0' is no MAC"),
@@ -193,14 +244,23 @@ def _links(rate: float = 1e9, delay: float = 0.0) -> list[Link]:
         ({"switches": (Switch("s0", -1),)}, "device id -1"),
         ({"hosts": (_HOSTS[0], Host("h1-", "10.0.0.2", "02:00:00:00:00:02"))}, "node name 'h1-'"),
         ({"hosts": (_HOSTS[0], Host("", "10.0.0.2", "02:00:00:00:00:02"))}, "node name ''"),
-        ({"hosts": (_HOSTS[0], Host("h" * 49, "10.0.0.2", "02:00:00:00:00:02"))}, "up to 48 letters"),
+        (
+            {"hosts": (_HOSTS[0], Host("h" * 49, "10.0.0.2", "02:00:00:00:00:02"))},
+            "up to 48 letters",
+        ),
         ({"name": "../x"}, "topology name"),
         ({"flows": (FlowSpec(1, "h0", "h5"),)}, "flow 1: no host 'h5'"),
         ({"flows": (FlowSpec(1, "h0", "h0"),)}, "from h0 to itself"),
     ],
 )
 def test_impossible_topologies_are_refused(changes: dict[str, object], message: str) -> None:
-    parts: dict[str, object] = {"name": "t", "hosts": _HOSTS, "switches": (_SWITCH,), "links": _links(), **changes}
+    parts: dict[str, object] = {
+        "name": "t",
+        "hosts": _HOSTS,
+        "switches": (_SWITCH,),
+        "links": _links(),
+        **changes,
+    }
     with pytest.raises(TopologyError, match=message):
         Topology(**parts)  # type: ignore[arg-type]
 
@@ -219,15 +279,22 @@ def test_hosts_do_not_forward() -> None:
 
 def test_what_a_topology_is_not_given_has_its_usual_value() -> None:
     hosts = make_hosts(["h0", "h1"])
-    links = tuple(Link(Endpoint(host.name, 0), Endpoint("s0", i), 1e9, 0) for i, host in enumerate(hosts, start=1))
+    links = tuple(
+        Link(Endpoint(host.name, 0), Endpoint("s0", i), 1e9, 0)
+        for i, host in enumerate(hosts, start=1)
+    )
     plain = Topology("pair", hosts, (Switch("s0", 1),), links)
     assert (plain.number("xoff_bytes"), plain.number("xon_bytes")) == (512e3, 512e3 - 2 * 1058)
     assert plain.number("pause_quanta") == 0xFFFF
     assert plain.contending_flows() == 0
-    topology = Topology("pair", hosts, (Switch("s0", 1),), links, parameters={"xoff_bytes": 10e3, "rate_bps": 1e9})
+    topology = Topology(
+        "pair", hosts, (Switch("s0", 1),), links, parameters={"xoff_bytes": 10e3, "rate_bps": 1e9}
+    )
     assert topology.number("xon_bytes") == 10e3 - 2 * 1058
     assert topology.parameters["rate_bps"] == 1e9
-    with pytest.raises(TopologyError, match=r"pair has no numeric parameter 'bottleneck'; it has .*xoff_bytes"):
+    with pytest.raises(
+        TopologyError, match=r"pair has no numeric parameter 'bottleneck'; it has .*xoff_bytes"
+    ):
         topology.number("bottleneck")
 
 
@@ -244,17 +311,31 @@ def test_replacing_xoff_moves_the_xon_that_follows_it(name: str) -> None:
         distance if name == "head-of-line" else 2 * 4058
     )
     given = replace(made, parameters={**made.parameters, "xon_bytes": 200e3})
-    with pytest.raises(TopologyError, match=r"XON 200000, XOFF 100000 bytes: .*; give another xon_bytes"):
+    with pytest.raises(
+        TopologyError, match=r"XON 200000, XOFF 100000 bytes: .*; give another xon_bytes"
+    ):
         replace(given, parameters={**given.parameters, "xoff_bytes": 100e3})
 
 
-@given(st.lists(st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,46}[A-Za-z0-9])?\Z"), min_size=1, max_size=50, unique=True))
+@given(
+    st.lists(
+        st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,46}[A-Za-z0-9])?\Z"),
+        min_size=1,
+        max_size=50,
+        unique=True,
+    )
+)
 def test_interface_fits_linux_and_stands_for_one_port(nodes: list[str]) -> None:
     ends = [Endpoint(node, port) for node in nodes for port in (0, 1, 99, 507)]
     interfaces = [end.interface for end in ends]
-    assert all(len(name) <= 15 and name.endswith(f"-eth{end.port}") for name, end in zip(interfaces, ends, strict=True))
     assert all(
-        name == f"{end.node}-eth{end.port}" for name, end in zip(interfaces, ends, strict=True) if len(str(end)) < 12
+        len(name) <= 15 and name.endswith(f"-eth{end.port}")
+        for name, end in zip(interfaces, ends, strict=True)
+    )
+    assert all(
+        name == f"{end.node}-eth{end.port}"
+        for name, end in zip(interfaces, ends, strict=True)
+        if len(str(end)) < 12
     )
     assert len(set(interfaces)) == len(ends)
 

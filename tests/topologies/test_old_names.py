@@ -1,4 +1,5 @@
-"""Users' files and packages that have the names of 0.1: a line with the new one, and what is read all the same."""
+"""Users' files and packages that have the names of 0.1: a line with the new one, and what is read
+all the same."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def _as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has Python find no folder of the checkout, whose names are the old ones."""
     folders = {ROOT, ROOT / "tests", ROOT / "judges"}
-    monkeypatch.setattr(sys, "path", [one for one in sys.path if Path(one or ".").resolve() not in folders])
+    monkeypatch.setattr(
+        sys, "path", [one for one in sys.path if Path(one or ".").resolve() not in folders]
+    )
     for name in [module for module in sys.modules if module.partition(".")[0] in TOP]:
         monkeypatch.delitem(sys.modules, name)
 
@@ -54,22 +57,30 @@ def refusal(path: Path, text: str) -> str:
         ("__import__('importlib').import_module('p4src.manifest')", "p4src"),
     ],
 )
-def test_file_with_an_old_import_is_refused_with_the_new_name(tmp_path: Path, line: str, old: str) -> None:
+def test_file_with_an_old_import_is_refused_with_the_new_name(
+    tmp_path: Path, line: str, old: str
+) -> None:
     path = tmp_path / "mine.py"
     said = refusal(path, f'"""A star."""\n\n{line}\n')
     number = 4 if line.startswith("if") else 3
     assert said == f"{path}:{number}: import pcn.{old} in place of {old} (since 0.2.0)"
 
 
-def test_module_that_a_file_imports_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_module_that_a_file_imports_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "helper_of_mine.py").write_text("import sys\nfrom topologies.star import star\n")
     said = refusal(tmp_path / "mine.py", "import helper_of_mine\n")
     helper = tmp_path / "helper_of_mine.py"
-    assert said == f"{helper}:2: import pcn.topologies.star in place of topologies.star (since 0.2.0)"
+    assert (
+        said == f"{helper}:2: import pcn.topologies.star in place of topologies.star (since 0.2.0)"
+    )
 
 
-def test_package_of_the_user_s_with_such_a_name_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_package_of_the_user_s_with_such_a_name_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "hosts").mkdir()
     (tmp_path / "hosts/__init__.py").write_text("COUNT = 3\n")
@@ -77,19 +88,24 @@ def test_package_of_the_user_s_with_such_a_name_is_imported(tmp_path: Path, monk
     path.write_text(f"from hosts import COUNT\n{STAR.replace('star(2)', 'star(COUNT)')}")
     assert len(find_topology(f"{path}:mine").build().hosts) == 4
     said = refusal(path, "from hosts.algorithms import Scheme\n")
-    assert said == f"{path}:1: import pcn.hosts.algorithms in place of hosts.algorithms (since 0.2.0)"
+    assert (
+        said == f"{path}:1: import pcn.hosts.algorithms in place of hosts.algorithms (since 0.2.0)"
+    )
     assert refusal(path, "from hosts.cellar import x\n").endswith("No module named 'hosts.cellar'")
     sys.modules.pop("hosts")
 
 
-@pytest.mark.parametrize("line", ["import hosts.nowhere", "import others_entirely", "from lab.nothing import it"])
+@pytest.mark.parametrize(
+    "line", ["import hosts.nowhere", "import others_entirely", "from lab.nothing import it"]
+)
 def test_name_that_pcn_never_had_is_reported_as_it_is(tmp_path: Path, line: str) -> None:
     assert "ModuleNotFoundError: No module named" in refusal(tmp_path / "mine.py", f"{line}\n")
 
 
 def test_other_errors_have_no_new_name() -> None:
     assert old_import(ValueError("hosts")) is None
-    assert old_import(ModuleNotFoundError("No module named 'hosts'", name="hosts")) is None  # nobody's line
+    # nobody's line
+    assert old_import(ModuleNotFoundError("No module named 'hosts'", name="hosts")) is None
 
 
 def package(folder: Path, entry_points: str) -> None:
@@ -113,7 +129,8 @@ def test_old_group_of_entry_points_is_read_with_a_line(
     for _ in range(2):
         assert pcn(["topology", "check", "my-star"]) == 0
         assert capsys.readouterr().err == (
-            "note: entry point my-star = star_of_mine:mine: write topology.my-star in the group pcn in place of "
+            "note: entry point my-star = star_of_mine:mine: write topology.my-star in the group "
+            "pcn in place of "
             "pcn_lab.topologies, which 0.3.0 doesn't read\n"
         )
     assert pcn(["topology", "list"]) == 0
@@ -130,6 +147,7 @@ def test_entry_point_with_an_old_import_names_the_new_one(
     monkeypatch.syspath_prepend(tmp_path)
     assert pcn(["topology", "check", "old"]) == 1
     assert capsys.readouterr().err == (
-        f"pcn: topology 'old', old_of_mine:mine: {tmp_path}/old_of_mine.py:1: import pcn.topologies.star in place of "
+        f"pcn: topology 'old', old_of_mine:mine: {tmp_path}/old_of_mine.py:1: import "
+        "pcn.topologies.star in place of "
         "topologies.star (since 0.2.0)\n"
     )

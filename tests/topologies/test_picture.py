@@ -1,4 +1,5 @@
-"""Pictures of networks: all of a network is in them, nothing lies on something else, and flows change nothing."""
+"""Pictures of networks: all of a network is in them, nothing lies on something else, and flows
+change nothing."""
 
 from __future__ import annotations
 
@@ -30,10 +31,20 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def check(topology: Topology) -> None:
     tiers = Tiers.of(topology)
-    assert sorted(host for rack in tiers.racks for host in rack.hosts) == sorted(host.name for host in topology.hosts)
-    assert sorted(name for row in tiers.switches for name in row) == sorted(switch.name for switch in topology.switches)
-    inner = [link for link in topology.links if not (topology.is_host(link.a.node) or topology.is_host(link.b.node))]
-    assert sorted(str(link) for cable in tiers.cables for link in cable.links) == sorted(map(str, inner))
+    assert sorted(host for rack in tiers.racks for host in rack.hosts) == sorted(
+        host.name for host in topology.hosts
+    )
+    assert sorted(name for row in tiers.switches for name in row) == sorted(
+        switch.name for switch in topology.switches
+    )
+    inner = [
+        link
+        for link in topology.links
+        if not (topology.is_host(link.a.node) or topology.is_host(link.b.node))
+    ]
+    assert sorted(str(link) for cable in tiers.cables for link in cable.links) == sorted(
+        map(str, inner)
+    )
     picture = ElementTree.fromstring(drawn(topology, ".svg"))
     boxes = {group.get("data-node"): group.find(f"{SVG}rect") for group in picture.iter(f"{SVG}g")}
     assert len(boxes) == len(tiers.racks) + len(topology.switches)
@@ -50,7 +61,9 @@ def check(topology: Topology) -> None:
     for row in rows.values():
         assert all(first[1] < second[0] for first, second in pairwise(sorted(row)))
     paths = list(picture.iter(f"{SVG}path"))
-    assert sum(path.find(f"{SVG}title") is not None for path in paths) == len(tiers.cables) + len(tiers.racks)
+    assert sum(path.find(f"{SVG}title") is not None for path in paths) == len(tiers.cables) + len(
+        tiers.racks
+    )
     text = drawn(topology, ".dot").decode()
     assert len(re.findall("^  .* -- ", text, re.M)) == len(tiers.cables) + len(tiers.racks)
 
@@ -76,7 +89,8 @@ def test_picture_has_the_colour_of_the_busiest_way(topology: Topology, random: R
 
 @given(connected_topologies())
 def test_picture_names_both_ports_of_every_link(topology: Topology) -> None:
-    """Scripts find them; what a page that refuses inline styles can't apply isn't in the drawing."""
+    """Scripts find them; what a page that refuses inline styles can't apply isn't in the
+    drawing."""
     picture = ElementTree.fromstring(svg(topology, styled=False))
     found = {
         frozenset(pair)
@@ -90,9 +104,12 @@ def test_picture_names_both_ports_of_every_link(topology: Topology) -> None:
 @pytest.mark.parametrize("loaded", [False, True])
 @pytest.mark.parametrize("name", ["star", "dumbbell", "clos"])
 def test_legend_lies_within_the_picture(name: str, loaded: bool, tmp_path: Path) -> None:
-    """In Chromium, by the boxes that it draws: nothing sticks out, texts and samples don't touch each other."""
+    """In Chromium, by the boxes that it draws: nothing sticks out, texts and samples don't touch
+    each other."""
     topology = find_topology(name).build({})
-    load = {str(end): 0.5 for link in topology.links for end in (link.a, link.b)} if loaded else None
+    load = (
+        {str(end): 0.5 for link in topology.links for end in (link.a, link.b)} if loaded else None
+    )
     picture = tmp_path / "picture.html"
     style = "<style>.network { width: 100%; height: auto }</style>"
     picture.write_text(f"<!DOCTYPE html>{style}{svg(topology, load, 3)}")
@@ -100,7 +117,7 @@ def test_legend_lies_within_the_picture(name: str, loaded: bool, tmp_path: Path)
         const whole = document.querySelector('svg').getBoundingClientRect();
         const boxes = [...document.querySelectorAll('.legend, path[d$="h24"]')].map(one => one.getBoundingClientRect());
         return [[whole.left, whole.right], ...boxes.map(box => [box.left, box.right])];
-    })()"""
+    })()"""  # noqa: E501
     with browser.page() as chromium:
         chromium.open(picture, 1280)
         (left, right), *boxes = chromium.ask(script)
@@ -112,11 +129,17 @@ def test_legend_lies_within_the_picture(name: str, loaded: bool, tmp_path: Path)
 
 def test_picture_has_no_more_cables_than_it_may() -> None:
     topology = find_topology("clos").build()
-    inner = [link for link in topology.links if not topology.is_host(link.a.node) and not topology.is_host(link.b.node)]
+    inner = [
+        link
+        for link in topology.links
+        if not topology.is_host(link.a.node) and not topology.is_host(link.b.node)
+    ]
     busy = {str(link.a): 0.95 for link in inner[:3]}
     drawn_lines = re.findall("<path .*<title>", svg(topology, busy, 10))
     assert len(drawn_lines) == 10 + 32
-    assert sum(colour(0.95) in line for line in drawn_lines) == len({(link.a.node, link.b.node) for link in inner[:3]})
+    assert sum(colour(0.95) in line for line in drawn_lines) == len(
+        {(link.a.node, link.b.node) for link in inner[:3]}
+    )
     assert "182 lines of the least load are left out" in svg(topology, busy, 10)
 
 
@@ -129,7 +152,8 @@ def test_picture_has_all_of_a_network(topology: Topology) -> None:
 def test_picture_depends_on_no_flow(name: str) -> None:
     topology = find_topology(name).build()
     check(topology)
-    for suffix in KINDS if name == "dumbbell" else (".svg", ".dot"):  # a .png's places are those of the .svg
+    # a .png's places are those of the .svg
+    for suffix in KINDS if name == "dumbbell" else (".svg", ".dot"):
         assert drawn(topology, suffix) == drawn(replace(topology, flows=()), suffix)
 
 
@@ -142,7 +166,9 @@ def test_tiers_are_distances_to_hosts_and_racks_are_folded() -> None:
     ]
     assert [len(rack.hosts) for rack in tiers.racks] == [16] * 32
     assert tiers.racks[1].label == "h16 ... h31"
-    assert {len(cable.links) for cable in tiers.cables if cable.a[0] == "l" and cable.b[0] == "t"} == {2}
+    assert {
+        len(cable.links) for cable in tiers.cables if cable.a[0] == "l" and cable.b[0] == "t"
+    } == {2}
 
 
 def test_picture_takes_names_and_links_of_any_kind() -> None:

@@ -12,7 +12,10 @@ from pcn import topologies
 from pcn.topologies import python_file
 
 MODULES = {
-    "scheme.py": "import near, numpy\nfrom pack import deep\nfrom pcn.topologies import ecmp\nVALUE = near.VALUE",
+    "scheme.py": (
+        "import near, numpy\nfrom pack import deep\nfrom pcn.topologies import ecmp\nVALUE = "
+        "near.VALUE"
+    ),
     "near.py": "from far_away import VALUE\ndef late():\n    import last\n",
     "far_away.py": "VALUE = 1",
     "last.py": "import importlib\nimportlib.import_module('by_name')\n",
@@ -21,7 +24,9 @@ MODULES = {
     "pack/inner.py": "from .deeper import core",
     "pack/deep.py": "",
     "pack/deeper/__init__.py": "",
-    "pack/deeper/core.py": "from ..up import there\ntry:\n    import nosuch_module\nexcept ImportError:\n    pass\n",
+    "pack/deeper/core.py": (
+        "from ..up import there\ntry:\n    import nosuch_module\nexcept ImportError:\n    pass\n"
+    ),
     "pack/up.py": "there = 1",
     "unused.py": "",
 }
@@ -44,7 +49,9 @@ def test_package_and_environment_are_not_outside(tmp_path: Path) -> None:
     for module in (topologies, python_file, np, sys.modules["json"]):
         assert not python_file.is_outside(Path(str(module.__file__)))
     assert python_file.is_outside(tmp_path)
-    assert python_file.is_outside(Path(__file__).resolve().parents[2] / "examples" / "aimd" / "aimd.py")
+    assert python_file.is_outside(
+        Path(__file__).resolve().parents[2] / "examples" / "aimd" / "aimd.py"
+    )
 
 
 def test_file_imports_what_lies_beside_it(scheme: Path) -> None:
@@ -53,13 +60,18 @@ def test_file_imports_what_lies_beside_it(scheme: Path) -> None:
     assert sys.path == before
 
 
-def test_file_imports_what_lies_beside_it_though_another_folder_has_that_name(tmp_path: Path) -> None:
+def test_file_imports_what_lies_beside_it_though_another_folder_has_that_name(
+    tmp_path: Path,
+) -> None:
     for number in (1, 2):
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / "scheme.py").write_text("import constants_beside\nVALUE = constants_beside.VALUE")
         (folder / "constants_beside.py").write_text(f"VALUE = {number}")
-    assert [python_file.load(tmp_path / str(number) / "scheme.py").VALUE for number in (1, 2)] == [1, 2]
+    assert [python_file.load(tmp_path / str(number) / "scheme.py").VALUE for number in (1, 2)] == [
+        1,
+        2,
+    ]
 
 
 def test_sources_of_a_file_with_an_error_are_the_file(tmp_path: Path) -> None:

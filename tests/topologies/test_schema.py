@@ -46,17 +46,27 @@ def fits(schema: Mapping[str, Any], value: Any) -> bool:
     if "enum" in schema:
         return value in schema["enum"]
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    python = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
+    python = {
+        "object": dict,
+        "array": list,
+        "string": str,
+        "boolean": bool,
+        "integer": int,
+        "number": (int, float),
+    }
     if not any(isinstance(value, python[kind]) for kind in kinds):
         return False
     if isinstance(value, str):
         return re.search(schema.get("pattern", ""), value) is not None
     if isinstance(value, list):
-        return len(value) >= schema.get("minItems", 0) and all(fits(schema["items"], one) for one in value)
+        return len(value) >= schema.get("minItems", 0) and all(
+            fits(schema["items"], one) for one in value
+        )
     if isinstance(value, dict):
         known, more = schema["properties"], schema.get("additionalProperties")
         return set(schema.get("required", ())) <= value.keys() and all(
-            fits(known[key], one) if key in known else bool(more) and fits(more, one) for key, one in value.items()
+            fits(known[key], one) if key in known else bool(more) and fits(more, one)
+            for key, one in value.items()
         )
     return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
 
@@ -70,7 +80,9 @@ def allowed(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         return st.sampled_from(schema["enum"])
     match schema["type"]:
         case "string":
-            return st.from_regex(schema.get("pattern", ""), fullmatch=True, alphabet=st.characters(codec="ascii"))
+            return st.from_regex(
+                schema.get("pattern", ""), fullmatch=True, alphabet=st.characters(codec="ascii")
+            )
         case "array":
             least = schema.get("minItems", 0)
             return st.lists(allowed(schema["items"]), min_size=least, max_size=max(3, least))
@@ -89,9 +101,14 @@ def test_schema_has_the_reader_s_fields() -> None:
     for name, table in {**TABLES, "": pcn.TOPOLOGY}.items():
         schema = SCHEMA["$defs"][name] if name else SCHEMA
         assert schema["properties"].keys() == table.keys(), name
-        assert set(schema["required"]) == {key for key, field in table.items() if field.needed}, name
+        assert set(schema["required"]) == {key for key, field in table.items() if field.needed}, (
+            name
+        )
         assert schema["additionalProperties"] is False
-    assert SCHEMA["$defs"]["parameters"]["properties"].keys() == {*pcn.PARAMETERS, "lossless_classes"}
+    assert SCHEMA["$defs"]["parameters"]["properties"].keys() == {
+        *pcn.PARAMETERS,
+        "lossless_classes",
+    }
 
 
 # A reader's words where a value's form is wrong, and not what it stands for.

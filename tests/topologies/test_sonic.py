@@ -30,17 +30,22 @@ FILES = Path(__file__).parent / "files"
 PORTS = [f"Ethernet{4 * number}" for number in range(5)]
 CONFIG: dict[str, Any] = {
     "DEVICE_METADATA": {"localhost": {"hwsku": "any", "type": "LeafRouter"}},
-    "PORT": {name: {"lanes": "1,2,3,4", "speed": "100000", "mtu": "9100"} for name in reversed(PORTS)},
+    "PORT": {name: {"lanes": "1,2,3,4", "speed": "100000",
+    "mtu": "9100"} for name in reversed(PORTS)},
     "BUFFER_POOL": {
         "ingress_lossless_pool": {"mode": "dynamic", "size": "8388608", "type": "ingress"},
         "egress_lossless_pool": {"mode": "static", "size": "99999999", "type": "egress"},
     },
     "BUFFER_PROFILE": {
         "pg_lossless_100000_5m_profile": {
-            "pool": "ingress_lossless_pool", "size": "50096", "xoff": "46000", "xon": "4096", "xon_offset": "2288",
+            "pool": "ingress_lossless_pool", "size": "50096", "xoff": "46000", "xon": "4096", (
+                "xon_offset"
+            ): "2288",
             "dynamic_th": "-3",
         },
-        "ingress_lossy_profile": {"pool": "ingress_lossless_pool", "size": "0", "static_th": "500000"},
+        "ingress_lossy_profile": {"pool": "ingress_lossless_pool", "size": "0", "static_th": (
+            "500000"
+        )},
         "egress": {"pool": "egress_lossless_pool", "size": "0", "dynamic_th": "7"},
         "whole": {"pool": "egress_lossless_pool", "size": "0", "static_th": "99999999"},
         "low": {"pool": "egress_lossless_pool", "size": "0", "dynamic_th": "3"},
@@ -58,7 +63,8 @@ CONFIG: dict[str, Any] = {
         }
         for name in PORTS
     },
-    "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {str(tc): str(tc if tc in (3, 4, 7) else 0) for tc in range(8)}},
+    "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {str(tc): str(tc if tc in (3, 4,
+    7) else 0) for tc in range(8)}},
     "TC_TO_QUEUE_MAP": {"AZURE": {str(tc): str(tc) for tc in range(8)}, "UNUSED": {"3": "1"}},
     "WRED_PROFILE": {
         "AZURE_LOSSLESS": {
@@ -69,7 +75,8 @@ CONFIG: dict[str, Any] = {
     },
     "PFC_WD": {
         "GLOBAL": {"POLL_INTERVAL": "50"},
-        **{name: {"action": "forward", "detection_time": "200", "restoration_time": "300"} for name in PORTS},
+        **{name: {"action": "forward", "detection_time": "200",
+        "restoration_time": "300"} for name in PORTS},
     },
     "SCHEDULER": {
         "scheduler.0": {"type": "DWRR", "weight": "14"},
@@ -77,7 +84,9 @@ CONFIG: dict[str, Any] = {
         "strict": {"type": "STRICT"},
     },
     "QUEUE": {
-        f"{','.join(PORTS)}|3-4": {"scheduler": "[SCHEDULER|scheduler.1]", "wred_profile": "AZURE_LOSSLESS"},
+        f"{','.join(PORTS)}|3-4": {"scheduler": "[SCHEDULER|scheduler.1]", "wred_profile": (
+            "AZURE_LOSSLESS"
+        )},
         **{f"{name}|0": {"scheduler": "scheduler.0", "wred_profile": "LOSSY"} for name in PORTS},
         **{f"{name}|6": {"scheduler": "strict"} for name in PORTS},
     },
@@ -108,7 +117,9 @@ def test_switch_has_what_the_file_has(tmp_path: Path) -> None:
     switch = made.switch("s0")
     assert made.lossless_classes == (3, 4)
     assert {link.rate_bps for link in made.links} == {100e9}
-    assert switch.ecn == tuple(EcnThresholds(250e3, 1048576, 0.05, port=port) for port in range(1, 6))
+    assert switch.ecn == tuple(
+        EcnThresholds(250e3, 1048576, 0.05, port=port) for port in range(1, 6)
+    )
     assert [(schedule.weights, schedule.port) for schedule in switch.schedules] == [
         ((14, 0, 0, 15, 15, 0, 0, 0), port) for port in range(1, 6)
     ]
@@ -125,18 +136,26 @@ def test_switch_has_what_the_file_has(tmp_path: Path) -> None:
     ("ecn", "expected"),
     [
         ("ecn_all", [(250e3, 0.05, "green"), (90e3, 1.0, "yellow")]),
-        ("ecn_green", [(250e3, 0.05, "green"), (2**32 - 1, 0.0, "yellow"), (2**32 - 1, 0.0, "red")]),
+        (
+            "ecn_green",
+            [(250e3, 0.05, "green"), (2**32 - 1, 0.0, "yellow"), (2**32 - 1, 0.0, "red")],
+        ),
         ("ecn_yellow", [(2**32 - 1, 0.0, "green"), (90e3, 1.0, "yellow"), (2**32 - 1, 0.0, "red")]),
         ("ecn_green_red", [(250e3, 0.05, "green"), (2**32 - 1, 0.0, "yellow")]),
         ("ecn_none", []),
     ],
 )
-def test_switch_has_thresholds_by_colour(tmp_path: Path, ecn: str, expected: list[tuple[float, float, str]]) -> None:
-    """A colour whose packets aren't marked has a threshold that no queue reaches; one without thresholds green's."""
+def test_switch_has_thresholds_by_colour(
+    tmp_path: Path, ecn: str, expected: list[tuple[float, float, str]]
+) -> None:
+    """A colour whose packets aren't marked has a threshold that no queue reaches; one without
+    thresholds green's."""
     profile = {**CONFIG["WRED_PROFILE"]["AZURE_LOSSLESS"], "ecn": ecn}
     profile |= {"yellow_min_threshold": "90000", "yellow_max_threshold": "200000"}
     switch = set_up(tmp_path, changed("WRED_PROFILE", "AZURE_LOSSLESS", value=profile)).switch("s0")
-    assert [(one.k_min_bytes, one.p_max, one.colour) for one in switch.ecn if one.port == 2] == expected
+    assert [
+        (one.k_min_bytes, one.p_max, one.colour) for one in switch.ecn if one.port == 2
+    ] == expected
 
 
 def test_pool_of_the_run_is_that_of_the_file(tmp_path: Path) -> None:
@@ -150,7 +169,8 @@ def test_pool_of_the_run_is_that_of_the_file(tmp_path: Path) -> None:
 def test_headroom_that_is_too_small_is_refused(tmp_path: Path) -> None:
     config = changed("BUFFER_PROFILE", "pg_lossless_100000_5m_profile", "xoff", value="20000")
     with pytest.raises(
-        VirtualError, match=r"s0:1,2,3,4,5: class 3: .*headroom of 20000 bytes: after a PAUSE falls due"
+        VirtualError,
+        match=r"s0:1,2,3,4,5: class 3: .*headroom of 20000 bytes: after a PAUSE falls due",
     ):
         VirtualNetwork(set_up(tmp_path, config), find_scheme("pfc").configure())
 
@@ -167,29 +187,55 @@ def test_headroom_that_is_too_small_is_refused(tmp_path: Path) -> None:
         (("BUFFER_PG", "Ethernet0|0", "profile"), "none", "BUFFER_PROFILE has no 'none'"),
         (("BUFFER_PG", "Ethernet0|9"), {}, "PORT|FIRST-LAST"),
         (("BUFFER_PG", "Ethernet0"), {}, "PORT|FIRST-LAST"),
-        (("TC_TO_QUEUE_MAP", "AZURE", "3"), "2", "class 3 has queue 2: a lossless class has one of"),
-        (("TC_TO_PRIORITY_GROUP_MAP", "AZURE", "5"), "4", "class 5 has priority group 4: a lossless class"),
+        (("TC_TO_QUEUE_MAP", "AZURE", "3"), "2", (
+            "class 3 has queue 2: a lossless class has one of"
+        )),
+        (("TC_TO_PRIORITY_GROUP_MAP", "AZURE", "5"), "4", (
+            "class 5 has priority group 4: a lossless class"
+        )),
         (("PORT_QOS_MAP", "Ethernet0", "tc_to_pg_map"), "B", "TC_TO_PRIORITY_GROUP_MAP has no 'B'"),
         (("PORT_QOS_MAP", "Ethernet0", "pfc_enable"), "3,7", "classes from 0 to 6"),
         (("PORT_QOS_MAP", "Ethernet0", "pfc_enable"), "3", "pfc_enable of .* differ"),
         (("WRED_PROFILE", "AZURE_LOSSLESS", "green_min_threshold"), "2000000", "k_min <= k_max"),
         (("WRED_PROFILE", "AZURE_LOSSLESS", "green_drop_probability"), "101", "p_max 1.01"),
-        (("WRED_PROFILE", "AZURE_LOSSLESS", "red_min_threshold"), "5", "has red_min_threshold and red_max_threshold"),
+        (("WRED_PROFILE", "AZURE_LOSSLESS", "red_min_threshold"), "5", (
+            "has red_min_threshold and red_max_threshold"
+        )),
         (("SCHEDULER", "scheduler.0", "type"), "WRR", "there are DWRR and STRICT"),
         (("SCHEDULER", "scheduler.0", "weight"), "0", "from 1"),
         (("PFC_WD", "Ethernet0", "action"), "alert", "there are drop and forward"),
         (("PFC_WD", "Ethernet0"), {}, "detection_time"),
-        (("PFC_WD", "Ethernet0", "detection_time"), "5", r"PFC_WD.Ethernet4: differs from that of Ethernet0"),
-        (("PORT_QOS_MAP", "Ethernet4", "pfcwd_sw_enable"), "3", r"Ethernet4: differs .* or pfcwd_sw_enable does"),
-        (("BUFFER_POOL", "ingress_lossless_pool"), {"mode": "dynamic"}, "no size, as in the dynamic buffer model"),
+        (("PFC_WD", "Ethernet0", "detection_time"), "5", (
+            r"PFC_WD.Ethernet4: differs from that of Ethernet0"
+        )),
+        (("PORT_QOS_MAP", "Ethernet4", "pfcwd_sw_enable"), "3", (
+            r"Ethernet4: differs .* or pfcwd_sw_enable does"
+        )),
+        (("BUFFER_POOL", "ingress_lossless_pool"), {"mode": "dynamic"}, (
+            "no size, as in the dynamic buffer model"
+        )),
         (("BUFFER_POOL",), {}, "BUFFER_POOL has no ingress_lossless_pool"),
-        (("BUFFER_PROFILE", "ingress_lossy_profile", "pool"), "egress_lossless_pool", "is of egress_lossless_pool"),
-        (("BUFFER_QUEUE",), {"Ethernet0|3-4": {"profile": "limit"}}, "BUFFER_PROFILE has no 'limit'"),
-        (("BUFFER_QUEUE",), {"Ethernet0|0-2": {"profile": "low"}}, r"BUFFER_QUEUE.Ethernet0\|0-2: low limits what"),
-        (("BUFFER_QUEUE",), {"Ethernet0|3": {"profile": "fixed"}}, r"BUFFER_QUEUE.Ethernet0\|3: fixed limits what"),
-        (("BUFFER_PORT_INGRESS_PROFILE_LIST",), {"Ethernet0": {"profile_list": "egress,low"}}, "Ethernet0: low limits"),
-        (("QUEUE", "lc1|asic0|Ethernet0|3"), {}, r"a queue of another line card \(HOST\|ASIC\|PORT\|QUEUE\)"),
-        (("SCHEDULER", "scheduler.0", "pir"), "1250000000", "scheduler.0: pir: a queue has no shaper here"),
+        (("BUFFER_PROFILE", "ingress_lossy_profile", "pool"), "egress_lossless_pool", (
+            "is of egress_lossless_pool"
+        )),
+        (("BUFFER_QUEUE",), {"Ethernet0|3-4": {"profile": "limit"}}, (
+            "BUFFER_PROFILE has no 'limit'"
+        )),
+        (("BUFFER_QUEUE",), {"Ethernet0|0-2": {"profile": "low"}}, (
+            r"BUFFER_QUEUE.Ethernet0\|0-2: low limits what"
+        )),
+        (("BUFFER_QUEUE",), {"Ethernet0|3": {"profile": "fixed"}}, (
+            r"BUFFER_QUEUE.Ethernet0\|3: fixed limits what"
+        )),
+        (("BUFFER_PORT_INGRESS_PROFILE_LIST",), {"Ethernet0": {"profile_list": "egress,low"}}, (
+            "Ethernet0: low limits"
+        )),
+        (("QUEUE", "lc1|asic0|Ethernet0|3"), {}, (
+            r"a queue of another line card \(HOST\|ASIC\|PORT\|QUEUE\)"
+        )),
+        (("SCHEDULER", "scheduler.0", "pir"), "1250000000", (
+            "scheduler.0: pir: a queue has no shaper here"
+        )),
         (("PORT_QOS_MAP", "Ethernet0", "scheduler"), "scheduler.0", "a port has no shaper here"),
         (("QUEUE", "Ethernet0|3"), {"wred_profile": "LOSSIER"}, "WRED_PROFILE has no 'LOSSIER'"),
     ],
@@ -204,7 +250,11 @@ def test_file_that_is_wrong_is_refused_with_its_line(
 @pytest.mark.parametrize(
     ("path", "value", "why"),
     [
-        (("BUFFER_PG",), {}, r"config_db.json:\d+: PORT_QOS_MAP.Ethernet0: lossless class 3, 4: no BUFFER_PG"),
+        (
+            ("BUFFER_PG",),
+            {},
+            r"config_db.json:\d+: PORT_QOS_MAP.Ethernet0: lossless class 3, 4: no BUFFER_PG",
+        ),
         (
             ("BUFFER_PG", "Ethernet0|3"),
             {"profile": "ingress_lossy_profile"},
@@ -220,7 +270,11 @@ def test_file_that_is_wrong_is_refused_with_its_line(
             "400000",
             r"json:\d+: .*xoff: .* 5 ports share 400000 bytes",
         ),
-        (("PORT", "Ethernet0", "mtu"), "1000", r"json:\d+: PORT.Ethernet0.mtu: frames of 1058 bytes .* don't fit"),
+        (
+            ("PORT", "Ethernet0", "mtu"),
+            "1000",
+            r"json:\d+: PORT.Ethernet0.mtu: frames of 1058 bytes .* don't fit",
+        ),
         (("PORT",), {"Ethernet0": {}}, "s0 has the port 5, and its config_db 1 ports"),
     ],
 )
@@ -240,7 +294,8 @@ def test_all_that_lossless_classes_lack_is_named_at_once(tmp_path: Path) -> None
 
 
 def test_headrooms_that_their_pool_holds_are_reserved(tmp_path: Path) -> None:
-    """Five ports with two lossless classes of 46,000 bytes: a pool of 460,000 is enough for all at once."""
+    """Five ports with two lossless classes of 46,000 bytes: a pool of 460,000 is enough for all at
+    once."""
     path = ("BUFFER_POOL", "ingress_lossless_pool", "xoff")
     assert set_up(tmp_path, changed(*path, value="460000")) == set_up(tmp_path)
     less = written(tmp_path, changed(*path, value="459999"))
@@ -266,18 +321,26 @@ def test_queues_of_multicast_packets_change_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("threshold", "resume"), [("30000", 2288), ("5000", 904), ("4000", 0)])
-def test_resume_is_at_the_higher_of_xon_and_its_offset(tmp_path: Path, threshold: str, resume: float) -> None:
+def test_resume_is_at_the_higher_of_xon_and_its_offset(
+    tmp_path: Path, threshold: str, resume: float
+) -> None:
     profile = {**CONFIG["BUFFER_PROFILE"]["pg_lossless_100000_5m_profile"], "static_th": threshold}
     del profile["dynamic_th"]
-    made = set_up(tmp_path, changed("BUFFER_PROFILE", "pg_lossless_100000_5m_profile", value=profile))
+    made = set_up(
+        tmp_path, changed("BUFFER_PROFILE", "pg_lossless_100000_5m_profile", value=profile)
+    )
     buffer = made.switch("s0").buffer
     assert buffer is not None
     assert buffer.share(1, 100e9, 3, lossless=True).resume_bytes == resume
 
 
 def rows_of_watchdog(*ports: str, classes: str | None = None) -> dict[str, Any]:
-    """Returns a configuration with a watchdog at these ports alone, and `pfcwd_sw_enable` of all."""
-    made = changed("PFC_WD", value={name: row for name, row in CONFIG["PFC_WD"].items() if name in ("GLOBAL", *ports)})
+    """Returns a configuration with a watchdog at these ports alone, and `pfcwd_sw_enable` of
+    all."""
+    made = changed(
+        "PFC_WD",
+        value={name: row for name, row in CONFIG["PFC_WD"].items() if name in ("GLOBAL", *ports)},
+    )
     for row in made["PORT_QOS_MAP"].values():
         row |= {} if classes is None else {"pfcwd_sw_enable": classes}
     return made
@@ -321,13 +384,19 @@ def test_leaf_of_a_static_model_is_mapped_whole() -> None:
 
 
 def test_leaf_of_a_dynamic_model_is_refused_by_what_it_lacks(tmp_path: Path) -> None:
-    """Its switch computes the pool's size and the profiles itself: first the size is missing, then the profiles."""
+    """Its switch computes the pool's size and the profiles itself: first the size is missing, then
+    the profiles."""
     file = FILES / "dynamic.config_db.json"
-    with pytest.raises(TopologyError, match=r"json:15: BUFFER_POOL.ingress_lossless_pool: no size, as in the dynamic"):
+    with pytest.raises(
+        TopologyError,
+        match=r"json:15: BUFFER_POOL.ingress_lossless_pool: no size, as in the dynamic",
+    ):
         sonic.read(file)
     config = json.loads(file.read_text())
     config["BUFFER_POOL"]["ingress_lossless_pool"]["size"] = "26531072"
-    with pytest.raises(TopologyError, match=r"BUFFER_PG.Ethernet0\|3-4: lossless class 3, 4: its profile is NULL"):
+    with pytest.raises(
+        TopologyError, match=r"BUFFER_PG.Ethernet0\|3-4: lossless class 3, 4: its profile is NULL"
+    ):
         sonic.apply(star(3, 1), {"s0": sonic.read(written(tmp_path, config))})
 
 
@@ -336,7 +405,9 @@ def test_option_whose_rate_the_file_would_replace_is_refused(tmp_path: Path) -> 
     call = ["convert", "star", str(out), "--set", "senders=4", "--sonic", str(file)]
     done = CliRunner().invoke(command, [*call, "--set", "rate_bps=25G"])
     assert isinstance(done.exception, TopologyError)
-    assert "rate_bps=25G: link h0:0 - s0:1 has 100 Gbit/s by the config_db's speed" in str(done.exception)
+    assert "rate_bps=25G: link h0:0 - s0:1 has 100 Gbit/s by the config_db's speed" in str(
+        done.exception
+    )
     assert not out.exists()
     assert CliRunner().invoke(command, [*call, "--set", "rate_bps=100G"]).exit_code == 0
 
@@ -347,23 +418,31 @@ def test_switches_that_disagree_are_refused(tmp_path: Path) -> None:
     (tmp_path / "two").mkdir()
     speeds = {name: {"speed": "25000"} for name in PORTS}
     other = sonic.read(written(tmp_path / "two", changed("PORT", value=speeds)))
-    with pytest.raises(TopologyError, match=r"link s0:4 - s1:\d: 1e\+11 bit/s at one end, 2.5e\+10 at the other"):
+    with pytest.raises(
+        TopologyError, match=r"link s0:4 - s1:\d: 1e\+11 bit/s at one end, 2.5e\+10 at the other"
+    ):
         sonic.apply(topology, {"s0": one, "s1": other})
-    fewer = sonic.read(written(tmp_path / "two", changed("PORT_QOS_MAP", value={"Ethernet0": {"pfc_enable": "3"}})))
+    fewer = sonic.read(
+        written(tmp_path / "two", changed("PORT_QOS_MAP", value={"Ethernet0": {"pfc_enable": "3"}}))
+    )
     with pytest.raises(TopologyError, match="differ in pfc_enable"):
         sonic.apply(topology, {"s0": one, "s1": fewer})
 
 
 def test_command_writes_a_network_with_all_of_it(tmp_path: Path) -> None:
     file, out = written(tmp_path, CONFIG), tmp_path / "net.yaml"
-    done = CliRunner().invoke(command, ["convert", "star", str(out), "--set", "senders=4", "--sonic", f"s0={file}"])
+    done = CliRunner().invoke(
+        command, ["convert", "star", str(out), "--set", "senders=4", "--sonic", f"s0={file}"]
+    )
     assert done.exit_code == 0, done.output
     found = find_topology(str(out)).build({})
     assert found.switches == set_up(tmp_path).switches
     assert found.lossless_classes == (3, 4)
 
 
-TEXTS = st.sampled_from(["", "0", "3", "-3", "3-4", "Ethernet0", "Ethernet0|3", "scheduler.0", "[SCHEDULER|x]", "NULL"])
+TEXTS = st.sampled_from(
+    ["", "0", "3", "-3", "3-4", "Ethernet0", "Ethernet0|3", "scheduler.0", "[SCHEDULER|x]", "NULL"]
+)
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-9, 9), TEXTS),
     lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(TEXTS, inner, max_size=3)),
@@ -390,12 +469,19 @@ def test_changed_file_is_read_or_refused_in_lines(
     except TopologyError as error:
         why = str(error)
     else:
-        assert len(found.rates_bps) == len(found.shares) == len(found.ecn) == len(found.weights) == len(found.lacking)
+        assert (
+            len(found.rates_bps)
+            == len(found.shares)
+            == len(found.ecn)
+            == len(found.weights)
+            == len(found.lacking)
+        )
     assert all("config_db.json:" in line for line in why.split("\n"))
 
 
 def test_result_states_the_thresholds_that_ports_had(tmp_path: Path) -> None:
-    """Those of the file, read back from the switches; XOFF is none where a shared buffer has the thresholds."""
+    """Those of the file, read back from the switches; XOFF is none where a shared buffer has the
+    thresholds."""
     network = tmp_path / "net.yaml"
     write = FORMATS["pcn"].write
     assert write is not None
@@ -407,7 +493,10 @@ def test_result_states_the_thresholds_that_ports_had(tmp_path: Path) -> None:
     summary = json.loads((place / "summary.json").read_text())
     assert (summary["parameters"]["K_min"], summary["parameters"]["K_max"]) == (250e3, 1048576)
     assert summary["parameters"]["P_max"] == pytest.approx(0.05, rel=1e-6)
-    assert (summary["flow_control"]["xoff_bytes"], summary["flow_control"]["xon_bytes"]) == (None, None)
+    assert (summary["flow_control"]["xoff_bytes"], summary["flow_control"]["xon_bytes"]) == (
+        None,
+        None,
+    )
     page = (place / "report.html").read_text()
     assert "thresholds of shared buffers at 1 of 1 switches" in page
     assert "250 KB at all ports, of their switches" in page

@@ -1,5 +1,5 @@
-/* The RDMA endpoint, and a function that breaks an invariant of the engine's parts (test_virtual_assertions.py) in a network of h0,
- * s0, s1 and r0. */
+/* The RDMA endpoint, and a function that breaks an invariant of the engine's parts
+ * (test_virtual_assertions.py) in a network of h0, s0, s1 and r0. */
 #include "switches/scheduler.h"
 #include "virtual/rdma.c"
 
@@ -35,7 +35,9 @@ int vn_break(struct vn_context *context, uint32_t number)
         vn_packet_at(context, id)->in_link = 1;
         vn_hop_ingress(context, vn_near(context, end), 1, id);
         break;
-    case 11: vn_endpoint_at(context, 0, context->now, VN_EV_TIMER, VN_ENDPOINT_source, 1u << 24); break;
+    case 11:
+        vn_endpoint_at(context, 0, context->now, VN_EV_TIMER, VN_ENDPOINT_source, 1u << 24);
+        break;
     case 12: vn_host_event(context, 0); break;
     case 13:
         vn_sample(context, 0);

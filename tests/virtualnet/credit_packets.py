@@ -18,7 +18,9 @@ FC_TYPE = b"\x88\xb5"
 
 
 def by_credits(topology: Topology, **parameters: float) -> Topology:
-    return replace(topology, flow_control="credits", parameters={**topology.parameters, **parameters})
+    return replace(
+        topology, flow_control="credits", parameters={**topology.parameters, **parameters}
+    )
 
 
 def blocks(frame_bytes: int) -> int:

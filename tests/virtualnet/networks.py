@@ -16,22 +16,34 @@ MTU = 1058
 PFC_ONLY = find_scheme("pfc").configure()
 
 
-def parameters(xoff_bytes: float = 512e3, pause_quanta: int = 0xFFFF) -> dict[str, float | int | str]:
+def parameters(
+    xoff_bytes: float = 512e3, pause_quanta: int = 0xFFFF
+) -> dict[str, float | int | str]:
     return lossless.parameters(xoff_bytes, None, MTU, pause_quanta)
 
 
 def star(
-    senders: int, rate_bps: float = 10e9, out_bps: float | None = None, delay_s: float = 1e-6, **pfc: float
+    senders: int,
+    rate_bps: float = 10e9,
+    out_bps: float | None = None,
+    delay_s: float = 1e-6,
+    **pfc: float,
 ) -> Topology:
     """h0, h1, ... and r0 around s0; r0 is at the last port."""
     hosts = make_hosts([*(f"h{i}" for i in range(senders)), "r0"])
-    links = [Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), rate_bps, delay_s) for i in range(senders)]
+    links = [
+        Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), rate_bps, delay_s) for i in range(senders)
+    ]
     links.append(Link(Endpoint("r0", 0), Endpoint("s0", senders + 1), out_bps or rate_bps, delay_s))
     return Topology("star", hosts, (Switch("s0", 1),), tuple(links), parameters=parameters(**pfc))  # type: ignore[arg-type]
 
 
 def chain(
-    switches: int = 2, rate_bps: float = 10e9, delay_s: float = 1e-6, out_bps: float | None = None, **pfc: float
+    switches: int = 2,
+    rate_bps: float = 10e9,
+    delay_s: float = 1e-6,
+    out_bps: float | None = None,
+    **pfc: float,
 ) -> Topology:
     """h0 - s0 - s1 - ... - r0. Ports: 1 towards h0, 2 towards r0."""
     nodes = ["h0", *(f"s{i}" for i in range(switches)), "r0"]
@@ -42,30 +54,53 @@ def chain(
     if out_bps is not None:
         links[-1] = Link(*ends[-1], out_bps, delay_s)
     made = tuple(Switch(f"s{i}", i + 1) for i in range(switches))
-    return Topology("chain", make_hosts(["h0", "r0"]), made, tuple(links), parameters=parameters(**pfc))  # type: ignore[arg-type]
+    return Topology(
+        "chain", make_hosts(["h0", "r0"]), made, tuple(links), parameters=parameters(**pfc)
+    )  # type: ignore[arg-type]
 
 
-def tree(senders: int, rate_bps: float = 10e9, out_bps: float = 10e9, delay_s: float = 1e-6, **pfc: float) -> Topology:
-    """h0, h1, ... at s0, s1 behind it, r0 behind that at `out_bps`. The last port of s0 leads to s1."""
+def tree(
+    senders: int, rate_bps: float = 10e9, out_bps: float = 10e9, delay_s: float = 1e-6, **pfc: float
+) -> Topology:
+    """h0, h1, ... at s0, s1 behind it, r0 behind that at `out_bps`. The last port of s0 leads to
+    s1."""
     ends = [(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1)) for i in range(senders)]
-    links = [Link(a, b, rate_bps, delay_s) for a, b in [*ends, (Endpoint("s0", senders + 1), Endpoint("s1", 1))]]
+    links = [
+        Link(a, b, rate_bps, delay_s)
+        for a, b in [*ends, (Endpoint("s0", senders + 1), Endpoint("s1", 1))]
+    ]
     links.append(Link(Endpoint("s1", 2), Endpoint("r0", 0), out_bps, delay_s))
     hosts = make_hosts([*(f"h{i}" for i in range(senders)), "r0"])
     switches = (Switch("s0", 1), Switch("s1", 2))
     return Topology("tree", hosts, switches, tuple(links), parameters=parameters(**pfc))  # type: ignore[arg-type]
 
 
-def mesh(switches: int, ends: Iterable[tuple[int, int]], delays_s: Sequence[float], rate_bps: float = 10e9) -> Topology:
-    """Switches with a host each (h0 at port 1 of s0, ...) and links between those in `ends`; delays go round."""
+def mesh(
+    switches: int,
+    ends: Iterable[tuple[int, int]],
+    delays_s: Sequence[float],
+    rate_bps: float = 10e9,
+) -> Topology:
+    """Switches with a host each (h0 at port 1 of s0, ...) and links between those in `ends`; delays
+    go round."""
     links: list[Link] = []
     ports = [1] * switches
     for i in range(switches):
-        links.append(Link(Endpoint(f"h{i}", 0), Endpoint(f"s{i}", 1), rate_bps, delays_s[len(links) % len(delays_s)]))
+        links.append(
+            Link(
+                Endpoint(f"h{i}", 0),
+                Endpoint(f"s{i}", 1),
+                rate_bps,
+                delays_s[len(links) % len(delays_s)],
+            )
+        )
     for a, b in ends:
         ports[a] += 1
         ports[b] += 1
         delay_s = delays_s[len(links) % len(delays_s)]
-        links.append(Link(Endpoint(f"s{a}", ports[a]), Endpoint(f"s{b}", ports[b]), rate_bps, delay_s))
+        links.append(
+            Link(Endpoint(f"s{a}", ports[a]), Endpoint(f"s{b}", ports[b]), rate_bps, delay_s)
+        )
     hosts = make_hosts([f"h{i}" for i in range(switches)])
     made = tuple(Switch(f"s{i}", i + 1) for i in range(switches))
     return Topology("mesh", hosts, made, tuple(links), parameters=parameters(xoff_bytes=40e3))  # type: ignore[arg-type]

@@ -1,7 +1,9 @@
-"""Which C files use which: no circle of files is wider than a folder, neither by #include nor by use.
+"""Which C files use which: no circle of files is wider than a folder, neither by #include nor by
+use.
 
-A file uses another where one of its functions or tables calls one of that other's, or names it with the engine's
-prefix, once macros are expanded; a call through a table of functions is a use of that table alone.
+A file uses another where one of its functions or tables calls one of that other's, or names it with
+the engine's prefix, once macros are expanded; a call through a table of functions is a use of that
+table alone.
 """
 
 from __future__ import annotations
@@ -23,7 +25,12 @@ from pcn.virtualnet.native import CSRC
 Arrows = Mapping[Path, set[Path]]
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|[{}();=,\[\]]|[^\s\w]')
 RDMA = HOST_CSRC / "virtual"
-WITH_RDMA = ("-DVN_MORE_ENDPOINTS(X)=X(rdma)", "-include", str(CSRC / "engine.c"), str(RDMA / "rdma.c"))
+WITH_RDMA = (
+    "-DVN_MORE_ENDPOINTS(X)=X(rdma)",
+    "-include",
+    str(CSRC / "engine.c"),
+    str(RDMA / "rdma.c"),
+)
 UNITS = {
     "engine": ((CSRC, RDMA), [WITH_RDMA]),
     "switch": ((SWITCH_CSRC,), [(str(path),) for path in sorted(SWITCH_CSRC.glob("*.c"))]),
@@ -46,7 +53,8 @@ def included(folders: Sequence[Path]) -> Arrows:
 
 
 def tokens(unit: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """Of a preprocessed unit, with the file that each stands in, without those of the system's headers."""
+    """Of a preprocessed unit, with the file that each stands in, without those of the system's
+    headers."""
     command = [*compiler(), "-std=gnu11", "-E", *(f"-I{one}" for one in INCLUDED_FROM), *unit]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     at, system = Path(), False
@@ -96,7 +104,12 @@ def used(folders: Sequence[Path], units: Sequence[Sequence[str]]) -> Arrows:
     """By use of functions and tables."""
     arrows: dict[Path, set[Path]] = defaultdict(set)
     ours = {folder.resolve() for folder in folders}
-    found = [definition for unit in units for definition in definitions(unit) if ours & set(definition[1].parents)]
+    found = [
+        definition
+        for unit in units
+        for definition in definitions(unit)
+        if ours & set(definition[1].parents)
+    ]
     of: dict[str, set[Path]] = defaultdict(set)
     for name, path, _ in found:
         of[name].add(path)
@@ -108,7 +121,8 @@ def used(folders: Sequence[Path], units: Sequence[Sequence[str]]) -> Arrows:
 
 
 def circles(arrows: Arrows) -> list[set[Path]]:
-    """The largest sets of files each of which leads to each (strongly connected components), of two files or more."""
+    """The largest sets of files each of which leads to each (strongly connected components), of two
+    files or more."""
 
     def reached(start: Path) -> set[Path]:
         seen, todo = set[Path](), [start]
@@ -119,7 +133,9 @@ def circles(arrows: Arrows) -> list[set[Path]]:
         return seen
 
     reach = {path: reached(path) for path in arrows}
-    found = {frozenset(other for other in reach[path] if path in reach.get(other, ())) for path in arrows}
+    found = {
+        frozenset(other for other in reach[path] if path in reach.get(other, ())) for path in arrows
+    }
     return [set(one) for one in found if len(one) > 1]
 
 
@@ -162,7 +178,10 @@ def test_folders_of_the_engine_use_those_below_alone() -> None:
         for other in others:
             pair = path.parent.name, other.parent.name
             if pair[0] != pair[1] and level.keys() >= set(pair):
-                below = level[pair[1]] < level[pair[0]] or pair in (("time", "frames"), ("door", "virtual"))
+                below = level[pair[1]] < level[pair[0]] or pair in (
+                    ("time", "frames"),
+                    ("door", "virtual"),
+                )
                 up += [] if below else [f"{path.name} -> {other.name}"]
     assert up == []
 
@@ -170,8 +189,12 @@ def test_folders_of_the_engine_use_those_below_alone() -> None:
 def test_circle_is_found_by_use_and_by_include(tmp_path: Path) -> None:
     (tmp_path / "low").mkdir()
     (tmp_path / "high").mkdir()
-    (tmp_path / "low/a.h").write_text("void vn_b(void); static inline void vn_a(void) { vn_b(); }\n")
-    (tmp_path / "high/b.c").write_text('#include "../low/a.h"\nvoid vn_b(void) { if (0) vn_a(); }\n')
+    (tmp_path / "low/a.h").write_text(
+        "void vn_b(void); static inline void vn_a(void) { vn_b(); }\n"
+    )
+    (tmp_path / "high/b.c").write_text(
+        '#include "../low/a.h"\nvoid vn_b(void) { if (0) vn_a(); }\n'
+    )
     a, b = (tmp_path / "low/a.h").resolve(), (tmp_path / "high/b.c").resolve()
     arrows = used([tmp_path], [[str(tmp_path / "high/b.c")]])
     assert (arrows, included([tmp_path])) == ({a: {b}, b: {a}}, {b: {a}})

@@ -17,7 +17,9 @@ from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
 from pcn.virtualnet import VirtualError
 
-FLOWS = [FlowSpec(number, f"h{number}", f"h{15 - number}", size_bytes=20_000) for number in range(8)]
+FLOWS = [
+    FlowSpec(number, f"h{number}", f"h{15 - number}", size_bytes=20_000) for number in range(8)
+]
 
 
 def tree() -> Topology:
@@ -31,7 +33,9 @@ def paths_and_digest(
     inplace: bool = True,
     threads: int = 1,
 ) -> tuple[dict[int, tuple[Endpoint, ...]], int]:
-    with VirtualNetwork(tree(), PFC_ONLY, queues=queues, inplace=inplace, threads=threads) as network:
+    with VirtualNetwork(
+        tree(), PFC_ONLY, queues=queues, inplace=inplace, threads=threads
+    ) as network:
         for flow in FLOWS:
             network.add_flow(flow)
         if log:
@@ -44,7 +48,10 @@ def paths_and_digest(
 def test_logged_path_leads_to_the_receiver_and_changes_nothing() -> None:
     topology = tree()
     paths, digest = paths_and_digest()
-    assert (digest, {}) == (paths_and_digest(log=False)[1], {number: one for number, one in paths.items() if not one})
+    assert (digest, {}) == (
+        paths_and_digest(log=False)[1],
+        {number: one for number, one in paths.items() if not one},
+    )
     for flow in FLOWS:
         node = topology.peer(flow.src, 0).node
         for end in paths[flow.id]:
@@ -75,12 +82,18 @@ def test_given_path_is_taken_instead_of_the_programs(inplace: bool) -> None:
     topology = tree()
     chosen = paths_and_digest()[0][0]
     first = chosen[0]
-    other = next(port for port in topology.next_hops(first.node, FLOWS[0].dst) if port != first.port)
+    other = next(
+        port for port in topology.next_hops(first.node, FLOWS[0].dst) if port != first.port
+    )
     given_path = {0: (Endpoint(first.node, other),)}
     paths, digest = paths_and_digest(given_path, inplace=inplace)
     assert paths[0][0] == Endpoint(first.node, other)
     assert topology.peer(paths[0][-1].node, paths[0][-1].port).node == FLOWS[0].dst
-    assert digest == paths_and_digest(given_path, queues="one", inplace=inplace)[1] != paths_and_digest()[1]
+    assert (
+        digest
+        == paths_and_digest(given_path, queues="one", inplace=inplace)[1]
+        != paths_and_digest()[1]
+    )
 
 
 def test_path_of_no_flow_or_by_no_switch_is_refused() -> None:
@@ -88,7 +101,9 @@ def test_path_of_no_flow_or_by_no_switch_is_refused() -> None:
         network.add_flow(FLOWS[0])
         with pytest.raises(VirtualError, match="a path of flow 3: there is no such flow"):
             network.set_paths({3: ()})
-        with pytest.raises(VirtualError, match="a path of flow 0 by h1:0: no link that starts at a switch"):
+        with pytest.raises(
+            VirtualError, match="a path of flow 0 by h1:0: no link that starts at a switch"
+        ):
             network.set_paths({0: (Endpoint("h1", 0),)})
         ends = tuple(Endpoint(tree().peer("h0", 0).node, port) for port in (3, 4))
         with pytest.raises(VirtualError, match="the flow has a path there already"):
@@ -98,9 +113,16 @@ def test_path_of_no_flow_or_by_no_switch_is_refused() -> None:
 def test_file_holds_paths_and_parallel_links(tmp_path: Path) -> None:
     topology = tree()
     link = next(
-        link for link in topology.links if not topology.is_host(link.a.node) and not topology.is_host(link.b.node)
+        link
+        for link in topology.links
+        if not topology.is_host(link.a.node) and not topology.is_host(link.b.node)
     )
-    taken = {end.port for one in topology.links for end in (one.a, one.b) if end.node in (link.a.node, link.b.node)}
+    taken = {
+        end.port
+        for one in topology.links
+        for end in (one.a, one.b)
+        if end.node in (link.a.node, link.b.node)
+    }
     port = max(taken) + 1
     parallel = replace(link, a=Endpoint(link.a.node, port), b=Endpoint(link.b.node, port))
     both = replace(topology, links=(*topology.links, parallel))
@@ -129,7 +151,9 @@ def test_bad_file_is_refused_with_its_line(tmp_path: Path, text: str, why: str) 
 
 
 @given(st.binary(max_size=60))
-def test_any_file_is_read_or_refused_in_a_line(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> None:
+def test_any_file_is_read_or_refused_in_a_line(
+    tmp_path_factory: pytest.TempPathFactory, text: bytes
+) -> None:
     file = tmp_path_factory.mktemp("paths") / "paths.csv"
     file.write_bytes(b"flow,switch,next\n" + text)
     why = ""

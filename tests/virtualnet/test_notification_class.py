@@ -30,9 +30,11 @@ class Acked(ReactionPoint):
         self.longest_s = max(self.longest_s, ack.rtt_s)
 
 
-def seen(notification_class: int | None, folder: Path) -> tuple[set[int], float, set[int], set[int]]:
-    """Of a slow flow whose ACKs share a full port with data: marks in ACKs, the longest round trip, classes of frames
-    that its receiver sends, and their ECN fields where they arrive."""
+def seen(
+    notification_class: int | None, folder: Path
+) -> tuple[set[int], float, set[int], set[int]]:
+    """Of a slow flow whose ACKs share a full port with data: marks in ACKs, the longest round trip,
+    classes of frames that its receiver sends, and their ECN fields where they arrive."""
     scheme = replace(RED, name="acked", reaction_point=Acked).configure(MARKS_ALL)
     with VirtualNetwork(star(3), scheme, notification_class=notification_class) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", rate_bps=1e8))
@@ -44,8 +46,14 @@ def seen(notification_class: int | None, folder: Path) -> tuple[set[int], float,
         rp = network.flows[1].rp
         assert isinstance(rp, Acked)
         found = rp.marks, rp.longest_s
-    sent = {frame[15] >> 5 for _, frame in read_pcap(folder / "r0.pcap") if frame[12:14] == b"\x08\x00"}
-    acks = [frame for _, frame in read_pcap(folder / "h0.pcap") if frame[12:14] == b"\x08\x00" and frame[42] == 0x11]
+    sent = {
+        frame[15] >> 5 for _, frame in read_pcap(folder / "r0.pcap") if frame[12:14] == b"\x08\x00"
+    }
+    acks = [
+        frame
+        for _, frame in read_pcap(folder / "h0.pcap")
+        if frame[12:14] == b"\x08\x00" and frame[42] == 0x11
+    ]
     assert acks
     return *found, sent, {frame[15] & 3 for frame in acks}
 

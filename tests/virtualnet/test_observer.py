@@ -1,4 +1,5 @@
-"""An engine without an observer has no trace of the calls; one with "explain" gives the same results."""
+"""An engine without an observer has no trace of the calls; one with "explain" gives the same
+results."""
 
 from __future__ import annotations
 
@@ -25,7 +26,15 @@ def machine_code(engine: Path, hosts: Path, folder: Path, *options: str) -> byte
     (folder / "unit.c").write_text(UNIT)
     flags = [flag for flag in objects.COMMON_FLAGS if flag != "-shared"]
     places = [f"-I{engine}", f"-I{hosts}", f"-I{SWITCH_CSRC}"]
-    command = [*objects.compiler(), *flags, *places, "-DVN_MORE_ENDPOINTS(X)=X(rdma)", *options, "-c", "unit.c"]
+    command = [
+        *objects.compiler(),
+        *flags,
+        *places,
+        "-DVN_MORE_ENDPOINTS(X)=X(rdma)",
+        *options,
+        "-c",
+        "unit.c",
+    ]
     subprocess.run(command, cwd=folder, check=True)
     return (folder / "unit.o").read_bytes()
 
@@ -43,7 +52,9 @@ def test_an_engine_without_observer_has_the_code_of_one_without_calls(tmp_path: 
         path.write_text(text)
         removed += n
     assert removed == 17
-    assert not [path for path in without[native.CSRC].rglob("*.c") if "vn_observe_" in path.read_text()]
+    assert not [
+        path for path in without[native.CSRC].rglob("*.c") if "vn_observe_" in path.read_text()
+    ]
     code = machine_code(native.CSRC, HOST_CSRC, tmp_path / "with")
     assert code == machine_code(without[native.CSRC], without[HOST_CSRC], tmp_path / "without")
     assert b"explain" not in code

@@ -1,4 +1,5 @@
-"""The examples of docs/virtualnet.md: a scheduler, an endpoint, a flow control and a kind of node, each a file."""
+"""The examples of docs/virtualnet.md: a scheduler, an endpoint, a flow control and a kind of node,
+each a file."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "virtualnet.md"
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Part]]:
-    """The page's files, registered as on the page; the engine with them isn't optimised, which compiles sooner."""
+    """The page's files, registered as on the page; the engine with them isn't optimised, which
+    compiles sooner."""
     folder = tmp_path_factory.mktemp("kinds")
     section = PAGE.read_text().split("## Kinds of one's own")[1].split("\n## ")[0]
     files = re.findall(r"```c\n(/\* (\w+\.c) \*/\n.*?)```", section, re.DOTALL)
@@ -59,7 +61,9 @@ def numbers(network: TimedNetwork, host: str) -> list[int]:
     return [frame.start[len(FRAME)] for frame in network.arrived(host)]
 
 
-def test_scheduler_of_one_file_decides_the_order(parts: list[Part], switches: dict[str, NativeSwitch]) -> None:
+def test_scheduler_of_one_file_decides_the_order(
+    parts: list[Part], switches: dict[str, NativeSwitch]
+) -> None:
     with TimedNetwork(line(), switches, parts=parts) as network:
         network.set_scheduler("s0", "lifo")
         network.set_link("s0", 2, rate_bps=1e9)
@@ -71,7 +75,8 @@ def test_scheduler_of_one_file_decides_the_order(parts: list[Part], switches: di
 
 
 def test_endpoint_of_one_file_answers(parts: list[Part], switches: dict[str, NativeSwitch]) -> None:
-    """The switch sends everything to h1, so the echo has its own answers to answer: each takes 4 us."""
+    """The switch sends everything to h1, so the echo has its own answers to answer: each takes 4
+    us."""
     links = tuple(Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), 10e9, 1e-6) for i in range(2))
     star = Topology("star", make_hosts(["h0", "h1"]), (Switch("s0", 1),), links)
     endpoints = {"h0": ["source"], "h1": ["echo"]}
@@ -82,7 +87,9 @@ def test_endpoint_of_one_file_answers(parts: list[Part], switches: dict[str, Nat
         assert network.totals().stray_frames == 0
 
 
-def test_flow_control_of_one_file_stops_the_sender(parts: list[Part], switches: dict[str, NativeSwitch]) -> None:
+def test_flow_control_of_one_file_stops_the_sender(
+    parts: list[Part], switches: dict[str, NativeSwitch]
+) -> None:
     with TimedNetwork(line(), switches, parts=parts) as network:
         network.call("vn_set_stop", network.link("h0", 0))
         network.set_link("s0", 2, rate_bps=1e9)
@@ -90,16 +97,23 @@ def test_flow_control_of_one_file_stops_the_sender(parts: list[Part], switches: 
             network.send("h0", 0.0, FRAME + bytes([number]), length=1250)
         network.run(until_s=0.01)
         assert numbers(network, "h1") == list(range(100))
-        # What was under way when it passed 20,000 bytes: a frame, one more, 2 us of the line, and the stop's own 48 ns.
+        # What was under way when it passed 20,000 bytes: a frame, one more, 2 us of the line, and
+        # the stop's own 48 ns.
         assert 20_000 < network.link_stats("h0", 0).held_max < 20_000 + 2 * 1250 + 2500 + 100
         assert network.link_stats("s0", 1).packets > 2
 
 
-def test_node_of_one_file_passes_frames_on(parts: list[Part], switches: dict[str, NativeSwitch]) -> None:
-    with TimedNetwork(line(), {"s1": switches["s1"]}, parts=parts, nodes={"s0": "repeater"}) as network:
+def test_node_of_one_file_passes_frames_on(
+    parts: list[Part], switches: dict[str, NativeSwitch]
+) -> None:
+    with TimedNetwork(
+        line(), {"s1": switches["s1"]}, parts=parts, nodes={"s0": "repeater"}
+    ) as network:
         switches["s1"].table_add(0, b"\x88\x99", None, 0, 0, 0, [2])
         for number in range(3):
             network.send("h0", 0.0, FRAME + bytes([number]), length=1250)
         network.run(until_s=1e-3)
         assert numbers(network, "h1") == [0, 1, 2]
-        assert [frame.time_s for frame in network.arrived("h1")] == pytest.approx([6e-6, 7e-6, 8e-6])
+        assert [frame.time_s for frame in network.arrived("h1")] == pytest.approx(
+            [6e-6, 7e-6, 8e-6]
+        )

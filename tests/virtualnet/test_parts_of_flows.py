@@ -1,5 +1,6 @@
-"""Parts of each flow's completion time sum to it, whatever the scheme and the network; a second account of them, by the
-frames on all lines and the times of PAUSE, gives the same; and nothing of a run depends on them."""
+"""Parts of each flow's completion time sum to it, whatever the scheme and the network; a second
+account of them, by the frames on all lines and the times of PAUSE, gives the same; and nothing of a
+run depends on them."""
 
 from __future__ import annotations
 
@@ -42,7 +43,9 @@ FABRIC = {"rate_bps": 10e9, "delay_s": 1e-6, "xoff_bytes": 30e3, "xon_bytes": 20
 
 
 def with_switches(topology: Topology, **fields: Any) -> Topology:
-    return replace(topology, switches=tuple(replace(switch, **fields) for switch in topology.switches))
+    return replace(
+        topology, switches=tuple(replace(switch, **fields) for switch in topology.switches)
+    )
 
 
 def random_flows(topology: Topology, n: int, seed: int = 1) -> tuple[FlowSpec, ...]:
@@ -73,24 +76,40 @@ def networks() -> dict[str, tuple[Topology, tuple[FlowSpec, ...], dict[str, Any]
     tree = fat_tree(4, **FABRIC)
     pair = compact(senders=4, **FABRIC)
     selective = {3: Reliability(Repeats.SELECTIVE, timeout_s=200e-6, reordering_s=20e-6)}
-    lossy = replace(pair, parameters={**pair.parameters, "lossless_classes": "4", "queue_packets": 20})
+    lossy = replace(
+        pair, parameters={**pair.parameters, "lossless_classes": "4", "queue_packets": 20}
+    )
     credits = replace(
-        pair, flow_control=CREDITS, parameters={**credit_parameters(buffer_bytes=40e3), "mtu_bytes": 1058}
+        pair,
+        flow_control=CREDITS,
+        parameters={**credit_parameters(buffer_bytes=40e3), "mtu_bytes": 1058},
     )
     return {
         "victim": victim(),
         "in-cast": (tree, incast(tree), {}),
         "websearch": (tree, random_flows(tree, 60), {}),
         "lossy": (lossy, random_flows(lossy, 30), {"reliability": selective}),
-        "spraying": (tree, random_flows(tree, 30), {"paths": Paths(per="packet"), "reliability": selective}),
+        "spraying": (
+            tree,
+            random_flows(tree, 30),
+            {"paths": Paths(per="packet"), "reliability": selective},
+        ),
         "pool": (
             with_switches(pair, buffer=SharedBuffer(400e3, (Share(alpha=1 / 16),))),
             random_flows(pair, 30),
             {},
         ),
-        "output buffer": (with_switches(pair, output=OutputBuffer(20e3)), random_flows(pair, 30), {}),
+        "output buffer": (
+            with_switches(pair, output=OutputBuffer(20e3)),
+            random_flows(pair, 30),
+            {},
+        ),
         "credits": (credits, random_flows(credits, 30), {}),
-        "cut-through": (with_switches(pair, latency_s=500e-9, cut_through=True), random_flows(pair, 30), {}),
+        "cut-through": (
+            with_switches(pair, latency_s=500e-9, cut_through=True),
+            random_flows(pair, 30),
+            {},
+        ),
     }
 
 
@@ -117,12 +136,16 @@ def test_parts_sum_to_completion_times_of_all_networks(scheme: str) -> None:
             _, totals, complete = run(scheme, topology, flows, options)
         except VirtualError:
             continue  # which this scheme refuses
-        rows, explained, _ = run(scheme, topology, flows, options, explain=True)  # raises where a sum differs
+        # raises where a sum differs
+        rows, explained, _ = run(scheme, topology, flows, options, explain=True)
         by_threads, again, _ = run(scheme, topology, flows, options, explain=True, threads=2)
         assert explained == again == totals, name
         assert np.array_equal(rows, by_threads), name
         there = rows["complete_ps"] != 0
-        assert np.array_equal(rows["parts_ps"][there].sum(axis=1) + rows["start_ps"][there], rows["complete_ps"][there])
+        assert np.array_equal(
+            rows["parts_ps"][there].sum(axis=1) + rows["start_ps"][there],
+            rows["complete_ps"][there],
+        )
         assert there.mean() == complete, name
         arrived[name] = complete
     assert len(arrived) >= 6
@@ -135,7 +158,8 @@ def within(spans: list[tuple[int, int]], begin: int, end: int) -> int:
 
 
 class Account:
-    """By what started on all lines and when ports were PAUSEd: flows of one class, each by one way, in order."""
+    """By what started on all lines and when ports were PAUSEd: flows of one class, each by one way,
+    in order."""
 
     def __init__(self, scheme: str, topology: Topology, flows: Iterable[FlowSpec]) -> None:
         with VirtualNetwork(topology, find_scheme(scheme).configure(), explain=True) as network:
@@ -144,7 +168,11 @@ class Account:
             network.explain_log(ports=ends)
             log = network.log_pfc()
             network.run(until_s=20e-3, finish=True)
-            self.rows, lines, self.events = network.explained(), network.explain_entries(LOG_LINE), log.read()
+            self.rows, lines, self.events = (
+                network.explained(),
+                network.explain_entries(LOG_LINE),
+                log.read(),
+            )
             self.ends = {network.link(end.node, end.port): end for end in ends}
         self.topology = topology
         self.lines: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
@@ -199,7 +227,8 @@ class Account:
         return spans
 
     def queue(self, flow: int, link: int) -> dict[str, int]:
-        """What its last packet waited for at a switch's port, by Lindley's recursion over all that came there."""
+        """What its last packet waited for at a switch's port, by Lindley's recursion over all that
+        came there."""
         came = sorted(
             (arrival, start, start + end_of, of)
             for of in {one for _, _, one in self.lines[link] if one >= 0}
@@ -219,7 +248,8 @@ class Account:
             work += stop - start
         ahead = sum(
             stop - max(start, mine[0]) for arrival, start, stop, of in [*came, *control]
-            if stop > mine[0] and start < mine[1] and (arrival <= mine[0] if of >= 0 else start < mine[0])
+            if stop > mine[0] and start < mine[1]
+            and (arrival <= mine[0] if of >= 0 else start < mine[0])
         )  # fmt: skip
         wait = mine[1] - mine[0]
         idle = within(self.idle[link], *mine)
@@ -247,7 +277,9 @@ class Account:
         found["own"] -= last
         for link in (nic, *switches):
             end = self.ends[link]
-            frame = next(stop - start for start, stop, of in reversed(self.lines[link]) if of == flow)
+            frame = next(
+                stop - start for start, stop, of in reversed(self.lines[link]) if of == flow
+            )
             found["wire"] += frame + picoseconds(self.topology.link_at(end.node, end.port).delay_s)
         for link in switches:
             for name, value in self.queue(flow, link).items():
@@ -262,7 +294,9 @@ def test_a_second_account_finds_the_same_parts() -> None:
     account = Account("pfc", topology, flows)
     for flow in flows:
         row = account.rows[flow.id]
-        assert account.parts(flow.id, int(row["start_ps"])) == dict(zip(PARTS, row["parts_ps"].tolist(), strict=True))
+        assert account.parts(flow.id, int(row["start_ps"])) == dict(
+            zip(PARTS, row["parts_ps"].tolist(), strict=True)
+        )
     totals = dict(zip(PARTS, account.rows["parts_ps"].sum(axis=0).tolist(), strict=True))
     caused = {"own", "paused", "contention", "pause_backlog", "pause_idle", "wire"}
     assert {name for name, total in totals.items() if total} >= caused
@@ -276,11 +310,18 @@ def test_waits_of_other_schemes_are_those_of_the_lines(scheme: str) -> None:
         row = dict(zip(PARTS, account.rows["parts_ps"][flow.id].tolist(), strict=True))
         nic, *switches = account.way(flow.id)
         frames = [stop - start for start, stop, of in account.lines[nic] if of == flow.id]
-        waits = {link: (account.arrivals(flow.id, link)[-1], account.flows[flow.id][link][-1]) for link in switches}
+        waits = {
+            link: (account.arrivals(flow.id, link)[-1], account.flows[flow.id][link][-1])
+            for link in switches
+        }
         assert row["own"] == sum(frames[:-1])
-        assert row["pause_idle"] == sum(within(account.idle[link], *span) for link, span in waits.items())
+        assert row["pause_idle"] == sum(
+            within(account.idle[link], *span) for link, span in waits.items()
+        )
         waited = sum(end - begin for begin, end in waits.values())
-        assert waited == sum(row[name] for name in ("contention", "pause_backlog", "pause_idle", "overtaken"))
+        assert waited == sum(
+            row[name] for name in ("contention", "pause_backlog", "pause_idle", "overtaken")
+        )
 
 
 def test_logs_are_those_of_the_chosen_flows_and_ports() -> None:
@@ -288,7 +329,9 @@ def test_logs_are_those_of_the_chosen_flows_and_ports() -> None:
     port = Endpoint("e0", 1)
     found = []
     for threads in (1, 2):
-        with VirtualNetwork(topology, find_scheme("pcn").configure(), explain=True, threads=threads) as network:
+        with VirtualNetwork(
+            topology, find_scheme("pcn").configure(), explain=True, threads=threads
+        ) as network:
             network.add_flows((flow, None, None) for flow in flows)
             network.explain_log(flows=[0, 4], ports=[port], causes=True)
             network.run(until_s=20e-3, finish=True)
@@ -303,14 +346,17 @@ def test_logs_are_those_of_the_chosen_flows_and_ports() -> None:
         last = sent[sent["flow"] == flow][-1]
         assert last["parts_ps"].tolist() == rows["parts_ps"][flow, : len(SENDER_PARTS)].tolist()
         own = hops[(hops["flow"] == flow) & (hops["serial"] == last["serial"])]
-        waits = sum(rows["parts_ps"][flow, PARTS.index("contention") : PARTS.index("wire")].tolist())
+        waits = sum(
+            rows["parts_ps"][flow, PARTS.index("contention") : PARTS.index("wire")].tolist()
+        )
         assert int((own["start_ps"] - own["since_ps"]).sum()) == waits
     assert LOG_SENT == 0
     assert LOG_HOP == 1
 
 
 def test_where_order_is_not_by_coming_waits_are_contention_or_pause() -> None:
-    """With round robin, what is ahead of a packet isn't what goes first: nothing is known of a port without PAUSE."""
+    """With round robin, what is ahead of a packet isn't what goes first: nothing is known of a port
+    without PAUSE."""
     topology = with_switches(compact(senders=4, **FABRIC), arbitration=ROUND_ROBIN)
     rows, _, complete = run("pfc", topology, random_flows(topology, 40), {}, explain=True)
     sums = dict(zip(PARTS, rows["parts_ps"].sum(axis=0).tolist(), strict=True))
@@ -325,7 +371,11 @@ def test_parts_sum_where_links_fail_and_packets_take_other_ways() -> None:
     found = []
     for explain in (False, True):
         with VirtualNetwork(
-            tree, find_scheme("dcqcn").configure(), reroute_s=20e-6, reliability=repeats, explain=explain
+            tree,
+            find_scheme("dcqcn").configure(),
+            reroute_s=20e-6,
+            reliability=repeats,
+            explain=explain,
         ) as network:
             network.add_flows((flow, None, None) for flow in random_flows(tree, 40))
             network.at(60e-6, partial(network.set_link, "e0", 3, up=False))
@@ -342,19 +392,33 @@ def test_parts_sum_where_links_fail_and_packets_take_other_ways() -> None:
 
 
 def marks_of(
-    scheme: str, topology: Topology, flows: Iterable[FlowSpec], options: dict[str, Any], threads: int = 1
+    scheme: str,
+    topology: Topology,
+    flows: Iterable[FlowSpec],
+    options: dict[str, Any],
+    threads: int = 1,
 ) -> tuple[Any, Any, Any, dict[str, int]]:
-    """Returns the counts of marks, hops of all packets, causes, and what the switches' counters have."""
+    """Returns the counts of marks, hops of all packets, causes, and what the switches' counters
+    have."""
     flows = tuple(flows)
-    with VirtualNetwork(topology, find_scheme(scheme).configure(), **options, explain=True, threads=threads) as network:
+    with VirtualNetwork(
+        topology, find_scheme(scheme).configure(), **options, explain=True, threads=threads
+    ) as network:
         network.add_flows((flow, None, None) for flow in flows)
         network.explain_log([flow.id for flow in flows], causes=True, marks=True)
         network.run(until_s=20e-3, finish=True)
         counted = dict.fromkeys(("marked", "transmitted"), 0)
         for switch in network.switches.values():
             for name in counted.keys() & set(switch.counters()):
-                counted[name] += sum(cell.packets for cell in switch.read_counters(name, range(512)).values())
-        return network.explain_marks(), network.explain_entries(LOG_HOP), network.explain_entries(LOG_CAUSE), counted
+                counted[name] += sum(
+                    cell.packets for cell in switch.read_counters(name, range(512)).values()
+                )
+        return (
+            network.explain_marks(),
+            network.explain_entries(LOG_HOP),
+            network.explain_entries(LOG_CAUSE),
+            counted,
+        )
 
 
 def second_account(topology: Topology, hops: Any, causes: Any, n_ports: int) -> Any:
@@ -375,7 +439,13 @@ def second_account(topology: Topology, hops: Any, causes: Any, n_ports: int) -> 
                 else "held" if resumes else "other"
             )  # fmt: skip
             frame = round(int(hop["bytes"]) * 8e12 / rate_bps)
-            ahead = "nothing" if hop["without_ps"] == 0 else "frame" if hop["without_ps"] <= frame else "more"
+            ahead = (
+                "nothing"
+                if hop["without_ps"] == 0
+                else "frame"
+                if hop["without_ps"] <= frame
+                else "more"
+            )
             result[link, MARK_REASONS.index(reason), MARK_AHEADS.index(ahead)] += 1
     return result
 
@@ -411,7 +481,9 @@ def test_where_order_is_not_by_coming_nothing_is_known_without_pause() -> None:
 
 def test_marks_that_were_not_counted_are_refused() -> None:
     topology, flows, options = NETWORKS["pool"]
-    with VirtualNetwork(topology, find_scheme("pcn").configure(), **options, explain=True) as network:
+    with VirtualNetwork(
+        topology, find_scheme("pcn").configure(), **options, explain=True
+    ) as network:
         network.add_flows((flow, None, None) for flow in flows)
         network.run(until_s=1e-6)
         with pytest.raises(VirtualError):
@@ -420,7 +492,9 @@ def test_marks_that_were_not_counted_are_refused() -> None:
 
 def test_explaining_begins_with_the_network() -> None:
     topology, flows, options = NETWORKS["pool"]
-    with VirtualNetwork(topology, find_scheme("pcn").configure(), **options, explain=True) as network:
+    with VirtualNetwork(
+        topology, find_scheme("pcn").configure(), **options, explain=True
+    ) as network:
         network.add_flows((flow, None, None) for flow in flows)
         network.run(until_s=1e-6)
         with pytest.raises(VirtualError, match="chosen once, before the run"):

@@ -23,7 +23,9 @@ def counted_from(first: int) -> Topology:
     links = tuple(replace(link, a=moved(link.a), b=moved(link.b)) for link in topology.links)
     node, port = str(topology.parameters["bottleneck"]).split(":")
     bottleneck = str(moved(Endpoint(node, int(port))))
-    return replace(topology, links=links, parameters={**topology.parameters, "bottleneck": bottleneck})
+    return replace(
+        topology, links=links, parameters={**topology.parameters, "bottleneck": bottleneck}
+    )
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "dcqcn", "qcn"])

@@ -24,10 +24,16 @@ def network() -> Iterator[VirtualNetwork]:
     [
         (lambda net: net.link_stats("s1", 99), "s1 has no port 99; it has 1, 2, 3"),
         (lambda net: net.link("s1", 99), "s1 has no port 99; it has 1, 2, 3"),
-        (lambda net: net.link_stats("s9", 1), "compact has no node 's9'; there are h0, h1, r1, r0, s0, s1"),
+        (
+            lambda net: net.link_stats("s9", 1),
+            "compact has no node 's9'; there are h0, h1, r1, r0, s0, s1",
+        ),
         (lambda net: net.queue_bytes("s1", 99), "s1 has no port 99; it has 1, 2, 3"),
         (lambda net: net.set_link("s0", 99, up=False), "s0 has no port 99; it has 1, 2, 3"),
-        (lambda net: net.set_scheduler("s9", "fifo"), "compact has no node 's9'; there are h0, h1, r1, r0, s0, s1"),
+        (
+            lambda net: net.set_scheduler("s9", "fifo"),
+            "compact has no node 's9'; there are h0, h1, r1, r0, s0, s1",
+        ),
         (lambda net: net.flows[9], "no flow 9; there is 0"),
         (lambda net: net.stop_flow(9), "no flow 9; there is 0"),
         (lambda net: net.run(until_s=0.5e-3), "until_s=0.0005: the network is at 0.001 s already"),
@@ -68,10 +74,15 @@ def test_flow_names_the_field_that_is_no_number(fields: dict[str, object], messa
 
 def test_link_names_the_field_that_is_no_number() -> None:
     ends = Endpoint("h0", 0), Endpoint("s0", 1)
-    with pytest.raises(LabError, match=r"^link h0:0 - s0:1: rate_bps '10G' is no number: write 1e\+10$"):
+    with pytest.raises(
+        LabError, match=r"^link h0:0 - s0:1: rate_bps '10G' is no number: write 1e\+10$"
+    ):
         Link(*ends, "10G", 1e-6)  # type: ignore[arg-type]
     assert Link(*ends, math.inf, -math.inf).rate_bps == math.inf  # the topology refuses it
 
 
 def test_log_of_pfc_describes_itself(network: VirtualNetwork) -> None:
-    assert repr(network.log_pfc()) == f"PfcLog of {2 * len(network.topology.links)} ports: read() returns its events"
+    assert (
+        repr(network.log_pfc())
+        == f"PfcLog of {2 * len(network.topology.links)} ports: read() returns its events"
+    )

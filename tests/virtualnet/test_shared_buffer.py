@@ -1,4 +1,5 @@
-"""A switch's shared buffer: thresholds in closed form, RESUME by occupancies alone, and that nothing is lost."""
+"""A switch's shared buffer: thresholds in closed form, RESUME by occupancies alone, and that
+nothing is lost."""
 
 from __future__ import annotations
 
@@ -32,12 +33,20 @@ FRAME = 1058
 
 
 def with_buffer(topology: Topology, buffer: SharedBuffer | None) -> Topology:
-    return replace(topology, switches=tuple(replace(switch, buffer=buffer) for switch in topology.switches))
+    return replace(
+        topology, switches=tuple(replace(switch, buffer=buffer) for switch in topology.switches)
+    )
 
 
-def incast(network: VirtualNetwork, senders: int, size_bytes: int | None = None, traffic_class: int = 3) -> None:
+def incast(
+    network: VirtualNetwork, senders: int, size_bytes: int | None = None, traffic_class: int = 3
+) -> None:
     for number in range(senders):
-        network.add_flow(FlowSpec(number + 1, f"h{number}", "r0", size_bytes=size_bytes, traffic_class=traffic_class))
+        network.add_flow(
+            FlowSpec(
+                number + 1, f"h{number}", "r0", size_bytes=size_bytes, traffic_class=traffic_class
+            )
+        )
 
 
 @pytest.mark.parametrize(
@@ -49,11 +58,15 @@ def incast(network: VirtualNetwork, senders: int, size_bytes: int | None = None,
         (8, 1 / 8, 2 << 20, 1e-2),
     ],
 )
-def test_ports_hold_what_the_closed_form_has(senders: int, alpha: float, size_bytes: int, of_pool: float) -> None:
-    """n senders into one port: each holds reserve + S a / (1 + n a) when it is paused, and the pool n S a / (1 + n a)
-    (Choudhury and Hahne), within two frames."""
+def test_ports_hold_what_the_closed_form_has(
+    senders: int, alpha: float, size_bytes: int, of_pool: float
+) -> None:
+    """n senders into one port: each holds reserve + S a / (1 + n a) when it is paused, and the pool
+    n S a / (1 + n a) (Choudhury and Hahne), within two frames."""
     share = Share(alpha, resume_bytes=1)
-    topology = with_buffer(many(senders, 1, rate_bps=100e9, delay_s=1e-6), SharedBuffer(size_bytes, (share,)))
+    topology = with_buffer(
+        many(senders, 1, rate_bps=100e9, delay_s=1e-6), SharedBuffer(size_bytes, (share,))
+    )
     with VirtualNetwork(topology, PFC_ONLY) as network:
         incast(network, senders)
         held = network.sample(
@@ -76,13 +89,18 @@ def test_ports_hold_what_the_closed_form_has(senders: int, alpha: float, size_by
 
 
 def digest(
-    topology: Topology, senders: int, queues: Literal["nodes", "one"] = "nodes", inplace: bool = True
+    topology: Topology,
+    senders: int,
+    queues: Literal["nodes", "one"] = "nodes",
+    inplace: bool = True,
 ) -> tuple[int, int]:
     """Of a run, and how often it paused."""
     with VirtualNetwork(topology, PFC_ONLY, queues=queues, inplace=inplace) as network:
         incast(network, senders, size_bytes=200_000)
         network.run(finish=True, until_s=0.1)
-        return network.totals().digest, sum(network.link_stats("s0", port + 1).pause for port in range(senders))
+        return network.totals().digest, sum(
+            network.link_stats("s0", port + 1).pause for port in range(senders)
+        )
 
 
 def test_run_without_pause_is_that_of_a_static_threshold() -> None:
@@ -96,7 +114,11 @@ def test_run_with_pauses_depends_on_neither_queues_nor_form() -> None:
     topology = with_buffer(star(6), SharedBuffer(400_000))
     found = digest(topology, 6)
     assert found[1] > 10
-    assert found == digest(topology, 6, queues="one") == digest(topology, 6, queues="one", inplace=False)
+    assert (
+        found
+        == digest(topology, 6, queues="one")
+        == digest(topology, 6, queues="one", inplace=False)
+    )
 
 
 def test_two_threads_give_the_run_of_one() -> None:
@@ -107,7 +129,9 @@ def test_two_threads_give_the_run_of_one() -> None:
             for number in range(8):
                 network.add_flow(FlowSpec(number, f"h{number}", "h15", size_bytes=300_000))
             assert network.run(until_s=0.1, finish=True)
-            return network.totals().digest, [network.buffer_stats(switch.name) for switch in topology.switches]
+            return network.totals().digest, [
+                network.buffer_stats(switch.name) for switch in topology.switches
+            ]
 
     one = seen(1)
     assert one == seen(2)
@@ -117,13 +141,16 @@ def test_two_threads_give_the_run_of_one() -> None:
 def two_outputs() -> Topology:
     """h0, h1, h2 and r0, r1 around s0, at ports 1 to 5."""
     hosts = make_hosts(["h0", "h1", "h2", "r0", "r1"])
-    links = tuple(Link(Endpoint(one.name, 0), Endpoint("s0", port), 10e9, 1e-6) for port, one in enumerate(hosts, 1))
+    links = tuple(
+        Link(Endpoint(one.name, 0), Endpoint("s0", port), 10e9, 1e-6)
+        for port, one in enumerate(hosts, 1)
+    )
     return replace(star(1), hosts=hosts, links=links)
 
 
 def test_paused_port_resumes_when_others_leave_the_pool() -> None:
-    """Links to receivers are down. The last packet of h1 takes it to its threshold; then what h0 has sent leaves, and
-    RESUME comes, though nothing of h1's departs."""
+    """Links to receivers are down. The last packet of h1 takes it to its threshold; then what h0
+    has sent leaves, and RESUME comes, though nothing of h1's departs."""
     topology = with_buffer(two_outputs(), SharedBuffer(1_000_000, (Share(1.0),)))
     with VirtualNetwork(topology, PFC_ONLY) as network:
         for port in (4, 5):
@@ -148,10 +175,16 @@ def test_lossy_class_is_refused_what_is_above_its_threshold() -> None:
     topology = with_buffer(star(4), SharedBuffer(500_000, (Share(1 / 2),)))
     with VirtualNetwork(topology, PFC_ONLY) as network:
         incast(network, 4, traffic_class=1)
-        threshold = network.sample(1e-6, [network.threshold("s0", 1, 1), network.held_bytes("s0", 1, 1)])
+        threshold = network.sample(
+            1e-6, [network.threshold("s0", 1, 1), network.held_bytes("s0", 1, 1)]
+        )
         network.run(until_s=3e-3)
         out = network.link_stats("s0", 5)
-        assert out.refused_by_class[1] == sum(flow.stats().lost_packets for flow in network.flows.values()) > 0
+        assert (
+            out.refused_by_class[1]
+            == sum(flow.stats().lost_packets for flow in network.flows.values())
+            > 0
+        )
         assert sum(network.link_stats("s0", port).pause for port in range(1, 5)) == 0
         stats = network.buffer_stats("s0")
         each = stats.shared_bytes * 0.5 / (1 + 4 * 0.5)
@@ -165,11 +198,16 @@ def test_lossless_class_waits_while_a_lossy_one_fills_the_pool() -> None:
         incast(network, 3, traffic_class=1)
         network.add_flow(FlowSpec(9, "h3", "r0", start_s=1e-3, size_bytes=100_000))
         network.run(until_s=3e-3)
-        assert network.flows[9].stats().received_payload == 100_000  # a higher class, from its reserve
+        # a higher class, from its reserve
+        assert network.flows[9].stats().received_payload == 100_000
 
 
 def test_share_of_a_named_class_and_rate_is_its_own() -> None:
-    shares = (Share(1 / 2, traffic_class=1, reserve_bytes=5000), Share(1 / 4, rate_bps=40e9), Share(1 / 8))
+    shares = (
+        Share(1 / 2, traffic_class=1, reserve_bytes=5000),
+        Share(1 / 4, rate_bps=40e9),
+        Share(1 / 8),
+    )
     buffer = SharedBuffer(1e6, shares)
     assert buffer.share(1, 40e9, 1, lossless=False) == shares[0]
     assert buffer.share(1, 40e9, 3, lossless=True) == shares[1]
@@ -187,7 +225,8 @@ def test_hpcc_buffer_doubles_alpha_with_the_rate_up_to_one() -> None:
 def test_headroom_that_is_too_small_is_refused_with_the_port() -> None:
     topology = with_buffer(star(2), SharedBuffer(1e6, (Share(headroom_bytes=1000),)))
     with pytest.raises(
-        VirtualError, match=r"s0:1,2,3: class 3: .*headroom of 1000 bytes: after a PAUSE falls due \d+ can"
+        VirtualError,
+        match=r"s0:1,2,3: class 3: .*headroom of 1000 bytes: after a PAUSE falls due \d+ can",
     ):
         VirtualNetwork(topology, PFC_ONLY)
 
@@ -195,7 +234,9 @@ def test_headroom_that_is_too_small_is_refused_with_the_port() -> None:
 def test_headroom_that_longer_frames_outgrow_ends_the_run() -> None:
     """Those with telemetry, of which the payload gives no account."""
     needed = headroom.needed_bytes(star(2, rate_bps=1e9), "s0", 1, MTU)
-    topology = with_buffer(star(2, rate_bps=1e9), SharedBuffer(1e6, (Share(headroom_bytes=needed),)))
+    topology = with_buffer(
+        star(2, rate_bps=1e9), SharedBuffer(1e6, (Share(headroom_bytes=needed),))
+    )
     with VirtualNetwork(topology, find_scheme("hpcc").configure()) as network:
         incast(network, 2)
         with pytest.raises(VirtualError, match=f"headroom of {needed} bytes"):
@@ -208,7 +249,9 @@ def run_incast(topology: Topology) -> None:
         network.run(until_s=1e-3)
 
 
-@pytest.mark.parametrize(("size_bytes", "why"), [(10_000, "leave nothing"), (30_000, "no room for the headroom")])
+@pytest.mark.parametrize(
+    ("size_bytes", "why"), [(10_000, "leave nothing"), (30_000, "no room for the headroom")]
+)
 def test_buffer_without_room_for_headroom_is_refused(size_bytes: int, why: str) -> None:
     topology = with_buffer(star(4), SharedBuffer(size_bytes))
     with pytest.raises(VirtualError, match=why):
@@ -228,13 +271,18 @@ def test_buffer_without_room_for_headroom_is_refused(size_bytes: int, why: str) 
         (lambda: SharedBuffer(1e6, (Share(port=1),)), "last share"),
         (
             lambda: replace(
-                star(1), flow_control="credits", switches=(replace(star(1).switches[0], buffer=SharedBuffer(1e6)),)
+                star(1),
+                flow_control="credits",
+                switches=(replace(star(1).switches[0], buffer=SharedBuffer(1e6)),),
             ),
             "PFC",
         ),
         (
             lambda: replace(
-                star(1), switches=(replace(star(1).switches[0], buffer=SharedBuffer(1e6), output=OutputBuffer()),)
+                star(1),
+                switches=(
+                    replace(star(1).switches[0], buffer=SharedBuffer(1e6), output=OutputBuffer()),
+                ),
             ),
             "output",
         ),
@@ -283,12 +331,20 @@ SHARES = st.builds(
     lossy=st.booleans(),
     response_s=st.sampled_from([0.0, 2e-6]),
 )
-@example(shares=[], last=Share(0.0, 0.0, 0.0, None, 0.0), size=100_000, senders=5, lossy=False, response_s=0.0)
+@example(
+    shares=[],
+    last=Share(0.0, 0.0, 0.0, None, 0.0),
+    size=100_000,
+    senders=5,
+    lossy=False,
+    response_s=0.0,
+)
 def test_accounts_agree_and_nothing_is_lost(
     shares: list[Share], last: Share, size: int, senders: int, lossy: bool, response_s: float
 ) -> None:
-    """Whatever the thresholds: the pool is never more than full, its account is the sum of its shares', lossless flows
-    arrive whole, and in the end nothing is inside and no class is paused."""
+    """Whatever the thresholds: the pool is never more than full, its account is the sum of its
+    shares', lossless flows arrive whole, and in the end nothing is inside and no class is
+    paused."""
     topology = with_buffer(star(5), SharedBuffer(size, (*shares, last)))
     with VirtualNetwork(topology, PFC_ONLY, response_s=response_s) as network:
         incast(network, senders, size_bytes=100_000)
@@ -297,20 +353,32 @@ def test_accounts_agree_and_nothing_is_lost(
         for step in range(1, 100):
             network.run(until_s=step * 20e-6)
             stats = network.buffer_stats("s0")
-            assert stats.used_bytes == stats.summed_bytes <= stats.used_max_bytes <= stats.shared_bytes
+            assert (
+                stats.used_bytes == stats.summed_bytes <= stats.used_max_bytes <= stats.shared_bytes
+            )
             assert stats.held_bytes <= stats.size_bytes
         for number in range(senders):
             assert network.flows[number + 1].stats().received_payload == 100_000
-        assert (stats.used_bytes, stats.held_bytes, stats.headroom_bytes, stats.paused) == (0, 0, 0, 0)
+        assert (stats.used_bytes, stats.held_bytes, stats.headroom_bytes, stats.paused) == (
+            0,
+            0,
+            0,
+            0,
+        )
 
 
 def test_topology_with_buffers_is_the_same_after_json() -> None:
-    topology = with_buffer(star(2), SharedBuffer(1e6, (Share(0.5, port=1), Share(headroom_bytes=9e3))))
+    topology = with_buffer(
+        star(2), SharedBuffer(1e6, (Share(0.5, port=1), Share(headroom_bytes=9e3)))
+    )
     assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(topology)))) == topology
 
 
 def test_file_of_a_topology_holds_shared_buffers() -> None:
-    shares = (Share(1 / 3, 5.0, 7.0, 90e3, 11.0, 40e9, 2, 1), Share(alpha=0.0, fixed_bytes=12_345.0))
+    shares = (
+        Share(1 / 3, 5.0, 7.0, 90e3, 11.0, 40e9, 2, 1),
+        Share(alpha=0.0, fixed_bytes=12_345.0),
+    )
     topology = with_buffer(star(2), SharedBuffer(32 * 2**20, shares))
     for form in ("pcn", "pcn-json"):
         with TemporaryDirectory() as folder:
@@ -323,7 +391,9 @@ def test_file_with_a_bad_share_is_refused_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "made.yaml"
     text = FORMATS["pcn"].write(with_buffer(star(2), SharedBuffer(1e6)))
     file.write_text(text.replace("alpha: 0.125", "alpha: 0.125, class: 8"))
-    with pytest.raises(TopologyError, match=r"made.yaml:7: switches\[0\].buffer.shares\[0\]: a share of class 8"):
+    with pytest.raises(
+        TopologyError, match=r"made.yaml:7: switches\[0\].buffer.shares\[0\]: a share of class 8"
+    ):
         find_topology(str(file)).build({})
 
 

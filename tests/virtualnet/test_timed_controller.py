@@ -1,4 +1,5 @@
-"""A controller of a program that isn't RDMA's in a timed network: entries, packets and digests at simulated times."""
+"""A controller of a program that isn't RDMA's in a timed network: entries, packets and digests at
+simulated times."""
 
 from __future__ import annotations
 
@@ -41,9 +42,16 @@ def network(request: pytest.FixtureRequest) -> Iterator[tuple[TimedNetwork, InPr
 def test_controller_learns_a_destination_and_sends_on_what_came_before(
     network: tuple[TimedNetwork, InProcessSwitch],
 ) -> None:
-    """The first frame goes to the controller, which sends it on 5 us later, by its port, and lets the others pass."""
+    """The first frame goes to the controller, which sends it on 5 us later, by its port, and lets
+    the others pass."""
     timed, control = network
-    control.insert([TableEntry("l2", match=TableMatch(dst_addr=TO_H1), action=TableAction("send_to_cpu", reason=3))])
+    control.insert(
+        [
+            TableEntry(
+                "l2", match=TableMatch(dst_addr=TO_H1), action=TableAction("send_to_cpu", reason=3)
+            )
+        ]
+    )
     control.insert([DigestEntry("learned_t", max_list_size=1, ack_timeout_ns=10**9)])
     for number in range(3):
         timed.send("h0", number * 10e-6, FRAME)
@@ -60,7 +68,11 @@ def test_controller_learns_a_destination_and_sends_on_what_came_before(
     arrived = timed.arrived("h1")
     assert [one.start[: one.length] for one in arrived] == [FRAME] * 3
     way_ns = 2 * (FRAME_NS + 1000)
-    assert [round(one.time_s * 1e9) for one in arrived] == [5000 + FRAME_NS + 1000, 10_000 + way_ns, 20_000 + way_ns]
+    assert [round(one.time_s * 1e9) for one in arrived] == [
+        5000 + FRAME_NS + 1000,
+        10_000 + way_ns,
+        20_000 + way_ns,
+    ]
     (learned,) = control.digests()  # once, until it is acknowledged
     assert (learned.timestamp, [*learned]) == (FRAME_NS + 1000, [{"src_addr": LEARNT, "port": 1}])
 
@@ -69,5 +81,8 @@ def test_port_of_the_cpu_takes_no_link() -> None:
     links = (Link(Endpoint("h0", 0), Endpoint("s0", CPU_PORT), 10e9, 1e-6),)
     topology = Topology("alone", make_hosts(["h0"]), (Switch("s0", 1),), links)
     switch = VirtualSwitch("s0", load(BENCH, inplace=False), 1, CPU_PORT)
-    with InProcessSwitch("s0", switch), pytest.raises(VirtualError, match="no such port, or it has a link"):
+    with (
+        InProcessSwitch("s0", switch),
+        pytest.raises(VirtualError, match="no such port, or it has a link"),
+    ):
         TimedNetwork(topology, {"s0": switch.native})

@@ -1,4 +1,5 @@
-"""A timed network of any programs, without RDMA: frames at given times, through switches that differ."""
+"""A timed network of any programs, without RDMA: frames at given times, through switches that
+differ."""
 
 from __future__ import annotations
 
@@ -27,7 +28,11 @@ FRAME = bytes.fromhex("0200000000020200000000018899") + bytes(range(20))
 
 def relabelling() -> Builder:
     """Sends what comes in by 2, with another type."""
-    return Builder().header("e", ETHERNET).run([assign(OUT, value(2)), assign(field("e", "type"), value(0x88B5))])
+    return (
+        Builder()
+        .header("e", ETHERNET)
+        .run([assign(OUT, value(2)), assign(field("e", "type"), value(0x88B5))])
+    )
 
 
 def switching() -> Builder:
@@ -60,10 +65,14 @@ def switches() -> Iterator[dict[str, NativeSwitch]]:
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_two_programs_carry_plain_frames_at_given_times(switches: dict[str, NativeSwitch], queues: str) -> None:
+def test_two_programs_carry_plain_frames_at_given_times(
+    switches: dict[str, NativeSwitch], queues: str
+) -> None:
     with TimedNetwork(line(), switches, queues=queues) as network:  # type: ignore[arg-type]
         network.send("h0", 1e-6, FRAME, length=1000)  # s1 has no entry yet
-        network.at(10e-6, lambda: switches["s1"].table_add(0, b"\x88\xb5", None, 0, 0, 0, [2]) and None)
+        network.at(
+            10e-6, lambda: switches["s1"].table_add(0, b"\x88\xb5", None, 0, 0, 0, [2]) and None
+        )
         for number in range(3):
             network.send("h0", 20e-6, FRAME + bytes([number]), length=1250, traffic_class=5)
         network.run(until_s=1e-3)
@@ -71,20 +80,36 @@ def test_two_programs_carry_plain_frames_at_given_times(switches: dict[str, Nati
         # 1 us to send 1,250 bytes, three times, and three delays of 1 us; then one after the other.
         assert [frame.time_s for frame in arrived] == pytest.approx([26e-6, 27e-6, 28e-6])
         expected = FRAME.replace(b"\x88\x99", b"\x88\xb5", 1)
-        assert [frame.start[: len(FRAME) + 1] for frame in arrived] == [expected + bytes([n]) for n in range(3)]
+        assert [frame.start[: len(FRAME) + 1] for frame in arrived] == [
+            expected + bytes([n]) for n in range(3)
+        ]
         assert {frame.length for frame in arrived} == {1250}
         totals = network.totals()
-        assert (totals.dropped, totals.traversals, totals.packets, totals.stray_frames) == (1, 8, 0, 0)
+        assert (totals.dropped, totals.traversals, totals.packets, totals.stray_frames) == (
+            1,
+            8,
+            0,
+            0,
+        )
         assert network.arrived("h0") == []
 
 
 def test_frames_obey_pause(switches: dict[str, NativeSwitch]) -> None:
-    """s0 sends at a tenth of the rate at which frames come in: it pauses h0, and none is lost. Its program leaves them
-    in class 0."""
+    """s0 sends at a tenth of the rate at which frames come in: it pauses h0, and none is lost. Its
+    program leaves them in class 0."""
     switches["s1"].table_add(0, b"\x88\xb5", None, 0, 0, 0, [2])
     with TimedNetwork(line(), switches) as network:
         mac = bytes.fromhex("020000000101")
-        network.protect("s0", 1, xoff_bytes=20_000, xon_bytes=10_000, quanta=0xFFFF, refresh_s=1e-3, classes=1, mac=mac)
+        network.protect(
+            "s0",
+            1,
+            xoff_bytes=20_000,
+            xon_bytes=10_000,
+            quanta=0xFFFF,
+            refresh_s=1e-3,
+            classes=1,
+            mac=mac,
+        )
         network.set_link("s0", 2, rate_bps=1e9)
         for _ in range(100):
             network.send("h0", 0.0, FRAME, length=1250)
@@ -113,7 +138,10 @@ def test_network_refuses_frames_that_it_can_t_store(switches: dict[str, NativeSw
 
 
 def test_timed_network_imports_neither_rdma_nor_controllers() -> None:
-    words = "import sys, pcn.virtualnet; print(*sorted({name for name in sys.modules if name.count('.') == 1}))"
+    words = (
+        "import sys, pcn.virtualnet; print(*sorted({name for name in sys.modules if "
+        "name.count('.') == 1}))"
+    )
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
     loaded = {name.removeprefix("pcn.") for name in done.stdout.split() if name.startswith("pcn.")}
     assert "virtualnet" in loaded

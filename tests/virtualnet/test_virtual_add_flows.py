@@ -1,4 +1,5 @@
-"""Flows that one call adds: the same as by a call each, and their headers are those of hosts/wire.py."""
+"""Flows that one call adds: the same as by a call each, and their headers are those of
+hosts/wire.py."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.model import FlowSpec, Host
 from pcn.virtualnet.errors import VirtualError
 
-addresses = st.tuples(*[st.integers(0, 255)] * 4).filter(lambda ip: 0 < ip[0] < 224 and ip[0] != 127)
+addresses = st.tuples(*[st.integers(0, 255)] * 4).filter(
+    lambda ip: 0 < ip[0] < 224 and ip[0] != 127
+)
 macs = st.binary(min_size=5, max_size=5)
 
 
@@ -52,7 +55,9 @@ def test_engine_writes_headers_as_wire_encodes_them(
     topology = replace(topology, hosts=tuple(hosts), parameters=parameters)
     spec = FlowSpec(number, "h0", "r0", size_bytes=size_bytes, traffic_class=traffic_class)
     with TemporaryDirectory() as folder:
-        with VirtualNetwork(topology, find_scheme(scheme).configure(), payload_bytes=payload_bytes) as network:
+        with VirtualNetwork(
+            topology, find_scheme(scheme).configure(), payload_bytes=payload_bytes
+        ) as network:
             network.add_flow(spec)
             for host in hosts:
                 network.capture(host.name, 0, Path(folder, host.name))
@@ -65,9 +70,16 @@ def test_engine_writes_headers_as_wire_encodes_them(
         for frame in frames:
             packet = wire.decode(frame)
             assert not isinstance(packet, wire.PfcFrame)
-            parties = (wire.format_mac(packet.src_mac), wire.format_mac(packet.dst_mac), packet.flow)
+            parties = (
+                wire.format_mac(packet.src_mac),
+                wire.format_mac(packet.dst_mac),
+                packet.flow,
+            )
             assert parties == (src.mac, dst.mac, number)
-            assert (wire.format_ip(packet.src_ip), wire.format_ip(packet.dst_ip)) == (src.ip, dst.ip)
+            assert (wire.format_ip(packet.src_ip), wire.format_ip(packet.dst_ip)) == (
+                src.ip,
+                dst.ip,
+            )
             if isinstance(packet, wire.DataPacket):
                 assert wire.encode_data(packet) == frame
             elif isinstance(packet, wire.AckPacket):
@@ -81,11 +93,22 @@ def flows(draw: st.DrawFn) -> list[FlowSpec]:
     """Of a star of four senders; some wait for ones before them."""
     flow_specs: list[FlowSpec] = []
     for number in range(draw(st.integers(1, 12))):
-        after = draw(st.lists(st.integers(0, number - 1), max_size=2, unique=True)) if number else []
+        after = (
+            draw(st.lists(st.integers(0, number - 1), max_size=2, unique=True)) if number else []
+        )
         src, dst = draw(st.permutations(["h0", "h1", "h2", "h3", "r0"]))[:2]
         size, start_s = draw(st.integers(1, 20_000)), draw(st.integers(0, 20)) * 1e-6
         traffic_class, group = draw(st.sampled_from([2, 3])), draw(st.sampled_from(["", "a", "b"]))
-        spec = FlowSpec(number, src, dst, start_s, size, traffic_class=traffic_class, group=group, after=tuple(after))
+        spec = FlowSpec(
+            number,
+            src,
+            dst,
+            start_s,
+            size,
+            traffic_class=traffic_class,
+            group=group,
+            after=tuple(after),
+        )
         flow_specs.append(spec)
     return flow_specs
 
@@ -102,7 +125,11 @@ def test_flows_added_together_run_as_ones_added_in_turn(specs: list[FlowSpec], s
                 added = network.add_flows((spec, None, None) for spec in specs)
             else:
                 added = [network.add_flow(spec) for spec in specs]
-            assert [flow.spec for flow in added] == specs == [flow.spec for flow in network.flows.values()]
+            assert (
+                [flow.spec for flow in added]
+                == specs
+                == [flow.spec for flow in network.flows.values()]
+            )
             assert network.run(until_s=0.1, finish=True)
             found.append((network.totals().digest, network.flow_stats().tolist()))
     assert found[0] == found[1]
@@ -123,13 +150,20 @@ def test_flow_that_engine_refuses_ends_those_behind_it_alone() -> None:
     """Several paths need selective repeat, which class 3 has."""
     reliability = {3: Reliability(Repeats.SELECTIVE), 2: LOSSLESS}
     specs = [
-        FlowSpec(number, "h0", "r0", size_bytes=10_000, traffic_class=traffic_class, group=f"g{number}")
+        FlowSpec(
+            number, "h0", "r0", size_bytes=10_000, traffic_class=traffic_class, group=f"g{number}"
+        )
         for number, traffic_class in enumerate((3, 2, 3))
     ]
-    with VirtualNetwork(star(2), find_scheme("dctcp").configure(), reliability=reliability) as network:
+    with VirtualNetwork(
+        star(2), find_scheme("dctcp").configure(), reliability=reliability
+    ) as network:
         with pytest.raises(VirtualError, match="several paths needs selective repeat"):
             network.add_flows(((spec, None, None) for spec in specs), paths=Paths("packet", 4))
         assert list(network.flows) == [0]
         network.add_flow(specs[2])
         assert network.run(until_s=0.1, finish=True)
-        assert [flow.stats().received_payload for flow in network.flows.values()] == [10_000, 10_000]
+        assert [flow.stats().received_payload for flow in network.flows.values()] == [
+            10_000,
+            10_000,
+        ]

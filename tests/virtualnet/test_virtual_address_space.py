@@ -1,4 +1,5 @@
-"""A run where address space is limited (ulimit -v): the same results in less of it, or the reason and the way out."""
+"""A run where address space is limited (ulimit -v): the same results in less of it, or the reason
+and the way out."""
 
 from __future__ import annotations
 
@@ -42,17 +43,21 @@ FITS = [0, 3 << 30, 1 << 30, 200 << 20]
 
 @pytest.fixture(scope="module")
 def runs() -> dict[tuple[int, float], str]:
-    """What a run comes to, by the bytes of address space that it may have beside Python and the libraries, 0: no
-    limit, and by links' delay. Each is a process."""
+    """What a run comes to, by the bytes of address space that it may have beside Python and the
+    libraries, 0: no limit, and by links' delay. Each is a process."""
     wanted = [*((one, 1e-6) for one in (*FITS, 16 << 20)), *((one, 20e-3) for one in (0, 80 << 20))]
     words = [sys.executable, "-c", RUN, *(f"{more},{delay_s}" for more, delay_s in wanted)]
     paths = os.pathsep.join([str(HERE), str(HERE.parents[1])])
-    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return dict(zip(wanted, done.stdout.splitlines(), strict=True))
 
 
-def test_run_in_limited_address_space_has_the_same_digest(runs: dict[tuple[int, float], str]) -> None:
+def test_run_in_limited_address_space_has_the_same_digest(
+    runs: dict[tuple[int, float], str],
+) -> None:
     (digest,) = {runs[more_bytes, 1e-6] for more_bytes in FITS}
     assert digest.isdecimal()
 
@@ -65,5 +70,8 @@ def test_run_names_what_has_no_address_space(runs: dict[tuple[int, float], str])
 def test_run_names_the_limit_when_packets_do_not_fit(runs: dict[tuple[int, float], str]) -> None:
     """Links with a delay of 20 ms hold 23,000 packets each: without a limit they fit."""
     assert runs[0, 20e-3].isdecimal()
-    expected = r".* us: more than \d+ packets are inside the network; raise the limit of address space \(ulimit -v\)"
+    expected = (
+        r".* us: more than \d+ packets are inside the network; raise the limit of address space "
+        r"\(ulimit -v\)"
+    )
     assert re.fullmatch(expected, runs[80 << 20, 20e-3])

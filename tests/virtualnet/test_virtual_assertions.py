@@ -1,4 +1,5 @@
-"""Invariants of the engine's parts: checked where the environment has PCN_ASSERTIONS, and not computed elsewhere."""
+"""Invariants of the engine's parts: checked where the environment has PCN_ASSERTIONS, and not
+computed elsewhere."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ _BROKEN = RDMA._replace(
 
 
 def end_of_broken(what: str, assertions: str) -> tuple[int, str]:
-    """The exit code and the standard error of a process, forked from this one, that does what a part forbids."""
+    """The exit code and the standard error of a process, forked from this one, that does what a
+    part forbids."""
     with tempfile.TemporaryFile("w+") as temporary_file:
         child = os.fork()
         if child == 0:

@@ -1,4 +1,5 @@
-"""A scheme that is a C file alone: the same run as one of ours, by the commands' names; bad files."""
+"""A scheme that is a C file alone: the same run as one of ours, by the commands' names; bad
+files."""
 
 from __future__ import annotations
 
@@ -32,7 +33,10 @@ def somebody_s(name: str, tmp_path: Path) -> Scheme:
     ).replace("inf,", "__builtin_inf(),")
     rp = ours.configure().new_rp(1e9)
     marking = f'"{",".join(ours.marking)}"' if ours.marking else "NULL"
-    facts = f".segment_bytes = {rp.segment_bytes}, .wants_telemetry = {int(rp.wants_telemetry)}, .marking = {marking}"
+    facts = (
+        f".segment_bytes = {rp.segment_bytes}, .wants_telemetry = {int(rp.wants_telemetry)}, "
+        f".marking = {marking}"
+    )
     file = c_file(type(rp))
     assert file is not None
     text = file.read_text()
@@ -81,7 +85,9 @@ def test_c_file_has_its_parameters(tmp_path: Path) -> None:
         (("begin(struct", "begin(strut"), "strut"),
     ],
 )
-def test_c_file_that_is_no_scheme_is_refused(change: tuple[str, str], match: str, tmp_path: Path) -> None:
+def test_c_file_that_is_no_scheme_is_refused(
+    change: tuple[str, str], match: str, tmp_path: Path
+) -> None:
     file = tmp_path / "wrong.c"
     file.write_text(CONSTANT.replace(*change))
     with pytest.raises(SchemeError, match=match) as raised:

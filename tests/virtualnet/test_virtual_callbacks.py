@@ -1,4 +1,5 @@
-"""The engine's callbacks of algorithms: their arguments, their errors, and that no objects stay behind."""
+"""The engine's callbacks of algorithms: their arguments, their errors, and that no objects stay
+behind."""
 
 from __future__ import annotations
 
@@ -17,7 +18,15 @@ from typing import Any, Literal
 import pytest
 from networks import chain
 
-from pcn.hosts.algorithms import Cnp, Configured, Mark, NotificationPoint, ReactionPoint, Window, find_scheme
+from pcn.hosts.algorithms import (
+    Cnp,
+    Configured,
+    Mark,
+    NotificationPoint,
+    ReactionPoint,
+    Window,
+    find_scheme,
+)
 from pcn.lab.virtual import VirtualFlow, VirtualNetwork
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import FlowSpec
@@ -151,9 +160,13 @@ def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one
         (Rp({"due_bytes": 1.5}), Np(Cnp(Mark.NONE)), "RP of flow 7", TypeError),
     ],
 )
-def test_an_algorithm_that_fails_ends_the_run(rp: Rp, np: Np, who: str, error: type[Exception]) -> None:
+def test_an_algorithm_that_fails_ends_the_run(
+    rp: Rp, np: Np, who: str, error: type[Exception]
+) -> None:
     with network_of(rp, np) as network:
-        with pytest.raises(CallbackError, match=rf"^{who}, at \d+\.\d{{6}} us of simulated time: ") as caught:
+        with pytest.raises(
+            CallbackError, match=rf"^{who}, at \d+\.\d{{6}} us of simulated time: "
+        ) as caught:
             network.run(until_s=1e-3)
         assert type(caught.value.__cause__) is error
         assert 0 < caught.value.now_s < 1e-3
@@ -162,7 +175,10 @@ def test_an_algorithm_that_fails_ends_the_run(rp: Rp, np: Np, who: str, error: t
 
 
 def test_an_algorithms_error_carries_its_traceback() -> None:
-    with network_of(Rp(), Np(ZeroDivisionError("own"))) as network, pytest.raises(CallbackError) as caught:
+    with (
+        network_of(Rp(), Np(ZeroDivisionError("own"))) as network,
+        pytest.raises(CallbackError) as caught,
+    ):
         network.run(until_s=1e-3)
     assert caught.value.__cause__ is not None
     names = []
@@ -185,7 +201,9 @@ def test_errors_of_notified_functions_end_the_run(told: str) -> None:
 
 
 def test_a_rate_is_at_most_what_limits_the_flow() -> None:
-    with VirtualNetwork(chain(1), own(lambda: Rp({"rate_bps": 5e9}), lambda: Np(Cnp(Mark.NONE)))) as network:
+    with VirtualNetwork(
+        chain(1), own(lambda: Rp({"rate_bps": 5e9}), lambda: Np(Cnp(Mark.NONE)))
+    ) as network:
         network.add_flow(FlowSpec(7, "h0", "r0", rate_bps=2e9))
         network.run(until_s=300e-6)
         assert network.flows[7].rp.rate_bps == 5e9
@@ -212,20 +230,31 @@ def test_questions_leave_no_object_behind(scheme: str, settings: dict[str, float
         tracemalloc.start()
         try:
             network.run(until_s=2e-3)
-            asked, before = 0, (tracemalloc.get_traced_memory()[0], sys.getrefcount(Window), sys.getrefcount(Cnp))
+            asked, before = (
+                0,
+                (tracemalloc.get_traced_memory()[0], sys.getrefcount(Window), sys.getrefcount(Cnp)),
+            )
             network.run(until_s=50e-3)
-            after = (tracemalloc.get_traced_memory()[0], sys.getrefcount(Window), sys.getrefcount(Cnp))
+            after = (
+                tracemalloc.get_traced_memory()[0],
+                sys.getrefcount(Window),
+                sys.getrefcount(Cnp),
+            )
         finally:
             tracemalloc.stop()
     assert asked > 150
-    assert after[0] - before[0] < 3000  # an object is 24 bytes or more, and each question makes several
+    # an object is 24 bytes or more, and each question makes several
+    assert after[0] - before[0] < 3000
     assert after[1:] == before[1:]
 
 
 @pytest.mark.parametrize("rate_bps", [math.nan, math.inf, -1.0, 2.0**32 * 1e6])
 def test_a_rate_that_no_cnp_carries_ends_the_run(rate_bps: float) -> None:
     with network_of(Rp(), Np(Cnp(Mark.CE, rate_bps))) as network:
-        with pytest.raises(CallbackError, match=r"NP of flow 7, at .*: rec_rate_bps is .*: bit/s, from 0 \(none\) to"):
+        with pytest.raises(
+            CallbackError,
+            match=r"NP of flow 7, at .*: rec_rate_bps is .*: bit/s, from 0 \(none\) to",
+        ):
             network.run(until_s=1e-3)
         with pytest.raises(VirtualError, match="the run can't go on"):
             network.run(until_s=1e-3)
@@ -259,10 +288,16 @@ def test_ends_that_cannot_be_are_refused_when_a_flow_is_added(wrong: str) -> Non
         return np
 
     rp: Callable[[], ReactionPoint] = {"reaction_point": broken, "rate": Rateless}.get(wrong, Rp)
-    np: Callable[[], NotificationPoint] = {"notification_point": broken, "period": silent}.get(wrong, Np)
+    np: Callable[[], NotificationPoint] = {"notification_point": broken, "period": silent}.get(
+        wrong, Np
+    )
     text = {
-        "reaction_point": r"its RP can't be made: KeyError: 'mine' \(test_virtual_callbacks.py, line \d+\)",
-        "notification_point": r"its NP can't be made: KeyError: 'mine' \(test_virtual_callbacks.py, line \d+\)",
+        "reaction_point": (
+            r"its RP can't be made: KeyError: 'mine' \(test_virtual_callbacks.py, line \d+\)"
+        ),
+        "notification_point": (
+            r"its NP can't be made: KeyError: 'mine' \(test_virtual_callbacks.py, line \d+\)"
+        ),
         "period": "its NP's period_s is 0: seconds, above 0; None: no windows",
         "rate": "its RP begins wrongly: AttributeError",
     }
@@ -289,6 +324,9 @@ def test_a_second_signal_ends_an_algorithm_that_hangs() -> None:
 
     asking = threading.Thread(target=interrupt)
     asking.start()
-    with network_of(Hanging(), Np(Cnp(Mark.CE, 2.5e9))) as network, pytest.raises(KeyboardInterrupt):
+    with (
+        network_of(Hanging(), Np(Cnp(Mark.CE, 2.5e9))) as network,
+        pytest.raises(KeyboardInterrupt),
+    ):
         network.run(until_s=1e-3)
     asking.join()

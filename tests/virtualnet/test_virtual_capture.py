@@ -1,4 +1,5 @@
-"""Captures in virtual time on a disk without room: the run ends as without them, and its end reports the error."""
+"""Captures in virtual time on a disk without room: the run ends as without them, and its end
+reports the error."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def disk_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private, "output", lambda _path: os.open("/dev/full", os.O_WRONLY | os.O_CLOEXEC))
+    monkeypatch.setattr(
+        private, "output", lambda _path: os.open("/dev/full", os.O_WRONLY | os.O_CLOEXEC)
+    )
 
 
 def digest(capture: Path | None) -> str:
@@ -32,7 +35,9 @@ def digest(capture: Path | None) -> str:
         assert network.run(until_s=1.0, finish=True)
         result = str(network.flows[1].stats())
         if capture is not None:
-            with pytest.raises(VirtualError, match=r"x\.pcap: No space left on device: the capture isn't whole"):
+            with pytest.raises(
+                VirtualError, match=r"x\.pcap: No space left on device: the capture isn't whole"
+            ):
                 network.close()
     return result
 
@@ -54,7 +59,9 @@ def test_error_of_a_run_goes_before_a_captures(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("disk_without_room")
-def test_p4_run_with_a_cut_capture_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_p4_run_with_a_cut_capture_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["p4", "run", str(ROOT / "examples/router"), "--clock", "virtual", "--for", "10ms"]
     assert run([*words, "--pcap", str(tmp_path)]) == 1
     output = capsys.readouterr()

@@ -23,17 +23,23 @@ def lossless_in(topology: Topology, names: str) -> Topology:
 
 @pytest.mark.parametrize("inplace", [True, False])
 def test_pfc_protects_the_topology_s_classes_each_by_itself(inplace: bool) -> None:
-    """Two hosts send in class 5, two in class 3; class 4 isn't protected, and loses what goes beyond 16 MiB."""
+    """Two hosts send in class 5, two in class 3; class 4 isn't protected, and loses what goes
+    beyond 16 MiB."""
     topology = lossless_in(star(6, xoff_bytes=30e3), "3,5")
     with VirtualNetwork(topology, PFC_ONLY, inplace=inplace) as network:
         used = (5, 5, 3, 3, 4, 4)
         sent = {3: 5000, 4: 10_000, 5: 5000}
-        specs = [FlowSpec(n, f"h{n}", "r0", size_bytes=sent[c] * 1000, traffic_class=c) for n, c in enumerate(used)]
+        specs = [
+            FlowSpec(n, f"h{n}", "r0", size_bytes=sent[c] * 1000, traffic_class=c)
+            for n, c in enumerate(used)
+        ]
         with_flows(network, specs)
         network.run(until_s=50e-3)
         for number, one in enumerate(used):
             paused = network.link_stats("s0", number + 1).pause_by_class
-            assert [number for number, count in enumerate(paused) if count] == ([one] if one != 4 else [])
+            assert [number for number, count in enumerate(paused) if count] == (
+                [one] if one != 4 else []
+            )
             assert network.link_stats("s0", number + 1).pause == sum(paused)
             arrived = network.flows[number].stats().received_packets
             assert (arrived == sent[one]) is (one != 4)
@@ -44,7 +50,10 @@ def test_pfc_protects_the_topology_s_classes_each_by_itself(inplace: bool) -> No
 def test_a_higher_class_goes_first() -> None:
     topology = lossless_in(star(2), "3,5")
     with VirtualNetwork(topology, PFC_ONLY) as network:
-        specs = [FlowSpec(n, f"h{n}", "r0", size_bytes=1_000_000, traffic_class=one) for n, one in enumerate((3, 5))]
+        specs = [
+            FlowSpec(n, f"h{n}", "r0", size_bytes=1_000_000, traffic_class=one)
+            for n, one in enumerate((3, 5))
+        ]
         low, high = (network.add_flow(spec) for spec in specs)
         assert network.run(until_s=10e-3, finish=True)
         alone_s = 1000 * 1058 * 8 / 10e9
@@ -72,7 +81,10 @@ def test_cnps_come_back_to_flows_of_every_class() -> None:
     topology = lossless_in(star(3, out_bps=5e9), "1,3,6")
     with VirtualNetwork(topology, find_scheme("dcqcn").configure()) as network:
         used = (1, 3, 6)
-        flows = [network.add_flow(FlowSpec(n, f"h{n}", "r0", traffic_class=one)) for n, one in enumerate(used)]
+        flows = [
+            network.add_flow(FlowSpec(n, f"h{n}", "r0", traffic_class=one))
+            for n, one in enumerate(used)
+        ]
         network.run(until_s=5e-3)
         assert flows[2].stats().cnps_received > 0
         assert flows[2].stats().marked_ce > 0
@@ -81,20 +93,30 @@ def test_cnps_come_back_to_flows_of_every_class() -> None:
 def test_a_class_that_does_not_exist_is_refused() -> None:
     with pytest.raises(TopologyError, match="flow 1: class 8: there are 0 to 7"):
         replace(star(1), flows=(FlowSpec(1, "h0", "r0", traffic_class=8),))
-    with VirtualNetwork(star(1), PFC_ONLY) as network, pytest.raises(VirtualError, match="flow 1: class -1"):
+    with (
+        VirtualNetwork(star(1), PFC_ONLY) as network,
+        pytest.raises(VirtualError, match="flow 1: class -1"),
+    ):
         network.add_flow(FlowSpec(1, "h0", "r0", traffic_class=-1))
 
 
 @pytest.mark.parametrize("names", ["", "8", "3,3", "three", "3;4", "-1", "3,"])
 def test_what_names_no_lossless_classes_is_refused(names: str) -> None:
-    with pytest.raises(TopologyError, match=r"star: lossless_classes .*: classes from 0 to 7, each once, as 3 or 3,4"):
+    with pytest.raises(
+        TopologyError,
+        match=r"star: lossless_classes .*: classes from 0 to 7, each once, as 3 or 3,4",
+    ):
         lossless_in(star(1), names)
 
 
 def test_the_class_of_cnps_can_be_lossless_by_credits_alone() -> None:
-    """With PFC they obey no PAUSE: more came in than XOFF and headroom are for, which ended a run."""
+    """With PFC they obey no PAUSE: more came in than XOFF and headroom are for, which ended a
+    run."""
     assert wire.DSCP_CNP >> 3 == CONTROL_CLASS
-    with pytest.raises(TopologyError, match="star: lossless_classes '3,7': class 7 has CNPs and ACKs, which obey no"):
+    with pytest.raises(
+        TopologyError,
+        match="star: lossless_classes '3,7': class 7 has CNPs and ACKs, which obey no",
+    ):
         lossless_in(star(1), "3,7")
     assert lossless_in(replace(star(1), flow_control=CREDITS), "3,7").lossless_classes == (3, 7)
 
@@ -102,4 +124,6 @@ def test_the_class_of_cnps_can_be_lossless_by_credits_alone() -> None:
 @given(st.sets(st.integers(0, 6), min_size=1))
 def test_lossless_classes_are_read_as_they_are_written(numbers: set[int]) -> None:
     assert classes(", ".join(map(str, sorted(numbers, reverse=True)))) == tuple(sorted(numbers))
-    assert lossless_in(star(1), ",".join(map(str, numbers))).lossless_classes == tuple(sorted(numbers))
+    assert lossless_in(star(1), ",".join(map(str, numbers))).lossless_classes == tuple(
+        sorted(numbers)
+    )

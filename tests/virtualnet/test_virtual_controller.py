@@ -1,4 +1,5 @@
-"""A controller in virtual time: packets and digests between it and a program, each at its simulated time."""
+"""A controller in virtual time: packets and digests between it and a program, each at its simulated
+time."""
 
 from __future__ import annotations
 
@@ -34,15 +35,19 @@ type_info { structs { key: "seen_t" value {
   members { name: "psn" type_spec { bitstring { bit { bitwidth: 24 } } } }
   members { name: "port" type_spec { bitstring { bit { bitwidth: 9 } } } }
 } } }
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture
 def learning(tmp_path: Path) -> Program:
-    """`pcn_native` with `digest<seen_t>(1, {hdr.bth.psn, standard_metadata.ingress_port})` wherever it forwards."""
+    """`pcn_native` with `digest<seen_t>(1, {hdr.bth.psn, standard_metadata.ingress_port})` wherever
+    it forwards."""
     compiled = Program.compiled("pcn_native")
     source: Json = json.loads(compiled.json.read_text(encoding="utf-8"))
-    fields = [{"type": "field", "value": [*field]} for field in (("bth", "psn"), ("standard_metadata", "ingress_port"))]
+    fields = [
+        {"type": "field", "value": [*field]}
+        for field in (("bth", "psn"), ("standard_metadata", "ingress_port"))
+    ]
     source["learn_lists"] = [{"id": 1, "name": "seen_t", "elements": fields}]
     one = {"type": "hexstr", "value": "0x1"}
     for action in source["actions"]:
@@ -57,25 +62,38 @@ def learning(tmp_path: Path) -> Program:
 
 
 def network_with_cpu(queues: Any = "nodes", scheme: str = "pfc") -> VirtualNetwork:
-    return VirtualNetwork(star(2), find_scheme(scheme).configure(), cpu_port=CPU_PORT, queues=queues)
+    return VirtualNetwork(
+        star(2), find_scheme(scheme).configure(), cpu_port=CPU_PORT, queues=queues
+    )
 
 
 def route(network: VirtualNetwork, host: str, port: int) -> None:
     to = network.topology.host(host)
     action = TableAction("ipv4_forward", dst_mac=to.mac, port=port)
-    network.switches["s0"].modify([TableEntry("ipv4_lpm", match=TableMatch(dst_addr=f"{to.ip}/32"), action=action)])
+    network.switches["s0"].modify(
+        [TableEntry("ipv4_lpm", match=TableMatch(dst_addr=f"{to.ip}/32"), action=action)]
+    )
 
 
 def data_frame(network: VirtualNetwork, to: str = "r0", payload_bytes: int = 8) -> bytes:
     """A data packet of an unused queue pair."""
     src, dst = (network.topology.host(name) for name in ("h1", to))
-    ends = wire.Ends(wire.parse_mac(src.mac), wire.parse_mac(dst.mac), wire.parse_ip(src.ip), wire.parse_ip(dst.ip))
-    return wire.data_headers(ends, 77, payload_bytes, dscp=wire.data_dscp(3)) + bytes(payload_bytes + 4)
+    ends = wire.Ends(
+        wire.parse_mac(src.mac),
+        wire.parse_mac(dst.mac),
+        wire.parse_ip(src.ip),
+        wire.parse_ip(dst.ip),
+    )
+    return wire.data_headers(ends, 77, payload_bytes, dscp=wire.data_dscp(3)) + bytes(
+        payload_bytes + 4
+    )
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
 def test_digests_have_the_simulated_time_of_their_packets(learning: Program, queues: Any) -> None:
-    with VirtualNetwork(star(2), PFC_ONLY, program=load(learning, inplace=True), queues=queues) as network:
+    with VirtualNetwork(
+        star(2), PFC_ONLY, program=load(learning, inplace=True), queues=queues
+    ) as network:
         switch = network.switches["s0"]
         switch.insert([DigestEntry("seen_t", max_list_size=1)])
         with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)])
@@ -84,7 +102,9 @@ def test_digests_have_the_simulated_time_of_their_packets(learning: Program, que
         network.run(until_s=1e-3)
         late = switch.digests()
         assert (len(early), len(late)) == (2, N_PACKETS - 2)
-        assert [one.data for one in early + late] == [[{"psn": psn, "port": 1}] for psn in range(N_PACKETS)]
+        assert [one.data for one in early + late] == [
+            [{"psn": psn, "port": 1}] for psn in range(N_PACKETS)
+        ]
         assert [one.timestamp for one in early + late] == ARRIVALS_NS
 
 
@@ -92,7 +112,9 @@ def test_digest_list_is_sent_when_it_is_due(learning: Program) -> None:
     with VirtualNetwork(star(1), PFC_ONLY, program=load(learning, inplace=False)) as network:
         switch = network.switches["s0"]
         switch.insert([DigestEntry("seen_t", max_timeout_ns=1000)])
-        with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(until_s=1e-3)
+        with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(
+            until_s=1e-3
+        )
         lists = switch.digests()
         assert [len(one) for one in lists] == [2, 2, 1]  # two packets come within a microsecond
         assert [one.timestamp for one in lists] == [ARRIVALS_NS[psn] + 1000 for psn in (0, 2, 4)]
@@ -103,19 +125,25 @@ def test_program_sends_whole_packets_to_the_cpu_port(queues: Any, tmp_path: Path
     with network_with_cpu(queues) as network:
         route(network, "r0", CPU_PORT)
         network.capture("h0", 0, tmp_path / "sent.pcap")
-        with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(until_s=1e-3)
+        with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(
+            until_s=1e-3
+        )
         packets = network.switches["s0"].packets_in()
         stats, dropped = network.flows[1].stats(), network.totals().dropped
         assert network.switches["s0"].packets_in() == []
     assert (stats.received_packets, stats.lost_packets, dropped) == (0, N_PACKETS, 0)
     sent = [frame for _time, frame in read_pcap(tmp_path / "sent.pcap")]
     after_ip = 34  # before that, the program writes addresses, TTL and checksum
-    assert [packet.payload[after_ip:-4] for packet in packets] == [frame[after_ip:-4] for frame in sent]
+    assert [packet.payload[after_ip:-4] for packet in packets] == [
+        frame[after_ip:-4] for frame in sent
+    ]
     assert all(packet.payload[-4:] == bytes(4) for packet in packets)  # the ICRC isn't stored
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_packet_out_goes_through_the_program_at_the_callers_time(queues: Any, tmp_path: Path) -> None:
+def test_packet_out_goes_through_the_program_at_the_callers_time(
+    queues: Any, tmp_path: Path
+) -> None:
     at_s = 10e-6
     with network_with_cpu(queues) as network:
         frame = data_frame(network)
@@ -129,7 +157,8 @@ def test_packet_out_goes_through_the_program_at_the_callers_time(queues: Any, tm
 
 
 def test_controller_that_learns_a_route_gets_every_packet_through() -> None:
-    """It looks every microsecond, and sends on what came before its route: to a host, frames of no flow."""
+    """It looks every microsecond, and sends on what came before its route: to a host, frames of no
+    flow."""
     runs = []
     for queues in ("nodes", "one"):
         with network_with_cpu(queues) as network:
@@ -146,7 +175,9 @@ def test_controller_that_learns_a_route_gets_every_packet_through() -> None:
                 network.at(network.now_s + 1e-6, look)
 
             network.at(0.0, look)
-            with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(until_s=50e-6)
+            with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(
+                until_s=50e-6
+            )
             stats = network.flows[1].stats()
             assert 0 < through < N_PACKETS
             assert (stats.received_packets, stats.lost_packets) == (N_PACKETS - through, through)
@@ -196,7 +227,9 @@ def test_long_packet_out_fits_the_headroom_of_pfc() -> None:
 def test_packets_that_virtual_time_cannot_take_are_refused() -> None:
     with network_with_cpu(scheme="pcn") as network:
         switch, frame = network.switches["s0"], data_frame(network, payload_bytes=1000)
-        with pytest.raises(SwitchError, match=r"s0: packet-out failed: .*first 128 bytes of a frame"):
+        with pytest.raises(
+            SwitchError, match=r"s0: packet-out failed: .*first 128 bytes of a frame"
+        ):
             switch.packet_out(frame[:-1] + b"\1")
         with pytest.raises(SwitchError, match="a switch in a network keeps its program"):
             switch.set_pipeline(Program.compiled("pcn_native"))

@@ -1,5 +1,5 @@
-"""Flow control packets of InfiniBand's credits: their content in captures against a separate count, and that losses of
-them and of data heal."""
+"""Flow control packets of InfiniBand's credits: their content in captures against a separate count,
+and that losses of them and of data heal."""
 
 from __future__ import annotations
 
@@ -29,9 +29,12 @@ from pcn.topologies.model import FlowSpec
 
 
 @pytest.mark.parametrize("response_s", [0.0, 3e-6])
-def test_senders_keep_to_the_limits_that_flow_control_packets_give(response_s: float, tmp_path: Path) -> None:
-    """A slow link behind s0. FCTBS is what we count, modulo 4096, twelve times over; h0 starts no frame that the latest
-    FCCL forbids; lanes get a packet at least once in each period, and at most once an interval."""
+def test_senders_keep_to_the_limits_that_flow_control_packets_give(
+    response_s: float, tmp_path: Path
+) -> None:
+    """A slow link behind s0. FCTBS is what we count, modulo 4096, twelve times over; h0 starts no
+    frame that the latest FCCL forbids; lanes get a packet at least once in each period, and at most
+    once an interval."""
     delay_s, interval_s = 1e-6, 3e-6
     topology = by_credits(chain(1, out_bps=2e9, delay_s=delay_s), credit_interval_s=interval_s)
     with VirtualNetwork(topology, PFC_ONLY, response_s=response_s) as network:
@@ -67,8 +70,9 @@ def test_senders_keep_to_the_limits_that_flow_control_packets_give(response_s: f
 
 
 def test_programs_follow_the_switch_s_count(tmp_path: Path) -> None:
-    """TCD's program at s0, before a slow link. Its FCTBS and FCCL are those of the packets on the wire, and its
-    last RESUME is when a capture shows that s1's flow control packet ended a lack of credits."""
+    """TCD's program at s0, before a slow link. Its FCTBS and FCCL are those of the packets on the
+    wire, and its last RESUME is when a capture shows that s1's flow control packet ended a lack of
+    credits."""
     scheme = find_scheme("tcd").configure({"max_ton_s": 1})  # a RESUME's time is kept
     first_s, cell, resumed_s = {}, 2 * 8 + 3, []
     with VirtualNetwork(by_credits(chain(2, out_bps=3e9)), scheme) as network:
@@ -77,11 +81,20 @@ def test_programs_follow_the_switch_s_count(tmp_path: Path) -> None:
         network.add_flow(FlowSpec(1, "h0", "r0"))
         network.run(until_s=20e-3)
         switch = network.switches["s0"]
-        fctbs, fccl, since = (switch.read_register(name, cell) for name in ("fctbs", "fccl", "tcd_since"))
+        fctbs, fccl, since = (
+            switch.read_register(name, cell) for name in ("fctbs", "fccl", "tcd_since")
+        )
         state = switch.read_register("tcd_state", cell)
     sent, limit = 0, AHEAD
-    limits = [(packet.time_s + 1e-6, packet.limit) for packet in flow_control(tmp_path / "back") if packet.lane == 3]
-    frames = [(time_s - len(frame) * 8 / 10e9, len(frame)) for time_s, frame in read_pcap(tmp_path / "out")
+    limits = [
+        (packet.time_s + 1e-6, packet.limit)
+        for packet in flow_control(tmp_path / "back")
+        if packet.lane == 3
+    ]
+    frames = [(time_s - len(frame) * 8 / 10e9, len(frame)) for time_s,
+    frame in read_pcap(tmp_path / (
+        "out"
+    ))
               if frame[12:14] != FC_TYPE]  # fmt: skip
     for time_s, value in sorted([*((at, -1 - said) for at, said in limits), *frames]):
         if value > 0:
@@ -95,7 +108,8 @@ def test_programs_follow_the_switch_s_count(tmp_path: Path) -> None:
     assert sent > 4 * COUNTS
     assert len(resumed_s) > 1000
     assert (fctbs, (fccl + AHEAD) % COUNTS) == (sent % COUNTS, limit % COUNTS)
-    latest = max(number for number in first_s if number > 0)  # the last RESUME that a departure followed
+    # the last RESUME that a departure followed
+    latest = max(number for number in first_s if number > 0)
     assert (state, since) == (2, pytest.approx(resumed_s[latest - 1] * 1e6, abs=1))
 
 
@@ -103,8 +117,8 @@ def test_programs_follow_the_switch_s_count(tmp_path: Path) -> None:
 
 
 def test_lost_flow_control_packets_stop_nothing_for_longer_than_a_period() -> None:
-    """All of s0's are lost for a millisecond: h0 sends what it had credits for and stops. Then, after a period at most,
-    it goes on, and all of it arrives."""
+    """All of s0's are lost for a millisecond: h0 sends what it had credits for and stops. Then,
+    after a period at most, it goes on, and all of it arrives."""
     with VirtualNetwork(by_credits(chain(1)), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=3_000_000))
         network.disturb("s0", 1, "flow control", lose=1)
@@ -142,8 +156,9 @@ def test_one_lost_flow_control_packet_changes_little(which: int) -> None:
 
 
 def test_credits_of_lost_data_come_back(tmp_path: Path) -> None:
-    """Every tenth data frame is lost on the way to s0, 2,000 blocks in all and more than the buffer of 500 has: h0
-    reports what it sent, s0 takes that for received. Losses of all data stop it until then."""
+    """Every tenth data frame is lost on the way to s0, 2,000 blocks in all and more than the buffer
+    of 500 has: h0 reports what it sent, s0 takes that for received. Losses of all data stop it
+    until then."""
     topology = by_credits(chain(1), buffer_bytes=500 * BLOCK)
     with VirtualNetwork(topology, PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0"))
@@ -172,8 +187,8 @@ def test_credits_of_lost_data_come_back(tmp_path: Path) -> None:
 
 
 def test_acknowledgements_need_credits_of_their_lane() -> None:
-    """An ACK for each packet. s0's flow control packets to r0 are lost: r0 stops sending ACKs, but not its own flow
-    control packets, so data arrive. Later all ACKs do, too."""
+    """An ACK for each packet. s0's flow control packets to r0 are lost: r0 stops sending ACKs, but
+    not its own flow control packets, so data arrive. Later all ACKs do, too."""
     timely = find_scheme("timely").configure({"segment_bytes": 1000})
     with VirtualNetwork(by_credits(chain(1)), timely) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=5_000_000))
@@ -181,7 +196,8 @@ def test_acknowledgements_need_credits_of_their_lane() -> None:
         network.run(until_s=3e-2)
         back = network.link_stats("r0", 0)
         assert flow.stats().received_packets > 4000
-        assert back.packets - back.fc_packets == AHEAD - blocks(MTU) + 1  # a block each, until a long frame has no room
+        # a block each, until a long frame has no room
+        assert back.packets - back.fc_packets == AHEAD - blocks(MTU) + 1
         network.disturb("s0", 2, "flow control", lose=0)
         network.run(until_s=6e-2)
         back = network.link_stats("r0", 0)
@@ -190,12 +206,16 @@ def test_acknowledgements_need_credits_of_their_lane() -> None:
 
 
 def test_messages_that_a_switch_makes_use_no_credits() -> None:
-    """QCN's messages to h0 wait in s0, for h0's flow control packets are lost: more than their lane's buffer at the
-    input that they are made for could hold."""
+    """QCN's messages to h0 wait in s0, for h0's flow control packets are lost: more than their
+    lane's buffer at the input that they are made for could hold."""
     topology = by_credits(star(4), buffer_bytes=blocks(MTU) * BLOCK)
-    with VirtualNetwork(topology, find_scheme("qcn").configure({"q_eq_bytes": 1000, "sample_bytes": 3000})) as network:
+    with VirtualNetwork(
+        topology, find_scheme("qcn").configure({"q_eq_bytes": 1000, "sample_bytes": 3000})
+    ) as network:
         with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=1_000_000) for i in range(4)])
-        waiting = network.sample(10e-6, [network.queue_packets("s0", 1, 7), network.held_bytes("s0", 1, 7)])
+        waiting = network.sample(
+            10e-6, [network.queue_packets("s0", 1, 7), network.held_bytes("s0", 1, 7)]
+        )
         network.disturb("h0", 0, "flow control", lose=1)
         assert network.run(until_s=0.5, finish=True)
         assert waiting.values[:, 0].max() > blocks(MTU)

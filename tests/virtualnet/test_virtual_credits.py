@@ -1,5 +1,5 @@
-"""InfiniBand's credits: nothing is lost and no buffer overflows, on random networks too; lanes don't stop each other;
-and what refuses credits."""
+"""InfiniBand's credits: nothing is lost and no buffer overflows, on random networks too; lanes
+don't stop each other; and what refuses credits."""
 
 from __future__ import annotations
 
@@ -54,8 +54,12 @@ from pcn.virtualnet import VirtualError
 
 
 @pytest.mark.parametrize("response_s", [0.0, 3e-6])
-@pytest.mark.parametrize(("buffer_bytes", "delay_s"), [(BUFFER, 1e-6), (BUFFER, 50e-6), (20_000, 1e-6), (1088, 0.0)])
-def test_an_incast_fills_its_buffers_and_no_more(buffer_bytes: int, delay_s: float, response_s: float) -> None:
+@pytest.mark.parametrize(
+    ("buffer_bytes", "delay_s"), [(BUFFER, 1e-6), (BUFFER, 50e-6), (20_000, 1e-6), (1088, 0.0)]
+)
+def test_an_incast_fills_its_buffers_and_no_more(
+    buffer_bytes: int, delay_s: float, response_s: float
+) -> None:
     topology = by_credits(star(4, delay_s=delay_s), buffer_bytes=buffer_bytes)
     with VirtualNetwork(topology, PFC_ONLY, response_s=response_s) as network:
         with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=500_000) for i in range(4)])
@@ -71,19 +75,24 @@ def test_an_incast_fills_its_buffers_and_no_more(buffer_bytes: int, delay_s: flo
         flows = [flow.stats() for flow in network.flows.values()]
         assert all((stats.received_payload, stats.out_of_order) == (500_000, 0) for stats in flows)
         assert nothing_inside(network)
-        if buffer_bytes == BUFFER and delay_s < 50e-6:  # enough for the credits' round trip: the output never ran dry
+        # enough for the credits' round trip: the output never ran dry
+        if buffer_bytes == BUFFER and delay_s < 50e-6:
             data_s = 4 * 500 * MTU * 8 / 10e9
             assert network.now_s == pytest.approx(data_s, rel=0.01, abs=1e-5)
 
 
 def test_a_switch_without_credits_stops_those_before_it() -> None:
-    """A slow last link: s1's buffer fills, s0 gets no credits, its own buffer fills, and h0 gets none."""
+    """A slow last link: s1's buffer fills, s0 gets no credits, its own buffer fills, and h0 gets
+    none."""
     with VirtualNetwork(by_credits(chain(2, out_bps=1e9)), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=3_000_000))
         assert network.run(until_s=0.1, finish=True)
         assert (flow.stats().received_packets, flow.stats().out_of_order) == (3000, 0)
         for node, port in (("h0", 0), ("s0", 2)):
-            assert network.link_stats(node, port).held_max == BUFFER // (blocks(MTU) * BLOCK) * blocks(MTU) * BLOCK
+            assert (
+                network.link_stats(node, port).held_max
+                == BUFFER // (blocks(MTU) * BLOCK) * blocks(MTU) * BLOCK
+            )
             assert network.link_stats(node, port).starved_s > 0.5 * network.now_s
         assert network.link_stats("s1", 2).starved_s == 0
         # The last link never ran dry
@@ -113,10 +122,15 @@ def trees(draw: st.DrawFn) -> Topology:
         ports[switch] += 1
         return Endpoint(f"s{switch}", ports[switch])
 
-    links = [Link(end(draw(st.integers(0, i - 1))), end(i), draw(rates), draw(delays)) for i in range(1, n)]
+    links = [
+        Link(end(draw(st.integers(0, i - 1))), end(i), draw(rates), draw(delays))
+        for i in range(1, n)
+    ]
     hosts = make_hosts([f"h{i}" for i in range(draw(st.integers(2, 5)))])
     at = st.integers(0, n - 1)
-    links += [Link(Endpoint(host.name, 0), end(draw(at)), draw(rates), draw(delays)) for host in hosts]
+    links += [
+        Link(Endpoint(host.name, 0), end(draw(at)), draw(rates), draw(delays)) for host in hosts
+    ]
     used = [Switch(f"s{i}", i + 1, draw(st.sampled_from([FIFO, ROUND_ROBIN]))) for i in range(n)]
     topology = Topology("tree", hosts, tuple(used), tuple(links))
     return by_credits(
@@ -143,7 +157,9 @@ def test_in_any_network_all_arrives_and_all_credits_come_back(data: st.DataObjec
             for end in ends(topology):
                 network.disturb(end.node, end.port, "flow control", lose=every)
             assert with_flows(network, flows).run(until_s=2, finish=True)
-            assert [flow.stats().received_payload for flow in network.flows.values()] == [f.size_bytes for f in flows]
+            assert [flow.stats().received_payload for flow in network.flows.values()] == [
+                f.size_bytes for f in flows
+            ]
             assert nothing_inside(network)
             buffer = int(topology.number("buffer_bytes"))
             for end in ends(topology):
@@ -159,7 +175,9 @@ def test_in_any_network_all_arrives_and_all_credits_come_back(data: st.DataObjec
             sent = {packet.lane: packet.sent for packet in out}
             limits = {packet.lane: packet.limit for packet in back}
             assert sorted(sent) == sorted(limits) == list(range(8))
-            assert {(limits[lane] - sent[lane]) % COUNTS for lane in sent} == {min(AHEAD, buffer // BLOCK)}
+            assert {(limits[lane] - sent[lane]) % COUNTS for lane in sent} == {
+                min(AHEAD, buffer // BLOCK)
+            }
 
 
 # ---- lanes ----
@@ -168,7 +186,8 @@ def test_in_any_network_all_arrives_and_all_credits_come_back(data: st.DataObjec
 def add_flow(
     network: VirtualNetwork, spec: FlowSpec, priority: int | None = None, payload_bytes: int = 1000
 ) -> VirtualFlow:
-    """A flow whose packets are of another size, or whose NIC takes them for those of another class."""
+    """A flow whose packets are of another size, or whose NIC takes them for those of another
+    class."""
     maker, network._maker = network._maker, FlowMaker(network.scheme, 1, payload_bytes)
     if priority is not None:
         network._make(spec, network.now_s, spec.start_s, None, None)
@@ -180,20 +199,29 @@ def add_flow(
 
 
 def test_a_lane_without_credits_stops_no_other() -> None:
-    """Lane 3 to r0 is stopped behind a slow link; lanes 1 and 5 to r1, over the same s0 and s1, share what it leaves:
-    their buffers are their own."""
+    """Lane 3 to r0 is stopped behind a slow link; lanes 1 and 5 to r1, over the same s0 and s1,
+    share what it leaves: their buffers are their own."""
     hosts = make_hosts(["h0", "r0", "r1"])
     pairs = [("h0", 0, "s0", 1), ("s0", 2, "s1", 1), ("s1", 2, "r0", 0), ("s1", 3, "r1", 0)]
-    links = [Link(Endpoint(a, i), Endpoint(b, j), 1e9 if b == "r0" else 10e9, 1e-6) for a, i, b, j in pairs]
+    links = [
+        Link(Endpoint(a, i), Endpoint(b, j), 1e9 if b == "r0" else 10e9, 1e-6)
+        for a, i, b, j in pairs
+    ]
     topology = by_credits(Topology("fork", hosts, (Switch("s0", 1), Switch("s1", 2)), tuple(links)))
     with VirtualNetwork(topology, PFC_ONLY) as network:
         slow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=2_000_000))
-        specs = [FlowSpec(lane + 1, "h0", "r1", size_bytes=3_000_000, traffic_class=lane) for lane in (5, 1)]
+        specs = [
+            FlowSpec(lane + 1, "h0", "r1", size_bytes=3_000_000, traffic_class=lane)
+            for lane in (5, 1)
+        ]
         fast = [network.add_flow(spec) for spec in specs]
         network.run(until_s=8e-3)
         assert all(flow.stats().complete_s is not None for flow in fast)
-        # Two flows of 3 MB, beside a gigabit: lanes' shares of the line, with what lane 3 took before it was stopped
-        assert max(flow.stats().complete_s or 1 for flow in fast) == pytest.approx(6000 * MTU * 8 / 9e9, rel=0.1)
+        # Two flows of 3 MB, beside a gigabit: lanes' shares of the line, with what lane 3 took
+        # before it was stopped
+        assert max(flow.stats().complete_s or 1 for flow in fast) == pytest.approx(
+            6000 * MTU * 8 / 9e9, rel=0.1
+        )
         assert slow.stats().received_packets < 1000
         assert network.run(until_s=0.1, finish=True)
         assert slow.stats().received_packets == 2000
@@ -201,10 +229,13 @@ def test_a_lane_without_credits_stops_no_other() -> None:
 
 
 def test_every_lane_is_lossless() -> None:
-    """Class 5, which PFC doesn't protect: an incast loses nothing, and its lane's buffer alone fills."""
+    """Class 5, which PFC doesn't protect: an incast loses nothing, and its lane's buffer alone
+    fills."""
     with VirtualNetwork(by_credits(star(3), buffer_bytes=20_000), PFC_ONLY) as network:
         held = network.sample(1e-6, [network.held_bytes("s0", 1, lane) for lane in range(8)])
-        specs = [FlowSpec(i, f"h{i}", "r0", size_bytes=1_000_000, traffic_class=5) for i in range(3)]
+        specs = [
+            FlowSpec(i, f"h{i}", "r0", size_bytes=1_000_000, traffic_class=5) for i in range(3)
+        ]
         flows = [network.add_flow(spec) for spec in specs]
         assert network.run(until_s=0.1, finish=True)
         assert all(flow.stats().received_packets == 1000 for flow in flows)
@@ -215,7 +246,8 @@ def test_every_lane_is_lossless() -> None:
 
 
 def test_a_longer_frame_waits_for_credits_enough() -> None:
-    """17 frames of the first flow wait in s0 and leave 23 blocks; a frame of the second takes 64."""
+    """17 frames of the first flow wait in s0 and leave 23 blocks; a frame of the second takes
+    64."""
     with VirtualNetwork(by_credits(chain(1), buffer_bytes=312 * BLOCK), PFC_ONLY) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=17_000))
         network.set_link("s0", 2, up=False)
@@ -240,24 +272,43 @@ def test_a_switch_that_takes_another_lane_than_was_used_ends_the_run() -> None:
 # ---- whatever is computed otherwise ----
 
 
-@pytest.mark.parametrize("output", [None, OutputBuffer(20_000), OutputBuffer(20_000, reliable=True)])
+@pytest.mark.parametrize(
+    "output", [None, OutputBuffer(20_000), OutputBuffer(20_000, reliable=True)]
+)
 @pytest.mark.parametrize("scheme", ["dcqcn", "timely", "qcn", "ibcc-tcd"])
-def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme: str, output: OutputBuffer | None) -> None:
+def test_both_orders_of_events_and_both_forms_of_a_program_agree(
+    scheme: str, output: OutputBuffer | None
+) -> None:
     """CNPs, ACKs and, with QCN, messages that switches make by cloning: those use no credits."""
     topology = by_credits(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), buffer_bytes=30_000)
-    switches = tuple(replace(switch, arbitration=ROUND_ROBIN, output=output) for switch in topology.switches)
+    switches = tuple(
+        replace(switch, arbitration=ROUND_ROBIN, output=output) for switch in topology.switches
+    )
     topology = replace(topology, switches=switches)
-    flows = [FlowSpec(10 * i + j, f"h{i}", f"h{j}", size_bytes=200_000) for i in range(4) for j in range(4) if i != j]
+    flows = [
+        FlowSpec(10 * i + j, f"h{i}", f"h{j}", size_bytes=200_000)
+        for i in range(4)
+        for j in range(4)
+        if i != j
+    ]
     totals = []
-    orders: tuple[tuple[Literal["nodes", "one"], bool], ...] = (("nodes", True), ("one", True), ("nodes", False))
+    orders: tuple[tuple[Literal["nodes", "one"], bool], ...] = (
+        ("nodes", True),
+        ("one", True),
+        ("nodes", False),
+    )
     for queues, inplace in orders:
-        with VirtualNetwork(topology, find_scheme(scheme).configure(), queues=queues, inplace=inplace) as network:
+        with VirtualNetwork(
+            topology, find_scheme(scheme).configure(), queues=queues, inplace=inplace
+        ) as network:
             for end in ends(topology):
                 network.disturb(end.node, end.port, "flow control", lose=7)
             assert with_flows(network, flows).run(until_s=0.5, finish=True)
             network.run(until_s=0.501)
             assert nothing_inside(network)
-            assert sum(network.link_stats(end.node, end.port).starved_s for end in ends(topology)) > 0
+            assert (
+                sum(network.link_stats(end.node, end.port).starved_s for end in ends(topology)) > 0
+            )
             totals.append(network.totals())
     assert totals[0] == totals[1] == totals[2]
 
@@ -265,7 +316,9 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme: str, ou
 def test_experiments_run_it() -> None:
     """TCD's network with credits, 1 ms of its traffic: recorded, and nothing is left."""
     drawn = victims_plan("table3", "ibcc-tcd", 1, {"bursts_load": 0.3})
-    topology = by_credits(replace(drawn.topology, flows=tuple(f for f in drawn.topology.flows if f.start_s < 1e-3)))
+    topology = by_credits(
+        replace(drawn.topology, flows=tuple(f for f in drawn.topology.flows if f.start_s < 1e-3))
+    )
     recording = run_virtual(replace(drawn, topology=topology, duration_s=2e-3), Silent())
     assert len(recording.flows) == len(topology.flows) > 20
     assert all(flow.received_packets == flow.sent_packets for flow in recording.flows)
@@ -283,9 +336,13 @@ def test_a_topology_with_it_can_be_written_and_read() -> None:
 
 
 def test_what_can_not_be() -> None:
-    with pytest.raises(TopologyError, match="star: flow control 'fc': there is 'pfc' and 'credits'"):
+    with pytest.raises(
+        TopologyError, match="star: flow control 'fc': there is 'pfc' and 'credits'"
+    ):
         replace(star(2), flow_control="fc")
-    with pytest.raises(TopologyError, match="star: buffers of 1000 bytes hold no frame of mtu_bytes, 1058"):
+    with pytest.raises(
+        TopologyError, match="star: buffers of 1000 bytes hold no frame of mtu_bytes, 1058"
+    ):
         by_credits(star(2), buffer_bytes=1000)
     with pytest.raises(TopologyError, match="star: credit_interval_s must be above 0"):
         by_credits(star(2), credit_interval_s=0)
@@ -295,9 +352,15 @@ def test_what_can_not_be() -> None:
 
 
 def test_live_networks_refuse_it_and_so_do_programs_that_emulate_pfc() -> None:
-    with pytest.raises(NetworkError, match="star: flow control 'credits' is there in virtual time alone"):
+    with pytest.raises(
+        NetworkError, match="star: flow control 'credits' is there in virtual time alone"
+    ):
         launch_spec(by_credits(star(2)), "s0", 400, Path("grpc"))
-    with pytest.raises(NetworkError, match="star: flow control 'credits' is there in virtual time alone"):
+    with pytest.raises(
+        NetworkError, match="star: flow control 'credits' is there in virtual time alone"
+    ):
         require_startable(by_credits(star(2)), find_target("bmv2"))  # whatever the machine has
-    with pytest.raises(VirtualError, match="star: credits are counted by switches themselves, not by a program"):
+    with pytest.raises(
+        VirtualError, match="star: credits are counted by switches themselves, not by a program"
+    ):
         VirtualNetwork(by_credits(star(2)), PFC_ONLY, pfc=False)

@@ -21,16 +21,25 @@ SECOND = {"ack_bytes": 2000.0, "exact": 1.0}
 
 
 def network(senders: int, settings: dict[str, float], **more: Any) -> VirtualNetwork:
-    made = VirtualNetwork(star(senders, LINE, delay_s=DELAY), find_scheme("dctcp").configure(settings), **more)
-    return with_flows(made, [FlowSpec(i + 1, f"h{i}", "r0", start_s=3.7e-6 * i) for i in range(senders)])
+    made = VirtualNetwork(
+        star(senders, LINE, delay_s=DELAY), find_scheme("dctcp").configure(settings), **more
+    )
+    return with_flows(
+        made, [FlowSpec(i + 1, f"h{i}", "r0", start_s=3.7e-6 * i) for i in range(senders)]
+    )
 
 
 @pytest.mark.parametrize("settings", [EACH, SECOND], ids=["ack each", "ack each second"])
 @pytest.mark.parametrize("flows", [2, 10])
-def test_queue_has_the_height_and_amplitude_of_the_model(flows: int, settings: dict[str, float]) -> None:
-    """Q_max = K + N, A = sqrt(2 N (C RTT + K)) / 2, T = sqrt(2 (C RTT + K) / N) / 2 round trips; extremes are means
-    over one and a half periods each."""
-    amplitude, period_s = math.sqrt(2 * flows * (BDP + K)) / 2, math.sqrt(2 * (BDP + K) / flows) / 2 * RTT
+def test_queue_has_the_height_and_amplitude_of_the_model(
+    flows: int, settings: dict[str, float]
+) -> None:
+    """Q_max = K + N, A = sqrt(2 N (C RTT + K)) / 2, T = sqrt(2 (C RTT + K) / N) / 2 round trips;
+    extremes are means over one and a half periods each."""
+    amplitude, period_s = (
+        math.sqrt(2 * flows * (BDP + K)) / 2,
+        math.sqrt(2 * (BDP + K) / flows) / 2 * RTT,
+    )
     every_s, end = 2e-6, ("s0", flows + 1)
     with network(flows, settings) as made:
         seen = made.sample(every_s, [made.queue_bytes(*end), made.link_bytes(*end)], from_s=0.03)
@@ -41,7 +50,9 @@ def test_queue_has_the_height_and_amplitude_of_the_model(flows: int, settings: d
     whole = queue[: len(queue) // per * per].reshape(-1, per)
     assert whole.max(axis=1).mean() == pytest.approx(K + flows, abs=3)
     assert (whole.max(axis=1) - whole.min(axis=1)).mean() == pytest.approx(amplitude, rel=0.15)
-    assert (sent[-1] - sent[0]) * 8 / (seen.times_s[-1] - seen.times_s[0]) == pytest.approx(LINE, rel=5e-4)
+    assert (sent[-1] - sent[0]) * 8 / (seen.times_s[-1] - seen.times_s[0]) == pytest.approx(
+        LINE, rel=5e-4
+    )
     assert sum(rates) ** 2 / (flows * sum(rate**2 for rate in rates)) > 0.98  # Jain
 
 
@@ -57,7 +68,9 @@ def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}):
         with network(4, SECOND, **more) as made:
             made.run(until_s=5e-3)
-            digests.add((made.totals().digest, *(flow.stats().window_bytes for flow in made.flows.values())))
+            digests.add(
+                (made.totals().digest, *(flow.stats().window_bytes for flow in made.flows.values()))
+            )
     assert len(digests) == 1
 
 
@@ -77,7 +90,9 @@ def test_dctcp_goes_on_after_losses() -> None:
     lossy = {3: Reliability(Repeats.SELECTIVE, 1e-3)}
     times = []
     for p_lose in (0.0, 0.003):
-        made = VirtualNetwork(star(1, LINE, delay_s=DELAY), find_scheme("dctcp").configure(), reliability=lossy)
+        made = VirtualNetwork(
+            star(1, LINE, delay_s=DELAY), find_scheme("dctcp").configure(), reliability=lossy
+        )
         with with_flows(made, [FlowSpec(1, "h0", "r0", size_bytes=5_000_000)]):
             made.disturb("s0", 2, "data", p_lose=p_lose)
             assert made.run(until_s=1, finish=True)

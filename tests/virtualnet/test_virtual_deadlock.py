@@ -1,4 +1,5 @@
-"""Deadlocks are found exactly: what is found never dissolves, and where none is, all that was sent arrives."""
+"""Deadlocks are found exactly: what is found never dissolves, and where none is, all that was sent
+arrives."""
 
 from __future__ import annotations
 
@@ -26,8 +27,11 @@ RING = [(n, (n + 1) % SWITCHES) for n in range(SWITCHES)]
 SMALL = {"xoff_bytes": 20e3, "xon_bytes": 18e3}
 
 
-def ring(flow_control: Literal["pfc", "credits"] = "pfc", arbitration: str = "fifo", classes: str = "3") -> Topology:
-    """Switches with a host each: from each to the third one after it there is one shortest path, clockwise."""
+def ring(
+    flow_control: Literal["pfc", "credits"] = "pfc", arbitration: str = "fifo", classes: str = "3"
+) -> Topology:
+    """Switches with a host each: from each to the third one after it there is one shortest path,
+    clockwise."""
     topology = mesh(SWITCHES, RING, [1e-6])
     own = SMALL if flow_control == "pfc" else {"buffer_bytes": 20e3}
     switches = tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
@@ -61,9 +65,12 @@ def test_a_ring_that_is_found_never_sends_again(
         while (found := network.deadlock()) is None:
             assert network.now_s < 5e-3
             network.run(until_s=network.now_s + 2e-6)
-        assert [name for name, number in found.circle if number == 3] == sorted(f"s{a}->s{b}" for a, b in RING)
+        assert [name for name, number in found.circle if number == 3] == sorted(
+            f"s{a}->s{b}" for a, b in RING
+        )
         assert set(found.behind) <= {(f"h{n}->s{n}", 3) for n in range(SWITCHES)}
-        # It wasn't there one look before; a PAUSE, or a frame without credits for the next, takes effect in some 2 us.
+        # It wasn't there one look before; a PAUSE, or a frame without credits for the next, takes
+        # effect in some 2 us.
         assert network.now_s - 2e-6 - 3e-6 < found.since_s <= network.now_s
         assert found.held_bytes >= SWITCHES * (18e3 if flow_control == "pfc" else 20e3 - 2 * 1088)
 
@@ -81,7 +88,10 @@ def test_a_ring_that_is_found_never_sends_again(
         assert set(found.behind) == {(f"h{n}->s{n}", 3) for n in range(SWITCHES)}
         # What had left its last switch of the ring arrived
         assert all(now - then <= 4 for then, now in zip(before, sent(), strict=True))
-        assert sum(network.link_stats(f"s{a}", port).expired for a, _ in RING for port in (1, 2, 3)) == 0
+        assert (
+            sum(network.link_stats(f"s{a}", port).expired for a, _ in RING for port in (1, 2, 3))
+            == 0
+        )
 
 
 def test_classes_are_stuck_by_themselves() -> None:
@@ -92,7 +102,10 @@ def test_classes_are_stuck_by_themselves() -> None:
         found = network.deadlock()
         assert found is not None
         assert {number for _, number in (*found.circle, *found.behind)} == {5}
-        specs = [FlowSpec(n, f"h{n}", f"h{(n + 1) % SWITCHES}", network.now_s, 100_000) for n in range(SWITCHES)]
+        specs = [
+            FlowSpec(n, f"h{n}", f"h{(n + 1) % SWITCHES}", network.now_s, 100_000)
+            for n in range(SWITCHES)
+        ]
         free = [network.add_flow(spec) for spec in specs]
         network.run(until_s=network.now_s + 2e-3)
         assert all(flow.stats().complete_s is not None for flow in free)
@@ -128,18 +141,26 @@ def test_a_network_stands_still_exactly_where_a_deadlock_is_found(data: st.DataO
     own = {"buffer_bytes": 10e3} if credits else {"xoff_bytes": 6e3, "xon_bytes": 4e3}
     arbitration = data.draw(st.sampled_from([FIFO, ROUND_ROBIN]))
     topology = replace(
-        topology, switches=tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
+        topology,
+        switches=tuple(replace(switch, arbitration=arbitration) for switch in topology.switches),
     )
     topology = replace(
-        topology, parameters={**topology.parameters, **own}, flow_control="credits" if credits else "pfc"
+        topology,
+        parameters={**topology.parameters, **own},
+        flow_control="credits" if credits else "pfc",
     )
     far = data.draw(st.integers(2, (switches - 1) // 2))
     gone = data.draw(st.sets(st.integers(0, switches - 1), max_size=3))
     more = st.tuples(st.integers(0, switches - 1), st.integers(1, (switches - 1) // 2))
-    flows = [*((a, far) for a in range(switches) if a not in gone), *data.draw(st.lists(more, max_size=switches))]
+    flows = [
+        *((a, far) for a in range(switches) if a not in gone),
+        *data.draw(st.lists(more, max_size=switches)),
+    ]
     ends = [(a, (a + far) % switches) for a, far in flows]
     with VirtualNetwork(topology, PFC_ONLY) as network:
-        with_flows(network, [FlowSpec(n, f"h{a}", f"h{b}", 0.0, 200_000) for n, (a, b) in enumerate(ends)])
+        with_flows(
+            network, [FlowSpec(n, f"h{a}", f"h{b}", 0.0, 200_000) for n, (a, b) in enumerate(ends)]
+        )
         complete = network.run(until_s=20e-3, finish=True)
         assert complete is (network.deadlock() is None)
 
@@ -164,7 +185,9 @@ def test_experiments_report_a_deadlock() -> None:
     # It ended within 20 us of the PAUSE that closed the circle.
     ends = [looked.series.get(f"flow {flow.id}", "sent_bytes")[0][-1] for flow in topology.flows]
     assert all(end <= recording.deadlock.since_s + 25e-6 + 1e-4 for end in ends)
-    free = run_virtual(replace(plan, topology=replace(topology, flows=topology.flows[:1])), Silent())
+    free = run_virtual(
+        replace(plan, topology=replace(topology, flows=topology.flows[:1])), Silent()
+    )
     assert free.deadlock is None
     assert not free.left_inside
     # A length that isn't a whole number of picoseconds ends, too.
@@ -172,14 +195,20 @@ def test_experiments_report_a_deadlock() -> None:
     assert round((odd.duration_s - odd.start_s) * 1e12) / 1e12 < odd.duration_s - odd.start_s
     assert run_virtual(odd, Silent()).flows
     stuck = Outcome({}, {"lost": 0.0, "inside": 1.0, "deadlock_s": 1e-4})
-    (row,) = [check for check in judge(FIGURES["fig10"], [stuck]).checks if "deadlock" in check.what]
+    (row,) = [
+        check for check in judge(FIGURES["fig10"], [stuck]).checks if "deadlock" in check.what
+    ]
     assert (row.measured, row.verdict) == (1, "not met")
 
 
 def test_output_buffers_are_refused() -> None:
-    topology = replace(star(2), switches=(replace(star(2).switches[0], output=OutputBuffer(20_000)),))
+    topology = replace(
+        star(2), switches=(replace(star(2).switches[0], output=OutputBuffer(20_000)),)
+    )
     with (
         VirtualNetwork(topology, PFC_ONLY) as network,
-        pytest.raises(VirtualError, match="s0 has output buffers: deadlocks are found without them alone"),
+        pytest.raises(
+            VirtualError, match="s0 has output buffers: deadlocks are found without them alone"
+        ),
     ):
         network.deadlock()

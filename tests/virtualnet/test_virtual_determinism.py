@@ -1,4 +1,5 @@
-"""Equal input gives equal output to the bit, however events are queued; and every parameter matters."""
+"""Equal input gives equal output to the bit, however events are queued; and every parameter
+matters."""
 
 from __future__ import annotations
 
@@ -53,13 +54,17 @@ def test_both_forms_agree_under_pauses_and_random_marks(scheme: str) -> None:
         with VirtualNetwork(
             tree(3, out_bps=7e9, xoff_bytes=50e3), find_scheme(scheme).configure(), inplace=inplace
         ) as network:
-            with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=500_000) for i in range(3)])
+            with_flows(
+                network, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=500_000) for i in range(3)]
+            )
             assert network.run(until_s=1.0, finish=True)
             cells = {
                 name: [switch.read_registers(register) for register in switch.registers()]
                 for name, switch in network.switches.items()
             }
-            seen.append((network.totals(), [flow.stats() for flow in network.flows.values()], cells))
+            seen.append(
+                (network.totals(), [flow.stats() for flow in network.flows.values()], cells)
+            )
     assert seen[0] == seen[1]
     assert sum(stats.marked_ce for stats in seen[0][1]) > 10
 
@@ -80,7 +85,9 @@ def test_a_second_run_is_equal(reference: Totals) -> None:
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_the_result_changes_with_each_parameter(change: dict[str, float], reference: Totals) -> None:
+def test_the_result_changes_with_each_parameter(
+    change: dict[str, float], reference: Totals
+) -> None:
     assert digest(**change).digest != reference.digest
 
 
@@ -94,7 +101,9 @@ def test_steps_don_t_matter(reference: Totals) -> None:
 def test_many_flows_on_one_nic_in_both_queues() -> None:
     """300 flows that come and go, of three sizes, at the same times."""
     flows = [
-        FlowSpec(i, f"h{i % 3}", "r0", start_s=(i % 7) * 1e-5, size_bytes=(500, 10_000, 77_001)[i % 3])
+        FlowSpec(
+            i, f"h{i % 3}", "r0", start_s=(i % 7) * 1e-5, size_bytes=(500, 10_000, 77_001)[i % 3]
+        )
         for i in range(300)
     ]
     seen = []
@@ -104,7 +113,10 @@ def test_many_flows_on_one_nic_in_both_queues() -> None:
             assert with_flows(network, flows).run(until_s=0.1, finish=True)
             seen.append((network.totals(), [flow.stats() for flow in network.flows.values()]))
     assert seen[0] == seen[1]
-    assert all(stats.received_payload == flow.size_bytes for stats, flow in zip(seen[0][1], flows, strict=True))
+    assert all(
+        stats.received_payload == flow.size_bytes
+        for stats, flow in zip(seen[0][1], flows, strict=True)
+    )
 
 
 def test_more_packets_than_caches_hold() -> None:
@@ -128,16 +140,20 @@ def _forget(switch: VirtualSwitch, routes: Iterable[int]) -> None:
 
 
 def test_routes_that_come_and_go_under_many_packets() -> None:
-    """What is read of the tables before a switch's turn is what they have then: few routes, many, few, none."""
+    """What is read of the tables before a switch's turn is what they have then: few routes, many,
+    few, none."""
     topology = star(4, rate_bps=40e9, delay_s=500e-6, xoff_bytes=10e6)
     table_action = TableAction("drop_no_route")
     routes = [
-        TableEntry("ipv4_lpm", match=TableMatch(dst_addr=f"10.9.{i}.0/24"), action=table_action) for i in range(100)
+        TableEntry("ipv4_lpm", match=TableMatch(dst_addr=f"10.9.{i}.0/24"), action=table_action)
+        for i in range(100)
     ]
     flows = [FlowSpec(i, f"h{i % 4}", "r0", size_bytes=1_500_000) for i in range(16)]
     seen = []
     for queues in ("nodes", "one"):
-        with with_flows(VirtualNetwork(topology, find_scheme("pcn").configure(), queues=queues), flows) as network:
+        with with_flows(
+            VirtualNetwork(topology, find_scheme("pcn").configure(), queues=queues), flows
+        ) as network:
             switch = network.switches["s0"]
             network.at(0.6e-3, partial(switch.insert, routes[:30]))
             network.at(0.8e-3, partial(switch.insert, routes[30:]))
@@ -158,11 +174,18 @@ def test_calls_and_samples_find_all_nodes_at_their_time(delay_s: float) -> None:
         topology = star(3, delay_s=delay_s, xoff_bytes=50e3)
         with VirtualNetwork(topology, find_scheme("pcn").configure(), queues=queues) as network:  # type: ignore[arg-type]
             sources = [network.queue_bytes("s0", port + 1) for port in range(4)]
-            sources += [network.register("s0", "waiting_bytes", 8 * (port + 1) + 3) for port in range(4)]
+            sources += [
+                network.register("s0", "waiting_bytes", 8 * (port + 1) + 3) for port in range(4)
+            ]
             samples = network.sample(0.7e-6, [*sources, network.link_bytes("h0", 0)])
             with_flows(network, [FlowSpec(i, f"h{i}", "r0") for i in range(3)])
             network.at(50e-6, partial(network.set_link, "s0", 4, rate_bps=3e9))
-            network.at(90e-6, partial(with_flows, network, [FlowSpec(9, "h1", "h2", start_s=91e-6, size_bytes=50_000)]))  # type: ignore[arg-type]
+            network.at(
+                90e-6,
+                partial(
+                    with_flows, network, [FlowSpec(9, "h1", "h2", start_s=91e-6, size_bytes=50_000)]
+                ),
+            )  # type: ignore[arg-type]
             network.run(until_s=300e-6)
             seen.append((network.totals(), samples.values.tolist()))
     assert seen[0] == seen[1]
@@ -174,8 +197,11 @@ SHORT_S = (0.0, 1e-12, 1e-9, 30e-9)
 
 
 @st.composite
-def meshes(draw: st.DrawFn, delays: tuple[float, ...] = DELAYS_S) -> tuple[Topology, list[FlowSpec]]:
-    """Two to five switches in a tree, and up to three links more; flows of all sizes among their hosts."""
+def meshes(
+    draw: st.DrawFn, delays: tuple[float, ...] = DELAYS_S
+) -> tuple[Topology, list[FlowSpec]]:
+    """Two to five switches in a tree, and up to three links more; flows of all sizes among their
+    hosts."""
     n = draw(st.integers(2, 5))
     ends = [(draw(st.integers(0, i - 1)), i) for i in range(1, n)]
     for a, b in draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=3)):
@@ -187,7 +213,11 @@ def meshes(draw: st.DrawFn, delays: tuple[float, ...] = DELAYS_S) -> tuple[Topol
         src = draw(st.integers(0, n - 1))
         dst = (src + draw(st.integers(1, n - 1))) % n
         start_s = draw(st.sampled_from([0.0, 1e-6, 33.3e-6]))
-        flows.append(FlowSpec(i, f"h{src}", f"h{dst}", start_s=start_s, size_bytes=draw(st.integers(1, 150_000))))
+        flows.append(
+            FlowSpec(
+                i, f"h{src}", f"h{dst}", start_s=start_s, size_bytes=draw(st.integers(1, 150_000))
+            )
+        )
     return mesh(n, ends, delays_s), flows
 
 
@@ -201,7 +231,8 @@ def meshes(draw: st.DrawFn, delays: tuple[float, ...] = DELAYS_S) -> tuple[Topol
 def test_any_network_in_both_queues(
     case: tuple[Topology, list[FlowSpec]], scheme: str, finish: bool, chunk: int
 ) -> None:
-    """Nodes ahead of others come back to one time wherever a run is left: here, after every few events."""
+    """Nodes ahead of others come back to one time wherever a run is left: here, after every few
+    events."""
     topology, flows = case
     seen = []
     for queues, events in (("nodes", chunk), ("one", 10**9)):
@@ -223,11 +254,14 @@ def test_short_links_cost_no_more_rounds(short: str, finish: bool) -> None:
         topology = fat_tree(4, delay_s=1e-6)
         near = {host.name for host in topology.hosts} if short == "all hosts" else {short}
         links = [
-            replace(link, delay_s=short_s) if {link.a.node, link.b.node} & near else link for link in topology.links
+            replace(link, delay_s=short_s) if {link.a.node, link.b.node} & near else link
+            for link in topology.links
         ]
         made = replace(topology, links=tuple(links))
         with VirtualNetwork(made, find_scheme("pcn").configure()) as network:
-            with_flows(network, [FlowSpec(i, f"h{i}", f"h{i ^ 5}", size_bytes=200_000) for i in range(16)])
+            with_flows(
+                network, [FlowSpec(i, f"h{i}", f"h{i ^ 5}", size_bytes=200_000) for i in range(16)]
+            )
             network.run(until_s=1.0 if finish else 200e-6, finish=finish)
             rounds.append(network.call("vn_rounds"))
     assert 0 < rounds[1] < 2 * rounds[0]
@@ -237,12 +271,16 @@ def test_short_links_cost_no_more_rounds(short: str, finish: bool) -> None:
     "flows",
     [
         [FlowSpec(i, f"h{i % 8}", "r0", size_bytes=2_000) for i in range(400)],
-        [FlowSpec(i, f"h{i % 8}", f"h{(i + 1) % 8}", start_s=i * 10e-6, size_bytes=1_000) for i in range(80)],
+        [
+            FlowSpec(i, f"h{i % 8}", f"h{(i + 1) % 8}", start_s=i * 10e-6, size_bytes=1_000)
+            for i in range(80)
+        ],
     ],
     ids=["to one receiver", "one after the other"],
 )
 def test_short_flows_leave_nodes_their_turns(flows: list[FlowSpec]) -> None:
-    """Each flow alone could complete within the shortest link's delay; all of them take far longer."""
+    """Each flow alone could complete within the shortest link's delay; all of them take far
+    longer."""
     delay_s, seen = 5e-6, []
     for options in ({}, {"queues": "one"}, {"threads": 2}):
         topology = star(8, delay_s=delay_s)

@@ -1,5 +1,6 @@
-"""The paper's dumbbell (7.1) in virtual time: the figures that the paper, theory and the packet model of the agents'
-own code have for it, and a result directory that the runner writes without root."""
+"""The paper's dumbbell (7.1) in virtual time: the figures that the paper, theory and the packet
+model of the agents' own code have for it, and a result directory that the runner writes without
+root."""
 
 from __future__ import annotations
 
@@ -20,18 +21,25 @@ PORT = ("s0", 4)
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_convergence_and_steady_state(seed: int) -> None:
-    """docs/choices.md: capacity after 0.85 to 1.1 ms, queue drained after 2.6 to 5.2 ms, Jain 0.98 to 1.00."""
+    """docs/choices.md: capacity after 0.85 to 1.1 ms, queue drained after 2.6 to 5.2 ms, Jain 0.98
+    to 1.00."""
     with dumbbell_network(seed) as network:
         rates = network.sample(10e-6, [network.flow_rate(flow) for flow in network.flows])
         queue = network.sample(10e-6, [network.queue_packets(*PORT), network.queue_bytes(*PORT)])
         network.run(until_s=100e-3)
         received = np.array([flow.stats().received_payload for flow in network.flows.values()])
         network.run(until_s=150e-3)
-        goodputs = np.array([flow.stats().received_payload for flow in network.flows.values()]) - received
+        goodputs = (
+            np.array([flow.stats().received_payload for flow in network.flows.values()]) - received
+        )
         pause = sum(network.link_stats("s0", port).pause for port in (1, 2, 3))
         assert not any(flow.stats().out_of_order for flow in network.flows.values())
     # h0 has two flows, and one NIC of 10 Gb/s
-    total = np.minimum(rates.values[:, 0] + rates.values[:, 1], 10e9) + rates.values[:, 2] + rates.values[:, 3]
+    total = (
+        np.minimum(rates.values[:, 0] + rates.values[:, 1], 10e9)
+        + rates.values[:, 2]
+        + rates.values[:, 3]
+    )
     reached = rates.times_s[np.argmax(total <= 10e9)]
     assert 0.8e-3 <= reached <= 1.7e-3
     full = np.argmax(queue.values[:, 0] > 1000)

@@ -1,5 +1,5 @@
-"""Output buffers behind a fabric: when frames leave, how full buffers get, PFC's account, that nothing leaks, and that
-the order of events is the same."""
+"""Output buffers behind a fabric: when frames leave, how full buffers get, PFC's account, that
+nothing leaks, and that the order of events is the same."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
 from pcn.hosts.algorithms import find_scheme
 from pcn.lab.launch import NetworkError, launch_spec
 from pcn.lab.virtual import VirtualNetwork
-from pcn.topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer, Topology, TopologyError
+from pcn.topologies.model import (
+    FIFO,
+    ROUND_ROBIN,
+    Endpoint,
+    FlowSpec,
+    OutputBuffer,
+    Topology,
+    TopologyError,
+)
 from pcn.topologies.serialise import from_dict, to_dict
 from pcn.virtualnet import VirtualError
 
@@ -21,13 +29,18 @@ SIZE = 20_000
 BUFFER = OutputBuffer(SIZE, speed_up=1.6, latency_s=1e-6)
 
 
-def buffered(topology: Topology, buffer: OutputBuffer | None = BUFFER, arbitration: str = ROUND_ROBIN) -> Topology:
-    switches = tuple(replace(switch, arbitration=arbitration, output=buffer) for switch in topology.switches)
+def buffered(
+    topology: Topology, buffer: OutputBuffer | None = BUFFER, arbitration: str = ROUND_ROBIN
+) -> Topology:
+    switches = tuple(
+        replace(switch, arbitration=arbitration, output=buffer) for switch in topology.switches
+    )
     return replace(topology, switches=switches)
 
 
 def test_a_frame_takes_the_fabric_s_time_and_latency_more() -> None:
-    """Its bits at 1.6 times the rate, and a microsecond; frames behind it follow at the line's rate."""
+    """Its bits at 1.6 times the rate, and a microsecond; frames behind it follow at the line's
+    rate."""
     times = []
     for buffer in (None, BUFFER):
         with VirtualNetwork(buffered(star(1), buffer), PFC_ONLY) as network:
@@ -45,8 +58,9 @@ def test_a_frame_takes_the_fabric_s_time_and_latency_more() -> None:
 
 @pytest.mark.parametrize("reliable", [False, True])
 def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable: bool) -> None:
-    """Two inputs into a tenth of their rate: the buffer fills up to less than two frames; the ingress occupancy has
-    it with reliable delivery alone. Without, its sum is what waits at the inputs."""
+    """Two inputs into a tenth of their rate: the buffer fills up to less than two frames; the
+    ingress occupancy has it with reliable delivery alone. Without, its sum is what waits at the
+    inputs."""
     topology = buffered(star(2, out_bps=1e9, xoff_bytes=50e3), replace(BUFFER, reliable=reliable))
     with VirtualNetwork(topology, PFC_ONLY) as network:
         samples = network.sample(
@@ -73,7 +87,8 @@ def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable: bool) -
 
 
 def test_a_paused_output_fills_its_buffer_and_empties_it() -> None:
-    """s1 pauses s0, behind a slow link to r0; the rate of a link changes meanwhile, and it is down for a while."""
+    """s1 pauses s0, behind a slow link to r0; the rate of a link changes meanwhile, and it is down
+    for a while."""
     topology = buffered(chain(3, out_bps=1e9, xoff_bytes=50e3))
     with VirtualNetwork(topology, PFC_ONLY) as network:
         samples = network.sample(5e-6, [network.output_bytes("s0", 2), network.pause_sent("s1", 1)])
@@ -96,25 +111,45 @@ def ports(topology: Topology) -> list[Endpoint]:
 
 
 @pytest.mark.parametrize("scheme", ["pcn", "qcn-both"])
-@pytest.mark.parametrize(("reliable", "arbitration"), [(False, ROUND_ROBIN), (True, ROUND_ROBIN), (False, FIFO)])
-def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme: str, reliable: bool, arbitration: str) -> None:
+@pytest.mark.parametrize(
+    ("reliable", "arbitration"), [(False, ROUND_ROBIN), (True, ROUND_ROBIN), (False, FIFO)]
+)
+def test_both_orders_of_events_and_both_forms_of_a_program_agree(
+    scheme: str, reliable: bool, arbitration: str
+) -> None:
     buffer = replace(BUFFER, reliable=reliable)
     topology = buffered(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), buffer, arbitration)
-    flows = [FlowSpec(10 * i + j, f"h{i}", f"h{j}", size_bytes=200_000) for i in range(4) for j in range(4) if i != j]
+    flows = [
+        FlowSpec(10 * i + j, f"h{i}", f"h{j}", size_bytes=200_000)
+        for i in range(4)
+        for j in range(4)
+        if i != j
+    ]
     totals = []
-    orders: tuple[tuple[Literal["nodes", "one"], bool], ...] = (("nodes", True), ("one", True), ("nodes", False))
+    orders: tuple[tuple[Literal["nodes", "one"], bool], ...] = (
+        ("nodes", True),
+        ("one", True),
+        ("nodes", False),
+    )
     for queues, inplace in orders:
-        with VirtualNetwork(topology, find_scheme(scheme).configure(), queues=queues, inplace=inplace) as network:
+        with VirtualNetwork(
+            topology, find_scheme(scheme).configure(), queues=queues, inplace=inplace
+        ) as network:
             assert with_flows(network, flows).run(until_s=0.1, finish=True)
             network.run(until_s=0.2)  # the last notifications arrive
             totals.append(network.totals())
-            assert all(network.link_stats(port.node, port.port).output_bytes == 0 for port in ports(topology))
+            assert all(
+                network.link_stats(port.node, port.port).output_bytes == 0
+                for port in ports(topology)
+            )
     assert totals[0] == totals[1] == totals[2]
     assert totals[0].packets == 0
 
 
 def test_what_can_not_be_a_buffer() -> None:
-    with pytest.raises(TopologyError, match="s0: output buffers of 1000 bytes hold no frame of mtu_bytes, 1058"):
+    with pytest.raises(
+        TopologyError, match="s0: output buffers of 1000 bytes hold no frame of mtu_bytes, 1058"
+    ):
         buffered(star(2), OutputBuffer(size_bytes=1000))
     with pytest.raises(TopologyError, match="s0: its output buffers need a speed-up above 0"):
         buffered(star(2), OutputBuffer(speed_up=0))
@@ -129,7 +164,9 @@ def test_a_topology_with_it_can_be_written_and_read() -> None:
 
 
 def test_live_networks_refuse_it_and_so_do_programs_that_emulate_pfc() -> None:
-    with pytest.raises(NetworkError, match="s0: output buffers behind a fabric are there in virtual time alone"):
+    with pytest.raises(
+        NetworkError, match="s0: output buffers behind a fabric are there in virtual time alone"
+    ):
         launch_spec(buffered(star(2), arbitration="fifo"), "s0", 400, Path("grpc"))
     with pytest.raises(VirtualError, match="s0: output buffers need PFC by the switch itself"):
         VirtualNetwork(buffered(star(2)), PFC_ONLY, pfc=False)

@@ -1,4 +1,5 @@
-"""Faults of links: what is lost, comes twice or comes late, what that does, and that every packet is accounted for."""
+"""Faults of links: what is lost, comes twice or comes late, what that does, and that every packet
+is accounted for."""
 
 from __future__ import annotations
 
@@ -56,18 +57,25 @@ def lost_at_random(p_lose: float, seed: int = 1, port: int = 0, packets: int = 2
             network.capture("h0", 0, Path(folder, "in.pcap"))
             network.run(until_s=packets * 1058 * 8 / 10e9 + 1e-3)
             stats = flow.stats()
-            assert network.link_stats(*end).lost == stats.lost_packets == packets - stats.received_packets
+            assert (
+                network.link_stats(*end).lost
+                == stats.lost_packets
+                == packets - stats.received_packets
+            )
             lost = stats.lost_packets
         if port != 0:
             return [lost]
         left = {frame[51:54] for _, frame in read_pcap(Path(folder, "out.pcap"))}
-        psns = [int.from_bytes(frame[51:54], "big") for _, frame in read_pcap(Path(folder, "in.pcap"))]
+        psns = [
+            int.from_bytes(frame[51:54], "big") for _, frame in read_pcap(Path(folder, "in.pcap"))
+        ]
     return [psn for psn in psns if psn.to_bytes(3, "big") not in left]
 
 
 @pytest.mark.parametrize("p_lose", [0.001, 0.01, 0.3])
 def test_random_faults_take_each_packet_with_their_probability(p_lose: float) -> None:
-    """Within four standard deviations; and as often right after a loss as otherwise, which no period does."""
+    """Within four standard deviations; and as often right after a loss as otherwise, which no
+    period does."""
     packets = 20_000
     lost = lost_at_random(p_lose)
     deviation = math.sqrt(packets * p_lose * (1 - p_lose))
@@ -114,19 +122,23 @@ def test_without_pause_headroom_overruns_and_no_more_is_lost() -> None:
         assert held.overrun == stats.lost_packets > 500
         assert stats.received_packets == 1000 - held.overrun
         assert (
-            network.link_stats("s0", 1).lost == network.link_stats("s0", 1).pause + network.link_stats("s0", 1).resume
+            network.link_stats("s0", 1).lost
+            == network.link_stats("s0", 1).pause + network.link_stats("s0", 1).resume
         )
         assert (held.held_bytes, network.totals().packets) == (0, 0)
 
 
 def test_a_pause_that_is_late_stops_later_by_as_much() -> None:
-    """Each PFC frame takes effect 20 us later: until then h0 goes on, into its headroom and beyond."""
+    """Each PFC frame takes effect 20 us later: until then h0 goes on, into its headroom and
+    beyond."""
     paused_at_s = []
     for late_s in (0.0, 20e-6):
         with VirtualNetwork(chain(1, out_bps=1e9, xoff_bytes=50e3), PFC_ONLY) as network:
             network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1_000_000))
             network.disturb("s0", 1, "flow control", late=1, late_s=late_s)
-            sent = network.sample(0.1e-6, [network.link_bytes("h0", 0), network.pause_sent("s0", 1)])
+            sent = network.sample(
+                0.1e-6, [network.link_bytes("h0", 0), network.pause_sent("s0", 1)]
+            )
             network.run(until_s=100e-6)
             count, pauses = sent.values[:, 0], sent.values[:, 1]
             begun = int((pauses > 0).argmax())
@@ -134,11 +146,13 @@ def test_a_pause_that_is_late_stops_later_by_as_much() -> None:
             paused_at_s.append(sent.times_s[still] - sent.times_s[begun])
             assert accounted(network)
             assert (network.link_stats("h0", 0).overrun > 0) == (late_s > 0)
-    assert paused_at_s[1] - paused_at_s[0] == pytest.approx(20e-6, abs=1.1e-6)  # to the end of a frame
+    # to the end of a frame
+    assert paused_at_s[1] - paused_at_s[0] == pytest.approx(20e-6, abs=1.1e-6)
 
 
 def test_a_pause_that_a_link_keeps_back_is_late() -> None:
-    """The cable is down while h0's PAUSE runs out; when it is up again, h0 goes on until it receives the next one."""
+    """The cable is down while h0's PAUSE runs out; when it is up again, h0 goes on until it
+    receives the next one."""
     topology = chain(1, out_bps=1e9, delay_s=20e-6, xoff_bytes=50e3, pause_quanta=1000)
     with VirtualNetwork(topology, PFC_ONLY) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1_000_000))
@@ -156,7 +170,8 @@ def test_a_pause_that_a_link_keeps_back_is_late() -> None:
 
 
 def test_a_late_pause_is_not_overtaken_by_its_resume() -> None:
-    """Every second PFC frame is 500 us late, longer than a pause; the last one always opens the gate."""
+    """Every second PFC frame is 500 us late, longer than a pause; the last one always opens the
+    gate."""
     with VirtualNetwork(chain(1, out_bps=9e9, xoff_bytes=50e3), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=5_000_000))
         network.disturb("s0", 1, "flow control", late=2, late_s=500e-6)
@@ -186,8 +201,12 @@ def test_cnps_are_lost_and_come_twice(how: Literal["lose", "repeat"]) -> None:
     """On h0's own link: counted where they are sent, and where they come."""
     received = []
     for every in (0, 2):
-        with VirtualNetwork(star(2, xoff_bytes=1e9), find_scheme("pcn").configure({"period_s": 50e-6})) as network:
-            flows = [network.add_flow(FlowSpec(i, f"h{i}", "r0", size_bytes=2_000_000)) for i in range(2)]
+        with VirtualNetwork(
+            star(2, xoff_bytes=1e9), find_scheme("pcn").configure({"period_s": 50e-6})
+        ) as network:
+            flows = [
+                network.add_flow(FlowSpec(i, f"h{i}", "r0", size_bytes=2_000_000)) for i in range(2)
+            ]
             network.disturb("s0", 1, "notifications", **{how: every})  # type: ignore[arg-type]
             network.run(until_s=0.1, finish=True)
             network.run(until_s=network.now_s + 1e-3)
@@ -204,8 +223,12 @@ def test_late_cnps_come_in_order_and_all() -> None:
     """RPs get notifications 200 us later, some of the time, and queues grow higher."""
     longest = []
     for late_s in (0.0, 200e-6):
-        with VirtualNetwork(star(2, xoff_bytes=1e9), find_scheme("pcn").configure({"period_s": 50e-6})) as network:
-            flows = [network.add_flow(FlowSpec(i, f"h{i}", "r0", size_bytes=2_000_000)) for i in range(2)]
+        with VirtualNetwork(
+            star(2, xoff_bytes=1e9), find_scheme("pcn").configure({"period_s": 50e-6})
+        ) as network:
+            flows = [
+                network.add_flow(FlowSpec(i, f"h{i}", "r0", size_bytes=2_000_000)) for i in range(2)
+            ]
             for port in (1, 2):
                 network.disturb("s0", port, "notifications", late=3, late_s=late_s)
             queue = network.sample(5e-6, [network.queue_bytes("s0", 3)])
@@ -241,7 +264,9 @@ def test_both_queues_and_both_forms_agree_about_faults() -> None:
     seen = []
     for options in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}):
         topology = star(3, xoff_bytes=40e3)
-        with VirtualNetwork(topology, find_scheme("qcn").configure(), response_s=1e-6, **options) as network:  # type: ignore[arg-type]
+        with VirtualNetwork(
+            topology, find_scheme("qcn").configure(), response_s=1e-6, **options
+        ) as network:  # type: ignore[arg-type]
             with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=500_000) for i in range(3)])
             for i in range(3):
                 network.disturb("s0", i + 1, "flow control", lose=5, repeat=3, late=4, late_s=7e-6)
@@ -251,7 +276,9 @@ def test_both_queues_and_both_forms_agree_about_faults() -> None:
             links = [network.link_stats("s0", i + 1) for i in range(3)] + [
                 network.link_stats(f"h{i}", 0) for i in range(3)
             ]
-            seen.append((network.totals(), [flow.stats() for flow in network.flows.values()], links))
+            seen.append(
+                (network.totals(), [flow.stats() for flow in network.flows.values()], links)
+            )
             assert network.totals().packets == 0
     assert all(one == seen[0] for one in seen)
     assert all(min(link.lost, link.repeated) > 0 for link in seen[0][2][:3])
@@ -274,7 +301,9 @@ def test_faults_that_can_not_be() -> None:
     with VirtualNetwork(by_credits, PFC_ONLY) as network:
         with pytest.raises(VirtualError, match="data can be lost; it comes once, and in time"):
             network.disturb("h0", 0, "data", repeat=2)
-        with pytest.raises(VirtualError, match="over a link with credits a notification comes once, and in time"):
+        with pytest.raises(
+            VirtualError, match="over a link with credits a notification comes once, and in time"
+        ):
             network.disturb("h0", 0, "notifications", late=1, late_s=1e-6)
         with pytest.raises(VirtualError, match="late_s: -1e-06 s: some time after it comes"):
             network.disturb("h0", 0, "flow control", late=1, late_s=-1e-6)
@@ -283,5 +312,7 @@ def test_faults_that_can_not_be() -> None:
                 network.disturb("h0", 0, "data", p_lose=p_lose)
         with pytest.raises(VirtualError, match="lose: -1: a number from 1, or 0"):
             network.disturb("h0", 0, "data", lose=-1)
-        with pytest.raises(VirtualError, match="frames 'cnp': there are flow control, notifications and data"):
+        with pytest.raises(
+            VirtualError, match="frames 'cnp': there are flow control, notifications and data"
+        ):
             network.disturb("h0", 0, "cnp", lose=1)  # type: ignore[arg-type]

@@ -39,12 +39,24 @@ def windowed() -> Configured:
     return replace(find_scheme("pfc"), name="w", reaction_point=Rp).configure()
 
 
-def network(kind: Repeats, scheme: Configured | None = None, size: int = SIZE, **more: Any) -> VirtualNetwork:
+def network(
+    kind: Repeats, scheme: Configured | None = None, size: int = SIZE, **more: Any
+) -> VirtualNetwork:
     reliability = {CLASS: Reliability(kind, timeout_s=200e-6)}
-    made = VirtualNetwork(star(SENDERS, LINE), scheme or windowed(), reliability=reliability, **more)
+    made = VirtualNetwork(
+        star(SENDERS, LINE), scheme or windowed(), reliability=reliability, **more
+    )
     made.set_queue(*END, CLASS, depth=DEPTH)
     flows = [
-        FlowSpec(i + 1, f"h{i % SENDERS}", "r0", i * 3e-6, size_bytes=size + 7 * i, traffic_class=CLASS, group="all")
+        FlowSpec(
+            i + 1,
+            f"h{i % SENDERS}",
+            "r0",
+            i * 3e-6,
+            size_bytes=size + 7 * i,
+            traffic_class=CLASS,
+            group="all",
+        )
         for i in range(2 * SENDERS)
     ]
     return with_flows(made, flows)
@@ -59,7 +71,11 @@ def test_everything_arrives_that_full_queues_drop(kind: Repeats, name: str) -> N
         assert made.run(until_s=0.5, finish=True)
         made.run(until_s=made.now_s + 5e-3)
         stats = [flow.stats() for flow in made.flows.values()]
-        assert made.link_stats(*END).refused_by_class[CLASS] == sum(stat.lost_packets for stat in stats) > 20
+        assert (
+            made.link_stats(*END).refused_by_class[CLASS]
+            == sum(stat.lost_packets for stat in stats)
+            > 20
+        )
         for one in stats:
             assert one.sent_packets == -(-one.sent_payload // 1000) + one.repeated_packets
             came = one.received_packets + one.duplicate_packets + one.refused_packets
@@ -70,14 +86,19 @@ def test_everything_arrives_that_full_queues_drop(kind: Repeats, name: str) -> N
 
 @pytest.mark.parametrize("trim", [False, True])
 @pytest.mark.parametrize("kind", [Repeats.GO_BACK_N, Repeats.SELECTIVE])
-def test_group_s_sums_are_those_of_its_flows_while_packets_are_repeated(kind: Repeats, trim: bool) -> None:
+def test_group_s_sums_are_those_of_its_flows_while_packets_are_repeated(
+    kind: Repeats, trim: bool
+) -> None:
     """At each time, when some flows have ended and others haven't, to the end."""
     with network(kind) as made:
         if trim:
             made.set_trimming(*END, [CLASS])
         made.disturb("r0", 0, "notifications", p_lose=0.3)  # senders repeat what has arrived
         names = sorted(made.flows)
-        sums = [made.of_group(made.flow_sent(1), "all"), made.of_group(made.flow_received(1), "all")]
+        sums = [
+            made.of_group(made.flow_sent(1), "all"),
+            made.of_group(made.flow_received(1), "all"),
+        ]
         group = made.sample(5e-6, sums)
         sent = made.sample(5e-6, [made.flow_sent(number) for number in names])
         received = made.sample(5e-6, [made.flow_received(number) for number in names])
@@ -128,12 +149,15 @@ def test_refused_trimmed_packets_leave_what_the_program_counts(inplace: bool) ->
 
 @pytest.mark.parametrize("name", ["dctcp", "hpcc", "pcn", "dcqcn-ns3"])
 def test_schemes_fill_a_line_whose_queue_has_refused_packets(name: str) -> None:
-    """With refused packets among those that wait, DCTCP's and HPCC's windows fell to a frame, and stayed there."""
+    """With refused packets among those that wait, DCTCP's and HPCC's windows fell to a frame, and
+    stayed there."""
     topology = shared_star(4, 1, 40e9, 5e-6, lossless_classes="0")
     topology = replace(topology, parameters={**topology.parameters, "queue_packets": 100})
     scheme = find_scheme(name)
     lossy = {DATA_CLASS: Reliability(Repeats.SELECTIVE, 1e-3)}
-    made = VirtualNetwork(topology, scheme.configure(recommended(topology, scheme)), reliability=lossy)
+    made = VirtualNetwork(
+        topology, scheme.configure(recommended(topology, scheme)), reliability=lossy
+    )
     with with_flows(made, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(4)]):
         made.run(until_s=2e-3)
         assert made.link_stats("s0", 5).refused_by_class[DATA_CLASS] > 20
@@ -143,11 +167,14 @@ def test_schemes_fill_a_line_whose_queue_has_refused_packets(name: str) -> None:
 
 
 def has_signal_or_is_refused(name: str, topology: Topology) -> bool:
-    """Returns whether a scheme runs in the lossy class of data. Raises AssertionError where it has no signal."""
+    """Returns whether a scheme runs in the lossy class of data. Raises AssertionError where it has
+    no signal."""
     scheme = find_scheme(name).configure()
     if without_signal(topology, scheme.scheme, DATA_CLASS):
         return False
-    with VirtualNetwork(topology, scheme, reliability={DATA_CLASS: Reliability(Repeats.SELECTIVE, 1e-3)}) as made:
+    with VirtualNetwork(
+        topology, scheme, reliability={DATA_CLASS: Reliability(Repeats.SELECTIVE, 1e-3)}
+    ) as made:
         for i in range(8):
             made.add_flow(FlowSpec(i + 1, f"h{i}", "r0"))
         made.run(until_s=1e-3)
@@ -158,18 +185,33 @@ def has_signal_or_is_refused(name: str, topology: Topology) -> bool:
 
 
 def test_each_scheme_signals_on_a_lossy_class_or_is_refused() -> None:
-    """Those of RTTs alone, of which the queue is a long one here, and those without congestion control aside."""
+    """Those of RTTs alone, of which the queue is a long one here, and those without congestion
+    control aside."""
     topology = shared_star(8, 1, 10e9, 1e-6, lossless_classes="0")
     others = {"pfc", "ibcc", "ibcc-tcd"}
-    refused = {name for name in schemes if name not in others and not has_signal_or_is_refused(name, topology)}
-    assert refused == {"pcn-time", "qcn-in", "qcn-os", "qcn-os-largest", "qcn-os-sojourn", "qcn-both"}
+    refused = {
+        name
+        for name in schemes
+        if name not in others and not has_signal_or_is_refused(name, topology)
+    }
+    assert refused == {
+        "pcn-time",
+        "qcn-in",
+        "qcn-os",
+        "qcn-os-largest",
+        "qcn-os-sojourn",
+        "qcn-both",
+    }
 
 
 @pytest.mark.parametrize("name", ["pcn-time", "qcn-in", "qcn-os", "qcn-os-sojourn", "qcn-both"])
 def test_scheme_without_a_signal_in_a_lossy_class_is_refused(name: str) -> None:
     with VirtualNetwork(shared_star(1), find_scheme(name).configure()) as made:
         made.add_flow(FlowSpec(1, "h0", "r0"))
-        why = f"flow 2: class 1 has no PFC, and .* for {name}, which would have no signal there: lossless_classes=1,3 "
+        why = (
+            f"flow 2: class 1 has no PFC, and .* for {name}, which would have no signal there: "
+            "lossless_classes=1,3 "
+        )
         with pytest.raises(VirtualError, match=why):
             made.add_flow(FlowSpec(2, "h0", "r0", traffic_class=1))
         assert list(made.flows) == [1]

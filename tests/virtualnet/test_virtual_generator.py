@@ -1,4 +1,5 @@
-"""Packet generators in virtual time: what a switch's program gets, when, and that nothing else changes by it."""
+"""Packet generators in virtual time: what a switch's program gets, when, and that nothing else
+changes by it."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ PERIOD_NS = 7_000
 FLOWS = [FlowSpec(i, f"h{i}", "r0", size_bytes=200_000) for i in range(3)]
 
 
-def generating(network: VirtualNetwork, packet_ids: Sequence[int] = (9, 10), switch: str = "s0") -> VirtualNetwork:
+def generating(
+    network: VirtualNetwork, packet_ids: Sequence[int] = (9, 10), switch: str = "s0"
+) -> VirtualNetwork:
     network.switches[switch].native.generate(GENERATOR_PORT, PERIOD_NS, packet_ids)
     return network
 
@@ -56,7 +59,12 @@ def outcome(generated: bool, **options: Any) -> tuple[Totals, list[FlowStats]]:
 
 def test_one_order_of_events_for_both_queues_and_both_forms() -> None:
     reference = outcome(True)
-    for options in ({"queues": "one"}, {"inplace": False}, {"queues": "one", "inplace": False}, {"prefetch": False}):
+    for options in (
+        {"queues": "one"},
+        {"inplace": False},
+        {"queues": "one", "inplace": False},
+        {"prefetch": False},
+    ):
         assert outcome(True, **options) == reference, options
 
 
@@ -79,12 +87,15 @@ def test_each_switch_has_its_own() -> None:
 def stopped(
     keep_alive: int, scheme: str = "qcn-os-largest", arbitration: str = FIFO, **options: Any
 ) -> tuple[Totals, list[int], int]:
-    """From 0.1 ms on the output sends nothing, and its input has paused its host. Totals; messages because of
-    that input so far, each 120 us, keep-alive's interval at 10 Gb/s; how many of them came to the flow by 3.05 ms."""
+    """From 0.1 ms on the output sends nothing, and its input has paused its host. Totals; messages
+    because of that input so far, each 120 us, keep-alive's interval at 10 Gb/s; how many of them
+    came to the flow by 3.05 ms."""
     topology = star(2, xoff_bytes=60e3)
     switches = tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
     topology = replace(topology, switches=switches)
-    with VirtualNetwork(topology, find_scheme(scheme).configure({"keep_alive": keep_alive}), **options) as network:
+    with VirtualNetwork(
+        topology, find_scheme(scheme).configure({"keep_alive": keep_alive}), **options
+    ) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0"))
         network.at(0.1e-3, lambda: network.set_link("s0", 3, up=False))
         network.run(until_s=0.3e-3)
@@ -104,7 +115,9 @@ def stopped(
     [{}, {"arbitration": ROUND_ROBIN}, {"program": "qcn_in", "pfc": False}],
     ids=["native", "round robin", "emulated"],
 )
-def test_a_stopped_output_s_input_is_sampled_each_period(scheme: str, variant: dict[str, Any]) -> None:
+def test_a_stopped_output_s_input_is_sampled_each_period(
+    scheme: str, variant: dict[str, Any]
+) -> None:
     reference = stopped(2, scheme, **variant)
     _, counts, received = reference
     assert [after - before for before, after in pairwise(counts)] == [1] * 19
@@ -120,13 +133,15 @@ def test_sender_gets_no_message_without_keep_alive(keep_alive: int) -> None:
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
 def test_a_batch_comes_first(queues: Any) -> None:
-    """A frame departs each 120 us, from 120 us on: at 240 us the batch's sample still finds it inside, and it, with an
-    age of 0, makes none."""
+    """A frame departs each 120 us, from 120 us on: at 240 us the batch's sample still finds it
+    inside, and it, with an age of 0, makes none."""
     frame_bytes, line_bps = 1050, 10e9
     topology = star(1, line_bps, out_bps=8 * frame_bytes / 120e-6, delay_s=1e-6, xoff_bytes=5e3)
     scheme = find_scheme("qcn-os").configure({"keep_alive": 2})
     with VirtualNetwork(topology, scheme, payload_bytes=frame_bytes - 58, queues=queues) as network:
-        network.add_flow(FlowSpec(1, "h0", "r0", start_s=120e-6 - 1e-6 - 8 * frame_bytes / line_bps))
+        network.add_flow(
+            FlowSpec(1, "h0", "r0", start_s=120e-6 - 1e-6 - 8 * frame_bytes / line_bps)
+        )
         switch = network.switches["s0"]
         network.run(until_s=239e-6)
         inside = switch.read_register("held_bytes", index(1))

@@ -1,4 +1,5 @@
-"""Hosts with several ports in virtual time: each port is a NIC, and the route chooses among them."""
+"""Hosts with several ports in virtual time: each port is a NIC, and the route chooses among
+them."""
 
 from __future__ import annotations
 
@@ -15,7 +16,16 @@ from pcn.lab.launch import require_kernel_hosts, require_live
 from pcn.lab.network import NetworkError
 from pcn.lab.virtual import VirtualNetwork
 from pcn.lab.virtual.paths import read_paths, write_paths
-from pcn.topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.model import (
+    Endpoint,
+    FlowSpec,
+    Host,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_hosts,
+)
 from pcn.virtualnet.errors import VirtualError
 
 PFC_ONLY = find_scheme("pfc").configure()
@@ -23,9 +33,11 @@ RATE, DELAY = 25e9, 1e-6
 HOSTS, RACKS, AGGREGATION = 4, 2, 2
 
 
-def racks(nics: int = 2, split: bool = False, xoff_bytes: float = 60e3, credits_: bool = False) -> Topology:
-    """Two racks of four hosts with a link to each of the rack's `nics` ToRs, and two switches above all ToRs; `split`:
-    a host of each link, h0-0 and h0-1."""
+def racks(
+    nics: int = 2, split: bool = False, xoff_bytes: float = 60e3, credits_: bool = False
+) -> Topology:
+    """Two racks of four hosts with a link to each of the rack's `nics` ToRs, and two switches above
+    all ToRs; `split`: a host of each link, h0-0 and h0-1."""
     links: list[Link] = []
     tors = [f"t{rack}{nic}" for rack in range(RACKS) for nic in range(nics)]
     names = []
@@ -34,14 +46,23 @@ def racks(nics: int = 2, split: bool = False, xoff_bytes: float = 60e3, credits_
         for nic in range(nics):
             name = f"h{number}-{nic}" if split else f"h{number}"
             names.append(name)
-            links.append(Link(Endpoint(name, 0 if split else nic), Endpoint(f"t{rack}{nic}", place + 1), RATE, DELAY))
+            links.append(
+                Link(
+                    Endpoint(name, 0 if split else nic),
+                    Endpoint(f"t{rack}{nic}", place + 1),
+                    RATE,
+                    DELAY,
+                )
+            )
     for tor, above in itertools.product(tors, range(AGGREGATION)):
         up = Endpoint(tor, HOSTS + above + 1), Endpoint(f"a{above}", tors.index(tor) + 1)
         links.append(Link(*up, 2 * RATE, DELAY))
     hosts = make_hosts(list(dict.fromkeys(names)))
     above = [f"a{i}" for i in range(AGGREGATION)]
     switches = tuple(Switch(name, i) for i, name in enumerate([*tors, *above], start=1))
-    flow_control = {"flow_control": "credits"} if credits_ else {"parameters": {"xoff_bytes": xoff_bytes}}
+    flow_control = (
+        {"flow_control": "credits"} if credits_ else {"parameters": {"xoff_bytes": xoff_bytes}}
+    )
     return Topology("racks", hosts, switches, tuple(links), **flow_control)  # type: ignore[arg-type]
 
 
@@ -51,7 +72,9 @@ def flows(count: int = 60, size: int = 200_000) -> list[FlowSpec]:
     for i in range(count):
         src = i % 7
         dst = 7 if i % 3 == 0 else (src + 1 + i % 5) % 8
-        flow_specs.append(FlowSpec(i, f"h{src}", f"h{dst}", start_s=i * 1e-6, size_bytes=size + 999 * i))
+        flow_specs.append(
+            FlowSpec(i, f"h{src}", f"h{dst}", start_s=i * 1e-6, size_bytes=size + 999 * i)
+        )
     return flow_specs
 
 
@@ -65,7 +88,11 @@ def run(topology: Topology, scheme: Configured, **options: object) -> tuple[int,
         for spec in flows():
             network.add_flow(spec)
         assert network.run(until_s=0.1, finish=True)
-        links = [network.link_stats(end.node, end.port) for link in topology.links for end in (link.a, link.b)]
+        links = [
+            network.link_stats(end.node, end.port)
+            for link in topology.links
+            for end in (link.a, link.b)
+        ]
         return network.totals().digest, [*(flow.stats() for flow in network.flows.values()), *links]
 
 
@@ -75,20 +102,25 @@ def test_run_is_equal_in_any_order_of_events(name: str, credits_: bool) -> None:
     """Also with threads, and in the program's general form."""
     topology, scheme = racks(credits_=credits_), find_scheme(name).configure()
     found = [
-        run(topology, scheme, **options) for options in ({}, {"queues": "one"}, {"threads": 2}, {"inplace": False})
+        run(topology, scheme, **options)
+        for options in ({}, {"queues": "one"}, {"threads": 2}, {"inplace": False})
     ]
     assert all(one == found[0] for one in found)
 
 
 def test_ports_are_as_hosts_with_a_nic_each_on_the_same_paths(topology: Topology) -> None:
-    """With PFC alone, whose hosts draw nothing: each flow takes as long as in a network with a host a NIC."""
+    """With PFC alone, whose hosts draw nothing: each flow takes as long as in a network with a host
+    a NIC."""
     apart = racks(split=True)
     with VirtualNetwork(topology, PFC_ONLY) as network:
         for spec in flows():
             network.add_flow(spec)
         network.log_paths()
         assert network.run(until_s=0.1, finish=True)
-        paths, ports = network.paths(), {number: flow.port for number, flow in network.flows.items()}
+        paths, ports = (
+            network.paths(),
+            {number: flow.port for number, flow in network.flows.items()},
+        )
         done = {number: flow.stats() for number, flow in network.flows.items()}
         paused = sum(network.link_stats(switch.name, 1).pause for switch in topology.switches)
     assert paused > 10
@@ -108,7 +140,8 @@ def test_ports_are_as_hosts_with_a_nic_each_on_the_same_paths(topology: Topology
 
 
 def test_host_sends_by_the_only_port_of_a_shortest_path() -> None:
-    """Rails: h0 and h1 share the switch of their first ports alone, h0 and h2 that of their second ones."""
+    """Rails: h0 and h1 share the switch of their first ports alone, h0 and h2 that of their second
+    ones."""
     ends = [("h0", 0, "s0", 1), ("h0", 1, "s1", 1), ("h1", 0, "s0", 2), ("h2", 0, "s1", 2)]
     links = tuple(Link(Endpoint(*end[:2]), Endpoint(*end[2:]), RATE, DELAY) for end in ends)
     cable = Link(Endpoint("s0", 3), Endpoint("s1", 3), RATE, DELAY)
@@ -119,7 +152,9 @@ def test_host_sends_by_the_only_port_of_a_shortest_path() -> None:
         for number in range(40):
             src, dst = pairs[number % 5]
             network.add_flow(FlowSpec(number, src, dst, size_bytes=10_000))
-        assert {(flow.spec.dst, flow.port) for flow in network.flows.values() if flow.spec.src == "h0"} == {
+        assert {
+            (flow.spec.dst, flow.port) for flow in network.flows.values() if flow.spec.src == "h0"
+        } == {
             ("h1", 0),
             ("h2", 1),
         }
@@ -149,7 +184,9 @@ def test_flow_changes_its_port_and_loses_nothing(topology: Topology, name: str) 
     """Again and again, while it sends, before it starts, and when it has ended."""
     with VirtualNetwork(topology, find_scheme(name).configure()) as network:
         for number in range(8):
-            network.add_flow(FlowSpec(number, "h0", "h4", start_s=number * 50e-6, size_bytes=400_000))
+            network.add_flow(
+                FlowSpec(number, "h0", "h4", start_s=number * 50e-6, size_bytes=400_000)
+            )
         for step in range(60):
             network.run(until_s=step * 20e-6)
             network.set_ports(step % 8, step // 8 % 2, step // 16 % 2)
@@ -172,7 +209,9 @@ def test_set_ports_refuses_a_port_that_the_host_has_not(topology: Topology) -> N
             network.call("vn_flow_ports", 0, network.link("h1", 0), network.link("h4", 0))
 
 
-def test_paths_with_hosts_ports_are_read_as_they_were_written(topology: Topology, tmp_path: Path) -> None:
+def test_paths_with_hosts_ports_are_read_as_they_were_written(
+    topology: Topology, tmp_path: Path
+) -> None:
     file = tmp_path / "paths.csv"
 
     def fcts(paths: dict[int, tuple[Endpoint, ...]] | None) -> list[float | None]:
@@ -191,12 +230,14 @@ def test_paths_with_hosts_ports_are_read_as_they_were_written(topology: Topology
     assert fcts(other) == first
     turned = {number: (Endpoint(path[0].node, 1 - path[0].port),) for number, path in other.items()}
     assert fcts(turned) != first
-    assert {n: path[0] for n, path in read_paths(file, topology).items()} == {n: ends[0] for n, ends in turned.items()}
+    assert {n: path[0] for n, path in read_paths(file, topology).items()} == {
+        n: ends[0] for n, ends in turned.items()
+    }
 
 
 def test_choice_among_ports_is_even_and_independent_of_a_switch() -> None:
-    """chi-squared, 0.1%: of 4,096 flows over two and over three ports; and beside the bits that a switch takes of the
-    CRC, over the four pairs."""
+    """chi-squared, 0.1%: of 4,096 flows over two and over three ports; and beside the bits that a
+    switch takes of the CRC, over the four pairs."""
     ends = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 9])
     for ports, bound in (((0, 1), 10.8), ((0, 1, 2), 13.8)):
         counts = Counter(choose(ports, *ends, 0xC000 + flow) for flow in range(4096))
@@ -218,7 +259,9 @@ def test_choice_among_ports_is_even_and_independent_of_a_switch() -> None:
 def test_kernel_hosts_with_several_ports_are_refused(topology: Topology) -> None:
     """Mininet's own command, P4 networks: an agent sends by several NICs, the kernel doesn't."""
     require_live(topology)
-    with pytest.raises(NetworkError, match=r"h0: a host with 2 ports needs an agent, .*split_hosts=1"):
+    with pytest.raises(
+        NetworkError, match=r"h0: a host with 2 ports needs an agent, .*split_hosts=1"
+    ):
         require_kernel_hosts(topology)
 
 

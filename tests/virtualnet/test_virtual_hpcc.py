@@ -36,20 +36,27 @@ def network(
     **more: Any,
 ) -> VirtualNetwork:
     topology = star(senders, line_bps, delay_s=delay_s, xoff_bytes=50e6)
-    made = VirtualNetwork(topology, scheme.configure({**recommended(topology, scheme), **settings}), **more)
+    made = VirtualNetwork(
+        topology, scheme.configure({**recommended(topology, scheme), **settings}), **more
+    )
     return with_flows(made, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(senders)])
 
 
 @pytest.mark.parametrize("flows", [1, 2, 4, 8, 11, 16, 17])
 @pytest.mark.parametrize(("line_bps", "delay_s"), [(10e9, 30e-6), (LINE, DELAY)])
 def test_bottleneck_carries_eta(line_bps: float, delay_s: float, flows: int) -> None:
-    """Whatever the number of flows, and without a queue: U = eta, from which W_AI takes little (3.3)."""
+    """Whatever the number of flows, and without a queue: U = eta, from which W_AI takes little
+    (3.3)."""
     with network(flows, line_bps, delay_s) as made:
         round_s, end = made.scheme.parameters.base_rtt_s, ("s0", flows + 1)
-        seen = made.sample(round_s / 8, [made.queue_bytes(*end), made.link_bytes(*end)], from_s=200 * round_s)
+        seen = made.sample(
+            round_s / 8, [made.queue_bytes(*end), made.link_bytes(*end)], from_s=200 * round_s
+        )
         made.run(until_s=600 * round_s)
         queue, sent = seen.values.T
-    assert (sent[-1] - sent[0]) * 8 / line_bps / (seen.times_s[-1] - seen.times_s[0]) == pytest.approx(0.95, abs=0.01)
+    assert (sent[-1] - sent[0]) * 8 / line_bps / (
+        seen.times_s[-1] - seen.times_s[0]
+    ) == pytest.approx(0.95, abs=0.01)
     assert queue.mean() < 2e3
 
 
@@ -63,12 +70,16 @@ def fairness(flows: int, line_bps: float, delay_s: float, round_trips: int, **mo
         made.run(until_s=round_trips / 2 * rtt_s)
         before = np.array([flow.stats().received_bytes for flow in made.flows.values()])
         made.run(until_s=round_trips * rtt_s)
-        return jain(np.array([flow.stats().received_bytes for flow in made.flows.values()]) - before)
+        return jain(
+            np.array([flow.stats().received_bytes for flow in made.flows.values()]) - before
+        )
 
 
 @pytest.mark.parametrize("flows", range(3, 9))
 @pytest.mark.parametrize(("line_bps", "delay_s"), [(LINE, DELAY), (400e9, DELAY / 4)])
-def test_few_long_flows_share_a_bottleneck_equally(line_bps: float, delay_s: float, flows: int) -> None:
+def test_few_long_flows_share_a_bottleneck_equally(
+    line_bps: float, delay_s: float, flows: int
+) -> None:
     assert fairness(flows, line_bps, delay_s, 10_000) >= 0.98
 
 
@@ -78,14 +89,15 @@ def test_clock_of_few_ticks_a_round_trip_makes_shares_unequal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line_bps", "delay_s", "round_trips", "mean_bytes"), [(1e9, 100e-6, 5, 3e3), (LINE, DELAY, 8, 2e3)]
+    ("line_bps", "delay_s", "round_trips", "mean_bytes"),
+    [(1e9, 100e-6, 5, 3e3), (LINE, DELAY, 8, 2e3)],
 )
 def test_first_windows_of_an_incast_drain_in_the_time_they_take(
     line_bps: float, delay_s: float, round_trips: float, mean_bytes: float
 ) -> None:
-    """16 windows of a BDP meet, and the queue is gone 5 or 8 round trips after it could have been: the reference window
-    is the first one until all of it is acknowledged, so that windows rise again before the queue is empty. On a line of
-    1 Gb/s a window is three frames then."""
+    """16 windows of a BDP meet, and the queue is gone 5 or 8 round trips after it could have been:
+    the reference window is the first one until all of it is acknowledged, so that windows rise
+    again before the queue is empty. On a line of 1 Gb/s a window is three frames then."""
     flows = 16
     with network(flows, line_bps, delay_s) as made:
         base_rtt_s = made.scheme.parameters.base_rtt_s
@@ -99,13 +111,17 @@ def test_first_windows_of_an_incast_drain_in_the_time_they_take(
     assert queue[drained:].mean() <= mean_bytes
 
 
-@pytest.mark.parametrize("settings", [{}, {"frame_per_payload": 1.102, "min_rate_bps": 1e9, "first_rtt": 1}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"frame_per_payload": 1.102, "min_rate_bps": 1e9, "first_rtt": 1}]
+)
 def test_run_is_the_same_with_either_queue_and_form_and_in_c(settings: dict[str, float]) -> None:
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"prefetch": False}):
         with network(4, settings=settings, **more) as made:
             made.run(until_s=2e-4)
-            digests.add((made.totals().digest, *(flow.stats().window_bytes for flow in made.flows.values())))
+            digests.add(
+                (made.totals().digest, *(flow.stats().window_bytes for flow in made.flows.values()))
+            )
     assert len(digests) == 1
 
 
@@ -123,7 +139,8 @@ class Recording(HpccReactionPoint):
 
 @pytest.mark.parametrize("inplace", [True, False])
 def test_acknowledgements_bring_back_what_the_switch_wrote(tmp_path: Path, inplace: bool) -> None:
-    """Frames on either side of the switch fit their ICRC; the one that leaves has the record that its ACK brings."""
+    """Frames on either side of the switch fit their ICRC; the one that leaves has the record that
+    its ACK brings."""
     scheme = replace(HPCC, reaction_point=Recording)
     names = {"in": ("h0", 0), "out": ("s0", 2), "acks": ("s0", 1)}
     with network(1, scheme=scheme, inplace=inplace) as made:
@@ -131,7 +148,9 @@ def test_acknowledgements_bring_back_what_the_switch_wrote(tmp_path: Path, inpla
             made.capture(*end, tmp_path / name)
         made.run(until_s=5e-5)
         rp = made.flows[1].rp
-    frames = {name: [wire.decode(frame) for _, frame in read_pcap(tmp_path / name)] for name in names}
+    frames = {
+        name: [wire.decode(frame) for _, frame in read_pcap(tmp_path / name)] for name in names
+    }
     assert {packet.telemetry for packet in frames["in"]} == {bytes(wire.TELEMETRY_BYTES)}
     left = {packet.psn: telemetry.decode(packet.telemetry, 1e-9) for packet in frames["out"]}
     assert isinstance(rp, Recording)
@@ -139,7 +158,9 @@ def test_acknowledgements_bring_back_what_the_switch_wrote(tmp_path: Path, inpla
     for ack in rp.brought:
         assert ack.telemetry == left[ack.psn]
         assert len(left[ack.psn].hops) == 1
-    assert {packet.telemetry for packet in frames["acks"]} <= {packet.telemetry for packet in frames["out"]}
+    assert {packet.telemetry for packet in frames["acks"]} <= {
+        packet.telemetry for packet in frames["out"]
+    }
     sent = [left[psn].hops[0].sent_bytes for psn in range(100)]
     assert sent == [psn * FRAME // 128 * 128 for psn in range(100)]
 
@@ -178,7 +199,9 @@ def test_switch_clock_ticks_as_the_network_has_it(inplace: bool) -> None:
     """Two packets' records are as far apart as the packets, in whole ticks."""
     frame_s = FRAME * 8 / LINE
     for tick_s in (1e-9, 16e-9, 1e-6):
-        with network(1, scheme=replace(HPCC, reaction_point=Recording), inplace=inplace, switch_tick_s=tick_s) as made:
+        with network(
+            1, scheme=replace(HPCC, reaction_point=Recording), inplace=inplace, switch_tick_s=tick_s
+        ) as made:
             made.run(until_s=5e-5)
             rp = made.flows[1].rp
         assert isinstance(rp, Recording)
@@ -198,7 +221,9 @@ def test_switch_clock_refuses_other_ticks(tick_s: float) -> None:
     ("delay_s", "tick_s", "words"),
     [(DELAY, 1e-9, ""), (DELAY, 1e-6, "less than 40 ticks"), (3e-3, 1e-9, "longer than 8.39 ms")],
 )
-def test_remark_states_where_the_tick_is_too_coarse_or_too_fine(delay_s: float, tick_s: float, words: str) -> None:
+def test_remark_states_where_the_tick_is_too_coarse_or_too_fine(
+    delay_s: float, tick_s: float, words: str
+) -> None:
     topology = star(1, LINE, delay_s=delay_s)
     remark = unfit(topology, HPCC.configure(), tick_s)
     assert words in remark

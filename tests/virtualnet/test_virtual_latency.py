@@ -17,7 +17,15 @@ from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.buffers import OutputBuffer
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.fat_tree import fat_tree
-from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.model import (
+    Endpoint,
+    FlowSpec,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_hosts,
+)
 from pcn.topologies.watchdog import Watchdog
 from pcn.virtualnet.errors import VirtualError
 
@@ -25,7 +33,9 @@ PFC_ONLY = find_scheme("pfc").configure()
 FRAME, FIRST = 1058, 64
 
 
-def chain(rates_bps: list[float], latency_s: float = 0.0, cut_through: bool = False, delay_s: float = 1e-6) -> Topology:
+def chain(
+    rates_bps: list[float], latency_s: float = 0.0, cut_through: bool = False, delay_s: float = 1e-6
+) -> Topology:
     """h0 - s0 - s1 - ... - h1, a link of each rate."""
     count = len(rates_bps) - 1
     nodes = ["h0", *(f"s{i}" for i in range(count)), "h1"]
@@ -34,20 +44,25 @@ def chain(rates_bps: list[float], latency_s: float = 0.0, cut_through: bool = Fa
         for a, b in itertools.pairwise(nodes)
     ]
     links = tuple(Link(*end, rate, delay_s) for end, rate in zip(ends, rates_bps, strict=True))
-    switches = tuple(Switch(f"s{i}", i + 1, latency_s=latency_s, cut_through=cut_through) for i in range(count))
+    switches = tuple(
+        Switch(f"s{i}", i + 1, latency_s=latency_s, cut_through=cut_through) for i in range(count)
+    )
     return Topology("chain", make_hosts(["h0", "h1"]), switches, links)
 
 
 def with_time(topology: Topology, latency_s: float, cut_through: bool) -> Topology:
     return replace(
         topology,
-        switches=tuple(replace(switch, latency_s=latency_s, cut_through=cut_through) for switch in topology.switches),
+        switches=tuple(
+            replace(switch, latency_s=latency_s, cut_through=cut_through)
+            for switch in topology.switches
+        ),
     )
 
 
 def last_bit_s(topology: Topology, frame: int) -> float:
-    """When a frame's last bit has come to h1, by first principles: of each link when its first and last bits leave; a
-    bit never leaves a node before it is there."""
+    """When a frame's last bit has come to h1, by first principles: of each link when its first and
+    last bits leave; a bit never leaves a node before it is there."""
     begins = 0.0  # the first bit leaves
     for number, link in enumerate(topology.links):
         takes = frame * 8 / link.rate_bps
@@ -83,7 +98,9 @@ def test_frame_takes_the_time_of_its_bits(
 
 @given(st.lists(st.sampled_from([10e9, 40e9, 100e9]), min_size=2, max_size=4), st.booleans())
 @settings(max_examples=20)
-def test_long_flow_has_the_slowest_link_and_keeps_order(rates_bps: list[float], cut_through: bool) -> None:
+def test_long_flow_has_the_slowest_link_and_keeps_order(
+    rates_bps: list[float], cut_through: bool
+) -> None:
     with VirtualNetwork(chain(rates_bps, 700e-9, cut_through), PFC_ONLY) as network:
         network.add_flow(FlowSpec(1, "h0", "h1", size_bytes=400_000))
         assert network.run(until_s=5e-3, finish=True)
@@ -105,9 +122,12 @@ def test_base_rtt_and_trail_have_the_latency() -> None:
 @pytest.mark.parametrize("cut_through", [False, True])
 @pytest.mark.parametrize("name", ["pcn", "swift", "hpcc"])
 def test_run_is_equal_in_any_order_of_events(name: str, cut_through: bool) -> None:
-    """With PAUSE: headroom has room for what is in pipelines, or the run would end with an error."""
+    """With PAUSE: headroom has room for what is in pipelines, or the run would end with an
+    error."""
     topology = with_time(fat_tree(k=4), 500e-9, cut_through)
-    topology = replace(topology, parameters={**topology.parameters, "xoff_bytes": 40e3, "xon_bytes": 36e3})
+    topology = replace(
+        topology, parameters={**topology.parameters, "xoff_bytes": 40e3, "xon_bytes": 36e3}
+    )
 
     def run(**options: object) -> object:
         with VirtualNetwork(topology, find_scheme(name).configure(), **options) as network:  # type: ignore[arg-type]
@@ -115,9 +135,15 @@ def test_run_is_equal_in_any_order_of_events(name: str, cut_through: bool) -> No
                 network.add_flow(FlowSpec(number, f"h{number % 15}", "h15", size_bytes=60_000))
             assert network.run(until_s=0.1, finish=True)
             paused = sum(
-                network.link_stats(switch.name, port).pause for switch in topology.switches for port in (1, 2, 3, 4)
+                network.link_stats(switch.name, port).pause
+                for switch in topology.switches
+                for port in (1, 2, 3, 4)
             )
-            return network.totals().digest, paused, [flow.stats() for flow in network.flows.values()]
+            return (
+                network.totals().digest,
+                paused,
+                [flow.stats() for flow in network.flows.values()],
+            )
 
     first = run()
     for options in ({"queues": "one"}, {"threads": 2}, {"inplace": False}):
@@ -126,13 +152,21 @@ def test_run_is_equal_in_any_order_of_events(name: str, cut_through: bool) -> No
 
 
 def test_live_network_and_impossible_switches_are_refused() -> None:
-    with pytest.raises(NetworkError, match="s0: a latency and cut-through are there in virtual time alone"):
+    with pytest.raises(
+        NetworkError, match="s0: a latency and cut-through are there in virtual time alone"
+    ):
         require_live(chain([1e9] * 2, 1e-6))
     for changes, message in (
         ({"latency_s": -1e-9}, "a latency of -1e-09 s"),
         ({"latency_s": math.nan}, "a latency of nan s"),
-        ({"latency_s": 1e-6, "arbitration": "round robin", "output": OutputBuffer(1e5, 2.0)}, "without output buffers"),
-        ({"cut_through": True, "watchdog": Watchdog()}, "cut-through is there without a PFC watchdog"),
+        (
+            {"latency_s": 1e-6, "arbitration": "round robin", "output": OutputBuffer(1e5, 2.0)},
+            "without output buffers",
+        ),
+        (
+            {"cut_through": True, "watchdog": Watchdog()},
+            "cut-through is there without a PFC watchdog",
+        ),
     ):
         plain = chain([1e9] * 2)
         with pytest.raises(TopologyError, match=f"s0: .*{message}"):
@@ -151,7 +185,9 @@ def test_live_network_and_impossible_switches_are_refused() -> None:
 def first_cut_s(delay_s: float) -> float:
     """Of four flows' rates; all CNPs arrive."""
     cuts: list[float] = []
-    with VirtualNetwork(dumbbell(), find_scheme("dcqcn").configure(), cnp_delay_s=delay_s) as network:
+    with VirtualNetwork(
+        dumbbell(), find_scheme("dcqcn").configure(), cnp_delay_s=delay_s
+    ) as network:
         for flow in network.topology.flows:
             network.add_flow(replace(flow, size_bytes=2_000_000))
         network.on_rate = lambda flow, now_s: cuts.append(now_s) if flow.rp.rate_bps < 9e9 else None
@@ -173,7 +209,9 @@ def test_run_with_late_cnps_is_equal_in_any_order_of_events() -> None:
         scheme = find_scheme("dcqcn").configure()
         with VirtualNetwork(fat_tree(k=4), scheme, cnp_delay_s=20e-6, **options) as network:  # type: ignore[arg-type]
             for number in range(60):
-                network.add_flow(FlowSpec(number, f"h{number % 14}", f"h{14 + number % 2}", size_bytes=60_000))
+                network.add_flow(
+                    FlowSpec(number, f"h{number % 14}", f"h{14 + number % 2}", size_bytes=60_000)
+                )
             assert network.run(until_s=0.1, finish=True)
             return network.totals().digest, [flow.stats() for flow in network.flows.values()]
 

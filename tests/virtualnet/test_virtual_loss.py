@@ -1,4 +1,5 @@
-"""Lossy networks in virtual time: what go-back-N and selective repeat achieve by closed forms, and that all arrives."""
+"""Lossy networks in virtual time: what go-back-N and selective repeat achieve by closed forms, and
+that all arrives."""
 
 from __future__ import annotations
 
@@ -42,14 +43,19 @@ class Rp(ReactionPoint):
 
 
 def scheme(window: float = 1.2 * BDP, segment: int | None = 1, of: str = "pfc") -> Configured:
-    return replace(find_scheme(of), name="w", reaction_point=lambda line, _: Rp(line, window, segment)).configure()
+    return replace(
+        find_scheme(of), name="w", reaction_point=lambda line, _: Rp(line, window, segment)
+    ).configure()
 
 
 def network(
     kind: Repeats, configured: Configured | None = None, timeout_s: float = 100e-6, **more: Any
 ) -> VirtualNetwork:
     return VirtualNetwork(
-        star(1, LINE, delay_s=DELAY), configured or scheme(), reliability={3: Reliability(kind, timeout_s)}, **more
+        star(1, LINE, delay_s=DELAY),
+        configured or scheme(),
+        reliability={3: Reliability(kind, timeout_s)},
+        **more,
     )
 
 
@@ -100,7 +106,9 @@ def test_go_back_n_costs_a_bdp_a_loss(p_lose: float, least_bps: float) -> None:
             assert goodput_bps >= least_bps
             losses = (stats.sent_packets - packets) / (BDP / DATA)  # that it went back for
             assert losses <= stats.lost_packets * 1.02
-            assert goodput_bps == pytest.approx(GOODPUT / (1 + losses * BDP / DATA / packets), rel=0.01)
+            assert goodput_bps == pytest.approx(
+                GOODPUT / (1 + losses * BDP / DATA / packets), rel=0.01
+            )
             assert 90 * losses < stats.refused_packets < 100 * losses
 
 
@@ -108,7 +116,9 @@ def test_go_back_n_costs_a_bdp_a_loss(p_lose: float, least_bps: float) -> None:
 def test_lossy_run_is_the_same_with_either_queue(kind: Repeats) -> None:
     digests = set()
     for queues in ("nodes", "one"):
-        with with_flows(network(kind, queues=queues), [FlowSpec(1, "h0", "r0", size_bytes=3_000_000)]) as made:
+        with with_flows(
+            network(kind, queues=queues), [FlowSpec(1, "h0", "r0", size_bytes=3_000_000)]
+        ) as made:
             made.disturb("s0", 2, "data", p_lose=0.02)
             made.disturb("s0", 1, "notifications", p_lose=0.02)
             made.run(until_s=5e-3)
@@ -119,9 +129,14 @@ def test_lossy_run_is_the_same_with_either_queue(kind: Repeats) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("window", "segment"), [(1.0, 1), (1.2 * BDP, 8000), (math.inf, None), (20 * DATA, None)])
-def test_everything_arrives_whatever_is_lost(kind: Repeats, window: float, segment: int | None) -> None:
-    """Data, acknowledgements and NAKs, the last packet among them, by either transport and every kind of window."""
+@pytest.mark.parametrize(
+    ("window", "segment"), [(1.0, 1), (1.2 * BDP, 8000), (math.inf, None), (20 * DATA, None)]
+)
+def test_everything_arrives_whatever_is_lost(
+    kind: Repeats, window: float, segment: int | None
+) -> None:
+    """Data, acknowledgements and NAKs, the last packet among them, by either transport and every
+    kind of window."""
     flows = [FlowSpec(number, "h0", "r0", size_bytes=300_000 + number) for number in range(1, 5)]
     with with_flows(network(kind, scheme(window, segment)), flows) as made:
         for end in (("h0", 0), ("s0", 2)):
@@ -137,15 +152,20 @@ def test_everything_arrives_whatever_is_lost(kind: Repeats, window: float, segme
 @pytest.mark.parametrize("kind", KINDS)
 def test_last_packet_is_repeated_after_the_timer(kind: Repeats) -> None:
     timeout_s, frame_s = 300e-6, DATA * 8 / LINE
-    with with_flows(network(kind, timeout_s=timeout_s), [FlowSpec(1, "h0", "r0", size_bytes=20_000)]) as made:
+    with with_flows(
+        network(kind, timeout_s=timeout_s), [FlowSpec(1, "h0", "r0", size_bytes=20_000)]
+    ) as made:
         made.disturb("s0", 2, "data", lose=20)
         made.run(until_s=10e-3)
         accounted(made)
         stats, rp = made.flows[1].stats(), made.flows[1].rp
         assert isinstance(rp, Rp)
         assert (stats.timeouts, stats.repeated_packets, rp.losses) == (1, 1, [Loss(DATA, True)])
-        # The timer runs from the latest acknowledgement of something new, which is of the packet before.
-        assert stats.complete_s == pytest.approx(RTT + 18 * frame_s + timeout_s + 2 * DELAY + 2 * frame_s, abs=1e-9)
+        # The timer runs from the latest acknowledgement of something new, which is of the packet
+        # before.
+        assert stats.complete_s == pytest.approx(
+            RTT + 18 * frame_s + timeout_s + 2 * DELAY + 2 * frame_s, abs=1e-9
+        )
 
 
 def test_rp_gets_each_loss_once_and_all_bytes_acknowledged() -> None:
@@ -156,7 +176,9 @@ def test_rp_gets_each_loss_once_and_all_bytes_acknowledged() -> None:
         assert sum(loss.lost_bytes for loss in rp.losses) == stats.lost_packets * DATA
         assert {loss.timeout for loss in rp.losses} == {False}
         # The flow has ended when its last acknowledgement comes: no RP gets that.
-        assert sum(ack.acked_bytes for ack in rp.acks) == pytest.approx(SIZE / 1000 * DATA, abs=2 * DATA)
+        assert sum(ack.acked_bytes for ack in rp.acks) == pytest.approx(
+            SIZE / 1000 * DATA, abs=2 * DATA
+        )
         assert min(ack.rtt_s for ack in rp.acks) == pytest.approx(RTT - DATA * 8 / LINE, rel=1e-6)
 
 
@@ -167,11 +189,18 @@ def test_nothing_is_lost_or_repeated_without_faults() -> None:
         with made:
             assert goodput_bps == pytest.approx(GOODPUT, rel=1e-3)
             stats = made.flows[1].stats()
-            assert (stats.repeated_packets, stats.timeouts, stats.refused_packets, stats.duplicate_packets) == (0,) * 4
+            assert (
+                stats.repeated_packets,
+                stats.timeouts,
+                stats.refused_packets,
+                stats.duplicate_packets,
+            ) == (0,) * 4
 
 
 def test_frames_of_a_reliable_flow_are_a_reliable_connection_s(tmp_path: Path) -> None:
-    with with_flows(network(Repeats.GO_BACK_N), [FlowSpec(1, "h0", "r0", size_bytes=20_000)]) as made:
+    with with_flows(
+        network(Repeats.GO_BACK_N), [FlowSpec(1, "h0", "r0", size_bytes=20_000)]
+    ) as made:
         made.disturb("h0", 0, "data", lose=6)
         made.at(DELAY + 6.5 * DATA * 8 / LINE, lambda: made.disturb("h0", 0, "data"))
         made.capture("h0", 0, tmp_path / "out.pcap")
@@ -180,7 +209,9 @@ def test_frames_of_a_reliable_flow_are_a_reliable_connection_s(tmp_path: Path) -
         accounted(made)
     sent = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "out.pcap")]
     answers = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "back.pcap")]
-    assert all(isinstance(packet, wire.DataPacket) and packet.reliable and packet.asks for packet in sent)
+    assert all(
+        isinstance(packet, wire.DataPacket) and packet.reliable and packet.asks for packet in sent
+    )
     assert all(isinstance(packet, wire.AckPacket) for packet in answers)
     first = [(packet.psn, packet.in_order, packet.nak) for packet in answers[:6]]  # type: ignore[union-attr]
     assert first == [*((psn, psn + 1, False) for psn in range(5)), (5, 5, True)]
@@ -188,23 +219,34 @@ def test_frames_of_a_reliable_flow_are_a_reliable_connection_s(tmp_path: Path) -
 
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("kind", [Repeats.NOTHING, Repeats.SELECTIVE])
-def test_acknowledgement_goes_at_each_change_of_the_mark(exact: bool, kind: Literal[0, 2], tmp_path: Path) -> None:
-    """Four packets to an acknowledgement: with exact marks the bytes acknowledged as marked are those marked."""
+def test_acknowledgement_goes_at_each_change_of_the_mark(
+    exact: bool, kind: Literal[0, 2], tmp_path: Path
+) -> None:
+    """Four packets to an acknowledgement: with exact marks the bytes acknowledged as marked are
+    those marked."""
 
     class Exact(Rp):
         exact_marks = exact
 
-    made_of = replace(find_scheme("pcn"), name="w", reaction_point=lambda line, _: Exact(line, 11 * DATA, 4000))
+    made_of = replace(
+        find_scheme("pcn"), name="w", reaction_point=lambda line, _: Exact(line, 11 * DATA, 4000)
+    )
     topology = star(2, 10e9, delay_s=DELAY)
     flows = [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h1", "r0", start_s=1e-4, size_bytes=100_000)]
     reliability = {3: Reliability(Repeats(kind), 1.0)}
-    with with_flows(VirtualNetwork(topology, made_of.configure(), reliability=reliability), flows) as made:
+    with with_flows(
+        VirtualNetwork(topology, made_of.configure(), reliability=reliability), flows
+    ) as made:
         made.capture("s0", 3, tmp_path / "in.pcap")
         made.run(until_s=1e-3)
         rp = made.flows[1].rp
         assert isinstance(rp, Rp)
     data = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "in.pcap")]
-    marks = [packet.ecn == wire.ECN_CE for packet in data if isinstance(packet, wire.DataPacket) and packet.flow == 1]
+    marks = [
+        packet.ecn == wire.ECN_CE
+        for packet in data
+        if isinstance(packet, wire.DataPacket) and packet.flow == 1
+    ]
     acked = [(ack.psn, ack.acked_bytes // DATA, ack.mark is Mark.CE) for ack in rp.acks]
     assert sum(before != after for before, after in pairwise(marks)) >= 2
     right = [set(marks[psn - n + 1 : psn + 1]) == {mark} for psn, n, mark in acked]

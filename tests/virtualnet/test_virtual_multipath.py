@@ -17,10 +17,13 @@ TOPOLOGY = fat_tree(4)
 
 
 def predicted(topology: Topology, flow: FlowSpec) -> set[Endpoint]:
-    """The endpoints that transmit the flow's data: by CRC-32 of its five-tuple, other bits at each distance."""
+    """The endpoints that transmit the flow's data: by CRC-32 of its five-tuple, other bits at each
+    distance."""
     src, dst = topology.host(flow.src), topology.host(flow.dst)
     ports = wire.source_port(flow.id).to_bytes(2, "big") + wire.ROCE_PORT.to_bytes(2, "big")
-    value = zlib.crc32(wire.parse_ip(src.ip) + wire.parse_ip(dst.ip) + bytes((wire.PROTOCOL_UDP,)) + ports)
+    value = zlib.crc32(
+        wire.parse_ip(src.ip) + wire.parse_ip(dst.ip) + bytes((wire.PROTOCOL_UDP,)) + ports
+    )
     ends, node = set(), flow.src
     while node != flow.dst:
         hops, distance = topology.next_hops(node, flow.dst), topology.distance(node, flow.dst)
@@ -31,7 +34,11 @@ def predicted(topology: Topology, flow: FlowSpec) -> set[Endpoint]:
 
 
 def test_a_flow_has_one_path_which_its_five_tuple_decides() -> None:
-    ends = [Endpoint(node.name, port) for node in TOPOLOGY.switches for port in TOPOLOGY.ports(node.name)]
+    ends = [
+        Endpoint(node.name, port)
+        for node in TOPOLOGY.switches
+        for port in TOPOLOGY.ports(node.name)
+    ]
     seen = set()
     with VirtualNetwork(TOPOLOGY, PFC_ONLY) as network:
         before = dict.fromkeys(ends, 0)
@@ -49,9 +56,12 @@ def test_a_flow_has_one_path_which_its_five_tuple_decides() -> None:
 
 
 def permutation(**options: object) -> tuple[Totals, list[int]]:
-    """Each host sends ten flows to the one half the tree away: totals, and packets of each link to a core."""
+    """Each host sends ten flows to the one half the tree away: totals, and packets of each link to
+    a core."""
     flows = [
-        FlowSpec(10 * i + j, f"h{i}", f"h{(i + 8) % 16}", start_s=j * 3e-6, size_bytes=30_000 + 1000 * j)
+        FlowSpec(
+            10 * i + j, f"h{i}", f"h{(i + 8) % 16}", start_s=j * 3e-6, size_bytes=30_000 + 1000 * j
+        )
         for i in range(16)
         for j in range(10)
     ]
@@ -74,5 +84,7 @@ def test_flows_share_the_cores_and_stay_in_order(reference: tuple[Totals, list[i
 
 
 @pytest.mark.parametrize("options", [{"queues": "one"}, {"inplace": False}])
-def test_it_is_the_same_run_in_each_design(options: dict[str, object], reference: tuple[Totals, list[int]]) -> None:
+def test_it_is_the_same_run_in_each_design(
+    options: dict[str, object], reference: tuple[Totals, list[int]]
+) -> None:
     assert permutation(**options) == reference

@@ -1,6 +1,6 @@
 """The engine's NIC against hosts/nic.py and its csrc, the live agents': the same frames at the same
-times, under random flows, rates that change, PAUSE and RESUME. And what a capture holds, byte for byte and as tshark
-reads it."""
+times, under random flows, rates that change, PAUSE and RESUME. And what a capture holds, byte for
+byte and as tshark reads it."""
 
 from __future__ import annotations
 
@@ -42,19 +42,27 @@ def nanoseconds(time_s: float) -> int:
 
 @pytest.mark.parametrize("seed", [*range(6), 60])
 def test_the_nic_of_the_agents(seed: int, tmp_path: Path) -> None:
-    """Flows of h0 share the bottleneck with h1, so that PAUSE comes; h0's NIC is followed frame by frame."""
+    """Flows of h0 share the bottleneck with h1, so that PAUSE comes; h0's NIC is followed frame by
+    frame."""
     random_ = random.Random(seed)
     specs, changes = [], {}
     for number in range(1, 2 + seed):
         start = random_.choice([0.0, random_.uniform(0, 200e-6)])
         size = random_.choice([None, random_.randint(1, 60_000)])
         duration = random_.choice([None, random_.uniform(20e-6, 400e-6)])
-        specs.append(FlowSpec(number, "h0", "r0", start_s=start, size_bytes=size, duration_s=duration))
+        specs.append(
+            FlowSpec(number, "h0", "r0", start_s=start, size_bytes=size, duration_s=duration)
+        )
         times = sorted(random_.uniform(start, 500e-6) for _ in range(random_.randint(0, 5)))
-        changes[number] = [(0.0, LINE)] + [(time, random_.choice([LINE, random_.uniform(5e7, LINE)])) for time in times]
+        changes[number] = [(0.0, LINE)] + [
+            (time, random_.choice([LINE, random_.uniform(5e7, LINE)])) for time in times
+        ]
     rps = iter([Changing(changes[spec.id]) for spec in specs] + [Changing([(0.0, LINE)])])
     pfc = find_scheme("pfc")
-    scheme = Configured(dataclasses.replace(pfc, reaction_point=lambda line, _: next(rps)), pfc.configure().parameters)
+    scheme = Configured(
+        dataclasses.replace(pfc, reaction_point=lambda line, _: next(rps)),
+        pfc.configure().parameters,
+    )
     with VirtualNetwork(star(2, xoff_bytes=20e3), scheme) as network:
         with_flows(network, [*specs, FlowSpec(99, "h1", "r0")])
         network.capture("h0", 0, tmp_path / "out.pcap")
@@ -65,7 +73,8 @@ def test_the_nic_of_the_agents(seed: int, tmp_path: Path) -> None:
 
     # What came to h0: PFC frames, a microsecond after they had left the switch
     events: list[tuple[float, str, object]] = [
-        (time + 1e-6, "pfc", wire.decode_pfc_quanta(frame)) for time, frame in read_pcap(tmp_path / "back.pcap")
+        (time + 1e-6, "pfc", wire.decode_pfc_quanta(frame))
+        for time, frame in read_pcap(tmp_path / "back.pcap")
     ]
     assert seed == 0 or len(events) > 2
     nic, flows = Nic(LINE), {}
@@ -106,7 +115,10 @@ def test_the_nic_of_the_agents(seed: int, tmp_path: Path) -> None:
     ]
     assert [row[1:] for row in seen] == [row[1:] for row in expected]
     # Captures have whole nanoseconds, cut; the model here is of floats
-    assert all(abs(nanoseconds(time) - at) <= 2 for (time, *_), (at, *_) in zip(seen, expected, strict=True))
+    assert all(
+        abs(nanoseconds(time) - at) <= 2
+        for (time, *_), (at, *_) in zip(seen, expected, strict=True)
+    )
 
 
 def test_frames_of_a_run_are_whole_and_sound(tmp_path: Path) -> None:
@@ -120,21 +132,29 @@ def test_frames_of_a_run_are_whole_and_sound(tmp_path: Path) -> None:
         network.run(until_s=network.now_s + 1e-3)
         received = network.flows[7].stats()
     data = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "data.pcap")]
-    assert [packet.psn for packet in data if isinstance(packet, wire.DataPacket)] == list(range(101))
+    assert [packet.psn for packet in data if isinstance(packet, wire.DataPacket)] == list(
+        range(101)
+    )
     assert sum(packet.ecn == wire.ECN_CE for packet in data) == received.marked_ce > 50  # type: ignore[union-attr]
     assert data[-1].payload == bytes(1)  # type: ignore[union-attr]
     assert data[-1].last  # type: ignore[union-attr]
-    assert {frame[0][22] for frame in [read_pcap(tmp_path / "data.pcap")[0][1:]]} == {62}  # TTL, after two switches
+    # TTL, after two switches
+    assert {frame[0][22] for frame in [read_pcap(tmp_path / "data.pcap")[0][1:]]} == {62}
     cnps = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "cnps.pcap")]
     assert cnps
     assert all(isinstance(packet, wire.CnpPacket) and packet.flow == 7 for packet in cnps)
-    assert {packet.ecn for packet in cnps if isinstance(packet, wire.CnpPacket)} == {wire.ECN_CE, wire.ECN_ECT0}
+    assert {packet.ecn for packet in cnps if isinstance(packet, wire.CnpPacket)} == {
+        wire.ECN_CE,
+        wire.ECN_ECT0,
+    }
 
 
 def test_a_switch_s_message_is_captured_as_it_is(tmp_path: Path) -> None:
     """It ends with the sampled packet's PSN, where RoCEv2's frames have an ICRC."""
     with VirtualNetwork(star(2), find_scheme("qcn").configure()) as network:
-        with_flows(network, [FlowSpec(5 + i, f"h{i}", "r0", size_bytes=3_000_000) for i in range(2)])
+        with_flows(
+            network, [FlowSpec(5 + i, f"h{i}", "r0", size_bytes=3_000_000) for i in range(2)]
+        )
         network.capture("s0", 1, tmp_path / "cnms.pcap")
         assert network.run(until_s=1, finish=True)
     found = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "cnms.pcap")]

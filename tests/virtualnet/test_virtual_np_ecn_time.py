@@ -1,5 +1,6 @@
-"""NP-ECN by time against the counter of paused packets, in virtual time: the same packets where no switch is paused,
-and all but those that the bound in docs/tofino.md allows where one is. The data plane counts the differences."""
+"""NP-ECN by time against the counter of paused packets, in virtual time: the same packets where no
+switch is paused, and all but those that the bound in docs/tofino.md allows where one is. The data
+plane counts the differences."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ DOCUMENTED = (Path(__file__).parents[2] / "docs/tofino.md").read_text()
 
 @dataclass(frozen=True)
 class Marks:
-    """Of one port's RoCE class. `time_alone` and `counter_alone`: packets that only one of the two marks."""
+    """Of one port's RoCE class. `time_alone` and `counter_alone`: packets that only one of the two
+    marks."""
 
     transmitted: int
     marked: int
@@ -34,7 +36,8 @@ class Marks:
 
 
 def assert_documented(row: str, *seen: Marks) -> None:
-    """That the table of differences in docs/tofino.md has these figures, summed, in the row that begins so."""
+    """That the table of differences in docs/tofino.md has these figures, summed, in the row that
+    begins so."""
     (line,) = [line for line in DOCUMENTED.splitlines() if line.startswith(f"| {row}")]
     fields = ("transmitted", "marked", "time_alone", "counter_alone")
     assert [cell.strip() for cell in line.split("|")[2:-1]] == [
@@ -76,7 +79,8 @@ def test_the_dumbbell_is_the_same_run_to_the_last_frame() -> None:
 
 
 def victim_run() -> tuple[Topology, dict[tuple[str, int], Marks]]:
-    """The compact topology with so low an XOFF that s0 is paused by s1. A few times, with long queues."""
+    """The compact topology with so low an XOFF that s0 is paused by s1. A few times, with long
+    queues."""
     plan = SCENARIOS["victim"].plan("pcn-time", 1, {"xoff": 60_000})
     scheme = TIME.configure(plan.scheme_parameters)
     with VirtualNetwork(plan.topology, scheme, seed=1, payload_bytes=plan.payload_bytes) as network:
@@ -104,13 +108,17 @@ def arrivals(topology: Topology, time_s: float) -> int:
     return sum(math.ceil(rate * time_s / 8 / MTU) for rate in rates)
 
 
-def paused_tree(out_bps: float, xoff_bytes: float, emulated: bool = False, largest_frame: float = 1518) -> Marks:
+def paused_tree(
+    out_bps: float, xoff_bytes: float, emulated: bool = False, largest_frame: float = 1518
+) -> Marks:
     """Two senders of 2 MB through s0, which s1 pauses again and again."""
     topology = tree(2, out_bps=out_bps, xoff_bytes=xoff_bytes)
     scheme = TIME.configure({"largest_frame_bytes": largest_frame})
     program = "pcn_time" if emulated else "pcn_time_native"
     with VirtualNetwork(topology, scheme, program=program, pfc=not emulated) as network:
-        with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=2_000_000) for i in range(2)])
+        with_flows(
+            network, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=2_000_000) for i in range(2)]
+        )
         assert network.run(until_s=0.1, finish=True)
         unpaused = marks(network, "s1", 2)
         assert (unpaused.time_alone, unpaused.counter_alone) == (0, 0)
@@ -120,7 +128,8 @@ def paused_tree(out_bps: float, xoff_bytes: float, emulated: bool = False, large
 @pytest.mark.parametrize("xoff_bytes", [20e3, 50e3])
 @pytest.mark.parametrize("out_bps", [1e9, 5e9, 9e9])
 def test_many_pauses(out_bps: float, xoff_bytes: float) -> None:
-    """No packet that a pause held up is marked. What comes in the same microsecond as the RESUME isn't either."""
+    """No packet that a pause held up is marked. What comes in the same microsecond as the RESUME
+    isn't either."""
     seen = paused_tree(out_bps, xoff_bytes)
     assert seen.marked > 20
     assert seen.resumes >= 3
@@ -131,8 +140,8 @@ def test_many_pauses(out_bps: float, xoff_bytes: float) -> None:
 @pytest.mark.parametrize("xoff_bytes", [20e3, 50e3])
 @pytest.mark.parametrize("out_bps", [5e9, 9e9])
 def test_many_pauses_by_recirculation(out_bps: float, xoff_bytes: float) -> None:
-    """The first departure is up to a frame's time later than the RESUME, and may be one of those that came last: then
-    it shows nothing, and the next one does."""
+    """The first departure is up to a frame's time later than the RESUME, and may be one of those
+    that came last: then it shows nothing, and the next one does."""
     frame_s = MTU * 8 / 10e9
     seen = paused_tree(out_bps, xoff_bytes, emulated=True)
     assert seen.resumes >= 3
@@ -142,12 +151,17 @@ def test_many_pauses_by_recirculation(out_bps: float, xoff_bytes: float) -> None
 
 def test_documentation_has_what_is_counted() -> None:
     for row, seen in (
-        ("two senders of 10 Gb/s share a port of 10 that the next switch lets have 5", paused_tree(5e9, 20e3)),
+        (
+            "two senders of 10 Gb/s share a port of 10 that the next switch lets have 5",
+            paused_tree(5e9, 20e3),
+        ),
         ("as above, by recirculation", paused_tree(5e9, 20e3, emulated=True)),
         ("let have 9", paused_tree(9e9, 20e3)),
     ):
         assert_documented(f"{row}: {seen.resumes} RESUMEs", seen)
-    assert_documented("the same with a `gap` for frames of 9,216 B", paused_tree(9e9, 20e3, largest_frame=9216))
+    assert_documented(
+        "the same with a `gap` for frames of 9,216 B", paused_tree(9e9, 20e3, largest_frame=9216)
+    )
 
 
 def test_pauses_shorter_than_the_largest_frame_are_not_seen() -> None:

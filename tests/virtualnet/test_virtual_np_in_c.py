@@ -1,4 +1,5 @@
-"""NPs in C, beside their Python texts: the same CNPs at the same times; what they can't decide ends the run."""
+"""NPs in C, beside their Python texts: the same CNPs at the same times; what they can't decide ends
+the run."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ class Np(NotificationPoint):
 
 
 BOTH = Scheme("both", "an NP of windows and marks", "dcqcn", BothParameters, Rp, Np, marking=("red_ecn",))
-"""
+"""  # noqa: E501
 C = """
 #include "notification_point.h"
 
@@ -84,7 +85,7 @@ static bool on_marked(struct notification_point *np, double now_s, struct np_cnp
 }
 
 const struct notification_point_events notification_point = {on_window, on_marked};
-"""
+"""  # noqa: E501
 FLOWS = [FlowSpec(i + 1, f"h{i}", "r0", start_s=i * 7e-6) for i in range(3)]
 
 
@@ -99,14 +100,18 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Scheme:
 def with_c(scheme: Scheme, folder: Path, text: str) -> Scheme:
     file = folder / "other.c"
     file.write_text(text)
-    return replace(scheme, notification_point=type("Other", (scheme.notification_point,), {"in_c": str(file)}))  # type: ignore[arg-type]
+    return replace(
+        scheme, notification_point=type("Other", (scheme.notification_point,), {"in_c": str(file)})
+    )  # type: ignore[arg-type]
 
 
 def outcome(scheme: Scheme, watched: bool, **more: Any) -> tuple[object, ...]:
     seen: list[object] = []
     with VirtualNetwork(star(3), scheme.configure(), **more) as network:
         if watched:
-            network.on_window = lambda flow, now_s, window, cnp: seen.append((flow.spec.id, now_s, window, cnp))
+            network.on_window = lambda flow, now_s, window, cnp: seen.append(
+                (flow.spec.id, now_s, window, cnp)
+            )
         with_flows(network, FLOWS).run(until_s=2e-3)
         totals = replace(network.totals(), packets_most=0)
         return totals, [flow.stats() for flow in network.flows.values()], seen
@@ -159,7 +164,9 @@ def test_check_names_the_event_at_which_the_np_in_c_differs(both: Scheme, tmp_pa
         ("cnp->mark = 256 + 2", "a Cnp's mark is one of Mark"),
     ],
 )
-def test_impossible_cnp_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path: Path, set_: str, message: str) -> None:
+def test_impossible_cnp_of_an_np_in_c_ends_the_run(
+    both: Scheme, tmp_path: Path, set_: str, message: str
+) -> None:
     other = with_c(
         both,
         tmp_path,
@@ -189,7 +196,9 @@ def test_impossible_time_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path: Path
         ("int none;", "both: its NP in C, .*other.c: .*notification_point"),
     ],
 )
-def test_file_without_an_np_is_refused(both: Scheme, tmp_path: Path, text: str, message: str) -> None:
+def test_file_without_an_np_is_refused(
+    both: Scheme, tmp_path: Path, text: str, message: str
+) -> None:
     with pytest.raises(SchemeError, match=message):
         Ends(with_c(both, tmp_path, text).configure()).new_np()
 

@@ -1,5 +1,5 @@
-"""NSCC in virtual time: the delay that it holds, and the same run however it is computed. judges/htsim compares it with
-uet-htsim."""
+"""NSCC in virtual time: the delay that it holds, and the same run however it is computed.
+judges/htsim compares it with uet-htsim."""
 
 from __future__ import annotations
 
@@ -19,14 +19,18 @@ BDP = LINE * RTT / 8
 DEPTH = round(BDP / DATA)
 
 
-def network(senders: int, trim: bool = True, size: int | None = None, **more: Any) -> VirtualNetwork:
+def network(
+    senders: int, trim: bool = True, size: int | None = None, **more: Any
+) -> VirtualNetwork:
     scheme = find_scheme("nscc").configure({"network_rtt_s": RTT})
     reliability = {CLASS: Reliability(Repeats.SELECTIVE, timeout_s=200e-6, reordering_s=1)}
     made = VirtualNetwork(star(senders, LINE), scheme, reliability=reliability, **more)
     if trim:
         made.set_queue("s0", senders + 1, CLASS, depth=DEPTH)
         made.set_trimming("s0", senders + 1, [CLASS])
-    flows = [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size, traffic_class=CLASS) for i in range(senders)]
+    flows = [
+        FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size, traffic_class=CLASS) for i in range(senders)
+    ]
     return with_flows(made, flows)
 
 
@@ -34,7 +38,9 @@ def network(senders: int, trim: bool = True, size: int | None = None, **more: An
 def test_nscc_holds_the_queue_between_its_marks_at_full_utilisation(senders: int) -> None:
     with network(senders) as made:
         end = ("s0", senders + 1)
-        seen = made.sample(1e-6, [made.queue_bytes(*end, CLASS), made.link_bytes(*end)], from_s=1e-3)
+        seen = made.sample(
+            1e-6, [made.queue_bytes(*end, CLASS), made.link_bytes(*end)], from_s=1e-3
+        )
         made.run(until_s=3e-3)
         queue, sent = seen.values.T
         assert 0.2 * BDP < queue.mean() < 0.8 * BDP

@@ -1,5 +1,5 @@
-"""What max(Ton) is derived from, docs/tcd.md: how long a port is on between two pauses or lacks of credits, and by how
-much its queue falls though nothing drains."""
+"""What max(Ton) is derived from, docs/tcd.md: how long a port is on between two pauses or lacks of
+credits, and by how much its queue falls though nothing drains."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ T0_P1, L0_P2 = (index(port.port, DATA_CLASS) for port in (P1, P2))
 
 def senders(delay_s: float, *receivers: str) -> Topology:
     """Fig. 2's network, S0 and S1 with as much as P1's line takes."""
-    flows = tuple(FlowSpec(number, f"s{number}", receiver) for number, receiver in enumerate(receivers))
+    flows = tuple(
+        FlowSpec(number, f"s{number}", receiver) for number, receiver in enumerate(receivers)
+    )
     return replace(head_of_line(delay_s=delay_s), flows=flows)
 
 
@@ -39,11 +41,15 @@ def on_times_s(topology: Topology, excess: float, from_s: float, until_s: float)
             network.add_flow(flow)
         network.set_link(P2.node, P2.port, rate_bps=(1 - excess) * LINE_BPS)
         names = ("fctbs", "fccl") if topology.flow_control == CREDITS else ("tx_paused",)
-        samples = network.sample(20e-9, [network.register(P1.node, name, T0_P1) for name in names], from_s)
+        samples = network.sample(
+            20e-9, [network.register(P1.node, name, T0_P1) for name in names], from_s
+        )
         network.run(until_s=until_s)
         times, values = samples.times_s, samples.values
         if topology.flow_control == CREDITS:
-            left = (values[:, 1] - values[:, 0] + 2048) % 4096  # credit.p4's FCCL is without what it was at the start
+            left = (
+                values[:, 1] - values[:, 0] + 2048
+            ) % 4096  # credit.p4's FCCL is without what it was at the start
             stopped = left < -(-MTU_BYTES // 64)
         else:
             stopped = values[:, 0] == 1
@@ -66,8 +72,11 @@ def test_with_pfc_a_port_is_on_for_max_ton(excess: float) -> None:
 
 @pytest.mark.parametrize("excess", [0.05, 0.2])
 @pytest.mark.parametrize("interval_s", [2e-6, 8e-6])
-def test_with_credits_a_port_is_on_for_what_one_packet_gives(excess: float, interval_s: float) -> None:
-    """That is sent before the next one comes, however long the link is. Frames are whole, here and where they leave."""
+def test_with_credits_a_port_is_on_for_what_one_packet_gives(
+    excess: float, interval_s: float
+) -> None:
+    """That is sent before the next one comes, however long the link is. Frames are whole, here and
+    where they leave."""
     near, far = (
         on_times_s(with_credits(senders(delay_s, "r0", "r1"), interval_s), excess, 2e-3, 2.5e-3)
         for delay_s in (1e-6, 4e-6)
@@ -82,8 +91,8 @@ def test_with_credits_a_port_is_on_for_what_one_packet_gives(excess: float, inte
 def test_max_ton_with_credits_is_how_long_epsilon_takes_to_outweigh_a_round_trip(
     delay_s: float, interval_s: float
 ) -> None:
-    """P2 lacks credits until all is in its queue. Then it sends at line rate, and gets as much: the queue falls by what
-    is on its way now, and no further."""
+    """P2 lacks credits until all is in its queue. Then it sends at line rate, and gets as much: the
+    queue falls by what is on its way now, and no further."""
     topology = with_credits(senders(delay_s, "r0", "r0"), interval_s)
     with VirtualNetwork(topology, MARKS) as network:
         for flow in topology.flows:

@@ -1,4 +1,5 @@
-"""Flows over several paths in virtual time: by their UDP source ports, and around those whose packets are marked."""
+"""Flows over several paths in virtual time: by their UDP source ports, and around those whose
+packets are marked."""
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ def windowed(rp: type[ReactionPoint] = Rp, of: str = "pfc") -> Configured:
 
 
 def permutation(size_bytes: int = 200_000) -> list[FlowSpec]:
-    return [FlowSpec(i + 1, f"h{i}", f"h{(i + 8) % 16}", size_bytes=size_bytes + i) for i in range(16)]
+    return [
+        FlowSpec(i + 1, f"h{i}", f"h{(i + 8) % 16}", size_bytes=size_bytes + i) for i in range(16)
+    ]
 
 
 def test_packets_of_a_flow_take_all_paths_and_all_arrive(tmp_path: Path) -> None:
@@ -66,12 +69,18 @@ def test_packets_of_a_flow_take_all_paths_and_all_arrive(tmp_path: Path) -> None
     assert sum(up) == 400
     assert min(up) > 100
     assert (stats.received_packets, stats.repeated_packets, stats.timeouts) == (400, 0, 0)
-    sent, answered = ([wire.decode(frame) for _, frame in read_pcap(tmp_path / name)] for name in ("sent", "answered"))
+    sent, answered = (
+        [wire.decode(frame) for _, frame in read_pcap(tmp_path / name)]
+        for name in ("sent", "answered")
+    )
     assert len({ack.path for ack in rp.acks}) == 64
     ports = dict(zip((one.psn for one in sent), ports_of(tmp_path / "sent"), strict=True))
     # The last one ends the flow.
     assert {ack.psn: ack.path for ack in rp.acks} == {psn: ports[psn] for psn in range(399)}
-    assert dict(zip((one.psn for one in answered), ports_of(tmp_path / "answered"), strict=True)) == ports
+    assert (
+        dict(zip((one.psn for one in answered), ports_of(tmp_path / "answered"), strict=True))
+        == ports
+    )
 
 
 def ports_of(path: Path) -> list[int]:
@@ -81,14 +90,19 @@ def ports_of(path: Path) -> list[int]:
 def test_flow_of_a_rate_alone_sprays_without_acknowledgements() -> None:
     with with_flows(VirtualNetwork(TREE, PFC_ONLY, paths=PACKET), permutation()) as network:
         assert network.run(until_s=0.1, finish=True)
-        assert all(flow.stats().received_packets == flow.stats().sent_packets for flow in network.flows.values())
+        assert all(
+            flow.stats().received_packets == flow.stats().sent_packets
+            for flow in network.flows.values()
+        )
         assert min(network.link_stats(*end).packets for end in UP) > 150
 
 
 def test_permutation_takes_less_time_with_spraying() -> None:
     times = []
     for paths in (None, PACKET):
-        with with_flows(VirtualNetwork(TREE, windowed(), reliability=SELECTIVE, paths=paths), permutation()) as network:
+        with with_flows(
+            VirtualNetwork(TREE, windowed(), reliability=SELECTIVE, paths=paths), permutation()
+        ) as network:
             assert network.run(until_s=0.1, finish=True)
             times.append(network.now_s)
     assert times[1] < 0.7 * times[0]
@@ -108,13 +122,15 @@ def test_flowlet_begins_after_a_gap(tmp_path: Path) -> None:
 
 
 def test_marked_path_is_avoided() -> None:
-    """One of two ways up ends at slow links, where queues are marked. A mark leaves a port out once, so its share falls
-    from a half towards a third."""
+    """One of two ways up ends at slow links, where queues are marked. A mark leaves a port out
+    once, so its share falls from a half towards a third."""
     shares = []
     for avoid in (True, False):
         marks = find_scheme("dctcp").configure({"k_bytes": 4 * DATA, "init_window_bytes": 60e3})
         rp = replace(marks.scheme, name="w", reaction_point=Rp).configure({"k_bytes": 4 * DATA})
-        with VirtualNetwork(TREE, rp, reliability=SELECTIVE, paths=Paths("packet", avoid=avoid)) as network:
+        with VirtualNetwork(
+            TREE, rp, reliability=SELECTIVE, paths=Paths("packet", avoid=avoid)
+        ) as network:
             network.set_link("a0", 3, rate_bps=LINE / 10)
             network.set_link("a0", 4, rate_bps=LINE / 10)
             network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=2_000_000))
@@ -131,16 +147,25 @@ def test_marked_path_is_avoided() -> None:
 def test_run_is_the_same_with_either_queue_and_form() -> None:
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}, {"threads": 2}):
-        network = VirtualNetwork(TREE, windowed(of="dctcp"), reliability=SELECTIVE, paths=PACKET, **more)  # type: ignore[arg-type]
+        network = VirtualNetwork(
+            TREE, windowed(of="dctcp"), reliability=SELECTIVE, paths=PACKET, **more
+        )  # type: ignore[arg-type]
         with with_flows(network, permutation()):
             network.run(until_s=1e-3)
-            digests.add((network.totals().digest, *(flow.stats().complete_s for flow in network.flows.values())))
+            digests.add(
+                (
+                    network.totals().digest,
+                    *(flow.stats().complete_s for flow in network.flows.values()),
+                )
+            )
     assert len(digests) == 1
 
 
 def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps() -> None:
     def paths_of(rp: type[ReactionPoint], **more: Any) -> int:
-        with VirtualNetwork(TREE, windowed(rp), reliability=SELECTIVE, paths=more.pop("network", None)) as network:
+        with VirtualNetwork(
+            TREE, windowed(rp), reliability=SELECTIVE, paths=more.pop("network", None)
+        ) as network:
             flow = network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=100_000), **more)
             network.run(until_s=1e-3)
             assert isinstance(flow.rp, Rp)
@@ -152,10 +177,16 @@ def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps() ->
     assert paths_of(Sprayed, network=Paths("packet", 4), paths=Paths()) == 1
 
 
-@pytest.mark.parametrize(("settings", "ports"), [({}, 1), ({"paths": 8}, 8), ({"paths": 8, "flowlet_gap_s": 1e-3}, 1)])
-def test_scheme_s_parameters_have_its_flows_spray(settings: dict[str, float], ports: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("settings", "ports"), [({}, 1), ({"paths": 8}, 8), ({"paths": 8, "flowlet_gap_s": 1e-3}, 1)]
+)
+def test_scheme_s_parameters_have_its_flows_spray(
+    settings: dict[str, float], ports: int, tmp_path: Path
+) -> None:
     """With the selective repeat that it needs, which the network needn't set."""
-    with VirtualNetwork(TREE, find_scheme("dctcp").configure({"init_window_bytes": 40e3, **settings})) as network:
+    with VirtualNetwork(
+        TREE, find_scheme("dctcp").configure({"init_window_bytes": 40e3, **settings})
+    ) as network:
         network.capture("h0", 0, tmp_path / "sent")
         flow = network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=200_000))
         network.run(until_s=2e-3)

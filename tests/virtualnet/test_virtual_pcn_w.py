@@ -35,7 +35,9 @@ class Seen(NamedTuple):
 
 def configured(name: str, **more: float) -> Configured:
     scheme = find_scheme(name)
-    return scheme.configure({**scheme.recommended(NetworkFacts(SENDERS, RTT)), "period_s": 50e-6, **more})
+    return scheme.configure(
+        {**scheme.recommended(NetworkFacts(SENDERS, RTT)), "period_s": 50e-6, **more}
+    )
 
 
 def queue(scheme: Configured, **more: bool) -> Seen:
@@ -58,7 +60,8 @@ def test_pcn_w_keeps_the_rules_in_python_and_in_c() -> None:
 
 @pytest.mark.parametrize("rtts", [1, 2])
 def test_first_burst_is_the_flows_windows(rtts: float) -> None:
-    """Of N windows one BDP is on its way; PCN's is what comes in before CNPs do, here more than twice as much."""
+    """Of N windows one BDP is on its way; PCN's is what comes in before CNPs do, here more than
+    twice as much."""
     made = queue(configured("pcn-w", window_rtts=rtts))
     assert made.most == pytest.approx(SENDERS * rtts - 1, rel=0.1)
     assert made.utilisation > (0.93 if rtts == 1 else 0.97)
@@ -68,7 +71,9 @@ def test_first_burst_is_the_flows_windows(rtts: float) -> None:
 
 
 def test_constant_window_leaves_its_queue_standing() -> None:
-    constant = queue(replace(find_scheme("pfc"), name="constant", reaction_point=Constant).configure())
+    constant = queue(
+        replace(find_scheme("pfc"), name="constant", reaction_point=Constant).configure()
+    )
     assert constant.steady == pytest.approx(2 * SENDERS - 1, rel=0.1)
     assert queue(configured("pcn-w")).steady < 0.05 * constant.steady
 

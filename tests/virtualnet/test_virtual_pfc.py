@@ -16,18 +16,25 @@ from pcn.virtualnet import VirtualError
 
 
 def incast(network: VirtualNetwork, senders: int, size_bytes: int = 500_000) -> VirtualNetwork:
-    return with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size_bytes) for i in range(senders)])
+    return with_flows(
+        network, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size_bytes) for i in range(senders)]
+    )
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 1e-6, 50e-6])
 @pytest.mark.parametrize("response_s", [0.0, 3e-6])
-def test_an_incast_loses_nothing_and_stays_within_the_headroom(delay_s: float, response_s: float) -> None:
-    with VirtualNetwork(star(4, delay_s=delay_s, xoff_bytes=50e3), PFC_ONLY, response_s=response_s) as network:
+def test_an_incast_loses_nothing_and_stays_within_the_headroom(
+    delay_s: float, response_s: float
+) -> None:
+    with VirtualNetwork(
+        star(4, delay_s=delay_s, xoff_bytes=50e3), PFC_ONLY, response_s=response_s
+    ) as network:
         assert incast(network, 4).run(until_s=0.1, finish=True)
         for i in range(4):
             held, frames = network.link_stats(f"h{i}", 0), network.link_stats("s0", i + 1)
             assert 50e3 < held.held_max <= held.held_limit
-            # The limit is no loose one: what can be in flight comes, less what leaves meanwhile, a quarter
+            # The limit is no loose one: what can be in flight comes, less what leaves meanwhile, a
+            # quarter
             assert held.held_limit - held.held_max < 6 * MTU + 0.26 * (held.held_limit - 50e3)
             assert frames.pause == frames.resume > 0
             assert frames.paused_s > 0
@@ -58,16 +65,25 @@ def test_a_paused_port_passes_the_pause_on() -> None:
         assert (stats.received_packets, stats.out_of_order) == (3000, 0)
         switch = network.switches["s0"]
         cell = 2 * 8 + 3
-        assert switch.read_counter("pause_received", cell).packets == network.link_stats("s1", 1).pause
-        assert switch.read_counter("resume_received", cell).packets == network.link_stats("s1", 1).resume
+        assert (
+            switch.read_counter("pause_received", cell).packets == network.link_stats("s1", 1).pause
+        )
+        assert (
+            switch.read_counter("resume_received", cell).packets
+            == network.link_stats("s1", 1).resume
+        )
         assert all(
-            v == 0 for name in ("waiting_packets", "pn", "tx_paused") for v in switch.read_registers(name).values()
+            v == 0
+            for name in ("waiting_packets", "pn", "tx_paused")
+            for v in switch.read_registers(name).values()
         )
 
 
 def test_pauses_are_refreshed_before_they_run_out() -> None:
     """PAUSE of 100 quanta, 5.12 us: the last link is so slow that one pause lasts longer."""
-    with VirtualNetwork(chain(1, out_bps=0.1e9, xoff_bytes=50e3, pause_quanta=100), PFC_ONLY) as network:
+    with VirtualNetwork(
+        chain(1, out_bps=0.1e9, xoff_bytes=50e3, pause_quanta=100), PFC_ONLY
+    ) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=200_000))
         assert network.run(until_s=0.1, finish=True)
         frames, held = network.link_stats("s0", 1), network.link_stats("h0", 0)
@@ -79,8 +95,11 @@ def test_pauses_are_refreshed_before_they_run_out() -> None:
 @pytest.mark.parametrize("factor", [0.2, 1.5, 2.5, 8])
 @pytest.mark.parametrize("at_s", [0.0, 300e-6, 302.5e-6])
 def test_pauses_are_refreshed_by_the_rate_that_the_link_has(factor: float, at_s: float) -> None:
-    """A quantum is 512 bit times: the refresh has to follow a rate that changes, while h0 is paused or before."""
-    with VirtualNetwork(chain(1, out_bps=0.1e9, xoff_bytes=50e3, pause_quanta=400), PFC_ONLY) as network:
+    """A quantum is 512 bit times: the refresh has to follow a rate that changes, while h0 is paused
+    or before."""
+    with VirtualNetwork(
+        chain(1, out_bps=0.1e9, xoff_bytes=50e3, pause_quanta=400), PFC_ONLY
+    ) as network:
         network.at(at_s, lambda: network.set_link("h0", 0, rate_bps=factor * 10e9))
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=200_000))
         sent = network.sample(1e-6, [network.pause_sent("s0", 1)])
@@ -95,7 +114,9 @@ def test_pauses_are_refreshed_by_the_rate_that_the_link_has(factor: float, at_s:
 
 def test_a_pause_that_isn_t_refreshed_expires() -> None:
     """The way back is down while h0 is paused: after its quanta the NIC sends on, by itself."""
-    with VirtualNetwork(chain(1, out_bps=0.1e9, xoff_bytes=50e3, pause_quanta=2000), PFC_ONLY) as network:
+    with VirtualNetwork(
+        chain(1, out_bps=0.1e9, xoff_bytes=50e3, pause_quanta=2000), PFC_ONLY
+    ) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=500_000))
         first = network.sample(1e-6, [network.pause_sent("s0", 1), network.link_bytes("h0", 0)])
         pause_s = 2000 * 512 / 10e9
@@ -114,13 +135,16 @@ def test_a_pause_that_isn_t_refreshed_expires() -> None:
 @pytest.mark.parametrize("xoff_bytes", [1e9, 50e3])
 @pytest.mark.parametrize("scheme", ["pfc", "pcn"])
 def test_both_variants_mark_the_same_packets(scheme: str, xoff_bytes: float) -> None:
-    """One switch: the program that emulates PFC by recirculation and clones, and the one with PFC below it, give the
-    same frames at the same times, hence equal digests, with PAUSE frames and without."""
+    """One switch: the program that emulates PFC by recirculation and clones, and the one with PFC
+    below it, give the same frames at the same times, hence equal digests, with PAUSE frames and
+    without."""
     settings = {"period_s": 50e-6} if scheme == "pcn" else {}
     seen = []
     for program, pfc in (("pcn", False), ("pcn_native", True)):
         topology = star(3, xoff_bytes=xoff_bytes)
-        with VirtualNetwork(topology, find_scheme(scheme).configure(settings), program=program, pfc=pfc) as network:
+        with VirtualNetwork(
+            topology, find_scheme(scheme).configure(settings), program=program, pfc=pfc
+        ) as network:
             assert incast(network, 3, 400_000).run(until_s=0.1, finish=True)
             totals, marked = (
                 replace(network.totals(), packets_most=0),
@@ -140,24 +164,36 @@ def test_both_variants_of_tcd_mark_alike_behind_a_pause() -> None:
     seen = []
     for program, pfc in (("tcd", False), ("tcd_native", True)):
         topology = tree(2, out_bps=5e9, xoff_bytes=50e3)
-        with VirtualNetwork(topology, find_scheme("tcd").configure(), program=program, pfc=pfc) as network:
+        with VirtualNetwork(
+            topology, find_scheme("tcd").configure(), program=program, pfc=pfc
+        ) as network:
             assert incast(network, 2, 2_000_000).run(until_s=0.1, finish=True)
             flows = [flow.stats() for flow in network.flows.values()]
-            seen.append([sum(getattr(flow, mark) for flow in flows) for mark in ("marked_ue", "marked_ce")])
+            seen.append(
+                [sum(getattr(flow, mark) for flow in flows) for mark in ("marked_ue", "marked_ce")]
+            )
     assert seen[0][0] > 3000
     assert seen[0] == pytest.approx(seen[1], abs=40)
 
 
 def test_both_variants_leave_as_many_unmarked_behind_a_pause() -> None:
-    """Here a switch itself is paused, s0. By recirculation packets change their order; the numbers are the same."""
+    """Here a switch itself is paused, s0. By recirculation packets change their order; the numbers
+    are the same."""
     seen = []
     for program, pfc in (("pcn", False), ("pcn_native", True)):
-        with VirtualNetwork(tree(2, out_bps=5e9, xoff_bytes=50e3), PFC_ONLY, program=program, pfc=pfc) as network:
+        with VirtualNetwork(
+            tree(2, out_bps=5e9, xoff_bytes=50e3), PFC_ONLY, program=program, pfc=pfc
+        ) as network:
             assert incast(network, 2, 2_000_000).run(until_s=0.1, finish=True)
             assert sum(flow.stats().received_packets for flow in network.flows.values()) == 4000
             assert network.switches["s0"].read_counter("pause_received", 3 * 8 + 3).packets > 20
             marked = [("s0", 3), ("s1", 2)]
-            seen.append([network.switches[name].read_counter("marked", port * 8 + 3).packets for name, port in marked])
+            seen.append(
+                [
+                    network.switches[name].read_counter("marked", port * 8 + 3).packets
+                    for name, port in marked
+                ]
+            )
     emulated, native = seen
     assert emulated == native
     # RESUME comes as soon as s1 has two frames less, so that most of what s0 lets go was held up

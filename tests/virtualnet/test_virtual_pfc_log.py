@@ -1,4 +1,5 @@
-"""The log of PFC frames and the latency of packets: what they hold, and that no result depends on them."""
+"""The log of PFC frames and the latency of packets: what they hold, and that no result depends on
+them."""
 
 from __future__ import annotations
 
@@ -45,8 +46,17 @@ def test_log_and_latency_change_no_event(scheme: str) -> None:
 
 
 def test_log_keeps_the_order_of_events_of_one_picosecond() -> None:
-    """A RESUME, and a PAUSE in the same picosecond, of one class of a port; others come before and behind."""
-    happened = [(9, 2, 3, 0), (5, 1, 3, 1), (5, 0, 3, 2), (5, 1, 3, 0), (5, 1, 2, 3), (5, 1, 2, 2), (4, 1, 3, 0)]
+    """A RESUME, and a PAUSE in the same picosecond, of one class of a port; others come before and
+    behind."""
+    happened = [
+        (9, 2, 3, 0),
+        (5, 1, 3, 1),
+        (5, 0, 3, 2),
+        (5, 1, 3, 0),
+        (5, 1, 2, 3),
+        (5, 1, 2, 2),
+        (4, 1, 3, 0),
+    ]
     events = (native.PfcEvent * len(happened))(*happened)
 
     class Library:
@@ -58,7 +68,8 @@ def test_log_keeps_the_order_of_events_of_one_picosecond() -> None:
     read = PfcLog(cast(ctypes.CDLL, Library()), 0, ports).read()
     found = zip(read.times_s, read.which, read.classes, read.kinds, strict=True)
     assert [(round(time_s * 1e12), *map(int, rest)) for time_s, *rest in found] == [
-        (4, 1, 3, 0), (5, 0, 3, 2), (5, 1, 2, 3), (5, 1, 2, 2), (5, 1, 3, 1), (5, 1, 3, 0), (9, 2, 3, 0),
+        (4, 1, 3, 0), (5, 0, 3, 2), (5, 1, 2, 3), (5, 1, 2, 2), (5, 1, 3, 1), (5, 1, 3, 0), (9, 2,
+        3, 0),
     ]  # fmt: skip
 
 
@@ -69,7 +80,10 @@ def test_log_has_each_frame_that_links_count() -> None:
         events = log.read()
         ends = {end: network.link_stats(end.node, end.port) for end in events.ports}
     assert (np.diff(events.times_s) >= 0).all()
-    counts = Counter((events.ports[port], KINDS[kind]) for port, kind in zip(events.which, events.kinds, strict=True))
+    counts = Counter(
+        (events.ports[port], KINDS[kind])
+        for port, kind in zip(events.which, events.kinds, strict=True)
+    )
     for end, stats in ends.items():
         peer = TOPOLOGY.peer(end.node, end.port)
         assert counts[end, "PAUSE queued"] == counts[peer, "paused"] == stats.pause
@@ -96,7 +110,8 @@ def _stopped_s(events: list[tuple[float, str]]) -> float:
 
 
 def test_latency_is_that_of_the_captured_packets(tmp_path: Path) -> None:
-    """A flow's packets arrive in order: the n-th that leaves its sender is the n-th that reaches the receiver."""
+    """A flow's packets arrive in order: the n-th that leaves its sender is the n-th that reaches
+    the receiver."""
     receiver = TOPOLOGY.flows[0].dst
     with incast("pcn") as network:
         network.measure_latency()
@@ -106,7 +121,9 @@ def test_latency_is_that_of_the_captured_packets(tmp_path: Path) -> None:
         network.capture(last.node, last.port, tmp_path / "last")
         network.run(until_s=1.0, finish=True)
         measured = network.latency(3)
-        rate_bps, delay_s = (getattr(TOPOLOGY.link_at(receiver, 0), name) for name in ("rate_bps", "delay_s"))
+        rate_bps, delay_s = (
+            getattr(TOPOLOGY.link_at(receiver, 0), name) for name in ("rate_bps", "delay_s")
+        )
     sent, got = {}, _data(tmp_path / "last")
     for flow in TOPOLOGY.flows:
         sent |= _data(tmp_path / flow.src)

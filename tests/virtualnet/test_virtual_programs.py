@@ -1,4 +1,5 @@
-"""Programs that do what ours don't mean the same in virtual time, in place and in their general form."""
+"""Programs that do what ours don't mean the same in virtual time, in place and in their general
+form."""
 
 from __future__ import annotations
 
@@ -24,10 +25,15 @@ N_PACKETS = 40
 
 
 def dropping_through_a_copy(source: Json, fields: list[str]) -> Json:
-    """Each `mark_to_drop(standard_metadata)` as p4c writes it in an action with an inout parameter: `fields` are copied
-    in, the copy is marked, and they are copied back."""
+    """Each `mark_to_drop(standard_metadata)` as p4c writes it in an action with an inout parameter:
+    `fields` are copied in, the copy is marked, and they are copied back."""
     types = {header["name"]: header["header_type"] for header in source["headers"]}
-    copy = {"name": "copy", "id": len(source["headers"]), "header_type": types["standard_metadata"], "metadata": True}
+    copy = {
+        "name": "copy",
+        "id": len(source["headers"]),
+        "header_type": types["standard_metadata"],
+        "metadata": True,
+    }
     result = source | {"headers": [*source["headers"], copy]}
 
     def field(header: str, name: str) -> Json:
@@ -40,7 +46,11 @@ def dropping_through_a_copy(source: Json, fields: list[str]) -> Json:
         for i, primitive in reversed(list(enumerate(action["primitives"]))):
             if primitive["op"] == "mark_to_drop":
                 mark = primitive | {"parameters": [{"type": "header", "value": "copy"}]}
-                copied = [*assignments("copy", "standard_metadata"), mark, *assignments("standard_metadata", "copy")]
+                copied = [
+                    *assignments("copy", "standard_metadata"),
+                    mark,
+                    *assignments("standard_metadata", "copy"),
+                ]
                 action["primitives"][i : i + 1] = copied
     return result
 
@@ -59,7 +69,9 @@ def changed(folder: Path, source: Json) -> Program:
 
 def has_place(program: Program) -> bool:
     """Whether it has a form in place."""
-    return "sw_inplace inplace" in generate(load_program(program.json.read_text(encoding="utf-8")), inplace=True)
+    return "sw_inplace inplace" in generate(
+        load_program(program.json.read_text(encoding="utf-8")), inplace=True
+    )
 
 
 def run(program: Program, *, inplace: bool, route: TableAction | None = None) -> Totals:
@@ -72,14 +84,21 @@ def run(program: Program, *, inplace: bool, route: TableAction | None = None) ->
         if route is not None:
             every = TableMatch(dst_addr="10.0.0.0/8")
             network.switches["s0"].insert([TableEntry("ipv4_lpm", match=every, action=route)])
-        with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(until_s=1e-3)
+        with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(
+            until_s=1e-3
+        )
         return network.totals()
 
 
-@pytest.mark.parametrize("fields", [["egress_spec"], ["ingress_port", "egress_spec", "mcast_grp"]], ids=len)
+@pytest.mark.parametrize(
+    "fields", [["egress_spec"], ["ingress_port", "egress_spec", "mcast_grp"]], ids=len
+)
 @pytest.mark.parametrize("inplace", [True, False])
-def test_what_a_copy_of_standard_metadata_drops(tmp_path: Path, fields: list[str], inplace: bool) -> None:
-    """Copied back without `mcast_grp`, the program has a form in place; with it, the general form alone."""
+def test_what_a_copy_of_standard_metadata_drops(
+    tmp_path: Path, fields: list[str], inplace: bool
+) -> None:
+    """Copied back without `mcast_grp`, the program has a form in place; with it, the general form
+    alone."""
     compiled = Program.compiled("pcn_native")
     copying = changed(tmp_path, dropping_through_a_copy(source_of(compiled), fields))
     assert has_place(copying) == ("mcast_grp" not in fields)
@@ -108,7 +127,9 @@ def test_what_the_parser_writes(tmp_path: Path, inplace: bool) -> None:
     program = changed(tmp_path, source)
     assert has_place(program)
     with VirtualNetwork(star(2), PFC_ONLY, program=load(program, inplace)) as network:
-        with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(until_s=1e-3)
+        with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(
+            until_s=1e-3
+        )
         assert network.flows[1].stats().marked_ce == N_PACKETS
 
 
@@ -121,10 +142,16 @@ def test_program_that_resubmits_without_end_is_refused(tmp_path: Path) -> None:
     source = source_of(Program.compiled("pcn_native"))
     for action in source["actions"]:
         if action["name"].endswith(".ipv4_forward"):
-            action["primitives"].append({"op": "resubmit", "parameters": [{"type": "hexstr", "value": "0x1"}]})
-    with VirtualNetwork(star(1), PFC_ONLY, program=load(changed(tmp_path, source), False)) as network:
+            action["primitives"].append(
+                {"op": "resubmit", "parameters": [{"type": "hexstr", "value": "0x1"}]}
+            )
+    with VirtualNetwork(
+        star(1), PFC_ONLY, program=load(changed(tmp_path, source), False)
+    ) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1000))
-        with pytest.raises(VirtualError, match="us: s0: a packet was resubmitted 64 times without time going on"):
+        with pytest.raises(
+            VirtualError, match="us: s0: a packet was resubmitted 64 times without time going on"
+        ):
             network.run(until_s=1e-3)
 
 
@@ -132,7 +159,10 @@ def taking(n_bytes: int) -> Json:
     """A program whose parser takes more bytes of each RoCE packet, which it doesn't send on."""
     source = source_of(Program.compiled("pcn_native"))
     fields = [[f"f{i}", 64, False] for i in range(n_bytes // 8)]
-    for kind, more in (("header_types", {"fields": fields}), ("headers", {"header_type": "more_t", "metadata": False})):
+    for kind, more in (
+        ("header_types", {"fields": fields}),
+        ("headers", {"header_type": "more_t", "metadata": False}),
+    ):
         name = "more_t" if kind == "header_types" else "more"
         source[kind].append({"name": name, "id": len(source[kind]), **more})
     state = next(one for one in source["parsers"][0]["parse_states"] if one["name"] == "parse_bth")
@@ -147,6 +177,7 @@ def test_virtual_time_refuses_headers_beyond_the_bytes_that_it_stores(tmp_path: 
     (other := tmp_path / "other").mkdir()
     assert run(changed(other, taking(72)), inplace=False, route=route).dropped == N_PACKETS
     with pytest.raises(
-        VirtualError, match="a parser took 134 bytes of a packet, and virtual time stores the first 128"
+        VirtualError,
+        match="a parser took 134 bytes of a packet, and virtual time stores the first 128",
     ):
         run(changed(tmp_path, taking(80)), inplace=False, route=route)

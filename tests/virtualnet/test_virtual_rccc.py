@@ -1,5 +1,5 @@
-"""RCCC in virtual time: a receiver grants its line's rate, and the same run however it is computed. judges/htsim
-compares it with uet-htsim."""
+"""RCCC in virtual time: a receiver grants its line's rate, and the same run however it is computed.
+judges/htsim compares it with uet-htsim."""
 
 from __future__ import annotations
 
@@ -24,16 +24,28 @@ BDP = LINE * RTT / 8
 SIZE = 300_000
 
 
-def network(senders: int, size: int | None = None, pull_rate: float = 0.99, **more: Any) -> VirtualNetwork:
+def network(
+    senders: int, size: int | None = None, pull_rate: float = 0.99, **more: Any
+) -> VirtualNetwork:
     """Senders to one port, whose queue is a bandwidth-delay product, and trims."""
-    parameters = {"network_rtt_s": RTT, "maxwnd_bytes": 1.5 * BDP, "pull_rate": pull_rate, "rto_s": 200e-6}
+    parameters = {
+        "network_rtt_s": RTT,
+        "maxwnd_bytes": 1.5 * BDP,
+        "pull_rate": pull_rate,
+        "rto_s": 200e-6,
+    }
     reliability = {CLASS: Reliability(Repeats.SELECTIVE, timeout_s=200e-6, reordering_s=1)}
     made = VirtualNetwork(
-        star(senders, LINE), find_scheme("rccc").configure(parameters), reliability=reliability, **more
+        star(senders, LINE),
+        find_scheme("rccc").configure(parameters),
+        reliability=reliability,
+        **more,
     )
     made.set_queue("s0", senders + 1, CLASS, depth=round(BDP / DATA))
     made.set_trimming("s0", senders + 1, [CLASS])
-    flows = [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size, traffic_class=CLASS) for i in range(senders)]
+    flows = [
+        FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size, traffic_class=CLASS) for i in range(senders)
+    ]
     return with_flows(made, flows)
 
 
@@ -42,7 +54,9 @@ def network(senders: int, size: int | None = None, pull_rate: float = 0.99, **mo
 def test_line_carries_what_is_granted_and_nothing_waits(senders: int, pull_rate: float) -> None:
     end = ("s0", senders + 1)
     with network(senders, pull_rate=pull_rate) as made:
-        seen = made.sample(1e-6, [made.queue_bytes(*end, CLASS), made.link_bytes(*end)], from_s=0.5e-3)
+        seen = made.sample(
+            1e-6, [made.queue_bytes(*end, CLASS), made.link_bytes(*end)], from_s=0.5e-3
+        )
         made.run(until_s=2.5e-3)
         queue, sent = seen.values.T
         assert (sent[-1] - sent[0]) * 8 / (seen.times_s[-1] - seen.times_s[0]) == pytest.approx(
@@ -60,7 +74,8 @@ def test_incast_takes_the_line_s_time_and_no_timeout(senders: int) -> None:
         bound_s = senders * SIZE / 1000 * DATA * 8 / LINE
         assert bound_s < made.now_s < bound_s / 0.99 + 2 * RTT
         stats = [flow.stats() for flow in made.flows.values()]
-        assert sum(stat.repeated_packets for stat in stats) >= (senders - 2) * BDP / DATA  # first credits
+        # first credits
+        assert sum(stat.repeated_packets for stat in stats) >= (senders - 2) * BDP / DATA
         assert sum(stat.timeouts for stat in stats) == 0
 
 
@@ -112,7 +127,9 @@ class LineRate(ReactionPoint):
         self.rate_bps = line_rate_bps
 
 
-@pytest.mark.parametrize(("np", "text"), [(OnePacket, "as much as a grant can carry"), (NoPace, "pace_bytes: from 1")])
+@pytest.mark.parametrize(
+    ("np", "text"), [(OnePacket, "as much as a grant can carry"), (NoPace, "pace_bytes: from 1")]
+)
 def test_grant_that_can_t_be_is_refused(np: type[Granting], text: str) -> None:
     scheme = Scheme("own", "", "plain", Parameters, LineRate, np).configure()
     made = with_flows(VirtualNetwork(star(1, LINE), scheme), [FlowSpec(1, "h0", "r0")])

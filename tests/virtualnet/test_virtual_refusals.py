@@ -33,7 +33,11 @@ FABRIC = native.FabricConfig(10**6, 10**6, 2.0, False)
         ("vn_set_scheduler", (SWITCH, b"fair"), "no such scheduler"),
         ("vn_set_fabric", (HOST, ctypes.byref(FABRIC)), "no such switch"),
         ("vn_set_fabric", (NOWHERE, ctypes.byref(FABRIC)), "no such switch"),
-        ("vn_set_fabric", (SWITCH, ctypes.byref(native.FabricConfig(0, 0, 1.0, False))), "no buffer, or no fabric"),
+        (
+            "vn_set_fabric",
+            (SWITCH, ctypes.byref(native.FabricConfig(0, 0, 1.0, False))),
+            "no buffer, or no fabric",
+        ),
         ("vn_set_credits", (LINKS, 10**6, DELAY, DELAY), "no such link, or it has credits"),
         ("vn_set_credits", (0, 10**6, 0, DELAY), "an interval and a period"),
         ("vn_set_credits", (0, 10**6, DELAY, 0), "an interval and a period"),
@@ -42,11 +46,21 @@ FABRIC = native.FabricConfig(10**6, 10**6, 2.0, False)
         ("vn_packet_out", (HOST, b"", 0), "no such switch, or it has no CPU port"),
         ("vn_packet_out", (NOWHERE, b"", 0), "no such switch, or it has no CPU port"),
         ("vn_packet_out", (SWITCH, b"", 0), "no such switch, or it has no CPU port"),
-        ("vn_disturb", (LINKS, 0, ctypes.byref(native.Disturbance())), "no such link, or no such frames"),
-        ("vn_disturb", (0, len(native.FRAMES), ctypes.byref(native.Disturbance())), "no such link, or no such frames"),
+        (
+            "vn_disturb",
+            (LINKS, 0, ctypes.byref(native.Disturbance())),
+            "no such link, or no such frames",
+        ),
+        (
+            "vn_disturb",
+            (0, len(native.FRAMES), ctypes.byref(native.Disturbance())),
+            "no such link, or no such frames",
+        ),
     ],
 )
-def test_each_wrong_argument_alone_is_refused(function: str, arguments: Sequence[Any], message: str) -> None:
+def test_each_wrong_argument_alone_is_refused(
+    function: str, arguments: Sequence[Any], message: str
+) -> None:
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         code = getattr(network._library, function)(network._handle, *arguments)
         assert code < 0

@@ -17,7 +17,15 @@ from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.buffers import OutputBuffer
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.fat_tree import fat_tree
-from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.model import (
+    Endpoint,
+    FlowSpec,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_hosts,
+)
 from pcn.virtualnet.errors import VirtualError
 
 PFC_ONLY = find_scheme("pfc").configure()
@@ -32,7 +40,13 @@ def dual(hosts: int = 3, xoff_bytes: float = 100e3) -> Topology:
         for port, switch in enumerate("ab")
     ]
     made = make_hosts([f"h{number}" for number in range(hosts)])
-    return Topology("dual", made, (Switch("a", 1), Switch("b", 2)), tuple(links), parameters={"xoff_bytes": xoff_bytes})
+    return Topology(
+        "dual",
+        made,
+        (Switch("a", 1), Switch("b", 2)),
+        tuple(links),
+        parameters={"xoff_bytes": xoff_bytes},
+    )
 
 
 def forwarding(network: VirtualNetwork, switch: str) -> dict[str, tuple[int, ...]]:
@@ -42,13 +56,18 @@ def forwarding(network: VirtualNetwork, switch: str) -> dict[str, tuple[int, ...
     for entry in plane.read_table("next_hop_group"):
         if isinstance(entry.action, TableActions):
             assert entry.action.action_set is not None
-            groups[entry.match["group"]] = tuple(action.args["port"] for _, action in entry.action.action_set)
+            groups[entry.match["group"]] = tuple(
+                action.args["port"] for _, action in entry.action.action_set
+            )
     found: dict[str, tuple[int, ...]] = {}
     for host in network.topology.hosts:
         best = -1
         for entry in plane.read_table("ipv4_lpm"):
             address, prefix = entry.match["dst_addr"] if entry.match else (0, 0)
-            if int(IPv4Address(host.ip)) >> (32 - prefix) == address >> (32 - prefix) and prefix > best:
+            if (
+                int(IPv4Address(host.ip)) >> (32 - prefix) == address >> (32 - prefix)
+                and prefix > best
+            ):
                 best, action = prefix, entry.action
         assert isinstance(action, TableAction)
         by_group = groups[action.args["group_id"]] if action.name == "ipv4_multipath" else ()
@@ -57,7 +76,8 @@ def forwarding(network: VirtualNetwork, switch: str) -> dict[str, tuple[int, ...
 
 
 def test_flows_of_a_nic_go_by_the_other_and_come_back() -> None:
-    """From the failure on, nothing for 50 us; then by the other NIC; 50 us after the link is up, back again."""
+    """From the failure on, nothing for 50 us; then by the other NIC; 50 us after the link is up,
+    back again."""
     with VirtualNetwork(dual(), PFC_ONLY, reroute_s=50e-6, reliability=LOSSY) as network:
         for number in range(8):
             network.add_flow(FlowSpec(number, f"h{number % 2}", "h2", rate_bps=1e9))
@@ -124,9 +144,14 @@ def test_packets_for_a_link_that_is_down_stop_no_other_flow() -> None:
 
 
 @settings(max_examples=6)
-@given(st.lists(st.tuples(st.integers(0, 200), st.booleans()), min_size=1, max_size=8), st.booleans())
-def test_switches_have_the_routes_of_all_links_that_are_up(changes: list[tuple[int, bool]], dual_homed: bool) -> None:
-    """After each failure and repair, in the switches' own tables; hosts that can't be reached have none."""
+@given(
+    st.lists(st.tuples(st.integers(0, 200), st.booleans()), min_size=1, max_size=8), st.booleans()
+)
+def test_switches_have_the_routes_of_all_links_that_are_up(
+    changes: list[tuple[int, bool]], dual_homed: bool
+) -> None:
+    """After each failure and repair, in the switches' own tables; hosts that can't be reached have
+    none."""
     topology = dual(4) if dual_homed else fat_tree(k=4)
     down: set[Link] = set()
     with VirtualNetwork(topology, PFC_ONLY, reroute_s=0.0) as network:
@@ -144,7 +169,8 @@ def test_switches_have_the_routes_of_all_links_that_are_up(changes: list[tuple[i
 
 
 def test_packets_to_a_host_that_is_cut_off_are_lost_and_counted() -> None:
-    """They leave no loop behind, whatever prefix has the host's address; when its link is up, they arrive again."""
+    """They leave no loop behind, whatever prefix has the host's address; when its link is up, they
+    arrive again."""
     topology = fat_tree(k=4)
     with VirtualNetwork(topology, PFC_ONLY, reroute_s=10e-6) as network:
         network.add_flow(FlowSpec(1, "h0", "h15", rate_bps=1e9))
@@ -170,8 +196,17 @@ def test_run_with_failures_is_equal_in_any_order_of_events(name: str) -> None:
         scheme = find_scheme(name).configure()
         with VirtualNetwork(fat_tree(k=4), scheme, reroute_s=30e-6, **options) as network:  # type: ignore[arg-type]
             for number in range(48):
-                network.add_flow(FlowSpec(number, f"h{number % 16}", f"h{(number * 5 + 3) % 16}", size_bytes=200_000))
-            for at_s, link, up in ((50e-6, 20, False), (70e-6, 31, False), (200e-6, 20, True), (210e-6, 20, False)):
+                network.add_flow(
+                    FlowSpec(
+                        number, f"h{number % 16}", f"h{(number * 5 + 3) % 16}", size_bytes=200_000
+                    )
+                )
+            for at_s, link, up in (
+                (50e-6, 20, False),
+                (70e-6, 31, False),
+                (200e-6, 20, True),
+                (210e-6, 20, False),
+            ):
                 end = network.topology.links[link].a
                 network.at(at_s, lambda end=end, up=up: network.set_link(end.node, end.port, up=up))  # type: ignore[misc]
             network.run(until_s=2e-3)
@@ -187,7 +222,9 @@ def test_reroute_refuses_what_it_cannot_have() -> None:
         with pytest.raises(VirtualError, match="a reroute takes"):
             VirtualNetwork(dual(), PFC_ONLY, reroute_s=seconds)
     with pytest.raises(VirtualError, match="routes change with PFC by the switch itself alone"):
-        VirtualNetwork(dumbbell(), find_scheme("pcn").configure(), program="pcn", pfc=False, reroute_s=0.0)
+        VirtualNetwork(
+            dumbbell(), find_scheme("pcn").configure(), program="pcn", pfc=False, reroute_s=0.0
+        )
     buffered = dual()
     switches = (Switch("a", 1, "round robin", OutputBuffer(50e3, 1.5)), buffered.switches[1])
     topology = Topology("t", buffered.hosts, switches, buffered.links)
@@ -203,7 +240,8 @@ def test_reroute_refuses_what_it_cannot_have() -> None:
 @settings(max_examples=12)
 @given(st.data())
 def test_switch_has_the_routes_that_were_written(data: st.DataObject) -> None:
-    """As they are read, after failures and repairs at random: those of a switch that is programmed anew."""
+    """As they are read, after failures and repairs at random: those of a switch that is programmed
+    anew."""
     topology = fat_tree(4)
     links = data.draw(st.lists(st.sampled_from(topology.links), min_size=1, max_size=4))
     with VirtualNetwork(topology, PFC_ONLY, reroute_s=1e-6, reliability=LOSSY) as network:

@@ -1,4 +1,5 @@
-"""An RP in C beside its Python text: the same decisions at each event, in the engine and outside; bad files."""
+"""An RP in C beside its Python text: the same decisions at each event, in the engine and outside;
+bad files."""
 
 from __future__ import annotations
 
@@ -88,7 +89,7 @@ class Np(NotificationPoint):
 
 
 ALL = Scheme("all", "reacts to every event", "pcn", AllParameters, Rp, Np)
-"""
+"""  # noqa: E501
 C = """
 #include "reaction_point.h"
 
@@ -162,8 +163,12 @@ const struct reaction_point_events reaction_point = {
     .logged = {{"events", offsetof(struct reaction_point, own) + offsetof(struct all, events)},
                {"started_s", offsetof(struct reaction_point, own) + offsetof(struct all, started_s)}},
 };
-"""
-FLOWS = [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h1", "r0", start_s=1e-4), FlowSpec(3, "h2", "r0", size_bytes=300_000)]
+"""  # noqa: E501
+FLOWS = [
+    FlowSpec(1, "h0", "r0"),
+    FlowSpec(2, "h1", "r0", start_s=1e-4),
+    FlowSpec(3, "h2", "r0", size_bytes=300_000),
+]
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +205,9 @@ def test_rp_in_c_and_its_python_text_decide_the_same_at_each_event(every_event: 
 def test_rp_in_c_gives_the_same_run_to_the_bit(every_event: Scheme, program: str) -> None:
     """CNPs, or a switch's messages; windows, timers, byte counters."""
     marking = () if program == "pcn" else find_scheme(program).marking
-    parameters: Any = every_event.parameters if program == "pcn" else find_scheme(program).parameters
+    parameters: Any = (
+        every_event.parameters if program == "pcn" else find_scheme(program).parameters
+    )
     seen = []
     for in_c in (True, False):
         configured = replace(every_event, program=program, marking=marking).configure()
@@ -209,9 +216,14 @@ def test_rp_in_c_gives_the_same_run_to_the_bit(every_event: Scheme, program: str
             configured = Configured(configured.scheme, type("Both", (), fields)())
         log: list[object] = []
         with VirtualNetwork(star(3), configured, in_c=in_c) as network:
-            network.on_rate = lambda flow, now_s, to=log: to.append((flow.spec.id, now_s, decided(flow.rp)))  # type: ignore[misc]
+            network.on_rate = lambda flow, now_s, to=log: to.append(
+                (flow.spec.id, now_s, decided(flow.rp))
+            )  # type: ignore[misc]
             with_flows(network, FLOWS).run(until_s=3e-3)
-            assert all(isinstance(flow.rp, CompiledReactionPoint) == in_c for flow in network.flows.values())
+            assert all(
+                isinstance(flow.rp, CompiledReactionPoint) == in_c
+                for flow in network.flows.values()
+            )
             seen.append((network.totals(), log, [flow.stats() for flow in network.flows.values()]))
     assert seen[0] == seen[1]
     assert len(seen[0][1]) > 1000
@@ -226,8 +238,12 @@ def test_rp_in_c_gives_the_same_run_without_a_watcher(every_event: Scheme) -> No
         assert network.totals().digest == again
 
 
-def test_check_names_the_event_at_which_the_rp_in_c_differs(every_event: Scheme, tmp_path: Path) -> None:
-    other = with_c(every_event, tmp_path, C.replace("-rp->window_bytes / 8", "-rp->window_bytes / 9"))
+def test_check_names_the_event_at_which_the_rp_in_c_differs(
+    every_event: Scheme, tmp_path: Path
+) -> None:
+    other = with_c(
+        every_event, tmp_path, C.replace("-rp->window_bytes / 8", "-rp->window_bytes / 9")
+    )
     (finding,) = [one for one in check(other) if not one.kept]
     assert "the RP in C" in finding.rule
     assert "on_ack(Ack(" in finding.seen
@@ -242,16 +258,23 @@ def test_check_names_the_event_at_which_the_rp_in_c_differs(every_event: Scheme,
         (C.replace("40e3;", "rp->parameters->nosuch;"), "nosuch"),
     ],
 )
-def test_file_without_an_rp_is_refused(every_event: Scheme, tmp_path: Path, text: str, message: str) -> None:
+def test_file_without_an_rp_is_refused(
+    every_event: Scheme, tmp_path: Path, text: str, message: str
+) -> None:
     configured = with_c(every_event, tmp_path, text).configure()
     with pytest.raises(SchemeError, match=message):
         Ends(configured).new_rp(10e9)
-    with VirtualNetwork(star(1), configured) as network, pytest.raises(VirtualError, match="flow 1: all: its RP in C"):
+    with (
+        VirtualNetwork(star(1), configured) as network,
+        pytest.raises(VirtualError, match="flow 1: all: its RP in C"),
+    ):
         network.add_flow(FLOWS[0])
 
 
 def test_file_that_is_not_there_is_refused(every_event: Scheme, tmp_path: Path) -> None:
-    missing = replace(every_event, reaction_point=other(every_event, str(tmp_path / "missing.c"))).configure()
+    missing = replace(
+        every_event, reaction_point=other(every_event, str(tmp_path / "missing.c"))
+    ).configure()
     with pytest.raises(SchemeError, match=r"all: its RP in C, .*missing.c: No such file"):
         Ends(missing).new_rp(10e9)
 
@@ -271,7 +294,9 @@ def test_impossible_decision_of_an_rp_in_c_ends_the_run(
     other = with_c(
         every_event,
         tmp_path,
-        C.replace("(void)now_s;\n    rp->window_bytes +=", f"{set_};\n return;\n    rp->window_bytes +="),
+        C.replace(
+            "(void)now_s;\n    rp->window_bytes +=", f"{set_};\n return;\n    rp->window_bytes +="
+        ),
     )
     with VirtualNetwork(star(1), other.configure()) as network:
         network.add_flow(FLOWS[0])

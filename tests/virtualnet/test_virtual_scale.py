@@ -25,26 +25,43 @@ def faster(name: str, factor: float) -> Configured:
 
 
 def completion_times(name: str, factor: float) -> list[float]:
-    """Returns how long each flow takes, times the factor: in-casts of flows of up to 400 KB, with PAUSE."""
+    """Returns how long each flow takes, times the factor: in-casts of flows of up to 400 KB, with
+    PAUSE."""
     topology = star(HOSTS)
-    links = (replace(link, rate_bps=link.rate_bps * factor, delay_s=link.delay_s / factor) for link in topology.links)
+    links = (
+        replace(link, rate_bps=link.rate_bps * factor, delay_s=link.delay_s / factor)
+        for link in topology.links
+    )
     rng = random.Random(3)
     specs = []
     for number in range(FLOWS):
         src, dst = rng.sample(range(HOSTS), 2)
         end = f"h{dst}" if number % 3 else "r0"
-        specs.append(FlowSpec(number, f"h{src}", end, rng.random() * 200e-6 / factor, rng.randint(1000, 400_000)))
+        specs.append(
+            FlowSpec(
+                number, f"h{src}", end, rng.random() * 200e-6 / factor, rng.randint(1000, 400_000)
+            )
+        )
     network = VirtualNetwork(
-        replace(topology, links=tuple(links)), faster(name, factor), seed=3, switch_tick_s=TICK_S / factor
+        replace(topology, links=tuple(links)),
+        faster(name, factor),
+        seed=3,
+        switch_tick_s=TICK_S / factor,
     )
     with network:
         network.add_flows([(spec, None, None) for spec in specs])
         assert network.run(until_s=1, finish=True)
         found = [network.flows[spec.id].stats().complete_s for spec in specs]
-    return [(complete_s or 0) * factor - spec.start_s * factor for complete_s, spec in zip(found, specs, strict=True)]
+    return [
+        (complete_s or 0) * factor - spec.start_s * factor
+        for complete_s, spec in zip(found, specs, strict=True)
+    ]
 
 
-@pytest.mark.parametrize("name", ["hpcc", "qcn-os-sojourn", "qcn", "dcqcn", "tcd-time", "dctcp", "timely", "rccc"])
+@pytest.mark.parametrize(
+    "name", ["hpcc", "qcn-os-sojourn", "qcn", "dcqcn", "tcd-time", "dctcp", "timely", "rccc"]
+)
 def test_twice_the_rates_take_half_the_time(name: str) -> None:
-    """The switches' clock ticks twice as often there: by it HPCC measures, and QCN chooses by sojourn times."""
+    """The switches' clock ticks twice as often there: by it HPCC measures, and QCN chooses by
+    sojourn times."""
     assert completion_times(name, 2) == pytest.approx(completion_times(name, 1), rel=1e-3)

@@ -1,4 +1,5 @@
-"""QCN and TIMELY in virtual time: switches' messages and acknowledgements reach the RPs, at the time they should."""
+"""QCN and TIMELY in virtual time: switches' messages and acknowledgements reach the RPs, at the
+time they should."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ def seconds(frame_bytes: int) -> float:
 
 @pytest.mark.parametrize("inplace", [True, False])
 def test_a_round_trip_is_that_of_the_path_to_the_picosecond(inplace: bool) -> None:
-    """Six links' delays; the packet is sent on by two switches, its acknowledgement by the host and two switches."""
+    """Six links' delays; the packet is sent on by two switches, its acknowledgement by the host and
+    two switches."""
     topology = dumbbell(rate_bps=RATE)
     scheme, made = recording()
     with VirtualNetwork(topology, scheme, inplace=inplace) as network:
@@ -105,7 +107,8 @@ def test_a_queue_is_in_the_round_trip() -> None:
 
 
 def test_the_round_trips_of_packets_are_right_however_many_are_under_way() -> None:
-    """PFC lets each host have XOFF in the switch: 484 packets, 590 on their way; each round trip is one's own."""
+    """PFC lets each host have XOFF in the switch: 484 packets, 590 on their way; each round trip is
+    one's own."""
     topology = dumbbell(rate_bps=RATE)
     scheme, made = recording(segment_bytes=1000)
     with VirtualNetwork(topology, scheme) as network:
@@ -151,7 +154,10 @@ def test_the_sum_of_qcns_rates_is_at_capacity_after_the_papers_40_ms() -> None: 
         flows = [network.add_flow(spec) for spec in topology.flows]
         rates: list[float] = []
         for step in range(20):
-            network.at(60e-3 + step * 2e-3, lambda: rates.append(sum(flow.stats().rate_bps for flow in flows)))
+            network.at(
+                60e-3 + step * 2e-3,
+                lambda: rates.append(sum(flow.stats().rate_bps for flow in flows)),
+            )
         network.run(100e-3)
     assert sum(rates) / len(rates) == pytest.approx(RATE, rel=0.03)
 
@@ -160,14 +166,23 @@ def test_a_message_is_for_the_flow_that_its_bth_names(tmp_path: Path) -> None:
     """Not for that of the packet which was sampled: a congestion point may notify another flow."""
     compiled = Program.compiled("qcn_native")
     edited = json.loads(compiled.json.read_text())
-    (build,) = (action for action in edited["actions"] if action["name"] == "QcnEgress.message.build")
-    queue_pair, two = {"type": "field", "value": ["bth", "dest_qp"]}, {"type": "hexstr", "value": "0x000002"}
+    (build,) = (
+        action for action in edited["actions"] if action["name"] == "QcnEgress.message.build"
+    )
+    queue_pair, two = (
+        {"type": "field", "value": ["bth", "dest_qp"]},
+        {"type": "hexstr", "value": "0x000002"},
+    )
     build["primitives"].append({"op": "assign", "parameters": [queue_pair, two]})
     path = tmp_path / "qcn_of_two.json"
     path.write_text(json.dumps(edited))
     program = load(Program("qcn_of_two", path, compiled.p4info), inplace=True)
-    with VirtualNetwork(dumbbell(rate_bps=RATE), find_scheme("qcn").configure(), program=program) as network:
-        flows = [network.add_flow(FlowSpec(number, f"h{number // 3}", "r0")) for number in (1, 2, 3)]
+    with VirtualNetwork(
+        dumbbell(rate_bps=RATE), find_scheme("qcn").configure(), program=program
+    ) as network:
+        flows = [
+            network.add_flow(FlowSpec(number, f"h{number // 3}", "r0")) for number in (1, 2, 3)
+        ]
         network.run(20e-3)
         received = [flow.stats().cnps_received for flow in flows]
         assert received[0] == received[2] == 0
@@ -205,7 +220,8 @@ def test_marks_reach_the_rp_in_notifications(mark: Mark) -> None:
 
 
 def test_acknowledgements_carry_the_marks_of_their_segments() -> None:
-    """Two flows into one port, below its rate and then above: CE if a packet of the segment was marked."""
+    """Two flows into one port, below its rate and then above: CE if a packet of the segment was
+    marked."""
     marks: list[Mark] = []
 
     class Rp(ReactionPoint):
@@ -218,7 +234,9 @@ def test_acknowledgements_carry_the_marks_of_their_segments() -> None:
                 Rp.rate_bps = RATE
 
     scheme = dataclasses.replace(
-        find_scheme("pcn"), reaction_point=lambda line, _: Rp(), notification_point=lambda _: NotificationPoint()
+        find_scheme("pcn"),
+        reaction_point=lambda line, _: Rp(),
+        notification_point=lambda _: NotificationPoint(),
     )
     with VirtualNetwork(dumbbell(rate_bps=RATE), scheme.configure()) as network:
         flows = [network.add_flow(FlowSpec(number, f"h{number}", "r0")) for number in (0, 1)]

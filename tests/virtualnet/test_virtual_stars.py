@@ -1,4 +1,5 @@
-"""A scheme on stars: what `pcn scheme check --stars` measures, beside what the scheme's rule holds."""
+"""A scheme on stars: what `pcn scheme check --stars` measures, beside what the scheme's rule
+holds."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from pcn.lab.virtual.stars import Star, shared
 SHORT = Star(25e9, 20e-6)
 
 
-@pytest.mark.parametrize("scheme", ["pcn", "pcn-x", "pcn-w", "dctcp", "hpcc", "swift", "nscc", "rccc"])
+@pytest.mark.parametrize(
+    "scheme", ["pcn", "pcn-x", "pcn-w", "dctcp", "hpcc", "swift", "nscc", "rccc"]
+)
 def test_two_flows_share_a_star_as_the_scheme_s_rule_holds(scheme: str) -> None:
     """PCN's mean queue is up to twice what its bound, of flows in step, allows."""
     made = shared(find_scheme(scheme), SHORT, 2)
@@ -43,9 +46,13 @@ def test_every_rule_states_known_numbers() -> None:
 
 def test_command_prints_each_star_and_number_of_flows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stars, "STARS", (SHORT,))
-    printed = CliRunner().invoke(command, ["check", "hpcc", "--stars", "--json"], standalone_mode=False)
+    printed = CliRunner().invoke(
+        command, ["check", "hpcc", "--stars", "--json"], standalone_mode=False
+    )
     rows = json.loads(printed.output)
-    assert [(row["star"], row["flows"]) for row in rows] == [("25 Gb/s, 20 us", flows) for flows in stars.FLOWS]
+    assert [(row["star"], row["flows"]) for row in rows] == [
+        ("25 Gb/s, 20 us", flows) for flows in stars.FLOWS
+    ]
     assert [row["rule_utilisation"] for row in rows] == [0.95] * 3
     table = CliRunner().invoke(command, ["check", "hpcc", "--stars"], standalone_mode=False).output
     assert table.count("25 Gb/s, 20 us") == 3

@@ -20,18 +20,26 @@ TARGET, RANGE = 25e-6, 50e-6
 
 
 def network(senders: int, ai: float = 1, **more: Any) -> VirtualNetwork:
-    topology, scheme = star(senders, LINE, delay_s=DELAY, xoff_bytes=5e6), find_scheme("swift").configure({"ai": ai})
+    topology, scheme = (
+        star(senders, LINE, delay_s=DELAY, xoff_bytes=5e6),
+        find_scheme("swift").configure({"ai": ai}),
+    )
     flows = [FlowSpec(i + 1, f"h{i}", "r0") for i in range(senders)]
     return with_flows(VirtualNetwork(topology, scheme, **more), flows)
 
 
-@pytest.mark.parametrize(("flows", "ai", "within"), [(4, 1, 0.005), (16, 1, 0.02), (64, 1, 0.06), (64, 0.25, 0.01)])
+@pytest.mark.parametrize(
+    ("flows", "ai", "within"), [(4, 1, 0.005), (16, 1, 0.02), (64, 1, 0.06), (64, 0.25, 0.01)]
+)
 def test_round_trip_is_the_target_of_the_mean_window(flows: int, ai: float, within: float) -> None:
-    """64 flows add 64 frames a round trip, a sixth of what it carries, before any decreases: above the target."""
+    """64 flows add 64 frames a round trip, a sixth of what it carries, before any decreases: above
+    the target."""
     end = ("s0", flows + 1)
     with network(flows, ai) as made:
         windows = [made.flow_window(flow) for flow in made.flows]
-        seen = made.sample(1e-6, [made.queue_bytes(*end), made.link_bytes(*end), *windows], from_s=5e-3)
+        seen = made.sample(
+            1e-6, [made.queue_bytes(*end), made.link_bytes(*end), *windows], from_s=5e-3
+        )
         made.run(until_s=15e-3)
         received = np.array([flow.stats().received_packets for flow in made.flows.values()])
     cwnd = seen.values[:, 2:].mean() / DATA
@@ -39,7 +47,9 @@ def test_round_trip_is_the_target_of_the_mean_window(flows: int, ai: float, with
     rtt_s = BASE + seen.values[:, 0].mean() * 8 / LINE
     assert rtt_s == pytest.approx(TARGET + scaled, rel=within)
     sent = seen.values[:, 1]
-    assert (sent[-1] - sent[0]) * 8 / (seen.times_s[-1] - seen.times_s[0]) == pytest.approx(LINE, rel=1e-4)
+    assert (sent[-1] - sent[0]) * 8 / (seen.times_s[-1] - seen.times_s[0]) == pytest.approx(
+        LINE, rel=1e-4
+    )
     assert received.sum() ** 2 / (flows * (received**2).sum()) > 0.99  # Jain
 
 
@@ -54,5 +64,7 @@ def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}):
         with network(4, **more) as made:
             made.run(until_s=1e-3)
-            digests.add((made.totals().digest, *(flow.stats().window_bytes for flow in made.flows.values())))
+            digests.add(
+                (made.totals().digest, *(flow.stats().window_bytes for flow in made.flows.values()))
+            )
     assert len(digests) == 1

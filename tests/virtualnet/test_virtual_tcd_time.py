@@ -1,6 +1,6 @@
-"""TCD with RESUMEs detected by a port's rest against TCD with RESUMEs reported by PFC, in virtual time: without
-congestion control traffic is the same in both, frame by frame. The data plane counts the packets that only one of the
-two marks UE."""
+"""TCD with RESUMEs detected by a port's rest against TCD with RESUMEs reported by PFC, in virtual
+time: without congestion control traffic is the same in both, frame by frame. The data plane counts
+the packets that only one of the two marks UE."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ RED = {"k_min_bytes": 20_000, "k_max_bytes": 20_000}
 
 @dataclass(frozen=True)
 class Marks:
-    """Of one port's RoCE class. `time_alone` and `pfc_alone`: packets that only one of the two marks UE."""
+    """Of one port's RoCE class. `time_alone` and `pfc_alone`: packets that only one of the two
+    marks UE."""
 
     transmitted: int
     resumes: int
@@ -69,17 +70,29 @@ def compare(
             with_flows(network, flows).run(until_s=until_s)
             found[name] = marks(network, at, by_time)
     made = Compared(found["tcd-time"], found["tcd"])
-    assert (made.by_time.transmitted, made.by_time.resumes) == (made.by_pfc.transmitted, made.by_pfc.resumes)
+    assert (made.by_time.transmitted, made.by_time.resumes) == (
+        made.by_pfc.transmitted,
+        made.by_pfc.resumes,
+    )
     assert made.by_time.ue - made.by_pfc.ue == made.by_time.time_alone - made.by_time.pfc_alone
     return made
 
 
 def assert_documented(row: str, seen: Compared) -> None:
-    """That the table of TCD by time in docs/tofino.md has these figures in the row that begins so."""
+    """That the table of TCD by time in docs/tofino.md has these figures in the row that begins
+    so."""
     table = DOCUMENTED[DOCUMENTED.index("### TCD by time in v1model") :]
     (line,) = [line for line in table.splitlines() if line.startswith(f"| {row}")]
     one = seen.by_time
-    figures = (one.transmitted, one.resumes, one.ue, one.time_alone, one.pfc_alone, one.ce, seen.by_pfc.ce)
+    figures = (
+        one.transmitted,
+        one.resumes,
+        one.ue,
+        one.time_alone,
+        one.pfc_alone,
+        one.ce,
+        seen.by_pfc.ce,
+    )
     assert [cell.strip() for cell in line.split("|")[2:-1]] == [f"{figure:,}" for figure in figures]
 
 
@@ -100,7 +113,8 @@ def class_7_goes_before(rate_bps: float) -> Compared:
 
 
 def undetermined() -> Compared:
-    """Fig. 11, half as long: the first switch's port to the second is paused by F1's and A0's congestion."""
+    """Fig. 11, half as long: the first switch's port to the second is paused by F1's and A0's
+    congestion."""
     topology = fig11(10e9, 4e-6, 30e-3, 1000)
     return compare(topology, topology.flows, P0_S0, 30e-3)
 
@@ -110,7 +124,9 @@ def head_of_line_port(at: Endpoint) -> Compared:
     topology = head_of_line()
     flows = [FlowSpec(n, f"s{n}", f"r{n}", rate_bps=10e9) for n in range(2)]
     bursts = [
-        FlowSpec(10 + 15 * turn + i, f"a{i}", "r1", size_bytes=64_000, start_s=1e-3 + turn * 47.5e-6)
+        FlowSpec(
+            10 + 15 * turn + i, f"a{i}", "r1", size_bytes=64_000, start_s=1e-3 + turn * 47.5e-6
+        )
         for turn in range(8)
         for i in range(15)
     ]
@@ -119,13 +135,17 @@ def head_of_line_port(at: Endpoint) -> Compared:
 
 def the_same(seen: Compared) -> bool:
     """UE for the same packets, and as many CE."""
-    return (seen.by_time.time_alone, seen.by_time.pfc_alone) == (0, 0) and seen.by_time.ce == seen.by_pfc.ce
+    return (seen.by_time.time_alone, seen.by_time.pfc_alone) == (
+        0,
+        0,
+    ) and seen.by_time.ce == seen.by_pfc.ce
 
 
 @pytest.mark.parametrize("emulated", [False, True])
 @pytest.mark.parametrize("out_bps", [1e9, 5e9, 9e9])
 def test_many_pauses_make_the_same_states(out_bps: float, emulated: bool) -> None:
-    """Each RESUME comes before max(Ton) has passed since the one before: undetermined to the end."""
+    """Each RESUME comes before max(Ton) has passed since the one before: undetermined to the
+    end."""
     seen = paused_tree(out_bps, emulated)
     assert seen.by_time.resumes > 50
     assert seen.by_time.ue > 0.95 * seen.by_time.transmitted
@@ -150,14 +170,17 @@ def test_what_pauses_left_drains_in_both(at: Endpoint) -> None:
 
 
 def test_pauses_shorter_than_the_largest_frame_are_not_seen() -> None:
-    """9,216 B take 7.4 us, none of these pauses does: RED marks what PFC's RESUME makes undetermined."""
+    """9,216 B take 7.4 us, none of these pauses does: RED marks what PFC's RESUME makes
+    undetermined."""
     seen = paused_tree(9e9, largest_frame=9216)
     assert (seen.by_time.ue, seen.by_time.pfc_alone) == (0, seen.by_pfc.ue)
     assert seen.by_time.ce > 20 * seen.by_pfc.ce
 
 
 @pytest.mark.parametrize(("rate_bps", "hidden"), [(3.9e9, False), (4.3e9, True)])
-def test_a_class_that_goes_before_hides_pauses_if_it_leaves_no_rest(rate_bps: float, hidden: bool) -> None:
+def test_a_class_that_goes_before_hides_pauses_if_it_leaves_no_rest(
+    rate_bps: float, hidden: bool
+) -> None:
     """Its frames leave each 2.2 us, or each 2.0; the bound is 2 us."""
     seen = class_7_goes_before(rate_bps)
     assert seen.by_pfc.ue > 800
@@ -170,10 +193,16 @@ def test_documentation_has_what_is_counted() -> None:
     for row, seen in (
         ("Fig. 11's network, 30 ms: the port that the congested one pauses", undetermined()),
         ("Fig. 2's network, eight times 15 bursts of 64 KB: P2", head_of_line_port(P2)),
-        ("two senders of 10 Gb/s share a port of 10 that the next switch lets have 5", paused_tree(5e9)),
+        (
+            "two senders of 10 Gb/s share a port of 10 that the next switch lets have 5",
+            paused_tree(5e9),
+        ),
         ("as above, by recirculation", paused_tree(5e9, emulated=True)),
         ("let have 9", paused_tree(9e9)),
         ("as above, with a `gap` for frames of 9,216 B", paused_tree(9e9, largest_frame=9216)),
-        ("let have 5, and a sender of 4.3 Gb/s in class 7 leaves no rest", class_7_goes_before(4.3e9)),
+        (
+            "let have 5, and a sender of 4.3 Gb/s in class 7 leaves no rest",
+            class_7_goes_before(4.3e9),
+        ),
     ):
         assert_documented(row, seen)

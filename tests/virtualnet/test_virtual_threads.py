@@ -1,4 +1,5 @@
-"""One run on several threads: the same run as on one, whatever is seen of it; and threads that end with it."""
+"""One run on several threads: the same run as on one, whatever is seen of it; and threads that end
+with it."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def short_at(topology: Topology, names: set[str]) -> Topology:
     return replace(
         topology,
         links=tuple(
-            replace(link, delay_s=1e-9) if {link.a.node, link.b.node} & names else link for link in topology.links
+            replace(link, delay_s=1e-9) if {link.a.node, link.b.node} & names else link
+            for link in topology.links
         ),
     )
 
@@ -64,13 +66,25 @@ def everything(topology: Topology, scheme: str, number: int, folder: Path) -> di
         network.log_paths()
         network.measure_latency()
         network.on_rate = lambda flow, now_s: calls.append((flow.spec.id, now_s, flow.rp.rate_bps))
-        network.on_window = lambda flow, now_s, window, cnp: calls.append((flow.spec.id, now_s, window, cnp))
+        network.on_window = lambda flow, now_s, window, cnp: calls.append(
+            (flow.spec.id, now_s, window, cnp)
+        )
         for end in (link.a, link.b):
             network.capture(end.node, end.port, folder / f"{number}.{end.node}.pcap")
-        flows = [FlowSpec(i, name, names[0], size_bytes=300_000, group="all") for i, name in enumerate(names) if i]
-        flows.append(FlowSpec(99, names[0], names[-1], after=(1, 2), start_s=1e-6, size_bytes=20_000, group="all"))
+        flows = [
+            FlowSpec(i, name, names[0], size_bytes=300_000, group="all")
+            for i, name in enumerate(names)
+            if i
+        ]
+        flows.append(
+            FlowSpec(
+                99, names[0], names[-1], after=(1, 2), start_s=1e-6, size_bytes=20_000, group="all"
+            )
+        )
         with_flows(network, flows)
-        samples = network.sample(5e-6, [network.link_bytes(link.a.node, link.a.port), network.flow_rate(1)])
+        samples = network.sample(
+            5e-6, [network.link_bytes(link.a.node, link.a.port), network.flow_rate(1)]
+        )
         network.disturb(link.a.node, link.a.port, "data", lose=50)
         network.at(100e-6, lambda: calls.append(("at", network.now_s)))
         network.run(until_s=200e-6)
@@ -79,18 +93,31 @@ def everything(topology: Topology, scheme: str, number: int, folder: Path) -> di
         seen = {
             "totals": replace(network.totals(), packets_most=0),
             "flows": [flow.stats() for flow in network.flows.values()],
-            "links": [network.link_stats(end.node, end.port) for link in topology.links for end in (link.a, link.b)],
+            "links": [
+                network.link_stats(end.node, end.port)
+                for link in topology.links
+                for end in (link.a, link.b)
+            ],
             "samples": (samples.times_s.tolist(), samples.values.tolist()),
             "calls": calls,
-            "pfc": (pfc.times_s.tolist(), pfc.which.tolist(), pfc.classes.tolist(), pfc.kinds.tolist()),
+            "pfc": (
+                pfc.times_s.tolist(),
+                pfc.which.tolist(),
+                pfc.classes.tolist(),
+                pfc.kinds.tolist(),
+            ),
             "paths": network.paths(),
             "latency": network.latency(0).counts.tolist(),
         }
-    seen["captures"] = [(folder / f"{number}.{end.node}.pcap").read_bytes() for end in (link.a, link.b)]
+    seen["captures"] = [
+        (folder / f"{number}.{end.node}.pcap").read_bytes() for end in (link.a, link.b)
+    ]
     return seen
 
 
-@pytest.mark.parametrize(("name", "scheme"), [*((name, "pcn") for name in NETWORKS), ("fat tree", "dcqcn")])
+@pytest.mark.parametrize(
+    ("name", "scheme"), [*((name, "pcn") for name in NETWORKS), ("fat tree", "dcqcn")]
+)
 def test_threads_give_the_run_of_one(name: str, scheme: str, tmp_path: Path) -> None:
     topology = NETWORKS[name]()
     reference = everything(topology, scheme, 1, tmp_path)
@@ -174,9 +201,26 @@ def test_interrupted_run_of_threads_goes_on_as_if_it_had_not_been(number: int) -
 
 def test_interrupted_command_ends_its_threads(tmp_path: Path) -> None:
     """One line, Ctrl-C's exit code, no process and no file."""
-    words = ["run", "dumbbell", "--clock", "virtual", "--threads", "2", "--set", "duration=10s", "-q"]
+    words = [
+        "run",
+        "dumbbell",
+        "--clock",
+        "virtual",
+        "--threads",
+        "2",
+        "--set",
+        "duration=10s",
+        "-q",
+    ]
     process = subprocess.Popen(
-        [sys.executable, "-c", "from pcn.cli import main; main()", *words, "--out", tmp_path / "out"],
+        [
+            sys.executable,
+            "-c",
+            "from pcn.cli import main; main()",
+            *words,
+            "--out",
+            tmp_path / "out",
+        ],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -203,7 +247,9 @@ def test_threads_find_the_deadlock_of_one() -> None:
     before = tasks()
     for number in (1, *THREADS):
         topology = mesh(5, [(i, (i + 1) % 5) for i in range(5)], [1e-6])
-        topology = replace(topology, parameters={**topology.parameters, "xoff_bytes": 20e3, "xon_bytes": 18e3})
+        topology = replace(
+            topology, parameters={**topology.parameters, "xoff_bytes": 20e3, "xon_bytes": 18e3}
+        )
         with VirtualNetwork(topology, find_scheme("pfc").configure(), threads=number) as network:
             with_flows(network, [FlowSpec(i, f"h{i}", f"h{(i + 2) % 5}") for i in range(5)])
             network.run(until_s=2e-3)
@@ -223,7 +269,8 @@ def test_threads_report_the_engine_s_error_of_one() -> None:
             for switch in topology.switches:
                 for port in topology.ports(switch.name):
                     network.protect(
-                        switch.name, port, xoff_bytes=20_000, xon_bytes=10_000, quanta=1, refresh_s=1.0, classes=255,
+                        switch.name, port, xoff_bytes=20_000, xon_bytes=10_000, quanta=1,
+                        refresh_s=1.0, classes=255,
                         mac=bytes(6),
                     )  # fmt: skip
             with pytest.raises(VirtualError) as raised:
@@ -260,7 +307,9 @@ def test_auto_takes_one_thread_for_sixteen_hosts(monkeypatch: pytest.MonkeyPatch
     assert threads.shared(3) == {threads.VARIABLE: "5"}
 
 
-@pytest.mark.parametrize("text", ["0", "65", "many", "-1", "", "auto:", "auto:x", "auto:0", "5:3", "9" * 5000])
+@pytest.mark.parametrize(
+    "text", ["0", "65", "many", "-1", "", "auto:", "auto:x", "auto:0", "5:3", "9" * 5000]
+)
 def test_environment_of_no_number_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(threads.VARIABLE, text)
     with pytest.raises(VirtualError, match="a number from 1 to 64, auto, or auto:N"):

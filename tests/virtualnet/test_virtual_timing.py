@@ -15,7 +15,15 @@ from networks import MTU, PFC_ONLY, chain, dumbbell_network, parameters, star, w
 from pcn.hosts.algorithms import Cnp, Window, find_scheme
 from pcn.hosts.reliability import Reliability, Repeats
 from pcn.lab.virtual import VirtualFlow, VirtualNetwork
-from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.model import (
+    Endpoint,
+    FlowSpec,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_hosts,
+)
 from pcn.virtualnet import CallbackError, Totals, VirtualError
 
 FRAME_S = MTU * 8 / 10e9
@@ -35,32 +43,47 @@ def test_store_and_forward_latency_is_exact(switches: int) -> None:
 def unequal(delays_s: list[float]) -> Topology:
     """A host for each delay of its link, and r0, around s0."""
     ends = [f"h{i}" for i in range(len(delays_s))]
-    links = [Link(Endpoint(name, 0), Endpoint("s0", i + 1), 10e9, delays_s[i]) for i, name in enumerate(ends)]
+    links = [
+        Link(Endpoint(name, 0), Endpoint("s0", i + 1), 10e9, delays_s[i])
+        for i, name in enumerate(ends)
+    ]
     links.append(Link(Endpoint("r0", 0), Endpoint("s0", len(ends) + 1), 10e9, 1e-6))
     hosts = make_hosts([*ends, "r0"])
     return Topology("unequal", hosts, (Switch("s0", 1),), tuple(links), parameters=parameters())
 
 
 def test_flows_of_one_network_have_separate_round_trips() -> None:
-    """Exact for each; headroom is each link's own, and no frame is lost where near and far hosts share a port."""
+    """Exact for each; headroom is each link's own, and no frame is lost where near and far hosts
+    share a port."""
     delays_s = [1e-6, 10e-6, 100e-6]
     topology = unequal(delays_s)
-    assert [topology.rtt_s(f"h{i}", "r0") for i in range(3)] == pytest.approx([2 * (d + 1e-6) for d in delays_s])
+    assert [topology.rtt_s(f"h{i}", "r0") for i in range(3)] == pytest.approx(
+        [2 * (d + 1e-6) for d in delays_s]
+    )
     for i, delay_s in enumerate(delays_s):
         with VirtualNetwork(topology, PFC_ONLY) as network:
             flow = network.add_flow(FlowSpec(1, f"h{i}", "r0", size_bytes=1000))
             network.run(finish=True)
-            assert round((flow.stats().first_s or 0) * 1e12) == round((2 * FRAME_S + delay_s + 1e-6) * 1e12)
+            assert round((flow.stats().first_s or 0) * 1e12) == round(
+                (2 * FRAME_S + delay_s + 1e-6) * 1e12
+            )
     scheme = find_scheme("pcn").configure({"period_s": topology.max_rtt_s(), "w_min": 0.1 / 3})
-    with with_flows(VirtualNetwork(topology, scheme), [FlowSpec(i, f"h{i}", "r0") for i in range(3)]) as network:
+    with with_flows(
+        VirtualNetwork(topology, scheme), [FlowSpec(i, f"h{i}", "r0") for i in range(3)]
+    ) as network:
         network.run(until_s=20e-3)
         before = {i: flow.stats().received_payload for i, flow in network.flows.items()}
         network.run(until_s=40e-3)
-        rates = [(flow.stats().received_payload - before[i]) * 8 / 20e-3 for i, flow in network.flows.items()]
+        rates = [
+            (flow.stats().received_payload - before[i]) * 8 / 20e-3
+            for i, flow in network.flows.items()
+        ]
         limits = [network.link_stats(f"h{i}", 0).held_limit for i in range(3)]
         assert network.totals().dropped == network.link_stats("s0", 4).pause == 0
     assert limits == sorted(limits)
-    assert limits[2] - limits[0] == pytest.approx(2 * (delays_s[2] - delays_s[0]) * 10e9 / 8, rel=0.01)
+    assert limits[2] - limits[0] == pytest.approx(
+        2 * (delays_s[2] - delays_s[0]) * 10e9 / 8, rel=0.01
+    )
     assert sum(rates) > 0.9 * 10e9 * 1000 / MTU
     assert sum(rates) ** 2 / (3 * sum(rate * rate for rate in rates)) > 0.95
 
@@ -75,19 +98,26 @@ def test_a_rate_that_picoseconds_don_t_divide() -> None:
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
 @pytest.mark.parametrize(
-    ("tick_ns", "frame_ns", "gap_ns", "ack_ns"), [(1, 84, 169, 4), (5, 80, 165, 5), (0, 84.64, 169.28, 4.96)]
+    ("tick_ns", "frame_ns", "gap_ns", "ack_ns"),
+    [(1, 84, 169, 4), (5, 80, 165, 5), (0, 84.64, 169.28, 4.96)],
 )
 def test_times_are_whole_ticks_cut_off(
     queues: Literal["nodes", "one"], tick_ns: float, frame_ns: float, gap_ns: float, ack_ns: float
 ) -> None:
-    """A frame takes 84.64 ns at 100 Gb/s, its ACK 4.96, and one of a flow of 50 Gb/s starts each 169.28. A time below a
-    tick is one."""
+    """A frame takes 84.64 ns at 100 Gb/s, its ACK 4.96, and one of a flow of 50 Gb/s starts each
+    169.28. A time below a tick is one."""
     reliability = {3: Reliability(Repeats.GO_BACK_N, timeout_s=1)}
     with VirtualNetwork(
-        chain(1, rate_bps=100e9), PFC_ONLY, queues=queues, tick_s=tick_ns * 1e-9, reliability=reliability
+        chain(1, rate_bps=100e9),
+        PFC_ONLY,
+        queues=queues,
+        tick_s=tick_ns * 1e-9,
+        reliability=reliability,
     ) as network:
         fast = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=3000))
-        slow = network.add_flow(FlowSpec(2, "h0", "r0", start_s=1e-5, size_bytes=3000, rate_bps=50e9))
+        slow = network.add_flow(
+            FlowSpec(2, "h0", "r0", start_s=1e-5, size_bytes=3000, rate_bps=50e9)
+        )
         network.run(until_s=1e-4)
         found = [(one.stats().complete_s or 0, one.stats().ended_s or 0) for one in (fast, slow)]
         with pytest.raises(VirtualError, match="runs already: its ticks can't change"):
@@ -99,7 +129,9 @@ def test_times_are_whole_ticks_cut_off(
 
 @pytest.mark.parametrize("tick_s", [-1e-9, 1e-3, float("nan")])
 def test_tick_that_is_no_time_is_refused(tick_s: float) -> None:
-    with pytest.raises(VirtualError, match=r"a tick of .* s: more than 0 and less than 1 ms is possible"):
+    with pytest.raises(
+        VirtualError, match=r"a tick of .* s: more than 0 and less than 1 ms is possible"
+    ):
         VirtualNetwork(chain(1), PFC_ONLY, tick_s=tick_s)
 
 
@@ -121,18 +153,24 @@ def test_pacing_follows_the_application_s_limit() -> None:
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
 def test_a_host_s_flows_start_when_they_should(queues: str) -> None:
-    """A frame each, in any order of numbers, two at once now and then; some are added before others have started."""
+    """A frame each, in any order of numbers, two at once now and then; some are added before others
+    have started."""
     draw = random.Random(7)
     slots = [draw.randrange(1, 200) for _ in range(120)]
     starts = {i: 2 * slot * FRAME_S for i, slot in enumerate(slots) if slots[:i].count(slot) < 2}
     later = {i: start for i, start in starts.items() if i % 3 == 0 and start > 150 * FRAME_S}
     with VirtualNetwork(chain(1), PFC_ONLY, queues=queues) as network:
-        flows = {i: FlowSpec(i, "h0", "r0", start_s=start, size_bytes=1000) for i, start in starts.items()}
+        flows = {
+            i: FlowSpec(i, "h0", "r0", start_s=start, size_bytes=1000)
+            for i, start in starts.items()
+        }
         with_flows(network, [spec for i, spec in flows.items() if i not in later])
         for i, start in later.items():
             network.at(draw.uniform(0, start), partial(network.add_flow, flows[i]))
         network.run(until_s=1e-3)
-        arrivals = {i: round((flow.stats().first_s or 0) * 1e12) for i, flow in network.flows.items()}
+        arrivals = {
+            i: round((flow.stats().first_s or 0) * 1e12) for i, flow in network.flows.items()
+        }
     for start in set(starts.values()):
         together = sorted(arrivals[i] for i in starts if starts[i] == start)
         frames = [(2 + before) * FRAME_S for before in range(len(together))]
@@ -171,7 +209,8 @@ def test_a_slower_link_and_one_that_is_down(node: str, port: int) -> None:
 
 
 def test_classes_are_strict_and_notifications_come_first() -> None:
-    """CNPs against a full reverse path still come back within an RTT: they overtake the data of the other direction."""
+    """CNPs against a full reverse path still come back within an RTT: they overtake the data of the
+    other direction."""
     from pcn.hosts.algorithms import find_scheme
 
     scheme = find_scheme("pcn").configure({"period_s": 50e-6})
@@ -186,7 +225,9 @@ def test_classes_are_strict_and_notifications_come_first() -> None:
 def test_columns_of_samples_are_copies(sources: int) -> None:
     with VirtualNetwork(chain(1), PFC_ONLY) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=30_000))
-        seen = network.sample(1e-6, [network.link_bytes("s0", 2), network.flow_received(1)][:sources])
+        seen = network.sample(
+            1e-6, [network.link_bytes("s0", 2), network.flow_received(1)][:sources]
+        )
         network.run(until_s=20e-6)
         columns = seen.columns
         before = columns.copy()
@@ -247,7 +288,9 @@ def test_an_error_in_a_callback_carries_its_traceback_and_the_time() -> None:
 
     with VirtualNetwork(chain(1), PFC_ONLY) as network:
         network.at(123.456e-6, fails)
-        with pytest.raises(CallbackError, match=r"fails, at 123\.456000 us of simulated time: KeyError") as caught:
+        with pytest.raises(
+            CallbackError, match=r"fails, at 123\.456000 us of simulated time: KeyError"
+        ) as caught:
             network.run(until_s=1)
         assert caught.value.now_s == pytest.approx(123.456e-6)
         cause = caught.value.__cause__
@@ -270,12 +313,14 @@ def test_run_reports_progress_with_an_estimate(
     assert len(told) >= 2
     assert [now for now, _ in told] == sorted(now for now, _ in told)
     now, left = told[-1]
-    assert left == pytest.approx(len(told) * (0.1 - now) / now, rel=0.01)  # a look is a second of this clock
+    # a look is a second of this clock
+    assert left == pytest.approx(len(told) * (0.1 - now) / now, rel=0.01)
 
 
 @pytest.mark.parametrize("window", [1, 40, 90])
 def test_ctrl_c_leaves_a_run_that_goes_on_as_if_it_had_not_come(window: int) -> None:
-    """It comes during an NP's callback: neither the result nor anything that follows from it is lost."""
+    """It comes during an NP's callback: neither the result nor anything that follows from it is
+    lost."""
 
     def totals(interrupt: bool) -> tuple[Totals, int]:
         interrupts = windows = 0
@@ -334,7 +379,9 @@ def test_run_reports_progress_during_callbacks(monkeypatch: pytest.MonkeyPatch) 
     ],
     ids=["at", "set_link", "add_flow", "stop_flow", "sample"],
 )
-def test_callback_of_one_host_can_t_change_the_past(change: Callable[[VirtualNetwork], object], queues: str) -> None:
+def test_callback_of_one_host_can_t_change_the_past(
+    change: Callable[[VirtualNetwork], object], queues: str
+) -> None:
     """Others are ahead by then: its effects at a later time would come too late for them."""
     for told in ("on_rate", "on_window"):
         with dumbbell_network(queues=queues) as network:

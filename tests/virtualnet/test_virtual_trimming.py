@@ -1,4 +1,5 @@
-"""Packet trimming in virtual time: what a full queue refuses comes as headers, and its receiver requests it at once."""
+"""Packet trimming in virtual time: what a full queue refuses comes as headers, and its receiver
+requests it at once."""
 
 from __future__ import annotations
 
@@ -52,7 +53,9 @@ def network(
     **more: Any,
 ) -> VirtualNetwork:
     """An incast into r0, whose port's queue of the class holds few packets."""
-    reliability = {} if kind is None else {CLASS: Reliability(kind, timeout_s=300e-6, reordering_s=1.0)}
+    reliability = (
+        {} if kind is None else {CLASS: Reliability(kind, timeout_s=300e-6, reordering_s=1.0)}
+    )
     scheme = find_scheme("pfc").configure() if kind is None else windowed()
     made = VirtualNetwork(star(senders, LINE), scheme, reliability=reliability, **more)
     port = senders + 1
@@ -61,7 +64,11 @@ def network(
         made.set_trimming("s0", port, [CLASS], trimming, depth_trimmed)
     size = None if kind is None else SIZE
     return with_flows(
-        made, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size, traffic_class=CLASS) for i in range(senders)]
+        made,
+        [
+            FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size, traffic_class=CLASS)
+            for i in range(senders)
+        ],
     )
 
 
@@ -119,7 +126,10 @@ def test_trimmed_frame_is_a_valid_packet_of_its_class(tmp_path: Path, size: int)
         assert len(frame) == size
         total, udp = struct.unpack_from(">H", frame, 16)[0], struct.unpack_from(">H", frame, 38)[0]
         assert (total, udp) == (size - 14, size - 34)
-        assert wire.ip_checksum(frame[14:24] + b"\0\0" + frame[26:34]) == struct.unpack_from(">H", frame, 24)[0]
+        assert (
+            wire.ip_checksum(frame[14:24] + b"\0\0" + frame[26:34])
+            == struct.unpack_from(">H", frame, 24)[0]
+        )
         assert frame[42] == 0x04  # RC SEND Only: BTH is whole
         assert frame[15] & 3 == wire.ECN_ECT0 or frame[15] & 3 == wire.ECN_CE
 
@@ -134,7 +144,9 @@ def test_trimmed_packets_leave_data_its_share() -> None:
             made.run(until_s=1.2e-3)
             after = sum(flow.stats().received_bytes for flow in made.flows.values())
             utilisation.append((after - before) * 8 / LINE / 1e-3)
-    assert utilisation[:2] == pytest.approx([DATA / (DATA + 4 * 64), DATA / (DATA + 16 * 64)], abs=0.01)
+    assert utilisation[:2] == pytest.approx(
+        [DATA / (DATA + 4 * 64), DATA / (DATA + 16 * 64)], abs=0.01
+    )
     assert utilisation[2] < 0.02, "a strict priority starves the data"
 
 
@@ -166,7 +178,13 @@ def test_run_is_the_same_with_either_queue_and_form(kind: Repeats) -> None:
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"threads": 2}):
         with network(kind, **more) as made:
             made.run(until_s=2e-3)
-            digests.add((made.totals().digest, counts(made), *(flow.stats() for flow in made.flows.values())))
+            digests.add(
+                (
+                    made.totals().digest,
+                    counts(made),
+                    *(flow.stats() for flow in made.flows.values()),
+                )
+            )
     assert len(digests) == 1
 
 
@@ -181,11 +199,20 @@ def test_everything_arrives_whatever_is_lost_beside() -> None:
             stats = flow.stats()
             assert stats.received_packets == SIZE / 1000
             assert stats.sent_packets == SIZE / 1000 + stats.repeated_packets
-            assert stats.sent_packets == stats.received_packets + stats.duplicate_packets + stats.lost_packets
+            assert (
+                stats.sent_packets
+                == stats.received_packets + stats.duplicate_packets + stats.lost_packets
+            )
 
 
 def test_trimming_refuses_what_cannot_be() -> None:
-    for settings in ({"size": 63}, {"size": 1025}, {"dscp_value": 64}, {"queue_index": 8}, {"weight": 0}):
+    for settings in (
+        {"size": 63},
+        {"size": 1025},
+        {"dscp_value": 64},
+        {"queue_index": 8},
+        {"weight": 0},
+    ):
         with pytest.raises(ValueError, match=next(iter(settings))):
             Trimming(**settings)  # type: ignore[arg-type]
     with network() as made:
@@ -198,9 +225,18 @@ def test_trimming_refuses_what_cannot_be() -> None:
 
 @pytest.mark.parametrize(
     ("name", "payload", "size"),
-    [("dctcp", 5, 64), ("dctcp", 967, 1024), ("hpcc", 1, 102), ("hpcc", 48, 102), ("nscc", 6, 64), ("rccc", 10, 64)],
+    [
+        ("dctcp", 5, 64),
+        ("dctcp", 967, 1024),
+        ("hpcc", 1, 102),
+        ("hpcc", 48, 102),
+        ("nscc", 6, 64),
+        ("rccc", 10, 64),
+    ],
 )
-def test_packet_cut_behind_its_payload_or_in_its_telemetry_is_trimmed(name: str, payload: int, size: int) -> None:
+def test_packet_cut_behind_its_payload_or_in_its_telemetry_is_trimmed(
+    name: str, payload: int, size: int
+) -> None:
     """What is cut may be padding and ICRC alone, or telemetry with the payload behind it."""
     senders = 64
     reliability = {CLASS: Reliability(Repeats.SELECTIVE, timeout_s=2e-3, reordering_s=1.0)}
@@ -209,7 +245,9 @@ def test_packet_cut_behind_its_payload_or_in_its_telemetry_is_trimmed(name: str,
         made.set_queue("s0", senders + 1, CLASS, depth=2)
         made.set_trimming("s0", senders + 1, [CLASS], Trimming(size=size))
         for number in range(senders):
-            made.add_flow(FlowSpec(number, f"h{number}", "r0", size_bytes=payload, traffic_class=CLASS))
+            made.add_flow(
+                FlowSpec(number, f"h{number}", "r0", size_bytes=payload, traffic_class=CLASS)
+            )
         assert made.run(until_s=0.5, finish=True)
         made.run(until_s=made.now_s + 1e-3)
         trimmed = counts(made, senders)[1]

@@ -1,4 +1,5 @@
-"""The victim flow (PCN, section 2 and 3.1) in virtual time: what PFC alone does to it, and what PCN does for it."""
+"""The victim flow (PCN, section 2 and 3.1) in virtual time: what PFC alone does to it, and what PCN
+does for it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ from pcn.experiments.run.virtual import run_virtual
 @pytest.fixture(scope="module")
 def recordings() -> dict[str, Recording]:
     scenario = SCENARIOS["victim"]
-    return {scheme: run_virtual(scenario.plan(scheme, 1, {}), Silent()) for scheme in ("pfc", "pcn")}
+    return {
+        scheme: run_virtual(scenario.plan(scheme, 1, {}), Silent()) for scheme in ("pfc", "pcn")
+    }
 
 
 def received_bps(recording: Recording, flow: str, from_s: float, to_s: float) -> float:

@@ -1,4 +1,5 @@
-"""Flows that start when others have arrived: at the very time, on any host, in every order of events."""
+"""Flows that start when others have arrived: at the very time, on any host, in every order of
+events."""
 
 from __future__ import annotations
 
@@ -16,7 +17,15 @@ from pcn.hosts.algorithms import find_scheme
 from pcn.lab.virtual import FlowStats, VirtualNetwork
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.flow_order import in_order
-from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.model import (
+    Endpoint,
+    FlowSpec,
+    Link,
+    Switch,
+    Topology,
+    TopologyError,
+    make_hosts,
+)
 from pcn.virtualnet import Totals, VirtualError
 from pcn.virtualnet.times import picoseconds
 
@@ -25,7 +34,11 @@ LIMIT_S = 1.0
 
 
 def play(
-    topology: Topology, flows: Sequence[FlowSpec], scheme: str = "pcn", finish: bool = True, **options: Any
+    topology: Topology,
+    flows: Sequence[FlowSpec],
+    scheme: str = "pcn",
+    finish: bool = True,
+    **options: Any,
 ) -> tuple[Totals, dict[int, FlowStats]]:
     with VirtualNetwork(topology, find_scheme(scheme).configure(), **options) as network:
         for flow in in_order(flows):
@@ -43,13 +56,21 @@ def waiting(draw: st.DrawFn) -> list[FlowSpec]:
     flows = []
     for number in range(draw(st.integers(2, 9))):
         src, step = draw(st.integers(0, HOSTS - 1)), draw(st.integers(1, HOSTS - 1))
-        before = draw(st.lists(st.integers(0, number - 1), unique=True, max_size=3)) if number else []
+        before = (
+            draw(st.lists(st.integers(0, number - 1), unique=True, max_size=3)) if number else []
+        )
         start_s = draw(st.sampled_from([0.0, 0.0, 1e-12, 1e-6, 3.3e-6]))
         size = draw(st.sampled_from([1, 900, 1000, 7_777, 60_000]))
         times = st.sampled_from([0.0, 1e-12, 2e-6, 40e-6])
-        own = draw(st.lists(times, min_size=len(before), max_size=len(before))) if draw(st.booleans()) else []
+        own = (
+            draw(st.lists(times, min_size=len(before), max_size=len(before)))
+            if draw(st.booleans())
+            else []
+        )
         ends = f"h{src}", f"h{(src + step) % HOSTS}"
-        flows.append(FlowSpec(number, *ends, start_s, size, after=tuple(before), after_s=tuple(own)))
+        flows.append(
+            FlowSpec(number, *ends, start_s, size, after=tuple(before), after_s=tuple(own))
+        )
     return flows
 
 
@@ -57,7 +78,10 @@ def near(links_s: float) -> Topology:
     """Two hosts near the switch, which share its queue of events, and two far ones."""
     made = star(HOSTS)
     return replace(
-        made, links=tuple(replace(link, delay_s=links_s if i < 2 else 2e-6) for i, link in enumerate(made.links))
+        made,
+        links=tuple(
+            replace(link, delay_s=links_s if i < 2 else 2e-6) for i, link in enumerate(made.links)
+        ),
     )
 
 
@@ -80,17 +104,34 @@ def test_flow_starts_at_the_last_arrival_in_every_order_of_events(
         if options.get("finish", True):
             assert (totals, other) == found
         else:  # it lasts longer
-            times = [[(one.start_s, one.complete_s) for one in each.values()] for each in (other, stats)]
+            times = [
+                [(one.start_s, one.complete_s) for one in each.values()] for each in (other, stats)
+            ]
             assert times[0] == times[1]
 
 
 def test_flow_within_a_look_ahead_wakes_a_busy_host_in_time() -> None:
-    """Hosts of a rack need a tenth of the time that racks may be apart; one of another rack, which waits for them,
-    sends meanwhile."""
-    ends = [("h0", 0, "s0", 1), ("h1", 0, "s0", 2), ("h2", 0, "s1", 1), ("h3", 0, "s1", 2), ("s0", 3, "s1", 3)]
-    links = [Link(Endpoint(a, i), Endpoint(b, k), 10e9, 2e-6 if a == "s0" else 1e-9) for a, i, b, k in ends]
+    """Hosts of a rack need a tenth of the time that racks may be apart; one of another rack, which
+    waits for them, sends meanwhile."""
+    ends = [
+        ("h0", 0, "s0", 1),
+        ("h1", 0, "s0", 2),
+        ("h2", 0, "s1", 1),
+        ("h3", 0, "s1", 2),
+        ("s0", 3, "s1", 3),
+    ]
+    links = [
+        Link(Endpoint(a, i), Endpoint(b, k), 10e9, 2e-6 if a == "s0" else 1e-9)
+        for a, i, b, k in ends
+    ]
     switches = (Switch("s0", 1), Switch("s1", 2))
-    racks = Topology("racks", make_hosts(["h0", "h1", "h2", "h3"]), switches, tuple(links), parameters=parameters())
+    racks = Topology(
+        "racks",
+        make_hosts(["h0", "h1", "h2", "h3"]),
+        switches,
+        tuple(links),
+        parameters=parameters(),
+    )
     flows = [FlowSpec(0, "h0", "h1", 0.0, 300_000), FlowSpec(1, "h2", "h3", 0.0, 300_000)]
     for i in range(2, 80, 4):
         for place, (src, dst, busy) in enumerate((("h0", "h1", "h2"), ("h2", "h3", "h0"))):
@@ -105,7 +146,8 @@ def test_ring_of_flows_over_racks_takes_its_turns() -> None:
     topology = fat_tree(4)
     names = [host.name for host in topology.hosts]
     ring = [
-        FlowSpec(i, names[i % 16], names[(i + 5) % 16], 0.0, 20_000, after=(i - 1,) if i else ()) for i in range(48)
+        FlowSpec(i, names[i % 16], names[(i + 5) % 16], 0.0, 20_000, after=(i - 1,) if i else ())
+        for i in range(48)
     ]
     totals, stats = play(topology, ring)
     assert play(topology, ring, queues="one") == (totals, stats)
@@ -115,12 +157,17 @@ def test_ring_of_flows_over_racks_takes_its_turns() -> None:
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "timely", "pcn", "qcn"])
 def test_flow_that_waits_begins_as_one_with_a_start(scheme: str) -> None:
-    """Its RP's clock, rate and timers are those of a flow that was given the time; two of them share a link, and slow
-    down."""
+    """Its RP's clock, rate and timers are those of a flow that was given the time; two of them
+    share a link, and slow down."""
     first = FlowSpec(0, "h0", "h1", 0.0, 1000)
-    both = [FlowSpec(1, "h2", "h3", 2e-6, 3_000_000, after=(0,)), FlowSpec(2, "h0", "h3", 0.0, 2_000_000, after=(0,))]
+    both = [
+        FlowSpec(1, "h2", "h3", 2e-6, 3_000_000, after=(0,)),
+        FlowSpec(2, "h0", "h3", 0.0, 2_000_000, after=(0,)),
+    ]
     _, stats = play(star(HOSTS), [first, *both], scheme)
-    begun = [replace(flow, start_s=(stats[0].complete_s or 0) + flow.start_s, after=()) for flow in both]
+    begun = [
+        replace(flow, start_s=(stats[0].complete_s or 0) + flow.start_s, after=()) for flow in both
+    ]
     _, given_start = play(star(HOSTS), [first, *begun], scheme)
     assert given_start == stats
     slowest = max((stats[i].complete_s or 0) - (stats[i].start_s or 0) for i in (1, 2))
@@ -128,22 +175,36 @@ def test_flow_that_waits_begins_as_one_with_a_start(scheme: str) -> None:
 
 
 def test_group_s_samples_are_the_sums_of_its_flows() -> None:
-    flows = [FlowSpec(i, f"h{i % 3}", "h3", i * 5e-6, 30_000 + i, group="ab"[i % 2]) for i in range(12)]
+    flows = [
+        FlowSpec(i, f"h{i % 3}", "h3", i * 5e-6, 30_000 + i, group="ab"[i % 2]) for i in range(12)
+    ]
     flows += [FlowSpec(20 + i, "h3", "h0", 0.0, 5_000, group="b", after=(i,)) for i in range(3)]
     with VirtualNetwork(star(HOSTS), find_scheme("dcqcn").configure()) as network:
         for flow in flows:
             network.add_flow(flow)
-        each = [network.flow_sent, network.flow_received, network.flow_received_packets, network.flow_marked_packets]
+        each = [
+            network.flow_sent,
+            network.flow_received,
+            network.flow_received_packets,
+            network.flow_marked_packets,
+        ]
         single = [network.sample(3e-6, [source(flow.id) for flow in flows]) for source in each]
-        summed = [network.sample(3e-6, [network.of_group(source(0), name) for name in "ab"]) for source in each]
+        summed = [
+            network.sample(3e-6, [network.of_group(source(0), name) for name in "ab"])
+            for source in each
+        ]
         assert network.run(until_s=LIMIT_S, finish=True)
         for one, together in zip(single, summed, strict=True):
             for column, name in enumerate("ab"):
                 own = [flow.group == name for flow in flows]
-                np.testing.assert_array_equal(together.values[:, column], one.values[:, own].sum(axis=1))
+                np.testing.assert_array_equal(
+                    together.values[:, column], one.values[:, own].sum(axis=1)
+                )
         assert summed[0].values.max() > 0
         rows = network.flow_stats()
-        assert rows["sent"].tolist() == [flow.stats().sent_packets for flow in network.flows.values()]
+        assert rows["sent"].tolist() == [
+            flow.stats().sent_packets for flow in network.flows.values()
+        ]
 
 
 @pytest.mark.parametrize(
@@ -181,16 +242,25 @@ def test_stopped_flow_that_waits_never_starts() -> None:
         ({2: (3,)}, "flow 2 waits for flow 3, which has no size"),
     ],
 )
-def test_topology_refuses_flows_that_never_start(after: dict[int, tuple[int, ...]], message: str) -> None:
-    flows = [FlowSpec(i, "h0", "h1", 0.0, 5, after=after.get(i, ())) for i in range(3)] + [FlowSpec(3, "h1", "h0")]
+def test_topology_refuses_flows_that_never_start(
+    after: dict[int, tuple[int, ...]], message: str
+) -> None:
+    flows = [FlowSpec(i, "h0", "h1", 0.0, 5, after=after.get(i, ())) for i in range(3)] + [
+        FlowSpec(3, "h1", "h0")
+    ]
     with pytest.raises(TopologyError, match=message):
         replace(star(HOSTS), flows=tuple(flows))
 
 
 @given(st.data(), st.integers(1, 30))
-def test_order_has_each_flow_behind_those_that_it_waits_for(data: st.DataObject, count: int) -> None:
+def test_order_has_each_flow_behind_those_that_it_waits_for(
+    data: st.DataObject, count: int
+) -> None:
     places = data.draw(st.permutations(range(count)))
-    edges = {i: tuple(data.draw(st.sets(st.integers(0, i - 1), max_size=3))) if i else () for i in range(count)}
+    edges = {
+        i: tuple(data.draw(st.sets(st.integers(0, i - 1), max_size=3))) if i else ()
+        for i in range(count)
+    }
     flows = [FlowSpec(i, "h0", "h1", 0.0, 5, after=edges[i]) for i in places]
     ordered = [flow.id for flow in in_order(flows)]
     assert sorted(ordered) == sorted(places)

@@ -1,4 +1,5 @@
-"""Windows in virtual time: throughput by closed forms, which packets are acknowledged, and what the RP gets of it."""
+"""Windows in virtual time: throughput by closed forms, which packets are acknowledged, and what the
+RP gets of it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ FRAME_S = DATA * 8 / LINE
 class Rp(ReactionPoint):
     """A constant window, or what `wants` sets after each ACK."""
 
-    def __init__(self, window: float, segment: int | None, rate_bps: float = LINE, wants: Any = None) -> None:
+    def __init__(
+        self, window: float, segment: int | None, rate_bps: float = LINE, wants: Any = None
+    ) -> None:
         self.rate_bps = rate_bps
         self.window_bytes = window
         self.segment_bytes = segment
@@ -38,7 +41,9 @@ class Rp(ReactionPoint):
 
 def scheme(window: float, segment: int | None = 1, **more: Any) -> Configured:
     made = find_scheme("pfc")
-    return replace(made, name="window", reaction_point=lambda _line, _: Rp(window, segment, **more)).configure()
+    return replace(
+        made, name="window", reaction_point=lambda _line, _: Rp(window, segment, **more)
+    ).configure()
 
 
 def network(configured: Configured, senders: int = 1, **more: Any) -> VirtualNetwork:
@@ -69,7 +74,9 @@ def throughput_bps(made: VirtualNetwork, over_s: float) -> float:
 def test_window_limits_throughput_to_itself_a_round_trip(packets: int) -> None:
     digests = set()
     for queues in ("nodes", "one"):
-        with with_flows(network(scheme(packets * DATA), queues=queues), [FlowSpec(1, "h0", "r0")]) as made:
+        with with_flows(
+            network(scheme(packets * DATA), queues=queues), [FlowSpec(1, "h0", "r0")]
+        ) as made:
             wanted = min(LINE, packets * DATA * 8 / RTT)
             assert throughput_bps(made, 300 * RTT) == pytest.approx(wanted, rel=1e-3)
             digests.add(made.totals().digest)
@@ -78,9 +85,13 @@ def test_window_limits_throughput_to_itself_a_round_trip(packets: int) -> None:
 
 @pytest.mark.parametrize("every", [2, 4, 8])
 @pytest.mark.parametrize("packets", [8, 16])
-def test_acknowledgement_each_n_packets_adds_n_minus_1_frames_to_the_round_trip(every: int, packets: int) -> None:
+def test_acknowledgement_each_n_packets_adds_n_minus_1_frames_to_the_round_trip(
+    every: int, packets: int
+) -> None:
     round_trip = RTT + (every - 1) * FRAME_S
-    with with_flows(network(scheme(packets * DATA, every * 1000)), [FlowSpec(1, "h0", "r0")]) as made:
+    with with_flows(
+        network(scheme(packets * DATA, every * 1000)), [FlowSpec(1, "h0", "r0")]
+    ) as made:
         throughput = throughput_bps(made, 300 * round_trip)
         assert throughput == pytest.approx(packets * DATA * 8 / round_trip, rel=1e-3)
         assert {ack.acked_bytes for ack, _, _ in rp_of(made).acks} == {every * DATA}
@@ -91,7 +102,9 @@ def test_packet_that_fills_the_window_requests_an_ack_where_no_other_does() -> N
         made.run(until_s=1e-3)
         acks = [ack for ack, _, _ in rp_of(made).acks]
         assert len(acks) > 10
-        assert all((ack.acked_bytes, ack.psn) == (8 * DATA, 8 * i + 7) for i, ack in enumerate(acks))
+        assert all(
+            (ack.acked_bytes, ack.psn) == (8 * DATA, 8 * i + 7) for i, ack in enumerate(acks)
+        )
 
 
 def test_window_below_a_packet_lets_one_out_at_a_time() -> None:
@@ -101,7 +114,9 @@ def test_window_below_a_packet_lets_one_out_at_a_time() -> None:
 
 @pytest.mark.parametrize(("rate_bps", "packets"), [(1e9, 100), (5e9, 5)])
 def test_the_smaller_of_window_and_rate_holds(rate_bps: float, packets: int) -> None:
-    with with_flows(network(scheme(packets * DATA, rate_bps=rate_bps)), [FlowSpec(1, "h0", "r0")]) as made:
+    with with_flows(
+        network(scheme(packets * DATA, rate_bps=rate_bps)), [FlowSpec(1, "h0", "r0")]
+    ) as made:
         wanted = min(rate_bps, packets * DATA * 8 / RTT)
         assert throughput_bps(made, 300 * RTT) == pytest.approx(wanted, rel=1e-3)
 
@@ -118,9 +133,15 @@ def test_rp_gets_bytes_time_sequence_and_path_of_each_acknowledgement() -> None:
     with with_flows(network(scheme(3 * DATA)), [FlowSpec(9, "h0", "r0", size_bytes=size)]) as made:
         made.run(until_s=1e-3)
         acks = rp_of(made, 9).acks
-        assert [ack.psn for ack, _, _ in acks] == [0, 1]  # then its last packet has started, and the flow has ended
+        # then its last packet has started, and the flow has ended
+        assert [ack.psn for ack, _, _ in acks] == [
+            0,
+            1,
+        ]
         for ack, now_s, _ in acks:
-            assert ack == Ack(pytest.approx(RTT - FRAME_S), Mark.NONE, DATA, ack.psn, wire.source_port(9), None)
+            assert ack == Ack(
+                pytest.approx(RTT - FRAME_S), Mark.NONE, DATA, ack.psn, wire.source_port(9), None
+            )
             assert now_s == pytest.approx(RTT + ack.psn * FRAME_S)
         assert [sent for _, _, sent in acks] == [3 * DATA, 4 * DATA]
         stats = made.flows[9].stats()
@@ -129,7 +150,8 @@ def test_rp_gets_bytes_time_sequence_and_path_of_each_acknowledgement() -> None:
 
 
 def test_flow_that_shrinks_its_window_below_what_is_in_flight_goes_on() -> None:
-    """By its timer, while no packet in flight has requested an ACK: without one more that does it would stop."""
+    """By its timer, while no packet in flight has requested an ACK: without one more that does it
+    would stop."""
 
     class Shrinking(Rp):
         timer_s = 4 * FRAME_S
@@ -138,7 +160,9 @@ def test_flow_that_shrinks_its_window_below_what_is_in_flight_goes_on() -> None:
             self.timer_s = None
             self.window_bytes = 2 * DATA
 
-    made_of = replace(find_scheme("pfc"), name="w", reaction_point=lambda _l, _: Shrinking(50 * DATA, None)).configure()
+    made_of = replace(
+        find_scheme("pfc"), name="w", reaction_point=lambda _l, _: Shrinking(50 * DATA, None)
+    ).configure()
     with with_flows(network(made_of), [FlowSpec(1, "h0", "r0")]) as made:
         wanted = 2 * DATA * 8 / (RTT + FRAME_S)
         assert throughput_bps(made, 300 * RTT) == pytest.approx(wanted, rel=2e-3)
@@ -156,7 +180,9 @@ def test_window_that_widens_lets_packets_go_at_once() -> None:
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_lost_packets_are_acknowledged_with_the_next_and_repeated_acknowledgements_of_nothing(queues: Any) -> None:
+def test_lost_packets_are_acknowledged_with_the_next_and_repeated_acknowledgements_of_nothing(
+    queues: Any,
+) -> None:
     with with_flows(network(scheme(16 * DATA), queues=queues), [FlowSpec(1, "h0", "r0")]) as made:
         made.disturb("h0", 0, "data", lose=7)
         made.disturb("s0", 1, "notifications", repeat=5, lose=11)
@@ -170,7 +196,9 @@ def test_lost_packets_are_acknowledged_with_the_next_and_repeated_acknowledgemen
 
 def test_acknowledgement_carries_the_mark_of_its_packet() -> None:
     """Two flows into one link: NP-ECN marks what waited, and each packet is acknowledged."""
-    marking = replace(find_scheme("pcn"), name="w", reaction_point=lambda _line, _: Rp(20 * DATA, 1)).configure()
+    marking = replace(
+        find_scheme("pcn"), name="w", reaction_point=lambda _line, _: Rp(20 * DATA, 1)
+    ).configure()
     flows = [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h1", "r0")]
     with with_flows(network(marking, senders=2), flows) as made:
         made.run(until_s=2e-3)
@@ -182,7 +210,9 @@ def test_acknowledgement_carries_the_mark_of_its_packet() -> None:
 def test_samples_have_window_and_bytes_in_flight() -> None:
     flows = [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h0", "r0", start_s=10.0)]
     with with_flows(network(scheme(5 * DATA)), flows) as made:
-        found = made.sample(RTT / 3, [made.flow_window(1), made.flow_in_flight(1), made.flow_in_flight(2)])
+        found = made.sample(
+            RTT / 3, [made.flow_window(1), made.flow_in_flight(1), made.flow_in_flight(2)]
+        )
         made.run(until_s=20 * RTT)
         assert set(found.values[:, 0]) == {5 * DATA}
         assert found.values[:, 1].max() == 5 * DATA
@@ -201,7 +231,9 @@ def test_impossible_window_is_named(window: float, when: Literal["start", "later
 
     configured = scheme(window) if when == "start" else scheme(5 * DATA, wants=wants)
     with network(configured) as made:
-        message = f"window_bytes is {window:g}: a window is above 0, and infinite where there is none"
+        message = (
+            f"window_bytes is {window:g}: a window is above 0, and infinite where there is none"
+        )
         if when == "start":
             with pytest.raises(Exception, match=rf"flow 1: its RP begins wrongly: .*{message}"):
                 made.add_flow(FlowSpec(1, "h0", "r0"))
@@ -250,7 +282,9 @@ def test_message_of_a_switch_reaches_an_rp_with_a_window() -> None:
         def on_cnm(self, cnm: Cnm, now_s: float) -> None:
             self.cnms += 1
 
-    qcn = replace(find_scheme("qcn"), name="w", reaction_point=lambda _line, _: Both(200 * DATA, 1)).configure()
+    qcn = replace(
+        find_scheme("qcn"), name="w", reaction_point=lambda _line, _: Both(200 * DATA, 1)
+    ).configure()
     flows = [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h1", "r0")]
     with with_flows(network(qcn, senders=2), flows) as made:
         made.run(until_s=3e-3)

@@ -1,4 +1,5 @@
-"""PFC watchdogs: a storm is detected, its packets are dropped or sent all the same, and its end restores the port."""
+"""PFC watchdogs: a storm is detected, its packets are dropped or sent all the same, and its end
+restores the port."""
 
 from __future__ import annotations
 
@@ -26,12 +27,18 @@ SWITCHES, REACH = 7, 3
 
 
 def guarded(topology: Topology, watchdog: Watchdog | None) -> Topology:
-    return replace(topology, switches=tuple(replace(switch, watchdog=watchdog) for switch in topology.switches))
+    return replace(
+        topology, switches=tuple(replace(switch, watchdog=watchdog) for switch in topology.switches)
+    )
 
 
-def storm(watchdog: Watchdog | None, queues: Literal["nodes", "one"] = "nodes", inplace: bool = True) -> VirtualNetwork:
+def storm(
+    watchdog: Watchdog | None, queues: Literal["nodes", "one"] = "nodes", inplace: bool = True
+) -> VirtualNetwork:
     """Behind s1 the line is down from the start, until 2 ms: s1 pauses s0 that long."""
-    network = VirtualNetwork(guarded(chain(xoff_bytes=20e3), watchdog), PFC_ONLY, queues=queues, inplace=inplace)
+    network = VirtualNetwork(
+        guarded(chain(xoff_bytes=20e3), watchdog), PFC_ONLY, queues=queues, inplace=inplace
+    )
     network.set_link("s1", 2, up=False)
     network.at(2e-3, lambda: network.set_link("s1", 2, up=True))
     network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=4_000_000))
@@ -79,17 +86,28 @@ def test_forwarding_watchdog_ignores_pauses_and_the_far_end_has_no_room() -> Non
 
 
 def ring() -> Topology:
-    """As test_virtual_deadlock.py's: flows clockwise over three switches each, with small thresholds."""
+    """As test_virtual_deadlock.py's: flows clockwise over three switches each, with small
+    thresholds."""
     topology = mesh(SWITCHES, [(n, (n + 1) % SWITCHES) for n in range(SWITCHES)], [1e-6])
-    return replace(topology, parameters={**topology.parameters, "xoff_bytes": 20e3, "xon_bytes": 18e3})
+    return replace(
+        topology, parameters={**topology.parameters, "xoff_bytes": 20e3, "xon_bytes": 18e3}
+    )
 
 
 @pytest.mark.parametrize(("queues", "inplace"), [("nodes", True), ("one", True), ("nodes", False)])
 def test_deadlock_dissolves_with_a_watchdog(queues: Literal["nodes", "one"], inplace: bool) -> None:
     def play(watchdog: Watchdog | None) -> tuple[bool, int, int, int]:
-        with VirtualNetwork(guarded(ring(), watchdog), PFC_ONLY, queues=queues, inplace=inplace) as network:
+        with VirtualNetwork(
+            guarded(ring(), watchdog), PFC_ONLY, queues=queues, inplace=inplace
+        ) as network:
             for n in range(SWITCHES):
-                spec = FlowSpec(n, f"h{n}", f"h{(n + REACH) % SWITCHES}", 3e-6 * (3 * n % SWITCHES), size_bytes=500_000)
+                spec = FlowSpec(
+                    n,
+                    f"h{n}",
+                    f"h{(n + REACH) % SWITCHES}",
+                    3e-6 * (3 * n % SWITCHES),
+                    size_bytes=500_000,
+                )
                 network.add_flow(spec)
             network.run(until_s=20e-3)
             stuck = network.deadlock() is not None
@@ -101,7 +119,12 @@ def test_deadlock_dissolves_with_a_watchdog(queues: Literal["nodes", "one"], inp
             found = [network.watchdog_stats(*port) for port in ports]
             lost = sum(flow.stats().lost_packets for flow in network.flows.values())
             assert lost == sum(one.dropped for one in found)
-            return stuck, network.totals().packets, lost, sum(one.storms - one.restored for one in found)
+            return (
+                stuck,
+                network.totals().packets,
+                lost,
+                sum(one.storms - one.restored for one in found),
+            )
 
     assert play(None)[0]
     stuck, inside, lost, open_storms = play(QUICK)
@@ -154,9 +177,13 @@ def pause(quanta: int, *classes: int) -> bytes:
 
 
 def paused_by(
-    monkeypatch: pytest.MonkeyPatch, watchdog: Watchdog, frames: list[tuple[float, bytes]], *classes: int
+    monkeypatch: pytest.MonkeyPatch,
+    watchdog: Watchdog,
+    frames: list[tuple[float, bytes]],
+    *classes: int,
 ) -> VirtualNetwork:
-    """A flow of each class from h0 to r0, which sends these PFC frames to s0's port 2, by times in us."""
+    """A flow of each class from h0 to r0, which sends these PFC frames to s0's port 2, by times in
+    us."""
     build = TimedNetwork.__init__
 
     def with_sources(self: TimedNetwork, *args: Any, **options: Any) -> None:
@@ -170,7 +197,9 @@ def paused_by(
         network.add_flow(FlowSpec(number, "h0", "r0", size_bytes=30_000_000, traffic_class=number))
     frames = sorted(frames, key=lambda frame: frame[0])
     times = [at_us * 1e-6 for at_us, _ in frames]
-    network.send_all("r0", times, [frame for _, frame in frames], which=list(range(len(frames))), traffic_class=7)
+    network.send_all(
+        "r0", times, [frame for _, frame in frames], which=list(range(len(frames))), traffic_class=7
+    )
     return network
 
 
@@ -188,9 +217,14 @@ def choppy(begin_us: float, end_us: float) -> list[tuple[float, bytes]]:
 
 
 @pytest.mark.parametrize("action", [DROP, FORWARD])
-def test_pause_that_lets_go_only_at_each_look_keeps_the_storm(monkeypatch: pytest.MonkeyPatch, action: str) -> None:
-    """By the time at which the watchdog looks the class is free, and it was held 88% of the time."""
-    with paused_by(monkeypatch, replace(QUICK, action=action), STEADY + choppy(600, 3000), 3) as network:
+def test_pause_that_lets_go_only_at_each_look_keeps_the_storm(
+    monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    """By the time at which the watchdog looks the class is free, and it was held 88% of the
+    time."""
+    with paused_by(
+        monkeypatch, replace(QUICK, action=action), STEADY + choppy(600, 3000), 3
+    ) as network:
         network.run(until_s=3e-3)
         found = network.watchdog_stats("s0", 2)
         assert (found.storms, found.restored) == (1, 0)
@@ -211,7 +245,11 @@ def test_resume_frames_alone_hold_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_watchdog_looks_at_its_classes_and_ports_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     frames = [(100.0 + 20 * n, pause(65535, 3, 4)) for n in range(100)]
-    for watchdog, storms in ((QUICK, 2), (replace(QUICK, classes=(4,)), 1), (replace(QUICK, ports=(1,)), 0)):
+    for watchdog, storms in (
+        (QUICK, 2),
+        (replace(QUICK, classes=(4,)), 1),
+        (replace(QUICK, ports=(1,)), 0),
+    ):
         with paused_by(monkeypatch, watchdog, frames, 3, 4) as network:
             network.run(until_s=2e-3)
             assert network.watchdog_stats("s0", 2).storms == storms
@@ -225,7 +263,9 @@ def test_watchdog_that_cannot_work_is_refused() -> None:
     with pytest.raises(TopologyError, match=r"classes \(8,\): there are 0 to 7"):
         Watchdog(classes=(8,))
     made = guarded(star(1), replace(QUICK, ports=(1, 2), classes=(3,)))
-    with pytest.raises(TopologyError, match="s0: output buffers have strict priorities, and no PFC watchdog"):
+    with pytest.raises(
+        TopologyError, match="s0: output buffers have strict priorities, and no PFC watchdog"
+    ):
         replace(made, switches=(replace(made.switches[0], output=OutputBuffer()),))
     with pytest.raises(TopologyError, match="s0: a PFC watchdog is there with PFC"):
         replace(made, flow_control="credits")

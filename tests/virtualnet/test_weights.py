@@ -26,7 +26,11 @@ LINE, FRAME = 10e9, 1058
 
 def weighted(topology: Topology, *schedules: Schedule, lossless: str = "1,2,3") -> Topology:
     switches = tuple(replace(switch, schedules=schedules) for switch in topology.switches)
-    return replace(topology, switches=switches, parameters={**topology.parameters, "lossless_classes": lossless})
+    return replace(
+        topology,
+        switches=switches,
+        parameters={**topology.parameters, "lossless_classes": lossless},
+    )
 
 
 def received(
@@ -40,10 +44,14 @@ def received(
     """Bytes of a flow of each class, each from another host; the digest."""
     with VirtualNetwork(topology, PFC_ONLY, queues=queues, inplace=inplace) as network:
         for number, traffic_class in enumerate(classes):
-            spec = FlowSpec(number, f"h{number}", "r0", traffic_class=traffic_class, rate_bps=rates[number])
+            spec = FlowSpec(
+                number, f"h{number}", "r0", traffic_class=traffic_class, rate_bps=rates[number]
+            )
             network.add_flow(spec)
         network.run(until_s=until_s)
-        return [flow.stats().received_bytes for flow in network.flows.values()], network.totals().digest
+        return [
+            flow.stats().received_bytes for flow in network.flows.values()
+        ], network.totals().digest
 
 
 @given(weights=st.tuples(*[st.integers(1, 100)] * 3))
@@ -54,8 +62,11 @@ def test_classes_share_in_proportion_to_their_weights(weights: tuple[int, int, i
     got, _ = received(topology, (1, 2, 3))
     whole = 2e-3 * LINE / 8
     for own, weight in zip(got, weights, strict=True):
-        # What was there before all three waited, and a turn: 256 bytes a unit of weight, and a frame.
-        assert own == pytest.approx(whole * weight / sum(weights), abs=256 * sum(weights) + 4 * FRAME + 0.01 * whole)
+        # What was there before all three waited, and a turn: 256 bytes a unit of weight, and a
+        # frame.
+        assert own == pytest.approx(
+            whole * weight / sum(weights), abs=256 * sum(weights) + 4 * FRAME + 0.01 * whole
+        )
 
 
 def test_class_that_wants_less_leaves_the_rest_to_the_others() -> None:
@@ -92,9 +103,13 @@ def test_weights_that_cannot_work_are_refused() -> None:
         with pytest.raises(TopologyError, match="8 numbers from 0 to 65535"):
             Schedule(weights)
     made = weighted(star(1), Schedule((1,) * 8))
-    with pytest.raises(TopologyError, match="s0: output buffers have strict priorities, and no PFC watchdog"):
+    with pytest.raises(
+        TopologyError, match="s0: output buffers have strict priorities, and no PFC watchdog"
+    ):
         replace(made, switches=(replace(made.switches[0], output=OutputBuffer()),))
-    with pytest.raises(NetworkError, match="s0: weights of classes are there in virtual time alone"):
+    with pytest.raises(
+        NetworkError, match="s0: weights of classes are there in virtual time alone"
+    ):
         require_live(made)
     assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(made)))) == made
 

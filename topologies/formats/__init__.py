@@ -50,8 +50,8 @@ EXERCISES: dict[str, Callable[[Source], Source]] = {
 
 
 def split(reference: str) -> tuple[str, Path] | None:
-    """Returns the format's name, empty where none is given, and the path of a reference `FORMAT:FILE` or `FILE`; None
-    of what names no file."""
+    """Returns the format's name, empty where none is given, and the path of a reference
+    `FORMAT:FILE` or `FILE`; None of what names no file."""
     name, colon, file = reference.partition(":")
     if colon and file and name in FORMATS:
         return name, Path(file)
@@ -71,21 +71,31 @@ def format_of(source: Source, name: str = "") -> Format:
     names = ", ".join(one.name for one in found or FORMATS.values())
     what = "may be in several formats" if found else "is in no format that is recognised"
     first = (found or [hpcc.FORMAT])[0].name
-    raise FormatError(f"{source.path} {what}: write which, as {first}:{source.path.name}; there are {names}")
+    raise FormatError(
+        f"{source.path} {what}: write which, as {first}:{source.path.name}; there are {names}"
+    )
 
 
 def writer(reference: str) -> tuple[Format, Path]:
-    """Returns the format, with a writer, and the path that a reference names to be written. Raises FormatError."""
+    """Returns the format, with a writer, and the path that a reference names to be written. Raises
+    FormatError."""
     able = {format_.name: format_ for format_ in FORMATS.values() if format_.write}
     name, path = split(reference) or ("", Path(reference))
     if name:
         chosen = [able[name]] if name in able else []
     else:
         fitting = sorted(len(one.suffix) for one in able.values() if path.name.endswith(one.suffix))
-        chosen = [one for one in able.values() if path.name.endswith(one.suffix) and len(one.suffix) == fitting[-1]]
+        chosen = [
+            one
+            for one in able.values()
+            if path.name.endswith(one.suffix) and len(one.suffix) == fitting[-1]
+        ]
     if len(chosen) != 1:
         written = ", ".join(able)
         if name:
             raise FormatError(f"{reference}: {name} is only read; written are {written}")
-        raise FormatError(f"{reference}: write the format before the file, as hpcc:{path.name}; written are {written}")
+        raise FormatError(
+            f"{reference}: write the format before the file, as hpcc:{path.name}; written are "
+            f"{written}"
+        )
     return chosen[0], path

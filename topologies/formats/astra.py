@@ -1,11 +1,13 @@
-"""Networks of ASTRA-sim's analytical backend, network.yml: NPUs in dimensions, each a ring, a full mesh or switches.
+"""Networks of ASTRA-sim's analytical backend, network.yml: NPUs in dimensions, each a ring, a full
+mesh or switches.
 
     topology: [Ring, FullyConnected, Switch]
     npus_count: [2, 8, 4]
     bandwidth: [200.0, 100.0, 50.0]     of each link and direction, in GB/s: 2^30 bytes there
     latency: [50.0, 500.0, 2000.0]      of each link, in ns
 
-NPUs forward there. Here an NPU is a host behind a switch that has its links, except where a switch alone connects all.
+NPUs forward there. Here an NPU is a host behind a switch that has its links, except where a switch
+alone connects all.
 """
 
 from __future__ import annotations
@@ -57,11 +59,19 @@ def read(source: Source, delay_s: float | None = None) -> Topology:
             ends = [f"n{npu}" for npu in range(count)]
             for npu, name in enumerate(ends):
                 draft.switch(node.line, name)
-                draft.link(node.line, End(f"h{npu}"), End(name), rate_bps, _INSIDE_S if delay_s is None else None)
+                draft.link(
+                    node.line,
+                    End(f"h{npu}"),
+                    End(name),
+                    rate_bps,
+                    _INSIDE_S if delay_s is None else None,
+                )
         stride = 1
         for number, one in enumerate(dimensions, start=1):
             for place, members in enumerate(_groups(count, stride, one.npus)):
-                _connect(draft, node.line, f"d{number}s{place}", [ends[npu] for npu in members], one)
+                _connect(
+                    draft, node.line, f"d{number}s{place}", [ends[npu] for npu in members], one
+                )
             stride *= one.npus
         return draft.topology()
 
@@ -69,7 +79,8 @@ def read(source: Source, delay_s: float | None = None) -> Topology:
 
 
 def _groups(count: int, stride: int, npus: int) -> Iterator[range]:
-    """Yields the NPUs that differ in one dimension alone: `stride` is the product of those before it."""
+    """Yields the NPUs that differ in one dimension alone: `stride` is the product of those before
+    it."""
     for first in range(0, count, stride * npus):
         for base in range(first, first + stride):
             yield range(base, base + stride * npus, stride)
@@ -102,7 +113,9 @@ def _dimensions(node: Node) -> list[_Dimension]:
     for name, values in found.items():
         if len(values) != dimensions:
             list_ = node.get(name) or node
-            raise list_.fail(f"{len(values)} values: topology has {dimensions} dimensions, with a value each")
+            raise list_.fail(
+                f"{len(values)} values: topology has {dimensions} dimensions, with a value each"
+            )
     kinds = [_Dimension(*values) for values in zip(*found.values(), strict=True)]
     if any(kind.kind == _SWITCH and kind.npus > MAX_PORT for kind in kinds):
         raise node.fail(f"npus_count: a switch has {MAX_PORT} ports")
@@ -159,10 +172,17 @@ FORMAT = Format(
         "split_hosts": "an NPU is a host behind a switch that has its links",
     },
     fields={
-        "`topology`": "a building block a dimension: `Ring` (both directions; of two NPUs it is one link), "
+        "`topology`": "a building block a dimension: `Ring` (both directions; of two NPUs it is "
+        "one link), "
         "`FullyConnected`, `Switch`: switch 3 of dimension 2 is `d2s3`",
-        "`npus_count`": "NPUs of each dimension: the hosts `h0` ..., numbered as there, the first dimension first",
-        "an NPU": "the host `h5` behind the switch `n5`, which has the links and forwards; their own link is as fast "
+        "`npus_count`": (
+            "NPUs of each dimension: the hosts `h0` ..., numbered as there, the first dimension "
+            "first"
+        ),
+        (
+            "an NPU"
+        ): "the host `h5` behind the switch `n5`, which has the links and forwards; their own link "
+        "is as fast "
         "as the others together. Hosts at a single `Switch` are linked to it",
         "the delay of that link": "assumed: `--set delay_s=100ns`; there it takes no time",
         "`bandwidth`": "each way, in GB/s; 1 GB is 2^30 bytes there",

@@ -1,6 +1,7 @@
 """Topology files of containerlab, NAME.clab.yml: nodes, kinds, links.
 
-A node of kind `linux` is a host, one of another kind a switch; a node's label `pcn-lab: host` or `switch` decides.
+A node of kind `linux` is a host, one of another kind a switch; a node's label `pcn-lab: host` or
+`switch` decides.
 """
 
 from __future__ import annotations
@@ -17,7 +18,12 @@ _NO_NODES = ("host", "mgmt-net", "macvlan", "dummy")
 _LABEL = "pcn-lab"
 
 
-def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
+def read(
+    source: Source,
+    rate_bps: float | None = None,
+    delay_s: float | None = None,
+    split_hosts: int = 0,
+) -> Topology:
     """`rate_bps`, `delay_s`: of all links. Raises FormatError."""
 
     def topology(node: Node) -> Topology:
@@ -44,8 +50,8 @@ def _elements(node: Node | None) -> tuple[Node, ...]:
 
 
 def _is_host(top: Node, node: Node) -> bool:
-    """Returns whether a node is a host: by its label, or its kind, which are the node's, its group's, or the
-    defaults'."""
+    """Returns whether a node is a host: by its label, or its kind, which are the node's, its
+    group's, or the defaults'."""
     levels = [node] if node.is_mapping else []
     group = levels[0].get("group") if levels else None
     for name, key in (("groups", group.text() if group else None), ("defaults", None)):
@@ -90,7 +96,11 @@ def _end(node: Node) -> End:
 
 def _recognises(source: Source) -> bool:
     top = source.keys.get("topology")
-    keys = [key.text for key, _ in top.pairs if isinstance(key, Scalar)] if isinstance(top, MappingOf) else []
+    keys = (
+        [key.text for key, _ in top.pairs if isinstance(key, Scalar)]
+        if isinstance(top, MappingOf)
+        else []
+    )
     return "nodes" in keys
 
 
@@ -101,13 +111,17 @@ FORMAT = Format(
     recognises=_recognises,
     fields={
         "`topology.nodes`": "nodes that have a link; others are left out",
-        "`kind`": "`linux` and Ixia-c are hosts, all others switches, unless the label `pcn-lab` is `host` or "
+        "`kind`": "`linux` and Ixia-c are hosts, all others switches, unless the label `pcn-lab` "
+        "is `host` or "
         "`switch`; a group's and the defaults' count as there",
-        "`topology.links`": "links, in the brief and the extended form; a switch's ports count its links in the "
+        "`topology.links`": "links, in the brief and the extended form; a switch's ports count its "
+        "links in the "
         "file's order, from 1; interfaces' names are left out",
         "links to `host`, `mgmt-net`, `macvlan`, `dummy`": "left out",
         "rate and delay": "assumed: `--set rate_bps=10G`, `--set delay_s=1us`; files have none",
-        "several links of a `linux` node": "ports of a host, from 0, which doesn't forward: a label makes "
+        (
+            "several links of a `linux` node"
+        ): "ports of a host, from 0, which doesn't forward: a label makes "
         "a switch of it, `--set split_hosts=1` a host of each link",
         "`name`": "the network's",
         "images, configurations, binds, `exec`, `mtu`": "left out",

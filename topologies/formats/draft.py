@@ -1,4 +1,5 @@
-"""A network as a file names it, on the way to a `Topology`: ports and addresses that the file leaves out are given."""
+"""A network as a file names it, on the way to a `Topology`: ports and addresses that the file
+leaves out are given."""
 
 from __future__ import annotations
 
@@ -62,8 +63,8 @@ class _Link:
 
 @dataclass
 class Draft:
-    """Nodes and links in the file's order. Everything that adds to it raises FormatError with the line. `rate_bps`,
-    `delay_s`: options, of links to which the file gives none."""
+    """Nodes and links in the file's order. Everything that adds to it raises FormatError with the
+    line. `rate_bps`, `delay_s`: options, of links to which the file gives none."""
 
     source: Source
     rate_bps: float | None = None
@@ -91,14 +92,18 @@ class Draft:
         self.switches[name] = _Switch(line, device_id, settings)
         self._within(line, len(self.switches), MOST_SWITCHES, "switches")
 
-    def link(self, line: int, a: End, b: End, rate_bps: float | None, delay_s: float | None) -> None:
+    def link(
+        self, line: int, a: End, b: End, rate_bps: float | None, delay_s: float | None
+    ) -> None:
         for end in (a, b):
             if end.node not in self.hosts and end.node not in self.switches:
                 known = [*self.hosts, *self.switches]
                 raise self.source.error(line, f"no node {end.node!r}; {nearest(end.node, known)}")
         if a.node == b.node:
             raise self.source.error(line, f"a link from {a.node} to itself")
-        rate_bps = self._usual("rate_bps", self.rate_bps, RATE_BPS) if rate_bps is None else rate_bps
+        rate_bps = (
+            self._usual("rate_bps", self.rate_bps, RATE_BPS) if rate_bps is None else rate_bps
+        )
         delay_s = self._usual("delay_s", self.delay_s, DELAY_S) if delay_s is None else delay_s
         self.links.append(_Link(line, a, b, rate_bps, delay_s))
         self._within(line, len(self.links), MOST_LINKS, "links")
@@ -125,7 +130,8 @@ class Draft:
         parameters: Mapping[str, Value] | None = None,
         flow_control: str = PFC,
     ) -> Topology:
-        """Returns the topology; `split_hosts`: a host with several links becomes that many hosts, NAME-0, NAME-1, ...
+        """Returns the topology; `split_hosts`: a host with several links becomes that many hosts,
+        NAME-0, NAME-1, ...
 
         Raises FormatError.
         """
@@ -135,14 +141,23 @@ class Draft:
             if given is not None and option not in self.assumed:
                 what = option.partition("_")[0]
                 raise FormatError(
-                    f"{self.source.path} gives each link its {what}: leave out {option}, or edit the file"
+                    f"{self.source.path} gives each link its {what}: leave out {option}, or edit "
+                    "the file"
                 )
         draft = _split(self) if split_hosts else self
         links = tuple(draft._links())
         numbers = {switch.device_id for switch in draft.switches.values()}
-        free = (number for number in range(1, len(draft.switches) + 1 + len(numbers)) if number not in numbers)
+        free = (
+            number
+            for number in range(1, len(draft.switches) + 1 + len(numbers))
+            if number not in numbers
+        )
         switches = tuple(
-            replace(one.settings, name=name, device_id=next(free) if one.device_id is None else one.device_id)
+            replace(
+                one.settings,
+                name=name,
+                device_id=next(free) if one.device_id is None else one.device_id,
+            )
             for name, one in draft.switches.items()
         )
         try:
@@ -163,7 +178,8 @@ class Draft:
             raise FormatError(f"{self.source.path}: {error}") from None
 
     def _require_ways(self, topology: Topology) -> None:
-        """Raises FormatError where a host with several links would have to forward: a switch may be meant."""
+        """Raises FormatError where a host with several links would have to forward: a switch may be
+        meant."""
         several = [host.name for host in topology.hosts if len(topology.ports(host.name)) > 1]
         apart = topology.hosts_apart() if several else None
         if apart is None:
@@ -171,19 +187,24 @@ class Draft:
         own = [link for link in self.links if several[0] in (link.a.node, link.b.node)]
         raise self.source.error(
             own[1].line,
-            f"no way from {apart[0]} to {apart[1]}: hosts don't forward, and {several[0]} is one, with {len(own)} "
+            f"no way from {apart[0]} to {apart[1]}: hosts don't forward, and {several[0]} is one, "
+            f"with {len(own)} "
             "links; if it forwards, the file has to name it as a switch",
         )
 
     def _hosts(self) -> Iterator[Host]:
-        taken = {host.ip for host in self.hosts.values()} | {host.mac for host in self.hosts.values()}
+        taken = {host.ip for host in self.hosts.values()} | {
+            host.mac for host in self.hosts.values()
+        }
         number = 0
         for name, one in self.hosts.items():
             ip, mac = one.ip, one.mac
             while not (ip and mac):
                 number += 1
                 if number > MOST_HOSTS:
-                    raise self.source.error(one.line, f"no address is left for host {name}: give it ip and mac")
+                    raise self.source.error(
+                        one.line, f"no address is left for host {name}: give it ip and mac"
+                    )
                 next_ip, next_mac = host_addresses(number)
                 if not {next_ip, next_mac} & taken:
                     ip, mac = ip or next_ip, mac or next_mac
@@ -195,12 +216,16 @@ class Draft:
             for end in (link.a, link.b):
                 ports = taken.setdefault(end.node, set())
                 if end.port in ports:
-                    raise self.source.error(link.line, f"port {end.node}:{end.port} has a link already")
+                    raise self.source.error(
+                        link.line, f"port {end.node}:{end.port} has a link already"
+                    )
                 if end.port is not None:
                     ports.add(end.port)
         latest: dict[str, int] = {}
         for link in self.links:
-            a, b = (self._endpoint(link.line, end, taken[end.node], latest) for end in (link.a, link.b))
+            a, b = (
+                self._endpoint(link.line, end, taken[end.node], latest) for end in (link.a, link.b)
+            )
             yield Link(a, b, link.rate_bps, link.delay_s)
 
     def _endpoint(self, line: int, end: End, taken: set[int], latest: dict[str, int]) -> Endpoint:
@@ -214,15 +239,16 @@ class Draft:
         if port > MAX_PORT:
             raise self.source.error(
                 line,
-                f"{end.node} has more than {MAX_PORT} links: ports are 9 bits wide in the switch's program (bit<9> of "
+                f"{end.node} has more than {MAX_PORT} links: ports are 9 bits wide in the switch's "
+                "program (bit<9> of "
                 "v1model), and four of them are internal",
             )
         return Endpoint(end.node, port)
 
 
 def _split(draft: Draft) -> Draft:
-    """Returns the draft with a host for each link of a host with several links, without the file's addresses. Raises
-    FormatError where no host has several."""
+    """Returns the draft with a host for each link of a host with several links, without the file's
+    addresses. Raises FormatError where no host has several."""
     own: dict[str, int] = {}
     for link in draft.links:
         for one in (link.a, link.b):

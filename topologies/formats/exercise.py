@@ -1,5 +1,6 @@
-"""A network of another form, put into that of p4lang/tutorials' topology.json, line by line: `p4lang` and
-pcn/p4net/tutorials.py read the one form, and a fault has the line of the file that is there."""
+"""A network of another form, put into that of p4lang/tutorials' topology.json, line by line:
+`p4lang` and pcn/p4net/tutorials.py read the one form, and a fault has the line of the file that is
+there."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ Value = str | int | Sequence[str]
 
 @dataclass
 class Exercise:
-    """Hosts, switches and links in the order of the file. Values of a node are those of topology.json."""
+    """Hosts, switches and links in the order of the file. Values of a node are those of
+    topology.json."""
 
     line: int = 1
     hosts: list[tuple[int, str, dict[str, Value]]] = field(default_factory=list)
@@ -32,7 +34,9 @@ class Exercise:
         """Adds a switch."""
         self.switches.append((line, name, dict(settings)))
 
-    def link(self, line: int, ends: Sequence[str], delay: Node | None = None, rate: Node | None = None) -> None:
+    def link(
+        self, line: int, ends: Sequence[str], delay: Node | None = None, rate: Node | None = None
+    ) -> None:
         """Adds a link; each end is a host, or a switch with its port as s1-p2."""
         nothing = Scalar(line, "null", plain=True)
         given = [node.tree if node is not None else nothing for node in (delay, rate)]
@@ -43,7 +47,9 @@ class Exercise:
         switches = _nodes(self.line, self.switches) if self.copied is None else self.copied.tree
         parts = {"hosts": _nodes(self.line, self.hosts), "switches": switches}
         links = ListOf(self.line, [ListOf(line, words) for line, words in self.links])
-        pairs: list[tuple[Tree, Tree]] = [(_text(self.line, key), tree) for key, tree in parts.items()]
+        pairs: list[tuple[Tree, Tree]] = [
+            (_text(self.line, key), tree) for key, tree in parts.items()
+        ]
         return source.with_tree(MappingOf(self.line, [*pairs, (_text(self.line, "links"), links)]))
 
 
@@ -52,7 +58,9 @@ def _nodes(line: int, nodes: Sequence[tuple[int, str, dict[str, Value]]]) -> Tre
 
 
 def _mapping(line: int, values: Mapping[str, Value]) -> Tree:
-    return MappingOf(line, [(_text(line, key), _value(line, value)) for key, value in values.items()])
+    return MappingOf(
+        line, [(_text(line, key), _value(line, value)) for key, value in values.items()]
+    )
 
 
 def _value(line: int, value: Value) -> Tree:
@@ -74,7 +82,11 @@ class Ports:
     def take(self, switch: str, wanted: int | None = None) -> int:
         """Returns the wanted port, or else the lowest that is free."""
         used = self._used.setdefault(switch, set())
-        port = next(number for number in range(1, len(used) + 2) if number not in used) if wanted is None else wanted
+        port = (
+            next(number for number in range(1, len(used) + 2) if number not in used)
+            if wanted is None
+            else wanted
+        )
         used.add(port)
         return port
 

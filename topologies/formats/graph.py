@@ -1,4 +1,5 @@
-"""A graph as networkx has it, nodes and edges with attributes: what GraphML and node-link JSON hold alike."""
+"""A graph as networkx has it, nodes and edges with attributes: what GraphML and node-link JSON hold
+alike."""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ def topology(
     is_host = _hosts(nodes, edges)
     for node in nodes:
         if is_host(node.name):
-            draft.host(node.line, node.name, node.attributes.get("ip", ""), node.attributes.get("mac", ""))
+            draft.host(
+                node.line, node.name, node.attributes.get("ip", ""), node.attributes.get("mac", "")
+            )
         else:
             draft.switch(node.line, node.name, _device_id(source, node))
     pairs = {(edge.source, edge.target): edge.line for edge in edges} if directed else {}
@@ -55,7 +58,8 @@ def topology(
             other = pairs[edge.target, edge.source]
             raise source.error(
                 edge.line,
-                f"an edge from {edge.source} to {edge.target}, and line {other} has one back: a link carries both "
+                f"an edge from {edge.source} to {edge.target}, and line {other} has one back: a "
+                "link carries both "
                 "ways; networkx.Graph(graph) makes one edge of them",
             )
         rate, delay = (_value(source, edge, own, others) for own, others in _RATES)
@@ -67,9 +71,11 @@ def topology(
 
 
 def _hosts(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> Callable[[str], bool]:
-    """Returns the test that a node's name is a host's: by the nodes' roles, or, where no node has one, by degree 1."""
+    """Returns the test that a node's name is a host's: by the nodes' roles, or, where no node has
+    one, by degree 1."""
     roles = {
-        node.name: next((node.attributes[role] for role in _ROLES if role in node.attributes), "") for node in nodes
+        node.name: next((node.attributes[role] for role in _ROLES if role in node.attributes), "")
+        for node in nodes
     }
     if any(role.lower() in _HOSTS for role in roles.values()):
         return lambda name: roles[name].lower() in _HOSTS
@@ -87,37 +93,48 @@ def _device_id(source: Source, node: GraphNode) -> int | None:
 
 
 def _value(source: Source, edge: GraphEdge, own: str, others: tuple[str, ...]) -> float | None:
-    """Returns the value in SI units of the attribute `own`, or of one of `others`, whose text has a unit; None: the
-    edge has none of them."""
+    """Returns the value in SI units of the attribute `own`, or of one of `others`, whose text has a
+    unit; None: the edge has none of them."""
     kind: Kind = "rate" if own == "rate_bps" else "time"
     for name in (own, *others):
         if name in edge.attributes:
             try:
                 return quantity(kind, edge.attributes[name], si=name == own)
             except ValueError as error:
-                raise source.error(edge.line, f"{name} of {edge.source} - {edge.target}: {error}, or {own}") from None
+                raise source.error(
+                    edge.line, f"{name} of {edge.source} - {edge.target}: {error}, or {own}"
+                ) from None
     return None
 
 
 def _end(source: Source, edge: GraphEdge, name: str, node: str) -> End:
-    """Returns an edge's end, with its port where `a` or `b` is NODE:PORT: the ends of an undirected edge may be in
-    either order."""
-    ends = dict(edge.attributes[one].rpartition(":")[::2] for one in ("a", "b") if one in edge.attributes)
+    """Returns an edge's end, with its port where `a` or `b` is NODE:PORT: the ends of an undirected
+    edge may be in either order."""
+    ends = dict(
+        edge.attributes[one].rpartition(":")[::2] for one in ("a", "b") if one in edge.attributes
+    )
     port = ends.get(node, "")
     if edge.attributes.get(name) and node not in ends:
-        raise source.error(edge.line, f"{name} {edge.attributes[name]!r}: no end of {edge.source} - {edge.target}")
+        raise source.error(
+            edge.line, f"{name} {edge.attributes[name]!r}: no end of {edge.source} - {edge.target}"
+        )
     if port and not (port.isascii() and port.isdigit() and len(port) < 4):
         raise source.error(edge.line, f"port {port!r} of {node}: a whole number is needed")
     return End(node, int(port) if port else None)
 
 
-def attributes(written: Topology) -> tuple[list[dict[str, str | int]], list[dict[str, str | float]]]:
-    """Returns the attributes of the nodes, with `id`, and of the edges, with `source` and `target`, which `topology`
-    reads again."""
+def attributes(
+    written: Topology,
+) -> tuple[list[dict[str, str | int]], list[dict[str, str | float]]]:
+    """Returns the attributes of the nodes, with `id`, and of the edges, with `source` and `target`,
+    which `topology` reads again."""
     nodes: list[dict[str, str | int]] = [
         {"id": host.name, "role": "host", "ip": host.ip, "mac": host.mac} for host in written.hosts
     ]
-    nodes += [{"id": switch.name, "role": "switch", "device_id": switch.device_id} for switch in written.switches]
+    nodes += [
+        {"id": switch.name, "role": "switch", "device_id": switch.device_id}
+        for switch in written.switches
+    ]
     edges: list[dict[str, str | float]] = [
         {
             "source": link.a.node,
@@ -133,13 +150,19 @@ def attributes(written: Topology) -> tuple[list[dict[str, str | int]], list[dict
 
 
 FIELDS = {
-    "nodes": "hosts and switches, by their `id`; `role` (or `type`, `kind`) is `host` or `server` of hosts; where no "
+    "nodes": "hosts and switches, by their `id`; `role` (or `type`, `kind`) is `host` or `server` "
+    "of hosts; where no "
     "node has that, nodes with one edge are hosts",
     "`ip`, `mac`, `device_id` of nodes": "as they are; without them 10.0.0.1 and so on, in order",
     "edges": "links; parallel ones too",
-    "`rate_bps`, `delay_s` of edges": "in bit/s, and s one way; or `rate`, `bandwidth`, `capacity`, and `delay`, "
+    (
+        "`rate_bps`, `delay_s` of edges"
+    ): "in bit/s, and s one way; or `rate`, `bandwidth`, `capacity`, and `delay`, "
     "`latency` with a unit (`25G`, `1us`); without them `--set rate_bps=10G`, `--set delay_s=1us`",
-    "`a`, `b` of edges": "`NODE:PORT`; without them a node's ports count its edges, a switch's from 1, a host's from 0",
+    ("`a`, `b` of edges"): (
+        "`NODE:PORT`; without them a node's ports count its edges, a switch's from 1, a host's "
+        "from 0"
+    ),
     "a directed graph": "each edge is a link both ways; edges there and back are refused",
     "the graph's `name`": "the network's",
     "other attributes": "left out",

@@ -1,4 +1,5 @@
-"""GraphML, as networkx writes it. The XML is read by expat, element by element: it has no entities and no DTD."""
+"""GraphML, as networkx writes it. The XML is read by expat, element by element: it has no entities
+and no DTD."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class _Reader:
         self._key = ""
         self._path: list[str] = []
         self._elements = 0
-        # The text is UTF-8 by now, whatever the file declares: expat would look for a codec of that name.
+        # The text is UTF-8 by now, whatever the file declares: expat would look for a codec of that
+        # name.
         self._parser = expat.ParserCreate("UTF-8", " ")
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -43,7 +45,9 @@ class _Reader:
         try:
             self._parser.Parse(self.source.text.encode(), True)
         except expat.ExpatError as error:
-            raise self.source.error(error.lineno, f"this is no XML: {expat.ErrorString(error.code)}") from None
+            raise self.source.error(
+                error.lineno, f"this is no XML: {expat.ErrorString(error.code)}"
+            ) from None
         self.name = self._graph.get("name", "")
 
     def _fail(self, text: str) -> FormatError:
@@ -55,7 +59,9 @@ class _Reader:
     def _start(self, name: str, given: dict[str, str]) -> None:
         self._elements += 1
         if self._elements > MOST_VALUES or len(self._path) > DEEPEST:
-            raise self._fail(f"more than {MOST_VALUES:,} elements, or more than {DEEPEST} in each other")
+            raise self._fail(
+                f"more than {MOST_VALUES:,} elements, or more than {DEEPEST} in each other"
+            )
         tag = name.rpartition(" ")[2]
         line = self._parser.CurrentLineNumber
         if tag == "key":
@@ -83,7 +89,11 @@ class _Reader:
         return given[name]
 
     def _text(self, text: str) -> None:
-        if self._data is not None and self._path[-1:] == ["data"] and len(self._data) < _LONGEST_TEXT:
+        if (
+            self._data is not None
+            and self._path[-1:] == ["data"]
+            and len(self._data) < _LONGEST_TEXT
+        ):
             self._data.append(text[:_LONGEST_TEXT])
 
     def _end(self, _name: str) -> None:
@@ -96,14 +106,26 @@ class _Reader:
             self._attributes = self._graph
 
 
-def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
+def read(
+    source: Source,
+    rate_bps: float | None = None,
+    delay_s: float | None = None,
+    split_hosts: int = 0,
+) -> Topology:
     """`rate_bps`, `delay_s`: of edges that give none. Raises FormatError."""
     reader = _Reader(source)
     reader.parse()
     if not reader.nodes:
         raise FormatError(f"{source.path}: no node: GraphML has <graph>, and <node id=...> in it")
     return graph.topology(
-        source, reader.nodes, reader.edges, reader.directed, reader.name, rate_bps, delay_s, split_hosts
+        source,
+        reader.nodes,
+        reader.edges,
+        reader.directed,
+        reader.name,
+        rate_bps,
+        delay_s,
+        split_hosts,
     )
 
 
@@ -130,16 +152,21 @@ def _written(
     yield '<?xml version="1.0" encoding="utf-8"?>'
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
     for (what, attribute), kind in kinds.items():
-        yield f'  <key id="{keys[what, attribute]}" for="{what}" attr.name="{attribute}" attr.type="{kind}"/>'
+        key = keys[what, attribute]
+        yield f'  <key id="{key}" for="{what}" attr.name="{attribute}" attr.type="{kind}"/>'
     yield '  <graph edgedefault="undirected">'
     yield f'    <data key="{keys["graph", "name"]}">{escape(name)}</data>'
     for node in nodes:
-        data = "".join(_data(keys["node", key], value) for key, value in node.items() if key != "id")
+        data = "".join(
+            _data(keys["node", key], value) for key, value in node.items() if key != "id"
+        )
         yield f'    <node id="{escape(str(node["id"]))}">{data}</node>'
     for number, edge in enumerate(edges):
         ends = " ".join(f'{end}="{escape(str(edge[end]))}"' for end in ("source", "target"))
         data = "".join(
-            _data(keys["edge", key], value) for key, value in edge.items() if key not in ("source", "target")
+            _data(keys["edge", key], value)
+            for key, value in edge.items()
+            if key not in ("source", "target")
         )
         yield f'    <edge id="{number}" {ends}>{data}</edge>'
     yield from ("  </graph>", "</graphml>", "")

@@ -1,4 +1,5 @@
-"""topology.txt of HPCC's ns-3 simulation, and of what came of it (SIGCOMM'19: alibaba-edu's repository).
+"""topology.txt of HPCC's ns-3 simulation, and of what came of it (SIGCOMM'19: alibaba-edu's
+repository).
 
     NODES SWITCHES LINKS
     the switches' numbers; all other nodes are hosts
@@ -32,10 +33,14 @@ def read(source: Source, split_hosts: int = 0) -> Topology:
     return network(source, lines, head.number, nodes, switches, links).topology(split_hosts)
 
 
-def network(source: Source, lines: Iterator[Line], line: int, nodes: int, switches: int, links: int) -> Draft:
+def network(
+    source: Source, lines: Iterator[Line], line: int, nodes: int, switches: int, links: int
+) -> Draft:
     """Returns the network that follows a first line of these numbers. Raises FormatError."""
     if nodes - switches > MOST_HOSTS or switches > MOST_SWITCHES:
-        raise source.error(line, f"{nodes} nodes: {MOST_HOSTS:,} hosts and {MOST_SWITCHES:,} switches are possible")
+        raise source.error(
+            line, f"{nodes} nodes: {MOST_HOSTS:,} hosts and {MOST_SWITCHES:,} switches are possible"
+        )
     if switches > nodes:
         raise source.error(line, f"{switches} switches of {nodes} nodes: the first line is {_HEAD}")
     numbers = _switches(source, lines, nodes, switches)
@@ -69,17 +74,25 @@ def _switches(source: Source, lines: Iterator[Line], nodes: int, switches: int) 
     while len(found) < switches:
         one = next(lines, None)
         if one is None:
-            raise FormatError(f"{source.path}: ends after {len(found)} of {switches} switches' numbers")
+            raise FormatError(
+                f"{source.path}: ends after {len(found)} of {switches} switches' numbers"
+            )
         if found and not all(word.isdigit() for word in one.words):  # a link's line
-            raise source.error(first, f"{len(found)} switches' numbers: the first line counts {switches}")
+            raise source.error(
+                first, f"{len(found)} switches' numbers: the first line counts {switches}"
+            )
         first = first or one.number
         for word in one.words:
             number = _node(source, one, word, nodes)
             if number in found:
-                raise source.error(one.number, f"switch {number} stands in line {found[number]} already")
+                raise source.error(
+                    one.number, f"switch {number} stands in line {found[number]} already"
+                )
             found[number] = one.number
         if len(found) > switches:
-            raise source.error(one.number, f"{len(found)} switches' numbers: the first line counts {switches}")
+            raise source.error(
+                one.number, f"{len(found)} switches' numbers: the first line counts {switches}"
+            )
     return found
 
 
@@ -98,7 +111,11 @@ def _node(source: Source, line: Line, word: str, nodes: int) -> int:
 def _numbers(source: Source, line: Line) -> tuple[float, float, float]:
     """Returns the rate, delay, error rate of a link."""
     try:
-        rate_bps, delay_s, errors = ns3_units.rate(line.words[2]), ns3_units.time(line.words[3]), float(line.words[4])
+        rate_bps, delay_s, errors = (
+            ns3_units.rate(line.words[2]),
+            ns3_units.time(line.words[3]),
+            float(line.words[4]),
+        )
     except ValueError as error:
         raise source.error(line.number, f"{error}; a link is {_LINK}") from None
     if not rate_bps > 0:
@@ -107,7 +124,8 @@ def _numbers(source: Source, line: Line) -> tuple[float, float, float]:
 
 
 def write(topology: Topology) -> str:
-    """Nodes are numbered as their names have it, where these are those of `read`, or else hosts first, in order."""
+    """Nodes are numbered as their names have it, where these are those of `read`, or else hosts
+    first, in order."""
     numbers = numbered(topology)
     switches = " ".join(str(numbers[switch.name]) for switch in topology.switches)
     links = (
@@ -136,12 +154,19 @@ def renumbered(topology: Topology) -> str:
     if not others:
         return ""
     other = others[len(others) > 1]  # not node 0, whose number is as good as its name's
-    return f"hosts are numbered anew: {other} is node {numbers[other]}, so files of flows need new numbers"
+    return (
+        f"hosts are numbered anew: {other} is node {numbers[other]}, so files of flows need new "
+        "numbers"
+    )
 
 
 def _recognises(source: Source) -> bool:
     head = next(source.lines(), None)
-    return head is not None and len(head.words) in (3, 4) and all(word.isdigit() for word in head.words)
+    return (
+        head is not None
+        and len(head.words) in (3, 4)
+        and all(word.isdigit() for word in head.words)
+    )
 
 
 ELSEWHERE = {
@@ -158,10 +183,18 @@ FORMAT = Format(
     written_note=renumbered,
     elsewhere=ELSEWHERE,
     fields={
-        "first line": "counts of nodes, switches and links; of four numbers, as inet-tub's forks have them, the third "
+        (
+            "first line"
+        ): "counts of nodes, switches and links; of four numbers, as inet-tub's forks have them, "
+        "the third "
         "is left out",
-        "second line": "numbers of the switches, named `s320`; all other nodes are hosts, named `h0`",
-        "`SRC DST`": "a link; ports count a node's links in the file's order, a switch's from 1, a host's from 0",
+        (
+            "second line"
+        ): "numbers of the switches, named `s320`; all other nodes are hosts, named `h0`",
+        ("`SRC DST`"): (
+            "a link; ports count a node's links in the file's order, a switch's from 1, a host's "
+            "from 0"
+        ),
         "`RATE`": "each way; a bare number is in bit/s",
         "`DELAY`": "one way; a bare number is in seconds",
         "`ERROR_RATE`": "refused above 0",

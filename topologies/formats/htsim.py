@@ -1,4 +1,5 @@
-""".topo of htsim (ultraethernet/uet-htsim, fat_tree_topology.cpp): a fat-tree of two or three tiers, tier by tier.
+""".topo of htsim (ultraethernet/uet-htsim, fat_tree_topology.cpp): a fat-tree of two or three
+tiers, tier by tier.
 
 Nodes 1024            hosts
 Tiers 3
@@ -27,7 +28,14 @@ _HEAD = {"nodes": "Nodes", "tiers": "Tiers", "podsize": "Podsize"}
 _OF_TIER = {
     name.lower(): name
     for name in (
-        *("Downlink_speed_Gbps", "Downlink_Latency_ns", "Radix_Down", "Radix_Up", "Oversubscribed", "Bundle"),
+        *(
+            "Downlink_speed_Gbps",
+            "Downlink_Latency_ns",
+            "Radix_Down",
+            "Radix_Up",
+            "Oversubscribed",
+            "Bundle",
+        ),
         *("Queue_Down", "Queue_Up", "Switch_Latency_ns"),
     )
 }
@@ -83,13 +91,21 @@ def read(source: Source, delay_s: float | None = None) -> Topology:
     return draft.topology()
 
 
-def _links(file: _File, draft: Draft, counts: list[int], down: list[int], up: list[int], bundle: list[int]) -> None:
+def _links(
+    file: _File, draft: Draft, counts: list[int], down: list[int], up: list[int], bundle: list[int]
+) -> None:
     """Each switch's ports: down first, then up."""
 
     def link(tier: int, lower: str, upper: str) -> None:
         rate_bps = file.of(tier, "downlink_speed_gbps") * 1e9
         delay_ns = file.tiers[tier].values.get("downlink_latency_ns", 0)
-        draft.link(file.tiers[tier].line, End(lower), End(upper), rate_bps, delay_ns / 1e9 if delay_ns else None)
+        draft.link(
+            file.tiers[tier].line,
+            End(lower),
+            End(upper),
+            rate_bps,
+            delay_ns / 1e9 if delay_ns else None,
+        )
 
     for host in range(len(draft.hosts)):
         link(0, f"h{host}", f"t{host // down[0]}")
@@ -106,21 +122,30 @@ def _links(file: _File, draft: Draft, counts: list[int], down: list[int], up: li
                     link(2, f"a{agg}", f"c{agg % aggs + aggs * place}")
 
 
-def _counts(file: _File, nodes: int, pod: int, down: list[int], up: list[int], bundle: list[int]) -> list[int]:
+def _counts(
+    file: _File, nodes: int, pod: int, down: list[int], up: list[int], bundle: list[int]
+) -> list[int]:
     """Returns the switches of each tier. Raises FormatError where the numbers make no fat-tree."""
     if bundle[0] != 1:
         raise file.fail(0, "bundle", "Bundle of tier 0: a host has one link")
     if nodes > MOST_HOSTS:
-        raise file.source.error(file.head.lines["nodes"], f"Nodes {nodes}: {MOST_HOSTS:,} are possible")
+        raise file.source.error(
+            file.head.lines["nodes"], f"Nodes {nodes}: {MOST_HOSTS:,} are possible"
+        )
     for tier, ports in enumerate(up):
         upper = tier + 1
         for radix, name, where in ((ports, "radix_up", tier), (down[upper], "radix_down", upper)):
             if radix % bundle[upper]:
-                text = f"{_OF_TIER[name]} {radix} is no multiple of the Bundle of tier {upper}, {bundle[upper]}"
+                text = (
+                    f"{_OF_TIER[name]} {radix} is no multiple of the Bundle of tier {upper}, "
+                    f"{bundle[upper]}"
+                )
                 raise file.fail(where, name, text)
         oversubscribed = file.of(tier, "oversubscribed", 1)
         if down[tier] // ports != oversubscribed:
-            text = f"Oversubscribed {oversubscribed}: Radix_Down / Radix_Up is {down[tier]} / {ports}"
+            text = (
+                f"Oversubscribed {oversubscribed}: Radix_Down / Radix_Up is {down[tier]} / {ports}"
+            )
             raise file.fail(tier, "oversubscribed", text)
     _check_hosts(file, nodes, pod, down, bundle)
     counts = [nodes // down[0]]
@@ -137,13 +162,15 @@ def _counts(file: _File, nodes: int, pod: int, down: list[int], up: list[int], b
 
 
 def _check_hosts(file: _File, nodes: int, pod: int, down: list[int], bundle: list[int]) -> None:
-    """Whether the radixes make as many hosts: a pod has each of its ToRs at each of its aggregation switches, and all
-    pods are at each core. Raises FormatError."""
+    """Whether the radixes make as many hosts: a pod has each of its ToRs at each of its aggregation
+    switches, and all pods are at each core. Raises FormatError."""
     hosts, parts = down[0], f"Radix_Down {down[0]} of tier 0"
     of_tiers = [("Podsize", pod), ("Nodes", nodes)] if len(down) == 3 else [("Nodes", nodes)]
     for tier, (what, value) in enumerate(of_tiers, start=1):
         hosts *= down[tier] // bundle[tier]
-        parts += f" x {down[tier]} of tier {tier}" + (f" / Bundle {bundle[tier]}" if bundle[tier] > 1 else "")
+        parts += f" x {down[tier]} of tier {tier}" + (
+            f" / Bundle {bundle[tier]}" if bundle[tier] > 1 else ""
+        )
         if value != hosts:
             text = f"{what} {value}, but the radixes make {hosts} hosts: {parts}"
             raise file.source.error(file.head.lines[what.lower()], text)
@@ -167,14 +194,19 @@ def _parsed(source: Source) -> _File:
             near = nearest(line.words[0], [*known.values(), "Tier"])
             raise source.error(line.number, f"no attribute {line.words[0]!r} here; {near}")
         if key in current.values:
-            raise source.error(line.number, f"{known[key]} stands in line {current.lines[key]} already")
+            raise source.error(
+                line.number, f"{known[key]} stands in line {current.lines[key]} already"
+            )
         current.values[key], current.lines[key] = value, line.number
     for key, name in _HEAD.items():
         if head.values.get(key, 0) < 1:
             raise source.error(head.lines.get(key, 1), f"{name} is missing, or 0")
     wanted = head.values["tiers"]
     if wanted not in (2, 3) or set(tiers) != set(range(wanted)):
-        raise source.error(head.lines["tiers"], f"Tiers {wanted}: 2 or 3 are possible, and each needs its `Tier` lines")
+        raise source.error(
+            head.lines["tiers"],
+            f"Tiers {wanted}: 2 or 3 are possible, and each needs its `Tier` lines",
+        )
     return _File(source, head, tiers)
 
 
@@ -183,7 +215,10 @@ def _whole(source: Source, line: Line) -> int:
     if not (word.isascii() and word.isdigit() and len(word) <= 10 and int(word) <= _MOST):
         number = re.match("[0-9]{1,10}", word)
         whole = f"{line.words[0]} {number[0]}, without a unit" if number else "Tiers 3"
-        raise source.error(line.number, f"{' '.join(line.words)[:40]!r}: write a name and a whole number, as {whole}")
+        raise source.error(
+            line.number,
+            f"{' '.join(line.words)[:40]!r}: write a name and a whole number, as {whole}",
+        )
     return int(word)
 
 
@@ -202,10 +237,14 @@ FORMAT = Format(
         "split_hosts": "each host of the file has one link",
     },
     fields={
-        "`Nodes`, `Tiers`, `Podsize`": "hosts `h0` ..., the switches `t0` (ToRs), `a0`, `c0` (cores) of 2 or 3 tiers",
+        (
+            "`Nodes`, `Tiers`, `Podsize`"
+        ): "hosts `h0` ..., the switches `t0` (ToRs), `a0`, `c0` (cores) of 2 or 3 tiers",
         "`Downlink_speed_Gbps`": "rate of the links down from a tier",
         "`Downlink_Latency_ns`": "their delay; without it `--set delay_s=1us`, htsim's own default",
-        "`Radix_Down`, `Radix_Up`, `Bundle`": "ports and parallel links, wired as htsim does; numbers that make no "
+        (
+            "`Radix_Down`, `Radix_Up`, `Bundle`"
+        ): "ports and parallel links, wired as htsim does; numbers that make no "
         "fat-tree are refused",
         "`Oversubscribed`": "checked against the radixes",
         "`Queue_Down`, `Queue_Up`": "left out: PFC's thresholds decide (`--set xoff_bytes=...`)",

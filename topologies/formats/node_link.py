@@ -11,7 +11,12 @@ from pcn.topologies.model import Topology
 from pcn.topologies.tree import ListOf, Node
 
 
-def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
+def read(
+    source: Source,
+    rate_bps: float | None = None,
+    delay_s: float | None = None,
+    split_hosts: int = 0,
+) -> Topology:
     """`rate_bps`, `delay_s`: of edges that give none. Raises FormatError."""
 
     def topology(node: Node) -> Topology:
@@ -24,7 +29,9 @@ def read(source: Source, rate_bps: float | None = None, delay_s: float | None = 
             source,
             nodes.elements(lambda one: GraphNode(one.line, _needed(one, "id"), _attributes(one))),
             edges.elements(
-                lambda one: GraphEdge(one.line, _needed(one, "source"), _needed(one, "target"), _attributes(one))
+                lambda one: GraphEdge(
+                    one.line, _needed(one, "source"), _needed(one, "target"), _attributes(one)
+                )
             ),
             directed is not None and directed.text() == "true",
             name.text() if name else "",
@@ -44,13 +51,20 @@ def _needed(node: Node, name: str) -> str:
 
 
 def _attributes(node: Node) -> dict[str, str]:
-    return {key.text(): value.text() for key, value in node.pairs() if not (value.is_list or value.is_mapping)}
+    return {
+        key.text(): value.text()
+        for key, value in node.pairs()
+        if not (value.is_list or value.is_mapping)
+    }
 
 
 def write(topology: Topology) -> str:
     """Returns what `networkx.node_link_graph` reads."""
     nodes, edges = graph.attributes(topology)
-    head = f'{{"directed": false, "multigraph": true, "graph": {{"name": {json.dumps(topology.name)}}},'
+    head = (
+        f'{{"directed": false, "multigraph": true, "graph": {{"name": '
+        f"{json.dumps(topology.name)}}},"
+    )
     parts = (",\n".join(f"  {json.dumps(one)}" for one in many) for many in (nodes, edges))
     return '{}\n "nodes": [\n{}\n ],\n "edges": [\n{}\n ]\n}}\n'.format(head, *parts)
 

@@ -17,7 +17,9 @@ def rate(text: str) -> float:
     match = _RATE.match(text)
     if match is None or (match[2] and not match[3]):
         raise ValueError(f"{text!r} is no rate: write it like 100Gbps")
-    return float(Decimal(match[1]) * _PREFIXES[match[2]] * (8 if (match[3] or "").startswith("B") else 1))
+    return float(
+        Decimal(match[1]) * _PREFIXES[match[2]] * (8 if (match[3] or "").startswith("B") else 1)
+    )
 
 
 def time(text: str) -> float:
@@ -31,7 +33,9 @@ def time(text: str) -> float:
 def rate_text(rate_bps: float) -> str:
     """Returns a rate that `rate` reads again."""
     for prefix in ("T", "G", "M", "k"):
-        if rate_bps >= _PREFIXES[prefix] and (whole := Decimal(repr(rate_bps)) / _PREFIXES[prefix]) == int(whole):
+        if rate_bps >= _PREFIXES[prefix] and (
+            whole := Decimal(repr(rate_bps)) / _PREFIXES[prefix]
+        ) == int(whole):
             return f"{int(whole)}{prefix}bps"
     return f"{_plain(Decimal(repr(rate_bps)))}bps"
 

@@ -1,6 +1,8 @@
-"""Networks of nsg-ethz/p4-utils: p4app.json, and the topology.json that it writes when a network starts.
+"""Networks of nsg-ethz/p4-utils: p4app.json, and the topology.json that it writes when a network
+starts.
 
-    {"p4_src": "x.p4", "topology": {"assignment_strategy": "mixed", "hosts": {"h1": {}}, "switches": {"s1": {}},
+    {"p4_src": "x.p4",
+     "topology": {"assignment_strategy": "mixed", "hosts": {"h1": {}}, "switches": {"s1": {}},
      "links": [["h1", "s1"], ["s1", "s2", {"bw": 10, "delay": "5ms", "port1": 3}]]}}
 
 Addresses that the file leaves out are p4-utils', by its strategy: l2, mixed, l3.
@@ -29,7 +31,12 @@ class _Addresses(NamedTuple):
     gateway_mac: str
 
 
-def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
+def read(
+    source: Source,
+    rate_bps: float | None = None,
+    delay_s: float | None = None,
+    split_hosts: int = 0,
+) -> Topology:
     """`rate_bps`, `delay_s`: of links that give none. Raises FormatError."""
     return p4lang.read(exercise(source), rate_bps, delay_s, split_hosts)
 
@@ -55,7 +62,9 @@ def _app(node: Node) -> Exercise:
     for link in links.elements(lambda one: one):
         words = link.elements(lambda word: word)
         if not 2 <= len(words) <= 3:
-            raise link.fail('a link is ["h1", "s1"], or ["s1", "s2", {"bw": MBIT_S, "delay": "5ms"}]')
+            raise link.fail(
+                'a link is ["h1", "s1"], or ["s1", "s2", {"bw": MBIT_S, "delay": "5ms"}]'
+            )
         options = words[2] if len(words) == 3 else None
         ends = [word.text() for word in words[:2]]
         for name, other in (ends, ends[::-1]):
@@ -83,8 +92,11 @@ def _app(node: Node) -> Exercise:
     return made
 
 
-def _assign(hosts: Node, at: dict[str, str], numbers: dict[str, int], strategy: str) -> dict[str, _Addresses]:
-    """Returns each host's addresses: its own where it has them, else p4-utils'. Hosts count in the order of links."""
+def _assign(
+    hosts: Node, at: dict[str, str], numbers: dict[str, int], strategy: str
+) -> dict[str, _Addresses]:
+    """Returns each host's addresses: its own where it has them, else p4-utils'. Hosts count in the
+    order of links."""
     found, used = dict[str, _Addresses](), set[str]()
     nodes = {key.text(): value for key, value in hosts.pairs()}
     for name in [*at, *(name for name in nodes if name not in at)]:
@@ -104,7 +116,9 @@ def _assign(hosts: Node, at: dict[str, str], numbers: dict[str, int], strategy: 
         gateway = _text(node, "gw") or _text(node, "defaultRoute").removeprefix("via ").strip()
         if not gateway and strategy in ("mixed", "l3"):
             gateway = ".".join(map(str, octets[:3])) + (".254" if strategy == "mixed" else ".1")
-        mac, gateway_mac = (":".join(f"{byte:02x}" for byte in (0, side, *octets)) for side in (0, 1))
+        mac, gateway_mac = (
+            ":".join(f"{byte:02x}" for byte in (0, side, *octets)) for side in (0, 1)
+        )
         found[name] = _Addresses(ip, length, _text(node, "mac") or mac, gateway, gateway_mac)
     return found
 
@@ -113,7 +127,9 @@ def _proposed(name: str, switch: int, strategy: str) -> Iterator[str]:
     """Yields addresses for a host, the first that p4-utils tries first."""
     high, low = switch >> 8 & 0xFF, switch & 0xFF
     host = number(name) if name[:1] == "h" and name[1:].isascii() and name[1:].isdigit() else None
-    counted = ([host] if host is not None else []) + list(range(1, 254 if strategy != "l2" else 65535))
+    counted = ([host] if host is not None else []) + list(
+        range(1, 254 if strategy != "l2" else 65535)
+    )
     for place in counted:
         if strategy == "l3":
             yield f"10.{low}.{place & 0xFF}.2"
@@ -124,7 +140,8 @@ def _proposed(name: str, switch: int, strategy: str) -> Iterator[str]:
 
 
 def _numbers(switches: list[str]) -> dict[str, int]:
-    """Returns the number of each switch: that in its name, or its place, where not each name has its number."""
+    """Returns the number of each switch: that in its name, or its place, where not each name has
+    its number."""
     found = [number(name) for name in switches]
     if None in found or len(set(found)) < len(found):
         found = [place for place, _ in enumerate(switches, start=1)]
@@ -152,7 +169,10 @@ def _whole(text: str) -> int:
 
 
 def _option(options: Node | None, default: Node | None, name: str) -> Node | None:
-    return next((found for node in (options, default) if node is not None and (found := node.get(name))), None)
+    return next(
+        (found for node in (options, default) if node is not None and (found := node.get(name))),
+        None,
+    )
 
 
 # ---- topology.json, as p4-utils writes it ----
@@ -178,11 +198,16 @@ def _generated(node: Node) -> Exercise:
             name,
             _text(host, "ip"),
             _text(host, "mac"),
-            [*(route(gateway, gateways.get(name, "")) if gateway else []), *_neighbours(name, hosts)],
+            [
+                *(route(gateway, gateways.get(name, "")) if gateway else []),
+                *_neighbours(name, hosts),
+            ],
         )
     for link in links:
         ends = [
-            name if (name := _text(link, f"node{side}")) in hosts else f"{name}-p{_text(link, f'port{side}')}"
+            name
+            if (name := _text(link, f"node{side}")) in hosts
+            else f"{name}-p{_text(link, f'port{side}')}"
             for side in ("1", "2")
         ]
         made.link(link.line, ends, link.get("delay"), link.get("bw"))
@@ -220,7 +245,11 @@ def _text(node: Node, name: str) -> str:
 
 def _recognises(source: Source) -> bool:
     topology = source.keys.get("topology")
-    parts = {getattr(key, "text", "") for key, _ in topology.pairs} if isinstance(topology, MappingOf) else set()
+    parts = (
+        {getattr(key, "text", "") for key, _ in topology.pairs}
+        if isinstance(topology, MappingOf)
+        else set()
+    )
     return "switches" in parts or is_generated(source)
 
 
@@ -228,7 +257,11 @@ def is_generated(source: Source) -> bool:
     """Returns whether it is a node-link file of p4-utils: its links have the ports of both ends."""
     links = source.keys.get("links")
     first = links.items[0] if isinstance(links, ListOf) and links.items else None
-    names = {getattr(key, "text", "") for key, _ in first.pairs} if isinstance(first, MappingOf) else set()
+    names = (
+        {getattr(key, "text", "") for key, _ in first.pairs}
+        if isinstance(first, MappingOf)
+        else set()
+    )
     return "nodes" in source.keys and {"node1", "node2", "port1", "port2"} <= names
 
 
@@ -238,10 +271,17 @@ FORMAT = Format(
     read=read,
     recognises=_recognises,
     fields={
-        "`topology.hosts`": "hosts; `ip`, `mac` and `gw`, or what `assignment_strategy` (mixed, l2, l3) gives",
+        "`topology.hosts`": (
+            "hosts; `ip`, `mac` and `gw`, or what `assignment_strategy` (mixed, l2, l3) gives"
+        ),
         "`topology.switches`": "switches; `cli_input`, `program` and `p4_src` are left out",
         "`topology.links`": "links; ports count in their order, or are `port1`, `port2`",
-        "`bw`, `delay`": "as of p4lang, of a link or of `topology.default`; `loss` and `queue_length` are left out",
-        "`nodes`, `links`": "of the topology.json that it writes: hosts, P4 switches, ports and addresses",
+        ("`bw`, `delay`"): (
+            "as of p4lang, of a link or of `topology.default`; `loss` and `queue_length` are left "
+            "out"
+        ),
+        (
+            "`nodes`, `links`"
+        ): "of the topology.json that it writes: hosts, P4 switches, ports and addresses",
     },
 )

@@ -1,7 +1,8 @@
 """p4app.json of p4lang/p4app: its targets `multiswitch`, and `mininet` of one switch.
 
-    {"program": "x.p4", "language": "p4-16", "targets": {"multiswitch": {"links": [["h1", "s1"], ["s1", "s2", 50]],
-     "hosts": {"h1": {}}, "switches": {"s1": {"entries": "commands.txt"}}, "auto-control-plane": true}}}
+    {"program": "x.p4", "language": "p4-16", "targets": {"multiswitch": {
+     "links": [["h1", "s1"], ["s1", "s2", 50]], "hosts": {"h1": {}},
+     "switches": {"s1": {"entries": "commands.txt"}}, "auto-control-plane": true}}}
 
 Addresses are p4app's: 10.0.N.10 for host N, whose gateway is 10.0.N.1.
 """
@@ -29,7 +30,12 @@ class _Link(NamedTuple):
     port_b: int
 
 
-def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
+def read(
+    source: Source,
+    rate_bps: float | None = None,
+    delay_s: float | None = None,
+    split_hosts: int = 0,
+) -> Topology:
     """`rate_bps`, `delay_s`: of links that give none. Raises FormatError."""
     return p4lang.read(exercise(source), rate_bps, delay_s, split_hosts)
 
@@ -45,10 +51,14 @@ def _exercise(node: Node) -> Exercise:
         raise node.fail("no 'targets': p4app has its networks there")
     default = node.get("default-target")
     pairs = {key.text(): value for key, value in targets.pairs()}
-    fitting = {name: value for name, value in pairs.items() if value.get("links") or value.get("num-hosts")}
+    fitting = {
+        name: value for name, value in pairs.items() if value.get("links") or value.get("num-hosts")
+    }
     name = default.text() if default is not None else next(iter(fitting), "")
     if name not in fitting:
-        scripts = [found.text() for value in pairs.values() if (found := value.get("program")) is not None]
+        scripts = [
+            found.text() for value in pairs.values() if (found := value.get("program")) is not None
+        ]
         shown = f": {', '.join(scripts)} makes it" if scripts else ""
         raise targets.fail(f"no target has `links` or `num-hosts`{shown}")
     program = fitting[name].get("program") or node.get("program")
@@ -64,7 +74,13 @@ def _single(target: Node, settings: dict[str, Value]) -> Exercise:
     assert hosts is not None
     for place in range(hosts.value(_count)):
         gateway = route(f"10.0.{place}.1", f"00:aa:bb:00:00:{place:02x}")
-        made.host(target.line, f"h{place + 1}", f"10.0.{place}.10/24", f"00:04:00:00:00:{place:02x}", gateway)
+        made.host(
+            target.line,
+            f"h{place + 1}",
+            f"10.0.{place}.10/24",
+            f"00:04:00:00:00:{place:02x}",
+            gateway,
+        )
         made.link(target.line, [f"h{place + 1}", f"s1-p{place + 1}"])
     if (config := target.get("switch-config")) is not None:
         settings = {**settings, "cli_input": config.text()}
@@ -79,7 +95,8 @@ def _count(text: str) -> int:
 
 
 def _several(target: Node, settings: dict[str, Value]) -> Exercise:
-    """Returns several switches. Ports go to hosts in the order of their names, then to links of switches."""
+    """Returns several switches. Ports go to hosts in the order of their names, then to links of
+    switches."""
     listed = target.get("links")
     assert listed is not None
     links = [(link, link.elements(lambda word: word)) for link in listed.elements(lambda one: one)]
@@ -87,25 +104,41 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
         if not 2 <= len(words) <= 3:
             raise link.fail('a link is ["h1", "s1"], or ["s1", "s2", LATENCY]')
     parts = {part: target.get(part) for part in ("hosts", "switches", "parameters")}
-    own = {name: {key.text(): value for key, value in node.pairs()} if node else {} for name, node in parts.items()}
+    own = {
+        name: {key.text(): value for key, value in node.pairs()} if node else {}
+        for name, node in parts.items()
+    }
     named = sorted({word.text() for _, words in links for word in words[:2]})
-    hosts = [name for name in named if name in own["hosts"] or (name not in own["switches"] and name[:1] == "h")]
+    hosts = [
+        name
+        for name in named
+        if name in own["hosts"] or (name not in own["switches"] and name[:1] == "h")
+    ]
     switches = [name for name in named if name not in hosts]
     made, ports, drawn = Exercise(target.line), Ports(), list[_Link]()
-    ordered = sorted(links, key=lambda link: [hosts.index(word.text()) for word in link[1][:2] if word.text() in hosts])
+    ordered = sorted(
+        links,
+        key=lambda link: [hosts.index(word.text()) for word in link[1][:2] if word.text() in hosts],
+    )
     between = [link for link in links if not any(word.text() in hosts for word in link[1][:2])]
     for link, words in [*(one for one in ordered if one not in between), *between]:
         ends = [word.text() for word in words[:2]]
         taken = [0 if end in hosts else ports.take(end) for end in ends]
         drawn.append(_Link(ends[0], ends[1], taken[0], taken[1]))
-        shown = [end if end in hosts else f"{end}-p{port}" for end, port in zip(ends, taken, strict=True)]
-        made.link(link.line, shown, _latency(words[2], own["parameters"]) if len(words) == 3 else None)
+        shown = [
+            end if end in hosts else f"{end}-p{port}" for end, port in zip(ends, taken, strict=True)
+        ]
+        made.link(
+            link.line, shown, _latency(words[2], own["parameters"]) if len(words) == 3 else None
+        )
     for place, name in enumerate(hosts, start=1):
         number = switches.index(_peer(drawn, name)) + 1 if _peer(drawn, name) in switches else 0
         line = own["hosts"][name].line if name in own["hosts"] else target.line
         gateway = route(f"10.0.{place}.1", f"00:aa:00:{number:02x}:00:{place:02x}")
         made.host(line, name, f"10.0.{place}.10/24", f"00:04:00:00:00:{place:02x}", gateway)
-    automatic = _automatic(hosts, switches, drawn) if is_true(target.get("auto-control-plane")) else {}
+    automatic = (
+        _automatic(hosts, switches, drawn) if is_true(target.get("auto-control-plane")) else {}
+    )
     for name in switches:
         node = own["switches"].get(name)
         entries = node.get("entries") if node is not None else None
@@ -115,7 +148,11 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
         elif entries is not None:
             ours["cli_input"] = entries.text()
         commands += automatic.get(name, [])
-        made.switch(node.line if node else target.line, name, {**ours, "commands": commands} if commands else ours)
+        made.switch(
+            node.line if node else target.line,
+            name,
+            {**ours, "commands": commands} if commands else ours,
+        )
     return made
 
 
@@ -133,9 +170,11 @@ def _latency(node: Node, parameters: dict[str, Node]) -> Node:
 
 
 def _automatic(hosts: list[str], switches: list[str], links: list[_Link]) -> dict[str, list[str]]:
-    """Returns the commands that p4app adds to each switch: routes to all hosts, over the fewest switches, in its
-    tables' names."""
-    made = {switch: [f"table_set_default {table} _drop" for table in _TABLES] for switch in switches}
+    """Returns the commands that p4app adds to each switch: routes to all hosts, over the fewest
+    switches, in its tables' names."""
+    made = {
+        switch: [f"table_set_default {table} _drop" for table in _TABLES] for switch in switches
+    }
     near: dict[str, list[tuple[str, int]]] = {}
     for link in links:
         near.setdefault(link.a, []).append((link.b, link.port_a))
@@ -153,8 +192,14 @@ def _automatic(hosts: list[str], switches: list[str], links: list[_Link]) -> dic
                 port = next(port for end, port in near[switch] if end == node)
                 number = switches.index(switch) + 1
                 far = switches.index(node) + 1 if node in switches else 0
-                source = f"00:aa:00:{number:02x}:{far:02x}:00" if far else f"00:aa:00:{number:02x}:00:{place:02x}"
-                target = f"00:aa:00:{far:02x}:{number:02x}:00" if far else f"00:04:00:00:00:{place:02x}"
+                source = (
+                    f"00:aa:00:{number:02x}:{far:02x}:00"
+                    if far
+                    else f"00:aa:00:{number:02x}:00:{place:02x}"
+                )
+                target = (
+                    f"00:aa:00:{far:02x}:{number:02x}:00" if far else f"00:04:00:00:00:{place:02x}"
+                )
                 first = f"table_add send_frame rewrite_mac {port} => {source}"
                 made[switch] += [] if first in made[switch] else [first]
                 made[switch] += [
@@ -169,12 +214,17 @@ FORMAT = Format(
     summary="p4app.json of p4lang/p4app",
     read=read,
     recognises=lambda source: (
-        isinstance(source.keys.get("targets"), MappingOf) and not isinstance(source.keys.get("nodes"), ListOf)
+        isinstance(source.keys.get("targets"), MappingOf)
+        and not isinstance(source.keys.get("nodes"), ListOf)
     ),
     fields={
         "`targets`": "the target `default-target`, or the first that has a network",
-        "`links`": "links and their ends; a latency in ms, or with its unit; `${name}` of `parameters`",
+        "`links`": (
+            "links and their ends; a latency in ms, or with its unit; `${name}` of `parameters`"
+        ),
         "`num-hosts`": "as many hosts at one switch, s1",
-        "`hosts`, `switches`": "which ends are hosts; `cmd`, `entries` and `switch-config` are left out",
+        (
+            "`hosts`, `switches`"
+        ): "which ends are hosts; `cmd`, `entries` and `switch-config` are left out",
     },
 )

@@ -3,8 +3,9 @@
     {"hosts": {"h1": {"ip": "10.0.1.1/24", "mac": "08:00:00:00:01:11"}}, "switches": {"s1": {}},
      "links": [["h1", "s1-p1"], ["s1-p2", "s2-p2", LATENCY, BANDWIDTH]]}
 
-A latency is a text with its unit, or a number in ms; a bandwidth is in Mb/s. Before November 2019 hosts were a list of
-names, and links had no ports: run_exercise.py derived addresses and ports, as `exercise` does here.
+A latency is a text with its unit, or a number in ms; a bandwidth is in Mb/s. Before November 2019
+hosts were a list of names, and links had no ports: run_exercise.py derived addresses and ports, as
+`exercise` does here.
 """
 
 from __future__ import annotations
@@ -23,7 +24,12 @@ from pcn.topologies.tree import ListOf, MappingOf, Node
 _PORT = re.compile(r"(.+)-p([0-9]{1,3})\Z")
 
 
-def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
+def read(
+    source: Source,
+    rate_bps: float | None = None,
+    delay_s: float | None = None,
+    split_hosts: int = 0,
+) -> Topology:
     """`rate_bps`, `delay_s`: of links that give none. Raises FormatError."""
     source = exercise(source)
 
@@ -54,8 +60,8 @@ def exercise(source: Source) -> Source:
 
 
 def _derived(node: Node) -> Exercise:
-    """Derives addresses of hN at sM: 10.0.M.N. Ports of a switch are given to its hosts, then to other switches, each
-    in the order of the links' names."""
+    """Derives addresses of hN at sM: 10.0.M.N. Ports of a switch are given to its hosts, then to
+    other switches, each in the order of the links' names."""
     hosts, switches, listed = (node.get(name) for name in ("hosts", "switches", "links"))
     if hosts is None or switches is None or listed is None:
         raise node.fail("the file has hosts, switches and links")
@@ -72,14 +78,22 @@ def _derived(node: Node) -> Exercise:
     of_hosts = [link for link in links if link[1][0] in known]
     between = [link for link in links if link[1][0] not in known]
     at = {}
-    for link, ends, words in (*sorted(of_hosts, key=lambda host: host[1]), *sorted(between, key=lambda one: one[1])):
+    for link, ends, words in (
+        *sorted(of_hosts, key=lambda host: host[1]),
+        *sorted(between, key=lambda one: one[1]),
+    ):
         shown = [end if end in known else f"{end}-p{ports.take(end)}" for end in ends]
         at[ends[0]] = ends[1]
-        made.link(link.line, shown, *(words[place] if len(words) > place else None for place in (2, 3)))
+        made.link(
+            link.line, shown, *(words[place] if len(words) > place else None for place in (2, 3))
+        )
     for line, name in names:
         host, switch = number(name) or 0, number(at.get(name, "")) or 0
         if not (host < 255 and switch < 256):
-            raise hosts.fail(f"{name}: hosts are h1 to h254, switches s1 to s255: their addresses are 10.0.SWITCH.HOST")
+            raise hosts.fail(
+                f"{name}: hosts are h1 to h254, switches s1 to s255: their addresses are "
+                "10.0.SWITCH.HOST"
+            )
         mac, gateway = f"00:00:00:00:{switch:02x}:{host:02x}", f"10.0.{host}.254"
         made.host(line, name, f"10.0.{switch}.{host}/24", mac, route(gateway, mac))
     made.copied = switches
@@ -97,7 +111,9 @@ def _link(draft: Draft, node: Node, words: tuple[Node, ...]) -> None:
     rate_bps: float | None = None
     delay_s: float | None = None
     if len(words) > 2 and not words[2].is_nothing:
-        delay_s = words[2].value(_latency if words[2].is_text else lambda text: quantity("number", text) / 1e3)
+        delay_s = words[2].value(
+            _latency if words[2].is_text else lambda text: quantity("number", text) / 1e3
+        )
     if len(words) > 3 and not words[3].is_nothing:
         rate_bps = words[3].value(lambda text: quantity("number", text) * 1e6)
     if (rate_bps is not None and not rate_bps > 0) or (delay_s is not None and not delay_s >= 0):
@@ -123,13 +139,18 @@ def write(topology: Topology) -> str:
     for letter, nodes in (("h", topology.hosts), ("s", topology.switches)):
         for name in (node.name for node in nodes):
             if not name.startswith(letter) or "-" in name:
-                raise FormatError(f"{name}: hosts begin with h there, switches with s, and none has a -")
+                raise FormatError(
+                    f"{name}: hosts begin with h there, switches with s, and none has a -"
+                )
     value: dict[str, Any] = {
         "hosts": {host.name: {"ip": f"{host.ip}/16", "mac": host.mac} for host in topology.hosts},
         "switches": {switch.name: {} for switch in topology.switches},
         "links": [
             [
-                *(end.node if topology.is_host(end.node) else f"{end.node}-p{end.port}" for end in (link.a, link.b)),
+                *(
+                    end.node if topology.is_host(end.node) else f"{end.node}-p{end.port}"
+                    for end in (link.a, link.b)
+                ),
                 f"{link.delay_s!r}s",
                 _number(link.rate_bps / 1e6),
             ]
@@ -160,11 +181,15 @@ FORMAT = Format(
     suffix=".topology.json",
     recognises=_recognises,
     fields={
-        "`hosts`": "hosts; `ip` without its prefix, and `mac`; `commands` are left out; of a list of names, as before "
+        "`hosts`": "hosts; `ip` without its prefix, and `mac`; `commands` are left out; of a list "
+        "of names, as before "
         "November 2019, hN at sM has 10.0.M.N, and ports follow the order of the links' names",
-        "`switches`": "switches; `runtime_json`, `cli_input`, `program` and `cpu_port` are left out",
+        "`switches`": (
+            "switches; `runtime_json`, `cli_input`, `program` and `cpu_port` are left out"
+        ),
         "`links`": "links; `s1-p3` is port 3 of s1",
-        "latency": "one way; a bare number is in ms, a bare number in quotes in us, as there; without it "
+        "latency": "one way; a bare number is in ms, a bare number in quotes in us, as there; "
+        "without it "
         "`--set delay_s=1us`",
         "bandwidth": "each way, in Mb/s; without it `--set rate_bps=10G`",
     },

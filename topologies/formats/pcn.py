@@ -1,4 +1,5 @@
-"""This project's own format, YAML or JSON: all that a `Topology` has. topology.schema.json is for editors."""
+"""This project's own format, YAML or JSON: all that a `Topology` has. topology.schema.json is for
+editors."""
 
 from __future__ import annotations
 
@@ -90,7 +91,9 @@ def _part(known: Mapping[str, Field]) -> Callable[[Node], tuple[Node, dict[str, 
 
     def read(node: Node) -> tuple[Node, dict[str, Any]]:
         if "name" in known and not node.is_mapping:
-            return node, {name: field.default for name, field in known.items()} | {"name": node.text()}
+            return node, {name: field.default for name, field in known.items()} | {
+                "name": node.text()
+            }
         return node, node.fields(known)
 
     return read
@@ -114,7 +117,9 @@ def _parameters(node: Node) -> dict[str, Value]:
             return value.text()
         kind = PARAMETERS.get(key, "number")
         number = value.value(lambda text: quantity(kind, text))
-        return int(number) if number.is_integer() and re.match(r"-?[0-9]+\Z", value.text()) else number
+        return (
+            int(number) if number.is_integer() and re.match(r"-?[0-9]+\Z", value.text()) else number
+        )
 
     return {key.text(): read(key.text(), value) for key, value in node.pairs()}
 
@@ -132,7 +137,10 @@ def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
     for at, one in found["switches"]:
         draft.switch(at.line, one["name"], one["id"], switch_settings(one))
     for at, one in found["links"]:
-        both = {name: found["defaults"][name] if one[name] is None else one[name] for name in ("rate", "delay")}
+        both = {
+            name: found["defaults"][name] if one[name] is None else one[name]
+            for name in ("rate", "delay")
+        }
         for name, value in both.items():
             if value is None:
                 raise at.fail(f"no {name}: give the link one, or all links in `defaults`")
@@ -154,7 +162,9 @@ def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
         )
         for number, (_, one) in enumerate(found["flows"], start=1)
     )
-    return draft.topology(split_hosts, found["name"], flows, found["parameters"], found["flow_control"])
+    return draft.topology(
+        split_hosts, found["name"], flows, found["parameters"], found["flow_control"]
+    )
 
 
 def write(topology: Topology) -> str:
@@ -200,7 +210,11 @@ def _document(topology: Topology) -> dict[str, Any]:
         ],
         "flows": [_flow_fields(flow) for flow in topology.flows],
     }
-    return {key: value for key, value in document.items() if value != [] and value != {} and value != PFC}
+    return {
+        key: value
+        for key, value in document.items()
+        if value != [] and value != {} and value != PFC
+    }
 
 
 def _flow_fields(one: FlowSpec) -> dict[str, Any]:
@@ -236,18 +250,26 @@ def _flow(value: Any) -> str:
 def _recognises(source: Source) -> bool:
     keys = source.keys
     of_p4lang = isinstance(keys.get("switches"), MappingOf)  # its form of before November 2019
-    return isinstance(keys.get("hosts"), ListOf) and isinstance(keys.get("links"), ListOf) and not of_p4lang
+    return (
+        isinstance(keys.get("hosts"), ListOf)
+        and isinstance(keys.get("links"), ListOf)
+        and not of_p4lang
+    )
 
 
 _FIELDS = {
     "`hosts`": "each a name, or `{name, ip, mac}`; without an address the next one of 10.0.0.1 ...",
-    "`switches`": "each a name, or `{name, id, arbitration, output, buffer, ecn, schedules, watchdog, latency, "
+    "`switches`": "each a name, or `{name, id, arbitration, output, buffer, ecn, schedules, "
+    "watchdog, latency, "
     "cut_through}`; without an id, its place",
-    "`links`": "`{a, b, rate, delay}`: ends are a node or `NODE:PORT`, without a port the next one; the rate is each "
+    "`links`": "`{a, b, rate, delay}`: ends are a node or `NODE:PORT`, without a port the next "
+    "one; the rate is each "
     "way, the delay one way",
     "`defaults`": "`{rate, delay}` of links that give none",
-    "`flows`": "`{src, dst, start, size, rate, duration, class, colour, group, id, after, delays}`; "
-    "`after: [1, 2]`: it starts when these flows have arrived whole, `start` later, in virtual time alone; with "
+    "`flows`": "`{src, dst, start, size, rate, duration, class, colour, group, id, after, "
+    "delays}`; "
+    "`after: [1, 2]`: it starts when these flows have arrived whole, `start` later, in virtual "
+    "time alone; with "
     "`delays: [5us, 0us]` each that long ago, and not before `start`",
     "`flow_control`": "`pfc` or `credits`",
     "`parameters`": "`xoff_bytes: 512KB` and so on, and any of your own",

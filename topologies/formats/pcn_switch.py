@@ -145,12 +145,19 @@ def switch_fields(one: Switch) -> dict[str, Any]:
         made["ecn"] = [_ecn_fields(thresholds) for thresholds in one.ecn]
     if one.schedules:
         made["schedules"] = [
-            {"weights": list(schedule.weights), **({} if schedule.port is None else {"port": schedule.port})}
+            {
+                "weights": list(schedule.weights),
+                **({} if schedule.port is None else {"port": schedule.port}),
+            }
             for schedule in one.schedules
         ]
     if one.watchdog is not None:
         watch = one.watchdog
-        times = {"detection": watch.detection_s, "restoration": watch.restoration_s, "poll": watch.poll_s}
+        times = {
+            "detection": watch.detection_s,
+            "restoration": watch.restoration_s,
+            "poll": watch.poll_s,
+        }
         lists = {"ports": watch.ports, "classes": watch.classes}
         made["watchdog"] = {
             "action": watch.action,

@@ -20,10 +20,15 @@ _HEAD = "NODES GPUS_A_SERVER NVSWITCHES SWITCHES LINKS GPU_TYPE"
 
 
 def read(source: Source, split_hosts: int = 0, nvlink: int = 1) -> Topology:
-    """`nvlink` 0 leaves NVSwitches and their links out: the rest is the network of the NICs. Raises FormatError."""
+    """`nvlink` 0 leaves NVSwitches and their links out: the rest is the network of the NICs. Raises
+    FormatError."""
     lines = source.lines()
     head = next(lines, None)
-    if head is None or len(head.words) != 6 or not all(word.isdigit() and len(word) < 10 for word in head.words[:5]):
+    if (
+        head is None
+        or len(head.words) != 6
+        or not all(word.isdigit() and len(word) < 10 for word in head.words[:5])
+    ):
         raise source.error(head.number if head else 1, f"the first line is {_HEAD}")
     nodes, _, nvswitches, switches, links = map(int, head.words[:5])
     draft = hpcc.network(source, lines, head.number, nodes, nvswitches + switches, links)
@@ -55,11 +60,19 @@ FORMAT = Format(
     recognises=_recognises,
     elsewhere=hpcc.ELSEWHERE,
     fields={
-        "first line": "counts of nodes, NVSwitches, switches and links; GPUs a server and the GPU's type are left out",
-        "second line": "numbers of NVSwitches, then of switches, named `s36`; all other nodes are hosts, named `h0`",
+        ("first line"): (
+            "counts of nodes, NVSwitches, switches and links; GPUs a server and the GPU's type are "
+            "left out"
+        ),
+        ("second line"): (
+            "numbers of NVSwitches, then of switches, named `s36`; all other nodes are hosts, "
+            "named `h0`"
+        ),
         "links": "as HPCC's",
         "NVSwitches": "switches as others are; `--set nvlink=0` leaves them and their links out",
-        "several links of a GPU": "ports of the host, from 0; `--set split_hosts=1` makes a host of each link",
+        (
+            "several links of a GPU"
+        ): "ports of the host, from 0; `--set split_hosts=1` makes a host of each link",
         "addresses": "assumed: 10.0.0.1 and so on, in order; files have none",
     },
 )

@@ -1,12 +1,16 @@
-"""A SONiC switch's config_db.json, for a switch of any topology: buffers, PFC's classes, ECN, weights, rates.
+"""A SONiC switch's config_db.json, for a switch of any topology: buffers, PFC's classes, ECN,
+weights, rates.
 
-    BUFFER_POOL    ingress_lossless_pool: `size`, the pool of all shares; `xoff`: has to hold all headrooms
+    BUFFER_POOL    ingress_lossless_pool: `size`, the pool of all shares; `xoff`: has to hold all
+                   headrooms
     BUFFER_PROFILE `size`, `xoff`, `xon`, `xon_offset`, `dynamic_th` or `static_th`: a share
     BUFFER_PG      PORT|3-4: the profile of these classes of a port
-    BUFFER_QUEUE   PORT|3-4: refused where the profile limits an output queue; BUFFER_PORT_..._PROFILE_LIST: likewise
-    PORT_QOS_MAP   `pfc_enable`: the classes that PFC protects; `pfcwd_sw_enable`: those that the watchdog looks at;
-                   maps of classes: checked
-    WRED_PROFILE   `green_...`, `yellow_...`, `red_...` with `ecn`: ECN thresholds;  SCHEDULER  DWRR `weight`, or STRICT
+    BUFFER_QUEUE   PORT|3-4: refused where the profile limits an output queue;
+                   BUFFER_PORT_..._PROFILE_LIST: likewise
+    PORT_QOS_MAP   `pfc_enable`: the classes that PFC protects; `pfcwd_sw_enable`: those that the
+                   watchdog looks at; maps of classes: checked
+    WRED_PROFILE   `green_...`, `yellow_...`, `red_...` with `ecn`: ECN thresholds
+    SCHEDULER      DWRR `weight`, or STRICT
     QUEUE          PORT|3: both of a class at a port
     PFC_WD         the watchdog of the ports that have a row
     PORT           `speed` in Mb/s; `mtu`: has to hold the topology's frames
@@ -44,8 +48,8 @@ _OF_CLASSES = {
     "pfc_to_queue_map": ("MAP_PFC_PRIORITY_TO_QUEUE", "queue"),
 }
 HEADROOM_POOL, EGRESS = LEFT_OUT = ("headroom-pool", "egress")
-"""What isn't here, is refused, and may be left out: a pool of headroom that is smaller than all headrooms together, and
-limits of output queues and of ports as a whole."""
+"""What isn't here, is refused, and may be left out: a pool of headroom that is smaller than all
+headrooms together, and limits of output queues and of ports as a whole."""
 _LIMITS = {
     "BUFFER_QUEUE": "profile",
     "BUFFER_PORT_INGRESS_PROFILE_LIST": "profile_list",
@@ -63,7 +67,8 @@ MOST_EXPONENT = 15
 
 @dataclass(frozen=True)
 class SonicSwitch:
-    """What a file has of a switch. By port, in order: rates in bit/s, and by class shares, ECN thresholds, weights."""
+    """What a file has of a switch. By port, in order: rates in bit/s, and by class shares, ECN
+    thresholds, weights."""
 
     rates_bps: tuple[float | None, ...]
     pool_bytes: float | None
@@ -81,8 +86,8 @@ class SonicSwitch:
 
 
 def read(file: Path, leave_out: Collection[str] = ()) -> SonicSwitch:
-    """Returns what a file has of a switch, without `leave_out` (`LEFT_OUT`). Raises FormatError with all faults and
-    their lines."""
+    """Returns what a file has of a switch, without `leave_out` (`LEFT_OUT`). Raises FormatError
+    with all faults and their lines."""
     unknown = sorted(set(leave_out) - set(LEFT_OUT))
     if unknown:
         raise TopologyError(f"{unknown[0]!r} can't be left out; {nearest(unknown[0], LEFT_OUT)}")
@@ -90,24 +95,30 @@ def read(file: Path, leave_out: Collection[str] = ()) -> SonicSwitch:
 
 
 def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
-    """Returns the topology with these switches' settings. Raises TopologyError where they don't fit it, or each
-    other."""
+    """Returns the topology with these switches' settings. Raises TopologyError where they don't fit
+    it, or each other."""
     rates: dict[tuple[str, int], float] = {}
     switches = {switch.name: switch for switch in topology.switches}
     for name, config in configs.items():
         ports = topology.ports(topology.switch(name).name)
         if len(ports) > len(config.rates_bps) or max(ports) > len(config.rates_bps):
             raise TopologyError(
-                f"{name} has the port {max(ports)}, and its config_db {len(config.rates_bps)} ports: EthernetN in order"
+                f"{name} has the port {max(ports)}, and its config_db {len(config.rates_bps)} "
+                "ports: EthernetN in order"
             )
         _check_ports(name, config, ports, topology.number("mtu_bytes"))
-        rates |= {(name, port): rate for port in ports if (rate := config.rates_bps[port - 1]) is not None}
+        rates |= {
+            (name, port): rate for port in ports if (rate := config.rates_bps[port - 1]) is not None
+        }
         switches[name] = replace(
             switches[name],
             buffer=_buffer(name, config, ports),
             ecn=tuple(replace(one, port=port) for port in ports for one in config.ecn[port - 1]),
             schedules=tuple(
-                Schedule(tuple(config.weights[port - 1].get(number, 0) for number in range(CLASSES)), port)
+                Schedule(
+                    tuple(config.weights[port - 1].get(number, 0) for number in range(CLASSES)),
+                    port,
+                )
                 for port in ports
                 if config.weights[port - 1]
             ),
@@ -115,27 +126,38 @@ def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
         )
     links = []
     for link in topology.links:
-        ends = [rates[end.node, end.port] for end in (link.a, link.b) if (end.node, end.port) in rates]
+        ends = [
+            rates[end.node, end.port] for end in (link.a, link.b) if (end.node, end.port) in rates
+        ]
         if len(set(ends)) > 1:
-            raise TopologyError(f"link {link.a} - {link.b}: {ends[0]:g} bit/s at one end, {ends[1]:g} at the other")
+            raise TopologyError(
+                f"link {link.a} - {link.b}: {ends[0]:g} bit/s at one end, {ends[1]:g} at the other"
+            )
         links.append(replace(link, rate_bps=ends[0]) if ends else link)
     parameters = dict(topology.parameters)
     sets = {config.lossless for config in configs.values() if config.lossless}
     if len(sets) > 1:
         raise TopologyError(
-            f"{topology.name}: config_db files differ in pfc_enable; lossless classes are one set for all"
+            f"{topology.name}: config_db files differ in pfc_enable; lossless classes are one set "
+            "for all"
         )
     if sets:
         parameters["lossless_classes"] = ",".join(map(str, sorted(next(iter(sets)))))
-    return replace(topology, switches=tuple(switches.values()), links=tuple(links), parameters=parameters)
+    return replace(
+        topology, switches=tuple(switches.values()), links=tuple(links), parameters=parameters
+    )
 
 
-def _check_ports(name: str, config: SonicSwitch, ports: tuple[int, ...], frame_bytes: float) -> None:
+def _check_ports(
+    name: str, config: SonicSwitch, ports: tuple[int, ...], frame_bytes: float
+) -> None:
     """Raises TopologyError with all that these ports lack."""
     faults = [fault for port in ports for fault in config.lacking[port - 1]]
     for mtu in (config.mtus[port - 1] for port in ports):
         if mtu is not None and mtu[0] + _FRAMING_BYTES < frame_bytes:
-            faults.append(f"{mtu[1]}: frames of {frame_bytes:g} bytes (mtu_bytes of the topology) don't fit")
+            faults.append(
+                f"{mtu[1]}: frames of {frame_bytes:g} bytes (mtu_bytes of the topology) don't fit"
+            )
     if faults:
         raise TopologyError("\n".join(dict.fromkeys(faults)))
     if config.headroom_pool is None or config.pool_bytes is None:
@@ -149,7 +171,8 @@ def _check_ports(name: str, config: SonicSwitch, ports: tuple[int, ...], frame_b
     )
     if headroom > pool_bytes:
         raise TopologyError(
-            f"{place}: the headrooms of {name}'s {len(ports)} ports share {pool_bytes:.0f} bytes, and are "
+            f"{place}: the headrooms of {name}'s {len(ports)} ports share {pool_bytes:.0f} bytes, "
+            "and are "
             f"{headroom:.0f} together: shared headroom is missing here. Give the pool more, or "
             f"`--leave-out {HEADROOM_POOL}`: then each class has its own"
         )
@@ -173,12 +196,16 @@ def _buffer(name: str, config: SonicSwitch, ports: tuple[int, ...]) -> SharedBuf
             if number == CONTROL_CLASS:
                 continue
             shares.append(replace(share, port=port, traffic_class=number))
-            size += share.reserve_bytes + (share.headroom_bytes or 0 if number in config.lossless else 0)
+            size += share.reserve_bytes + (
+                share.headroom_bytes or 0 if number in config.lossless else 0
+            )
     return SharedBuffer(size, (*shares, Share(alpha=1.0, reserve_bytes=0.0)))
 
 
 _TABLES = (
-    "PORT", "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "QUEUE", "PORT_QOS_MAP", "WRED_PROFILE", "SCHEDULER",
+    "PORT", "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "QUEUE", "PORT_QOS_MAP", "WRED_PROFILE", (
+        "SCHEDULER"
+    ),
     "PFC_WD", *_LIMITS,
 )  # fmt: skip
 
@@ -191,21 +218,34 @@ def _switch(node: Node, leave_out: Collection[str]) -> SonicSwitch:
         raise node.fail("no port: a config_db.json has PORT with Ethernet0 and so on")
     pool = tables["BUFFER_POOL"].get(POOL)
     if pool is None and tables["BUFFER_PG"]:
-        raise next(iter(tables["BUFFER_PG"].values())).fail(f"BUFFER_POOL has no {POOL}, which its profile is of")
+        raise next(iter(tables["BUFFER_PG"].values())).fail(
+            f"BUFFER_POOL has no {POOL}, which its profile is of"
+        )
     if pool is not None and pool.get("size") is None:
-        raise pool.fail("no size, as in the dynamic buffer model: give the one that `show buffer information` prints")
+        raise pool.fail(
+            "no size, as in the dynamic buffer model: give the one that `show buffer information` "
+            "prints"
+        )
     profiles = {name: _share(one) for name, one in tables["BUFFER_PROFILE"].items()} if pool else {}
     if EGRESS not in leave_out:
         _check_limits(tables, names)
     rows = _by_class(tables["BUFFER_PG"], names, lambda at: at, groups=True) if pool else {}
     shares = {
-        name: {number: share for number, at in by_class.items() if (share := _profile(at, tables, profiles))}
+        name: {
+            number: share
+            for number, at in by_class.items()
+            if (share := _profile(at, tables, profiles))
+        }
         for name, by_class in rows.items()
     }
     weights = {name: _weight(one) for name, one in tables["SCHEDULER"].items()}
     wreds = {name: _wred(one) for name, one in tables["WRED_PROFILE"].items()}
-    scheduled = _by_class(tables["QUEUE"], names, lambda at: _named(at, "scheduler", weights, "SCHEDULER"))
-    marked = _by_class(tables["QUEUE"], names, lambda at: _named(at, "wred_profile", wreds, "WRED_PROFILE"))
+    scheduled = _by_class(
+        tables["QUEUE"], names, lambda at: _named(at, "scheduler", weights, "SCHEDULER")
+    )
+    marked = _by_class(
+        tables["QUEUE"], names, lambda at: _named(at, "wred_profile", wreds, "WRED_PROFILE")
+    )
     qos = {name: at for key, at in tables["PORT_QOS_MAP"].items() for name in key.split(",")}
     lossless = _lossless(node, qos, names)
     for field, (table, what) in _OF_CLASSES.items():
@@ -214,7 +254,9 @@ def _switch(node: Node, leave_out: Collection[str]) -> SonicSwitch:
             if port == "global" or port in names:
                 _check_map(_named(at, field, maps, table), what, lossless)
     for port, at in qos.items():
-        if (port == "global" or port in names) and _named(at, "scheduler", weights, "SCHEDULER") is not None:
+        if (port == "global" or port in names) and _named(
+            at, "scheduler", weights, "SCHEDULER"
+        ) is not None:
             raise at.fail("scheduler: a port has no shaper here: its link's rate is its speed")
     pool_xoff = pool.get("xoff") if pool and HEADROOM_POOL not in leave_out else None
     headroom_pool = (_number(pool, "xoff") or 0.0) if pool and pool_xoff else 0.0
@@ -224,16 +266,30 @@ def _switch(node: Node, leave_out: Collection[str]) -> SonicSwitch:
         tuple(shares.get(name, {}) for name in names),
         lossless,
         tuple(_one_of(node, name, marked.get(name, {}), lossless) for name in names),
-        tuple({number: weight for number, weight in scheduled.get(name, {}).items() if weight} for name in names),
         tuple(
-            _lacking(name, lossless, rows.get(name, {}), shares.get(name, {}), qos.get(name, qos.get("global", node)))
+            {number: weight for number, weight in scheduled.get(name, {}).items() if weight}
+            for name in names
+        ),
+        tuple(
+            _lacking(
+                name,
+                lossless,
+                rows.get(name, {}),
+                shares.get(name, {}),
+                qos.get(name, qos.get("global", node)),
+            )
             if pool
             else ()
             for name in names
         ),
         tuple(_mtu(ports[name]) for name in names),
         (headroom_pool, _place(pool_xoff)) if headroom_pool and pool_xoff else None,
-        _watchdog(tables["PFC_WD"], names, lossless, {name: _watched(qos.get(name), lossless) for name in names}),
+        _watchdog(
+            tables["PFC_WD"],
+            names,
+            lossless,
+            {name: _watched(qos.get(name), lossless) for name in names},
+        ),
     )
 
 
@@ -246,19 +302,29 @@ def _mtu(port: Node) -> tuple[float, str] | None:
     return None if found is None or value is None else (value, _place(found))
 
 
-def _profile(at: Node, tables: Mapping[str, Mapping[str, Node]], profiles: Mapping[str, Share]) -> Share | None:
-    """Returns a row's share; None: its profile is NULL. The profile has to be of the one pool that is here."""
+def _profile(
+    at: Node, tables: Mapping[str, Mapping[str, Node]], profiles: Mapping[str, Share]
+) -> Share | None:
+    """Returns a row's share; None: its profile is NULL. The profile has to be of the one pool that
+    is here."""
     share = _named(at, "profile", profiles, "BUFFER_PROFILE")
     row = _named(at, "profile", tables["BUFFER_PROFILE"], "BUFFER_PROFILE")
     if row is not None and row.get("pool") is not None:
         name = _named(row, "pool", {table: table for table in tables["BUFFER_POOL"]}, "BUFFER_POOL")
         if name != POOL:
-            raise at.fail(f"its profile is of {name}: {POOL} is the only pool of inputs here; leave the row out")
+            raise at.fail(
+                f"its profile is of {name}: {POOL} is the only pool of inputs here; leave the row "
+                "out"
+            )
     return share
 
 
 def _lacking(
-    name: str, lossless: frozenset[int], rows: Mapping[int, Node], shares: Mapping[int, Share], qos: Node
+    name: str,
+    lossless: frozenset[int],
+    rows: Mapping[int, Node],
+    shares: Mapping[int, Share],
+    qos: Node,
 ) -> tuple[str, ...]:
     """Returns what a port's lossless classes lack, a line each."""
     wanted = "write one with size, xoff and dynamic_th, as `show buffer information` prints them"
@@ -270,55 +336,81 @@ def _lacking(
         if share is not None:
             why = "its BUFFER_PROFILE has no xoff"
         elif number in rows:
-            why = f"its profile is NULL: the switch itself makes one of speed and cable length; {wanted}"
+            why = (
+                "its profile is NULL: the switch itself makes one of speed and cable length; "
+                f"{wanted}"
+            )
         else:
-            why = f"no BUFFER_PG of {name}: in the dynamic buffer model the switch makes its profile; {wanted}"
+            why = (
+                f"no BUFFER_PG of {name}: in the dynamic buffer model the switch makes its "
+                f"profile; {wanted}"
+            )
         faults.setdefault((_place(rows.get(number, qos)), why), []).append(number)
     return tuple(
-        f"{place}: lossless class {', '.join(map(str, numbers))}: {why}" for (place, why), numbers in faults.items()
+        f"{place}: lossless class {', '.join(map(str, numbers))}: {why}"
+        for (place, why), numbers in faults.items()
     )
 
 
 def _check_limits(tables: Mapping[str, Mapping[str, Node]], names: list[str]) -> None:
-    """Raises FormatError where a profile limits an output queue of classes, or a port as a whole."""
+    """Raises FormatError where a profile limits an output queue of classes, or a port as a
+    whole."""
     profiles = tables["BUFFER_PROFILE"]
     for table, field in _LIMITS.items():
         for key, at in tables[table].items():
             ports, _, queues = key.partition("|")
             match, listed = _RANGE.match(queues), at.get(field)
-            if listed is None or not set(ports.split(",")) & set(names) or (match and int(match[1]) >= CLASSES):
+            if (
+                listed is None
+                or not set(ports.split(",")) & set(names)
+                or (match and int(match[1]) >= CLASSES)
+            ):
                 continue
             for name in listed.text().split(","):
-                if name != "NULL" and _is_limit(_resolved(listed, name, profiles, "BUFFER_PROFILE"), tables):
+                if name != "NULL" and _is_limit(
+                    _resolved(listed, name, profiles, "BUFFER_PROFILE"), tables
+                ):
                     raise at.fail(
-                        f"{name} limits what waits there, and such limits are missing here: leave the row out, or "
+                        f"{name} limits what waits there, and such limits are missing here: leave "
+                        "the row out, or "
                         f"all of {', '.join(_LIMITS)} by `--leave-out {EGRESS}`"
                     )
 
 
 def _is_limit(profile: Node, tables: Mapping[str, Mapping[str, Node]]) -> bool:
     """Returns whether a threshold is below what its pool holds."""
-    exponent, static = _number(profile, "dynamic_th", least=-MOST_EXPONENT), _number(profile, "static_th")
+    exponent, static = (
+        _number(profile, "dynamic_th", least=-MOST_EXPONENT),
+        _number(profile, "static_th"),
+    )
     if static is None:
         return exponent is not None and exponent < _NO_LIMIT_EXPONENT
     pool = _named(profile, "pool", tables["BUFFER_POOL"], "BUFFER_POOL")
-    sizes = [_number(one, "size") for one in (pool, tables["BUFFER_POOL"].get(POOL)) if one is not None]
+    sizes = [
+        _number(one, "size") for one in (pool, tables["BUFFER_POOL"].get(POOL)) if one is not None
+    ]
     return static < min((size for size in sizes if size is not None), default=static + 1)
 
 
 def _watched(qos: Node | None, lossless: frozenset[int]) -> tuple[int, ...]:
-    """Returns the lossless classes of a port at which the watchdog looks: `pfcwd_sw_enable`, or all."""
+    """Returns the lossless classes of a port at which the watchdog looks: `pfcwd_sw_enable`, or
+    all."""
     found = None if qos is None else qos.get("pfcwd_sw_enable")
     return tuple(sorted(lossless if found is None else lossless & _numbers(found)))
 
 
 def _watchdog(
-    table: Mapping[str, Node], names: list[str], lossless: frozenset[int], watched: Mapping[str, tuple[int, ...]]
+    table: Mapping[str, Node],
+    names: list[str],
+    lossless: frozenset[int],
+    watched: Mapping[str, tuple[int, ...]],
 ) -> Watchdog | None:
     """Returns the watchdog of all ports that have a row. They have to agree."""
     made: Watchdog | None = None
     guarded: list[str] = []
-    poll_s = (_number(table["GLOBAL"], "POLL_INTERVAL", 1e-3) if "GLOBAL" in table else None) or Watchdog.poll_s
+    poll_s = (
+        _number(table["GLOBAL"], "POLL_INTERVAL", 1e-3) if "GLOBAL" in table else None
+    ) or Watchdog.poll_s
     for name, at in table.items():
         if name not in names:
             continue
@@ -340,7 +432,8 @@ def _watchdog(
             continue
         if made is not None and watchdog != made:
             raise at.fail(
-                f"differs from that of {guarded[0]}, or pfcwd_sw_enable does: all ports that have a watchdog have the "
+                f"differs from that of {guarded[0]}, or pfcwd_sw_enable does: all ports that have "
+                "a watchdog have the "
                 "same here"
             )
         made = watchdog
@@ -373,11 +466,14 @@ def _share(node: Node) -> Share:
     if (exponent is None) == (static is None):
         raise node.fail("a profile has either dynamic_th or static_th")
     if exponent is not None and exponent > MOST_EXPONENT:
-        raise node.fail(f"dynamic_th {exponent:g}: -{MOST_EXPONENT} to {MOST_EXPONENT} are possible")
+        raise node.fail(
+            f"dynamic_th {exponent:g}: -{MOST_EXPONENT} to {MOST_EXPONENT} are possible"
+        )
     # Where `size` holds xoff, too, that is counted once.
     reserve = size - xoff if xoff is not None and size >= xoff else size
     resume = _number(node, "xon_offset") or 0.0
-    if static is not None:  # RESUME is at `xon`, or at `xon_offset` below the threshold, whichever is higher.
+    # RESUME is at `xon`, or at `xon_offset` below the threshold, whichever is higher.
+    if static is not None:
         resume = min(resume, max(static - (_number(node, "xon") or 0.0), 0.0))
     try:
         return Share(
@@ -423,7 +519,9 @@ def _wred(node: Node) -> tuple[EcnThresholds, ...] | None:
             continue
         if k_min is None or k_max is None:
             if colour == GREEN or (k_min, k_max) != (None, None):
-                raise node.fail(f"a profile with ecn has {colour}_min_threshold and {colour}_max_threshold")
+                raise node.fail(
+                    f"a profile with ecn has {colour}_min_threshold and {colour}_max_threshold"
+                )
             continue  # as green ones
         try:
             made.append(EcnThresholds(k_min, k_max, 1.0 if p_max is None else p_max, colour=colour))
@@ -433,32 +531,46 @@ def _wred(node: Node) -> tuple[EcnThresholds, ...] | None:
 
 
 def _by_class(
-    table: Mapping[str, Node], names: list[str], read: Callable[[Node], T | None], groups: bool = False
+    table: Mapping[str, Node],
+    names: list[str],
+    read: Callable[[Node], T | None],
+    groups: bool = False,
 ) -> dict[str, dict[int, T]]:
-    """Returns the rows PORT,PORT|CLASS-CLASS, by port and class; of other ports' none, and none of queues from 8 on,
-    which are those of multicast packets. `groups`: the rows are of priority groups, of which there are 8."""
+    """Returns the rows PORT,PORT|CLASS-CLASS, by port and class; of other ports' none, and none of
+    queues from 8 on, which are those of multicast packets. `groups`: the rows are of priority
+    groups, of which there are 8."""
     known, found = set(names), dict[str, dict[int, T]]()
     for key, node in table.items():
         ports, _, classes = key.partition("|")
         if key.count("|") == 3 and not groups:
-            raise node.fail(f"{key!r}: a queue of another line card (HOST|ASIC|PORT|QUEUE): that card's file has it")
+            raise node.fail(
+                f"{key!r}: a queue of another line card (HOST|ASIC|PORT|QUEUE): that card's file "
+                "has it"
+            )
         match = _RANGE.match(classes)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         if not first <= last or (groups and last >= CLASSES):
             raise node.fail(
-                f"{key!r}: a row is PORT|CLASS or PORT|FIRST-LAST" + f", of classes 0 to {CLASSES - 1}" * groups
+                f"{key!r}: a row is PORT|CLASS or PORT|FIRST-LAST"
+                + f", of classes 0 to {CLASSES - 1}" * groups
             )
         value = read(node)
         for port in ports.split(","):
             if value is not None and port in known and first < CLASSES:
-                found.setdefault(port, {}).update(dict.fromkeys(range(first, min(last + 1, CLASSES)), value))
+                found.setdefault(port, {}).update(
+                    dict.fromkeys(range(first, min(last + 1, CLASSES)), value)
+                )
     return found
 
 
 def _named(node: Node, field: str, known: Mapping[str, T], table: str) -> T | None:
     """Returns what a field refers to, as NAME or [TABLE|NAME]; None: it is missing, or NULL."""
     found = node.get(field)
-    return None if found is None or found.text() == "NULL" else _resolved(found, found.text(), known, table)
+    return (
+        None
+        if found is None or found.text() == "NULL"
+        else _resolved(found, found.text(), known, table)
+    )
 
 
 def _resolved(node: Node, text: str, known: Mapping[str, T], table: str) -> T:
@@ -480,7 +592,8 @@ def _lossless(node: Node, table: Mapping[str, Node], names: list[str]) -> frozen
         sets[_numbers(found)] = name
     if len(sets) > 1:
         raise node.fail(
-            f"PORT_QOS_MAP: pfc_enable of {' and '.join(sets.values())} differ: all ports have one set here"
+            f"PORT_QOS_MAP: pfc_enable of {' and '.join(sets.values())} differ: all ports have one "
+            "set here"
         )
     return next(iter(sets), frozenset())
 
@@ -494,20 +607,28 @@ def _numbers(node: Node) -> frozenset[int]:
 
 
 def _check_map(found: Node | None, what: str, lossless: frozenset[int]) -> None:
-    """Raises FormatError where a lossless class has a group or queue of another number, or shares its own."""
+    """Raises FormatError where a lossless class has a group or queue of another number, or shares
+    its own."""
     for number, to in () if found is None else found.pairs():
         pair = {number.text(), to.text()}
         if len(pair) > 1 and pair & set(map(str, lossless)):
             raise to.fail(
-                f"class {number.text()} has {what} {to.text()}: a lossless class has one of its number here, alone"
+                f"class {number.text()} has {what} {to.text()}: a lossless class has one of its "
+                "number here, alone"
             )
 
 
 def _one_of(
-    node: Node, port: str, by_class: Mapping[int, tuple[EcnThresholds, ...]], lossless: frozenset[int]
+    node: Node,
+    port: str,
+    by_class: Mapping[int, tuple[EcnThresholds, ...]],
+    lossless: frozenset[int],
 ) -> tuple[EcnThresholds, ...]:
-    """Returns the thresholds of a port's lossless classes, which have to agree: a port has one set here."""
+    """Returns the thresholds of a port's lossless classes, which have to agree: a port has one set
+    here."""
     found = {one for number, one in by_class.items() if number in lossless}
     if len(found) > 1:
-        raise node.fail(f"QUEUE: lossless classes of {port} differ in wred_profile: a port has one here")
+        raise node.fail(
+            f"QUEUE: lossless classes of {port} differ in wred_profile: a port has one here"
+        )
     return next(iter(found), ())

@@ -95,7 +95,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Format:
-    """`read(source, **options)` makes the topology; `write` a text, None where the format can't hold a topology."""
+    """`read(source, **options)` makes the topology; `write` a text, None where the format can't
+    hold a topology."""
 
     name: str
     summary: str
@@ -107,6 +108,7 @@ class Format:
     suffix: str = ""
     """Of files that are written in it without another word."""
     written_note: Callable[[Topology], str] = lambda _: ""
-    """What a written file has otherwise than the topology, if that changes how others name its nodes."""
+    """What a written file has otherwise than the topology, if that changes how others name its
+    nodes."""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     """Of names that are options of others, where its files have the values."""

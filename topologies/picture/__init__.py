@@ -20,7 +20,10 @@ KINDS: Mapping[str, Callable[[Topology], bytes]] = {
 
 
 def drawn(topology: Topology, suffix: str) -> bytes:
-    """Returns the content of a file with this suffix. Raises TopologyError; MissingExtraError for PNG."""
+    """Returns the content of a file with this suffix. Raises TopologyError; MissingExtraError for
+    PNG."""
     if suffix not in KINDS:
-        raise TopologyError(f"no picture is drawn to {suffix or 'a file without suffix'}; {nearest(suffix, KINDS)}")
+        raise TopologyError(
+            f"no picture is drawn to {suffix or 'a file without suffix'}; {nearest(suffix, KINDS)}"
+        )
     return KINDS[suffix](topology)

@@ -15,7 +15,8 @@ _SVG = "{http://www.w3.org/2000/svg}"
 _DPI = 100
 """Of the SVG's pixels."""
 _SHARP, _MOST_PIXELS = 2.0, 16_000
-"""Pixels a pixel of the SVG, unless that makes the picture larger than this, which viewers still open."""
+"""Pixels a pixel of the SVG, unless that makes the picture larger than this, which viewers still
+open."""
 _LETTERS, _FONT = 12 * 72 / _DPI, "DejaVu Sans Mono"
 _NUMBER = re.compile(r"-?[\d.]+(?:e[-+]?\d+)?")
 _INK, _EDGE, _FILLS = "#0f172a", "#334155", {"host": "#eaf2ec", "switch": "#f4f6f8"}
@@ -43,21 +44,42 @@ def png(topology: Topology) -> bytes:
                 x, y, length = numbers
                 numbers = [x, y, x + length, y]
             points = list(zip(numbers[::2], numbers[1::2], strict=True))
-            codes = [Path.MOVETO, *([Path.CURVE3, Path.CURVE3] if "Q" in of["d"] else [Path.LINETO])]
+            codes = [
+                Path.MOVETO,
+                *([Path.CURVE3, Path.CURVE3] if "Q" in of["d"] else [Path.LINETO]),
+            ]
             wide = _NUMBER.findall(of.get("style", "")) or ["1.2"]
             line_width = float(wide[-1]) * 72 / _DPI
-            drawn = PathPatch(Path(points, codes), fill=False, ec=of["stroke"], lw=line_width, alpha=0.75, zorder=order)
+            drawn = PathPatch(
+                Path(points, codes),
+                fill=False,
+                ec=of["stroke"],
+                lw=line_width,
+                alpha=0.75,
+                zorder=order,
+            )
             axes.add_patch(drawn)
         elif element.tag == f"{_SVG}rect":
             place = (float(of["x"]), float(of["y"]))
             box = f"round,pad=0,rounding_size={of['rx']}"
             size = (float(of["width"]), float(of["height"]))
             fill = _FILLS[of["class"]]
-            axes.add_patch(FancyBboxPatch(place, *size, box, fc=fill, ec=_EDGE, lw=72 / _DPI, zorder=order))
+            axes.add_patch(
+                FancyBboxPatch(place, *size, box, fc=fill, ec=_EDGE, lw=72 / _DPI, zorder=order)
+            )
         else:
             align = "left" if of.get("class") == "legend" else "center"
             x, y = float(of["x"]), float(of["y"])
-            axes.text(x, y, element.text or "", family=_FONT, size=_LETTERS, color=_INK, ha=align, zorder=order)
+            axes.text(
+                x,
+                y,
+                element.text or "",
+                family=_FONT,
+                size=_LETTERS,
+                color=_INK,
+                ha=align,
+                zorder=order,
+            )
     canvas = FigureCanvasAgg(figure)
     data = io.BytesIO()
     canvas.print_png(data, metadata={"Software": None})  # type: ignore[no-untyped-call]
@@ -66,4 +88,6 @@ def png(topology: Topology) -> bytes:
 
 def _shapes(picture: ElementTree.Element) -> Iterator[ElementTree.Element]:
     """Yields what is drawn, in order."""
-    return (one for one in picture.iter() if one.tag in (f"{_SVG}path", f"{_SVG}rect", f"{_SVG}text"))
+    return (
+        one for one in picture.iter() if one.tag in (f"{_SVG}path", f"{_SVG}rect", f"{_SVG}text")
+    )

@@ -1,6 +1,7 @@
 """A network as SVG, and as a page with it: no script, no other file, colours for light and dark.
 
-Lines and boxes carry the ports and nodes that they stand for as data attributes, for scripts of pages."""
+Lines and boxes carry the ports and nodes that they stand for as data attributes, for scripts of
+pages."""
 
 from __future__ import annotations
 
@@ -31,34 +32,54 @@ svg.network { background: #fff; font: 12px ui-monospace, monospace; }
 .network path { fill: none; stroke-opacity: .75; }
 @media (prefers-color-scheme: dark) { svg.network { background: #0f172a; } .network rect { fill: #1e293b;
 stroke: #94a3b8; } .network .host { fill: #14352a; } .network text { fill: #e2e8f0; } }
-"""
+"""  # noqa: E501
 
 _Place = tuple[float, float]
 
 
-def svg(topology: Topology, load: Load | None = None, most_cables: int | None = None, *, styled: bool = True) -> str:
-    """Hosts in the lowest row, then switches by their distance to the next host; what is alike is one box or line.
+def svg(
+    topology: Topology,
+    load: Load | None = None,
+    most_cables: int | None = None,
+    *,
+    styled: bool = True,
+) -> str:
+    """Hosts in the lowest row, then switches by their distance to the next host; what is alike is
+    one box or line.
 
-    With a `load` links have its colours, those of several in one line the busiest's. `most_cables`: no more lines
-    between switches, the busiest. `styled` False: the page has STYLE already."""
+    With a `load` links have its colours, those of several in one line the busiest's. `most_cables`:
+    no more lines between switches, the busiest. `styled` False: the page has STYLE already."""
     tiers = Tiers.of(topology)
     short = sum(_width(_text(rack)) + _GAP for rack in tiers.racks) > _WIDE
-    labels = {rack.hosts[0]: f"\u00d7{len(rack.hosts)}" if short else _text(rack) for rack in tiers.racks}
+    labels = {
+        rack.hosts[0]: f"\u00d7{len(rack.hosts)}" if short else _text(rack) for rack in tiers.racks
+    }
     rates = dict.fromkeys(rate for rate, _, _ in kinds(topology))
     colours = {rate: _COLOURS[min(number, len(_COLOURS) - 1)] for number, rate in enumerate(rates)}
     cables = list(tiers.cables)
     if most_cables is not None and len(cables) > most_cables:
-        cables = sorted(cables, key=lambda cable: -max(busiest(cable.links, load or {}, cable.a)))[:most_cables]
-    shown = _legend(topology, colours) if load is None else _legend_of_load(len(tiers.cables) - len(cables))
+        cables = sorted(cables, key=lambda cable: -max(busiest(cable.links, load or {}, cable.a)))[
+            :most_cables
+        ]
+    shown = (
+        _legend(topology, colours)
+        if load is None
+        else _legend_of_load(len(tiers.cables) - len(cables))
+    )
     legend, legend_width = _laid_out(list(shown))
     places, width, height = _places(tiers, labels, legend_width)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="network" viewBox="0 0 {width:g} {height:g}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="network" viewBox="0 0 {width:g} '
+        f'{height:g}" '
         f'width="{width:g}" height="{height:g}" role="img" aria-label="{escape(topology.name)}">',
         *([f"<style>{STYLE}</style>"] if styled else []),
         *legend,
         *(_cable(cable, places, colours, load) for cable in cables),
-        *(_down(rack, *cable, places, colours, load) for rack in tiers.racks for cable in rack.cables),
+        *(
+            _down(rack, *cable, places, colours, load)
+            for rack in tiers.racks
+            for cable in rack.cables
+        ),
         *(_box(name, name, "switch", places[name]) for row in tiers.switches for name in row),
         *(_rack(rack, labels, places) for rack in tiers.racks),
         "</svg>\n",
@@ -69,7 +90,8 @@ def svg(topology: Topology, load: Load | None = None, most_cables: int | None = 
 def page(topology: Topology) -> str:
     name = escape(topology.name)
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}</title></head>\n'
+        '<!DOCTYPE html>\n<html lang="en"><head><meta '
+        f'charset="utf-8"><title>{name}</title></head>\n'
         f"<body><h1>{name}</h1>\n{svg(topology)}</body></html>\n"
     )
 
@@ -78,8 +100,11 @@ def _width(label: str) -> float:
     return max(_LEAST_WIDTH, len(label) * _LETTER + 12)
 
 
-def _places(tiers: Tiers, labels: Mapping[str, str], legend_width: float) -> tuple[dict[str, _Place], float, float]:
-    """Returns the centres of switches by name and of racks by their first host; width and height of the picture."""
+def _places(
+    tiers: Tiers, labels: Mapping[str, str], legend_width: float
+) -> tuple[dict[str, _Place], float, float]:
+    """Returns the centres of switches by name and of racks by their first host; width and height of
+    the picture."""
     widths = [_width(labels[rack.hosts[0]]) + _GAP for rack in tiers.racks]
     rows = [sum(_width(name) + _GAP for name in row) for row in tiers.switches]
     widest = max(sum(widths), *rows, legend_width, 400) + 2 * _MARGIN
@@ -123,7 +148,8 @@ def _legend(topology: Topology, colours: dict[float, str]) -> Iterator[tuple[str
 
 
 def _legend_of_load(left_out: int) -> Iterator[tuple[str, str]]:
-    """Yields the look of each step of the load, and which it is; a text without a look, if lines are left out."""
+    """Yields the look of each step of the load, and which it is; a text without a look, if lines
+    are left out."""
     below = 0.0
     for most, one in STEPS:
         yield f'stroke="{one}" stroke-width="3"', f"{below:.0%} to {most:.0%}"
@@ -164,14 +190,16 @@ def _stroke(links: Sequence[Link], colours: dict[float, str], load: Load | None,
 
 
 def _ends(links: Sequence[Link], last: str) -> str:
-    """Returns the attributes with the ports where a line begins, and those where it ends, which are of the node
-    `last`; both in the order of the links."""
+    """Returns the attributes with the ports where a line begins, and those where it ends, which are
+    of the node `last`; both in the order of the links."""
     pairs = [(link.a, link.b) if link.b.node == last else (link.b, link.a) for link in links]
     names = (" ".join(str(pair[side]) for pair in pairs) for side in (0, 1))
     return 'data-a="{}" data-b="{}"'.format(*map(escape, names))
 
 
-def _cable(cable: Cable, places: dict[str, _Place], colours: dict[float, str], load: Load | None) -> str:
+def _cable(
+    cable: Cable, places: dict[str, _Place], colours: dict[float, str], load: Load | None
+) -> str:
     (x1, y1), (x2, y2) = places[cable.a], places[cable.b]
     # Beside each other in a row: an arc above what stands between.
     way = f"L{x2:g} {y2:g}" if y1 != y2 else f"Q{(x1 + x2) / 2:g} {y1 - 2 * _BOX:g} {x2:g} {y2:g}"
@@ -196,7 +224,13 @@ def _down(
 
 def _rack(rack: Rack, labels: Mapping[str, str], places: dict[str, _Place]) -> str:
     label = labels[rack.hosts[0]]
-    return _box(rack.hosts[0], label, "host", places[rack.hosts[0]], "" if label == _text(rack) else _text(rack))
+    return _box(
+        rack.hosts[0],
+        label,
+        "host",
+        places[rack.hosts[0]],
+        "" if label == _text(rack) else _text(rack),
+    )
 
 
 def _box(name: str, label: str, kind: str, place: _Place, title: str = "") -> str:
@@ -204,6 +238,8 @@ def _box(name: str, label: str, kind: str, place: _Place, title: str = "") -> st
     corner = _BOX / 2 if kind == "host" else 4
     shown = f"<title>{escape(title)}</title>" if title else ""
     return (
-        f'<g data-node="{escape(name)}">{shown}<rect class="{kind}" x="{x - width / 2:g}" y="{y - _BOX / 2:g}" '
-        f'width="{width:g}" height="{_BOX}" rx="{corner:g}"/><text x="{x:g}" y="{y + 4:g}">{escape(label)}</text></g>'
+        f'<g data-node="{escape(name)}">{shown}<rect class="{kind}" x="{x - width / 2:g}" '
+        f'y="{y - _BOX / 2:g}" '
+        f'width="{width:g}" height="{_BOX}" rx="{corner:g}"/><text x="{x:g}" '
+        f'y="{y + 4:g}">{escape(label)}</text></g>'
     )

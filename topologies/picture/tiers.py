@@ -1,5 +1,5 @@
-"""Tiers of a network, for a picture: hosts below, then switches by their distance to the next host, and racks of hosts
-that are alike folded into one box."""
+"""Tiers of a network, for a picture: hosts below, then switches by their distance to the next host,
+and racks of hosts that are alike folded into one box."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ UNFOLDED = 64
 
 @dataclass(frozen=True)
 class Rack:
-    """Hosts at the same nodes with links alike, in order. `node`: where their first links end, a switch, or a host that
-    has no other neighbour."""
+    """Hosts at the same nodes with links alike, in order. `node`: where their first links end, a
+    switch, or a host that has no other neighbour."""
 
     node: str
     hosts: tuple[str, ...]
@@ -90,8 +90,8 @@ def _racks(topology: Topology) -> list[Rack]:
 
 
 def _tiers(topology: Topology) -> dict[str, int]:
-    """Returns the tier of each switch, from 1; in the order of the first host below for tier 1, then of the
-    topology."""
+    """Returns the tier of each switch, from 1; in the order of the first host below for tier 1,
+    then of the topology."""
     found: dict[str, int] = {}
     todo: deque[str] = deque()
     for host in topology.hosts:
@@ -112,8 +112,13 @@ def _tiers(topology: Topology) -> dict[str, int]:
 
 
 def _mean_place(topology: Topology, switch: str, places: dict[str, float]) -> float:
-    """Returns the mean place of a switch's neighbours that have a place already; 1 where none has."""
-    own = [places[peer] for port in topology.ports(switch) if (peer := topology.peer(switch, port).node) in places]
+    """Returns the mean place of a switch's neighbours that have a place already; 1 where none
+    has."""
+    own = [
+        places[peer]
+        for port in topology.ports(switch)
+        if (peer := topology.peer(switch, port).node) in places
+    ]
     return sum(own) / len(own) if own else 1.0
 
 

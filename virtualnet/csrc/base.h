@@ -13,17 +13,18 @@
 
 enum { VN_CLASSES = 8 };
 
-/* States a part's invariant. Builds of tests and sanitizers (-DVN_ASSERTIONS) check it, and end the process where it doesn't hold; the
- * shipped build doesn't compute it. */
+/* States a part's invariant. Builds of tests and sanitizers (-DVN_ASSERTIONS) check it, and end the
+ * process where it doesn't hold; the shipped build doesn't compute it. */
 #ifdef VN_ASSERTIONS
 #include <stdio.h>
 #include <stdlib.h>
-#define VN_ASSERT(condition)                                                                                                       \
-    do {                                                                                                                           \
-        if (!(condition)) {                                                                                                        \
-            fprintf(stderr, "%s:%d: %s: %s doesn't hold\n", __FILE__, __LINE__, __func__, #condition);                             \
-            abort();                                                                                                               \
-        }                                                                                                                          \
+#define VN_ASSERT(condition)                                                                       \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s: %s doesn't hold\n", __FILE__, __LINE__, __func__,          \
+                    #condition);                                                                   \
+            abort();                                                                               \
+        }                                                                                          \
     } while (0)
 #else
 #define VN_ASSERT(condition) ((void)sizeof(!(condition)))

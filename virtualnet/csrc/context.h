@@ -1,9 +1,11 @@
-/* What one thread owns: its clock, the turns of its nodes, free packets, what it counts, and an error that ends its run. Besides, it knows
- * the tables of the network: nodes, channels and links, which don't move once it runs. Nodes of different contexts affect each other
- * over channels alone, as nodes of one do.
+/* What one thread owns: its clock, the turns of its nodes, free packets, what it counts, and an
+ * error that ends its run. Besides, it knows the tables of the network: nodes, channels and
+ * links, which don't move once it runs. Nodes of different contexts affect each other over
+ * channels alone, as nodes of one do.
  *
- * A network has one context or several (time/crew.h). Between runs, and where events happen in one order, the first one acts for all.
- * Parts are passed a context, and know of it what they include. */
+ * A network has one context or several (time/crew.h). Between runs, and where events happen in
+ * one order, the first one acts for all. Parts are passed a context, and know of it what they
+ * include. */
 #ifndef VN_CONTEXT_H
 #define VN_CONTEXT_H
 
@@ -36,7 +38,8 @@ enum vn_observer_number {
 
 /* Of vn_totals. */
 struct vn_counts {
-    uint64_t traversals, data_traversals, dropped, unlinked, ungrouped, bad_frames, stray_frames, unusable_cnps;
+    uint64_t traversals, data_traversals, dropped, unlinked, ungrouped, bad_frames, stray_frames,
+        unusable_cnps;
 };
 
 struct vn_context {
@@ -52,7 +55,8 @@ struct vn_context {
     void *endpoints[VN_ENDPOINT_KINDS]; /* what each of them keeps of the whole network */
     struct vn_order order;
     struct vn_paths *paths; /* NULL: programs choose them, and nothing logs them */
-    struct vn_share *shares; /* of shared buffers: one class of a port each; see links/shared_buffer.h */
+    /* of shared buffers: one class of a port each; see links/shared_buffer.h */
+    struct vn_share *shares;
     uint32_t n_shares;
     void *observed[VN_OBSERVER_KINDS]; /* what each observer keeps of the whole network */
 
@@ -78,7 +82,8 @@ struct vn_context {
 static void vn_context_share(struct vn_context *to, const struct vn_context *first);
 
 /* Ends the run: vn_run returns VN_FAILED. */
-static void vn_fail(struct vn_context *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void vn_fail(struct vn_context *, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Returns the code; `why` is vn_error's text, if the run hasn't failed. */
 static int vn_refuse(struct vn_context *, int code, const char *why);
 
@@ -88,7 +93,13 @@ static int vn_refuse(struct vn_context *, int code, const char *why);
 static inline double vn_seconds(uint64_t ps) { return (double)ps / 1e12; }
 
 /* A hash of events in their order. */
-static inline uint64_t vn_digest_mix(uint64_t digest, uint64_t word) { return (digest ^ word) * UINT64_C(0x9e3779b97f4a7c15); }
-static inline void vn_digest_note(struct vn_node *node, uint64_t word) { node->digest = vn_digest_mix(node->digest, word); }
+static inline uint64_t vn_digest_mix(uint64_t digest, uint64_t word)
+{
+    return (digest ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+}
+static inline void vn_digest_note(struct vn_node *node, uint64_t word)
+{
+    node->digest = vn_digest_mix(node->digest, word);
+}
 
 #endif

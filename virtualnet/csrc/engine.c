@@ -1,5 +1,6 @@
-/* The engine as one translation unit, so that the compiler can inline a hop into one function. From below: no file calls one further
- * down but through a kind's table. Kinds of other folders are included behind it. */
+/* The engine as one translation unit, so that the compiler can inline a hop into one function. From
+ * below: no file calls one further down but through a kind's table. Kinds of other folders are
+ * included behind it. */
 #include "context.c"
 #include "time/events.c"
 #include "frames/pool.c"

@@ -1,8 +1,9 @@
-/* A network in virtual time: the API that Python calls (virtualnet/native.py, by ctypes). No clock is read that a result
- * depends on: times are whole picoseconds since the start of the run, and the same calls give bit-identical results.
+/* A network in virtual time: the API that Python calls (virtualnet/native.py, by ctypes). No
+ * clock is read that a result depends on: times are whole picoseconds since the start of the
+ * run, and the same calls give bit-identical results.
  *
- * Python builds the network, then calls vn_run repeatedly. An endpoint may call Python itself; what more it has to be called for, its
- * own header says (hosts/csrc/virtual/api.h).
+ * Python builds the network, then calls vn_run repeatedly. An endpoint may call Python itself;
+ * what more it has to be called for, its own header says (hosts/csrc/virtual/api.h).
  *
  * Calls that can fail return 0 or an index >= 0, or a negative errno; vn_error says why. */
 #ifndef VN_VIRTUALNET_H
@@ -31,14 +32,15 @@ struct vn_exchange {
     uint32_t flow;   /* VN_CALLBACK: the algorithm's flow; VN_RETURN: vn_return_at's number */
     uint32_t np;     /* VN_CALLBACK: 1 if the algorithm is the NP, 0 if the RP */
     double now_s;
-    /* vn_run ends after the last event at `until_ps`, after `budget` events (it counts them down), and with `finish` when all
-     * flows of known size have arrived completely. */
+    /* vn_run ends after the last event at `until_ps`, after `budget` events (it counts them down),
+     * and with `finish` when all flows of known size have arrived completely. */
     uint64_t until_ps, budget;
     uint32_t finish;
 };
 
-/* No result depends on `by_node` (order.c), `prefetch` (prefetch.h) and `threads` (crew.h), which are one unless by_node. response_ps: of
- * flow control. NULL: no memory. If vn_error says something already, the network can but be destroyed. */
+/* No result depends on `by_node` (order.c), `prefetch` (prefetch.h) and `threads` (crew.h), which
+ * are one unless by_node. response_ps: of flow control. NULL: no memory. If vn_error says something
+ * already, the network can but be destroyed. */
 struct vn_net *vn_create(bool by_node, bool prefetch, uint32_t threads, uint64_t response_ps);
 void vn_destroy(struct vn_net *);
 const char *vn_error(const struct vn_context *);
@@ -48,12 +50,14 @@ struct vn_exchange *vn_exchange_of(struct vn_context *);
 int vn_store_whole(struct vn_context *, uint32_t most_bytes);
 uint64_t vn_now(const struct vn_context *);
 
-/* Return the node's number, in order of addition. A switch runs the program that `sw` has loaded; `sw` must outlive the network. */
+/* Return the node's number, in order of addition. A switch runs the program that `sw` has loaded;
+ * `sw` must outlive the network. */
 int64_t vn_add_switch(struct vn_context *, struct sw_switch *sw);
-/* A scheduler of register.h at each output, by its name, instead of one FIFO a class: "round_robin" over the switch's inputs. */
+/* A scheduler of register.h at each output, by its name, instead of one FIFO a class: "round_robin"
+ * over the switch's inputs. */
 int vn_set_scheduler(struct vn_context *, uint32_t node, const char *name);
-/* At each output of the switch a buffer behind a fabric: see fabric.c. The fabric carries speed_up times the rate
- * that the port has at the start to it. */
+/* At each output of the switch a buffer behind a fabric: see fabric.c. The fabric carries speed_up
+ * times the rate that the port has at the start to it. */
 struct vn_fabric_config {
     uint64_t buffer_bytes; /* of a port and class */
     uint64_t latency_ps;
@@ -61,15 +65,18 @@ struct vn_fabric_config {
     bool reliable; /* a packet stays in the ingress occupancy until it is sent */
 };
 int vn_set_fabric(struct vn_context *, uint32_t node, const struct vn_fabric_config *);
-/* A buffer that all ports of the switch share, and, behind vn_set_pfc, the share of a class of what comes in over `link`: `reserve` bytes of its
- * own; beyond them up to `fixed` + alpha (free bytes of the pool) / 2^16; then `headroom` while its PAUSE takes effect (0: as much as
- * flow control needs). RESUME falls due `resume` below that threshold. A class without PFC is refused what is above it. */
+/* A buffer that all ports of the switch share, and, behind vn_set_pfc, the share of a class of what
+ * comes in over `link`: `reserve` bytes of its own; beyond them up to `fixed` + alpha (free bytes
+ * of the pool) / 2^16; then `headroom` while its PAUSE takes effect (0: as much as flow control
+ * needs). RESUME falls due `resume` below that threshold. A class without PFC is refused what is
+ * above it. */
 struct vn_share_config {
     uint64_t fixed, headroom;
     uint32_t alpha, reserve, resume;
 };
 int vn_set_shared_buffer(struct vn_context *, uint32_t node, uint64_t bytes);
-int vn_set_share(struct vn_context *, uint32_t link, uint32_t class, const struct vn_share_config *);
+int vn_set_share(struct vn_context *, uint32_t link, uint32_t class,
+                 const struct vn_share_config *);
 struct vn_shared_buffer_stats {
     uint64_t size, shared; /* of the buffer; of the pool: without all reserves and headrooms */
     uint64_t used, used_max; /* of the pool */
@@ -81,38 +88,49 @@ struct vn_shared_buffer_stats {
 int vn_buffer_stats(const struct vn_context *, uint32_t node, struct vn_shared_buffer_stats *);
 /* A host without endpoints counts what arrives as stray. */
 int64_t vn_add_host(struct vn_context *, const uint8_t ip[4]);
-/* Of a switch, before the first event: from a frame's arrival to its ingress, flow control apart; and whether frames arrive with their first
- * bytes (VN_CUT_BYTES) and can leave while they come in. */
+/* Of a switch, before the first event: from a frame's arrival to its ingress, flow control apart;
+ * and whether frames arrive with their first bytes (VN_CUT_BYTES) and can leave while they come
+ * in. */
 int vn_set_latency(struct vn_context *, uint32_t node, uint64_t latency_ps, bool cuts_through);
-/* Gives a host an endpoint of register.h, by its name. The first one may decide what starts when; what arrives is offered to them in
- * their order. */
+/* Gives a host an endpoint of register.h, by its name. The first one may decide what starts when;
+ * what arrives is offered to them in their order. */
 int vn_add_endpoint(struct vn_context *, uint32_t host, const char *name);
-/* Adds both directions of a cable; returns the index of that from a to b; the other's is one higher. */
-int64_t vn_add_link(struct vn_context *, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
-                    uint64_t delay_ps);
-/* Rate and state of the direction `link` from now on. A frame that has started leaves at the old rate; a link that is down
- * starts no frame, and drops none. But a PAUSE that it keeps back may be late, see `overrun`. */
+/* Adds both directions of a cable; returns the index of that from a to b; the other's is one
+ * higher. */
+int64_t vn_add_link(struct vn_context *, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b,
+                    uint64_t rate_bps, uint64_t delay_ps);
+/* Rate and state of the direction `link` from now on. A frame that has started leaves at the old
+ * rate; a link that is down starts no frame, and drops none. But a PAUSE that it keeps back may be
+ * late, see `overrun`. */
 int vn_set_link(struct vn_context *, uint32_t link, uint64_t rate_bps, bool up);
-/* After the last link, before the run: serialisation times are whole multiples of a tick, cut off, and at least one. Without: 1 ps. */
+/* After the last link, before the run: serialisation times are whole multiples of a tick, cut off,
+ * and at least one. Without: 1 ps. */
 int vn_set_tick(struct vn_context *, uint64_t tick_ps);
-/* At a switch: all that is to leave by the link is lost from now on, and what waits there; or no more. */
+/* At a switch: all that is to leave by the link is lost from now on, and what waits there; or no
+ * more. */
 int vn_discard(struct vn_context *, uint32_t link, bool discards);
 
-/* A class's output queue at the start of a link: its depth in packets, and its rate in packets/s, beside the link's; 0: unlimited. Of
- * lossless classes the depth doesn't limit the queue. Depth 65535: there is no such queue, and each packet is refused. */
+/* A class's output queue at the start of a link: its depth in packets, and its rate in packets/s,
+ * beside the link's; 0: unlimited. Of lossless classes the depth doesn't limit the queue. Depth
+ * 65535: there is no such queue, and each packet is refused. */
 int vn_set_queue(struct vn_context *, uint32_t link, uint32_t class, uint32_t depth, uint64_t rate);
 
-/* Registers of the switch's program, by port and class, with the packets and bytes that wait there: it counts them up where it takes a packet
- * and down where one leaves. One that a queue refuses is taken off by the engine. */
-int vn_count_waiting(struct vn_context *, uint32_t node, uint32_t packets_register, uint32_t bytes_register);
-/* Packets that a class's queue at the start of a link refuses are trimmed: see softswitch/csrc/trim.h. */
+/* Registers of the switch's program, by port and class, with the packets and bytes that wait there:
+ * it counts them up where it takes a packet and down where one leaves. One that a queue refuses is
+ * taken off by the engine. */
+int vn_count_waiting(struct vn_context *, uint32_t node, uint32_t packets_register,
+                     uint32_t bytes_register);
+/* Packets that a class's queue at the start of a link refuses are trimmed: see
+ * softswitch/csrc/trim.h. */
 int vn_set_trimming(struct vn_context *, uint32_t link, const struct sw_trimming *);
-/* Deficit round robin at the start of a link, among the classes that have a weight, behind all others. After all else is built. */
+/* Deficit round robin at the start of a link, among the classes that have a weight, behind all
+ * others. After all else is built. */
 int vn_set_weights(struct vn_context *, uint32_t link, const uint16_t weights[VN_CLASSES]);
 
-/* A PFC watchdog of the port where a link starts, for its lossless classes: a class that was paused and sent none of its packets for
- * detect_ps is in a storm until no PAUSE has held it for restore_ps. It looks every poll_ps at those of `classes`, a bit mask.
- * Meanwhile the port drops the class's packets or, with `forward`, ignores its PAUSE. After all else is built. */
+/* A PFC watchdog of the port where a link starts, for its lossless classes: a class that was paused
+ * and sent none of its packets for detect_ps is in a storm until no PAUSE has held it for
+ * restore_ps. It looks every poll_ps at those of `classes`, a bit mask. Meanwhile the port drops
+ * the class's packets or, with `forward`, ignores its PAUSE. After all else is built. */
 struct vn_watchdog_config {
     uint64_t poll_ps, detect_ps, restore_ps;
     bool forward;
@@ -124,20 +142,24 @@ struct vn_watchdog_stats {
 int vn_set_watchdog(struct vn_context *, uint32_t link, const struct vn_watchdog_config *);
 int vn_watchdog_of(const struct vn_context *, uint32_t link, struct vn_watchdog_stats *);
 
-/* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's ingress occupancy; quanta: pause time of a PAUSE,
- * which is sent again every refresh_ps, and after vn_set_link so much more or less often as quanta are shorter or longer; lossless: bit
- * mask of the classes; mac: source address of the frames. */
-int vn_set_pfc(struct vn_context *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,
-               uint8_t lossless, const uint8_t mac[6]);
+/* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's ingress
+ * occupancy; quanta: pause time of a PAUSE, which is sent again every refresh_ps, and after
+ * vn_set_link so much more or less often as quanta are shorter or longer; lossless: bit mask of the
+ * classes; mac: source address of the frames. */
+int vn_set_pfc(struct vn_context *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta,
+               uint64_t refresh_ps, uint8_t lossless, const uint8_t mac[6]);
 
-/* Credits on both directions of a cable, instead of PFC: see credit.c. buffer_bytes: of each lane at either end. A lane's flow control
- * packets are at least interval_ps apart where it is credits that cause them, and at most period_ps. */
-int vn_set_credits(struct vn_context *, uint32_t link, uint64_t buffer_bytes, uint64_t interval_ps, uint64_t period_ps);
+/* Credits on both directions of a cable, instead of PFC: see credit.c. buffer_bytes: of each lane
+ * at either end. A lane's flow control packets are at least interval_ps apart where it is credits
+ * that cause them, and at most period_ps. */
+int vn_set_credits(struct vn_context *, uint32_t link, uint64_t buffer_bytes, uint64_t interval_ps,
+                   uint64_t period_ps);
 
-/* Faults of what arrives over a link, from now on: every `lose`th frame of this kind is lost, every `repeat`th comes twice, every
- * `late`th takes effect late_ps later; 0: none. Besides, each is lost with the probability p_lose, by random numbers of `seed` and the
- * link. See faults.c. */
-enum vn_frames { VN_FLOW_CONTROL, VN_NOTIFICATIONS, VN_DATA, VN_FRAMES }; /* notifications: CNPs, CNMs, ACKs */
+/* Faults of what arrives over a link, from now on: every `lose`th frame of this kind is lost, every
+ * `repeat`th comes twice, every `late`th takes effect late_ps later; 0: none. Besides, each is lost
+ * with the probability p_lose, by random numbers of `seed` and the link. See faults.c. */
+/* notifications: CNPs, CNMs, ACKs */
+enum vn_frames { VN_FLOW_CONTROL, VN_NOTIFICATIONS, VN_DATA, VN_FRAMES };
 struct vn_disturbance {
     uint32_t lose, repeat, late;
     uint64_t late_ps, seed;
@@ -155,13 +177,16 @@ struct vn_link_stats {
     uint64_t expired; /* PAUSEs of its classes that ran out without a RESUME */
     uint64_t fc_packets; /* flow control packets of credits, of all classes, the queued ones too */
     uint64_t starved_ps; /* without credits for the longest frame; summed over classes */
-    uint64_t output_bytes; /* now in its output buffer, or on their way there, of all classes; 0 without one */
+    /* now in its output buffer, or on their way there, of all classes; 0 without one */
+    uint64_t output_bytes;
     /* Where it ends: what came in over it. */
     uint64_t held_max; /* largest ingress occupancy of one lossless class, bytes */
     uint64_t held_limit; /* XOFF plus headroom, or, with credits, the buffer */
     uint64_t held_bytes; /* ingress occupancy now, of all lossless classes */
     uint64_t lost, repeated; /* by vn_disturb */
-    uint64_t overrun; /* frames of lossless classes that found more than held_limit inside, after a PAUSE was lost or late */
+    /* frames of lossless classes that found more than held_limit inside, after a PAUSE was lost or
+     * late */
+    uint64_t overrun;
     uint64_t pause_by_class[VN_CLASSES]; /* `pause`, by the class that is paused */
     uint64_t refused_by_class[VN_CLASSES];
     uint64_t trimmed_by_class[VN_CLASSES]; /* of those; the others are lost */
@@ -170,12 +195,13 @@ int vn_link_stats(const struct vn_context *, uint32_t link, struct vn_link_stats
 
 /* Classes of links that are stuck for ever. */
 struct vn_deadlock {
-    uint32_t members, circle; /* how many; how many of them others of them wait for: circles, and what joins them */
+    /* how many; how many of them others of them wait for: circles, and what joins them */
+    uint32_t members, circle;
     uint64_t since_ps; /* when the last one of the circle was told to stop */
     uint64_t held_bytes; /* inside the switches where they end */
 };
-/* Between runs. `members` has room for eight entries a link; they are link * 8 + class, those of the circle first. Not for output
- * buffers. */
+/* Between runs. `members` has room for eight entries a link; they are link * 8 + class, those of
+ * the circle first. Not for output buffers. */
 int vn_deadlock(const struct vn_context *, struct vn_deadlock *, uint32_t *members);
 
 /* A sampler records the values of its sources at equal intervals. */
@@ -186,37 +212,47 @@ enum vn_source {
     VN_QUEUE_PACKETS = 3, /* object: link; index: class. Output queue */
     VN_QUEUE_BYTES = 4,
     VN_HELD_BYTES = 5, /* object: link; index: class. Ingress occupancy */
-    VN_XOFF_SENT = 6, /* object: link; index: class. 1: XOFF passed, and no RESUME sent over it since */
+    /* object: link; index: class. 1: XOFF passed, and no RESUME sent over it since */
+    VN_XOFF_SENT = 6,
     VN_PAUSE_SENT = 7, /* object: link: PFC frames over it */
     VN_RESUME_SENT = 8,
     VN_LINK_BYTES = 9,
-    VN_OUTPUT_BYTES = 10, /* object: link; index: class. In its output buffer, or on their way there through the fabric */
+    /* object: link; index: class. In its output buffer, or on their way there through the fabric */
+    VN_OUTPUT_BYTES = 10,
     VN_POOL_USED = 11, /* object: switch. Bytes of its shared buffer's pool */
-    VN_THRESHOLD = 12, /* object: link; index: class. Of its share where it ends, beyond the reserve */
+    /* object: link; index: class. Of its share where it ends, beyond the reserve */
+    VN_THRESHOLD = 12,
     VN_HEADROOM_BYTES = 13, /* likewise. In its headroom */
     VN_OF_ENDPOINTS = 32, /* from here on: see their headers */
 };
 struct vn_source_spec {
     uint32_t source, object, number, index;
 };
-int64_t vn_add_sampler(struct vn_net *, uint64_t first_ps, uint64_t every_ps, const struct vn_source_spec *, uint32_t n);
-/* Returns the number of samples so far; times has one each, values n each. Valid until the next vn_run. */
-uint64_t vn_samples(const struct vn_net *, uint32_t sampler, const uint64_t **times, const double **values);
+int64_t vn_add_sampler(struct vn_net *, uint64_t first_ps, uint64_t every_ps,
+                       const struct vn_source_spec *, uint32_t n);
+/* Returns the number of samples so far; times has one each, values n each. Valid until the next
+ * vn_run. */
+uint64_t vn_samples(const struct vn_net *, uint32_t sampler, const uint64_t **times,
+                    const double **values);
 
-/* Gives a switch's program a frame at its CPU port, now. Of a frame the first 128 bytes are stored: the others must be zeros. What the
- * program sends to the CPU port, and its digests, are the switch's events (sw_next_event). */
+/* Gives a switch's program a frame at its CPU port, now. Of a frame the first 128 bytes are stored:
+ * the others must be zeros. What the program sends to the CPU port, and its digests, are the
+ * switch's events (sw_next_event). */
 int vn_packet_out(struct vn_context *, uint32_t node, const uint8_t *frame, uint32_t length);
 /* Steps of the switch's traced program (sw_trace_start) have the network's time. */
 int vn_trace(struct vn_context *, uint32_t node);
 
-/* vn_run returns VN_RETURN when the program has sent packet-ins or digests, likewise. Not `by_node`: other nodes would be ahead. */
+/* vn_run returns VN_RETURN when the program has sent packet-ins or digests, likewise. Not
+ * `by_node`: other nodes would be ahead. */
 int vn_call_for_cpu(struct vn_context *, uint32_t node, uint32_t number);
 
-/* vn_run returns VN_RETURN at that time, with that number in exchange.flow, after all other events of then but samples. */
+/* vn_run returns VN_RETURN at that time, with that number in exchange.flow, after all other events
+ * of then but samples. */
 int vn_return_at(struct vn_context *, uint64_t time_ps, uint32_t number);
 
-/* Logs PFC frames from now on, each PAUSE and RESUME of each class: queued at the port that sends it, and in effect at the port that it
- * stops, whose PAUSE may also run out. `link` leaves that port. vn_pfc_events returns how many there are, valid until the next vn_run. */
+/* Logs PFC frames from now on, each PAUSE and RESUME of each class: queued at the port that sends
+ * it, and in effect at the port that it stops, whose PAUSE may also run out. `link` leaves that
+ * port. vn_pfc_events returns how many there are, valid until the next vn_run. */
 enum vn_pfc_what { VN_PAUSE_QUEUED, VN_RESUME_QUEUED, VN_PAUSED, VN_RESUMED, VN_EXPIRED };
 struct vn_pfc_event {
     uint64_t time_ps;
@@ -226,40 +262,46 @@ struct vn_pfc_event {
 int vn_log_pfc(struct vn_context *);
 int64_t vn_pfc_events(struct vn_context *, const struct vn_pfc_event **);
 
-/* Flows' paths: by which link the data of a flow leaves each switch, instead of what the program chooses there; and what it chose first, from
- * now on. vn_path returns how many switches there are, and their links, valid until the next vn_run. A flow's number is that of its
- * packets (hosts/csrc/virtual/api.h). */
+/* Flows' paths: by which link the data of a flow leaves each switch, instead of what the program
+ * chooses there; and what it chose first, from now on. vn_path returns how many switches there are,
+ * and their links, valid until the next vn_run. A flow's number is that of its packets
+ * (hosts/csrc/virtual/api.h). */
 int vn_set_path(struct vn_context *, uint32_t flow, uint32_t link);
 int vn_log_paths(struct vn_context *);
 uint32_t vn_path(const struct vn_context *, uint32_t flow, const uint32_t **links);
 
-/* Writes every frame that leaves over `link` to a pcap file, with timestamps in nanoseconds of nominal time. */
+/* Writes every frame that leaves over `link` to a pcap file, with timestamps in nanoseconds of
+ * nominal time. */
 int vn_capture(struct vn_context *, uint32_t link, int descriptor);
 /* Ends all captures. 0, or why one isn't whole, as errno has it, and its link. */
 int vn_captures_end(struct vn_context *, uint32_t *link);
 
-/* If Python code that an endpoint calls raises, its error is set, the result is undefined, and the network must not be changed any
- * more. */
+/* If Python code that an endpoint calls raises, its error is set, the result is undefined, and the
+ * network must not be changed any more. */
 enum vn_reason vn_run(struct vn_net *);
 
-/* Frames of the source endpoint (hosts/source.c): each starts at its time, or when the class of the link may then. The first `stored` bytes
- * are given, the others are zeros. vn_source_keep returns the number of a frame that vn_source_frames send: which[i] (NULL: the frame
- * `first`) at times[i], in ascending order, with lengths[i] bytes (NULL: as long as it is). */
+/* Frames of the source endpoint (hosts/source.c): each starts at its time, or when the class of the
+ * link may then. The first `stored` bytes are given, the others are zeros. vn_source_keep returns
+ * the number of a frame that vn_source_frames send: which[i] (NULL: the frame `first`) at times[i],
+ * in ascending order, with lengths[i] bytes (NULL: as long as it is). */
 int64_t vn_source_keep(struct vn_context *, const uint8_t *frame, uint32_t stored, uint32_t length);
-int vn_source_frames(struct vn_context *, uint32_t port, uint8_t class, uint32_t n, const uint64_t *times, uint32_t first,
-                     const uint32_t *which, const uint16_t *lengths);
-/* What has arrived at such a host, in order; `at`: the first `stored` bytes of the frame in `bytes`. The frames are kept, or, with
- * vn_source_count, counted alone. vn_source_call: vn_run returns VN_RETURN when frames have arrived, as for vn_call_for_cpu. */
+int vn_source_frames(struct vn_context *, uint32_t port, uint8_t class, uint32_t n,
+                     const uint64_t *times, uint32_t first, const uint32_t *which,
+                     const uint16_t *lengths);
+/* What has arrived at such a host, in order; `at`: the first `stored` bytes of the frame in
+ * `bytes`. The frames are kept, or, with vn_source_count, counted alone. vn_source_call: vn_run
+ * returns VN_RETURN when frames have arrived, as for vn_call_for_cpu. */
 struct vn_taken {
     uint64_t time_ps, at;
     uint32_t length, stored;
 };
 /* How many; valid until the next vn_run. */
-uint64_t vn_taken(const struct vn_context *, uint32_t host, const struct vn_taken **, const uint8_t **bytes);
+uint64_t vn_taken(const struct vn_context *, uint32_t host, const struct vn_taken **,
+                  const uint8_t **bytes);
 int vn_source_count(struct vn_context *, uint32_t host, bool alone);
 int vn_source_call(struct vn_context *, uint32_t host, uint32_t number);
-/* `delay_ps`: from the time at which frames were to be sent to their arrival, of those that a source sent: their number, the sum, and
- * the longest. */
+/* `delay_ps`: from the time at which frames were to be sent to their arrival, of those that a
+ * source sent: their number, the sum, and the longest. */
 struct vn_arrivals {
     uint64_t frames, bytes, first_ps, last_ps, timed, delay_ps, longest_ps;
 };
@@ -267,29 +309,38 @@ int vn_source_arrivals(const struct vn_context *, uint32_t host, struct vn_arriv
 
 struct vn_totals {
     uint64_t now_ps, events, digest;
-    /* Packets that came into switches; of these the data packets. PFC and generated frames are among the former: programs get them. */
+    /* Packets that came into switches; of these the data packets. PFC and generated frames are
+     * among the former: programs get them. */
     uint64_t traversals, data_traversals;
-    uint64_t packets, packets_most; /* in the network now but for credits' flow control packets, of which there are always some, and
-                                     * the most of all so far */
-    /* In switches, by the program (which drops PFC and generated frames, too), or on their way to a port without a link or a multicast group
-     * that doesn't exist. Tail drops are `refused` of vn_link_stats. */
+    /* in the network now but for credits' flow control packets, of which there are always some, and
+     * the most of all so far */
+    uint64_t packets, packets_most;
+    /* In switches, by the program (which drops PFC and generated frames, too), or on their way to a
+     * port without a link or a multicast group that doesn't exist. Tail drops are `refused` of
+     * vn_link_stats. */
     uint64_t dropped;
-    uint64_t unlinked, ungrouped; /* of them: for a port without a link; for a group that doesn't exist */
-    uint64_t bad_frames, stray_frames, unusable_cnps; /* at hosts: wrong checksum; not for this host; without the RecRate that the
-                                                       * RP needs */
-    uint64_t unfinished; /* flows of known size that haven't arrived completely, those that haven't started among them */
+    /* of them: for a port without a link; for a group that doesn't exist */
+    uint64_t unlinked, ungrouped;
+    /* at hosts: wrong checksum; not for this host; without the RecRate that the RP needs */
+    uint64_t bad_frames, stray_frames, unusable_cnps;
+    /* flows of known size that haven't arrived completely, those that haven't started among them */
+    uint64_t unfinished;
 };
 void vn_totals(const struct vn_net *, struct vn_totals *);
-uint64_t vn_rounds(const struct vn_context *); /* in which nodes had turns (order.c); not a result: it depends on by_node */
+/* in which nodes had turns (order.c); not a result: it depends on by_node */
+uint64_t vn_rounds(const struct vn_context *);
 
 /* Where the time of runs went, by the wall's clock; no result. */
 enum { VN_MOST_THREADS = 64 };
 struct vn_threads {
     uint64_t n;
     uint64_t wall_ns; /* in rounds */
-    uint64_t answering_ns, questions; /* of that, answers to questions of algorithms in Python, while all threads but one wait */
+    /* of that, answers to questions of algorithms in Python, while all threads but one wait */
+    uint64_t answering_ns, questions;
     uint64_t passes; /* of all rounds: one a phase, and more where nodes ask */
-    uint64_t longest_ns; /* of each pass the longest of the threads' shares, summed: no number of cores makes it shorter */
+    /* of each pass the longest of the threads' shares, summed: no number of cores makes it
+     * shorter */
+    uint64_t longest_ns;
     uint64_t busy_ns[VN_MOST_THREADS]; /* by thread: in turns */
 };
 void vn_threads(const struct vn_context *, struct vn_threads *);

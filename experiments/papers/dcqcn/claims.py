@@ -1,4 +1,5 @@
-"""Numbers of DCQCN's paper that runs are compared with, each once, by the rows of docs/claims.md."""
+"""Numbers of DCQCN's paper that runs are compared with, each once, by the rows of
+docs/claims.md."""
 
 from __future__ import annotations
 

@@ -38,10 +38,13 @@ class FixedPoint(Experiment):
     source = "5.1"
     schemes = (DCQCN,)
     about = (
-        "N flows to one output of 40 Gbit/s, from 200 to 400 ms after their start; means over 3 seeds. The paper "
-        "states that p is below 1% for reasonable settings and the queue close to K_min, and proves neither; "
+        "N flows to one output of 40 Gbit/s, from 200 to 400 ms after their start; means over 3 "
+        "seeds. The paper "
+        "states that p is below 1% for reasonable settings and the queue close to K_min, and "
+        "proves neither; "
         "it names no N. "
-        "The closed form is that of the fluid model's fixed point (Zhu et al., CoNEXT'16): p^3 = R_AI N^2 / (K C^2) "
+        "The closed form is that of the fluid model's fixed point (Zhu et al., CoNEXT'16): p^3 = "
+        "R_AI N^2 / (K C^2) "
         "(1/B + N/(T C))^2, in packets."
     )
 
@@ -49,14 +52,25 @@ class FixedPoint(Experiment):
         for scheme in schemes:
             for flows in FLOWS:
                 for seed in SEEDS:
-                    yield Run({"scheme": scheme, "flows": flows, "seed": seed}, scheme, seed, {"flows": flows})
+                    yield Run(
+                        {"scheme": scheme, "flows": flows, "seed": seed},
+                        scheme,
+                        seed,
+                        {"flows": flows},
+                    )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         count = round(values["flows"] or 0)
-        flows = tuple(FlowSpec(n, f"h{n - 1}", "r0", duration_s=_ENDS_S) for n in range(1, count + 1))
+        flows = tuple(
+            FlowSpec(n, f"h{n - 1}", "r0", duration_s=_ENDS_S) for n in range(1, count + 1)
+        )
         topology = replace(star(count, 1, LINE_BPS, _DELAY_S), flows=flows)
-        plan = plan_of(self.name, scheme, seed, topology, _ENDS_S, {}, [Endpoint("s0", count + 1)], _EVERY_S)
-        return replace(plan, sampling=replace(plan.sampling, counters_s=_FROM_S / 10, flows_s=_FROM_S / 10))
+        plan = plan_of(
+            self.name, scheme, seed, topology, _ENDS_S, {}, [Endpoint("s0", count + 1)], _EVERY_S
+        )
+        return replace(
+            plan, sampling=replace(plan.sampling, counters_s=_FROM_S / 10, flows_s=_FROM_S / 10)
+        )
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         span = np.array([_FROM_S, plan.duration_s])
@@ -74,24 +88,48 @@ class FixedPoint(Experiment):
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        least, most = (kb / 1e3 for kb in (DcqcnParameters().k_min_bytes, DcqcnParameters().k_max_bytes))
+        least, most = (
+            kb / 1e3 for kb in (DcqcnParameters().k_min_bytes, DcqcnParameters().k_max_bytes)
+        )
         for scheme in outcomes.among(self.schemes):
             for flows in FLOWS:
                 marked = outcomes.mean("marked", scheme=scheme, flows=flows)
                 what = f"N = {flows}: share of packets marked (met: 1%; trend: 2%)"
                 rows.append(
-                    SETTLED.row(what, marked, at_most(0.01, 0.02), theory=marking(flows), unit="", known=OF_FEW)
+                    SETTLED.row(
+                        what,
+                        marked,
+                        at_most(0.01, 0.02),
+                        theory=marking(flows),
+                        unit="",
+                        known=OF_FEW,
+                    )
                 )
             for flows in FLOWS:
                 queue = outcomes.mean("queue_kb", scheme=scheme, flows=flows)
                 near, half = (least + part * (most - least) for part in (_CLOSE, 0.5))
-                what = f"N = {flows}: mean queue (met: {_CLOSE:.0%} of the way from K_min to K_max; trend: half)"
+                what = (
+                    f"N = {flows}: mean queue (met: {_CLOSE:.0%} of the way from K_min to K_max; "
+                    "trend: half)"
+                )
                 theory = least + min(marking(flows) / DcqcnParameters().p_max, 1.0) * (most - least)
-                rows.append(SETTLED.row(what, queue, at_most(near, half), theory=theory, unit="kB", known=OF_FEW))
-            off = [ratio(outcomes.mean("marked", scheme=scheme, flows=flows), marking(flows)) for flows in FLOWS]
+                rows.append(
+                    SETTLED.row(
+                        what, queue, at_most(near, half), theory=theory, unit="kB", known=OF_FEW
+                    )
+                )
+            off = [
+                ratio(outcomes.mean("marked", scheme=scheme, flows=flows), marking(flows))
+                for flows in FLOWS
+            ]
             known = [abs(one - 1) for one in off if one is not None]
-            what = "share of packets marked and its closed form, largest distance (met: 25%; trend: 50%)"
-            rows.append(SETTLED.row(what, max(known, default=None), at_most(0.25, 0.5), theory=0.0, unit=""))
+            what = (
+                "share of packets marked and its closed form, largest distance (met: 25%; trend: "
+                "50%)"
+            )
+            rows.append(
+                SETTLED.row(what, max(known, default=None), at_most(0.25, 0.5), theory=0.0, unit="")
+            )
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
@@ -100,35 +138,59 @@ class FixedPoint(Experiment):
         if len(shares) < len(FLOWS):
             return []
         return [
-            f"With {', '.join(map(str, FLOWS))} flows {', '.join(shares)} of the packets are marked. What a flow adds "
-            "to its rate doesn't depend on how many there are, so that p grows as N to the power of 4/3; at P_max the "
+            f"With {', '.join(map(str, FLOWS))} flows {', '.join(shares)} of the packets are "
+            "marked. What a flow adds "
+            "to its rate doesn't depend on how many there are, so that p grows as N to the power "
+            "of 4/3; at P_max the "
             "queue is at K_max, above which all is marked. Few flows are the reasonable setting."
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         flows = [float(flow) for flow in FLOWS]
-        theory = curve("closed form", flows, [100 * marking(flow) for flow in FLOWS], stroke="dashed")
+        theory = curve(
+            "closed form", flows, [100 * marking(flow) for flow in FLOWS], stroke="dashed"
+        )
         shares = []
         for scheme in map(str, outcomes.values("scheme")):
             found = [(flow, outcomes.mean("marked", scheme=scheme, flows=flow)) for flow in FLOWS]
             known = [(float(one), 100 * share) for one, share in found if share is not None]
-            shares.append(curve(label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True))
+            shares.append(
+                curve(
+                    label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True
+                )
+            )
         queues = [
             outcomes.line(label(str(scheme)), "flows", "queue_kb", scheme=scheme)
             for scheme in outcomes.values("scheme")
         ]
         return [
-            Chart("Marked packets", "Flows", "Share (%)", [*shares, theory], level=1.0, level_text="P_max"),
-            Chart("Queue", "Flows", "Mean (kB)", queues, level=DcqcnParameters().k_min_bytes / 1e3, level_text="K_min"),
+            Chart(
+                "Marked packets",
+                "Flows",
+                "Share (%)",
+                [*shares, theory],
+                level=1.0,
+                level_text="P_max",
+            ),
+            Chart(
+                "Queue",
+                "Flows",
+                "Mean (kB)",
+                queues,
+                level=DcqcnParameters().k_min_bytes / 1e3,
+                level_text="K_min",
+            ),
         ]
 
 
 def marking(flows: int) -> float:
-    """Returns the marking probability at the fluid model's fixed point (Zhu et al., CoNEXT'16): of this many flows
-    at LINE_BPS, with DCQCN's parameters as they are."""
+    """Returns the marking probability at the fluid model's fixed point (Zhu et al., CoNEXT'16): of
+    this many flows at LINE_BPS, with DCQCN's parameters as they are."""
     dcqcn_parameters = DcqcnParameters()
     packet_bits = 8 * (PAYLOAD_BYTES + HEADER_BYTES)
     line, step = LINE_BPS / packet_bits, dcqcn_parameters.r_ai_bps / packet_bits
     counter = 8 * dcqcn_parameters.byte_counter_bytes / packet_bits  # B
     events = 1 / counter + flows / (dcqcn_parameters.rate_timer_s * line)
-    return float((step * flows**2 / (dcqcn_parameters.alpha_timer_s * line**2) * events**2) ** (1 / 3))
+    return float(
+        (step * flows**2 / (dcqcn_parameters.alpha_timer_s * line**2) * events**2) ** (1 / 3)
+    )

@@ -20,10 +20,11 @@ HOSTS = ("h1", "h2", "h3", "h4")
 LINE = 40.0
 H4_SHARES = (LINE / 2, LINE * 2 / 5, LINE / 3)
 SHARES = (LINE / 8, LINE / 6, LINE / 5, LINE / 4, LINE / 3)
-"""What PFC gives H4, and H1 to H3, Gbit/s, as it divides a link by the inputs of the switch before it. All three come
-by one of T4's two uplinks: a half of R's link for H4, and for each of them a third of the other half; or, where H1 and
-H2 share a spine's input, a quarter of that, and H3 a half. They come by both: a third of R's link for H4 and for who is
-alone, half of that for who isn't; or, where H1 and H2 share a link before their ways part, 8, 8, 8 and 16."""
+"""What PFC gives H4, and H1 to H3, Gbit/s, as it divides a link by the inputs of the switch before
+it. All three come by one of T4's two uplinks: a half of R's link for H4, and for each of them a
+third of the other half; or, where H1 and H2 share a spine's input, a quarter of that, and H3 a
+half. They come by both: a third of R's link for H4 and for who is alone, half of that for who
+isn't; or, where H1 and H2 share a link before their ways part, 8, 8, 8 and 16."""
 
 
 class Unfairness(Experiment):
@@ -33,9 +34,12 @@ class Unfairness(Experiment):
     source = "2.2, Fig. 3; Fig. 8"
     schemes = (PFC, DCQCN)
     about = (
-        "H1 to H4, each under a separate ToR, send to R, which is under H4's: 100 runs, each with another draw of "
-        "UDP source ports, so of paths. Rates are those of frames that arrive, over 5 ms after 2 ms, with DCQCN over "
-        "50 ms after 50. The paper's flows are transfers of 4 MB, ours go on; links have 1 us, where it names nothing."
+        "H1 to H4, each under a separate ToR, send to R, which is under H4's: 100 runs, each with "
+        "another draw of "
+        "UDP source ports, so of paths. Rates are those of frames that arrive, over 5 ms after 2 "
+        "ms, with DCQCN over "
+        "50 ms after 50. The paper's flows are transfers of 4 MB, ours go on; links have 1 us, "
+        "where it names nothing."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -58,25 +62,41 @@ class Unfairness(Experiment):
             theirs = max((one for one in others if one is not None), default=None)
             rows += [
                 UNFAIR.row(
-                    "PFC alone: H4's largest rate (met: within 1%)", most, near(20.0, 0.01), "H4's most", theory=20.0
+                    "PFC alone: H4's largest rate (met: within 1%)",
+                    most,
+                    near(20.0, 0.01),
+                    "H4's most",
+                    theory=20.0,
                 ),
                 UNFAIR.row(
-                    "PFC alone: H4's least over the largest of H1 to H3 (met: equal within 1%, as their shares are)",
+                    (
+                        "PFC alone: H4's least over the largest of H1 to H3 (met: equal within 1%, "
+                        "as their shares are)"
+                    ),
                     ratio(least, theirs),
                     at_least(0.99),
                     unit="",
                     theory=1.0,
                 ),
                 UNFAIR.row(
-                    "PFC alone: H4, the nearest of 20, 16, 13.33, largest distance (met: 1%; trend: 5%)",
+                    (
+                        "PFC alone: H4, the nearest of 20, 16, 13.33, largest distance (met: 1%; "
+                        "trend: 5%)"
+                    ),
                     farthest(outcomes.each("h4", scheme=scheme), H4_SHARES),
                     at_most(0.01, 0.05),
                     unit="",
                     theory=0.0,
                 ),
                 UNFAIR.row(
-                    "PFC alone: H1 to H3, the nearest of 5, 6.67, 8, 10, 13.33, largest distance (met: 2%; trend: 5%)",
-                    farthest([rate for host in HOSTS[:3] for rate in outcomes.each(host, scheme=scheme)], SHARES),
+                    (
+                        "PFC alone: H1 to H3, the nearest of 5, 6.67, 8, 10, 13.33, largest "
+                        "distance (met: 2%; trend: 5%)"
+                    ),
+                    farthest(
+                        [rate for host in HOSTS[:3] for rate in outcomes.each(host, scheme=scheme)],
+                        SHARES,
+                    ),
                     at_most(0.02, 0.05),
                     unit="",
                     theory=0.0,
@@ -92,7 +112,11 @@ class Unfairness(Experiment):
         for scheme in outcomes.among((DCQCN,)):
             medians = [outcomes.median(host, scheme=scheme) for host in HOSTS]
             known = [median for median in medians if median is not None]
-            spread = [statistics.pstdev(each) for host in HOSTS if (each := outcomes.each(host, scheme=scheme))]
+            spread = [
+                statistics.pstdev(each)
+                for host in HOSTS
+                if (each := outcomes.each(host, scheme=scheme))
+            ]
             name = label(scheme)
             rows += [
                 FAIR.row(
@@ -129,12 +153,21 @@ class Unfairness(Experiment):
 
 
 def farthest(measured: Sequence[float], shares: Sequence[float]) -> float | None:
-    """Returns the largest distance of a value from the share that is nearest to it, as a part of that."""
+    """Returns the largest distance of a value from the share that is nearest to it, as a part of
+    that."""
     return max((min(abs(one / share - 1) for share in shares) for one in measured), default=None)
 
 
 def _extremes(outcomes: Outcomes, scheme: str) -> list[Line]:
     """Returns the least, median and largest rate of each host, as the paper's figure has them."""
     found = [outcomes.each(host, scheme=scheme) for host in HOSTS]
-    kinds: dict[str, Callable[[list[float]], float]] = {"least": min, "median": statistics.median, "largest": max}
-    return [curve(name, range(len(HOSTS)), [of(each) for each in found]) for name, of in kinds.items() if all(found)]
+    kinds: dict[str, Callable[[list[float]], float]] = {
+        "least": min,
+        "median": statistics.median,
+        "largest": max,
+    }
+    return [
+        curve(name, range(len(HOSTS)), [of(each) for each in found])
+        for name, of in kinds.items()
+        if all(found)
+    ]

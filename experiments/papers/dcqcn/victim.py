@@ -27,8 +27,10 @@ class Victim(Experiment):
     source = "2.2, Fig. 4; Fig. 9"
     schemes = (PFC, DCQCN)
     about = (
-        "H11 to H14, under T1, send to R, under T4, and VS, under T1, to VR, under T2; beside them none, one or both "
-        "of H31 and H32, under T3, send to R: 100 runs each, with other draws of paths. VS could have 20 Gbit/s. Rates "
+        "H11 to H14, under T1, send to R, under T4, and VS, under T1, to VR, under T2; beside them "
+        "none, one or both "
+        "of H31 and H32, under T3, send to R: 100 runs each, with other draws of paths. VS could "
+        "have 20 Gbit/s. Rates "
         "as in Fig. 3; the paper's flows are transfers of 250 MB."
     )
 
@@ -36,7 +38,12 @@ class Victim(Experiment):
         for scheme in schemes:
             for senders in SENDERS:
                 for seed in DRAWS:
-                    yield Run({"scheme": scheme, "senders": senders, "seed": seed}, scheme, seed, {"senders": senders})
+                    yield Run(
+                        {"scheme": scheme, "senders": senders, "seed": seed},
+                        scheme,
+                        seed,
+                        {"senders": senders},
+                    )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         senders = round(values["senders"] or 0)
@@ -51,18 +58,29 @@ class Victim(Experiment):
         for scheme in outcomes.among((PFC,)):
             for senders in SENDERS:
                 median = outcomes.median("vs", scheme=scheme, senders=senders)
-                text, rule = ("within 2%", near(10.0, 0.02)) if senders == 0 else ("at most 7", at_most(7.0, 10.0))
+                text, rule = (
+                    ("within 2%", near(10.0, 0.02))
+                    if senders == 0
+                    else ("at most 7", at_most(7.0, 10.0))
+                )
                 what = f"PFC alone, {senders} under T3: VS's median (met: {text})"
                 rows.append(VICTIM.row(what, median, rule, str(senders)))
         for scheme in outcomes.among((DCQCN,)):
-            none, both = (outcomes.median("vs", scheme=scheme, senders=senders) for senders in (0, 2))
-            what = f"{label(scheme)}: VS's median with two senders under T3, over that with none (met: 0.9; trend: 0.5)"
+            none, both = (
+                outcomes.median("vs", scheme=scheme, senders=senders) for senders in (0, 2)
+            )
+            what = (
+                f"{label(scheme)}: VS's median with two senders under T3, over that with none "
+                "(met: 0.9; trend: 0.5)"
+            )
             rows.append(NO_VICTIM.row(what, ratio(both, none), at_least(0.9, 0.5)))
             what = f"{label(scheme)}: VS's least median (met: 19; trend: 10)"
             medians = [outcomes.median("vs", scheme=scheme, senders=senders) for senders in SENDERS]
             known = [median for median in medians if median is not None]
             least = min(known) if len(known) == len(SENDERS) else None
-            rows.append(NO_VICTIM.row(what, least, at_least(19.0, 10.0), unit="Gbit/s", theory=20.0))
+            rows.append(
+                NO_VICTIM.row(what, least, at_least(19.0, 10.0), unit="Gbit/s", theory=20.0)
+            )
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
@@ -70,7 +88,8 @@ class Victim(Experiment):
         if None in medians:
             return []
         return [
-            f"With DCQCN VS's median is {', '.join(said(median) for median in medians)} Gbit/s with none, one and two "
+            f"With DCQCN VS's median is {', '.join(said(median) for median in medians)} Gbit/s "
+            "with none, one and two "
             "senders under T3: what they take of R's link, H11 to H14 leave VS of T1's uplinks."
         ]
 
@@ -79,7 +98,13 @@ class Victim(Experiment):
         for scheme in map(str, outcomes.values("scheme")):
             medians = [(n, outcomes.median("vs", scheme=scheme, senders=n)) for n in SENDERS]
             known = [(float(n), median) for n, median in medians if median is not None]
-            lines.append(curve(label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True))
+            lines.append(
+                curve(
+                    label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True
+                )
+            )
         ticks = [str(senders) for senders in SENDERS]
         title, unit, could = "VS's median rate", "Rate (Gbit/s)", "what the paper expects"
-        return [Chart(title, "Senders under T3", unit, lines, level=20.0, level_text=could, ticks=ticks)]
+        return [
+            Chart(title, "Senders under T3", unit, lines, level=20.0, level_text=could, ticks=ticks)
+        ]

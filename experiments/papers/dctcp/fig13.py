@@ -29,8 +29,10 @@ class Fig13(Experiment):
     source = "4.1, Fig. 1 and 13"
     schemes = (DCTCP,)
     about = (
-        "Two long flows from ports of 1 Gb/s to one, K = 20 packets of 1,500 bytes, links of 25 us, from 0.1 to 0.5 s "
-        "after their start. The paper's testbed has TCP beside it, whose queue is ten times as long; TCP isn't here. "
+        "Two long flows from ports of 1 Gb/s to one, K = 20 packets of 1,500 bytes, links of 25 "
+        "us, from 0.1 to 0.5 s "
+        "after their start. The paper's testbed has TCP beside it, whose queue is ten times as "
+        "long; TCP isn't here. "
         "Of its 0.95 Gb/s the rest is headers; here payload is 0.961 of a full line."
     )
 
@@ -43,7 +45,9 @@ class Fig13(Experiment):
         found: dict[str, float | None] = {
             f"p{q}_packets": recording_numbers.percentile(packets, q) for q in (5, 50, 95, 100)
         }
-        curves = {"queue": recording_numbers.thin(times, queue, 0.0, plan.duration_s, 1 / FRAME_BYTES)}
+        curves = {
+            "queue": recording_numbers.thin(times, queue, 0.0, plan.duration_s, 1 / FRAME_BYTES)
+        }
         found["throughput_gbps"] = None
         if packets.size:
             rates = (
@@ -59,21 +63,40 @@ class Fig13(Experiment):
         rows = []
         for scheme in outcomes.among(self.schemes):
             half, most, rate = (
-                outcomes.mean(name, scheme=scheme) for name in ("p50_packets", "p95_packets", "throughput_gbps")
+                outcomes.mean(name, scheme=scheme)
+                for name in ("p50_packets", "p95_packets", "throughput_gbps")
             )
             text = "median queue (met: 16 to 22 packets; trend: 10 to 40)"
-            rows.append(QUEUE_AT_K.row(text, half, between(16, 22, 10, 40), "queue", theory=20.0, unit="packets"))
-            text = "queue of 95% of the time at most (met: K + N and one that leaves, 23; trend: 40)"
-            rows.append(QUEUE_AT_K.row(text, most, between(0, 23, -1, 40), theory=22.0, unit="packets"))
+            rows.append(
+                QUEUE_AT_K.row(
+                    text, half, between(16, 22, 10, 40), "queue", theory=20.0, unit="packets"
+                )
+            )
+            text = (
+                "queue of 95% of the time at most (met: K + N and one that leaves, 23; trend: 40)"
+            )
+            rows.append(
+                QUEUE_AT_K.row(text, most, between(0, 23, -1, 40), theory=22.0, unit="packets")
+            )
             text = "throughput (met: 0.95 and more; trend: 0.9)"
-            rows.append(QUEUE_AT_K.row(text, rate, at_least(0.95, 0.9), "throughput", unit="Gbit/s"))
+            rows.append(
+                QUEUE_AT_K.row(text, rate, at_least(0.95, 0.9), "throughput", unit="Gbit/s")
+            )
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        each = [(str(scheme), outcomes.where(scheme=scheme)[0]) for scheme in outcomes.values("scheme")]
+        each = [
+            (str(scheme), outcomes.where(scheme=scheme)[0]) for scheme in outcomes.values("scheme")
+        ]
         over_time = [curve(label(scheme), *one.curves["queue"], scheme) for scheme, one in each]
-        shares = [curve(label(scheme), *one.curves["cdf"], scheme) for scheme, one in each if "cdf" in one.curves]
+        shares = [
+            curve(label(scheme), *one.curves["cdf"], scheme)
+            for scheme, one in each
+            if "cdf" in one.curves
+        ]
         return [
-            Chart("Fig. 1", "Time (ms)", "Queue (packets)", over_time, level=K_PACKETS, level_text="K"),
+            Chart(
+                "Fig. 1", "Time (ms)", "Queue (packets)", over_time, level=K_PACKETS, level_text="K"
+            ),
             Chart("Fig. 13", "Queue (packets)", "Share of the time", shares, top=1.05),
         ]

@@ -30,9 +30,12 @@ class Fig14(Experiment):
     source = "3.4, equation 13; Fig. 14"
     schemes = (DCTCP,)
     about = (
-        "Two long flows to a port of 10 Gb/s, round trips of 100 us, K from 2 to 65 packets of 1,500 bytes, from 50 to "
-        "150 ms. Equation 13: K > C RTT / 7, 11.9 packets here, so that the queue never runs empty. The paper's "
-        "testbed needs 65, as its hosts send bursts of 30 to 40 packets; here NICs pace by their line, and nothing "
+        "Two long flows to a port of 10 Gb/s, round trips of 100 us, K from 2 to 65 packets of "
+        "1,500 bytes, from 50 to "
+        "150 ms. Equation 13: K > C RTT / 7, 11.9 packets here, so that the queue never runs "
+        "empty. The paper's "
+        "testbed needs 65, as its hosts send bursts of 30 to 40 packets; here NICs pace by their "
+        "line, and nothing "
         "bursts."
     )
 
@@ -42,7 +45,9 @@ class Fig14(Experiment):
                 yield Run({"scheme": scheme, "k": k, "seed": 1}, scheme, 1, {"k": k})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        return star_plan(self.name, scheme, seed, FLOWS, LINE_BPS, DELAY_S, values["k"] or 0.0, _ENDS_S)
+        return star_plan(
+            self.name, scheme, seed, FLOWS, LINE_BPS, DELAY_S, values["k"] or 0.0, _ENDS_S
+        )
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         port = str(plan.bottleneck)
@@ -57,9 +62,16 @@ class Fig14(Experiment):
             for k in K_PACKETS:
                 used = outcomes.mean("utilisation", scheme=scheme, k=k)
                 if k > LEAST_K:
-                    text = f"K = {k} packets, above C RTT / 7: utilisation (met: 0.999 and more; trend: 0.99)"
-                    rows.append(THROUGHPUT_BY_K.row(text, used, at_least(0.999, 0.99), "full", theory=1.0))
-            least, seventh = (outcomes.mean("utilisation", scheme=scheme, k=k) for k in (K_PACKETS[0], 13))
+                    text = (
+                        f"K = {k} packets, above C RTT / 7: utilisation (met: 0.999 and more; "
+                        "trend: 0.99)"
+                    )
+                    rows.append(
+                        THROUGHPUT_BY_K.row(text, used, at_least(0.999, 0.99), "full", theory=1.0)
+                    )
+            least, seventh = (
+                outcomes.mean("utilisation", scheme=scheme, k=k) for k in (K_PACKETS[0], 13)
+            )
             lost = None if least is None or seventh is None else seventh - least
             text = "what K = 2 loses of the line beside K = 13 (met: 0.01 and more; trend: any)"
             rows.append(THROUGHPUT_BY_K.row(text, lost, at_least(0.01, 0.0)))
@@ -67,6 +79,17 @@ class Fig14(Experiment):
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         lines = [
-            outcomes.line(label(str(scheme)), "k", "utilisation", scheme=scheme) for scheme in outcomes.values("scheme")
+            outcomes.line(label(str(scheme)), "k", "utilisation", scheme=scheme)
+            for scheme in outcomes.values("scheme")
         ]
-        return [Chart("Throughput by K", "K (packets)", "Utilisation", lines, log_x=True, bottom=0.8, top=1.01)]
+        return [
+            Chart(
+                "Throughput by K",
+                "K (packets)",
+                "Utilisation",
+                lines,
+                log_x=True,
+                bottom=0.8,
+                top=1.01,
+            )
+        ]

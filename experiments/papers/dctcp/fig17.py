@@ -39,7 +39,9 @@ _FRAMES = FRAME_BYTES / PAYLOAD_BYTES
 def network() -> Topology:
     """Returns the topology with its 40 flows, in groups, which start within 10 ms."""
     at_t1 = [f"h{n}" for n in range(GROUPS["S1"] + GROUPS["S2"])]
-    at_t2 = [f"h{n + len(at_t1)}" for n in range(GROUPS["S3"])] + [f"r{n}" for n in range(1 + GROUPS["S2"])]
+    at_t2 = [f"h{n + len(at_t1)}" for n in range(GROUPS["S3"])] + [
+        f"r{n}" for n in range(1 + GROUPS["S2"])
+    ]
     links = [
         Link(Endpoint(name, 0), Endpoint(switch, port), _HOST_BPS, _DELAY_S)
         for switch, names in (("t1", at_t1), ("t2", at_t2))
@@ -47,7 +49,9 @@ def network() -> Topology:
     ]
     links.append(Link(Endpoint("t1", 1), Endpoint("t2", 1), _TRUNK_BPS, _DELAY_S))
     groups = [name for name, count in GROUPS.items() for _ in range(count)]
-    targets = [f"r{n - GROUPS['S1'] + 1}" if group == "S2" else "r0" for n, group in enumerate(groups)]
+    targets = [
+        f"r{n - GROUPS['S1'] + 1}" if group == "S2" else "r0" for n, group in enumerate(groups)
+    ]
     flows = [
         FlowSpec(n + 1, f"h{n}", target, start_s=n * 0.25e-3, group=group)
         for n, (group, target) in enumerate(zip(groups, targets, strict=True))
@@ -70,10 +74,14 @@ class Fig17(Experiment):
     source = "4.1, Fig. 17"
     schemes = (DCTCP,)
     about = (
-        "S1's 10 senders pass both bottlenecks, T1 to T2 of 10 Gb/s and R1's link of 1 Gb/s; S2's 20 the first, S3's "
-        "10 the second. K is 20 packets of 1,500 bytes at 1 Gb/s and 65 at 10. Links of 10 us, from 0.5 to 1.5 s. The "
-        "paper's T1 and T2 have a third switch between them, which is no bottleneck. Rates are of frames; the paper's "
-        "are of TCP's payload, which is 0.965 of them. A fair share is 50 Mb/s of R1's link, and 475 of "
+        "S1's 10 senders pass both bottlenecks, T1 to T2 of 10 Gb/s and R1's link of 1 Gb/s; S2's "
+        "20 the first, S3's "
+        "10 the second. K is 20 packets of 1,500 bytes at 1 Gb/s and 65 at 10. Links of 10 us, "
+        "from 0.5 to 1.5 s. The "
+        "paper's T1 and T2 have a third switch between them, which is no bottleneck. Rates are of "
+        "frames; the paper's "
+        "are of TCP's payload, which is 0.965 of them. A fair share is 50 Mb/s of R1's link, and "
+        "475 of "
         "the other. ns-3's example of this figure has 23, 471 and 74 Mb/s for S1, S2 and S3."
     )
 
@@ -81,16 +89,30 @@ class Fig17(Experiment):
         trunk, last = Endpoint("t1", 1), Endpoint("t2", 2 + GROUPS["S3"])
         fields = known_fields(scheme, {"frame_bytes": FRAME_BYTES})
         plan = plan_of(
-            self.name, scheme, seed, network(), _ENDS_S, fields, [last, trunk], 1e-3, payload_bytes=PAYLOAD_BYTES
+            self.name,
+            scheme,
+            seed,
+            network(),
+            _ENDS_S,
+            fields,
+            [last, trunk],
+            1e-3,
+            payload_bytes=PAYLOAD_BYTES,
         )
-        return replace(plan, sampling=Sampling((last, trunk), queues_s=0.2e-3, counters_s=0.01, flows_s=0.01))
+        return replace(
+            plan, sampling=Sampling((last, trunk), queues_s=0.2e-3, counters_s=0.01, flows_s=0.01)
+        )
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         found: dict[str, float | None] = {}
         for group, count in GROUPS.items():
             series = recording.series.get(group, "received_bytes")
             known = plan.duration_s > _FROM_S
-            rate = 8e-6 * counter_rate(*series, _FROM_S, plan.duration_s) * _FRAMES / count if known else None
+            rate = (
+                8e-6 * counter_rate(*series, _FROM_S, plan.duration_s) * _FRAMES / count
+                if known
+                else None
+            )
             found[f"{group}_mbps"] = rate
             bytes_ = [flow.received_bytes for flow in recording.flows if flow.group == group]
             found[f"{group}_jain"] = jain(bytes_) if any(bytes_) else None
@@ -105,7 +127,9 @@ class Fig17(Experiment):
         for scheme in outcomes.among(self.schemes):
             for group in GROUPS:
                 rate = outcomes.mean(f"{group}_mbps", scheme=scheme)
-                text = f"{group}: rate of each sender (met: within 10%; trend: within a factor of two)"
+                text = (
+                    f"{group}: rate of each sender (met: within 10%; trend: within a factor of two)"
+                )
                 rule = near(TWO_BOTTLENECKS[group], 0.1)
                 rows.append(TWO_BOTTLENECKS.row(text, rate, rule, group, unit="Mbit/s"))
                 index = outcomes.mean(f"{group}_jain", scheme=scheme)
@@ -120,10 +144,13 @@ class Fig17(Experiment):
     def story(self, outcomes: Outcomes) -> list[str]:
         lines = []
         for scheme in outcomes.among(self.schemes):
-            last, trunk = (outcomes.mean(f"{name}_packets", scheme=scheme) for name in ("last", "trunk"))
+            last, trunk = (
+                outcomes.mean(f"{name}_packets", scheme=scheme) for name in ("last", "trunk")
+            )
             if last is not None and trunk is not None:
                 lines.append(
-                    f"{label(scheme)}: {last:.0f} packets wait at R1's port on average, {trunk:.0f} at T1's to T2."
+                    f"{label(scheme)}: {last:.0f} packets wait at R1's port on average, "
+                    f"{trunk:.0f} at T1's to T2."
                 )
         return lines
 
@@ -132,5 +159,9 @@ class Fig17(Experiment):
         for scheme in map(str, outcomes.values("scheme")):
             rates = [outcomes.mean(f"{group}_mbps", scheme=scheme) or 0.0 for group in GROUPS]
             lines.append(curve(label(scheme), [0, 1, 2], rates, scheme, points=True))
-        lines.append(curve("the paper's", [0, 1, 2], [TWO_BOTTLENECKS[group] for group in GROUPS], points=True))
+        lines.append(
+            curve(
+                "the paper's", [0, 1, 2], [TWO_BOTTLENECKS[group] for group in GROUPS], points=True
+            )
+        )
         return [Chart("Rate of a sender", "", "Mbit/s", lines, bars=list(GROUPS))]

@@ -40,12 +40,18 @@ class Fig18(Experiment):
     source = "4.2.1, Fig. 18 and 19"
     schemes = (DCTCP,)
     about = (
-        f"A client requests 1 MB / n from each of n servers, and again when all has come, {QUERIES} times (the paper "
-        "1,000), over links of 1 Gb/s, with round trips of 100 us and K = 20 packets of 1,500 bytes. Nothing protects "
-        "the answers: the queue to the client holds 100 KB (Fig. 18) or 700 KB, which the paper's switch allots a port "
-        "of its dynamic buffer at most (Fig. 19), and what is lost is repeated, by selective acknowledgements or after "
-        "10 ms. Each answer begins with 2 packets. The paper has 100 packets in the text and 100 KB in its reckoning, "
-        "35 x 2 x 1.5 KB > 100 KB. Servers answer at once, so either all queries have a timeout or none has; in the "
+        "A client requests 1 MB / n from each of n servers, and again when all has come, "
+        f"{QUERIES} times (the paper "
+        "1,000), over links of 1 Gb/s, with round trips of 100 us and K = 20 packets of 1,500 "
+        "bytes. Nothing protects "
+        "the answers: the queue to the client holds 100 KB (Fig. 18) or 700 KB, which the paper's "
+        "switch allots a port "
+        "of its dynamic buffer at most (Fig. 19), and what is lost is repeated, by selective "
+        "acknowledgements or after "
+        "10 ms. Each answer begins with 2 packets. The paper has 100 packets in the text and 100 "
+        "KB in its reckoning, "
+        "35 x 2 x 1.5 KB > 100 KB. Servers answer at once, so either all queries have a timeout or "
+        "none has; in the "
         "testbed some have. TCP beside it isn't here."
     )
 
@@ -53,18 +59,34 @@ class Fig18(Experiment):
         for scheme in schemes:
             for queue, size in QUEUES.items():
                 for servers in SERVERS:
-                    keys: dict[str, Key] = {"scheme": scheme, "queue": queue, "servers": servers, "seed": 1}
+                    keys: dict[str, Key] = {
+                        "scheme": scheme,
+                        "queue": queue,
+                        "servers": servers,
+                        "seed": 1,
+                    }
                     yield Run(keys, scheme, 1, {"servers": servers, "queue_bytes": size})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         servers = int(values["servers"] or 0)
-        topology = star(servers, 1, _LINE_BPS, _DELAY_S, xoff_bytes=XOFF_BYTES, mtu_bytes=FRAME_BYTES)
+        topology = star(
+            servers, 1, _LINE_BPS, _DELAY_S, xoff_bytes=XOFF_BYTES, mtu_bytes=FRAME_BYTES
+        )
         packets = int((values["queue_bytes"] or 0.0) // FRAME_BYTES)
-        topology = replace(topology, flows=tuple(_queries(servers)), parameters={**topology.parameters, QUEUE: packets})
-        fields = {"k_bytes": _K_PACKETS * FRAME_BYTES, "frame_bytes": FRAME_BYTES, "init_window_bytes": 2 * FRAME_BYTES}
+        topology = replace(
+            topology,
+            flows=tuple(_queries(servers)),
+            parameters={**topology.parameters, QUEUE: packets},
+        )
+        fields = {
+            "k_bytes": _K_PACKETS * FRAME_BYTES,
+            "frame_bytes": FRAME_BYTES,
+            "init_window_bytes": 2 * FRAME_BYTES,
+        }
         plan = plan_of(
             self.name, scheme, seed, topology, 2 * QUERIES * LEAST_S, known_fields(scheme, fields),
-            [Endpoint("s0", servers + 1)], LEAST_S / 10, payload_bytes=_PAYLOAD_BYTES, servers=servers,
+            [Endpoint("s0", servers + 1)], LEAST_S / 10, payload_bytes=_PAYLOAD_BYTES,
+            servers=servers,
         )  # fmt: skip
         reliability = {_LOSSY: Reliability(Repeats.SELECTIVE, _TIMEOUT_S)}
         return replace(plan, until_complete=True, reliability=reliability)
@@ -87,13 +109,24 @@ class Fig18(Experiment):
                 few = [n for n in SERVERS if queue == "dynamic" or n < OVERFLOWS]
                 late = _extreme(outcomes, "timeouts", scheme, queue, few)
                 slow = _extreme(outcomes, "query_ms", scheme, queue, few)
-                text = f"{queue} buffer, up to {few[-1]} servers: largest share of queries with a timeout (met: 0)"
+                text = (
+                    f"{queue} buffer, up to {few[-1]} servers: largest share of queries with a "
+                    "timeout (met: 0)"
+                )
                 rows.append(INCAST.row(text, late, at_most(0.0, 0.01), "none", theory=0.0))
-                text = f"{queue} buffer, up to {few[-1]} servers: longest mean time of a query (met: 9 ms; trend: 10)"
-                rows.append(INCAST.row(text, slow, between(8, 9, 7.9, 10), "query", theory=8.0, unit="ms"))
+                text = (
+                    f"{queue} buffer, up to {few[-1]} servers: longest mean time of a query (met: "
+                    "9 ms; trend: 10)"
+                )
+                rows.append(
+                    INCAST.row(text, slow, between(8, 9, 7.9, 10), "query", theory=8.0, unit="ms")
+                )
             many = [n for n in SERVERS if n >= OVERFLOWS]
             least = _extreme(outcomes, "timeouts", scheme, "static", many, largest=False)
-            text = f"static buffer, from {OVERFLOWS} servers on: least share of queries with a timeout (met: above 0.1)"
+            text = (
+                f"static buffer, from {OVERFLOWS} servers on: least share of queries with a "
+                "timeout (met: above 0.1)"
+            )
             rows.append(INCAST.row(text, least, at_least(0.1, 0.0)))
         return rows
 
@@ -108,7 +141,9 @@ class Fig18(Experiment):
 
         return [
             Chart("Query completion time", "Servers", "ms", lines("query_ms"), bottom=0),
-            Chart("Queries with a timeout", "Servers", "Share", lines("timeouts"), bottom=0, top=1.05),
+            Chart(
+                "Queries with a timeout", "Servers", "Share", lines("timeouts"), bottom=0, top=1.05
+            ),
         ]
 
 
@@ -120,12 +155,26 @@ def _queries(servers: int) -> Iterator[FlowSpec]:
         start_s = _REQUEST_S if before else 0.0
         for at, number in enumerate(ids):
             size = ANSWER_BYTES // servers
-            yield FlowSpec(number, f"h{at}", "r0", start_s, size, group="answers", traffic_class=_LOSSY, after=before)
+            yield FlowSpec(
+                number,
+                f"h{at}",
+                "r0",
+                start_s,
+                size,
+                group="answers",
+                traffic_class=_LOSSY,
+                after=before,
+            )
         before = ids
 
 
 def _extreme(
-    outcomes: Outcomes, number: str, scheme: str, queue: str, servers: Sequence[int], largest: bool = True
+    outcomes: Outcomes,
+    number: str,
+    scheme: str,
+    queue: str,
+    servers: Sequence[int],
+    largest: bool = True,
 ) -> float | None:
     found = [outcomes.mean(number, scheme=scheme, queue=queue, servers=n) for n in servers]
     known = [one for one in found if one is not None]

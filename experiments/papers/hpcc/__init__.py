@@ -1,5 +1,5 @@
-"""HPCC (SIGCOMM'19): windows by what in-band telemetry has of each link's load. What it gives under traffic is in the
-study of PCN beside today's transports."""
+"""HPCC (SIGCOMM'19): windows by what in-band telemetry has of each link's load. What it gives under
+traffic is in the study of PCN beside today's transports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""3.3: N flows to one port: utilisation eta without a queue, and how long the first windows' queue stands."""
+"""3.3: N flows to one port: utilisation eta without a queue, and how long the first windows' queue
+stands."""
 
 from __future__ import annotations
 
@@ -37,10 +38,14 @@ class Eta(Experiment):
     source = "3.3, 5.1"
     schemes = (HPCC,)
     about = (
-        "1 to 17 flows to one port start at once, each with a window of a bandwidth-delay product; eta = 95%, W_AI and "
-        "T as `pcn up` recommends. Lines of 100 Gb/s with a round trip of 12 us, and of 10 Gb/s with ten times as "
-        "much; switches stamp in ns. maxStage is 0, as in the paper's simulations, and 5, as in its text. "
-        "Utilisation and mean queue are of round trips 200 to 400; drained means that N packets are left, and the "
+        "1 to 17 flows to one port start at once, each with a window of a bandwidth-delay product; "
+        "eta = 95%, W_AI and "
+        "T as `pcn up` recommends. Lines of 100 Gb/s with a round trip of 12 us, and of 10 Gb/s "
+        "with ten times as "
+        "much; switches stamp in ns. maxStage is 0, as in the paper's simulations, and 5, as in "
+        "its text. "
+        "Utilisation and mean queue are of round trips 200 to 400; drained means that N packets "
+        "are left, and the "
         "queue's own time is its largest value over the line's rate."
     )
 
@@ -57,11 +62,15 @@ class Eta(Experiment):
         topology = star(count, 1, line * 1e9, LINES[line], xoff_bytes=50e6)
         rtt_s = recommended(topology, find_scheme(scheme)).get("base_rtt_s", topology.max_rtt_s())
         ends_s = _ENDS * rtt_s
-        flows = tuple(FlowSpec(n, f"h{n - 1}", "r0", duration_s=ends_s) for n in range(1, count + 1))
+        flows = tuple(
+            FlowSpec(n, f"h{n - 1}", "r0", duration_s=ends_s) for n in range(1, count + 1)
+        )
         given = known_fields(scheme, {"max_stage": float(values["stage"] or 0)})
         queue = Endpoint("s0", count + 1)
         topology = replace(topology, flows=flows)
-        plan = plan_of(self.name, scheme, seed, topology, ends_s, given, [queue], rtt_s / 20, rtt_s=rtt_s)
+        plan = plan_of(
+            self.name, scheme, seed, topology, ends_s, given, [queue], rtt_s / 20, rtt_s=rtt_s
+        )
         return scheme_parameters.by_rules(plan)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
@@ -92,13 +101,23 @@ class Eta(Experiment):
                 keys: dict[str, Key] = {"scheme": scheme, "line": line, "stage": 0}
                 for flows in FLOWS:
                     used = outcomes.mean("utilisation", flows=flows, **keys)
-                    text = f"{line:g} Gb/s, {flows} flows: utilisation (met: 0.94 to 0.96; trend: 0.9 to 1)"
-                    rows.append(AT_ETA.row(text, used, between(0.94, 0.96, 0.9, 1), "utilisation", theory=0.95))
+                    text = (
+                        f"{line:g} Gb/s, {flows} flows: utilisation (met: 0.94 to 0.96; trend: 0.9 "
+                        "to 1)"
+                    )
+                    rows.append(
+                        AT_ETA.row(
+                            text, used, between(0.94, 0.96, 0.9, 1), "utilisation", theory=0.95
+                        )
+                    )
                 queue = outcomes.extreme("queue_kb", True, **keys)
                 text = f"{line:g} Gb/s: largest of the mean queues (met: 2 KB; trend: 10 KB)"
                 rows.append(AT_ETA.row(text, queue, at_most(2, 10), "queue", unit="KB"))
                 after = outcomes.mean("drained_rtts", flows=16, **keys)
-                text = f"{line:g} Gb/s: 16 first windows drained after their own time (met: 5 T; trend: 10 T)"
+                text = (
+                    f"{line:g} Gb/s: 16 first windows drained after their own time (met: 5 T; "
+                    "trend: 10 T)"
+                )
                 rows.append(DRAINS.row(text, after, at_most(5, 10), "after", known=WHY))
         return rows
 
@@ -106,7 +125,9 @@ class Eta(Experiment):
         charts = []
         for number, title in (("utilisation", "Utilisation"), ("queue_kb", "Mean queue (KB)")):
             lines = [
-                outcomes.line(f"{line:g} Gb/s, maxStage {stage}", "flows", number, "", line=line, stage=stage)
+                outcomes.line(
+                    f"{line:g} Gb/s, maxStage {stage}", "flows", number, "", line=line, stage=stage
+                )
                 for line in LINES
                 for stage in STAGES
                 if outcomes.where(line=line, stage=stage)
@@ -114,6 +135,15 @@ class Eta(Experiment):
             limits = (0.9, 1.0) if number == "utilisation" else (0.0, None)
             level = 0.95 if number == "utilisation" else None
             charts.append(
-                Chart(title, "Flows", title, lines, level=level, level_text="eta", bottom=limits[0], top=limits[1])
+                Chart(
+                    title,
+                    "Flows",
+                    title,
+                    lines,
+                    level=level,
+                    level_text="eta",
+                    bottom=limits[0],
+                    top=limits[1],
+                )
             )
         return charts

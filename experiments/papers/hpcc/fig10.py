@@ -38,25 +38,36 @@ _SPEC = TrafficSpec("testbed", "WebSearch", "uniform")
 
 
 def dual_homed(ecn: bool) -> Topology:
-    """Returns servers on two ToRs each, 16 on one pair of them and 16 on the other, and an Agg that joins them."""
+    """Returns servers on two ToRs each, 16 on one pair of them and 16 on the other, and an Agg that
+    joins them."""
     servers = [f"h{n}" for n in range(SERVERS)]
     links = []
     for n, name in enumerate(servers):
         pair = 2 * (n // (SERVERS // 2))
         links += [
-            Link(Endpoint(name, nic), Endpoint(f"t{pair + nic}", n % (SERVERS // 2) + 1), _HOST_BPS, _DELAY_S)
+            Link(
+                Endpoint(name, nic),
+                Endpoint(f"t{pair + nic}", n % (SERVERS // 2) + 1),
+                _HOST_BPS,
+                _DELAY_S,
+            )
             for nic in range(2)
         ]
     links += [
-        Link(Endpoint(f"t{n}", SERVERS // 2 + 1), Endpoint("a0", n + 1), _UPLINK_BPS, _DELAY_S) for n in range(TORS)
+        Link(Endpoint(f"t{n}", SERVERS // 2 + 1), Endpoint("a0", n + 1), _UPLINK_BPS, _DELAY_S)
+        for n in range(TORS)
     ]
     rates = (_HOST_BPS, _UPLINK_BPS)
-    steps = tuple(EcnThresholds(_K_MIN_S * rate / 8, _K_MAX_S * rate / 8, _P_MAX, rate) for rate in rates)
+    steps = tuple(
+        EcnThresholds(_K_MIN_S * rate / 8, _K_MAX_S * rate / 8, _P_MAX, rate) for rate in rates
+    )
     names = [*(f"t{n}" for n in range(TORS)), "a0"]
     return Topology(
         name="testbed",
         hosts=make_hosts(servers),
-        switches=tuple(Switch(name, n, ecn=steps if ecn else ()) for n, name in enumerate(names, start=1)),
+        switches=tuple(
+            Switch(name, n, ecn=steps if ecn else ()) for n, name in enumerate(names, start=1)
+        ),
         links=tuple(links),
         flows=(),
         parameters=lossless.parameters(_XOFF_BYTES),
@@ -70,9 +81,12 @@ class Fig10(Experiment):
     draws = DRAWN_FLOWS
     schemes = (HPCC, DCQCN)
     about = (
-        "32 servers with two NICs of 25 Gb/s, each on two of four ToRs, which an Agg joins by 100 Gb/s; links of 1.1 "
-        "us. WebSearch at loads of 30 and 50% of the uplinks, the busiest links, as the paper doesn't state of which; "
-        "4,000 flows between random servers, until all have arrived. Parameters are Fig. 9's. Queues are those of all "
+        "32 servers with two NICs of 25 Gb/s, each on two of four ToRs, which an Agg joins by 100 "
+        "Gb/s; links of 1.1 "
+        "us. WebSearch at loads of 30 and 50% of the uplinks, the busiest links, as the paper "
+        "doesn't state of which; "
+        "4,000 flows between random servers, until all have arrived. Parameters are Fig. 9's. "
+        "Queues are those of all "
         "switches' ports, read each 20 us until the last flow starts."
     )
 
@@ -89,7 +103,9 @@ class Fig10(Experiment):
         topology = replace(topology, flows=tuple(flows.by_size(drawn)))
         last_s = max(flow.start_s for flow in topology.flows)
         fields = FIELDS.get(scheme, {})
-        plan = plan_of(self.name, scheme, seed, topology, last_s, fields, [Endpoint("a0", 1)], last_s)
+        plan = plan_of(
+            self.name, scheme, seed, topology, last_s, fields, [Endpoint("a0", 1)], last_s
+        )
         return replace(plan, records=Records(queues_s=_EVERY_S), until_complete=True)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
@@ -116,18 +132,28 @@ class Fig10(Experiment):
                 return outcomes.mean(name, load=load, scheme=scheme)
 
             ours, theirs = (number("p99 small", scheme) for scheme in (HPCC, DCQCN))
-            text = f"{load:.0%}: HPCC, 99% slowdown of flows below 3 KB (met: within a third; trend: a factor of two)"
-            rows.append(ON_TESTBED.row(text, ours, near(ON_TESTBED[f"{load:.0%}"], 1 / 3), f"{load:.0%}"))
+            text = (
+                f"{load:.0%}: HPCC, 99% slowdown of flows below 3 KB (met: within a third; trend: "
+                "a factor of two)"
+            )
+            rows.append(
+                ON_TESTBED.row(text, ours, near(ON_TESTBED[f"{load:.0%}"], 1 / 3), f"{load:.0%}")
+            )
             text = f"{load:.0%}: by which part it is below DCQCN's (met: 0.7 and more; trend: 0.5)"
             less = ratio(ours, theirs)
             part = None if less is None else 1 - less
             rows.append(ON_TESTBED.row(text, part, at_least(0.7, 0.5), f"{load:.0%} less"))
             text = f"{load:.0%}: PAUSE with HPCC (met: none)"
-            rows.append(ON_TESTBED.row(text, number("pause", HPCC), at_most(0), "pause", unit="frames"))
+            rows.append(
+                ON_TESTBED.row(text, number("pause", HPCC), at_most(0), "pause", unit="frames")
+            )
             for q in (50, 95, 99):
                 queue = number(f"queue_p{q}_kb", HPCC)
                 most = QUEUES_ON_TESTBED[f"{q}"]
-                text = f"{load:.0%}: HPCC, queue of {q}% of ports and times (met: {most:g} KB; trend: twice)"
+                text = (
+                    f"{load:.0%}: HPCC, queue of {q}% of ports and times (met: {most:g} KB; trend: "
+                    "twice)"
+                )
                 rows.append(QUEUES_ON_TESTBED.row(text, queue, at_most(most, 2 * most), f"{q}"))
             text = f"{load:.0%}: DCQCN's queue of 99% over HPCC's (met: 10; trend: 2)"
             times = ratio(number("queue_p99_kb", DCQCN), number("queue_p99_kb", HPCC))

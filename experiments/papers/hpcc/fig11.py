@@ -21,7 +21,14 @@ from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, Vari
 from pcn.experiments.define.flows_by_size import INCAST, figure_charts
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
-from pcn.experiments.papers.hpcc.claims import DCQCN, HPCC, IN_FAT_TREE, NO_PAUSE, RESIDUAL, SHORT_IN_FAT_TREE
+from pcn.experiments.papers.hpcc.claims import (
+    DCQCN,
+    HPCC,
+    IN_FAT_TREE,
+    NO_PAUSE,
+    RESIDUAL,
+    SHORT_IN_FAT_TREE,
+)
 from pcn.experiments.papers.hpcc.plans import DCQCN_ECN, DCTCP_ECN, DELAY_S, HOST_BPS, fat_tree
 from pcn.experiments.traffic import by_size, flows
 from pcn.experiments.traffic.spec import TrafficSpec, draw
@@ -79,11 +86,16 @@ class Fig11(Experiment):
     schemes = (HPCC, DCQCN, TIMELY, DCTCP)
     variants = WINDOWED
     about = (
-        "320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between switches, 1 us a link, HPCC's shared buffer of 32 MiB a "
-        "switch. FB_Hadoop at 30% with in-casts of 60 senders, 500 KB each, 2% of the hosts' links; and at 50%; 9,000 "
-        "and 15,000 flows, until all have arrived. T = 13 us, W_AI = 80 bytes; K as the paper has it; TIMELY's "
-        "segments are 16 KB, its step 100 Mb/s. With a window: of what the rate sends in T. A round trip is a data "
-        "packet's way, from its NIC on, and an acknowledgement's empty one from another pod. Slowdown is over the "
+        "320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between switches, 1 us a link, HPCC's shared "
+        "buffer of 32 MiB a "
+        "switch. FB_Hadoop at 30% with in-casts of 60 senders, 500 KB each, 2% of the hosts' "
+        "links; and at 50%; 9,000 "
+        "and 15,000 flows, until all have arrived. T = 13 us, W_AI = 80 bytes; K as the paper has "
+        "it; TIMELY's "
+        "segments are 16 KB, its step 100 Mb/s. With a window: of what the rate sends in T. A "
+        "round trip is a data "
+        "packet's way, from its NIC on, and an acknowledgement's empty one from another pod. "
+        "Slowdown is over the "
         "empty network."
     )
 
@@ -91,7 +103,12 @@ class Fig11(Experiment):
         for number, load in enumerate(LOADS):
             for scheme in schemes:
                 for window in (NO, YES) if scheme in self.variants else (NO,):
-                    keys: dict[str, Key] = {"load": load, "scheme": scheme, "window": window, "seed": 1}
+                    keys: dict[str, Key] = {
+                        "load": load,
+                        "scheme": scheme,
+                        "window": window,
+                        "seed": 1,
+                    }
                     yield Run(keys, scheme, 1, {"load": number}, scheme if window == YES else "")
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
@@ -101,7 +118,9 @@ class Fig11(Experiment):
         drawn = draw(_spec(load), topology, seed, load, count, PAYLOAD_BYTES, _INCASTS)
         topology = dataclasses.replace(topology, flows=tuple(flows.by_size(drawn)))
         last_s = max(flow.start_s for flow in topology.flows)
-        plan = plan_of(self.name, scheme, seed, topology, last_s, _fields(scheme), [Endpoint("t0", 1)], last_s)
+        plan = plan_of(
+            self.name, scheme, seed, topology, last_s, _fields(scheme), [Endpoint("t0", 1)], last_s
+        )
         return dataclasses.replace(plan, records=Records(latency=True), until_complete=True)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
@@ -110,23 +129,33 @@ class Fig11(Experiment):
         normal, slowdown = ended.sizes != INCAST, ended.slowdown
         whole = not np.isnan(slowdown).any()
         found: dict[str, float | None] = {"unfinished": float(np.isnan(slowdown).sum())}
-        for name, chosen in (("short", sizes < SHORT_BYTES), ("long", sizes > LONG_BYTES), ("incast", ~normal)):
+        for name, chosen in (
+            ("short", sizes < SHORT_BYTES),
+            ("long", sizes > LONG_BYTES),
+            ("incast", ~normal),
+        ):
             own = slowdown[chosen & (normal | (name == "incast"))] if whole else slowdown[:0]
             found |= {f"p{q} {name}": recording_numbers.percentile(own, q) for q in (50, 95)}
         way_s = latency.percentile_s(95)
         found["rtt_p95_us"] = None if way_s is None else (way_s + _BACK_S) * 1e6
         found["pause"] = float(sum(link.pause for link in recording.links.values()))
         load, _ = LOADS[str(run.keys["load"])]
-        return Outcome(run.keys, found, samples=by_size.samples(_spec(load), plan, recording).to_json())
+        return Outcome(
+            run.keys, found, samples=by_size.samples(_spec(load), plan, recording).to_json()
+        )
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
-        return [row for load in map(str, outcomes.values("load")) for row in _of_load(load, outcomes)]
+        return [
+            row for load in map(str, outcomes.values("load")) for row in _of_load(load, outcomes)
+        ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         made = []
         for load in map(str, outcomes.values("load")):
             schemes = map(str, outcomes.values("scheme"))
-            kept = {scheme: outcomes.samples(load=load, scheme=scheme, window=NO) for scheme in schemes}
+            kept = {
+                scheme: outcomes.samples(load=load, scheme=scheme, window=NO) for scheme in schemes
+            }
             made += figure_charts(load, kept, "p95")
         return made
 
@@ -134,12 +163,14 @@ class Fig11(Experiment):
         lines = []
         for load in map(str, outcomes.values("load")):
             each = [
-                f"{_name(one)} {said(one.numbers['rtt_p95_us'])} us, {said(one.numbers['p95 short'])} and "
+                f"{_name(one)} {said(one.numbers['rtt_p95_us'])} us, "
+                f"{said(one.numbers['p95 short'])} and "
                 f"{said(one.numbers['p50 long'])}, {said(one.numbers['pause'])}"
                 for one in outcomes.where(load=load)
             ]
             lines.append(
-                f"{load}, 95% of round trips, slowdown of 95% of the flows below 120 KB and median of those above 1 "
+                f"{load}, 95% of round trips, slowdown of 95% of the flows below 120 KB and median "
+                "of those above 1 "
                 f"MB, PAUSE frames: {'; '.join(each)}."
             )
         return lines
@@ -158,21 +189,41 @@ def _of_load(load: str, outcomes: Outcomes) -> list[Check]:
     rows.append(IN_FAT_TREE.row(text, share, at_least(2, 1), "dctcp", unit=""))
     for one in outcomes.where(load=load):
         if one.keys["scheme"] != HPCC:
-            text = f"{load}: 95% slowdown of flows below 120 KB, HPCC's over that of {_name(one)} (met: below 1)"
-            rows.append(
-                SHORT_IN_FAT_TREE.row(text, ratio(number("p95 short", HPCC), one.numbers["p95 short"]), at_most(1))
+            text = (
+                f"{load}: 95% slowdown of flows below 120 KB, HPCC's over that of {_name(one)} "
+                "(met: below 1)"
             )
-    rows.append(NO_PAUSE.row(f"{load}: PAUSE with HPCC (met: none)", number("pause", HPCC), at_most(0), HPCC))
+            rows.append(
+                SHORT_IN_FAT_TREE.row(
+                    text, ratio(number("p95 short", HPCC), one.numbers["p95 short"]), at_most(1)
+                )
+            )
+    rows.append(
+        NO_PAUSE.row(
+            f"{load}: PAUSE with HPCC (met: none)", number("pause", HPCC), at_most(0), HPCC
+        )
+    )
     if half:
-        others = [one.numbers["p50 long"] for one in outcomes.where(load=load) if one.keys["scheme"] != HPCC]
+        others = [
+            one.numbers["p50 long"]
+            for one in outcomes.where(load=load)
+            if one.keys["scheme"] != HPCC
+        ]
         known = [one for one in others if one is not None]
         own = ratio(number("p50 long", HPCC), statistics.fmean(known) if known else None)
-        text = f"{load}: median slowdown of flows above 1 MB, HPCC's over the others' mean (met: within a fifth)"
+        text = (
+            f"{load}: median slowdown of flows above 1 MB, HPCC's over the others' mean (met: "
+            "within a fifth)"
+        )
         rows.append(RESIDUAL.row(text, own, near(RESIDUAL["factor"], 0.2), "factor"))
         return rows
     for scheme in (DCQCN, TIMELY):
         own, windowed = (number("pause", scheme, window) for window in (NO, YES))
-        rows.append(NO_PAUSE.row(f"{load}: PAUSE with {label(scheme)} (met: 100; trend: 1)", own, at_least(100, 0.5)))
+        rows.append(
+            NO_PAUSE.row(
+                f"{load}: PAUSE with {label(scheme)} (met: 100; trend: 1)", own, at_least(100, 0.5)
+            )
+        )
         text = f"{load}: what a window around {label(scheme)} leaves of it (met: 5%; trend: half)"
         rows.append(NO_PAUSE.row(text, ratio(windowed, own), at_most(0.05, 0.5), unit=""))
     return rows

@@ -33,14 +33,16 @@ EACH_ACK, EACH_ROUND, REFERENCE = "each acknowledgement", "each round trip", "re
 
 
 class EachAck(HpccReactionPoint):
-    """HPCC without a reference: each acknowledgement changes the window that the one before left."""
+    """HPCC without a reference: each acknowledgement changes the window that the one before
+    left."""
 
     def _compute_wind(self, updates: bool) -> None:
         super()._compute_wind(True)
 
 
 class EachRound(HpccReactionPoint):
-    """HPCC that changes its window once a round trip: the first time when its first window is acknowledged."""
+    """HPCC that changes its window once a round trip: the first time when its first window is
+    acknowledged."""
 
     _begun = False
 
@@ -60,12 +62,16 @@ WITHOUT: Mapping[str, Callable[[], Variant]] = {
 }
 
 
-def _plan(name: str, scheme: str, seed: int, w_ai_bytes: float, ends_s: float, every_s: float) -> Plan:
+def _plan(
+    name: str, scheme: str, seed: int, w_ai_bytes: float, ends_s: float, every_s: float
+) -> Plan:
     topology = star(FLOWS, 1, LINE_BPS, DELAY_S, xoff_bytes=50e6)
     flows = tuple(FlowSpec(n, f"h{n - 1}", "r0", duration_s=ends_s) for n in range(1, FLOWS + 1))
     topology = dataclasses.replace(topology, flows=flows)
     fields = known_fields(scheme, {"base_rtt_s": T_S, "w_ai_bytes": w_ai_bytes})
-    return plan_of(name, scheme, seed, topology, ends_s, fields, [Endpoint("s0", FLOWS + 1)], every_s)
+    return plan_of(
+        name, scheme, seed, topology, ends_s, fields, [Endpoint("s0", FLOWS + 1)], every_s
+    )
 
 
 class Reference(Experiment):
@@ -75,9 +81,12 @@ class Reference(Experiment):
     schemes = (HPCC,)
     variants = WITHOUT
     about = (
-        "16 flows to one port of 100 Gb/s start at once, links of 1 us, T = 4.4 us, W_AI = 25 bytes (5.4), for 400 us: "
-        "HPCC, HPCC whose window each acknowledgement changes, and HPCC whose window changes once a round trip. "
-        "Drained means that 16 packets are left. Throughput is of 4.4 us, the least from 60 round trips on."
+        "16 flows to one port of 100 Gb/s start at once, links of 1 us, T = 4.4 us, W_AI = 25 "
+        "bytes (5.4), for 400 us: "
+        "HPCC, HPCC whose window each acknowledgement changes, and HPCC whose window changes once "
+        "a round trip. "
+        "Drained means that 16 packets are left. Throughput is of 4.4 us, the least from 60 round "
+        "trips on."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -93,7 +102,9 @@ class Reference(Experiment):
         port = str(plan.bottleneck)
         times, queue = recording.series.get(port, "waiting_bytes")
         sent = recording.series.get(port, "transmitted_bytes")
-        rates = recording_numbers.binned(*sent, 0.0, plan.duration_s, 8e-9, round(plan.duration_s / T_S))
+        rates = recording_numbers.binned(
+            *sent, 0.0, plan.duration_s, 8e-9, round(plan.duration_s / T_S)
+        )
         late = [rate for at_ms, rate in zip(*rates, strict=True) if at_ms * 1e-3 >= _FROM_S]
         highest = int(queue.argmax())
         low = queue[highest:] <= _FRAMES
@@ -103,7 +114,10 @@ class Reference(Experiment):
             "highest_kb": float(queue[highest]) / 1e3,
             "drained_us": float(times[highest + int(low.argmax())]) * 1e6 if low.any() else None,
         }
-        curves = {"rate": rates, "queue": recording_numbers.thin(times, queue, 0.0, plan.duration_s, 1e-3)}
+        curves = {
+            "rate": rates,
+            "queue": recording_numbers.thin(times, queue, 0.0, plan.duration_s, 1e-3),
+        }
         return Outcome(run.keys, found, curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
@@ -117,15 +131,23 @@ class Reference(Experiment):
                 for name in ("utilisation", "least_gbps", "drained_us")
             )
             text = "each acknowledgement: least throughput (met: 5; trend: 50)"
-            rows.append(WITHOUT_REFERENCE.row(text, least.get(EACH_ACK), at_most(5, 50), "least", unit="Gbit/s"))
+            rows.append(
+                WITHOUT_REFERENCE.row(
+                    text, least.get(EACH_ACK), at_most(5, 50), "least", unit="Gbit/s"
+                )
+            )
             text = "each acknowledgement: utilisation over HPCC's (met: 0.8; trend: 0.95)"
             share = ratio(used.get(EACH_ACK), used.get(REFERENCE))
             rows.append(WITHOUT_REFERENCE.row(text, share, at_most(0.8, 0.95)))
-            text = "each round trip: time until the queue is drained over HPCC's (met: 1.2; trend: 1)"
+            text = (
+                "each round trip: time until the queue is drained over HPCC's (met: 1.2; trend: 1)"
+            )
             share = ratio(drained.get(EACH_ROUND), drained.get(REFERENCE))
             rows.append(WITHOUT_REFERENCE.row(text, share, at_least(1.2, 1)))
             text = "HPCC: utilisation (met: 0.94; trend: 0.9)"
-            rows.append(WITHOUT_REFERENCE.row(text, used.get(REFERENCE), at_least(0.94, 0.9), theory=0.95))
+            rows.append(
+                WITHOUT_REFERENCE.row(text, used.get(REFERENCE), at_least(0.94, 0.9), theory=0.95)
+            )
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -147,7 +169,8 @@ class ByWAi(Experiment):
     source = "5.4, Fig. 14"
     schemes = (HPCC,)
     about = (
-        "The 16 flows of Fig. 13 for 10 ms, with W_AI from 25 to 300 bytes: 150 bytes are what the rule of 3.3 allows "
+        "The 16 flows of Fig. 13 for 10 ms, with W_AI from 25 to 300 bytes: 150 bytes are what the "
+        "rule of 3.3 allows "
         "16 flows, 25 are for 100. The queue is read each microsecond, from 200 round trips on."
     )
 
@@ -165,7 +188,8 @@ class ByWAi(Experiment):
         late = queue[times >= from_s] / 1e3
         found = {f"p{q}_kb": recording_numbers.percentile(late, q) for q in (50, 95, 99)}
         rates = [
-            recording_numbers.goodput_bps(recording, flow.entity, from_s, plan.duration_s) for flow in recording.flows
+            recording_numbers.goodput_bps(recording, flow.entity, from_s, plan.duration_s)
+            for flow in recording.flows
         ]
         sent = recording.series.get(port, "transmitted_bytes")
         used = utilisation(*sent, plan.capacity_bps, from_s, plan.duration_s)

@@ -50,12 +50,17 @@ def _incast() -> tuple[FlowSpec, ...]:
 def _mice() -> tuple[FlowSpec, ...]:
     elephants = (FlowSpec(n + 1, f"h{n}", "r0", duration_s=60e-3) for n in range(2))
     starts = np.arange(30e-3, 60e-3 - 4 * _MOUSE_S, _MOUSE_S)
-    small = (FlowSpec(n, "h2", "r0", float(at), PAYLOAD_BYTES, group=MOUSE) for n, at in enumerate(starts, start=3))
+    small = (
+        FlowSpec(n, "h2", "r0", float(at), PAYLOAD_BYTES, group=MOUSE)
+        for n, at in enumerate(starts, start=3)
+    )
     return *elephants, *small
 
 
 def _share() -> tuple[FlowSpec, ...]:
-    return tuple(FlowSpec(n + 1, f"h{n}", "r0", n * _STEP_S, duration_s=4 * _STEP_S) for n in range(4))
+    return tuple(
+        FlowSpec(n + 1, f"h{n}", "r0", n * _STEP_S, duration_s=4 * _STEP_S) for n in range(4)
+    )
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,16 @@ class Fig9(Experiment):
     source = "5.2, Fig. 9"
     schemes = (HPCC, DCQCN)
     about = (
-        "A rack of the paper's testbed: hosts of 25 Gb/s around a switch, round trips of 5.4 us, T = 9 us, W_AI = 80 "
-        "bytes, DCQCN's K 100 and 400 KB. Long-short: a flow of 1 MB joins a long one after 1 ms, for 5 ms; recovered "
-        "is the end of the last 20 us below 95% of the rate before it. In-cast: seven flows join a long one. Mice: 1 "
-        "KB each 50 us beside two elephants, from 30 ms on; their latency is that of a packet and its acknowledgement, "
-        "which meets no queue. Fair share: four flows join and leave, 20 ms after each other; the paper has a second."
+        "A rack of the paper's testbed: hosts of 25 Gb/s around a switch, round trips of 5.4 us, T "
+        "= 9 us, W_AI = 80 "
+        "bytes, DCQCN's K 100 and 400 KB. Long-short: a flow of 1 MB joins a long one after 1 ms, "
+        "for 5 ms; recovered "
+        "is the end of the last 20 us below 95% of the rate before it. In-cast: seven flows join a "
+        "long one. Mice: 1 "
+        "KB each 50 us beside two elephants, from 30 ms on; their latency is that of a packet and "
+        "its acknowledgement, "
+        "which meets no queue. Fair share: four flows join and leave, 20 ms after each other; the "
+        "paper has a second."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -97,16 +107,22 @@ class Fig9(Experiment):
         topology = star(load.senders, 1, LINE_BPS, DELAY_S, xoff_bytes=50e6)
         topology = replace(topology, flows=load.flows())
         queue, fields = Endpoint("s0", load.senders + 1), FIELDS.get(scheme, {})
-        return plan_of(self.name, scheme, seed, topology, load.ends_s, fields, [queue], load.every_s)
+        return plan_of(
+            self.name, scheme, seed, topology, load.ends_s, fields, [queue], load.every_s
+        )
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         times, queue = recording.series.get(str(plan.bottleneck), "waiting_bytes")
-        of = {LONG_SHORT: _recovery, INCAST: _reaction, MOUSE: _latency, SHARE: _fairness}[str(run.keys["load"])]
+        of = {LONG_SHORT: _recovery, INCAST: _reaction, MOUSE: _latency, SHARE: _fairness}[
+            str(run.keys["load"])
+        ]
         curves = {"queue": recording_numbers.thin(times, queue, 0.0, plan.duration_s, 1e-3)}
         for flow in recording.flows:
             if not flow.group:
                 series = recording.series.get(flow.entity, "received_bytes")
-                curves[flow.entity] = recording_numbers.binned(*series, 0.0, plan.duration_s, 8e-9, 100)
+                curves[flow.entity] = recording_numbers.binned(
+                    *series, 0.0, plan.duration_s, 8e-9, 100
+                )
         return Outcome(run.keys, of(recording, times, queue), curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
@@ -115,13 +131,20 @@ class Fig9(Experiment):
             hpcc = scheme == HPCC
             name = label(scheme)
             after = outcomes.mean("recovered_us", load=LONG_SHORT, scheme=scheme)
-            words = "met: 10 round trips, 54 us; trend: 350" if hpcc else "met: 2 ms and more; trend: 350 us"
+            words = (
+                "met: 10 round trips, 54 us; trend: 350"
+                if hpcc
+                else "met: 2 ms and more; trend: 350 us"
+            )
             rule = at_most(54, 350 * RTT_S * 1e6) if hpcc else at_least(2000, 350)
             text = f"{name}: from the short flow's end until the long one has its rate ({words})"
             rows.append(RECOVERS.row(text, after, rule, scheme))
             if hpcc:
                 rounds = outcomes.mean("highest_rtts", load=INCAST, scheme=scheme)
-                text = f"{name}: round trips from the start until the queue is the highest (met: 2.2; trend: 4)"
+                text = (
+                    f"{name}: round trips from the start until the queue is the highest (met: 2.2; "
+                    "trend: 4)"
+                )
                 # The first windows of 9 us take 1.7 round trips to leave, and half of one to come.
                 rows.append(REACTS.row(text, rounds, at_most(2.2, 4), scheme, unit="round trips"))
             else:
@@ -130,14 +153,20 @@ class Fig9(Experiment):
                 rows.append(REACTS.row(text, most, near(550, 0.2), scheme, unit="KB"))
             low, half = (outcomes.mean(f"p{q}_us", load=MOUSE, scheme=scheme) for q in (5, 50))
             if hpcc:
-                text = f"{name}: median latency of mice (met: within 1 us of the empty network's; trend: 2 us)"
+                text = (
+                    f"{name}: median latency of mice (met: within 1 us of the empty network's; "
+                    "trend: 2 us)"
+                )
                 rows.append(MICE.row(text, half, between(5, 6.4, 4, 7.4), scheme))
             else:
                 for what, value in (("that 95% of mice exceed", low), ("of mice, median", half)):
                     text = f"{name}: latency {what} (met: 35 us; trend: 17)"
                     rows.append(MICE.row(text, value, at_least(35, 17), scheme, known=WHY))
             index = outcomes.mean("jain", load=SHARE, scheme=scheme)
-            text = f"{name}: least of Jain's index in the second half of a step (met: 0.95; trend: 0.9)"
+            text = (
+                f"{name}: least of Jain's index in the second half of a step (met: 0.95; trend: "
+                "0.9)"
+            )
             rows.append(FAIR.row(text, index, at_least(0.95, 0.9)))
         return rows
 
@@ -181,10 +210,14 @@ def _reaction(recording: Recording, times: Array, queue: Array) -> dict[str, flo
 
 
 def _latency(recording: Recording, times: Array, queue: Array) -> dict[str, float | None]:
-    mice = recording_numbers.completion_times_s(flow for flow in recording.flows if flow.group == MOUSE)
+    mice = recording_numbers.completion_times_s(
+        flow for flow in recording.flows if flow.group == MOUSE
+    )
     from_s = min(flow.start_s for flow in recording.flows if flow.group == MOUSE)
     late = queue[times >= from_s]
-    found = {f"p{q}_us": recording_numbers.percentile((mice + _BACK_S) * 1e6, q) for q in (5, 50, 95)}
+    found = {
+        f"p{q}_us": recording_numbers.percentile((mice + _BACK_S) * 1e6, q) for q in (5, 50, 95)
+    }
     return found | {f"queue_p{q}_kb": recording_numbers.percentile(late / 1e3, q) for q in (50, 95)}
 
 
@@ -193,5 +226,8 @@ def _fairness(recording: Recording, times: Array, queue: Array) -> dict[str, flo
     for step in range(7):
         span = ((step + 0.5) * _STEP_S, (step + 1) * _STEP_S)
         here = recording.flows[max(0, step - 3) : step + 1]
-        least = min(least, jain([recording_numbers.goodput_bps(recording, flow.entity, *span) for flow in here]))
+        least = min(
+            least,
+            jain([recording_numbers.goodput_bps(recording, flow.entity, *span) for flow in here]),
+        )
     return {"jain": least}

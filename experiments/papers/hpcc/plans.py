@@ -16,15 +16,18 @@ _K_MIN_S, _K_MAX_S, _P_MAX, _DCTCP_K_S = 32e-6, 128e-6, 0.2, 24e-6
 
 
 def _by_rate(k_min_s: float, k_max_s: float, p_max: float) -> tuple[EcnThresholds, ...]:
-    return tuple(EcnThresholds(k_min_s * rate / 8, k_max_s * rate / 8, p_max, rate) for rate in (HOST_BPS, FABRIC_BPS))
+    return tuple(
+        EcnThresholds(k_min_s * rate / 8, k_max_s * rate / 8, p_max, rate)
+        for rate in (HOST_BPS, FABRIC_BPS)
+    )
 
 
 DCQCN_ECN, DCTCP_ECN = _by_rate(_K_MIN_S, _K_MAX_S, _P_MAX), _by_rate(_DCTCP_K_S, _DCTCP_K_S, 1.0)
 
 
 def fat_tree(ecn: tuple[EcnThresholds, ...] = (), dynamic: bool = True) -> Topology:
-    """Returns a network of the shape of HPCC's fat.txt, with these thresholds of RED, and its switches' buffers, where
-    thresholds of PAUSE are dynamic."""
+    """Returns a network of the shape of HPCC's fat.txt, with these thresholds of RED, and its
+    switches' buffers, where thresholds of PAUSE are dynamic."""
     made = clos(5, 4, 4, 16, HOST_BPS, FABRIC_BPS, DELAY_S)
     switches = []
     for switch in made.switches:

@@ -1,4 +1,5 @@
-"""Numbers of PCN's paper (NSDI'20) that runs are compared with, each once, by the rows of docs/claims.md."""
+"""Numbers of PCN's paper (NSDI'20) that runs are compared with, each once, by the rows of
+docs/claims.md."""
 
 from __future__ import annotations
 
@@ -84,7 +85,11 @@ WORKLOAD_2 = Claim(
 """7.4, Fig. 14: share of their PAUSE frames that PCN prevents; by how much it is ahead."""
 MANY_FLOWS = Claim("0.52", "KB", {"queue": 100.0, "pause": 0.0})
 """B.1, Fig. 17: PCN's mean queue in ns-3, at most, without PAUSE."""
-OTHERS_QUEUES = Claim("0.53", "KB", {"qcn least": 50.0, "qcn most": 100.0, "timely least": 100.0, "timely most": 200.0})
+OTHERS_QUEUES = Claim(
+    "0.53",
+    "KB",
+    {"qcn least": 50.0, "qcn most": 100.0, "timely least": 100.0, "timely most": 200.0},
+)
 """B.1: the others' queues, up to 256 flows."""
 OTHERS_UNFAIR = Claim("0.54")
 FULL_AND_FAIR = Claim("0.55", "", {"utilisation": 1.0, "index": 1.0})

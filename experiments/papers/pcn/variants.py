@@ -70,7 +70,11 @@ class RoundedDown(PcnXNotificationPoint):
 
     def on_window(self, window: Window) -> Cnp | None:
         cnp = super().on_window(window)
-        return None if cnp is None else Cnp(cnp.mark, max(REC_RATE_UNIT_BPS, cnp.rec_rate_bps - REC_RATE_UNIT_BPS))
+        return (
+            None
+            if cnp is None
+            else Cnp(cnp.mark, max(REC_RATE_UNIT_BPS, cnp.rec_rate_bps - REC_RATE_UNIT_BPS))
+        )
 
 
 class PresentRate(PcnXReactionPoint):
@@ -82,7 +86,8 @@ class PresentRate(PcnXReactionPoint):
 
 
 class OneForAll(PcnNotificationPoint):
-    """PCN, but of flows in step the one whose period ends first decides for all: `decided` holds what, by period."""
+    """PCN, but of flows in step the one whose period ends first decides for all: `decided` holds
+    what, by period."""
 
     def __init__(self, parameters: PcnParameters, decided: dict[int, Mark]) -> None:
         super().__init__(parameters)
@@ -97,7 +102,8 @@ class OneForAll(PcnNotificationPoint):
 
 
 class WholeSteps(TimelyReactionPoint):
-    """TIMELY as Algorithm 1 is printed: each RTT makes a whole step, however soon after the one before."""
+    """TIMELY as Algorithm 1 is printed: each RTT makes a whole step, however soon after the one
+    before."""
 
     def on_ack(self, ack: Ack, now_s: float) -> None:
         self._last_update_s = None
@@ -105,8 +111,8 @@ class WholeSteps(TimelyReactionPoint):
 
 
 class FallingRtts(TimelyReactionPoint):
-    """TIMELY whose increases grow after a number of RTTs, each below the one before, as in its authors' code; Algorithm
-    1 counts gradients."""
+    """TIMELY whose increases grow after a number of RTTs, each below the one before, as in its
+    authors' code; Algorithm 1 counts gradients."""
 
     _falling = 0
 
@@ -120,7 +126,8 @@ class FallingRtts(TimelyReactionPoint):
 PUBLISHED = {"alpha": 0.02, "t_high_s": 1e-3}
 PUBLISHED_PACKETS = {**PUBLISHED, "t_low_s": 0.0, "segment_bytes": 1000.0}
 PUBLISHED_SEGMENTS = {**PUBLISHED, "t_low_s": 50e-6, "segment_bytes": 64e3}
-"""What TIMELY's authors recommend in their code, for packets that are paced one by one and for segments of 64 KB."""
+"""What TIMELY's authors recommend in their code, for packets that are paced one by one and for
+segments of 64 KB."""
 
 
 class LowStart(TimelyReactionPoint):
@@ -138,7 +145,9 @@ def timely_with(reaction_point: type[TimelyReactionPoint]) -> Scheme:
 def one_for_all() -> Scheme:
     """Returns PCN whose receivers share their decisions within a run. Each run needs a new one."""
     decided: dict[int, Mark] = {}
-    return dataclasses.replace(find_scheme("pcn"), notification_point=lambda given: OneForAll(given, decided))
+    return dataclasses.replace(
+        find_scheme("pcn"), notification_point=lambda given: OneForAll(given, decided)
+    )
 
 
 def pcn_with(notification_point: type[PcnNotificationPoint]) -> Scheme:

@@ -1,4 +1,5 @@
-"""How soon flows share fairly, and how steady the queue is, with QCN and with QCN-T: a flow joins N - 1 others."""
+"""How soon flows share fairly, and how steady the queue is, with QCN and with QCN-T: a flow joins N
+- 1 others."""
 
 from __future__ import annotations
 
@@ -38,9 +39,13 @@ _MANY, _FEW = 8, 2
 
 _ROWS: tuple[tuple[Claim, int, str, str, str, Rule], ...] = (
     (FASTER, _MANY, "time to fairness", "fair_s", "met: half; trend: less", at_most(0.5, 1.0)),
-    (CALMER, _MANY, "queue's standard deviation", "queue_sd_kb", "met: 0.8; trend: less", at_most(0.8, 1.0)),
+    (CALMER, _MANY, (
+        "queue's standard deviation"
+    ), "queue_sd_kb", "met: 0.8; trend: less", at_most(0.8, 1.0)),
     (
-        CALMER, _FEW, "queue's standard deviation", "queue_sd_kb", "met: within 30%; trend: within a half",
+        CALMER, _FEW, (
+            "queue's standard deviation"
+        ), "queue_sd_kb", "met: within 30%; trend: within a half",
         between(0.7, 1.3, 0.5, 1.5),
     ),
 )  # fmt: skip
@@ -53,11 +58,16 @@ class Convergence(Experiment):
     source = "1 and 6"
     schemes = (QCN, QCN_T)
     about = (
-        "N flows to one output of 1 Gb/s, links of 5 us, frames of 1,058 B; the last one joins the others after a "
-        "second, at line rate. Time to fairness is from then until Jain's index of what arrives in half a second is "
-        "0.95 for good, at most the run's 12 s; the queue's standard deviation is that of its last 3 s. Both schemes "
-        "have their defaults except QCN-T's timer, which is as long as the byte counter's 150 KB take at a flow's "
-        "fair share: the text at hand doesn't have its length. Medians over 8 seeds, which draw the samples. What "
+        "N flows to one output of 1 Gb/s, links of 5 us, frames of 1,058 B; the last one joins the "
+        "others after a "
+        "second, at line rate. Time to fairness is from then until Jain's index of what arrives in "
+        "half a second is "
+        "0.95 for good, at most the run's 12 s; the queue's standard deviation is that of its last "
+        "3 s. Both schemes "
+        "have their defaults except QCN-T's timer, which is as long as the byte counter's 150 KB "
+        "take at a flow's "
+        "fair share: the text at hand doesn't have its length. Medians over 8 seeds, which draw "
+        "the samples. What "
         "is behind it is in [qcn-t.md](qcn-t.md)."
     )
 
@@ -65,7 +75,12 @@ class Convergence(Experiment):
         for scheme in schemes:
             for flows in FLOWS:
                 for seed in SEEDS:
-                    yield Run({"scheme": scheme, "flows": flows, "seed": seed}, scheme, seed, {"flows": flows})
+                    yield Run(
+                        {"scheme": scheme, "flows": flows, "seed": seed},
+                        scheme,
+                        seed,
+                        {"flows": flows},
+                    )
         for flows in (_FEW, _MANY) if QCN_T in schemes else ():
             for seed in SEEDS:
                 values = {"flows": flows, "timer_s": 15e-3}
@@ -77,16 +92,30 @@ class Convergence(Experiment):
         if scheme == QCN_T:
             fields = {"timer_s": CYCLE_BYTES * 8 / (LINE_BPS / flows), **fields}
         specs = [FlowSpec(n, f"h{n - 1}", "r0", duration_s=_ENDS_S) for n in range(1, flows)]
-        specs.append(FlowSpec(flows, f"h{flows - 1}", "r0", start_s=_JOINS_S, duration_s=_ENDS_S - _JOINS_S))
+        specs.append(
+            FlowSpec(flows, f"h{flows - 1}", "r0", start_s=_JOINS_S, duration_s=_ENDS_S - _JOINS_S)
+        )
         topology = replace(star(flows, 1, LINE_BPS, _DELAY_S), flows=tuple(specs))
         queue = Endpoint("s0", flows + 1)
-        plan = plan_of(self.name, scheme, seed, topology, _ENDS_S, known_fields(scheme, fields), [queue], _EVERY_S)
+        plan = plan_of(
+            self.name,
+            scheme,
+            seed,
+            topology,
+            _ENDS_S,
+            known_fields(scheme, fields),
+            [queue],
+            _EVERY_S,
+        )
         return replace(plan, values={**plan.values, "flows": flows})
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         starts = np.arange(_JOINS_S, plan.duration_s - _WINDOW_S + _STEP_S / 2, _STEP_S)
         arrived = [
-            np.diff(counter_at(*recording.series.get(f"flow {flow.id}", "received_bytes"), edges), axis=0)[0]
+            np.diff(
+                counter_at(*recording.series.get(f"flow {flow.id}", "received_bytes"), edges),
+                axis=0,
+            )[0]
             for flow in plan.topology.flows
             for edges in [np.stack([starts, starts + _WINDOW_S])]
         ]
@@ -96,13 +125,21 @@ class Convergence(Experiment):
         grid = np.arange(plan.duration_s - _STEADY_S, plan.duration_s, _EVERY_S)
         queue = step_at(*recording.series.get(str(plan.bottleneck), "waiting_bytes"), grid)
         last = [
-            float(np.diff(counter_at(*recording.series.get(f"flow {flow.id}", "received_bytes"), grid[[0, -1]]))[0])
+            float(
+                np.diff(
+                    counter_at(
+                        *recording.series.get(f"flow {flow.id}", "received_bytes"), grid[[0, -1]]
+                    )
+                )[0]
+            )
             for flow in plan.topology.flows
         ]
         return Outcome(
             run.keys,
             {
-                "fair_s": float(starts[since] - _JOINS_S) if since < starts.size else plan.duration_s - _JOINS_S,
+                "fair_s": float(starts[since] - _JOINS_S)
+                if since < starts.size
+                else plan.duration_s - _JOINS_S,
                 "queue_sd_kb": float(queue.std()) / 1e3 if queue.size else None,
                 "jain": jain(last),
             },
@@ -117,7 +154,9 @@ class Convergence(Experiment):
             for claim, flows, name, number, band, rule in _ROWS:
                 text = f"N = {flows}{what}: QCN-T's {name} over QCN's ({band})"
                 its = outcomes.median(number, scheme=QCN, flows=flows)
-                rows.append(claim.row(text, ratio(outcomes.median(number, flows=flows, **keys), its), rule))
+                rows.append(
+                    claim.row(text, ratio(outcomes.median(number, flows=flows, **keys), its), rule)
+                )
         return [*rows, _fairer(outcomes)]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -141,5 +180,7 @@ def _fairer(outcomes: Outcomes) -> Check:
         - (outcomes.median("jain", scheme=QCN_T, flows=flows) or 0)
         for flows in FLOWS
     ]
-    text = "QCN's Jain index of the last 3 s less QCN-T's, at most, over N (met: 0.005; trend: 0.02)"
+    text = (
+        "QCN's Jain index of the last 3 s less QCN-T's, at most, over N (met: 0.005; trend: 0.02)"
+    )
     return FASTER.row(text, max(worse, default=None), at_most(0.005, 0.02))

@@ -1,4 +1,5 @@
-"""How long delays QCN and QCN-T bear: the longer the feedback takes, the more the queue swings, until it runs empty."""
+"""How long delays QCN and QCN-T bear: the longer the feedback takes, the more the queue swings,
+until it runs empty."""
 
 from __future__ import annotations
 
@@ -47,10 +48,14 @@ class Margin(Experiment):
     source = "1 and 7"
     schemes = (QCN, QCN_T)
     about = (
-        "N flows to one output of 1 Gb/s, which start together; links are longer and longer, and PAUSE is out of "
-        "reach. The longer a message takes the more the queue swings, until it runs empty and the line with it. The "
-        "margin is the longest delay of a link, one way, up to which the queue is empty in 1% of the last 3 s at most, "
-        "which is ours: the text at hand has none. QCN-T's timer is as long as the byte counter's 150 KB take at a "
+        "N flows to one output of 1 Gb/s, which start together; links are longer and longer, and "
+        "PAUSE is out of "
+        "reach. The longer a message takes the more the queue swings, until it runs empty and the "
+        "line with it. The "
+        "margin is the longest delay of a link, one way, up to which the queue is empty in 1% of "
+        "the last 3 s at most, "
+        "which is ours: the text at hand has none. QCN-T's timer is as long as the byte counter's "
+        "150 KB take at a "
         "flow's fair share. Means over 3 seeds."
     )
 
@@ -67,10 +72,23 @@ class Margin(Experiment):
         flows, delay_s = round(fields.pop("flows")), fields.pop("delay_us") * 1e-6
         if scheme == QCN_T:
             fields = {"timer_s": CYCLE_BYTES * 8 / (LINE_BPS / flows), **fields}
-        specs = tuple(FlowSpec(n, f"h{n - 1}", "r0", duration_s=_ENDS_S) for n in range(1, flows + 1))
-        topology = replace(star(flows, 1, LINE_BPS, delay_s, xoff_bytes=_NO_PAUSE_BYTES), flows=specs)
+        specs = tuple(
+            FlowSpec(n, f"h{n - 1}", "r0", duration_s=_ENDS_S) for n in range(1, flows + 1)
+        )
+        topology = replace(
+            star(flows, 1, LINE_BPS, delay_s, xoff_bytes=_NO_PAUSE_BYTES), flows=specs
+        )
         queue = Endpoint("s0", flows + 1)
-        return plan_of(self.name, scheme, seed, topology, _ENDS_S, known_fields(scheme, fields), [queue], _EVERY_S)
+        return plan_of(
+            self.name,
+            scheme,
+            seed,
+            topology,
+            _ENDS_S,
+            known_fields(scheme, fields),
+            [queue],
+            _EVERY_S,
+        )
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         grid = np.arange(_FROM_S, plan.duration_s, _EVERY_S)
@@ -94,7 +112,11 @@ class Margin(Experiment):
             its, ours = (margin_us(outcomes, scheme=one, flows=flows) for one in (QCN, QCN_T))
             least = 2.0 if flows > 5 else 1.0
             text = f"N = {flows}: QCN-T's margin over QCN's (met: {least:g}; trend: 1)"
-            rows.append(CALMER.row(text, ratio(ours, its), at_least(least, 0.999), paper=2.0 if flows > 5 else None))
+            rows.append(
+                CALMER.row(
+                    text, ratio(ours, its), at_least(least, 0.999), paper=2.0 if flows > 5 else None
+                )
+            )
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -104,7 +126,9 @@ class Margin(Experiment):
                 "Delay of a link (us)",
                 "Queue empty, share of the time",
                 [
-                    outcomes.line(label(str(outcome)), "delay_us", "empty", scheme=outcome, flows=flows)
+                    outcomes.line(
+                        label(str(outcome)), "delay_us", "empty", scheme=outcome, flows=flows
+                    )
                     for outcome in outcomes.values("scheme")
                 ],
                 level=EMPTY,
@@ -116,5 +140,9 @@ class Margin(Experiment):
         for scheme in map(str, outcomes.values("scheme")):
             found = [(flows, margin_us(outcomes, scheme=scheme, flows=flows)) for flows in FLOWS]
             known = [(float(flows), margin) for flows, margin in found if margin is not None]
-            lines.append(curve(label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True))
+            lines.append(
+                curve(
+                    label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True
+                )
+            )
         return [*charts, Chart("The margin", "Flows", "Delay of a link (us)", lines)]

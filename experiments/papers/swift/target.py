@@ -45,9 +45,12 @@ class Target(Experiment):
     source = "3.1, 3.5"
     schemes = (SWIFT,)
     about = (
-        "4, 16 and 64 flows to one port of 100 Gb/s, an empty round trip of 8.1 us, a base target of 25 us and flow "
-        "scaling over 50 us, from 5 to 15 ms. The round trip is the empty one and the mean queue's time; the target is "
-        "that of the flows' mean window. A round trip adds `ai` frames to each window: of 64 flows ai = 1 is a sixth "
+        "4, 16 and 64 flows to one port of 100 Gb/s, an empty round trip of 8.1 us, a base target "
+        "of 25 us and flow "
+        "scaling over 50 us, from 5 to 15 ms. The round trip is the empty one and the mean queue's "
+        "time; the target is "
+        "that of the flows' mean window. A round trip adds `ai` frames to each window: of 64 flows "
+        "ai = 1 is a sixth "
         "of what the line carries in a round trip, before any of them decreases."
     )
 
@@ -60,15 +63,21 @@ class Target(Experiment):
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         count = round(values["flows"] or 1)
-        flows = tuple(FlowSpec(n, f"h{n - 1}", "r0", duration_s=_ENDS_S) for n in range(1, count + 1))
+        flows = tuple(
+            FlowSpec(n, f"h{n - 1}", "r0", duration_s=_ENDS_S) for n in range(1, count + 1)
+        )
         topology = replace(star(count, 1, _LINE_BPS, _DELAY_S, xoff_bytes=5e6), flows=flows)
         fields = known_fields(scheme, {"ai": float(values["ai"] or 1)})
-        plan = plan_of(self.name, scheme, seed, topology, _ENDS_S, fields, [Endpoint("s0", count + 1)], 1e-6)
+        plan = plan_of(
+            self.name, scheme, seed, topology, _ENDS_S, fields, [Endpoint("s0", count + 1)], 1e-6
+        )
         return replace(plan, sampling=replace(plan.sampling, counters_s=1e-4, flows_s=1e-4))
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         if plan.duration_s <= _FROM_S:
-            return Outcome(run.keys, dict.fromkeys(("distance", "rtt_us", "target_us", "utilisation", "jain")))
+            return Outcome(
+                run.keys, dict.fromkeys(("distance", "rtt_us", "target_us", "utilisation", "jain"))
+            )
         port, span = str(plan.bottleneck), (_FROM_S, plan.duration_s)
         queue_bytes = step_mean(*recording.series.get(port, "waiting_bytes"), *span)
         rtt_s = EMPTY_S + queue_bytes * 8 / plan.capacity_bps
@@ -92,9 +101,15 @@ class Target(Experiment):
             for ai in INCREASES:
                 for flows, within in FLOWS.items():
                     off = outcomes.mean("distance", scheme=scheme, ai=ai, flows=flows)
-                    text = f"ai = {ai:g}, {flows} flows: distance from the target (met: {within:.1%}; trend: 10%)"
+                    text = (
+                        f"ai = {ai:g}, {flows} flows: distance from the target (met: {within:.1%}; "
+                        "trend: 10%)"
+                    )
                     rows.append(AT_TARGET.row(text, off, at_most(within, 0.1), "distance"))
-                used, index = (outcomes.extreme(name, False, scheme=scheme, ai=ai) for name in ("utilisation", "jain"))
+                used, index = (
+                    outcomes.extreme(name, False, scheme=scheme, ai=ai)
+                    for name in ("utilisation", "jain")
+                )
                 text = f"ai = {ai:g}: least utilisation (met: 0.999; trend: 0.95)"
                 rows.append(FULL_AND_FAIR.row(text, used, at_least(0.999, 0.95), "utilisation"))
                 text = f"ai = {ai:g}: least of Jain's index (met: 0.99; trend: 0.9)"
@@ -106,13 +121,18 @@ class Target(Experiment):
         for ai in outcomes.values("ai"):
             each = []
             for flows in outcomes.values("flows"):
-                rtt, aim = (outcomes.mean(name, ai=ai, flows=flows) for name in ("rtt_us", "target_us"))
+                rtt, aim = (
+                    outcomes.mean(name, ai=ai, flows=flows) for name in ("rtt_us", "target_us")
+                )
                 each.append(f"{flows} flows {said(rtt, 'us')} for {said(aim, 'us')}")
             lines.append(f"ai = {ai:g}, round trip and target: {', '.join(each)}.")
         return lines
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        lines = [outcomes.line(f"ai = {ai:g}", "flows", "rtt_us", "", ai=ai) for ai in outcomes.values("ai")]
+        lines = [
+            outcomes.line(f"ai = {ai:g}", "flows", "rtt_us", "", ai=ai)
+            for ai in outcomes.values("ai")
+        ]
         x, y = outcomes.by("flows", "target_us", ai=INCREASES[0])
         lines.append(curve("target, ai = 1", x, y, stroke="dashed", points=True))
         return [Chart("Round trip", "Flows", "us", lines, log_x=True)]

@@ -28,9 +28,12 @@ class Fig11(Experiment):
     source = "5.1.1, Fig. 11"
     schemes = (TCD, RED)
     about = (
-        "Two switches, as in PCN's Fig. 1, with links of 10 Gb/s and 4 us. F0 sends 1 Gb/s to R0, F1 8 Gb/s to R1; A0, "
-        "behind the second switch, sends to R1 at line rate for 20 ms. No scheme controls congestion: R1's port is "
-        "congested, and PAUSE makes the port between the switches undetermined. Shares of the packets that arrive in "
+        "Two switches, as in PCN's Fig. 1, with links of 10 Gb/s and 4 us. F0 sends 1 Gb/s to R0, "
+        "F1 8 Gb/s to R1; A0, "
+        "behind the second switch, sends to R1 at line rate for 20 ms. No scheme controls "
+        "congestion: R1's port is "
+        "congested, and PAUSE makes the port between the switches undetermined. Shares of the "
+        "packets that arrive in "
         "2 ms, from 4 ms after A0's start or end on. `pcn run tcd` runs it live, too."
     )
 
@@ -64,6 +67,10 @@ class Fig11(Experiment):
             lines: list[Line] = []
             for outcome in outcomes.where(scheme=scheme):
                 for number, name in enumerate(_DRAWN):
-                    lines.append(replace(curve(name, *outcome.curves[name]), colour=f"flow{number}"))
-            charts.append(Chart(label(scheme), "Time (ms)", "Share of the packets", lines, top=1.05))
+                    lines.append(
+                        replace(curve(name, *outcome.curves[name]), colour=f"flow{number}")
+                    )
+            charts.append(
+                Chart(label(scheme), "Time (ms)", "Share of the packets", lines, top=1.05)
+            )
         return charts

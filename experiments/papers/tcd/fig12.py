@@ -1,4 +1,5 @@
-"""Fig. 12 and 13: what ports that a PAUSE held do when it ends, without and with congestion at the ports themselves."""
+"""Fig. 12 and 13: what ports that a PAUSE held do when it ends, without and with congestion at the
+ports themselves."""
 
 from __future__ import annotations
 
@@ -55,9 +56,12 @@ class Fig12(Experiment):
     source = "5.1.2, Fig. 12 and 13"
     schemes = (TCD, RED)
     about = (
-        "Fig. 2's network. F0 and F1 send 10 Gb/s each; from 2 ms on A0 to A14 send 64 KB each to R1, again each 47.5 "
-        "us, for 0.4 ms. No scheme controls congestion. PAUSE of R1's port reaches P2, then P1. With several "
-        "congestion points S2 sends 25 Gb/s to R0, too, so that P2 has more than its line takes. States are "
+        "Fig. 2's network. F0 and F1 send 10 Gb/s each; from 2 ms on A0 to A14 send 64 KB each to "
+        "R1, again each 47.5 "
+        "us, for 0.4 ms. No scheme controls congestion. PAUSE of R1's port reaches P2, then P1. "
+        "With several "
+        "congestion points S2 sends 25 Gb/s to R0, too, so that P2 has more than its line takes. "
+        "States are "
         "read each 10 us; the "
         "threshold is RED's K_min, 5 KB."
     )
@@ -66,7 +70,9 @@ class Fig12(Experiment):
         for points in (ONE, SEVERAL):
             for scheme in schemes:
                 yield Run(
-                    {"points": points, "scheme": scheme, "seed": 1}, scheme, arguments={"several": points == SEVERAL}
+                    {"points": points, "scheme": scheme, "seed": 1},
+                    scheme,
+                    arguments={"several": points == SEVERAL},
                 )
             for looks in _LOOKS if TCD in schemes else ():
                 keys: dict[str, Key] = {"points": points, "looks": looks, "seed": 1}
@@ -75,16 +81,22 @@ class Fig12(Experiment):
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         given = numbers(values)
         several = bool(given.pop("several", 0.0))
-        flows = [FlowSpec(n, f"s{n}", f"r{n}", rate_bps=10e9, duration_s=DURATION_S) for n in (0, 1)]
+        flows = [
+            FlowSpec(n, f"s{n}", f"r{n}", rate_bps=10e9, duration_s=DURATION_S) for n in (0, 1)
+        ]
         if several:
-            flows.append(FlowSpec(2, "s2", "r0", BEGINS_S, rate_bps=25e9, duration_s=DURATION_S - BEGINS_S))
+            flows.append(
+                FlowSpec(2, "s2", "r0", BEGINS_S, rate_bps=25e9, duration_s=DURATION_S - BEGINS_S)
+            )
         flows += [
             replace(burst, start_s=burst.start_s + BEGINS_S)
             for burst in bursts(BURSTING, "r1", 64_000, 47.5e-6, BURSTS_S, first_id=3)
         ]
         topology = replace(head_of_line(), flows=tuple(flows))
         fields = known_fields(scheme, given)
-        return plan_of(self.name, scheme, seed, topology, DURATION_S, fields, [P2, P1, P3], _EVERY_S)
+        return plan_of(
+            self.name, scheme, seed, topology, DURATION_S, fields, [P2, P1, P3], _EVERY_S
+        )
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         found: dict[str, float | None] = {}
@@ -96,7 +108,10 @@ class Fig12(Experiment):
             found[f"{name} ue"] = float(recording.ports[str(port)].marked_ue)
             last = np.array([_ENDS_S, DURATION_S - 1e-3])
             packets = np.diff(counter_at(*sent, last))[0]
-            for mark, series in (("ce", marks), ("ue", recording.series.get(str(port), "marked_ue_packets"))):
+            for mark, series in (
+                ("ce", marks),
+                ("ue", recording.series.get(str(port), "marked_ue_packets")),
+            ):
                 found[f"{name} {mark}_share"] = (
                     float(np.diff(counter_at(*series, last))[0] / packets) if packets else None
                 )
@@ -111,7 +126,9 @@ class Fig12(Experiment):
             found |= {f"{name} since_ms {state}": at * 1e3 for state, at in since.items()}
             grid = np.arange(0.0, _ENDS_S, _EVERY_S)
             state = step_at(*recording.series.get(str(port), "tcd_state"), grid)
-            queue = step_at(*recording.series.get(str(port), "waiting_bytes"), grid)[state == DRAINING]
+            queue = step_at(*recording.series.get(str(port), "waiting_bytes"), grid)[
+                state == DRAINING
+            ]
             found[f"{name} draining_above"] = float(np.mean(queue > 5e3)) if queue.size else None
             curves[f"{name} state"] = recording_numbers.thin(
                 *recording.series.get(str(port), "tcd_state"), 0.0, DURATION_S, 1.0
@@ -125,12 +142,16 @@ class Fig12(Experiment):
             variants += [(f", looks {looks}", {"looks": looks}) for looks in _LOOKS]
             for which, keys in variants:
 
-                def of(number: str, keys: Mapping[str, str | int] = keys, points: str = points) -> float | None:
+                def of(
+                    number: str, keys: Mapping[str, str | int] = keys, points: str = points
+                ) -> float | None:
                     return outcomes.median(number, points=points, **keys)
 
                 if of("P2 order") is None:
                     continue
-                rows += (_one_point if points == ONE else _several)(f"{points}: {label(TCD)}{which}", of)
+                rows += (_one_point if points == ONE else _several)(
+                    f"{points}: {label(TCD)}{which}", of
+                )
             for name in PORTS if RED in outcomes.values("scheme") else ():
                 text = f"{points}: {label(RED)}, {name}'s packets marked CE (met: 500; trend: any)"
                 its = outcomes.median(f"{name} ce", points=points, scheme=RED)
@@ -142,7 +163,9 @@ class Fig12(Experiment):
         charts = []
         for points in map(str, outcomes.values("points")):
             lines: list[Line] = []
-            for outcome in outcomes.where(points=points, scheme=TCD) or outcomes.where(points=points)[:1]:
+            for outcome in (
+                outcomes.where(points=points, scheme=TCD) or outcomes.where(points=points)[:1]
+            ):
                 lines += [
                     replace(curve(name, *outcome.curves[name]), colour=f"flow{number}")
                     for number, name in enumerate(PORTS)
@@ -166,7 +189,9 @@ def _coded(sequence: Sequence[int]) -> int:
     return int("".join(str(state) for state in sequence) or "0")
 
 
-def _order(who: str, port: str, measured: float | None, expected: Sequence[int], several: bool) -> Check:
+def _order(
+    who: str, port: str, measured: float | None, expected: Sequence[int], several: bool
+) -> Check:
     claim = SEVERAL_POINTS if several else ONE_POINT
     names = ("none", "draining", "undetermined", "congestion")
     text = f"{who}, {port}: {', '.join(names[state] for state in expected)}, in this order (1: so)"
@@ -179,9 +204,17 @@ def _one_point(who: str, of: Callable[[str], float | None]) -> list[Check]:
     for name in PORTS:
         rows.append(_order(who, name, of(f"{name} order"), _RELEASED[ONE], several=False))
         rows.append(
-            ONE_POINT.row(f"{who}, {name}'s packets marked CE (met: none)", of(f"{name} ce"), exactly_none, "CE")
+            ONE_POINT.row(
+                f"{who}, {name}'s packets marked CE (met: none)",
+                of(f"{name} ce"),
+                exactly_none,
+                "CE",
+            )
         )
-        text = f"{who}, {name} while it drains: the queue is above the threshold (met: 90% of the time; trend: half)"
+        text = (
+            f"{who}, {name} while it drains: the queue is above the threshold (met: 90% of the "
+            "time; trend: half)"
+        )
         rows.append(ONE_POINT.row(text, of(f"{name} draining_above"), at_least(0.9, 0.5), unit=""))
     return rows
 
@@ -190,7 +223,11 @@ def _several(who: str, of: Callable[[str], float | None]) -> list[Check]:
     rows = [_order(who, "P2", of("P2 order"), _RELEASED[SEVERAL], several=True)]
     text = f"{who}, P2 from 8 ms on: packets marked CE (met: 0.99; trend: half)"
     rows.append(SEVERAL_POINTS.row(text, of("P2 ce_share"), at_least(0.99, 0.5), "P2's CE"))
-    rows.append(SEVERAL_POINTS.row(f"{who}, P1's packets marked CE (met: none)", of("P1 ce"), at_most(0), "P1's CE"))
+    rows.append(
+        SEVERAL_POINTS.row(
+            f"{who}, P1's packets marked CE (met: none)", of("P1 ce"), at_most(0), "P1's CE"
+        )
+    )
     text = f"{who}, P1 from 8 ms on: packets marked UE (met: 0.95; trend: half)"
     rows.append(SEVERAL_POINTS.row(text, of("P1 ue_share"), at_least(0.95, 0.5)))
     return rows

@@ -22,8 +22,10 @@ class Fig15b(Victims):
     source = "5.2.1, Fig. 15b"
     schemes = (DCQCN, DCQCN_TCD)
     about = (
-        f"{TRAFFIC}; A0 to A14 each send a burst of the same size to R1 at once, a millisecond apart on average: with "
-        "250 KB that is more than R1's link takes, as in the paper. Alpha starts at 0.5 with DCQCN and at 1.2 with "
+        f"{TRAFFIC}; A0 to A14 each send a burst of the same size to R1 at once, a millisecond "
+        "apart on average: with "
+        "250 KB that is more than R1's link takes, as in the paper. Alpha starts at 0.5 with DCQCN "
+        "and at 1.2 with "
         "TCD. Means over 5 seeds."
     )
 
@@ -41,32 +43,51 @@ class Fig15b(Victims):
         rows = []
         for size in BURSTS:
             burst = size / 1e3
-            ours, theirs = (outcomes.mean("mean_us", scheme=one, burst=burst) for one in (DCQCN_TCD, DCQCN))
+            ours, theirs = (
+                outcomes.mean("mean_us", scheme=one, burst=burst) for one in (DCQCN_TCD, DCQCN)
+            )
             if burst >= 50:
                 least = 1.3 if burst == 100 else 1.0
-                text = f"bursts of {burst:g} KB: DCQCN over DCQCN with TCD (met: {least:g}; trend: above 0.95)"
+                text = (
+                    f"bursts of {burst:g} KB: DCQCN over DCQCN with TCD (met: {least:g}; trend: "
+                    "above 0.95)"
+                )
                 rows.append(COMPLETION.row(text, ratio(theirs, ours), at_least(least, 0.95)))
             if burst <= 150:
                 text = f"bursts of {burst:g} KB: victims marked CE with TCD (met: 0.5%; trend: 5%)"
                 most, trend = 0.005, 0.05
             else:
-                text = f"bursts of {burst:g} KB, overload: victims marked CE with TCD (met: 6%; trend: 20%)"
+                text = (
+                    f"bursts of {burst:g} KB, overload: victims marked CE with TCD (met: 6%; "
+                    "trend: 20%)"
+                )
                 most, trend = 0.06, 0.2
             rows.append(
-                COMPLETION.row(text, outcomes.mean("ce_share", scheme=DCQCN_TCD, burst=burst), at_most(most, trend))
+                COMPLETION.row(
+                    text,
+                    outcomes.mean("ce_share", scheme=DCQCN_TCD, burst=burst),
+                    at_most(most, trend),
+                )
             )
         text = "bursts of 250 KB: victims marked UE (met: 80%; trend: half)"
-        rows.append(COMPLETION.row(text, outcomes.mean("ue_share", scheme=DCQCN_TCD, burst=250.0), at_least(0.8, 0.5)))
+        rows.append(
+            COMPLETION.row(
+                text, outcomes.mean("ue_share", scheme=DCQCN_TCD, burst=250.0), at_least(0.8, 0.5)
+            )
+        )
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
-        ours, theirs = (outcomes.each("mean_us", scheme=one, burst=50.0) for one in (DCQCN_TCD, DCQCN))
+        ours, theirs = (
+            outcomes.each("mean_us", scheme=one, burst=50.0) for one in (DCQCN_TCD, DCQCN)
+        )
         if not ours or len(ours) != len(theirs):
             return []
         ratios = [without / with_tcd for without, with_tcd in zip(theirs, ours, strict=True)]
         marked = percent(outcomes.mean("ce_share", scheme=DCQCN, burst=50.0))
         return [
-            f"With bursts of 50 KB DCQCN marks {marked} of the victims, so TCD can gain little: seed by seed "
+            f"With bursts of 50 KB DCQCN marks {marked} of the victims, so TCD can gain little: "
+            "seed by seed "
             f"they take {said(min(ratios))} to {said(max(ratios))} times as long as with TCD."
         ]
 
@@ -74,10 +95,19 @@ class Fig15b(Victims):
         def of(number: str) -> list[tuple[str, str]]:
             return [(str(scheme), number) for scheme in outcomes.values("scheme")]
 
-        times = [outcomes.line(label(one), "burst", number, scheme=one) for one, number in of("mean_us")]
-        marks = [outcomes.line(f"{label(one)}, CE", "burst", number, scheme=one) for one, number in of("ce_share")]
+        times = [
+            outcomes.line(label(one), "burst", number, scheme=one) for one, number in of("mean_us")
+        ]
+        marks = [
+            outcomes.line(f"{label(one)}, CE", "burst", number, scheme=one)
+            for one, number in of("ce_share")
+        ]
         if DCQCN_TCD in outcomes.values("scheme"):
-            marks.append(outcomes.line(f"{label(DCQCN_TCD)}, UE", "burst", "ue_share", "ue", scheme=DCQCN_TCD))
+            marks.append(
+                outcomes.line(
+                    f"{label(DCQCN_TCD)}, UE", "burst", "ue_share", "ue", scheme=DCQCN_TCD
+                )
+            )
         return [
             Chart("Completion", "Burst of each host (KB)", "Victims' mean (us)", times),
             Chart("Marks", "Burst of each host (KB)", "Share of the victims", marks),

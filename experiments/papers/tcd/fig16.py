@@ -1,4 +1,5 @@
-"""Fig. 16: slowdown in a fat-tree, with TCD and without, and what alpha's start and polarised ECMP do to it."""
+"""Fig. 16: slowdown in a fat-tree, with TCD and without, and what alpha's start and polarised ECMP
+do to it."""
 
 from __future__ import annotations
 
@@ -8,7 +9,14 @@ from dataclasses import replace
 import numpy as np
 
 from pcn.experiments.data.parameters import Value
-from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
+from pcn.experiments.data.plan import (
+    HEADER_BYTES,
+    PAYLOAD_BYTES,
+    Plan,
+    known_fields,
+    numbers,
+    plan_of,
+)
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define import recording_numbers
@@ -58,11 +66,16 @@ class Fig16(Experiment):
     source = "5.2.1, Fig. 16"
     schemes = (DCQCN, DCQCN_TCD)
     about = (
-        "A fat-tree of k = 10, 250 hosts, links of 40 Gb/s and 4 us. 40,000 flows of Hadoop's or WebSearch's sizes "
-        "start at random, each from one host to another, and load the hosts' links to 0.6. Slowdown is a flow's "
-        "completion time over that in the empty network. The paper compares DCQCN, whose alpha starts at 0.5, with TCD "
-        "and alpha's start at 1.2. With polarised ECMP all switches choose by the same bits of a flow's hash. Means "
-        "over two seeds, of the others one; a flow that is still going 30 ms after the last one has started counts "
+        "A fat-tree of k = 10, 250 hosts, links of 40 Gb/s and 4 us. 40,000 flows of Hadoop's or "
+        "WebSearch's sizes "
+        "start at random, each from one host to another, and load the hosts' links to 0.6. "
+        "Slowdown is a flow's "
+        "completion time over that in the empty network. The paper compares DCQCN, whose alpha "
+        "starts at 0.5, with TCD "
+        "and alpha's start at 1.2. With polarised ECMP all switches choose by the same bits of a "
+        "flow's hash. Means "
+        "over two seeds, of the others one; a flow that is still going 30 ms after the last one "
+        "has started counts "
         "with the time that it had."
     )
 
@@ -71,8 +84,18 @@ class Fig16(Experiment):
             for scheme in schemes:
                 for alpha in _ALPHAS.get(scheme, {}).get(what, (0.0,)):
                     for seed in _SEEDS[what]:
-                        keys: dict[str, Key] = {"traffic": what, "scheme": scheme, "alpha": alpha, "seed": seed}
-                        yield Run(keys, scheme, seed, {**values, **({"initial_alpha": alpha} if alpha else {})})
+                        keys: dict[str, Key] = {
+                            "traffic": what,
+                            "scheme": scheme,
+                            "alpha": alpha,
+                            "seed": seed,
+                        }
+                        yield Run(
+                            keys,
+                            scheme,
+                            seed,
+                            {**values, **({"initial_alpha": alpha} if alpha else {})},
+                        )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         given = numbers(values)
@@ -89,11 +112,20 @@ class Fig16(Experiment):
         )
         per_s = arrivals_per_s(load, LINE_BPS, sizes, PAYLOAD_BYTES, PAYLOAD_BYTES + HEADER_BYTES)
         hosts = [host.name for host in topology.hosts]
-        flows = uniform_flows(np.random.default_rng([seed, 16]), sizes, per_s, round(count), hosts, lambda _: "all")
+        flows = uniform_flows(
+            np.random.default_rng([seed, 16]), sizes, per_s, round(count), hosts, lambda _: "all"
+        )
         end_s = flows[-1].start_s + _AFTER_S
         fields = known_fields(scheme, given)
         plan = plan_of(
-            self.name, scheme, seed, replace(topology, flows=tuple(flows)), end_s, fields, [Endpoint("e0", 1)], end_s
+            self.name,
+            scheme,
+            seed,
+            replace(topology, flows=tuple(flows)),
+            end_s,
+            fields,
+            [Endpoint("e0", 1)],
+            end_s,
         )
         sampling = replace(plan.sampling, counters_s=end_s, flows_s=end_s)
         return replace(plan, sampling=sampling, values={**plan.values, "web": float(web)})
@@ -101,10 +133,12 @@ class Fig16(Experiment):
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows])
         times = np.array([
-            plan.duration_s - flow.start_s if flow.fct_s is None else flow.fct_s for flow in recording.flows
+            plan.duration_s - flow.start_s if flow.fct_s is None else flow.fct_s
+            for flow in recording.flows
         ])  # fmt: skip
         empty = np.array([
-            recording_numbers.empty_fct_s(plan.topology, flow.src, flow.dst, flow.size_bytes or 0, plan.payload_bytes)
+            recording_numbers.empty_fct_s(plan.topology, flow.src, flow.dst, flow.size_bytes or 0,
+            plan.payload_bytes)
             for flow in plan.topology.flows
         ])  # fmt: skip
         slowdown = times / empty
@@ -116,7 +150,11 @@ class Fig16(Experiment):
             low, high = _LIMITS[name]
             part = slowdown[(sizes >= low) & (sizes < high)]
             found |= {f"p{q} {name}": recording_numbers.percentile(part, q) for q in _PERCENTILES}
-        return Outcome(run.keys, found, {"p99": _by_size(sizes, slowdown, 99), "p50": _by_size(sizes, slowdown, 50)})
+        return Outcome(
+            run.keys,
+            found,
+            {"p99": _by_size(sizes, slowdown, 99), "p50": _by_size(sizes, slowdown, 50)},
+        )
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         if not {DCQCN, DCQCN_TCD} <= set(outcomes.values("scheme")):
@@ -141,7 +179,9 @@ class Fig16(Experiment):
             ),
             HADOOP_TREE.row(
                 f"{even} DCQCN's median below 80 KB (met: within 30%; trend: a factor of 2)",
-                of(HADOOP_EVEN, "p50 < 80 KB", DCQCN), near(10.8, 0.3), "DCQCN median", known=_MEDIANS,
+                of(HADOOP_EVEN, (
+                    "p50 < 80 KB"
+                ), DCQCN), near(10.8, 0.3), "DCQCN median", known=_MEDIANS,
             ),
             HADOOP_TREE.row(
                 f"{even} 99% above 100 KB, DCQCN over TCD (met: within 15%; trend: a factor of 2)",
@@ -171,20 +211,28 @@ class Fig16(Experiment):
 
     def story(self, outcomes: Outcomes) -> list[str]:
         told = []
-        for what, names in ((HADOOP_EVEN, _OF_HADOOP), (HADOOP_POLARISED, _OF_HADOOP), (WEB, _OF_WEB)):
+        for what, names in (
+            (HADOOP_EVEN, _OF_HADOOP),
+            (HADOOP_POLARISED, _OF_HADOOP),
+            (WEB, _OF_WEB),
+        ):
             small = names[-2]
             found = []
             for scheme in outcomes.among((DCQCN, DCQCN_TCD)):
                 for alpha in _ALPHAS[scheme][what]:
                     median, high = (
-                        outcomes.mean(f"p{q} {small}", traffic=what, scheme=scheme, alpha=alpha) for q in (50, 99)
+                        outcomes.mean(f"p{q} {small}", traffic=what, scheme=scheme, alpha=alpha)
+                        for q in (50, 99)
                     )
-                    found.append(f"{label(scheme)} with alpha {alpha:g} {said(median)} and {said(high)}")
+                    found.append(
+                        f"{label(scheme)} with alpha {alpha:g} {said(median)} and {said(high)}"
+                    )
             if found:
                 told.append(f"{what}, flows {small}, median and 99%: {'; '.join(found)}.")
         if told:
             told.append(
-                "DCQCN whose alpha starts at 1.2 is as fast as TCD with it, or faster: in a fat-tree with traffic from "
+                "DCQCN whose alpha starts at 1.2 is as fast as TCD with it, or faster: in a "
+                "fat-tree with traffic from "
                 "everywhere to everywhere few flows are ever marked UE, and the gain is alpha's."
             )
         return told
@@ -196,13 +244,18 @@ class Fig16(Experiment):
             for outcome in outcomes.where(traffic=what, seed=1):
                 scheme, alpha = str(outcome.keys["scheme"]), float(outcome.keys["alpha"])
                 name = f"{label(scheme)}, alpha {alpha:g}" if alpha else label(scheme)
-                lines.append(curve(name, *outcome.curves["p99"], f"{scheme} {alpha:g}", points=True))
-            charts.append(Chart(what, "Size (KB)", "Slowdown, 99%", lines, log_x=True, log_y=bool(lines)))
+                lines.append(
+                    curve(name, *outcome.curves["p99"], f"{scheme} {alpha:g}", points=True)
+                )
+            charts.append(
+                Chart(what, "Size (KB)", "Slowdown, 99%", lines, log_x=True, log_y=bool(lines))
+            )
         return charts
 
 
 def _by_size(sizes: Array, slowdown: Array, q: float) -> tuple[list[float], list[float]]:
-    """Returns a percentile of ten equal parts of the flows, by size: at the middle size of each, KB."""
+    """Returns a percentile of ten equal parts of the flows, by size: at the middle size of each,
+    KB."""
     order = np.argsort(sizes, kind="stable")
     parts = [part for part in np.array_split(order, 10) if part.size]
     return (

@@ -1,4 +1,5 @@
-"""Fig. 17b's network: a fat-tree of 1,024 hosts with InfiniBand's credits. The paper's traffic isn't in the text."""
+"""Fig. 17b's network: a fat-tree of 1,024 hosts with InfiniBand's credits. The paper's traffic
+isn't in the text."""
 
 from __future__ import annotations
 
@@ -8,7 +9,14 @@ from dataclasses import replace
 import numpy as np
 
 from pcn.experiments.data.parameters import Value
-from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
+from pcn.experiments.data.plan import (
+    HEADER_BYTES,
+    PAYLOAD_BYTES,
+    Plan,
+    known_fields,
+    numbers,
+    plan_of,
+)
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.checks import Check, at_least
@@ -37,10 +45,14 @@ class Fig17(Experiment):
     source = "5.2.2, Fig. 17b"
     schemes = (IBCC, IBCC_TCD)
     about = (
-        "A fat-tree of k = 16, 1,024 hosts, links of 40 Gb/s and 4 us, InfiniBand's credits with 280 KB for each port "
-        "and lane. The paper's MPI and I/O patterns aren't in the text: here 6,000 messages of 128 KB (80%) and 1 MB "
-        "start at random, each from one host to another, and load the hosts' links to 0.6. Means over 2 seeds; a "
-        "message that is still going 10 ms after the last one has started counts with the time that it had."
+        "A fat-tree of k = 16, 1,024 hosts, links of 40 Gb/s and 4 us, InfiniBand's credits with "
+        "280 KB for each port "
+        "and lane. The paper's MPI and I/O patterns aren't in the text: here 6,000 messages of 128 "
+        "KB (80%) and 1 MB "
+        "start at random, each from one host to another, and load the hosts' links to 0.6. Means "
+        "over 2 seeds; a "
+        "message that is still going 10 ms after the last one has started counts with the time "
+        "that it had."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -53,8 +65,12 @@ class Fig17(Experiment):
         k, count = (round(given.pop(name, usual)) for name, usual in (("k", K), ("count", COUNT)))
         topology = fat_tree(k, _LINE_BPS, _DELAY_S)
         hosts = [host.name for host in topology.hosts]
-        per_s = arrivals_per_s(LOAD, _LINE_BPS, MESSAGES, PAYLOAD_BYTES, PAYLOAD_BYTES + HEADER_BYTES)
-        flows = uniform_flows(np.random.default_rng([seed, 17]), MESSAGES, per_s, count, hosts, lambda _: "all")
+        per_s = arrivals_per_s(
+            LOAD, _LINE_BPS, MESSAGES, PAYLOAD_BYTES, PAYLOAD_BYTES + HEADER_BYTES
+        )
+        flows = uniform_flows(
+            np.random.default_rng([seed, 17]), MESSAGES, per_s, count, hosts, lambda _: "all"
+        )
         topology = replace(topology, flow_control=CREDITS, flows=tuple(flows))
         end_s = flows[-1].start_s + _AFTER_S
         fields = known_fields(scheme, given)
@@ -64,7 +80,8 @@ class Fig17(Experiment):
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows])
         times = np.array([
-            (plan.duration_s - flow.start_s if flow.fct_s is None else flow.fct_s) * 1e6 for flow in recording.flows
+            (plan.duration_s - flow.start_s if flow.fct_s is None else flow.fct_s) * 1e6
+            for flow in recording.flows
         ])  # fmt: skip
         found: dict[str, float | None] = {
             "unfinished": float(sum(flow.fct_s is None for flow in recording.flows)),
@@ -83,22 +100,39 @@ class Fig17(Experiment):
         for number, what in _NAMES.items():
             ours, theirs = (outcomes.mean(number, scheme=one) for one in (IBCC_TCD, IBCC))
             text = (
-                f"messages of {what}: {label(IBCC)} over {label(IBCC_TCD)}, mean completion (met: above 1; trend: 0.8)"
+                f"messages of {what}: {label(IBCC)} over {label(IBCC_TCD)}, mean completion (met: "
+                "above 1; trend: 0.8)"
             )
             rows.append(IB_TREE.row(text, ratio(theirs, ours), at_least(1.0, 0.8)))
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
         marked = [
-            (label(scheme), *(percent(outcomes.mean(f"{mark}_share", scheme=scheme)) for mark in ("ce", "ue")))
+            (
+                label(scheme),
+                *(percent(outcomes.mean(f"{mark}_share", scheme=scheme)) for mark in ("ce", "ue")),
+            )
             for scheme in outcomes.among((IBCC, IBCC_TCD))
         ]
-        return [f"{who}: {ce} of the messages have a packet marked CE, {ue} one marked UE." for who, ce, ue in marked]
+        return [
+            f"{who}: {ce} of the messages have a packet marked CE, {ue} one marked UE."
+            for who, ce, ue in marked
+        ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         lines = []
         for scheme in map(str, outcomes.values("scheme")):
-            means = [(float(n), outcomes.mean(number, scheme=scheme)) for n, number in enumerate(_NAMES)]
+            means = [
+                (float(n), outcomes.mean(number, scheme=scheme)) for n, number in enumerate(_NAMES)
+            ]
             known = [(x, mean) for x, mean in means if mean is not None]
-            lines.append(curve(label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True))
-        return [Chart("Messages", "Size", "Mean completion time (us)", lines, ticks=tuple(_NAMES.values()))]
+            lines.append(
+                curve(
+                    label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True
+                )
+            )
+        return [
+            Chart(
+                "Messages", "Size", "Mean completion time (us)", lines, ticks=tuple(_NAMES.values())
+            )
+        ]

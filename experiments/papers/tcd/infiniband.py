@@ -34,10 +34,14 @@ class Table3InfiniBand(Experiment):
     source = "5.1.3, Table 3; Fig. 17a"
     schemes = (IBCC, IBCC_TCD)
     about = (
-        "Fig. 2's network with InfiniBand's credits, 280 KB for each port and lane, and its congestion control; with "
-        "TCD the index rises by 2 instead of 1. S0 sends to R0, the victims, S1 to R1, 0.6 of their links each; A0 to "
-        "A14 start messages of one size at once, to R1. Messages have 128 KB (80%) and 1 MB: MPI and I/O, whose sizes "
-        "the paper takes from elsewhere. Its congestion control's parameters, and the load, aren't in the text. Means "
+        "Fig. 2's network with InfiniBand's credits, 280 KB for each port and lane, and its "
+        "congestion control; with "
+        "TCD the index rises by 2 instead of 1. S0 sends to R0, the victims, S1 to R1, 0.6 of "
+        "their links each; A0 to "
+        "A14 start messages of one size at once, to R1. Messages have 128 KB (80%) and 1 MB: MPI "
+        "and I/O, whose sizes "
+        "the paper takes from elsewhere. Its congestion control's parameters, and the load, aren't "
+        "in the text. Means "
         "over 5 seeds; loads are drawn within 5%."
     )
 
@@ -45,7 +49,12 @@ class Table3InfiniBand(Experiment):
         for scheme in schemes:
             for load in LOADS:
                 for seed in SEEDS:
-                    yield Run({"scheme": scheme, "load": load, "seed": seed}, scheme, seed, {"bursts_load": load})
+                    yield Run(
+                        {"scheme": scheme, "load": load, "seed": seed},
+                        scheme,
+                        seed,
+                        {"bursts_load": load},
+                    )
         for max_ton_s in _TIMES if IBCC_TCD in schemes else ():
             for seed in SEEDS:
                 values = {"bursts_load": LOAD, "max_ton_s": max_ton_s}
@@ -59,7 +68,10 @@ class Table3InfiniBand(Experiment):
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         found = victims_numbers(plan, recording)
-        large, small = (times_us(plan, recording, "s0", *ends) for ends in ((_LARGE_BYTES, 1e12), (0, _LARGE_BYTES)))
+        large, small = (
+            times_us(plan, recording, "s0", *ends)
+            for ends in ((_LARGE_BYTES, 1e12), (0, _LARGE_BYTES))
+        )
         numbers = {name: found[name] for name in ("victims", "ce_share", "ue_share")}
         for name, times in (("mpi_us", small), ("io_us", large)):
             numbers[name] = float(times.mean()) if times.size else None
@@ -78,34 +90,49 @@ class Table3InfiniBand(Experiment):
             rows.append(VICTIMS.row(text, share, at_most(0.0, 0.01), IBCC_TCD, known=_FLAT))
         if {IBCC, IBCC_TCD} <= set(outcomes.values("scheme")):
             for number, what in (("io_us", "1 MB"), ("mpi_us", "128 KB")):
-                ours, theirs = (outcomes.mean(number, scheme=one, load=LOAD) for one in (IBCC_TCD, IBCC))
+                ours, theirs = (
+                    outcomes.mean(number, scheme=one, load=LOAD) for one in (IBCC_TCD, IBCC)
+                )
                 least = 3.0 if number == "io_us" else 1.0
                 who = f"{label(IBCC)} over {label(IBCC_TCD)}"
-                text = f"bursts' load 0.3: victims of {what}, {who} (met: {least:g}; trend: above 0.9)"
+                text = (
+                    f"bursts' load 0.3: victims of {what}, {who} (met: {least:g}; trend: above 0.9)"
+                )
                 rows.append(VICTIMS.row(text, ratio(theirs, ours), at_least(least, 0.9)))
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
         if IBCC_TCD not in outcomes.values("scheme"):
             return []
-        victims, shares = (outcomes.each(one, scheme=IBCC_TCD, load=LOAD) for one in ("victims", "ce_share"))
+        victims, shares = (
+            outcomes.each(one, scheme=IBCC_TCD, load=LOAD) for one in ("victims", "ce_share")
+        )
         marked = round(sum(share * number for share, number in zip(shares, victims, strict=True)))
         by_time = "; ".join(
-            f"{said((outcomes.mean('ce_share', max_ton_us=one * 1e6) or 0.0) * 100, '%', 2)} with {one * 1e6:g} us"
+            (
+                f"{said((outcomes.mean('ce_share', max_ton_us=one * 1e6) or 0.0) * 100, '%', 2)} "
+                f"with {one * 1e6:g} us"
+            )
             for one in _TIMES
         )
         parameters = find_scheme(IBCC_TCD).configure().parameters
         topology = self.plan(IBCC_TCD, 1, {}).topology
-        from pcn.controller.marking import tcd_port  # brings finsy, which a list of experiments needn't load
+        # brings finsy, which a list of experiments needn't load
+        from pcn.controller.marking import (
+            tcd_port,
+        )
 
         formula_us = tcd_port.configure(topology, P2.node, P2.port, 1.0, parameters).max_ton_us
         return [
             f"At the load of {LOAD:g} TCD marks {marked} of {sum(victims):,.0f} victims, with "
-            f"{sum(share > 0 for share in shares)} of {len(shares)} seeds: S0 and S1 then bring exactly what P2's line "
-            f"takes, 20 + 20 Gb/s, for longer than its looks last. With links of {_LESS_BPS / 1e9:g} Gb/s and the same "
+            f"{sum(share > 0 for share in shares)} of {len(shares)} seeds: S0 and S1 then bring "
+            "exactly what P2's line "
+            "takes, 20 + 20 Gb/s, for longer than its looks last. With links of "
+            f"{_LESS_BPS / 1e9:g} Gb/s and the same "
             f"messages it marks {percent(outcomes.mean('ce_share', sender_gbps=_LESS_BPS / 1e9))}. "
             "[choices.md](choices.md#infiniband) has more of it.",
-            f"With another max(Ton) than the formula's {formula_us} us TCD marks {by_time} of the victims at the load "
+            f"With another max(Ton) than the formula's {formula_us} us TCD marks {by_time} of the "
+            "victims at the load "
             f"of {LOAD:g}.",
         ]
 

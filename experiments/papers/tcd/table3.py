@@ -27,9 +27,12 @@ class Table3(Victims):
     source = "5.1.3, Table 3"
     schemes = (DCQCN, DCQCN_TCD)
     about = (
-        f"{TRAFFIC}; A0 to A14 start Hadoop flows of one size at once, to R1. Their load together is that part of R1's "
-        "link that the rows name: the paper's text has none. A victim is taken for congested if one of its packets is "
-        "marked CE. Shares of all victims, means over 5 seeds. Alpha starts at 0.5 with DCQCN and at 1.2 with TCD, as "
+        f"{TRAFFIC}; A0 to A14 start Hadoop flows of one size at once, to R1. Their load together "
+        "is that part of R1's "
+        "link that the rows name: the paper's text has none. A victim is taken for congested if "
+        "one of its packets is "
+        "marked CE. Shares of all victims, means over 5 seeds. Alpha starts at 0.5 with DCQCN and "
+        "at 1.2 with TCD, as "
         "in 5.2.1, except where a row has other values."
     )
 
@@ -39,7 +42,10 @@ class Table3(Victims):
                 for scheme in schemes:
                     fields = {"initial_alpha": PAPER_ALPHA[scheme]} if scheme in PAPER_ALPHA else {}
                     yield Run(
-                        {"scheme": scheme, "load": load, "seed": seed}, scheme, seed, {"bursts_load": load, **fields}
+                        {"scheme": scheme, "load": load, "seed": seed},
+                        scheme,
+                        seed,
+                        {"bursts_load": load, **fields},
                     )
         for seed in SEEDS:
             if DCQCN in schemes:
@@ -56,11 +62,23 @@ class Table3(Victims):
                 share = outcomes.mean("ce_share", scheme=scheme, load=load)
                 who = f"{label(scheme)}, bursts' load {load:g}: victims with a packet marked CE"
                 if scheme == DCQCN_TCD:
-                    rows.append(VICTIMS.row(f"{who} (met: 0.1%; trend: 1%)", share, at_most(0.001, 0.01), scheme))
+                    rows.append(
+                        VICTIMS.row(
+                            f"{who} (met: 0.1%; trend: 1%)", share, at_most(0.001, 0.01), scheme
+                        )
+                    )
                 elif load >= LOAD:
                     text = f"{who} (met: 22 to 38%; trend: 10 to 60%)"
                     rule = between(0.22, 0.38, 0.1, 0.6)
-                    rows.append(VICTIMS.row(text, share, rule, scheme, known="choices.md#tcd" if load == LOAD else ""))
+                    rows.append(
+                        VICTIMS.row(
+                            text,
+                            share,
+                            rule,
+                            scheme,
+                            known="choices.md#tcd" if load == LOAD else "",
+                        )
+                    )
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
@@ -70,21 +88,25 @@ class Table3(Victims):
             alpha = percent(outcomes.mean("ce_share", alpha=_DCQCN_ALPHA))
             told.append(
                 f"With DCQCN {', '.join(shares)} of the victims are marked at the bursts' loads of "
-                f"{', '.join(f'{load:g}' for load in LOADS)}; at {LOAD:g} and alpha's start of {_DCQCN_ALPHA:g}, as "
+                f"{', '.join(f'{load:g}' for load in LOADS)}; at {LOAD:g} and alpha's start of "
+                f"{_DCQCN_ALPHA:g}, as "
                 f"DCQCN's paper has it, {alpha}."
             )
         if DCQCN_TCD in outcomes.values("scheme"):
             by_looks = ", ".join(
-                f"with looks {looks} {(outcomes.mean('ce_share', looks=looks) or 0) * 100:.2g}%" for looks in _LOOKS
+                f"with looks {looks} {(outcomes.mean('ce_share', looks=looks) or 0) * 100:.2g}%"
+                for looks in _LOOKS
             )
             told.append(
-                f"The paper's words are one look: {by_looks} of the victims are marked at {LOAD:g}, none or next to "
+                f"The paper's words are one look: {by_looks} of the victims are marked at "
+                f"{LOAD:g}, none or next to "
                 "none with the default of 6. [tcd.md](tcd.md#one-look-isnt-enough) explains why."
             )
         return told
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         lines = [
-            outcomes.line(label(str(scheme)), "load", "ce_share", scheme=scheme) for scheme in outcomes.values("scheme")
+            outcomes.line(label(str(scheme)), "load", "ce_share", scheme=scheme)
+            for scheme in outcomes.values("scheme")
         ]
         return [Chart("Victims marked CE", "The bursts' load", "Share of the victims", lines)]

@@ -1,4 +1,5 @@
-"""Fig. 11 as a scenario, on either clock: one port congested, the one before it undetermined; who marks whom."""
+"""Fig. 11 as a scenario, on either clock: one port congested, the one before it undetermined; who
+marks whom."""
 
 from __future__ import annotations
 
@@ -27,14 +28,17 @@ from pcn.topologies.model import FlowSpec, Topology, TopologyError
 CE, UE = "marked_packets", "marked_ue_packets"
 BIN_S = 2e-3
 _SETTLED_BITS = 4e-3 * 10e9
-"""What is looked at, and from how many bit times after a change on: PAUSE is at the hosts then, what waited is gone."""
+"""What is looked at, and from how many bit times after a change on: PAUSE is at the hosts then,
+what waited is gone."""
 SHARES = {0: 0.1, 1: 0.8}
 """Of the line, that F0 and F1 offer."""
 _OWN = (
     Parameter("rate", "rate", 10e9, "rate of every link", 1e6, 1e12),
     Parameter("delay", "time", 4e-6, "one-way delay of every link", 0, 1),
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
-    Parameter("duration", "time", 60e-3, "how long F0 and F1 send; A0 does in its second third", 30e-3, 10),
+    Parameter(
+        "duration", "time", 60e-3, "how long F0 and F1 send; A0 does in its second third", 30e-3, 10
+    ),
 )
 _K = (340.0, 1100.0)
 """As the dumbbell's, by the load."""
@@ -43,13 +47,24 @@ _MARKS = (("F0, UE", 0, UE), ("F0, CE", 0, CE), ("F1, CE", 1, CE))
 
 
 def network(rate_bps: float, delay_s: float, duration_s: float, payload_bytes: int) -> Topology:
-    """F0 from h0 to r0, F1 from h1 to r1, and A0, behind the second switch, at line rate to r1 in the second third."""
+    """F0 from h0 to r0, F1 from h1 to r1, and A0, behind the second switch, at line rate to r1 in
+    the second third."""
     topology = compact(
-        3, rate_bps, delay_s, xoff_bytes=XOFF_BYTES, xon_bytes=XON_BYTES, mtu_bytes=payload_bytes + HEADER_BYTES
+        3,
+        rate_bps,
+        delay_s,
+        xoff_bytes=XOFF_BYTES,
+        xon_bytes=XON_BYTES,
+        mtu_bytes=payload_bytes + HEADER_BYTES,
     )
     third_s = duration_s / 3
-    flows = [FlowSpec(n, f"h{n}", f"r{n}", rate_bps=SHARES[n] * rate_bps, duration_s=duration_s) for n in SHARES]
-    return replace(topology, flows=(*flows, FlowSpec(2, "h2", "r1", start_s=third_s, duration_s=third_s)))
+    flows = [
+        FlowSpec(n, f"h{n}", f"r{n}", rate_bps=SHARES[n] * rate_bps, duration_s=duration_s)
+        for n in SHARES
+    ]
+    return replace(
+        topology, flows=(*flows, FlowSpec(2, "h2", "r1", start_s=third_s, duration_s=third_s))
+    )
 
 
 def settled_s(rate_bps: float) -> float:
@@ -67,9 +82,11 @@ def spans(duration_s: float, rate_bps: float) -> dict[str, tuple[float, float]]:
     }
 
 
-def shares(recording: Recording, flow: int, mark: str, span: tuple[float, float]) -> tuple[Array, Array]:
-    """Returns bins of BIN_S over `span`: their starts in s, and the share of the flow's arriving packets that had this
-    mark. Both are empty where the span is shorter than half a bin."""
+def shares(
+    recording: Recording, flow: int, mark: str, span: tuple[float, float]
+) -> tuple[Array, Array]:
+    """Returns bins of BIN_S over `span`: their starts in s, and the share of the flow's arriving
+    packets that had this mark. Both are empty where the span is shorter than half a bin."""
     if span[1] - span[0] < BIN_S / 2:
         return np.empty(0), np.empty(0)
     series = [recording.series.get(f"flow {flow}", name) for name in (mark, "received_packets")]
@@ -78,14 +95,16 @@ def shares(recording: Recording, flow: int, mark: str, span: tuple[float, float]
 
 
 def numbers(recording: Recording, rate_bps: float) -> dict[str, float | None]:
-    """Returns the least and largest shares of all bins, by flow, mark and when; `rest` is before and after. None: the
-    run is too short for links of this rate."""
+    """Returns the least and largest shares of all bins, by flow, mark and when; `rest` is before
+    and after. None: the run is too short for links of this rate."""
     when = spans(recording.duration_s, rate_bps)
     found: dict[str, float | None] = {}
     for flow in SHARES:
         for mark, name in ((CE, "ce"), (UE, "ue")):
             during = shares(recording, flow, mark, when["while"])[1]
-            before, after = (shares(recording, flow, mark, when[part])[1] for part in ("before", "after"))
+            before, after = (
+                shares(recording, flow, mark, when[part])[1] for part in ("before", "after")
+            )
             rest = np.concatenate([before, after]) if after.size else after
             found[f"f{flow}_{name}_least"] = float(during.min()) if during.size else None
             found[f"f{flow}_{name}_most"] = float(during.max()) if during.size else None
@@ -94,9 +113,15 @@ def numbers(recording: Recording, rate_bps: float) -> dict[str, float | None]:
 
 
 def rows(
-    who: str, scheme: str, found: Mapping[str, float | None], rate_bps: float, least: float, most: float
+    who: str,
+    scheme: str,
+    found: Mapping[str, float | None],
+    rate_bps: float,
+    least: float,
+    most: float,
 ) -> list[Check]:
-    """Returns the rows of TCD's marks, or RED's. `least`: of what is to be marked; `most`: of what isn't."""
+    """Returns the rows of TCD's marks, or RED's. `least`: of what is to be marked; `most`: of what
+    isn't."""
     if scheme == TCD:
         rest = [found[f"f{flow}_{mark}_rest"] for flow in SHARES for mark in ("ce", "ue")]
         worst = None if None in rest else max(one for one in rest if one is not None)
@@ -116,7 +141,10 @@ def rows(
                 found["f1_ce_least"], at_least(least, 0.9), "F1 CE",
             ),
             FRACTIONS.row(
-                f"{who}before, and from {settled_s(rate_bps) * 1e3:g} ms after A0: any mark, most ({none})",
+                (
+                    f"{who}before, and from {settled_s(rate_bps) * 1e3:g} ms after A0: any mark, "
+                    f"most ({none})"
+                ),
                 worst, at_most(most, 0.05), "after",
             ),
         ]  # fmt: skip
@@ -152,7 +180,13 @@ def marks(plan: Plan, recording: Recording) -> Chart:
 
 
 def queue(plan: Plan, recording: Recording) -> Chart:
-    line = charts.sampled("s0 to s1", "flow0", recording.series.get(str(P0_S0), "waiting_bytes"), plan.duration_s, 1e-3)
+    line = charts.sampled(
+        "s0 to s1",
+        "flow0",
+        recording.series.get(str(P0_S0), "waiting_bytes"),
+        plan.duration_s,
+        1e-3,
+    )
     return Chart(
         name="queue",
         title="The undetermined port's queue",
@@ -165,14 +199,22 @@ def queue(plan: Plan, recording: Recording) -> Chart:
 
 
 def pause(plan: Plan, recording: Recording) -> Chart:
-    return charts.pause_by_link(recording, BIN_S / 2, (View("whole run", 0.0, plan.duration_s * 1e3),))
+    return charts.pause_by_link(
+        recording, BIN_S / 2, (View("whole run", 0.0, plan.duration_s * 1e3),)
+    )
 
 
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
     found = numbers(recording, plan.number("rate"))
     return [
-        Headline("F0 marked UE while A0 sends, least", percent(found["f0_ue_least"]), "TCD: all; RED: none"),
-        Headline("F0 marked CE while A0 sends, most", percent(found["f0_ce_most"]), "TCD: none; RED: all"),
+        Headline(
+            "F0 marked UE while A0 sends, least",
+            percent(found["f0_ue_least"]),
+            "TCD: all; RED: none",
+        ),
+        Headline(
+            "F0 marked CE while A0 sends, most", percent(found["f0_ce_most"]), "TCD: none; RED: all"
+        ),
         Headline("F1 marked CE while A0 sends, least", percent(found["f1_ce_least"]), "all"),
     ]
 
@@ -183,15 +225,21 @@ def about(plan: Plan) -> list[tuple[str, str]]:
     return [
         (
             "topology",
-            f"F0, h0 to r0, offers {f0}; F1, h1 to r1, {f1}. A0 is h2's flow to r1, at line rate, in the second third "
-            "of the run. s1's port to r1 is congested then, and PAUSE makes s0's port undetermined.",
+            f"F0, h0 to r0, offers {f0}; F1, h1 to r1, {f1}. A0 is h2's flow to r1, at line rate, "
+            "in the second third "
+            "of the run. s1's port to r1 is congested then, and PAUSE makes s0's port "
+            "undetermined.",
         ),
         (
             "marks",
-            "F0 passes the undetermined port alone, F1 the congested one, too. TCD marks F0 UE and F1 CE; RED can't "
+            "F0 passes the undetermined port alone, F1 the congested one, too. TCD marks F0 UE and "
+            "F1 CE; RED can't "
             "distinguish them.",
         ),
-        ("checks", "Verdicts are computed from the run. Claim numbers are those of docs/claims.md."),
+        (
+            "checks",
+            "Verdicts are computed from the run. Claim numbers are those of docs/claims.md.",
+        ),
     ]
 
 
@@ -237,7 +285,10 @@ class Undetermined(Experiment):
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
         """Returns checks with a live switch's unsteady times in mind."""
         rate = plan.number("rate")
-        return [*clean(recording), *rows("", plan.scheme, numbers(recording, rate), rate, 0.95, 0.01)]
+        return [
+            *clean(recording),
+            *rows("", plan.scheme, numbers(recording, rate), rate, 0.95, 0.01),
+        ]
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         return Outcome(run.keys, numbers(recording, plan.number("rate")))

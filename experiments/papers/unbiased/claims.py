@@ -1,4 +1,5 @@
-"""Numbers of RZ 3880 (unbiased QCN) that runs are compared with, each once, by the rows of docs/claims.md."""
+"""Numbers of RZ 3880 (unbiased QCN) that runs are compared with, each once, by the rows of
+docs/claims.md."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ CONVERGENCE = Claim("2.13", "ms", {"output": 15.0, "input": 60.0, "keep-alive": 
 DELIVERED = Claim("2.14")
 """VI, Fig. 6a: with reliable delivery an output's congestion point is much slower."""
 BACKLOGS = Claim("2.16", "KB", {"set point": 60.0})
-"""VII, Fig. 7c, d: at outputs an input is nearly empty and an output at the set point; with occupancy sampling at
-inputs the input is at the set point, and the output nearly full."""
+"""VII, Fig. 7c, d: at outputs an input is nearly empty and an output at the set point; with
+occupancy sampling at inputs the input is at the set point, and the output nearly full."""
 AT_100G = Claim("2.15", "Gbit/s", {PFC: 16.6, INPUTS: 16.6, RANDOM: 50.0})
 """VII, Fig. 7: what f7 gets, which waits for nothing."""

@@ -50,10 +50,13 @@ class Fig5(Experiment):
     source = "VI, Fig. 5"
     schemes = (PFC, INPUTS, *OCCUPANCY)
     about = (
-        "Fig. 2's flows; f1 offers 3 Gb/s, and f6, from the same host, 7 Gb/s to an output without other flows. "
-        "Rates are those at which frames arrive, means over the second half of an interval; medians over 8 seeds. "
+        "Fig. 2's flows; f1 offers 3 Gb/s, and f6, from the same host, 7 Gb/s to an output without "
+        "other flows. "
+        "Rates are those at which frames arrive, means over the second half of an interval; "
+        "medians over 8 seeds. "
         "Messages are counted where they arrive, at the rate limiters of f1 and f6. "
-        "A sample notifies the source of the packet that arrives, of one of those inside by chance, the flow with "
+        "A sample notifies the source of the packet that arrives, of one of those inside by "
+        "chance, the flow with "
         "the most bytes inside, or, ours, a flow by the time that its packets wait."
     )
 
@@ -61,7 +64,12 @@ class Fig5(Experiment):
         for scheme in schemes:
             for index, switch in enumerate(PLAIN):
                 for seed in SEEDS:
-                    yield Run({"scheme": scheme, "switch": switch, "seed": seed}, scheme, seed, {"switch": index})
+                    yield Run(
+                        {"scheme": scheme, "switch": switch, "seed": seed},
+                        scheme,
+                        seed,
+                        {"switch": index},
+                    )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         return star_plan(self.name, scheme, seed, FLOWS, _ENDS_S, values)
@@ -69,20 +77,26 @@ class Fig5(Experiment):
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         frames = FRAME_BYTES / plan.payload_bytes
         numbers: dict[str, float | None] = {
-            f"f{flow}_gbps {name}": recording_numbers.goodput_bps(recording, f"flow {flow}", *span) * frames / 1e9
+            f"f{flow}_gbps {name}": recording_numbers.goodput_bps(recording, f"flow {flow}", *span)
+            * frames
+            / 1e9
             for name, span in _INTERVALS.items()
             for flow in (1, 6)
         }
         told = sorted((at, flow) for flow in (1, 6) for at in cuts(recording, flow))
         numbers |= {
-            "f6_first_cnms": sum(flow == 6 for _, flow in told[:_FIRST]) / _FIRST if len(told) >= _FIRST else None,
+            "f6_first_cnms": sum(flow == 6 for _, flow in told[:_FIRST]) / _FIRST
+            if len(told) >= _FIRST
+            else None,
             "f6_cnms": sum(flow == 6 for _, flow in told) / len(told) if told else None,
         }
         curves = {}
         if run.seed == SEEDS[0]:
             for flow in (1, 6):
                 series = recording.series.get(f"flow {flow}", "received_bytes")
-                curves[f"f{flow}"] = recording_numbers.binned(*series, 0.0, plan.duration_s, 8e-9 * frames, bins=100)
+                curves[f"f{flow}"] = recording_numbers.binned(
+                    *series, 0.0, plan.duration_s, 8e-9 * frames, bins=100
+                )
         return Outcome(run.keys, numbers, curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
@@ -93,7 +107,9 @@ class Fig5(Experiment):
                 def of(number: str, scheme: str = scheme, switch: str = switch) -> float | None:
                     return outcomes.median(number, scheme=scheme, switch=switch)
 
-                rates = {name: (of(f"f1_gbps {name}"), of(f"f6_gbps {name}")) for name in _INTERVALS}
+                rates = {
+                    name: (of(f"f1_gbps {name}"), of(f"f6_gbps {name}")) for name in _INTERVALS
+                }
                 who, ordered = f"{switch}: {label(scheme)}", switch == FIFO
                 for name, (f1, f6) in rates.items():
                     if scheme == PFC:
@@ -103,8 +119,13 @@ class Fig5(Experiment):
                     else:
                         rows += _spared(who, name, f1, f6, ordered)
                 if scheme == INPUTS:
-                    text = f"{who}, f6's share of the first ten messages to f1 and f6 (met: half; trend: 0.3)"
-                    rows.append(INNOCENT.row(text, of("f6_first_cnms"), at_least(0.5, 0.3), "CNMs", unit=""))
+                    text = (
+                        f"{who}, f6's share of the first ten messages to f1 and f6 (met: half; "
+                        "trend: 0.3)"
+                    )
+                    rows.append(
+                        INNOCENT.row(text, of("f6_first_cnms"), at_least(0.5, 0.3), "CNMs", unit="")
+                    )
                 if scheme == LARGEST:
                     text = f"{who}, f6's share of the messages to f1 and f6 (met: none)"
                     most = outcomes.extreme("f6_cnms", True, scheme=scheme, switch=switch)
@@ -119,7 +140,9 @@ class Fig5(Experiment):
             label(one): outcomes.median("f6_cnms", scheme=one, switch=ROUND_ROBIN)
             for one in outcomes.among((INPUTS, *OCCUPANCY))
         }
-        told = ", ".join(f"{name} {percent(share)}" for name, share in shares.items() if share is not None)
+        told = ", ".join(
+            f"{name} {percent(share)}" for name, share in shares.items() if share is not None
+        )
         return [f"Of the messages to f1 and f6, f6 gets: {told}."] if told else []
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -127,8 +150,13 @@ class Fig5(Experiment):
         for scheme in map(str, outcomes.values("scheme")):
             lines: list[Line] = []
             for outcome in outcomes.where(scheme=scheme, switch=ROUND_ROBIN, seed=SEEDS[0]):
-                lines += [replace(curve(f"f{n}", *outcome.curves[f"f{n}"]), colour=f"flow{n}") for n in (1, 6)]
-            charts.append(Chart(label(scheme), "Time (ms)", "Rate (Gbit/s)", lines, top=10, columns=3))
+                lines += [
+                    replace(curve(f"f{n}", *outcome.curves[f"f{n}"]), colour=f"flow{n}")
+                    for n in (1, 6)
+                ]
+            charts.append(
+                Chart(label(scheme), "Time (ms)", "Rate (Gbit/s)", lines, top=10, columns=3)
+            )
         return charts
 
 
@@ -141,28 +169,53 @@ def cuts(recording: Recording, flow: int) -> list[float]:
     return found
 
 
-def _modulated(who: str, name: str, f1: float | None, f6: float | None, ordered: bool) -> list[Check]:
+def _modulated(
+    who: str, name: str, f1: float | None, f6: float | None, ordered: bool
+) -> list[Check]:
     """PAUSE alone: f6 and f1 are held alike, and so keep the ratio of what they offer."""
     tolerance = 0.02 if ordered else 0.01
     text = f"{who}, {name}: f6 / f1 (met: within {tolerance:.0%}; trend: a factor of 1.2)"
     theory = MODULATED["f6 / f1"]
-    rows = [MODULATED.row(text, ratio(f6, f1), near(theory, tolerance, 1.2), "f6 / f1", theory=theory)]
+    rows = [
+        MODULATED.row(text, ratio(f6, f1), near(theory, tolerance, 1.2), "f6 / f1", theory=theory)
+    ]
     if not ordered:
         text = f"{who}, {name}: f1, its fair share (met: within 1%; trend: a factor of 1.2)"
-        rows.append(MODULATED.row(text, f1, near(FAIR[name], 0.01, 1.2), name, unit="Gbit/s", theory=FAIR[name]))
+        rows.append(
+            MODULATED.row(
+                text, f1, near(FAIR[name], 0.01, 1.2), name, unit="Gbit/s", theory=FAIR[name]
+            )
+        )
     return rows
 
 
-def _punished(who: str, name: str, f1: float | None, f6: float | None, ordered: bool) -> list[Check]:
+def _punished(
+    who: str, name: str, f1: float | None, f6: float | None, ordered: bool
+) -> list[Check]:
     tolerance = 0.03 if ordered else 0.01
     text = f"{who}, {name}: f6 / f1 (met: 1.2; trend: below 2.33)"
-    rows = [INNOCENT.row(text, ratio(f6, f1), at_most(1.2, MODULATED["f6 / f1"]), paper=1.0, unit="")]
-    text = f"{who}, {name}: f1, its fair share (met: within {tolerance:.0%}; trend: a factor of 1.2)"
-    return [*rows, INNOCENT.row(text, f1, near(FAIR[name], tolerance, 1.2), name, theory=FAIR[name])]
+    rows = [
+        INNOCENT.row(text, ratio(f6, f1), at_most(1.2, MODULATED["f6 / f1"]), paper=1.0, unit="")
+    ]
+    text = (
+        f"{who}, {name}: f1, its fair share (met: within {tolerance:.0%}; trend: a factor of 1.2)"
+    )
+    return [
+        *rows,
+        INNOCENT.row(text, f1, near(FAIR[name], tolerance, 1.2), name, theory=FAIR[name]),
+    ]
 
 
 def _spared(who: str, name: str, f1: float | None, f6: float | None, ordered: bool) -> list[Check]:
-    rows = [SPARED.row(f"{who}, {name}: f6 (met: 6.95; trend: above 5.8)", f6, at_least(6.95, 5.8), "f6", theory=7.0)]
+    rows = [
+        SPARED.row(
+            f"{who}, {name}: f6 (met: 6.95; trend: above 5.8)",
+            f6,
+            at_least(6.95, 5.8),
+            "f6",
+            theory=7.0,
+        )
+    ]
     fair = FAIR[name]
     if ordered:
         text = f"{who}, {name}: f1, its fair share (met: 8% less to as much; trend: within 20%)"

@@ -1,4 +1,5 @@
-"""Fig. 6: one flow, and its output slows down from 10 to 1 Gb/s; how soon its limit is there, by where QCN samples."""
+"""Fig. 6: one flow, and its output slows down from 10 to 1 Gb/s; how soon its limit is there, by
+where QCN samples."""
 
 from __future__ import annotations
 
@@ -16,7 +17,14 @@ from pcn.experiments.define.charts import Chart, Line, curve
 from pcn.experiments.define.checks import Check, at_least, at_most, between
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio
-from pcn.experiments.papers.unbiased.claims import BUFFERED_OUTPUTS, CONVERGENCE, DELIVERED, INPUTS, LARGEST, OUTPUTS
+from pcn.experiments.papers.unbiased.claims import (
+    BUFFERED_OUTPUTS,
+    CONVERGENCE,
+    DELIVERED,
+    INPUTS,
+    LARGEST,
+    OUTPUTS,
+)
 from pcn.experiments.papers.unbiased.plans import BUFFERED, RELIABLE, SWITCHES, star_plan
 from pcn.topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec
 
@@ -47,7 +55,10 @@ _RUNS = {
     _FIFO_KEPT: (LARGEST, FIFO, {"keep_alive": 1.0}),
 }
 """By where the congestion point is: scheme, switch, fields."""
-_OPEN = {"messages in a row keep the target": {"keep_target": 1.0}, "adaptive interval": {"adaptive": 1.0}}
+_OPEN = {
+    "messages in a row keep the target": {"keep_target": 1.0},
+    "adaptive interval": {"adaptive": 1.0},
+}
 """What is open about the congestion point at outputs, varied."""
 _STOPPED = {"none": 0.0, "by departures": 1.0, "by packet generator": 2.0}
 """Keep-alive where the output nearly stops."""
@@ -61,15 +72,24 @@ class Fig6(Experiment):
     source = "VI, Fig. 6"
     schemes = (BUFFERED_OUTPUTS, INPUTS, LARGEST, OUTPUTS)
     about = (
-        "One flow at line rate; at 10 ms its output slows down from 10 to 1 Gb/s. The switch has output buffers of 150 "
-        "KB behind a fabric of 1.6 times the rate. Time from then until the rate limit stays below 2 Gb/s, in means "
-        "over a millisecond; medians over 8 seeds. The interval is fixed and the target set at each message, "
-        "which the paper's 15 ms require; what is open is varied below. An output's congestion point sees what "
-        "arrives at its buffer, 16 Gb/s while that has room; an input's sees next to nothing while its host is paused. "
-        "Keep-alive samples what departs then, at most once each 120 us. With reliable delivery, or without output "
-        "buffers, what waits for the output holds the input up, and its congestion point sees less. The last row's "
-        "output nearly stops: for 20 ms, in which the limit is looked at, it carries 1 Mb/s, a frame in 12 ms, and "
-        "then 1 Gb/s. Departures are too few there to keep samples alive; the packet generator's frames aren't. "
+        "One flow at line rate; at 10 ms its output slows down from 10 to 1 Gb/s. The switch has "
+        "output buffers of 150 "
+        "KB behind a fabric of 1.6 times the rate. Time from then until the rate limit stays below "
+        "2 Gb/s, in means "
+        "over a millisecond; medians over 8 seeds. The interval is fixed and the target set at "
+        "each message, "
+        "which the paper's 15 ms require; what is open is varied below. An output's congestion "
+        "point sees what "
+        "arrives at its buffer, 16 Gb/s while that has room; an input's sees next to nothing while "
+        "its host is paused. "
+        "Keep-alive samples what departs then, at most once each 120 us. With reliable delivery, "
+        "or without output "
+        "buffers, what waits for the output holds the input up, and its congestion point sees "
+        "less. The last row's "
+        "output nearly stops: for 20 ms, in which the limit is looked at, it carries 1 Mb/s, a "
+        "frame in 12 ms, and "
+        "then 1 Gb/s. Departures are too few there to keep samples alive; the packet generator's "
+        "frames aren't. "
         "Messages in a row keep the target there."
     )
 
@@ -80,13 +100,23 @@ class Fig6(Experiment):
                 yield Run({"where": where, "seed": seed}, scheme, seed, values)
         for scheme in (scheme for scheme in schemes if scheme not in self.schemes):
             for seed in SEEDS:
-                yield Run({"where": scheme, "seed": seed}, scheme, seed, {"switch": SWITCHES.index(BUFFERED)})
+                yield Run(
+                    {"where": scheme, "seed": seed},
+                    scheme,
+                    seed,
+                    {"switch": SWITCHES.index(BUFFERED)},
+                )
         for what, fields in _OPEN.items():
             values = {"switch": SWITCHES.index(BUFFERED), **fields}
             for seed in SEEDS if BUFFERED_OUTPUTS in schemes else ():
                 yield Run({"open": what, "seed": seed}, BUFFERED_OUTPUTS, seed, values)
         for how, keep_alive in _STOPPED.items():
-            values = {"switch": SWITCHES.index(BUFFERED), "keep_alive": keep_alive, "keep_target": 1.0, "stops": 1.0}
+            values = {
+                "switch": SWITCHES.index(BUFFERED),
+                "keep_alive": keep_alive,
+                "keep_target": 1.0,
+                "stops": 1.0,
+            }
             for seed in SEEDS if LARGEST in schemes else ():
                 yield Run({"stopped": how, "seed": seed}, LARGEST, seed, values)
 
@@ -113,14 +143,20 @@ class Fig6(Experiment):
         return Outcome(
             run.keys,
             {
-                "there_ms": there * _BIN_S * 1e3 if there < starts.size else (end_s - _SLOWS_S) * 1e3,
+                "there_ms": there * _BIN_S * 1e3
+                if there < starts.size
+                else (end_s - _SLOWS_S) * 1e3,
                 "paused_ms": paused_s * 1e3,
             },
             curves,
         )
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
-        there = {where: outcomes.median("there_ms", where=where) for where in _RUNS if outcomes.where(where=where)}
+        there = {
+            where: outcomes.median("there_ms", where=where)
+            for where in _RUNS
+            if outcomes.where(where=where)
+        }
         rows = []
         if _OUTPUT in there:
             text = f"{_OUTPUT} (met: 10 to 20; trend: below 40)"
@@ -132,24 +168,39 @@ class Fig6(Experiment):
             rows.append(CONVERGENCE.row(text, longer, at_least(3, 1.5), paper=times, unit=""))
         if _KEPT in there and _OUTPUT in there:
             text = f"{_KEPT}, over {_OUTPUT} (met: 1; trend: 2)"
-            rows.append(CONVERGENCE.row(text, ratio(there[_KEPT], there[_OUTPUT]), at_most(1, 2), paper=1.0, unit=""))
+            rows.append(
+                CONVERGENCE.row(
+                    text, ratio(there[_KEPT], there[_OUTPUT]), at_most(1, 2), paper=1.0, unit=""
+                )
+            )
         if _DELIVERED in there and _OUTPUT in there:
             text = f"{_DELIVERED}, over {_OUTPUT} (met: 3; trend: above 1.5)"
-            rows.append(DELIVERED.row(text, ratio(there[_DELIVERED], there[_OUTPUT]), at_least(3, 1.5)))
+            rows.append(
+                DELIVERED.row(text, ratio(there[_DELIVERED], there[_OUTPUT]), at_least(3, 1.5))
+            )
         for where in (one for one in (_PLAIN, _FIFO) if one in there):
             text = f"{where} (met: 50 to 120; trend: above 40)"
             rows.append(CONVERGENCE.row(text, there[where], between(50, 120, 40)))
         if _FIFO in there and _FIFO_KEPT in there:
             text = f"{_FIFO_KEPT}, over {_FIFO} (met: a third; trend: less)"
-            rows.append(CONVERGENCE.row(text, ratio(there[_FIFO_KEPT], there[_FIFO]), at_most(1 / 3, 1), unit=""))
+            rows.append(
+                CONVERGENCE.row(
+                    text, ratio(there[_FIFO_KEPT], there[_FIFO]), at_most(1 / 3, 1), unit=""
+                )
+            )
         for what in (one for one in _OPEN if outcomes.where(open=one)):
             text = f"{_OUTPUT}, {what} (met: 10 to 20; trend: below 40)"
             measured = outcomes.median("there_ms", open=what)
             rows.append(CONVERGENCE.row(text, measured, between(10, 20, 0, 40), "output"))
         _, departures, generator = (outcomes.median("there_ms", stopped=how) for how in _STOPPED)
         if generator is not None:
-            text = "output nearly stopped: keep-alive by packet generator, over departures (met: a third; trend: less)"
-            rows.append(CONVERGENCE.row(text, ratio(generator, departures), at_most(1 / 3, 1), unit=""))
+            text = (
+                "output nearly stopped: keep-alive by packet generator, over departures (met: a "
+                "third; trend: less)"
+            )
+            rows.append(
+                CONVERGENCE.row(text, ratio(generator, departures), at_most(1 / 3, 1), unit="")
+            )
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:

@@ -34,7 +34,10 @@ _STEADY = (30e-3, 60e-3)
 _FAIR = LINE_BPS / 6e9
 _INPUT, _OUTPUT = "f1's input", "its output"
 _BACKLOGS = {
-    (BUFFERED_OUTPUTS, BUFFERED): {_INPUT: ("input_kb", 0.0, 2.0), _OUTPUT: ("output_kb", 55.0, 68.0)},
+    (BUFFERED_OUTPUTS, BUFFERED): {
+        _INPUT: ("input_kb", 0.0, 2.0),
+        _OUTPUT: ("output_kb", 55.0, 68.0),
+    },
     (RANDOM, BUFFERED): {_INPUT: ("input_kb", 55.0, 65.0), _OUTPUT: ("output_kb", 130.0, 150.0)},
     (OUTPUTS, FIFO): {_INPUT: ("input_kb", 7.0, 17.0)},
     (RANDOM, FIFO): {_INPUT: ("input_kb", 58.0, 62.0)},
@@ -42,7 +45,10 @@ _BACKLOGS = {
 """By scheme, switch and place: the number, and the band in KB."""
 _FLOWS = (
     FlowSpec(1, "h0", "r0", rate_bps=LINE_BPS / 2, duration_s=_ENDS_S),
-    *(FlowSpec(n, f"h{n - 1}", "r0", start_s=_JOIN_S, duration_s=_ENDS_S - _JOIN_S) for n in range(2, 7)),
+    *(
+        FlowSpec(n, f"h{n - 1}", "r0", start_s=_JOIN_S, duration_s=_ENDS_S - _JOIN_S)
+        for n in range(2, 7)
+    ),
     FlowSpec(7, "h0", "r1", rate_bps=LINE_BPS / 2, duration_s=_ENDS_S),
 )
 
@@ -53,8 +59,10 @@ class Fig7(Experiment):
     source = "VII, Fig. 7"
     schemes = (PFC, OUTPUTS, INPUTS, *OCCUPANCY, BUFFERED_OUTPUTS)
     about = (
-        "f1 and f7 offer 50 Gb/s each at one input; at 10 ms f2 to f6, each from its input, join f1 at its output. "
-        "f7's output is free. The text has these flows; the figure's caption has others (f1 and f6 at 5 Gb/s). "
+        "f1 and f7 offer 50 Gb/s each at one input; at 10 ms f2 to f6, each from its input, join "
+        "f1 at its output. "
+        "f7's output is free. The text has these flows; the figure's caption has others (f1 and f6 "
+        "at 5 Gb/s). "
         "Rates are those at which frames arrive, means over 30 to 60 ms; medians over 3 seeds."
     )
 
@@ -64,7 +72,9 @@ class Fig7(Experiment):
             for switch in (*(() if scheme == BUFFERED_OUTPUTS else PLAIN), *buffered):
                 values = {"switch": SWITCHES.index(switch)}
                 for seed in SEEDS:
-                    yield Run({"scheme": scheme, "switch": switch, "seed": seed}, scheme, seed, values)
+                    yield Run(
+                        {"scheme": scheme, "switch": switch, "seed": seed}, scheme, seed, values
+                    )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         plan = star_plan(self.name, scheme, seed, _FLOWS, _ENDS_S, values, LINE_BPS, every_s=0.1e-3)
@@ -73,7 +83,9 @@ class Fig7(Experiment):
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         frames = FRAME_BYTES / plan.payload_bytes
         numbers: dict[str, float | None] = {
-            f"f{flow}_gbps": recording_numbers.goodput_bps(recording, f"flow {flow}", *_STEADY) * frames / 1e9
+            f"f{flow}_gbps": recording_numbers.goodput_bps(recording, f"flow {flow}", *_STEADY)
+            * frames
+            / 1e9
             for flow in (1, 7)
         }
         for name, port, series_name in (
@@ -87,24 +99,39 @@ class Fig7(Experiment):
         if run.seed == SEEDS[0]:
             for flow in (1, 7):
                 series = recording.series.get(f"flow {flow}", "received_bytes")
-                curves[f"f{flow}"] = recording_numbers.binned(*series, 0.0, plan.duration_s, 8e-9 * frames, bins=120)
+                curves[f"f{flow}"] = recording_numbers.binned(
+                    *series, 0.0, plan.duration_s, 8e-9 * frames, bins=120
+                )
         return Outcome(run.keys, numbers, curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
         for switch in (one for one in PLAIN if one in outcomes.values("switch")):
             for scheme in outcomes.among(self.schemes):
-                f1, f7 = (outcomes.median(f"f{n}_gbps", scheme=scheme, switch=switch) for n in (1, 7))
+                f1, f7 = (
+                    outcomes.median(f"f{n}_gbps", scheme=scheme, switch=switch) for n in (1, 7)
+                )
                 who, ordered = f"{switch}: {label(scheme)}", switch == FIFO
                 if scheme == PFC:
                     fair, tolerance = (16.3, 0.03) if ordered else (_FAIR, 0.02)
-                    text = f"{who}: f7 (met: within {tolerance:.0%} of {fair:.1f}; trend: a factor of 1.2)"
-                    rows.append(AT_100G.row(text, f7, near(fair, tolerance, 1.2), PFC, theory=_FAIR))
+                    text = (
+                        f"{who}: f7 (met: within {tolerance:.0%} of {fair:.1f}; trend: a factor of "
+                        "1.2)"
+                    )
+                    rows.append(
+                        AT_100G.row(text, f7, near(fair, tolerance, 1.2), PFC, theory=_FAIR)
+                    )
                 elif scheme == INPUTS:
-                    rows.append(AT_100G.row(f"{who}: f7 (met: 20; trend: below 30)", f7, at_most(20, 30), INPUTS))
+                    rows.append(
+                        AT_100G.row(
+                            f"{who}: f7 (met: 20; trend: below 30)", f7, at_most(20, 30), INPUTS
+                        )
+                    )
                 elif scheme in OCCUPANCY:
                     text = f"{who}: f7 (met: 49.5; trend: above 40)"
-                    rows.append(AT_100G.row(text, f7, at_least(49.5, 40), RANDOM, theory=LINE_BPS / 2e9))
+                    rows.append(
+                        AT_100G.row(text, f7, at_least(49.5, 40), RANDOM, theory=LINE_BPS / 2e9)
+                    )
                     rows.append(_f1(who, f1, ordered))
         for (scheme, switch), bands in _BACKLOGS.items():
             for where, (number, least, most) in bands.items():
@@ -113,7 +140,9 @@ class Fig7(Experiment):
                     text = f"{switch}: {label(scheme)}, {where}, mean of 30 to 60 ms {band}"
                     measured = outcomes.median(number, scheme=scheme, switch=switch)
                     rule = between(least, most, least / 2 - 1, most * 2)
-                    rows.append(BACKLOGS.row(text, measured, rule, "set point" if least < 60 < most else ""))
+                    rows.append(
+                        BACKLOGS.row(text, measured, rule, "set point" if least < 60 < most else "")
+                    )
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -122,7 +151,10 @@ class Fig7(Experiment):
             lines: list[Line] = []
             shown_switch = BUFFERED if scheme == BUFFERED_OUTPUTS else ROUND_ROBIN
             for outcome in outcomes.where(scheme=scheme, switch=shown_switch, seed=SEEDS[0]):
-                lines += [replace(curve(f"f{n}", *outcome.curves[f"f{n}"]), colour=f"flow{n}") for n in (1, 7)]
+                lines += [
+                    replace(curve(f"f{n}", *outcome.curves[f"f{n}"]), colour=f"flow{n}")
+                    for n in (1, 7)
+                ]
             where = {OUTPUTS: "QCN at outputs"}.get(scheme, label(scheme))
             charts.append(Chart(where, "Time (ms)", "Rate (Gbit/s)", lines, top=60, columns=3))
         return charts
@@ -133,5 +165,8 @@ def _f1(who: str, f1: float | None, ordered: bool) -> Check:
         text = f"{who}: f1, a sixth of the line (met: 7% less to as much; trend: within 20%)"
         rule = between(0.93 * _FAIR, 1.005 * _FAIR, 0.8 * _FAIR, 1.2 * _FAIR)
     else:
-        text, rule = f"{who}: f1, a sixth of the line (met: within 1%; trend: a factor of 1.2)", near(_FAIR, 0.01, 1.2)
+        text, rule = (
+            f"{who}: f1, a sixth of the line (met: within 1%; trend: a factor of 1.2)",
+            near(_FAIR, 0.01, 1.2),
+        )
     return AT_100G.row(text, f1, rule, theory=_FAIR)

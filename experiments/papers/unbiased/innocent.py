@@ -1,4 +1,5 @@
-"""Fig. 5 as a scenario, on either clock: an innocent flow under arrival and under occupancy sampling, side by side."""
+"""Fig. 5 as a scenario, on either clock: an innocent flow under arrival and under occupancy
+sampling, side by side."""
 
 from __future__ import annotations
 
@@ -15,7 +16,15 @@ from pcn.experiments.define.charts import Chart, View
 from pcn.experiments.define.checks import Check, at_least, at_most, between, clean, near
 from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
 from pcn.experiments.define.outcomes import Outcome, ratio, said
-from pcn.experiments.papers.unbiased.claims import INNOCENT, INPUTS, MODULATED, OCCUPANCY, PFC, RANDOM, SPARED
+from pcn.experiments.papers.unbiased.claims import (
+    INNOCENT,
+    INPUTS,
+    MODULATED,
+    OCCUPANCY,
+    PFC,
+    RANDOM,
+    SPARED,
+)
 from pcn.experiments.papers.unbiased.plans import XOFF_BYTES, XON_BYTES
 from pcn.topologies.model import Endpoint, FlowSpec, TopologyError
 from pcn.topologies.star import star
@@ -45,7 +54,13 @@ _SENDERS, _FAIR = 4, 0.25
 def _gbps(plan: Plan, recording: Recording, flow: int) -> float:
     """Returns the frames of the flow that arrive, over the last third."""
     frames = plan.frame_bytes / plan.payload_bytes
-    return recording_numbers.goodput_bps(recording, f"flow {flow}", plan.steady_from_s, plan.duration_s) * frames / 1e9
+    return (
+        recording_numbers.goodput_bps(
+            recording, f"flow {flow}", plan.steady_from_s, plan.duration_s
+        )
+        * frames
+        / 1e9
+    )
 
 
 def received(plan: Plan, recording: Recording) -> Chart:
@@ -77,7 +92,12 @@ def received(plan: Plan, recording: Recording) -> Chart:
 def limits(plan: Plan, recording: Recording) -> Chart:
     lines = [
         charts.steps(
-            f"f{flow.id}", f"flow{index}", recording.series.get(flow.entity, "rate_bps"), plan.duration_s, 1e-9, 1.4
+            f"f{flow.id}",
+            f"flow{index}",
+            recording.series.get(flow.entity, "rate_bps"),
+            plan.duration_s,
+            1e-9,
+            1.4,
         )
         for index, flow in enumerate(recording.flows)
         if flow.src == "h0"
@@ -102,7 +122,9 @@ def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline
     rate = plan.number("rate") / 1e9
     return [
         Headline("f6 receives, last third", f"{f6:.3g} Gbit/s", f"it offers {_SHARES[6] * rate:g}"),
-        Headline("f1 receives, last third", f"{f1:.3g} Gbit/s", f"its fair share: {_FAIR * rate:g}"),
+        Headline(
+            "f1 receives, last third", f"{f1:.3g} Gbit/s", f"its fair share: {_FAIR * rate:g}"
+        ),
         Headline("PAUSE frames, last third", f"{steady.pause:,}"),
     ]
 
@@ -113,22 +135,34 @@ def about(plan: Plan) -> list[tuple[str, str]]:
     return [
         (
             "topology",
-            f"h0 to h3 send to r0 at line rate, but h0's f1 offers {f1}. h0 also sends f6, {f6}, to r1, where no other "
+            f"h0 to h3 send to r0 at line rate, but h0's f1 offers {f1}. h0 also sends f6, {f6}, "
+            "to r1, where no other "
             "host sends: it waits for nothing, and shares f1's input alone.",
         ),
         (
             "received",
-            "A congestion point at the input samples what the input has inside. Notified by arrivals, f6 slows down "
-            "with f1; notified by waiting packets, it keeps what it offers. PAUSE alone holds both alike.",
+            "A congestion point at the input samples what the input has inside. Notified by "
+            "arrivals, f6 slows down "
+            "with f1; notified by waiting packets, it keeps what it offers. PAUSE alone holds both "
+            "alike.",
         ),
-        ("checks", "Verdicts are computed from the run. Claim numbers are those of docs/claims.md."),
+        (
+            "checks",
+            "Verdicts are computed from the run. Claim numbers are those of docs/claims.md.",
+        ),
     ]
 
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
     f1, f6 = (_gbps(plan, recording, flow) for flow in (1, 6))
     return [
-        ("received", f"Over the last third f6 gets {said(f6, 'Gbit/s')}, {said(ratio(f6, f1))} times what f1 gets.")
+        (
+            "received",
+            (
+                f"Over the last third f6 gets {said(f6, 'Gbit/s')}, {said(ratio(f6, f1))} times "
+                "what f1 gets."
+            ),
+        )
     ]
 
 
@@ -150,7 +184,13 @@ class Innocent(Experiment):
         payload = round(filled["payload"] or 0)
         try:
             topology = star(
-                _SENDERS, 2, rate, delay, xoff_bytes=XOFF_BYTES, xon_bytes=XON_BYTES, mtu_bytes=payload + HEADER_BYTES
+                _SENDERS,
+                2,
+                rate,
+                delay,
+                xoff_bytes=XOFF_BYTES,
+                xon_bytes=XON_BYTES,
+                mtu_bytes=payload + HEADER_BYTES,
             )
         except TopologyError as error:
             raise ExperimentError(str(error)) from error
@@ -175,8 +215,8 @@ class Innocent(Experiment):
         )
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
-        """Judges the settled rates. The bands are those of a switch that serves inputs in the order of arrival, as live
-        ones do."""
+        """Judges the settled rates. The bands are those of a switch that serves inputs in the order
+        of arrival, as live ones do."""
         f1, f6 = (_gbps(plan, recording, flow) for flow in (1, 6))
         scale = plan.number("rate") / 10e9
         fair = _FAIR * plan.number("rate") / 1e9
@@ -184,10 +224,18 @@ class Innocent(Experiment):
         if plan.scheme == PFC:
             text = "f6 / f1 (met: within 2%; trend: within a factor of 1.2)"
             theory = MODULATED["f6 / f1"]
-            rows.append(MODULATED.row(text, ratio(f6, f1), near(theory, 0.02, 1.2), "f6 / f1", theory=theory))
+            rows.append(
+                MODULATED.row(
+                    text, ratio(f6, f1), near(theory, 0.02, 1.2), "f6 / f1", theory=theory
+                )
+            )
         elif plan.scheme == INPUTS:
             text = "f6 / f1 (met: 1.2; trend: below 2.33)"
-            rows.append(INNOCENT.row(text, ratio(f6, f1), at_most(1.2, MODULATED["f6 / f1"]), paper=1.0, unit=""))
+            rows.append(
+                INNOCENT.row(
+                    text, ratio(f6, f1), at_most(1.2, MODULATED["f6 / f1"]), paper=1.0, unit=""
+                )
+            )
             text = "f1, its fair share (met: within 3%; trend: within a factor of 1.2)"
             rows.append(INNOCENT.row(text, f1, near(fair, 0.03, 1.2), theory=fair))
         elif plan.scheme in OCCUPANCY:
@@ -195,7 +243,14 @@ class Innocent(Experiment):
             text = f"f6 (met: {0.993 * most:.4g}; trend: above {5.8 * scale:g})"
             rows.append(SPARED.row(text, f6, at_least(0.993 * most, 5.8 * scale), theory=most))
             text = "f1, its fair share (met: 8% less to as much; trend: within 20%)"
-            rows.append(SPARED.row(text, f1, between(0.92 * fair, 1.005 * fair, 0.8 * fair, 1.2 * fair), theory=fair))
+            rows.append(
+                SPARED.row(
+                    text,
+                    f1,
+                    between(0.92 * fair, 1.005 * fair, 0.8 * fair, 1.2 * fair),
+                    theory=fair,
+                )
+            )
         return rows
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:

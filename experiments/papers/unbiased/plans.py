@@ -1,7 +1,8 @@
-"""RZ 3880's network (Table I): hosts around one switch, whose inputs send PAUSE at 110 KB and RESUME at 44 KB.
+"""RZ 3880's network (Table I): hosts around one switch, whose inputs send PAUSE at 110 KB and
+RESUME at 44 KB.
 
-The paper counts 20 B more of each frame, preamble and gap, of flows and lines alike; data frames are all equal, so
-shares of a line, and with them rates, are the same on its scale.
+The paper counts 20 B more of each frame, preamble and gap, of flows and lines alike; data frames
+are all equal, so shares of a line, and with them rates, are the same on its scale.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ DELAY_S = 10e-9
 """2 m of cable: the paper has no delay."""
 BUFFERED, RELIABLE = "output buffers", "reliable delivery"
 SWITCHES = (ROUND_ROBIN, FIFO, BUFFERED, RELIABLE)
-"""The switch: virtual output queues, from which packets leave round robin over inputs; one queue an output for all, as
-live switches have; and the paper's whole, virtual output queues and behind a fabric output buffers of 150 KB, without
-or with a copy at the input until the output has sent a packet."""
+"""The switch: virtual output queues, from which packets leave round robin over inputs; one queue an
+output for all, as live switches have; and the paper's whole, virtual output queues and behind a
+fabric output buffers of 150 KB, without or with a copy at the input until the output has sent a
+packet."""
 PLAIN = (ROUND_ROBIN, FIFO)
 """Without output buffers: those decide in Fig. 6 and 7c, d."""
 _OUTPUT = OutputBuffer(size_bytes=150e3, speed_up=1.6, latency_s=1e-6)
@@ -33,7 +35,8 @@ _OF_RATE = {
 }
 """The rate limiters', by the rate of lines."""
 _CHOSEN = {"adaptive": 0.0, "keep_target": 1.0, "keep_alive": 0.0}
-"""What the paper leaves open (docs/choices.md); it adds keep-alive after these figures, in Fig. 6."""
+"""What the paper leaves open (docs/choices.md); it adds keep-alive after these figures, in Fig.
+6."""
 
 
 def star_plan(
@@ -46,8 +49,8 @@ def star_plan(
     rate_bps: float = 10e9,
     every_s: float = 0.5e-3,
 ) -> Plan:
-    """Returns these flows, of which those to r0 compete. `values`: switch (which of SWITCHES, by number), and fields of
-    the scheme's parameters; those that it hasn't change nothing."""
+    """Returns these flows, of which those to r0 compete. `values`: switch (which of SWITCHES, by
+    number), and fields of the scheme's parameters; those that it hasn't change nothing."""
     given = numbers(values)
     switch = SWITCHES[round(given.pop("switch", 0))]
     senders = len({flow.src for flow in flows})
@@ -58,7 +61,9 @@ def star_plan(
         xoff_bytes=XOFF_BYTES, xon_bytes=XON_BYTES, mtu_bytes=FRAME_BYTES,
     )  # fmt: skip
     if switch not in PLAIN:
-        buffered = replace(topology.switches[0], output=replace(_OUTPUT, reliable=switch == RELIABLE))
+        buffered = replace(
+            topology.switches[0], output=replace(_OUTPUT, reliable=switch == RELIABLE)
+        )
         topology = replace(topology, switches=(buffered,))
     return plan_of(
         name,

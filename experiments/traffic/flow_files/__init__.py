@@ -1,4 +1,5 @@
-"""Files of flows: this project's CSV and Parquet, HPCC's flow.txt, htsim's .cm, captures, Chakra's traces.
+"""Files of flows: this project's CSV and Parquet, HPCC's flow.txt, htsim's .cm, captures, Chakra's
+traces.
 
 docs/formats.md has them."""
 
@@ -21,9 +22,12 @@ from pcn.topologies.errors import TopologyError
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import FlowSpec, Topology
 
-FLOW_FORMATS: dict[str, FlowFormat] = {one.name: one for one in (CSV, HPCC, CM, PARQUET, CAPTURE, CHAKRA)}
+FLOW_FORMATS: dict[str, FlowFormat] = {
+    one.name: one for one in (CSV, HPCC, CM, PARQUET, CAPTURE, CHAKRA)
+}
 _TRIED = (CHAKRA, PARQUET, CAPTURE, CM, HPCC)
-"""In this order: those that aren't text first, since the others read it. What is none of them is CSV."""
+"""In this order: those that aren't text first, since the others read it. What is none of them is
+CSV."""
 
 
 _notes: dict[Path, tuple[str, ...]] = {}
@@ -31,7 +35,8 @@ _notes: dict[Path, tuple[str, ...]] = {}
 
 
 def notes(path: Path) -> tuple[str, ...]:
-    """Returns what the flows that `read_flows` returned last have otherwise than those that the file is of."""
+    """Returns what the flows that `read_flows` returned last have otherwise than those that the
+    file is of."""
     return _notes.get(path.absolute(), ())
 
 
@@ -41,8 +46,9 @@ def files_of(path: Path) -> list[Path]:
 
 
 def read_flows(path: Path, topology: Topology | None = None) -> list[FlowSpec]:
-    """Returns the flows of a file, whose format its content decides, between the topology's hosts, or by the file's own
-    names. Raises ExperimentError that names the file, and the line where one is at fault."""
+    """Returns the flows of a file, whose format its content decides, between the topology's hosts,
+    or by the file's own names. Raises ExperimentError that names the file, and the line where one
+    is at fault."""
     file = FlowFile(path, Ends(topology) if topology else None)
     flow_specs: list[FlowSpec] = []
     try:

@@ -1,4 +1,5 @@
-"""What every format of flows is: a file that is read, a reader, and what a run can have of a flow."""
+"""What every format of flows is: a file that is read, a reader, and what a run can have of a
+flow."""
 
 from __future__ import annotations
 
@@ -48,19 +49,24 @@ class FlowFile:
         return Source.of(self.path, MOST_TEXT)
 
     def host(self, place: int) -> str:
-        """Returns the topology's host at a place; `h0` and so on where it isn't known. Raises FormatError."""
+        """Returns the topology's host at a place; `h0` and so on where it isn't known. Raises
+        FormatError."""
         if self.ends is None:
             return f"h{place}"
         if place >= len(self.ends):
-            raise self.error(f"{place + 1} ranks or more, and the topology has {len(self.ends)} hosts")
+            raise self.error(
+                f"{place + 1} ranks or more, and the topology has {len(self.ends)} hosts"
+            )
         return self.ends.names[place]
 
     def error(self, text: str, line: int | None = None) -> FormatError:
-        return FormatError(f"{self.path}: {text}" if line is None else f"{self.path}:{line}: {text}")
+        return FormatError(
+            f"{self.path}: {text}" if line is None else f"{self.path}:{line}: {text}"
+        )
 
     def checked(self, flow: FlowSpec, line: int | None = None, where: str = "") -> FlowSpec:
-        """Returns the flow with the names of the topology's hosts, if that is known. Raises FormatError where no run
-        can have it; `where` stands before the fault."""
+        """Returns the flow with the names of the topology's hosts, if that is known. Raises
+        FormatError where no run can have it; `where` stands before the fault."""
         why = fault(flow)
         if not why and self.ends is not None:
             try:

@@ -23,8 +23,8 @@ _ANSWERS = (0x0D, 0x0E, 0x0F, 0x10)
 _REQUESTS = (0x0C, 0x13, 0x14)
 """RDMA READ and atomic operations: no payload; a READ takes as many PSNs as its answers have."""
 _WHOLE = _MOST_BYTES
-# Bytes between BTH and payload by the low five bits of the opcode, of the InfiniBand specification 9.2.1: SEND, RDMA
-# WRITE, and answers to RDMA READ.
+# Bytes between BTH and payload by the low five bits of the opcode, of the InfiniBand specification
+# 9.2.1: SEND, RDMA WRITE, and answers to RDMA READ.
 _EXTENDED = {
     **dict.fromkeys((0x00, 0x01, 0x02, 0x04, 0x07, 0x08, 0x0E), 0),
     **dict.fromkeys((0x03, 0x05, 0x09, 0x16, 0x17), _IMMEDIATE),
@@ -42,8 +42,8 @@ _UD = 3
 
 @dataclass
 class _Found:
-    """A flow so far. PSNs are counted on beyond their range: `next` is behind the furthest one, `first` the least.
-    `gaps`: those between that didn't come, as ranges (begin, end) in order."""
+    """A flow so far. PSNs are counted on beyond their range: `next` is behind the furthest one,
+    `first` the least. `gaps`: those between that didn't come, as ranges (begin, end) in order."""
 
     start_ns: int
     first: int
@@ -56,12 +56,13 @@ class _Found:
 
     @property
     def missing(self) -> int:
-        """Packets between the first and the last that didn't come, where all PSNs are of packets."""
+        """Packets between the first and the last that didn't come, where all PSNs are of
+        packets."""
         return 0 if self.requests else sum(end - begin for begin, end in self.gaps)
 
     def take(self, psn: int) -> bool:
-        """Returns whether a packet comes for the first time, however late: a PSN is one of the half of the range
-        behind the furthest, or of the half before it."""
+        """Returns whether a packet comes for the first time, however late: a PSN is one of the half
+        of the range behind the furthest, or of the half before it."""
         ahead = (psn - self.next + _PSNS // 2) % _PSNS - _PSNS // 2
         number = self.next + ahead
         if ahead >= 0:
@@ -78,7 +79,9 @@ class _Found:
         if at < 0 or self.gaps[at][1] <= number:
             return False
         begin, end = self.gaps[at]
-        self.gaps[at : at + 1] = [one for one in ((begin, number), (number + 1, end)) if one[0] < one[1]]
+        self.gaps[at : at + 1] = [
+            one for one in ((begin, number), (number + 1, end)) if one[0] < one[1]
+        ]
         return True
 
 
@@ -87,7 +90,9 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
     try:
         with file.path.open("rb") as opened:
             if opened.seek(0, 2) > _MOST_BYTES:
-                raise file.error(f"more than {_MOST_BYTES // 2**30} GiB: capture with a snap length of 96 bytes")
+                raise file.error(
+                    f"more than {_MOST_BYTES // 2**30} GiB: capture with a snap length of 96 bytes"
+                )
             opened.seek(0)
             for frame in frames(opened):
                 _take(found, frame.time_ns, frame.data)
@@ -111,7 +116,8 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
         yield file.checked(flow_spec, where=f"flow {flow_spec.src} to {flow_spec.dst}: ")
     if short := [flow.missing for flow in flows.values() if flow.missing]:
         file.notes.append(
-            f"{file.path}: of {len(short)} of {len(flows)} flows {sum(short):,} packets between the first and the last "
+            f"{file.path}: of {len(short)} of {len(flows)} flows {sum(short):,} packets between "
+            "the first and the last "
             "aren't there: their sizes are too small by what these had"
         )
     if not flows:
@@ -123,9 +129,17 @@ def _take(found: dict[_Key, _Found], time_ns: int, frame: bytes) -> None:
     ip = 14
     while len(frame) >= ip + 4 and int.from_bytes(frame[ip - 2 : ip], "big") == _VLAN:
         ip += 4
-    if len(frame) < ip - 14 + _HEADERS or int.from_bytes(frame[ip - 2 : ip], "big") != _IPV4 or frame[ip] != 0x45:
+    if (
+        len(frame) < ip - 14 + _HEADERS
+        or int.from_bytes(frame[ip - 2 : ip], "big") != _IPV4
+        or frame[ip] != 0x45
+    ):
         return
-    tos, total, protocol = frame[ip + 1], int.from_bytes(frame[ip + 2 : ip + 4], "big"), frame[ip + 9]
+    tos, total, protocol = (
+        frame[ip + 1],
+        int.from_bytes(frame[ip + 2 : ip + 4], "big"),
+        frame[ip + 9],
+    )
     if protocol != _UDP or int.from_bytes(frame[ip + 22 : ip + 24], "big") != ROCE_PORT:
         return
     opcode, flags, _, queue, psn = struct.unpack_from("!BBHII", frame, ip + 28)
@@ -137,7 +151,12 @@ def _take(found: dict[_Key, _Found], time_ns: int, frame: bytes) -> None:
     payload = total - 20 - 8 - 12 - extended - ICRC_LENGTH - (flags >> 4 & 3)
     payload -= bytes_before_payload(opcode, queue >> 24)
     # Answers have the PSNs of the requests, which come the other way, and a flow of their own.
-    key = (frame[ip + 12 : ip + 16], frame[ip + 16 : ip + 20], queue & 0xFFFFFF, opcode & 0x1F in _ANSWERS)
+    key = (
+        frame[ip + 12 : ip + 16],
+        frame[ip + 16 : ip + 20],
+        queue & 0xFFFFFF,
+        opcode & 0x1F in _ANSWERS,
+    )
     psn &= 0xFFFFFF
     flow = found.get(key)
     if flow is None:
@@ -153,14 +172,20 @@ CAPTURE = FlowFormat(
     recognises=lambda file: is_capture(file.head),
     read=_read,
     fields={
-        "frames": "RoCEv2 over IPv4, of RC, UC and UD, that have payload: SEND, RDMA WRITE, answers to RDMA READ; all "
-        "others are left out, and so is what is sent again: each PSN counts once, in whichever order they come, within "
+        "frames": "RoCEv2 over IPv4, of RC, UC and UD, that have payload: SEND, RDMA WRITE, "
+        "answers to RDMA READ; all "
+        "others are left out, and so is what is sent again: each PSN counts once, in whichever "
+        "order they come, within "
         "half of their range",
-        "addresses, destination QP": "of one flow each, and answers to RDMA READ of another; the topology's host with "
+        (
+            "addresses, destination QP"
+        ): "of one flow each, and answers to RDMA READ of another; the topology's host with "
         "the address",
         "first frame": "its start, counted from the first flow's",
-        "payload": "all together its size, without headers, padding and ICRC, and without the telemetry and demands of "
-        "this project's schemes. Packets that aren't there, by their PSNs, are in a note; what a switch has trimmed "
+        "payload": "all together its size, without headers, padding and ICRC, and without the "
+        "telemetry and demands of "
+        "this project's schemes. Packets that aren't there, by their PSNs, are in a note; what a "
+        "switch has trimmed "
         "counts as far as it is there",
         "DSCP": "its upper three bits are the traffic class",
     },

@@ -1,8 +1,8 @@
-"""Chakra's execution traces (MLCommons), as ASTRA-sim has them: a file a rank, PREFIX.0.et, PREFIX.1.et ..., each a
-graph of computations and messages.
+"""Chakra's execution traces (MLCommons), as ASTRA-sim has them: a file a rank, PREFIX.0.et,
+PREFIX.1.et ..., each a graph of computations and messages.
 
-A flow starts when what its node waits for is over: arrivals of other flows, each with the computations between it and
-the flow, and computations since time 0.
+A flow starts when what its node waits for is over: arrivals of other flows, each with the
+computations between it and the flow, and computations since time 0.
 """
 
 from __future__ import annotations
@@ -17,25 +17,50 @@ from typing import NamedTuple
 
 from pcn.experiments.define import collectives
 from pcn.experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
-from pcn.experiments.traffic.flow_files.chakra_nodes import COLLECTIVE, RECEIVE, SEND, Node, read_nodes
+from pcn.experiments.traffic.flow_files.chakra_nodes import (
+    COLLECTIVE,
+    RECEIVE,
+    SEND,
+    Node,
+    read_nodes,
+)
 from pcn.topologies.model import FlowSpec
 
 _NAME = re.compile(r"(.+)\.(0|[1-9][0-9]{0,6})\.et\Z")
 _MOST_BYTES, _MOST_WAITS = 2**30, 2**24
 """Of all ranks' files; of flows for others."""
-_COLLECTIVES = {0: "allreduce:ring", 2: "allgather:ring", 6: "alltoall:direct", 7: "reducescatter:ring"}
-_NAMES = ("all-reduce", "reduce", "all-gather", "gather", "scatter", "broadcast", "all-to-all", "reduce-scatter")
+_COLLECTIVES = {
+    0: "allreduce:ring",
+    2: "allgather:ring",
+    6: "alltoall:direct",
+    7: "reducescatter:ring",
+}
+_NAMES = (
+    "all-reduce",
+    "reduce",
+    "all-gather",
+    "gather",
+    "scatter",
+    "broadcast",
+    "all-to-all",
+    "reduce-scatter",
+)
 _US = 1e-6
 
 
 class _Ready(NamedTuple):
-    """When a node is ready, or over: not before `us`, and these times after the arrivals of flows."""
+    """When a node is ready, or over: not before `us`, and these times after the arrivals of
+    flows."""
 
     us: int = 0
     after: Mapping[int, int] = {}
 
     def later(self, us: int) -> _Ready:
-        return _Ready(self.us + us, {flow: own + us for flow, own in self.after.items()}) if us else self
+        return (
+            _Ready(self.us + us, {flow: own + us for flow, own in self.after.items()})
+            if us
+            else self
+        )
 
 
 def _latest(each: Sequence[_Ready]) -> _Ready:
@@ -51,8 +76,8 @@ def _latest(each: Sequence[_Ready]) -> _Ready:
 
 @dataclass
 class _Operation:
-    """A collective operation of `ranks`, which is the same node in each. `last`: by place in `ranks`, the messages that
-    end it there; `ready`: by rank."""
+    """A collective operation of `ranks`, which is the same node in each. `last`: by place in
+    `ranks`, the messages that end it there; `ready`: by rank."""
 
     name: str
     size: int
@@ -101,7 +126,9 @@ class _Trace:
     def _peer(self, rank: int, node: Node, end: str) -> int:
         peer = node.values.get(end, -1)
         if not 0 <= peer < len(self.ranks) or peer == rank:
-            raise self.error(rank, node, f"{end} {peer}: another of the {len(self.ranks)} ranks is needed")
+            raise self.error(
+                rank, node, f"{end} {peer}: another of the {len(self.ranks)} ranks is needed"
+            )
         return peer
 
     def _operation(self, rank: int, node: Node, turn: int) -> int:
@@ -109,11 +136,18 @@ class _Trace:
         ranks = self.groups.get(node.group)
         if ranks is None or rank not in ranks:
             lacks = "a file PREFIX.json beside it" if ranks is None else "it among its ranks"
-            raise self.error(rank, node, f"group {node.group!r} lacks {lacks}, as {{{node.group!r}: [0, 1]}}")
+            raise self.error(
+                rank, node, f"group {node.group!r} lacks {lacks}, as {{{node.group!r}: [0, 1]}}"
+            )
         if kind not in _COLLECTIVES:
             named = _NAMES[kind] if 0 <= kind < len(_NAMES) else f"operation {kind}"
             raise self.error(
-                rank, node, f"{named}: {', '.join(_NAMES[collective] for collective in _COLLECTIVES)} are known"
+                rank,
+                node,
+                (
+                    f"{named}: {', '.join(_NAMES[collective] for collective in _COLLECTIVES)} are "
+                    "known"
+                ),
             )
         name = _COLLECTIVES[kind]
         size *= len(ranks) if name.startswith("allgather") else 1  # there it is a rank's part
@@ -154,7 +188,8 @@ class _Trace:
                     sent = self.arrived.get(key, ())
                     if taken[key] >= len(sent):
                         text = (
-                            f"rank {key[0]} sends it {len(sent)} messages with the tag {key[2]}, and it waits for more"
+                            f"rank {key[0]} sends it {len(sent)} messages with the tag {key[2]}, "
+                            "and it waits for more"
                         )
                         raise self.error(rank, node, text)
                     over[node.number] = _latest([ready, _Ready(0, {sent[taken[key]]: 0})])
@@ -162,7 +197,9 @@ class _Trace:
                     of = self.place[node.flow]
                     of.ready[rank] = ready
                     own = of.last.get(of.ranks.index(rank), ())
-                    over[node.number] = _Ready(0, {of.first + one: 0 for one in own}) if own else ready
+                    over[node.number] = (
+                        _Ready(0, {of.first + one: 0 for one in own}) if own else ready
+                    )
         for of in self.operations.values():
             yield from self._messages(of)
 
@@ -170,13 +207,20 @@ class _Trace:
         if missing := [rank for rank in of.ranks if rank not in of.ready]:
             raise self.file.error(f"{of.where}: {of.name}, which rank {missing[0]} hasn't")
         for number, message in enumerate(of.messages):
-            each = [_Ready(0, {of.first + one: 0 for one in message.after})] if message.after else []
-            if not any(of.messages[one].src == message.src for one in message.after):  # its rank has to be there
+            each = (
+                [_Ready(0, {of.first + one: 0 for one in message.after})] if message.after else []
+            )
+            # its rank has to be there
+            if not any(of.messages[one].src == message.src for one in message.after):
                 each.append(of.ready[of.ranks[message.src]])
             src, dst = of.ranks[message.src], of.ranks[message.dst]
-            yield self._flow(of.first + number, src, dst, message.size, _latest(each), f"{of.where}: ")
+            yield self._flow(
+                of.first + number, src, dst, message.size, _latest(each), f"{of.where}: "
+            )
 
-    def _flow(self, number: int, src: int, dst: int, size: int, ready: _Ready, where: str) -> FlowSpec:
+    def _flow(
+        self, number: int, src: int, dst: int, size: int, ready: _Ready, where: str
+    ) -> FlowSpec:
         self.waits += len(ready.after)
         if self.waits > _MOST_WAITS:
             raise self.file.error(f"flows wait for more than {_MOST_WAITS:,} others")
@@ -185,15 +229,17 @@ class _Trace:
         if len(set(delays)) == 1 and not start_s:  # a start behind all of them
             start_s, delays = delays[0], ()
         ends = self.file.host(src), self.file.host(dst)
-        return self.file.checked(FlowSpec(number, *ends, start_s, size, after=after, after_s=delays), where=where)
+        return self.file.checked(
+            FlowSpec(number, *ends, start_s, size, after=after, after_s=delays), where=where
+        )
 
     def error(self, rank: int, node: Node, text: str) -> Exception:
         return self.file.error(f"rank {rank}, node {node.number}: {text}")
 
 
 def _files(path: Path) -> list[Path]:
-    """Returns the files of all ranks, in order, the first missing one among them, and that of groups where there is
-    one."""
+    """Returns the files of all ranks, in order, the first missing one among them, and that of
+    groups where there is one."""
     match = _NAME.match(path.name)
     if match is None:
         return []
@@ -202,7 +248,10 @@ def _files(path: Path) -> list[Path]:
     missing = next(rank for rank in itertools.count() if rank not in ranks)
     wanted = sorted(ranks | {missing}) if ranks and missing < max(ranks) else sorted(ranks)
     groups = path.with_name(f"{match[1]}.json")
-    return [*(path.with_name(f"{match[1]}.{rank}.et") for rank in wanted), *([groups] * groups.is_file())]
+    return [
+        *(path.with_name(f"{match[1]}.{rank}.et") for rank in wanted),
+        *([groups] * groups.is_file()),
+    ]
 
 
 def _read(file: FlowFile) -> Iterator[FlowSpec]:
@@ -215,7 +264,11 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
         raise file.error(f"more than {_MOST_BYTES // 2**20} MiB in all ranks' files")
     trace = _Trace(file)
     everyone = tuple(range(len(ranks)))
-    trace.groups = {"": everyone, "0": everyone, **(_groups(paths[-1], len(ranks)) if paths[-1] != ranks[-1] else {})}
+    trace.groups = {
+        "": everyone,
+        "0": everyone,
+        **(_groups(paths[-1], len(ranks)) if paths[-1] != ranks[-1] else {}),
+    }
     for path in ranks:
         trace.ranks.append(read_nodes(FlowFile(path)))
     yield from trace.made()
@@ -229,9 +282,15 @@ def _groups(path: Path, ranks: int) -> dict[str, tuple[int, ...]]:
     except (ValueError, RecursionError) as error:
         raise file.error(f"no JSON: {error}") from None
     whole = isinstance(raw, dict) and all(isinstance(one, list) for one in raw.values())
-    if not whole or not all(type(rank) is int and 0 <= rank < ranks for one in raw.values() for rank in one):
-        raise file.error(f'groups of ranks are needed, as {{"1": [0, 1]}}, of ranks 0 to {ranks - 1}')
-    if again := next((name for name, one in raw.items() if len(set(one)) < len(one) or not one), None):
+    if not whole or not all(
+        type(rank) is int and 0 <= rank < ranks for one in raw.values() for rank in one
+    ):
+        raise file.error(
+            f'groups of ranks are needed, as {{"1": [0, 1]}}, of ranks 0 to {ranks - 1}'
+        )
+    if again := next(
+        (name for name, one in raw.items() if len(set(one)) < len(one) or not one), None
+    ):
         raise file.error(f"group {again!r}: a rank stands there twice, or none")
     return {name: tuple(one) for name, one in raw.items()}
 
@@ -242,16 +301,28 @@ CHAKRA = FlowFormat(
     read=_read,
     beside=_files,
     fields={
-        "`PREFIX.RANK.et`": "a rank's graph; the files of all ranks are read, whichever is given. Rank N is the "
+        "`PREFIX.RANK.et`": "a rank's graph; the files of all ranks are read, whichever is given. "
+        "Rank N is the "
         "topology's Nth host, from 0",
-        "`COMM_SEND_NODE`": "a flow of `comm_size` bytes to `comm_dst`, which is over when it has arrived",
-        "`COMM_RECV_NODE`": "over when the message of `comm_src` with its `comm_tag` has arrived, the first one for "
+        "`COMM_SEND_NODE`": (
+            "a flow of `comm_size` bytes to `comm_dst`, which is over when it has arrived"
+        ),
+        "`COMM_RECV_NODE`": "over when the message of `comm_src` with its `comm_tag` has arrived, "
+        "the first one for "
         "the first",
-        "`COMM_COLL_NODE`": "the messages of an all-reduce, all-gather or reduce-scatter in a ring, or of an "
+        "`COMM_COLL_NODE`": "the messages of an all-reduce, all-gather or reduce-scatter in a "
+        "ring, or of an "
         "all-to-all all at once; `comm_size` of an all-gather is a rank's part. Others are refused",
-        "`pg_name`": "the ranks, of `PREFIX.json`, ASTRA-sim's communicator groups; without it, or `0`, all of them",
-        "other nodes": "last `duration_micros`; ASTRA-sim's models of memory and of rooflines aren't here",
-        "`ctrl_deps`, `data_deps`": "what a node waits for; a rank begins all that is ready, where ASTRA-sim begins "
+        "`pg_name`": (
+            "the ranks, of `PREFIX.json`, ASTRA-sim's communicator groups; without it, or `0`, all "
+            "of them"
+        ),
+        (
+            "other nodes"
+        ): "last `duration_micros`; ASTRA-sim's models of memory and of rooflines aren't here",
+        (
+            "`ctrl_deps`, `data_deps`"
+        ): "what a node waits for; a rank begins all that is ready, where ASTRA-sim begins "
         "one computation and one message at a time",
         "`involved_dim`": "refused where it isn't all dimensions",
         "types above 7": "refused",

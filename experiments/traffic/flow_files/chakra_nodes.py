@@ -1,5 +1,5 @@
-"""Nodes of a file of Chakra's execution traces, by its et_def.proto (MLCommons): of one rank, each behind those that it
-waits for."""
+"""Nodes of a file of Chakra's execution traces, by its et_def.proto (MLCommons): of one rank, each
+behind those that it waits for."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def _node_class() -> Any:
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     kinds = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(name="pcn_chakra.proto", package="pcn_chakra", syntax="proto2")
+    file = descriptor_pb2.FileDescriptorProto(
+        name="pcn_chakra.proto", package="pcn_chakra", syntax="proto2"
+    )
 
     def message(name: str, *fields: tuple[str, int, int, bool, str]) -> None:
         made = file.message_type.add(name=name)
@@ -117,7 +119,9 @@ def _node(file: FlowFile, raw: Any) -> Node:
         if name == "pg_name" and one.HasField("string_val"):
             group = one.string_val.decode("utf-8", "replace")
         if name == "involved_dim" and not all(one.bool_list.values):
-            raise file.error(f"node {raw.id}: involved_dim of some dimensions; give groups of ranks instead")
+            raise file.error(
+                f"node {raw.id}: involved_dim of some dimensions; give groups of ranks instead"
+            )
     if raw.type > _LAST_TYPE or raw.type < 0:
         raise file.error(f"node {raw.id}: type {raw.type}: 0 to {_LAST_TYPE} are known")
     if raw.duration_micros >= 2**53:

@@ -1,4 +1,5 @@
-"""CSV of this project: a row a flow, columns by name, units in the cells or in the columns' names."""
+"""CSV of this project: a row a flow, columns by name, units in the cells or in the columns'
+names."""
 
 from __future__ import annotations
 
@@ -55,17 +56,23 @@ def _columns(source: Source, header: list[str]) -> list[tuple[str, str]]:
             try:
                 quantity(kind, f"1{_UNITS.get(unit, unit)}")
             except ValueError:
-                raise source.error(1, f"column {text.strip()!r}: {unit!r} is no unit of a {kind}") from None
+                raise source.error(
+                    1, f"column {text.strip()!r}: {unit!r} is no unit of a {kind}"
+                ) from None
         found.append((name, _UNITS.get(unit, unit)))
     names = [name for name, _ in found]
     missing = [name for name in ("src", "dst", "size") if name not in names]
     if missing or len(set(names)) < len(names):
         fault = f"{', '.join(missing)} missing" if missing else "a column stands there twice"
-        raise source.error(1, f"{fault}: the first line has the columns, as src,dst,start_s,size_bytes")
+        raise source.error(
+            1, f"{fault}: the first line has the columns, as src,dst,start_s,size_bytes"
+        )
     return found
 
 
-def _row(source: Source, line: int, columns: list[tuple[str, str]], row: list[str], number: int) -> FlowSpec:
+def _row(
+    source: Source, line: int, columns: list[tuple[str, str]], row: list[str], number: int
+) -> FlowSpec:
     if len(row) != len(columns):
         raise source.error(line, f"{len(row)} columns, not the {len(columns)} of the first line")
     cells = dict(zip((name for name, _ in columns), row, strict=True))
@@ -114,13 +121,19 @@ def _after(source: Source, line: int, text: str) -> dict[int, float | None]:
     for word in text.split():
         number, plus, time = word.partition("+")
         if not (number.isascii() and number.isdigit() and len(number) < 20):
-            raise source.error(line, f"after: {text.strip()!r} isn't the id of a flow, or several with blanks between")
+            raise source.error(
+                line,
+                f"after: {text.strip()!r} isn't the id of a flow, or several with blanks between",
+            )
         try:
             found[int(number)] = quantity("time", time) if plus else None
         except ValueError as error:
             raise source.error(line, f"after: {error}") from None
     if None in found.values() and any(one is not None for one in found.values()):
-        raise source.error(line, f"after: {text.strip()!r}: each flow has a time behind it, or none has: 0+5us 1+0us")
+        raise source.error(
+            line,
+            f"after: {text.strip()!r}: each flow has a time behind it, or none has: 0+5us 1+0us",
+        )
     return found
 
 
@@ -132,7 +145,8 @@ def written(flows: Iterable[FlowSpec]) -> Iterator[str]:
         times = [f"+{one_s!r}s" for one_s in flow.after_s] or [""] * len(flow.after)
         after = " ".join(f"{other}{time}" for other, time in zip(flow.after, times, strict=True))
         ends = f"{flow.id},{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes}"
-        yield f"{ends},{flow.traffic_class},{rate},{after},{'' if flow.colour == GREEN else flow.colour}\n"
+        colour = "" if flow.colour == GREEN else flow.colour
+        yield f"{ends},{flow.traffic_class},{rate},{after},{colour}\n"
 
 
 CSV = FlowFormat(
@@ -141,15 +155,23 @@ CSV = FlowFormat(
     read=_read,
     fields={
         "`src`, `dst`": "hosts' names",
-        "`start`": "with a unit in the cell (`10us`), or in the column's name (`start_s`, `start_us`); without the "
+        "`start`": "with a unit in the cell (`10us`), or in the column's name (`start_s`, "
+        "`start_us`); without the "
         "column 0",
         "`size`": "payload, likewise (`64KB`; `size_bytes`, `size_KB`)",
         "`class`": "the traffic class, 0 to 6; without it 3",
-        "`colour`": "of classes 1 to 4: `green`, `yellow` or `red`, the drop precedence of the DSCP; without it green",
-        "`rate`": "a limit beside the scheme's, likewise (`5G`; `rate_bps`, `rate_Gbps`); empty: none",
+        "`colour`": (
+            "of classes 1 to 4: `green`, `yellow` or `red`, the drop precedence of the DSCP; "
+            "without it green"
+        ),
+        "`rate`": (
+            "a limit beside the scheme's, likewise (`5G`; `rate_bps`, `rate_Gbps`); empty: none"
+        ),
         "`id`": "the flow's number; without it, its place from 0",
-        "`after`": "ids of flows, with blanks between: the flow starts when all of these have arrived whole, `start` "
-        "later; in virtual time alone. With a time behind each id, `0+5us 1+0us`, it starts when that time has "
+        "`after`": "ids of flows, with blanks between: the flow starts when all of these have "
+        "arrived whole, `start` "
+        "later; in virtual time alone. With a time behind each id, `0+5us 1+0us`, it starts when "
+        "that time has "
         "passed since each arrival, and not before `start`",
         "other columns": "refused",
     },

@@ -1,4 +1,5 @@
-"""Hosts as files of flows name them: the topology's names, addresses, and hosts that were split into their NICs."""
+"""Hosts as files of flows name them: the topology's names, addresses, and hosts that were split
+into their NICs."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ class Ends:
         return len(self._hosts)
 
     def host(self, name: str, flow: int) -> str:
-        """Returns the host of this name or address; of one that was split the NIC whose place is the flow's number
-        modulo their count. Raises ValueError."""
+        """Returns the host of this name or address; of one that was split the NIC whose place is
+        the flow's number modulo their count. Raises ValueError."""
         if name in self._hosts:
             return name
         if nics := self._nics.get(name):
@@ -41,8 +42,12 @@ class Ends:
         raise ValueError(f"{self._topology.name} has no host {name!r}; {self._instead(name)}")
 
     def way_s(self, src: str, dst: str, frame_bytes: int) -> float:
-        """Returns how long a frame takes from host to host where nothing waits. Raises TopologyError."""
-        return sum(delay_s + 8 * frame_bytes / rate_bps for rate_bps, delay_s in self._topology.trail(src, dst))
+        """Returns how long a frame takes from host to host where nothing waits. Raises
+        TopologyError."""
+        return sum(
+            delay_s + 8 * frame_bytes / rate_bps
+            for rate_bps, delay_s in self._topology.trail(src, dst)
+        )
 
     def _instead(self, name: str) -> str:
         names = self.names

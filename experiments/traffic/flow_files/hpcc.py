@@ -45,7 +45,12 @@ def _flow(source: Source, line: Line, number: int) -> FlowSpec:
 
 def _recognises(file: FlowFile) -> bool:
     head = next(file.text.lines(), None)
-    return head is not None and len(head.words) == 1 and head.words[0].isdigit() and int(head.words[0]) <= MOST_FLOWS
+    return (
+        head is not None
+        and len(head.words) == 1
+        and head.words[0].isdigit()
+        and int(head.words[0]) <= MOST_FLOWS
+    )
 
 
 HPCC = FlowFormat(
@@ -55,7 +60,9 @@ HPCC = FlowFormat(
     fields={
         "first line": "count of flows; what follows them is left out",
         "`SRC`, `DST`": "the hosts `h2`, `h1`, as the reader of topology.txt names them",
-        "`PG`": "the traffic class, 0 to 6; PFC protects class 3 unless `lossless_classes` has more",
+        "`PG`": (
+            "the traffic class, 0 to 6; PFC protects class 3 unless `lossless_classes` has more"
+        ),
         "`DPORT`": "left out",
         "`SIZE`": "payload in bytes",
         "`START`": "in seconds, counted from the first flow's start",

@@ -1,6 +1,7 @@
 """htsim's connection matrices: connections, each with a start or behind others, by triggers.
 
-Starts are microseconds, as uet-htsim's htsim_uec takes them and its files have them; other programs of htsim take ps.
+Starts are microseconds, as uet-htsim's htsim_uec takes them and its files have them; other programs
+of htsim take ps.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class _Trigger:
     kind: str = ""
     count: int = 0
     by: dict[int, bool] = field(default_factory=dict)
-    """Places of the flows whose end activates it, and whether that is the sender's last acknowledgement."""
+    """Places of the flows whose end activates it, and whether that is the sender's last
+    acknowledgement."""
     starts: int = 0
     """How many flows it starts."""
 
@@ -66,7 +68,9 @@ class _Matrix:
         kinds = [word for word in words if word in _KINDS]
         values = dict(zip(*[iter(word for word in words if word not in _KINDS)] * 2, strict=False))
         if len(kinds) != 1 or set(values) - {"id", "count"} or "id" not in values:
-            raise self.source.error(line.number, "a trigger is: trigger id N oneshot, or barrier count M")
+            raise self.source.error(
+                line.number, "a trigger is: trigger id N oneshot, or barrier count M"
+            )
         found = self.trigger(line, values["id"])
         if found.kind:
             raise self.source.error(line.number, f"trigger {values['id']} stands there twice")
@@ -82,9 +86,13 @@ class _Matrix:
             raise self.source.error(line.number, what)
         for word in words:
             if word not in _WORDS:
-                raise self.source.error(line.number, f"no word {word!r} of a connection; {nearest(word, _WORDS)}")
+                raise self.source.error(
+                    line.number, f"no word {word!r} of a connection; {nearest(word, _WORDS)}"
+                )
         if ("start" in words) == ("trigger" in words):
-            raise self.source.error(line.number, "a connection has a start or a trigger: one of them")
+            raise self.source.error(
+                line.number, "a connection has a start or a trigger: one of them"
+            )
         if "size" not in words:
             raise self.source.error(line.number, "size is missing")
         start_s = self._bare(line, "start", words.get("start", "0"), "time") / 1e6
@@ -101,7 +109,8 @@ class _Matrix:
         self.flows.append((flow, line.number, started_by))
 
     def _bare(self, line: Line, word: str, text: str, kind: Kind) -> float:
-        """Returns a number of us or of bytes. Raises FormatError with the number that a text with a unit means."""
+        """Returns a number of us or of bytes. Raises FormatError with the number that a text with a
+        unit means."""
         unit, scale = ("us", 10**6) if kind == "time" else ("bytes", 1)
         try:
             return quantity("number" if kind == "time" else "count", text)
@@ -111,22 +120,31 @@ class _Matrix:
             except ValueError:
                 example = "1000"
             raise self.source.error(
-                line.number, f"{word} {text!r}: a number of {unit}, without a unit, as {word} {example}"
+                line.number,
+                f"{word} {text!r}: a number of {unit}, without a unit, as {word} {example}",
             ) from None
 
     def _id(self, line: Line, text: str) -> int:
         if not (text.isascii() and text.isdigit() and 0 < int(text[:20]) < _MOST_IDS):
-            raise self.source.error(line.number, f"id {text!r}: a number from 1 to {_MOST_IDS - 1:,} is needed")
+            raise self.source.error(
+                line.number, f"id {text!r}: a number from 1 to {_MOST_IDS - 1:,} is needed"
+            )
         number = int(text)
         if number in self.ids:
-            raise self.source.error(line.number, f"id {number} stands in line {self.ids[number]} already")
+            raise self.source.error(
+                line.number, f"id {number} stands in line {self.ids[number]} already"
+            )
         self.ids[number] = line.number
         return number
 
     def add_count(self, line: Line) -> None:
         word, *values = line.words
-        if len(values) != 1 or not (values[0].isascii() and values[0].isdigit() and len(values[0]) < 10):
-            raise self.source.error(line.number, f"{' '.join(line.words)[:40]!r}: write it like {word} 16")
+        if len(values) != 1 or not (
+            values[0].isascii() and values[0].isdigit() and len(values[0]) < 10
+        ):
+            raise self.source.error(
+                line.number, f"{' '.join(line.words)[:40]!r}: write it like {word} 16"
+            )
         self.counts[word] = line
 
     def check_counts(self) -> None:
@@ -137,12 +155,18 @@ class _Matrix:
         for word, line in self.counts.items():
             count, found = int(line.words[1]), there[word]
             if found is not None and count != found:
-                has = f"the topology has {found} hosts" if word == "Nodes" else f"the file has {found}"
-                raise self.source.error(line.number, f"{word} {count}, but {has}: htsim refuses that, too")
+                has = (
+                    f"the topology has {found} hosts"
+                    if word == "Nodes"
+                    else f"the file has {found}"
+                )
+                raise self.source.error(
+                    line.number, f"{word} {count}, but {has}: htsim refuses that, too"
+                )
 
     def connected(self) -> Iterator[FlowSpec]:
-        """Yields the flows, each behind those whose ends start it. A connection without an id has the next free one,
-        from 0."""
+        """Yields the flows, each behind those whose ends start it. A connection without an id has
+        the next free one, from 0."""
         free = (number for number in itertools.count() if number not in self.ids)
         flows = [
             self.file.checked(flow if flow.id != _NO_ID else replace(flow, id=next(free)), line)
@@ -156,14 +180,18 @@ class _Matrix:
                 yield flow
                 continue
             by = self.triggers[started_by].by
-            late = tuple(self._acknowledged_s(flows[place]) if sent else 0.0 for place, sent in by.items())
+            late = tuple(
+                self._acknowledged_s(flows[place]) if sent else 0.0 for place, sent in by.items()
+            )
             after = tuple(flows[place].id for place in by)
             yield replace(flow, after=after, after_s=late if any(late) else ())
 
     def _acknowledged_s(self, flow: FlowSpec) -> float:
-        """Returns how long after its last byte a flow's last acknowledgement arrives, which finds no queues; 0: the
-        topology isn't known."""
-        return 0.0 if self.file.ends is None else self.file.ends.way_s(flow.dst, flow.src, ACK_BYTES)
+        """Returns how long after its last byte a flow's last acknowledgement arrives, which finds
+        no queues; 0: the topology isn't known."""
+        return (
+            0.0 if self.file.ends is None else self.file.ends.way_s(flow.dst, flow.src, ACK_BYTES)
+        )
 
 
 def _fault(trigger: _Trigger) -> str:
@@ -176,9 +204,15 @@ def _fault(trigger: _Trigger) -> str:
     if trigger.kind == "oneshot" and ends > 1:
         return f"a oneshot, which {ends} connections activate; a barrier waits for several"
     if trigger.kind == "barrier" and ends != trigger.count:
-        return f"a barrier of {trigger.count}, which {ends} connections activate: it takes exactly its count"
+        return (
+            f"a barrier of {trigger.count}, which {ends} connections activate: it takes exactly "
+            "its count"
+        )
     if trigger.kind == "multishot" and (ends > 1 or starts > 1):
-        return "a multishot starts whichever is next: here flows wait for certain others; write oneshots"
+        return (
+            "a multishot starts whichever is next: here flows wait for certain others; write "
+            "oneshots"
+        )
     return ""
 
 
@@ -186,7 +220,9 @@ def _count(source: Source, line: Line, text: str) -> int:
     try:
         return int(quantity("count", text))
     except ValueError:
-        raise source.error(line.number, f"count {text!r}: a barrier has the number of its activations") from None
+        raise source.error(
+            line.number, f"count {text!r}: a barrier has the number of its activations"
+        ) from None
 
 
 def _read(file: FlowFile) -> Iterator[FlowSpec]:
@@ -206,7 +242,8 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
     latest_s = max((flow.start_s for flow, _, _ in matrix.flows), default=0.0)
     if latest_s > _LATE_S:
         file.notes.append(
-            f"{file.path}: the latest flow starts after {latest_s:g} s: starts are in us, as htsim_uec takes them; "
+            f"{file.path}: the latest flow starts after {latest_s:g} s: starts are in us, as "
+            "htsim_uec takes them; "
             "divide by 1,000,000 those of a file that has ps"
         )
     yield from matrix.connected()
@@ -222,18 +259,30 @@ CM = FlowFormat(
     recognises=_recognises,
     read=_read,
     fields={
-        "`Nodes`": "as many as the topology's hosts; a file without this line fits larger topologies, too",
-        "`Connections`, `Triggers`": "as many as the file has; another count is refused, as there: the file may be cut",
+        "`Nodes`": (
+            "as many as the topology's hosts; a file without this line fits larger topologies, too"
+        ),
+        (
+            "`Connections`, `Triggers`"
+        ): "as many as the file has; another count is refused, as there: the file may be cut",
         "`SRC->DST`": "the hosts `h0`, `h13`, as the reader of .topo names them",
-        "`start`": "in us, as in htsim_uec; other programs of htsim take ps, so a start behind 1 s is noted",
+        "`start`": (
+            "in us, as in htsim_uec; other programs of htsim take ps, so a start behind 1 s is "
+            "noted"
+        ),
         "`size`": "payload in bytes",
         "`id`": "the flow's number, from 1; without it the next free one, from 0",
         "`prio`": "left out",
-        "`trigger`": "the flow starts when the one that activates the trigger, or all of a barrier, are done",
+        "`trigger`": (
+            "the flow starts when the one that activates the trigger, or all of a barrier, are done"
+        ),
         "`recv_done_trigger`": "activated by the arrival of the last byte",
-        "`send_done_trigger`": "activated by the sender's last acknowledgement, at the time that it takes "
+        "`send_done_trigger`": "activated by the sender's last acknowledgement, at the time that "
+        "it takes "
         "without queues",
-        "`oneshot`, `barrier count N`": "as there; a oneshot that several connections activate is refused, and a "
+        (
+            "`oneshot`, `barrier count N`"
+        ): "as there; a oneshot that several connections activate is refused, and a "
         "barrier of another count than activate it",
         "`multishot`, `Failures`": "refused; a multishot of one connection is a oneshot",
     },

@@ -19,10 +19,14 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
     table = _table(file)
     missing = [name for name in _NEEDED if name not in table]
     if missing:
-        raise file.error(f"no column {', '.join(missing)}: flows have src, dst, size_bytes, and may have start_s")
+        raise file.error(
+            f"no column {', '.join(missing)}: flows have src, dst, size_bytes, and may have start_s"
+        )
     count = len(table["src"])
     columns = [table.get(name, [None] * count) for name in _KNOWN]
-    for number, (src, dst, size, start_s, rate_bps, traffic_class, own) in enumerate(zip(*columns, strict=True)):
+    for number, (src, dst, size, start_s, rate_bps, traffic_class, own) in enumerate(
+        zip(*columns, strict=True)
+    ):
         try:
             flow = FlowSpec(
                 number if own is None else _whole(own),
@@ -31,7 +35,9 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
                 0.0 if start_s is None else _number(start_s),
                 _whole(size),
                 None if rate_bps is None else _number(rate_bps),
-                traffic_class=lossless.DATA_CLASS if traffic_class is None else _whole(traffic_class),
+                traffic_class=lossless.DATA_CLASS
+                if traffic_class is None
+                else _whole(traffic_class),
             )
         except (TypeError, ValueError) as error:
             raise file.error(f"row {number}: {error}") from None
@@ -81,7 +87,10 @@ PARQUET = FlowFormat(
         "`start_s`": "in seconds; without the column 0",
         "`size_bytes`": "payload",
         "`class`, `rate_bps`, `id`": "as in CSV",
-        "other columns": "left out: a run's flows.parquet is read as the flows of another one, each from the time at "
+        (
+            "other columns"
+        ): "left out: a run's flows.parquet is read as the flows of another one, each from the "
+        "time at "
         "which it started",
     },
 )

@@ -1,4 +1,5 @@
-/* The API of the RDMA endpoint: flows, their RPs and NPs. As virtualnet/csrc/virtualnet.h, for ctypes. */
+/* The API of the RDMA endpoint: flows, their RPs and NPs. As virtualnet/csrc/virtualnet.h, for
+ * ctypes. */
 #ifndef VN_RDMA_API_H
 #define VN_RDMA_API_H
 
@@ -8,12 +9,14 @@
 
 struct vn_context;
 
-/* Tuples of hosts/algorithms/base.py: its classes Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop, Demand, Grant, its Marks by ECN value,
- * and its Turns; they must outlive the network. 0, or a negative errno. */
+/* Tuples of hosts/algorithms/base.py: its classes Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop,
+ * Demand, Grant, its Marks by ECN value, and its Turns; they must outlive the network. 0, or a
+ * negative errno. */
 int vn_rdma(struct vn_context *, PyObject *classes, PyObject *marks, PyObject *turns);
 
-/* For the next vn_run. on_window, if not None, is called after each NP's on_window, with (flow, now_s, window, cnp); on_rate after each
- * method of an RP, with (flow, now_s). `flow` is the item of the list `flows` at the flow's index. */
+/* For the next vn_run. on_window, if not None, is called after each NP's on_window, with (flow,
+ * now_s, window, cnp); on_rate after each method of an RP, with (flow, now_s). `flow` is the item
+ * of the list `flows` at the flow's index. */
 void vn_rdma_calls(struct vn_context *, PyObject *flows, PyObject *on_window, PyObject *on_rate);
 
 enum { VN_NO_GROUP = UINT32_MAX };
@@ -26,23 +29,33 @@ struct vn_flow_kind {
     uint8_t reliability; /* enum reliability of reliable.h */
     uint8_t avoids; /* paths.h: ports of marked packets */
     uint8_t exact_marks; /* an acknowledgement goes at each change between CE and no CE */
-    uint8_t grants; /* the NP does: templates have WIRE_HAS_CREDIT, and the engine writes demands and grants */
-    uint16_t cnp_bytes, ack_bytes; /* where `data` has room for telemetry, acknowledgements have it, too */
+    /* the NP does: templates have WIRE_HAS_CREDIT, and the engine writes demands and grants */
+    uint8_t grants;
+    /* where `data` has room for telemetry, acknowledgements have it, too */
+    uint16_t cnp_bytes, ack_bytes;
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
-    uint32_t every; /* packets from AckReq to AckReq; 0: no packet has it, but those that fill the window */
+    /* packets from AckReq to AckReq; 0: no packet has it, but those that fill the window */
+    uint32_t every;
     uint64_t period_ps; /* of the NP's windows; 0: none */
     uint64_t timeout_ps,
-        reordering_ps; /* reliability: the retransmission timer; how much later what overtakes a lost packet left */
+        /* reliability: the retransmission timer; how much later what overtakes a lost packet
+         * left */
+        reordering_ps;
     uint64_t gap_ps; /* of flowlets; 0: each packet is one */
-    /* Templates, the first bytes of frames, all ECT(0); data, last: a data packet and the flow's last one. The engine writes ends and
-     * flow, PSN, AckReq, mark and RecRate; whose they are is left open. An `ack` of zeros: none. */
-    uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES], cnp[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
+    /* Templates, the first bytes of frames, all ECT(0); data, last: a data packet and the flow's
+     * last one. The engine writes ends and flow, PSN, AckReq, mark and RecRate; whose they are is
+     * left open. An `ack` of zeros: none. */
+    uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES], cnp[VN_TEMPLATE_BYTES],
+        ack[VN_TEMPLATE_BYTES];
 };
 
 struct vn_flow_config {
     const struct vn_flow_kind *kind;
-    const uint16_t *ports; /* UDP source ports of a flow with several paths, n_ports; 0 or 1: it has one */
-    void *compiled; /* struct reaction_point, of an RP in C, in memory of the RP given beside it; NULL: the RP runs in Python */
+    /* UDP source ports of a flow with several paths, n_ports; 0 or 1: it has one */
+    const uint16_t *ports;
+    /* struct reaction_point, of an RP in C, in memory of the RP given beside it; NULL: the RP runs
+     * in Python */
+    void *compiled;
     void *np_in_c; /* struct notification_point, likewise */
     uint64_t packets; /* 0: no end */
     uint64_t start_ps, end_ps; /* start_ps VN_NEVER: it waits for others, see vn_flow_after */
@@ -51,28 +64,37 @@ struct vn_flow_config {
     uint64_t demand_bytes; /* its first demand */
     double rate_bps, limit_bps; /* limit_bps: the largest rate, whatever the RP sets */
     double window_bytes; /* INFINITY: none, and it stays so if `every` is 0 */
-    uint32_t port, back_port; /* links: by which data leaves the sender, and CNPs and ACKs the receiver */
-    uint32_t group; /* that it counts in: from 0, at most the number of groups so far; VN_NO_GROUP: none */
+    /* links: by which data leaves the sender, and CNPs and ACKs the receiver */
+    uint32_t port, back_port;
+    /* that it counts in: from 0, at most the number of groups so far; VN_NO_GROUP: none */
+    uint32_t group;
     uint32_t number; /* on the wire its QP has it, and its UDP source port the last 14 bits */
     uint32_t n_ports;
     uint8_t src_mac[6], dst_mac[6];
 };
-_Static_assert(sizeof(struct vn_flow_config) == 144, "lab/virtual/native.py packs it field by field");
-/* Flows that start now or later, and lists of their algorithms. Returns how many are added, in order: the first ones; where that isn't
- * all, vn_error has the reason. A flow's index is the number of those before it. */
-uint32_t vn_add_flows(struct vn_context *, const struct vn_flow_config *, uint32_t n, PyObject *rps, PyObject *nps);
-/* `flow`, added with the start VN_NEVER, starts at the latest of `least_ps` and, of each flow that it waits for, which `other` is one
- * more of, `delay_ps` after it has arrived whole. Its RP's on_start is called then. */
-int vn_flow_after(struct vn_context *, uint32_t flow, uint32_t other, uint64_t delay_ps, uint64_t least_ps);
+_Static_assert(sizeof(struct vn_flow_config) == 144,
+               "lab/virtual/native.py packs it field by field");
+/* Flows that start now or later, and lists of their algorithms. Returns how many are added, in
+ * order: the first ones; where that isn't all, vn_error has the reason. A flow's index is the
+ * number of those before it. */
+uint32_t vn_add_flows(struct vn_context *, const struct vn_flow_config *, uint32_t n, PyObject *rps,
+                      PyObject *nps);
+/* `flow`, added with the start VN_NEVER, starts at the latest of `least_ps` and, of each flow that
+ * it waits for, which `other` is one more of, `delay_ps` after it has arrived whole. Its RP's
+ * on_start is called then. */
+int vn_flow_after(struct vn_context *, uint32_t flow, uint32_t other, uint64_t delay_ps,
+                  uint64_t least_ps);
 int vn_stop_flow(struct vn_context *, uint32_t flow);
-/* Before the first flow: how long a receiver takes to make a CNP, from its NP's decision until it waits for its line. */
+/* Before the first flow: how long a receiver takes to make a CNP, from its NP's decision until it
+ * waits for its line. */
 int vn_set_cnp_delay(struct vn_context *, uint64_t delay_ps);
 /* Before the first flow: the tick of the clock by which switches stamp telemetry. */
 int vn_set_telemetry_tick(struct vn_context *, double tick_s);
-/* The flow's data leaves by another port of its sender from now on, CNPs and ACKs by one of its receiver; what waits at the old ones stays
- * there. */
+/* The flow's data leaves by another port of its sender from now on, CNPs and ACKs by one of its
+ * receiver; what waits at the old ones stays there. */
 int vn_flow_ports(struct vn_context *, uint32_t flow, uint32_t port, uint32_t back_port);
-/* CNPs and ACKs that wait at a host's port go to the ports by which those of their flows leave now. */
+/* CNPs and ACKs that wait at a host's port go to the ports by which those of their flows leave
+ * now. */
 int vn_move_notifications(struct vn_context *, uint32_t port);
 
 struct vn_flow_stats {
@@ -83,21 +105,25 @@ struct vn_flow_stats {
     uint64_t start_ps, ended_ps, first_ps, last_ps, complete_ps; /* VN_NEVER: not yet */
     double rate_bps, window_bytes; /* window_bytes: INFINITY, if it has none */
     uint64_t in_flight_bytes; /* 0 if no packet requests acknowledgements */
-    uint64_t repeated, timeouts; /* packets among `sent`; how often the retransmission timer ran out */
-    uint64_t again, refused; /* packets not among `received`: that had come before; that came out of order, with go-back-N */
+    /* packets among `sent`; how often the retransmission timer ran out */
+    uint64_t repeated, timeouts;
+    /* packets not among `received`: that had come before; that came out of order, with go-back-N */
+    uint64_t again, refused;
 };
 /* Of `n` flows from `flow` on. */
 int vn_flow_stats(const struct vn_context *, uint32_t flow, uint32_t n, struct vn_flow_stats *);
 
-/* Measures the latency of each data packet that leaves from now on: from when its first bit left the sender's NIC until it has arrived
- * whole. vn_latency: how many packets of a class there are by latency, of VN_LATENCY_BUCKETS buckets; bucket i, from VN_LATENCY_STEPS on,
- * begins at (VN_LATENCY_STEPS + i % VN_LATENCY_STEPS) << (i / VN_LATENCY_STEPS - 1) ns, those before it at i ns. NULL: not measured. */
+/* Measures the latency of each data packet that leaves from now on: from when its first bit left
+ * the sender's NIC until it has arrived whole. vn_latency: how many packets of a class there are by
+ * latency, of VN_LATENCY_BUCKETS buckets; bucket i, from VN_LATENCY_STEPS on, begins at
+ * (VN_LATENCY_STEPS + i % VN_LATENCY_STEPS) << (i / VN_LATENCY_STEPS - 1) ns, those before it at i
+ * ns. NULL: not measured. */
 enum { VN_LATENCY_STEPS = 64, VN_LATENCY_BUCKETS = 40 * VN_LATENCY_STEPS };
 int vn_measure_latency(struct vn_context *);
 const uint64_t *vn_latency(struct vn_context *, uint32_t class);
 
-/* What a sampler records of a flow, the object: beside enum vn_source. With `number` VN_OF_GROUP the object is a group, and the value
- * the sum over its flows: sent bytes, and what is received. */
+/* What a sampler records of a flow, the object: beside enum vn_source. With `number` VN_OF_GROUP
+ * the object is a group, and the value the sum over its flows: sent bytes, and what is received. */
 enum { VN_OF_GROUP = 1 };
 enum vn_flow_source {
     VN_FLOW_RATE = VN_OF_ENDPOINTS, /* bit/s */
@@ -106,7 +132,8 @@ enum vn_flow_source {
     VN_FLOW_RECEIVED_PACKETS,
     VN_FLOW_MARKED_PACKETS, /* marked CE, of those received */
     VN_FLOW_MARKED_UE_PACKETS, /* likewise UE */
-    VN_FLOW_IN_FLIGHT, /* bytes of frames that have started, and aren't acknowledged; 0 where no packet requests it */
+    /* bytes of frames that have started, and aren't acknowledged; 0 where no packet requests it */
+    VN_FLOW_IN_FLIGHT,
     VN_FLOW_WINDOW, /* bytes; infinite: none */
 };
 

@@ -1,4 +1,5 @@
-/* Brings events to the algorithms: NPs (notification.c, grants.c) and RPs (reaction.c). Their decisions are applied before the next event.
+/* Brings events to the algorithms: NPs (notification.c, grants.c) and RPs (reaction.c). Their
+ * decisions are applied before the next event.
  *
  * An exception in a method ends vn_run. */
 #include "virtual/callback.h"
@@ -12,7 +13,9 @@ _Static_assert(sizeof(struct vn_callback) <= VN_QUESTION_BYTES, "a question has 
 static void call_about_loss(struct vn_context *context, const struct vn_callback *callback)
 {
     if (callback->lost_bytes == 0 || context->failed) return;
-    vn_call_back(context, &(struct vn_callback){.method = VN_ON_LOSS, .flow = callback->flow, .bytes = callback->lost_bytes});
+    vn_call_back(context, &(struct vn_callback){.method = VN_ON_LOSS,
+                                                .flow = callback->flow,
+                                                .bytes = callback->lost_bytes});
 }
 
 static void call_python(struct vn_context *context, const struct vn_callback *callback)
@@ -23,7 +26,8 @@ static void call_python(struct vn_context *context, const struct vn_callback *ca
     exchange->np = vn_is_of_np(callback);
     exchange->now_s = vn_seconds(context->now);
     PyObject *now = PyFloat_FromDouble(exchange->now_s);
-    bool ok = now != NULL && (exchange->np ? vn_np_call(context, callback, now) : vn_rp_call(context, callback, now));
+    bool ok = now != NULL && (exchange->np ? vn_np_call(context, callback, now)
+                                           : vn_rp_call(context, callback, now));
     Py_DecRef(now);
     if (!ok) context->failed = context->raised = true;
     call_about_loss(context, callback);
@@ -36,7 +40,8 @@ void vn_call_back(struct vn_context *context, const struct vn_callback *callback
 {
     const struct vn_flow *flow = vn_flow_at(context, callback->flow);
     const struct vn_python *python = &vn_rdma_of(context)->python;
-    bool of_np = vn_is_of_np(callback), decided = false; /* decided: but not what is possible, so Python raises */
+    /* decided: but not what is possible, so Python raises */
+    bool of_np = vn_is_of_np(callback), decided = false;
     if (!of_np && flow->compiled != NULL && python->on_rate == &_Py_NoneStruct) {
         if (vn_rp_decides_in_c(context, callback)) {
             call_about_loss(context, callback);
@@ -45,7 +50,8 @@ void vn_call_back(struct vn_context *context, const struct vn_callback *callback
         decided = true;
     }
     struct vn_callback asked = *callback;
-    if (of_np && flow->np_in_c != NULL && (callback->method != VN_ON_WINDOW || python->on_window == &_Py_NoneStruct)) {
+    if (of_np && flow->np_in_c != NULL &&
+        (callback->method != VN_ON_WINDOW || python->on_window == &_Py_NoneStruct)) {
         if (vn_np_decides_in_c(context, &asked)) return;
         decided = true;
     }

@@ -48,16 +48,19 @@ struct vn_callback {
     enum vn_name method;
     uint32_t flow;
     uint32_t packets, marked_ce, marked_ue; /* on_window */
-    uint64_t bytes; /* on_window; on_ack: acked_bytes; on_loss: lost_bytes; on_demand, on_grant: demanded_bytes, granted_bytes */
+    /* on_window; on_ack: acked_bytes; on_loss: lost_bytes; on_demand, on_grant: demanded_bytes,
+     * granted_bytes */
+    uint64_t bytes;
     uint64_t lost_bytes; /* on_ack: on_loss follows, unless 0 */
     bool timeout; /* on_loss; on_demand: trimmed */
     bool decided; /* RP or NP in C has, what isn't possible; an NP: `mark`, `feedback` */
     double first_s, last_s;
     uint32_t psn; /* on_ack */
     uint16_t path;
-    uint8_t mark;    /* on_cnp, on_ack: the ECN field's value; on_turn: enum np_turn */
+    uint8_t mark; /* on_cnp, on_ack: the ECN field's value; on_turn: enum np_turn */
     bool has_telemetry; /* on_ack */
     uint8_t telemetry[WIRE_TELEMETRY_BYTES]; /* on_ack, as it arrived */
-    double feedback; /* on_cnp: RecRate; on_cnm: quantised feedback; on_ack: the round trip, in seconds */
+    /* on_cnp: RecRate; on_cnm: quantised feedback; on_ack: the round trip, in seconds */
+    double feedback;
 };
 #endif

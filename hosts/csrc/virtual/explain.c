@@ -1,4 +1,5 @@
-/* The observer "explain": of each flow its completion time in parts that sum to it, and logs of what was chosen. */
+/* The observer "explain": of each flow its completion time in parts that sum to it, and logs of
+ * what was chosen. */
 #include "virtual/explain_state.h"
 
 #include <errno.h>
@@ -28,15 +29,22 @@ int vn_explain(struct vn_context *context, bool unordered)
     explain->most_packets = VN_MOST_PACKETS;
     explain->used = calloc(context->most_links, 1);
     explain->stopped = calloc(context->most_links, sizeof *explain->stopped);
-    if (explain->used == NULL || explain->stopped == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
-    explain->lines = vn_reserve(context, "links' accounts", sizeof *explain->lines, &explain->most_links);
-    explain->senders = vn_reserve(context, "senders' accounts", sizeof *explain->senders, &explain->most_flows);
-    explain->flows = vn_reserve(context, "flows' parts", sizeof *explain->flows, &explain->most_flows);
-    explain->traces = vn_reserve(context, "packets' traces", sizeof *explain->traces, &explain->most_packets);
+    if (explain->used == NULL || explain->stopped == NULL)
+        return vn_refuse(context, -ENOMEM, "out of memory");
+    explain->lines =
+        vn_reserve(context, "links' accounts", sizeof *explain->lines, &explain->most_links);
+    explain->senders =
+        vn_reserve(context, "senders' accounts", sizeof *explain->senders, &explain->most_flows);
+    explain->flows =
+        vn_reserve(context, "flows' parts", sizeof *explain->flows, &explain->most_flows);
+    explain->traces =
+        vn_reserve(context, "packets' traces", sizeof *explain->traces, &explain->most_packets);
     if (context->failed) return -ENOMEM;
-    bool room = explain->most_links == context->most_links && explain->most_flows == rdma->most_flows;
+    bool room =
+        explain->most_links == context->most_links && explain->most_flows == rdma->most_flows;
     if (room && explain->most_packets == VN_MOST_PACKETS) return 0;
-    return vn_refuse(context, -ENOMEM, "no address space to explain flows: raise its limit (ulimit -v)");
+    return vn_refuse(context, -ENOMEM,
+                     "no address space to explain flows: raise its limit (ulimit -v)");
 }
 
 /* A copy of `n` bytes; NULL: no memory, or there are none. */
@@ -47,8 +55,9 @@ static uint8_t *copied(const uint8_t *bytes, uint32_t n)
     return copy;
 }
 
-int vn_explain_log(struct vn_context *context, const uint8_t *flows, uint32_t n_flows, const uint8_t *links, uint32_t n_links,
-                   uint64_t from_ps, uint64_t to_ps, bool causes, bool marks)
+int vn_explain_log(struct vn_context *context, const uint8_t *flows, uint32_t n_flows,
+                   const uint8_t *links, uint32_t n_links, uint64_t from_ps, uint64_t to_ps,
+                   bool causes, bool marks)
 {
     struct explain *explain = explain_of(context);
     if (explain == NULL || context->pool.base != NULL || explain->serials != NULL) {
@@ -58,8 +67,10 @@ int vn_explain_log(struct vn_context *context, const uint8_t *flows, uint32_t n_
     explain->logged_links = copied(links, n_links);
     explain->serials = calloc(n_flows + 1, sizeof *explain->serials);
     if (marks) explain->marks = calloc(context->n_links, sizeof *explain->marks);
-    bool flows_there = n_flows == 0 || explain->logged_flows != NULL, links_there = n_links == 0 || explain->logged_links != NULL;
-    bool there = explain->serials != NULL && flows_there && links_there && (!marks || explain->marks != NULL);
+    bool flows_there = n_flows == 0 || explain->logged_flows != NULL,
+         links_there = n_links == 0 || explain->logged_links != NULL;
+    bool there = explain->serials != NULL && flows_there && links_there &&
+                 (!marks || explain->marks != NULL);
     if (!there) return vn_refuse(context, -ENOMEM, "out of memory");
     explain->n_logged_flows = n_flows;
     explain->n_logged_links = n_links;
@@ -69,7 +80,8 @@ int vn_explain_log(struct vn_context *context, const uint8_t *flows, uint32_t n_
     return 0;
 }
 
-int vn_explained(const struct vn_context *context, uint32_t number, uint32_t n, struct vn_explained *out)
+int vn_explained(const struct vn_context *context, uint32_t number, uint32_t n,
+                 struct vn_explained *out)
 {
     uint32_t n_flows = vn_rdma_of(context)->n_flows;
     const struct explain *explain = explain_of(context);
@@ -83,7 +95,8 @@ int vn_explained(const struct vn_context *context, uint32_t number, uint32_t n, 
     return 0;
 }
 
-uint64_t vn_explain_entries(const struct vn_context *context, uint32_t thread, uint32_t which, const void **entries)
+uint64_t vn_explain_entries(const struct vn_context *context, uint32_t thread, uint32_t which,
+                            const void **entries)
 {
     const struct explain *explain = explain_of(context);
     if (explain == NULL || thread >= VN_MOST_THREADS || which >= VN_EXPLAIN_LOGS) return 0;
@@ -91,7 +104,8 @@ uint64_t vn_explain_entries(const struct vn_context *context, uint32_t thread, u
     return explain->logs[thread].of[which].n;
 }
 
-int vn_explain_counted_marks(const struct vn_context *context, uint32_t n, struct vn_explain_marks *out)
+int vn_explain_counted_marks(const struct vn_context *context, uint32_t n,
+                             struct vn_explain_marks *out)
 {
     const struct explain *explain = explain_of(context);
     if (explain == NULL || explain->marks == NULL || n > context->n_links) return -ENOENT;
@@ -115,10 +129,12 @@ static void vn_explain_free(struct vn_context *context)
     struct explain *explain = explain_of(context);
     if (explain == NULL) return;
     for (uint32_t link = 0; explain->lines != NULL && link < context->n_links; link++) {
-        for (uint32_t class = 0; class < VN_CLASSES; class++) free(explain->lines[link][class].spans);
+        for (uint32_t class = 0; class < VN_CLASSES; class++)
+            free(explain->lines[link][class].spans);
     }
     for (uint32_t thread = 0; thread < VN_MOST_THREADS; thread++) {
-        for (uint32_t which = 0; which < VN_EXPLAIN_LOGS; which++) free(explain->logs[thread].of[which].entries);
+        for (uint32_t which = 0; which < VN_EXPLAIN_LOGS; which++)
+            free(explain->logs[thread].of[which].entries);
     }
     unreserve(explain->lines, sizeof *explain->lines, explain->most_links);
     unreserve(explain->senders, sizeof *explain->senders, explain->most_flows);

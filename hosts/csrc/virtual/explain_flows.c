@@ -1,10 +1,11 @@
 /* A flow's two ends: parts of the sender's time, and all parts when its last packet arrives. */
 #include "virtual/explain_state.h"
 
-/* Brings a sender's parts up to now. What the scheme holds back is the scheme's, whether or not the port is PAUSEd meanwhile; what is left
- * is PAUSE's while the line is idle; and then other frames'. */
-static void account(const struct vn_context *context, const struct vn_link *link, struct sender *sender,
-                    const struct pacing_flow *flow)
+/* Brings a sender's parts up to now. What the scheme holds back is the scheme's, whether or not the
+ * port is PAUSEd meanwhile; what is left is PAUSE's while the line is idle; and then other
+ * frames'. */
+static void account(const struct vn_context *context, const struct vn_link *link,
+                    struct sender *sender, const struct pacing_flow *flow)
 {
     uint64_t now = context->now, at = sender->at + sender->frame;
     if (at > now) return; /* its latest frame is on the line */
@@ -29,15 +30,18 @@ static void account(const struct vn_context *context, const struct vn_link *link
 
 static void vn_explain_begins(const struct vn_context *context, uint32_t number)
 {
-    explain_of(context)->senders[number] = (struct sender){.at = vn_flow_at(context, number)->start, .closed_by = VN_PART_WINDOW};
+    explain_of(context)->senders[number] =
+        (struct sender){.at = vn_flow_at(context, number)->start, .closed_by = VN_PART_WINDOW};
 }
 
-static void vn_explain_changes(const struct vn_context *context, const struct vn_link *link, const struct pacing_flow *flow)
+static void vn_explain_changes(const struct vn_context *context, const struct vn_link *link,
+                               const struct pacing_flow *flow)
 {
     account(context, link, &explain_of(context)->senders[flow->number], flow);
 }
 
-/* With all packets sent, and none known to be lost, it waits for news of the last ones: for a timer, if one is lost. */
+/* With all packets sent, and none known to be lost, it waits for news of the last ones: for a
+ * timer, if one is lost. */
 static void vn_explain_closes(const struct vn_context *context, uint32_t number)
 {
     const struct vn_flow *flow = vn_flow_at(context, number);
@@ -56,8 +60,8 @@ static inline bool may_overtake(const struct explain *explain, const struct vn_f
     return flow->repeats || flow->sprays || explain->unordered;
 }
 
-static void vn_explain_sends(const struct vn_context *context, const struct vn_link *link, const struct pacing_flow *flow,
-                             uint32_t id)
+static void vn_explain_sends(const struct vn_context *context, const struct vn_link *link,
+                             const struct pacing_flow *flow, uint32_t id)
 {
     struct explain *explain = explain_of(context);
     struct sender *sender = &explain->senders[flow->number];
@@ -90,7 +94,8 @@ static void vn_explain_completes(const struct vn_context *context, uint32_t numb
     const struct vn_flow *flow = vn_flow_at(context, number);
     const struct note *note = note_of(context, id);
     struct vn_explained *of = &explain->flows[number];
-    const uint64_t *sender = may_overtake(explain, flow) ? trace_of(context, id)->sender : explain->senders[number].parts;
+    const uint64_t *sender = may_overtake(explain, flow) ? trace_of(context, id)->sender
+                                                         : explain->senders[number].parts;
     of->start_ps = flow->start;
     of->complete_ps = context->now;
     memcpy(of->parts_ps, sender, VN_PARTS_SENDER * sizeof *sender);
@@ -100,5 +105,6 @@ static void vn_explain_completes(const struct vn_context *context, uint32_t numb
     of->parts_ps[VN_PART_PAUSE_IDLE] = waited.paused;
     of->parts_ps[VN_PART_OVERTAKEN] = waited.overtaken;
     of->parts_ps[VN_PART_WIRE] = note->wire;
-    of->parts_ps[VN_PART_INSIDE] = note->inside + context->now; /* where a frame ends its way it comes into no queue */
+    /* where a frame ends its way it comes into no queue */
+    of->parts_ps[VN_PART_INSIDE] = note->inside + context->now;
 }

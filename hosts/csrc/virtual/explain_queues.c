@@ -1,8 +1,10 @@
-/* A switch's queues: what is ahead of a packet, and what would be if the port had never been PAUSEd. */
+/* A switch's queues: what is ahead of a packet, and what would be if the port had never been
+ * PAUSEd. */
 #include "virtual/explain_state.h"
 
-/* Whether packets leave in the order of their classes and, in a class, of their coming. If not, what is ahead of a packet isn't what leaves
- * before it, and nothing can be said of a port without PAUSE. */
+/* Whether packets leave in the order of their classes and, in a class, of their coming. If not,
+ * what is ahead of a packet isn't what leaves before it, and nothing can be said of a port without
+ * PAUSE. */
 static inline bool is_ordered(const struct vn_link *link)
 {
     const struct vn_port *port = vn_port_of(link);
@@ -10,7 +12,8 @@ static inline bool is_ordered(const struct vn_link *link)
 }
 
 /* Work at the port that a packet of the class finds, or would find. */
-static uint64_t work_of(const struct vn_context *context, const struct vn_link *link, uint32_t class)
+static uint64_t work_of(const struct vn_context *context, const struct vn_link *link,
+                        uint32_t class)
 {
     uint64_t work = link->free_at > context->now ? link->free_at - context->now : 0;
     for (uint32_t left = link->waiting & ~((1u << class) - 1); left != 0; left &= left - 1) {
@@ -31,9 +34,11 @@ static inline uint64_t work_without(const struct line_class *of, uint64_t now)
 }
 
 /* A packet of so many ps comes, and goes before what comes later in these classes. */
-static void add_work(const struct vn_context *context, const struct vn_link *link, uint32_t classes, uint64_t duration)
+static void add_work(const struct vn_context *context, const struct vn_link *link, uint32_t classes,
+                     uint64_t duration)
 {
-    for (uint32_t left = explain_of(context)->used[link - context->links] & classes; left != 0; left &= left - 1) {
+    for (uint32_t left = explain_of(context)->used[link - context->links] & classes; left != 0;
+         left &= left - 1) {
         struct line_class *of = line_of(context, link, (uint32_t)__builtin_ctz(left));
         of->without = work_without(of, context->now) + duration;
         of->at = context->now;
@@ -51,7 +56,8 @@ static void accounts_begin(const struct vn_context *context, const struct vn_lin
     }
 }
 
-static void vn_explain_gate(const struct vn_context *context, const struct vn_link *link, uint32_t class, bool closes)
+static void vn_explain_gate(const struct vn_context *context, const struct vn_link *link,
+                            uint32_t class, bool closes)
 {
     if (closes == vn_gate_closed(link, class)) return;
     struct line_class *of = line_of(context, link, class);
@@ -74,7 +80,8 @@ static void vn_explain_gate(const struct vn_context *context, const struct vn_li
                                        .what = closes ? VN_EXPLAIN_CLOSES : VN_EXPLAIN_OPENS};
 }
 
-static void vn_explain_queued(const struct vn_context *context, const struct vn_link *link, uint32_t class, uint32_t id)
+static void vn_explain_queued(const struct vn_context *context, const struct vn_link *link,
+                              uint32_t class, uint32_t id)
 {
     const struct vn_packet *packet = vn_packet_at(context, id);
     struct note *note = note_of(context, id);

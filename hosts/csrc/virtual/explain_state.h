@@ -1,5 +1,6 @@
-/* What the observer "explain" keeps, of packets, ports, flows and logs. All state belongs to the node whose event it is: a packet's to the node
- * that has it, a port's to where it starts, a flow's to one of its ends. */
+/* What the observer "explain" keeps, of packets, ports, flows and logs. All state belongs to the
+ * node whose event it is: a packet's to the node that has it, a port's to where it starts, a flow's
+ * to one of its ends. */
 #ifndef VN_EXPLAIN_STATE_H
 #define VN_EXPLAIN_STATE_H
 
@@ -11,16 +12,22 @@
 #include "switches/scheduler.h"
 #include "virtual/flow.h"
 
-/* Of a packet under way, in its line of the pool. Times have 48 bits: sums of a packet are below 281 s, and what is between two events is the
- * difference of two clocks. Fields are packed by hand: what a compiler makes of bit fields waits for its own stores. */
+/* Of a packet under way, in its line of the pool. Times have 48 bits: sums of a packet are below
+ * 281 s, and what is between two events is the difference of two clocks. Fields are packed by hand:
+ * what a compiler makes of bit fields waits for its own stores. */
 #define TIME_BITS 48
 #define TIME_MASK ((UINT64_C(1) << TIME_BITS) - 1)
 #define MOST_WORK ((UINT64_C(1) << 40) - 1) /* 1.1 s of work on a line; more counts as so much */
 struct note {
-    uint64_t came; /* in a queue: when it came, shifted by 8; below, its class, and ECN_SHIFT to JUST_OPENED */
-    uint64_t queue[2]; /* likewise: the idle time of its class (48 bits), behind, without (40 bits each): see vn_explain_hop */
+    /* in a queue: when it came, shifted by 8; below, its class, and ECN_SHIFT to JUST_OPENED */
+    uint64_t came;
+    /* likewise: the idle time of its class (48 bits), behind, without (40 bits each): see
+     * vn_explain_hop */
+    uint64_t queue[2];
     uint64_t waited[3]; /* contention, backlog, idle by PAUSE, overtaken (48 bits each) */
-    uint64_t wire, inside; /* inside: where it comes into a queue its time is added; where it is due at a node, subtracted */
+    /* inside: where it comes into a queue its time is added; where it is due at a node,
+     * subtracted */
+    uint64_t wire, inside;
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct note) == 64, "a cache line");
 
@@ -66,8 +73,8 @@ static inline struct waited load_waited(const struct note *note)
 static inline uint64_t came_at(const struct note *note) { return note->came >> 8; }
 static inline uint32_t class_of(const struct note *note) { return note->came & (VN_CLASSES - 1); }
 
-/* Behind the class in `came`, of a packet whose mark is looked at: its ECN bits then, whether its queue was empty, and whether the gate had
- * opened at this very time. */
+/* Behind the class in `came`, of a packet whose mark is looked at: its ECN bits then, whether its
+ * queue was empty, and whether the gate had opened at this very time. */
 #define ECN_SHIFT 3
 #define FOUND_EMPTY 0x20
 #define JUST_OPENED 0x40
@@ -80,9 +87,11 @@ struct trace {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct trace) == 64, "a cache line");
 
-/* A class of a port where a gate was ever closed: a port without has the work that it would have without PAUSE. Work is in ps on the line. */
+/* A class of a port where a gate was ever closed: a port without has the work that it would have
+ * without PAUSE. Work is in ps on the line. */
 struct line_class {
-    uint64_t idle, idle_from; /* how long the gate was closed and the line idle; since when it is, while the gate is closed */
+    /* how long the gate was closed and the line idle; since when it is, while the gate is closed */
+    uint64_t idle, idle_from;
     uint64_t without, at; /* work that would wait had the port never been PAUSEd, as of `at` */
     uint64_t busy; /* since when there has been work of the class or above */
     struct span *spans; /* of a host: idle by PAUSE, in order */
@@ -118,7 +127,8 @@ static const size_t entry_bytes[VN_EXPLAIN_LOGS] = {
 struct explain {
     struct line_class (*lines)[VN_CLASSES]; /* by link */
     uint8_t *used; /* likewise: bit mask of the classes that had packets there */
-    bool *stopped; /* likewise: a gate was ever closed there; only from then on there is a line_class */
+    /* likewise: a gate was ever closed there; only from then on there is a line_class */
+    bool *stopped;
     struct sender *senders; /* by flow ... */
     struct vn_explained *flows; /* ... as are these */
     struct trace *traces; /* by packet */
@@ -134,9 +144,16 @@ struct explain {
     } __attribute__((aligned(64))) logs[VN_MOST_THREADS];
 };
 
-static inline struct explain *explain_of(const struct vn_context *context) { return context->observed[VN_OBSERVER_explain]; }
-static inline struct note *note_of(const struct vn_context *context, uint32_t id) { return vn_observed(context, explain, id); }
-static inline struct line_class *line_of(const struct vn_context *context, const struct vn_link *link, uint32_t class)
+static inline struct explain *explain_of(const struct vn_context *context)
+{
+    return context->observed[VN_OBSERVER_explain];
+}
+static inline struct note *note_of(const struct vn_context *context, uint32_t id)
+{
+    return vn_observed(context, explain, id);
+}
+static inline struct line_class *line_of(const struct vn_context *context,
+                                         const struct vn_link *link, uint32_t class)
 {
     return &explain_of(context)->lines[link - context->links][class];
 }
@@ -147,9 +164,13 @@ static inline struct trace *trace_of(const struct vn_context *context, uint32_t 
 }
 static inline bool is_logged(const struct explain *explain, uint32_t flow)
 {
-    return __builtin_expect(explain->logged_flows != NULL, 0) && flow < explain->n_logged_flows && explain->logged_flows[flow];
+    return __builtin_expect(explain->logged_flows != NULL, 0) && flow < explain->n_logged_flows &&
+           explain->logged_flows[flow];
 }
-static inline bool is_data(const struct vn_packet *packet) { return packet->data != VN_NOT_DATA && packet->flow != VN_NONE; }
+static inline bool is_data(const struct vn_packet *packet)
+{
+    return packet->data != VN_NOT_DATA && packet->flow != VN_NONE;
+}
 
 /* A new entry of a log; NULL: no memory. */
 static void *entry(const struct vn_context *context, enum vn_explain_logs which)

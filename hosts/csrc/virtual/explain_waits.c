@@ -1,7 +1,8 @@
 /* A packet leaves a node: what it waited for, and logs of hops and lines. */
 #include "virtual/explain_state.h"
 
-static void log_hop(const struct vn_context *context, const struct vn_link *link, uint32_t id, uint64_t idle)
+static void log_hop(const struct vn_context *context, const struct vn_link *link, uint32_t id,
+                    uint64_t idle)
 {
     struct vn_packet *packet = vn_packet_at(context, id);
     const struct note *note = note_of(context, id);
@@ -36,7 +37,9 @@ static void add_wait(const struct vn_context *context, const struct vn_link *lin
         struct queue_state queue = load_queue(note);
         struct waited waited = load_waited(note);
         if (explain_of(context)->stopped[link - context->links]) {
-            idle = (idle_until(link, line_of(context, link, class), class, context->now) - queue.idle) & TIME_MASK;
+            idle = (idle_until(link, line_of(context, link, class), class, context->now) -
+                    queue.idle) &
+                   TIME_MASK;
         }
         uint64_t rest = wait - idle;
         uint64_t behind = queue.behind < rest ? queue.behind : rest;
@@ -48,11 +51,13 @@ static void add_wait(const struct vn_context *context, const struct vn_link *lin
         waited.overtaken += rest - behind;
         store_waited(note, waited);
     }
-    if (is_logged(explain_of(context), vn_packet_at(context, id)->flow)) log_hop(context, link, id, idle);
+    if (is_logged(explain_of(context), vn_packet_at(context, id)->flow))
+        log_hop(context, link, id, idle);
     if (__builtin_expect(explain_of(context)->marks != NULL, 0)) count_mark(context, link, id);
 }
 
-static void vn_explain_starts(const struct vn_context *context, const struct vn_link *link, uint32_t id)
+static void vn_explain_starts(const struct vn_context *context, const struct vn_link *link,
+                              uint32_t id)
 {
     struct explain *explain = explain_of(context);
     struct vn_packet *packet = vn_packet_at(context, id);
@@ -72,7 +77,8 @@ static void vn_explain_starts(const struct vn_context *context, const struct vn_
         note->inside -= now + wire;
     } else if (at_switch && explain->stopped[link - context->links] &&
                vn_flow_control_of(link)->is_frame(vn_frame(context, packet))) {
-        add_work(context, link, 0xff, duration); /* it was never queued, and goes before all others */
+        /* it was never queued, and goes before all others */
+        add_work(context, link, 0xff, duration);
     }
     if (__builtin_expect(explain->logged_links == NULL, 1)) return;
     uint32_t number = (uint32_t)(link - context->links);
@@ -80,6 +86,8 @@ static void vn_explain_starts(const struct vn_context *context, const struct vn_
     if (!chosen || now > explain->to || now + duration < explain->from) return;
     struct vn_explain_line *logged = entry(context, VN_EXPLAIN_LINE);
     if (logged == NULL) return;
-    *logged =
-        (struct vn_explain_line){.start_ps = now, .link = number, .flow = data ? packet->flow : VN_NONE, .bytes = packet->bytes};
+    *logged = (struct vn_explain_line){.start_ps = now,
+                                       .link = number,
+                                       .flow = data ? packet->flow : VN_NONE,
+                                       .bytes = packet->bytes};
 }

@@ -1,6 +1,7 @@
-/* Receivers that grant (base.py's NotificationPoint.grants): data brings a flow's demand to its NP, and a host gives its NPs turns, one after the
- * other, of which each sends a grant. Those that want a turn wait in a list, round robin; those that take one when nobody else does,
- * in another. The next turn comes when the line has carried what this one granted. */
+/* Receivers that grant (base.py's NotificationPoint.grants): data brings a flow's demand to its NP,
+ * and a host gives its NPs turns, one after the other, of which each sends a grant. Those that want
+ * a turn wait in a list, round robin; those that take one when nobody else does, in another. The
+ * next turn comes when the line has carried what this one granted. */
 #include <stdlib.h>
 
 #include "virtual/flow.h"
@@ -14,7 +15,8 @@ bool vn_grants_new(struct vn_context *context)
     rdma->grants = grants;
     for (; rdma->n_grants < context->n_nodes; rdma->n_grants++) {
         grants[rdma->n_grants] = (struct vn_grants){.pending = false};
-        for (uint32_t turn = 0; turn <= NP_TURN; turn++) grants[rdma->n_grants].waiting[turn].element = sizeof(uint32_t);
+        for (uint32_t turn = 0; turn <= NP_TURN; turn++)
+            grants[rdma->n_grants].waiting[turn].element = sizeof(uint32_t);
     }
     return true;
 }
@@ -36,8 +38,8 @@ static struct vn_grants *grants_of(const struct vn_context *context, uint32_t nu
 static void schedule(struct vn_context *context, uint32_t number, uint64_t time)
 {
     grants_of(context, number)->pending = true;
-    vn_endpoint_at(context, vn_receiver_of(context, vn_flow_at(context, number)), time, VN_EV_TIMER, VN_ENDPOINT_rdma,
-                   VN_GRANT_TIMERS | number);
+    vn_endpoint_at(context, vn_receiver_of(context, vn_flow_at(context, number)), time, VN_EV_TIMER,
+                   VN_ENDPOINT_rdma, VN_GRANT_TIMERS | number);
 }
 
 /* Puts a flow at the end of a list, unless it is there. */
@@ -71,12 +73,14 @@ void vn_grants_timer(struct vn_context *context, uint32_t number)
         uint32_t next = *(uint32_t *)ring_at(waiting, 0);
         ring_pop(waiting);
         vn_flow_at(context, next)->turns &= (uint8_t)~(1u << turn);
-        vn_call_back(context, &(struct vn_callback){.method = VN_ON_TURN, .flow = next, .mark = (uint8_t)turn});
+        vn_call_back(context, &(struct vn_callback){
+                                  .method = VN_ON_TURN, .flow = next, .mark = (uint8_t)turn});
         return;
     }
 }
 
-void vn_grants_made(struct vn_context *context, uint32_t number, uint64_t granted_bytes, double pace_bytes, enum np_turn turn)
+void vn_grants_made(struct vn_context *context, uint32_t number, uint64_t granted_bytes,
+                    double pace_bytes, enum np_turn turn)
 {
     const struct vn_flow *flow = vn_flow_at(context, number);
     if (granted_bytes >= VN_MOST_CREDIT) {
@@ -85,7 +89,8 @@ void vn_grants_made(struct vn_context *context, uint32_t number, uint64_t grante
     }
     vn_send_grant(context, number, granted_bytes);
     wait_for_turn(context, number, turn);
-    schedule(context, number, context->now + vn_duration(&context->links[flow->back_port], (uint64_t)pace_bytes));
+    schedule(context, number,
+             context->now + vn_duration(&context->links[flow->back_port], (uint64_t)pace_bytes));
 }
 
 uint64_t vn_grants_left(const struct vn_flow *flow)
@@ -97,19 +102,24 @@ uint64_t vn_grants_left(const struct vn_flow *flow)
     }
     const struct reliable *reliable = &vn_repeat_of(flow)->reliable;
     const struct transport *transport = &reliable->flow;
-    uint64_t fresh = transport_bytes(transport, transport->packets) - transport_bytes(transport, transport->sent);
+    uint64_t fresh = transport_bytes(transport, transport->packets) -
+                     transport_bytes(transport, transport->sent);
     return fresh + reliable->lost * transport->frame_bytes;
 }
 
 /* ---- in Python ---- */
 
 /* Whether an NP may decide so. */
-static bool possible_turn(uint64_t turn, double pace_bytes) { return turn <= NP_TURN && pace_bytes >= 1 && pace_bytes < 0x1p40; }
+static bool possible_turn(uint64_t turn, double pace_bytes)
+{
+    return turn <= NP_TURN && pace_bytes >= 1 && pace_bytes < 0x1p40;
+}
 
 /* Sets Python's error where it may not. */
 static bool refuse_turn(uint64_t turn)
 {
-    const char *why = turn > NP_TURN ? "an NP's turn is one of Turn" : "an NP's pace_bytes: from 1 to 2^40 are possible";
+    const char *why = turn > NP_TURN ? "an NP's turn is one of Turn"
+                                     : "an NP's pace_bytes: from 1 to 2^40 are possible";
     PyErr_SetString(PyExc_ValueError, why);
     return false;
 }
@@ -128,11 +138,13 @@ bool vn_grants_call(struct vn_context *context, const struct vn_callback *callba
     const struct vn_flow *flow = vn_flow_at(context, callback->flow);
     PyObject *result;
     if (callback->method == VN_ON_DEMAND) {
-        PyObject *fields[] = {PyLong_FromUnsignedLongLong(callback->bytes), callback->timeout ? &_Py_TrueStruct : &_Py_FalseStruct};
+        PyObject *fields[] = {PyLong_FromUnsignedLongLong(callback->bytes),
+                              callback->timeout ? &_Py_TrueStruct : &_Py_FalseStruct};
         Py_IncRef(fields[1]);
         PyObject *demand = vn_new_tuple(python->demand, 2, fields);
         if (demand == NULL) return false;
-        result = PyObject_CallMethodObjArgs(flow->np, python->names[VN_ON_DEMAND], demand, now, NULL);
+        result =
+            PyObject_CallMethodObjArgs(flow->np, python->names[VN_ON_DEMAND], demand, now, NULL);
         Py_DecRef(demand);
     } else {
         PyObject *turns = python->turns[callback->mark];
@@ -140,13 +152,15 @@ bool vn_grants_call(struct vn_context *context, const struct vn_callback *callba
     }
     uint64_t granted = 0, turn;
     double pace_bytes;
-    if (callback->method == VN_ON_TURN ? !to_u64(result, &granted) : !vn_succeeded(result)) return false;
+    if (callback->method == VN_ON_TURN ? !to_u64(result, &granted) : !vn_succeeded(result))
+        return false;
     if (!to_u64(PyObject_GetAttr(flow->np, python->names[VN_TURN]), &turn) ||
         !vn_to_double(PyObject_GetAttr(flow->np, python->names[VN_PACE_BYTES]), &pace_bytes)) {
         return false;
     }
     if (!possible_turn(turn, pace_bytes)) return refuse_turn(turn);
-    if (callback->method == VN_ON_TURN) vn_grants_made(context, callback->flow, granted, pace_bytes, (enum np_turn)turn);
+    if (callback->method == VN_ON_TURN)
+        vn_grants_made(context, callback->flow, granted, pace_bytes, (enum np_turn)turn);
     else vn_grants_demanded(context, callback->flow, (enum np_turn)turn);
     return true;
 }
@@ -155,7 +169,8 @@ bool vn_grants_call_in_c(struct vn_context *context, const struct vn_callback *c
 {
     struct notification_point *np = vn_flow_at(context, callback->flow)->np_in_c;
     uint64_t granted = 0;
-    if (callback->method == VN_ON_TURN) granted = np->events->on_turn(np, callback->mark, vn_seconds(context->now));
+    if (callback->method == VN_ON_TURN)
+        granted = np->events->on_turn(np, callback->mark, vn_seconds(context->now));
     else np->events->on_demand(np, callback->bytes, callback->timeout, vn_seconds(context->now));
     if (!possible_turn(np->turn, np->pace_bytes)) return false;
     if (callback->method == VN_ON_TURN) {

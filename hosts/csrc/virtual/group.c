@@ -35,7 +35,8 @@ static void add(uint64_t *sums, const struct vn_flow *flow)
     sums[VN_FLOW_MARKED_UE_PACKETS - VN_FLOW_SENT_BYTES] += flow->marked_ue;
 }
 
-double vn_flow_group_sum(const struct vn_context *context, uint32_t number, enum vn_flow_source source)
+double vn_flow_group_sum(const struct vn_context *context, uint32_t number,
+                         enum vn_flow_source source)
 {
     const struct vn_rdma *rdma = vn_rdma_of(context);
     struct vn_flow_group *group = &rdma->groups[number];

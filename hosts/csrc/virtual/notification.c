@@ -1,5 +1,5 @@
-/* Calls NPs, in Python or C: on_window and on_marked (hosts/algorithms/base.py); on_demand and on_turn: grants.c. Sends the CNP that
- * an NP decides. */
+/* Calls NPs, in Python or C: on_window and on_marked (hosts/algorithms/base.py); on_demand and
+ * on_turn: grants.c. Sends the CNP that an NP decides. */
 #include <stdio.h>
 
 #include "virtual/flow.h"
@@ -23,7 +23,8 @@ static bool possible_rec_rate(double rate_bps) { return rate_bps >= 0 && rate_bp
 static bool refuse_rec_rate(double rate_bps)
 {
     char text[96];
-    snprintf(text, sizeof text, "rec_rate_bps is %g: bit/s, from 0 (none) to 4294967295e6", rate_bps);
+    snprintf(text, sizeof text, "rec_rate_bps is %g: bit/s, from 0 (none) to 4294967295e6",
+             rate_bps);
     PyErr_SetString(PyExc_ValueError, text);
     return false;
 }
@@ -45,7 +46,9 @@ static bool send_cnp(struct vn_context *context, uint32_t flow, PyObject *cnp)
         return false;
     }
     double rate_bps;
-    if (!vn_to_double(PyObject_GetAttr(cnp, vn_rdma_of(context)->python.names[VN_REC_RATE_BPS]), &rate_bps)) return false;
+    if (!vn_to_double(PyObject_GetAttr(cnp, vn_rdma_of(context)->python.names[VN_REC_RATE_BPS]),
+                      &rate_bps))
+        return false;
     if (!possible_rec_rate(rate_bps)) return refuse_rec_rate(rate_bps);
     vn_send_cnp(context, flow, ecn, rate_bps);
     return true;
@@ -56,12 +59,13 @@ static bool on_window(struct vn_context *context, const struct vn_callback *call
     const struct vn_python *python = &vn_rdma_of(context)->python;
     PyObject *window = window_of(context, callback);
     if (window == NULL) return false;
-    PyObject *cnp = PyObject_CallMethodObjArgs(vn_flow_at(context, callback->flow)->np, python->names[VN_ON_WINDOW], window, NULL);
+    PyObject *cnp = PyObject_CallMethodObjArgs(vn_flow_at(context, callback->flow)->np,
+                                               python->names[VN_ON_WINDOW], window, NULL);
     bool ok = cnp != NULL && send_cnp(context, callback->flow, cnp);
     if (ok && python->on_window != &_Py_NoneStruct) {
         PyObject *flow_object = PyList_GetItem(python->flows, callback->flow);
-        ok = flow_object != NULL &&
-             vn_succeeded(PyObject_CallFunctionObjArgs(python->on_window, flow_object, now, window, cnp, NULL));
+        ok = flow_object != NULL && vn_succeeded(PyObject_CallFunctionObjArgs(
+                                        python->on_window, flow_object, now, window, cnp, NULL));
     }
     Py_DecRef(window);
     Py_DecRef(cnp);
@@ -71,11 +75,16 @@ static bool on_window(struct vn_context *context, const struct vn_callback *call
 static bool on_marked(struct vn_context *context, uint32_t number, PyObject *now)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
-    PyObject *cnp = PyObject_CallMethodObjArgs(flow->np, vn_rdma_of(context)->python.names[VN_ON_MARKED], now, NULL);
+    PyObject *cnp = PyObject_CallMethodObjArgs(
+        flow->np, vn_rdma_of(context)->python.names[VN_ON_MARKED], now, NULL);
     double from_s;
-    bool ok = cnp != NULL && vn_to_double(PyObject_GetAttr(flow->np, vn_rdma_of(context)->python.names[VN_MARKED_FROM_S]), &from_s);
+    bool ok = cnp != NULL &&
+              vn_to_double(
+                  PyObject_GetAttr(flow->np, vn_rdma_of(context)->python.names[VN_MARKED_FROM_S]),
+                  &from_s);
     flow->marked_from = 0;
-    ok = ok && (from_s <= 0 || vn_to_ps(from_s, &flow->marked_from)) && send_cnp(context, number, cnp);
+    ok = ok && (from_s <= 0 || vn_to_ps(from_s, &flow->marked_from)) &&
+         send_cnp(context, number, cnp);
     Py_DecRef(cnp);
     return ok;
 }
@@ -97,13 +106,15 @@ bool vn_np_decides_in_c(struct vn_context *context, struct vn_callback *callback
         flow->marked_from = 0;
         possible = np->marked_from_s <= 0 || vn_in_ps(np->marked_from_s, &flow->marked_from);
     } else if (np->events->on_window != NULL) {
-        const struct np_window window = {callback->packets, callback->marked_ce, callback->marked_ue,
-                                         callback->bytes,   callback->first_s,   callback->last_s};
+        const struct np_window window = {callback->packets,   callback->marked_ce,
+                                         callback->marked_ue, callback->bytes,
+                                         callback->first_s,   callback->last_s};
         sends = np->events->on_window(np, &window, &cnp);
     }
     callback->mark = cnp.mark >= RP_UE && cnp.mark <= RP_CE ? (uint8_t)cnp.mark : 0;
     callback->feedback = cnp.rec_rate_bps;
-    if (!possible || (sends && (callback->mark == 0 || !possible_rec_rate(cnp.rec_rate_bps)))) return false;
+    if (!possible || (sends && (callback->mark == 0 || !possible_rec_rate(cnp.rec_rate_bps))))
+        return false;
     if (sends) vn_send_cnp(context, callback->flow, callback->mark, cnp.rec_rate_bps);
     return true;
 }
@@ -121,7 +132,8 @@ static bool refuse_in_c(const struct vn_context *context, const struct vn_callba
 
 bool vn_is_of_np(const struct vn_callback *callback)
 {
-    return callback->method == VN_ON_WINDOW || callback->method == VN_ON_MARKED || of_grants(callback);
+    return callback->method == VN_ON_WINDOW || callback->method == VN_ON_MARKED ||
+           of_grants(callback);
 }
 
 bool vn_np_call(struct vn_context *context, const struct vn_callback *callback, PyObject *now)

@@ -1,17 +1,20 @@
-/* Owns nothing: what RDMA's ends tell observers, beside what links do (virtualnet/csrc/links/observer.h). Each function is that of one end of
- * the flow, but for vn_NAME_begins, which is also called where flows are added. */
+/* Owns nothing: what RDMA's ends tell observers, beside what links do
+ * (virtualnet/csrc/links/observer.h). Each function is that of one end of the flow, but for
+ * vn_NAME_begins, which is also called where flows are added. */
 #ifndef VN_FLOW_OBSERVER_H
 #define VN_FLOW_OBSERVER_H
 
 #include "links/observer.h"
 #include "pacing.h"
 
-#define VN_OBSERVER(name)                                                                                                          \
-    static void vn_##name##_begins(const struct vn_context *, uint32_t flow);                                                      \
-    static void vn_##name##_sends(const struct vn_context *, const struct vn_link *, const struct pacing_flow *, uint32_t packet); \
-    static void vn_##name##_changes(const struct vn_context *, const struct vn_link *, const struct pacing_flow *);                \
-    static void vn_##name##_closes(const struct vn_context *, uint32_t flow);                                                      \
-    static void vn_##name##_lost(const struct vn_context *, uint32_t flow);                                                        \
+#define VN_OBSERVER(name)                                                                          \
+    static void vn_##name##_begins(const struct vn_context *, uint32_t flow);                      \
+    static void vn_##name##_sends(const struct vn_context *, const struct vn_link *,               \
+                                  const struct pacing_flow *, uint32_t packet);                    \
+    static void vn_##name##_changes(const struct vn_context *, const struct vn_link *,             \
+                                    const struct pacing_flow *);                                   \
+    static void vn_##name##_closes(const struct vn_context *, uint32_t flow);                      \
+    static void vn_##name##_lost(const struct vn_context *, uint32_t flow);                        \
     static void vn_##name##_completes(const struct vn_context *, uint32_t flow, uint32_t packet);
 VN_OBSERVERS(VN_OBSERVER)
 #undef VN_OBSERVER
@@ -26,8 +29,8 @@ VN_ALWAYS void vn_observe_begins(const struct vn_context *context, uint32_t flow
 }
 
 /* A flow's next packet is about to start. */
-VN_ALWAYS void vn_observe_sends(const struct vn_context *context, const struct vn_link *link, const struct pacing_flow *flow,
-                                uint32_t packet)
+VN_ALWAYS void vn_observe_sends(const struct vn_context *context, const struct vn_link *link,
+                                const struct pacing_flow *flow, uint32_t packet)
 {
     (void)context, (void)link, (void)flow, (void)packet;
 #define VN_OBSERVER(name) vn_##name##_sends(context, link, flow, packet);
@@ -36,7 +39,8 @@ VN_ALWAYS void vn_observe_sends(const struct vn_context *context, const struct v
 }
 
 /* A flow's rate, whether its window is open, or the port by which it leaves is about to change. */
-VN_ALWAYS void vn_observe_changes(const struct vn_context *context, const struct vn_link *link, const struct pacing_flow *flow)
+VN_ALWAYS void vn_observe_changes(const struct vn_context *context, const struct vn_link *link,
+                                  const struct pacing_flow *flow)
 {
     (void)context, (void)link, (void)flow;
 #define VN_OBSERVER(name) vn_##name##_changes(context, link, flow);
@@ -63,7 +67,8 @@ VN_ALWAYS void vn_observe_lost(const struct vn_context *context, uint32_t flow)
 }
 
 /* The packet is the last one that the flow's receiver waited for. */
-VN_ALWAYS void vn_observe_completes(const struct vn_context *context, uint32_t flow, uint32_t packet)
+VN_ALWAYS void vn_observe_completes(const struct vn_context *context, uint32_t flow,
+                                    uint32_t packet)
 {
     (void)context, (void)flow, (void)packet;
 #define VN_OBSERVER(name) vn_##name##_completes(context, flow, packet);

@@ -1,4 +1,5 @@
-/* What a NIC and its flows will need in their turn, fetched into the caches (virtualnet/csrc/time/prefetch.h). */
+/* What a NIC and its flows will need in their turn, fetched into the caches
+ * (virtualnet/csrc/time/prefetch.h). */
 #include "virtual/flow.h"
 
 /* The lines from which the NIC makes a frame. */
@@ -14,7 +15,8 @@ enum {
 };
 
 /* Flows that start or whose window ends in the turn (step 1), and the latter's NPs (step 2). */
-static void prefetch_others(const struct vn_context *context, const struct vn_node *node, const struct vn_link *link, uint32_t step)
+static void prefetch_others(const struct vn_context *context, const struct vn_node *node,
+                            const struct vn_link *link, uint32_t step)
 {
     for (uint32_t i = 0; i < node->others.n && i < FLOWS; i++) {
         struct vn_event event = node->others.events[i];
@@ -39,7 +41,8 @@ static void prefetch_others(const struct vn_context *context, const struct vn_no
     }
 }
 
-void vn_rdma_prefetch(const struct vn_context *context, const struct vn_node *node, const struct vn_link *link, uint32_t step)
+void vn_rdma_prefetch(const struct vn_context *context, const struct vn_node *node,
+                      const struct vn_link *link, uint32_t step)
 {
     const struct vn_nic *nic = vn_nic_of(context, link);
     if (step == 0) {

@@ -1,4 +1,5 @@
-/* What Python's algorithms need of the engine: names of methods and fields, conversions of values, and errors that wait for their turn. */
+/* What Python's algorithms need of the engine: names of methods and fields, conversions of values,
+ * and errors that wait for their turn. */
 #include "virtual/python.h"
 
 #include <math.h>

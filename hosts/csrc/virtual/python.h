@@ -1,5 +1,6 @@
-/* The part of CPython's stable ABI that the engine uses. It is declared here because Python's headers are a separate package,
- * which many machines don't have. The symbols are resolved in the process that loads the engine, as an extension module's are. */
+/* The part of CPython's stable ABI that the engine uses. It is declared here because Python's
+ * headers are a separate package, which many machines don't have. The symbols are resolved in the
+ * process that loads the engine, as an extension module's are. */
 #ifndef VN_PYTHON_H
 #define VN_PYTHON_H
 
@@ -25,7 +26,8 @@ void PyErr_Fetch(PyObject **, PyObject **, PyObject **),
     PyErr_Restore(PyObject *, PyObject *, PyObject *); /* type, value, traceback */
 void PyErr_SetString(PyObject *, const char *);
 
-PyObject *PyList_GetItem(PyObject *, ptrdiff_t), *PyTuple_GetItem(PyObject *, ptrdiff_t); /* borrowed reference */
+/* borrowed reference */
+PyObject *PyList_GetItem(PyObject *, ptrdiff_t), *PyTuple_GetItem(PyObject *, ptrdiff_t);
 PyObject *PyType_GenericAlloc(PyObject *, ptrdiff_t);
 int PyTuple_SetItem(PyObject *, ptrdiff_t, PyObject *); /* steals the reference */
 

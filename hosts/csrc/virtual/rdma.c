@@ -1,4 +1,5 @@
-/* The RDMA NIC with RP and NP as an endpoint of virtual time (virtualnet/csrc/hosts/endpoint.h): flows, its API, and the kind. */
+/* The RDMA NIC with RP and NP as an endpoint of virtual time (virtualnet/csrc/hosts/endpoint.h):
+ * flows, its API, and the kind. */
 #include "virtual/flow.h"
 
 #include <errno.h>
@@ -33,15 +34,17 @@ static bool map_flow(struct vn_rdma *rdma, uint32_t qp, uint32_t flow)
 
 int vn_rdma(struct vn_context *context, PyObject *classes, PyObject *marks, PyObject *turns)
 {
-    if (vn_rdma_of(context) != NULL) return vn_refuse(context, -EEXIST, "the network has RDMA already");
+    if (vn_rdma_of(context) != NULL)
+        return vn_refuse(context, -EEXIST, "the network has RDMA already");
     struct vn_rdma *rdma = context->endpoints[VN_ENDPOINT_rdma] = calloc(1, sizeof *rdma);
     if (rdma == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     pthread_mutex_init(&rdma->starting, NULL);
     rdma->most_flows = MOST_FLOWS;
     rdma->flows = vn_reserve(context, "flows", sizeof *rdma->flows, &rdma->most_flows);
     struct vn_python *python = &rdma->python;
-    PyObject **of[] = {&python->window,    &python->cnp, &python->cnm,    &python->ack,  &python->loss,
-                       &python->telemetry, &python->hop, &python->demand, &python->grant};
+    PyObject **of[] = {&python->window, &python->cnp,    &python->cnm,
+                       &python->ack,    &python->loss,   &python->telemetry,
+                       &python->hop,    &python->demand, &python->grant};
     for (uint32_t i = 0; i < sizeof of / sizeof *of; i++) *of[i] = PyTuple_GetItem(classes, i);
     for (uint32_t i = 0; i < 4; i++) rdma->python.marks[i] = PyTuple_GetItem(marks, i);
     for (uint32_t i = 0; i <= NP_TURN; i++) rdma->python.turns[i] = PyTuple_GetItem(turns, i);
@@ -49,7 +52,8 @@ int vn_rdma(struct vn_context *context, PyObject *classes, PyObject *marks, PyOb
     return 0;
 }
 
-void vn_rdma_calls(struct vn_context *context, PyObject *flows, PyObject *on_window, PyObject *on_rate)
+void vn_rdma_calls(struct vn_context *context, PyObject *flows, PyObject *on_window,
+                   PyObject *on_rate)
 {
     struct vn_python *python = &vn_rdma_of(context)->python;
     python->flows = flows;
@@ -63,7 +67,8 @@ struct end {
 };
 
 /* Copies a template for the flow's frames from the first end to the second. */
-static void address(uint8_t *to, const uint8_t *model, const struct end *src, const struct end *dst, uint32_t flow)
+static void address(uint8_t *to, const uint8_t *model, const struct end *src, const struct end *dst,
+                    uint32_t flow)
 {
     memcpy(to, model, VN_TEMPLATE_BYTES);
     memcpy(to, dst->mac, 6);
@@ -82,7 +87,9 @@ static void address(uint8_t *to, const uint8_t *model, const struct end *src, co
 /* The host that has the port; NULL: there is none, or it has no RDMA. */
 static struct vn_node *host_at(struct vn_context *context, uint32_t port)
 {
-    return port < context->n_links ? vn_host_with(context, context->links[port].node, VN_ENDPOINT_rdma) : NULL;
+    return port < context->n_links
+               ? vn_host_with(context, context->links[port].node, VN_ENDPOINT_rdma)
+               : NULL;
 }
 
 /* What is by node: for all that there are. */
@@ -96,42 +103,53 @@ static bool has_nodes(struct vn_rdma *rdma, uint32_t n)
     return true;
 }
 
-static int add_flow(struct vn_context *context, const struct vn_flow_config *config, PyObject *rp, PyObject *np)
+static int add_flow(struct vn_context *context, const struct vn_flow_config *config, PyObject *rp,
+                    PyObject *np)
 {
     const struct vn_flow_kind *kind = config->kind;
     struct vn_rdma *rdma = vn_rdma_of(context);
-    struct vn_node *from = host_at(context, config->port), *to = host_at(context, config->back_port);
+    struct vn_node *from = host_at(context, config->port),
+                   *to = host_at(context, config->back_port);
     if (from == NULL || to == NULL) {
         return vn_refuse(context, -EINVAL, "a flow needs two hosts that have links");
     }
-    if (kind->cnp_bytes > UINT8_MAX || kind->ack_bytes > UINT8_MAX || kind->frame_bytes > UINT16_MAX ||
-        kind->last_frame_bytes > kind->frame_bytes) {
+    if (kind->cnp_bytes > UINT8_MAX || kind->ack_bytes > UINT8_MAX ||
+        kind->frame_bytes > UINT16_MAX || kind->last_frame_bytes > kind->frame_bytes) {
         return vn_refuse(context, -EINVAL, "frames of a flow that are too long");
     }
-    if (kind->reliability > SELECTIVE || (kind->reliability != LOSSLESS && (kind->every == 0 || kind->timeout_ps == 0))) {
-        return vn_refuse(context, -EINVAL, "to repeat what is lost, a flow needs acknowledgements and a timer");
+    if (kind->reliability > SELECTIVE ||
+        (kind->reliability != LOSSLESS && (kind->every == 0 || kind->timeout_ps == 0))) {
+        return vn_refuse(context, -EINVAL,
+                         "to repeat what is lost, a flow needs acknowledgements and a timer");
     }
     bool acknowledges = kind->every != 0 || config->window_bytes < INFINITY;
-    if (config->n_ports > PATHS_MOST) return vn_refuse(context, -EINVAL, "too many UDP source ports of a flow");
+    if (config->n_ports > PATHS_MOST)
+        return vn_refuse(context, -EINVAL, "too many UDP source ports of a flow");
     if (config->n_ports > 1 && acknowledges && kind->reliability != SELECTIVE) {
-        return vn_refuse(context, -EINVAL, "a flow of several paths needs selective repeat, as its packets overtake each other");
+        return vn_refuse(
+            context, -EINVAL,
+            "a flow of several paths needs selective repeat, as its packets overtake each other");
     }
     if (!(config->rate_bps > 0) || kind->priority >= VN_CLASSES) {
         return vn_refuse(context, -EINVAL, "no rate, or no such class");
     }
     if (!(config->window_bytes > 0)) return vn_refuse(context, -EINVAL, "a window of no bytes");
-    if (config->start_ps < context->now) return vn_refuse(context, -EINVAL, "the flow's start is over");
+    if (config->start_ps < context->now)
+        return vn_refuse(context, -EINVAL, "the flow's start is over");
     int code = vn_allow_frame(context, kind->frame_bytes);
     bool telemetry = kind->data[WIRE_BECN] & WIRE_HAS_TELEMETRY;
-    if (code == 0 && telemetry) code = vn_pool_store(context, WIRE_ACK_TELEMETRY + WIRE_TELEMETRY_BYTES);
+    if (code == 0 && telemetry)
+        code = vn_pool_store(context, WIRE_ACK_TELEMETRY + WIRE_TELEMETRY_BYTES);
     if (code != 0) return code;
     if (rdma->n_flows == rdma->most_flows) {
-        return vn_refuse(context, -ENOSPC, "too many flows, or too little address space for them (ulimit -v)");
+        return vn_refuse(context, -ENOSPC,
+                         "too many flows, or too little address space for them (ulimit -v)");
     }
     bool repeats = kind->reliability != LOSSLESS;
     struct transport *transport = NULL;
     if (acknowledges) {
-        transport = aligned_alloc(64, vn_aligned(repeats ? sizeof(struct vn_repeat) : sizeof *transport));
+        transport =
+            aligned_alloc(64, vn_aligned(repeats ? sizeof(struct vn_repeat) : sizeof *transport));
         if (transport == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
         *transport = (struct transport){
             .window_bytes = config->window_bytes,
@@ -142,7 +160,8 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
         };
     }
     if (!has_nodes(rdma, context->n_nodes) || (kind->grants && !vn_grants_new(context)) ||
-        !vn_flow_group_exists(rdma, config->group) || !vn_pool_counts(&context->pool, rdma->n_flows) ||
+        !vn_flow_group_exists(rdma, config->group) ||
+        !vn_pool_counts(&context->pool, rdma->n_flows) ||
         !map_flow(rdma, config->number, rdma->n_flows)) {
         free(transport);
         return vn_refuse(context, -ENOMEM, "out of memory");
@@ -190,7 +209,8 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
         .window_first = VN_NEVER,
         .window_end = VN_NEVER,
     };
-    if (flow->sprays) flow->paths = paths_new(config->ports, config->n_ports, kind->gap_ps, kind->avoids);
+    if (flow->sprays)
+        flow->paths = paths_new(config->ports, config->n_ports, kind->gap_ps, kind->avoids);
     if ((flow->sprays && flow->paths == NULL) || !vn_repeat_new(flow, kind)) {
         vn_repeat_free(flow);
         rdma->n_flows--;
@@ -198,15 +218,18 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
     }
     Py_IncRef(rp);
     Py_IncRef(np);
-    const struct end src = {config->src_mac, vn_host_of(from)->ip}, dst = {config->dst_mac, vn_host_of(to)->ip};
+    const struct end src = {config->src_mac, vn_host_of(from)->ip},
+                     dst = {config->dst_mac, vn_host_of(to)->ip};
     address(flow->data, kind->data, &src, &dst, config->number);
     address(flow->last_data, kind->last, &src, &dst, config->number);
     address(flow->cnp, kind->cnp, &dst, &src, config->number);
     address(flow->ack, kind->ack, &dst, &src, config->number);
     if (config->packets != 0) context->turns.unfinished++;
-    if (kind->last_frame_bytes < rdma->shortest_bytes || number == 0) rdma->shortest_bytes = kind->last_frame_bytes;
+    if (kind->last_frame_bytes < rdma->shortest_bytes || number == 0)
+        rdma->shortest_bytes = kind->last_frame_bytes;
     if (config->timer_ps != VN_NEVER) {
-        vn_endpoint_at(context, vn_sender_of(context, flow), config->timer_ps, VN_EV_TIMER, VN_ENDPOINT_rdma, number);
+        vn_endpoint_at(context, vn_sender_of(context, flow), config->timer_ps, VN_EV_TIMER,
+                       VN_ENDPOINT_rdma, number);
     }
     if (config->start_ps == VN_NEVER) return 0; /* see wait.c */
     if (config->start_ps > context->now) vn_nic_await(context, number);
@@ -214,24 +237,28 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
     return 0;
 }
 
-uint32_t vn_add_flows(struct vn_context *context, const struct vn_flow_config *configs, uint32_t n, PyObject *rps, PyObject *nps)
+uint32_t vn_add_flows(struct vn_context *context, const struct vn_flow_config *configs, uint32_t n,
+                      PyObject *rps, PyObject *nps)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (add_flow(context, &configs[i], PyList_GetItem(rps, i), PyList_GetItem(nps, i)) != 0) return i;
+        if (add_flow(context, &configs[i], PyList_GetItem(rps, i), PyList_GetItem(nps, i)) != 0)
+            return i;
     }
     return n;
 }
 
 int vn_set_cnp_delay(struct vn_context *context, uint64_t delay_ps)
 {
-    if (vn_rdma_of(context)->n_flows != 0) return vn_refuse(context, -EBUSY, "there are flows already");
+    if (vn_rdma_of(context)->n_flows != 0)
+        return vn_refuse(context, -EBUSY, "there are flows already");
     vn_rdma_of(context)->cnp_delay = delay_ps;
     return 0;
 }
 
 int vn_set_telemetry_tick(struct vn_context *context, double tick_s)
 {
-    if (vn_rdma_of(context)->n_flows != 0) return vn_refuse(context, -EBUSY, "there are flows already");
+    if (vn_rdma_of(context)->n_flows != 0)
+        return vn_refuse(context, -EBUSY, "there are flows already");
     vn_rdma_of(context)->tick_s = tick_s;
     return 0;
 }
@@ -247,11 +274,18 @@ static uint64_t payload_sent(const struct vn_flow *flow)
 {
     uint64_t sent = flow->repeats ? vn_repeat_of(flow)->reliable.end : flow->sent;
     bool whole = flow->packets != 0 && sent == flow->packets;
-    return whole ? (sent - 1) * flow->payload_bytes + flow->last_payload_bytes : sent * flow->payload_bytes;
+    return whole ? (sent - 1) * flow->payload_bytes + flow->last_payload_bytes
+                 : sent * flow->payload_bytes;
 }
 
-static double window_bytes_of(const struct vn_flow *flow) { return flow->windowed ? flow->transport->window_bytes : INFINITY; }
-static uint64_t in_flight(const struct vn_flow *flow) { return flow->windowed ? transport_in_flight(flow->transport) : 0; }
+static double window_bytes_of(const struct vn_flow *flow)
+{
+    return flow->windowed ? flow->transport->window_bytes : INFINITY;
+}
+static uint64_t in_flight(const struct vn_flow *flow)
+{
+    return flow->windowed ? transport_in_flight(flow->transport) : 0;
+}
 
 static struct vn_flow_stats stats_of(const struct vn_context *context, uint32_t number)
 {
@@ -284,7 +318,8 @@ static struct vn_flow_stats stats_of(const struct vn_context *context, uint32_t 
     };
 }
 
-int vn_flow_stats(const struct vn_context *context, uint32_t number, uint32_t n, struct vn_flow_stats *out)
+int vn_flow_stats(const struct vn_context *context, uint32_t number, uint32_t n,
+                  struct vn_flow_stats *out)
 {
     uint32_t n_flows = vn_rdma_of(context)->n_flows;
     if (number > n_flows || n > n_flows - number) return -ENOENT;
@@ -296,7 +331,8 @@ int vn_measure_latency(struct vn_context *context)
 {
     struct vn_rdma *rdma = vn_rdma_of(context);
     for (uint32_t i = 0; i < rdma->n_flows; i++) {
-        if (rdma->flows[i].sent != 0) return vn_refuse(context, -EINVAL, "latency is measured from a flow's first packet on");
+        if (rdma->flows[i].sent != 0)
+            return vn_refuse(context, -EINVAL, "latency is measured from a flow's first packet on");
     }
     if (rdma->latency == NULL) rdma->latency = calloc(VN_MOST_THREADS, sizeof *rdma->latency);
     return rdma->latency != NULL ? 0 : vn_refuse(context, -ENOMEM, "out of memory");
@@ -308,7 +344,8 @@ const uint64_t *vn_latency(struct vn_context *context, uint32_t class)
     if (rdma->latency == NULL || class >= VN_CLASSES) return NULL;
     uint64_t *all = rdma->latency[0][class];
     for (uint32_t i = 1; vn_crew_context(context, i) != NULL; i++) {
-        for (uint32_t bucket = 0; bucket < VN_LATENCY_BUCKETS; bucket++) all[bucket] += rdma->latency[i][class][bucket];
+        for (uint32_t bucket = 0; bucket < VN_LATENCY_BUCKETS; bucket++)
+            all[bucket] += rdma->latency[i][class][bucket];
         memset(rdma->latency[i][class], 0, sizeof rdma->latency[i][class]);
     }
     return all;
@@ -331,7 +368,10 @@ static bool rdma_added(struct vn_context *context, struct vn_node *node)
     return vn_rdma_of(context) != NULL;
 }
 
-static void rdma_port_added(void *own) { *(struct vn_nic *)own = (struct vn_nic){.last = VN_NONE, .choice = {.when = VN_NEVER}}; }
+static void rdma_port_added(void *own)
+{
+    *(struct vn_nic *)own = (struct vn_nic){.last = VN_NONE, .choice = {.when = VN_NEVER}};
+}
 
 static void rdma_timer(struct vn_context *context, uint32_t number)
 {
@@ -356,32 +396,40 @@ static uint32_t rdma_node_of(const struct vn_context *context, enum vn_kind kind
 }
 
 /* The most frames of so many bytes or more that can come to a node within a time. */
-static uint64_t most_arriving(const struct vn_context *context, uint32_t number, uint64_t within, uint64_t bytes)
+static uint64_t most_arriving(const struct vn_context *context, uint32_t number, uint64_t within,
+                              uint64_t bytes)
 {
     const struct vn_node *node = &context->nodes[number];
     uint64_t arriving = 0;
     for (const struct vn_channel *last = node->in; last < node->in + node->n_in; last++) {
-        arriving += last->n; /* of those that follow, the first one comes at once, and the last one may be short */
-        if (within > last->delay) arriving += (within - last->delay) / vn_duration(&context->links[last->link], bytes) + 2;
+        /* of those that follow, the first one comes at once, and the last one may be short */
+        arriving += last->n;
+        if (within > last->delay)
+            arriving +=
+                (within - last->delay) / vn_duration(&context->links[last->link], bytes) + 2;
     }
     return arriving;
 }
 
-bool vn_flow_cannot_complete(const struct vn_context *context, const struct vn_flow *flow, uint64_t within)
+bool vn_flow_cannot_complete(const struct vn_context *context, const struct vn_flow *flow,
+                             uint64_t within)
 {
-    return flow->packets > flow->received + most_arriving(context, vn_receiver_of(context, flow), within, flow->frame_bytes);
+    return flow->packets > flow->received + most_arriving(context, vn_receiver_of(context, flow),
+                                                          within, flow->frame_bytes);
 }
 
-/* True where a flow starts later or is too long, or where a receiver's flows together need more than its links bring in that time.
- * A false answer has all events of a round happen in one order, with a look at all nodes for each: so would most of a run of short
- * flows, of which each could complete if it were alone. */
+/* True where a flow starts later or is too long, or where a receiver's flows together need more
+ * than its links bring in that time. A false answer has all events of a round happen in one order,
+ * with a look at all nodes for each: so would most of a run of short flows, of which each could
+ * complete if it were alone. */
 static bool rdma_cannot_finish_yet(struct vn_context *context, uint64_t within)
 {
     struct vn_rdma *rdma = vn_rdma_of(context);
     if (rdma == NULL || rdma->n_flows == 0) return false;
     memset(rdma->missing, 0, rdma->n_missing * sizeof *rdma->missing);
     uint32_t number = rdma->unfinished_hint, first = VN_NONE;
-    for (uint32_t i = 0; i < rdma->n_flows; i++, number = number + 1 < rdma->n_flows ? number + 1 : 0) {
+    for (uint32_t i = 0; i < rdma->n_flows;
+         i++, number = number + 1 < rdma->n_flows ? number + 1 : 0) {
         const struct vn_flow *flow = &rdma->flows[number];
         if (flow->packets <= flow->received) continue;
         bool later = flow->start != VN_NEVER && flow->start >= context->turns.barrier;
@@ -390,7 +438,9 @@ static bool rdma_cannot_finish_yet(struct vn_context *context, uint64_t within)
         if (alone) return true;
         uint32_t receiver = vn_receiver_of(context, flow);
         rdma->missing[receiver] += flow->packets - flow->received;
-        if (rdma->missing[receiver] > most_arriving(context, receiver, within, rdma->shortest_bytes)) return true;
+        if (rdma->missing[receiver] >
+            most_arriving(context, receiver, within, rdma->shortest_bytes))
+            return true;
     }
     return false;
 }
@@ -406,7 +456,8 @@ static bool rdma_has(const struct vn_context *context, const struct vn_source_sp
 
 static double rdma_value(const struct vn_context *context, const struct vn_source_spec *spec)
 {
-    if (spec->number == VN_OF_GROUP) return vn_flow_group_sum(context, spec->object, (enum vn_flow_source)spec->source);
+    if (spec->number == VN_OF_GROUP)
+        return vn_flow_group_sum(context, spec->object, (enum vn_flow_source)spec->source);
     const struct vn_flow *flow = vn_flow_at(context, spec->object);
     switch ((enum vn_flow_source)spec->source) {
     case VN_FLOW_RATE: return flow->ended == VN_NEVER ? flow->rate_bps : 0.0;

@@ -1,5 +1,6 @@
-/* Calls RPs, in Python or C: on_start, on_cnp, on_cnm, on_ack, on_loss, on_timer, on_bytes_sent and on_grant
- * (hosts/algorithms/base.py). Applies an RP's decision: rate, window, timer, byte counter, demand. */
+/* Calls RPs, in Python or C: on_start, on_cnp, on_cnm, on_ack, on_loss, on_timer, on_bytes_sent and
+ * on_grant (hosts/algorithms/base.py). Applies an RP's decision: rate, window, timer, byte counter,
+ * demand. */
 #include <math.h>
 #include <stdio.h>
 
@@ -7,8 +8,11 @@
 
 static PyObject *cnp_of(const struct vn_context *context, const struct vn_callback *callback)
 {
-    PyObject *mark = vn_rdma_of(context)->python.marks[callback->mark], *rate_bps = PyFloat_FromDouble(callback->feedback);
-    PyObject *cnp = rate_bps != NULL ? PyObject_CallFunctionObjArgs(vn_rdma_of(context)->python.cnp, mark, rate_bps, NULL) : NULL;
+    PyObject *mark = vn_rdma_of(context)->python.marks[callback->mark],
+             *rate_bps = PyFloat_FromDouble(callback->feedback);
+    PyObject *cnp = rate_bps != NULL ? PyObject_CallFunctionObjArgs(vn_rdma_of(context)->python.cnp,
+                                                                    mark, rate_bps, NULL)
+                                     : NULL;
     Py_DecRef(rate_bps);
     return cnp;
 }
@@ -52,7 +56,8 @@ static bool call_with(PyObject *rp, PyObject *method, PyObject *feedback, PyObje
     return vn_succeeded(result);
 }
 
-static bool call_rp(const struct vn_context *context, const struct vn_callback *callback, PyObject *rp, PyObject *now)
+static bool call_rp(const struct vn_context *context, const struct vn_callback *callback,
+                    PyObject *rp, PyObject *now)
 {
     const struct vn_python *python = &vn_rdma_of(context)->python;
     PyObject *method = python->names[callback->method];
@@ -64,9 +69,12 @@ static bool call_rp(const struct vn_context *context, const struct vn_callback *
     }
     case VN_ON_ACK: {
         PyObject *fields[] = {
-            PyFloat_FromDouble(callback->feedback),       python->marks[callback->mark],
-            PyLong_FromUnsignedLongLong(callback->bytes), PyLong_FromUnsignedLongLong(callback->psn),
-            PyLong_FromUnsignedLongLong(callback->path),  telemetry_of(context, callback),
+            PyFloat_FromDouble(callback->feedback),
+            python->marks[callback->mark],
+            PyLong_FromUnsignedLongLong(callback->bytes),
+            PyLong_FromUnsignedLongLong(callback->psn),
+            PyLong_FromUnsignedLongLong(callback->path),
+            telemetry_of(context, callback),
         };
         Py_IncRef(fields[1]);
         return call_with(rp, method, vn_new_tuple(python->ack, 6, fields), now);
@@ -76,7 +84,8 @@ static bool call_rp(const struct vn_context *context, const struct vn_callback *
         return call_with(rp, method, vn_new_tuple(python->grant, 1, &granted), now);
     }
     case VN_ON_LOSS: {
-        PyObject *fields[] = {PyLong_FromUnsignedLongLong(callback->bytes), callback->timeout ? &_Py_TrueStruct : &_Py_FalseStruct};
+        PyObject *fields[] = {PyLong_FromUnsignedLongLong(callback->bytes),
+                              callback->timeout ? &_Py_TrueStruct : &_Py_FalseStruct};
         Py_IncRef(fields[1]);
         return call_with(rp, method, vn_new_tuple(python->loss, 2, fields), now);
     }
@@ -99,17 +108,25 @@ struct decision {
 };
 
 /* Whether it is one that hosts/algorithms/base.py allows (check_rate, check_window). */
-static bool possible_rate(const struct decision *decision) { return decision->rate_bps > 0 && decision->rate_bps < INFINITY; }
-static bool possible_window(const struct decision *decision, bool windowed) { return !windowed || decision->window_bytes > 0; }
+static bool possible_rate(const struct decision *decision)
+{
+    return decision->rate_bps > 0 && decision->rate_bps < INFINITY;
+}
+static bool possible_window(const struct decision *decision, bool windowed)
+{
+    return !windowed || decision->window_bytes > 0;
+}
 
 /* The same, with Python's error where it isn't. */
 static bool possible(const struct decision *decision, bool windowed)
 {
     char text[96];
     if (!possible_rate(decision)) {
-        snprintf(text, sizeof text, "rate_bps is %g: a rate is finite, and above 0", decision->rate_bps);
+        snprintf(text, sizeof text, "rate_bps is %g: a rate is finite, and above 0",
+                 decision->rate_bps);
     } else if (!possible_window(decision, windowed)) {
-        snprintf(text, sizeof text, "window_bytes is %g: a window is above 0, and infinite where there is none",
+        snprintf(text, sizeof text,
+                 "window_bytes is %g: a window is above 0, and infinite where there is none",
                  decision->window_bytes);
     } else {
         return true;
@@ -118,7 +135,10 @@ static bool possible(const struct decision *decision, bool windowed)
     return false;
 }
 
-static bool read_double(PyObject *rp, PyObject *name, double *to) { return vn_to_double(PyObject_GetAttr(rp, name), to); }
+static bool read_double(PyObject *rp, PyObject *name, double *to)
+{
+    return vn_to_double(PyObject_GetAttr(rp, name), to);
+}
 
 /* Reads the RP's timer. */
 static bool read_timer(const struct vn_python *python, PyObject *rp, uint64_t *timer)
@@ -164,7 +184,8 @@ static bool read_due_bytes(const struct vn_python *python, PyObject *rp, uint64_
 }
 
 /* Brings the event to an RP in Python. False: it raised, or its decision isn't possible. */
-static bool decide(const struct vn_context *context, const struct vn_callback *callback, PyObject *now, struct decision *decision)
+static bool decide(const struct vn_context *context, const struct vn_callback *callback,
+                   PyObject *now, struct decision *decision)
 {
     const struct vn_python *python = &vn_rdma_of(context)->python;
     const struct vn_flow *flow = vn_flow_at(context, callback->flow);
@@ -173,16 +194,18 @@ static bool decide(const struct vn_context *context, const struct vn_callback *c
     Py_DecRef(sent);
     decision->demand_bytes = 0;
     if (ok && flow->granted) ok = set_left(python, rp, flow);
-    return ok && call_rp(context, callback, rp, now) && (!flow->granted || read_demand(python, rp, &decision->demand_bytes)) &&
+    return ok && call_rp(context, callback, rp, now) &&
+           (!flow->granted || read_demand(python, rp, &decision->demand_bytes)) &&
            read_double(rp, python->names[VN_RATE_BPS], &decision->rate_bps) &&
-           (!flow->windowed || read_double(rp, python->names[VN_WINDOW_BYTES], &decision->window_bytes)) &&
+           (!flow->windowed ||
+            read_double(rp, python->names[VN_WINDOW_BYTES], &decision->window_bytes)) &&
            possible(decision, flow->windowed) && read_timer(python, rp, &decision->timer) &&
            read_due_bytes(python, rp, &decision->due_bytes);
 }
 
 /* Brings the event to an RP in C. */
-static void decide_in_c(const struct vn_context *context, const struct vn_flow *flow, const struct vn_callback *callback,
-                        double now_s)
+static void decide_in_c(const struct vn_context *context, const struct vn_flow *flow,
+                        const struct vn_callback *callback, double now_s)
 {
     struct reaction_point *rp = flow->compiled;
     const struct reaction_point_events *events = rp->events;
@@ -210,7 +233,9 @@ static void decide_in_c(const struct vn_context *context, const struct vn_flow *
     } else if (callback->method == VN_ON_START && events->on_start != NULL) {
         events->on_start(rp, now_s);
     } else if (callback->method == VN_ON_LOSS && events->on_loss != NULL) {
-        events->on_loss(rp, &(struct rp_loss){.lost_bytes = callback->bytes, .timeout = callback->timeout}, now_s);
+        events->on_loss(
+            rp, &(struct rp_loss){.lost_bytes = callback->bytes, .timeout = callback->timeout},
+            now_s);
     } else if (callback->method == VN_ON_TIMER && events->on_timer != NULL) {
         events->on_timer(rp, rp->timer_s);
     } else if (callback->method == VN_ON_BYTES_SENT && events->on_bytes_sent != NULL) {
@@ -224,7 +249,8 @@ static void decide_in_c(const struct vn_context *context, const struct vn_flow *
 static bool decided_in_c(const struct vn_flow *flow, struct decision *decision)
 {
     const struct reaction_point *rp = flow->compiled;
-    *decision = (struct decision){rp->rate_bps, rp->window_bytes, VN_NEVER, rp->due_bytes, rp->demand_bytes};
+    *decision = (struct decision){rp->rate_bps, rp->window_bytes, VN_NEVER, rp->due_bytes,
+                                  rp->demand_bytes};
     return possible_rate(decision) && possible_window(decision, flow->windowed) &&
            (rp->timer_s == INFINITY || vn_in_ps(rp->timer_s, &decision->timer));
 }
@@ -232,14 +258,16 @@ static bool decided_in_c(const struct vn_flow *flow, struct decision *decision)
 static void apply(struct vn_context *context, uint32_t number, const struct decision *decision)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
-    vn_nic_rate(context, number, decision->rate_bps > flow->limit_bps ? flow->limit_bps : decision->rate_bps);
+    vn_nic_rate(context, number,
+                decision->rate_bps > flow->limit_bps ? flow->limit_bps : decision->rate_bps);
     if (flow->windowed) vn_nic_window(context, number, decision->window_bytes);
     flow->due_bytes = decision->due_bytes;
     if (flow->granted) flow->demand = vn_grants_demand(decision->demand_bytes);
     if (decision->timer == flow->timer) return;
     flow->timer = decision->timer < context->now ? context->now : decision->timer;
     if (flow->timer != VN_NEVER)
-        vn_endpoint_at(context, vn_sender_of(context, flow), flow->timer, VN_EV_TIMER, VN_ENDPOINT_rdma, number);
+        vn_endpoint_at(context, vn_sender_of(context, flow), flow->timer, VN_EV_TIMER,
+                       VN_ENDPOINT_rdma, number);
 }
 
 bool vn_rp_call(struct vn_context *context, const struct vn_callback *callback, PyObject *now)
@@ -253,11 +281,13 @@ bool vn_rp_call(struct vn_context *context, const struct vn_callback *callback, 
     } else {
         if (!callback->decided) decide_in_c(context, flow, callback, vn_seconds(context->now));
         uint64_t ps;
-        if (!decided_in_c(flow, &decision)) ok = possible(&decision, flow->windowed) && vn_to_ps(flow->compiled->timer_s, &ps);
+        if (!decided_in_c(flow, &decision))
+            ok = possible(&decision, flow->windowed) && vn_to_ps(flow->compiled->timer_s, &ps);
     }
     if (ok && python->on_rate != &_Py_NoneStruct) {
         PyObject *flow_object = PyList_GetItem(python->flows, callback->flow);
-        ok = flow_object != NULL && vn_succeeded(PyObject_CallFunctionObjArgs(python->on_rate, flow_object, now, NULL));
+        ok = flow_object != NULL &&
+             vn_succeeded(PyObject_CallFunctionObjArgs(python->on_rate, flow_object, now, NULL));
     }
     if (ok) apply(context, callback->flow, &decision);
     return ok;

@@ -1,4 +1,5 @@
-/* The receive side of a host: counts data, keeps the NP's windows, acknowledges, passes CNPs, CNMs and ACKs to the RP. */
+/* The receive side of a host: counts data, keeps the NP's windows, acknowledges, passes CNPs, CNMs
+ * and ACKs to the RP. */
 #include <math.h>
 #include <string.h>
 
@@ -22,10 +23,12 @@ static bool checksum_right(const uint8_t *header)
 /* That it grants is in its template, which is being copied. */
 static inline void vn_stamp_demand(uint8_t *frame, const struct vn_flow *flow)
 {
-    if (__builtin_expect(frame[WIRE_BECN] & WIRE_HAS_CREDIT, 0)) wire_store32(frame + WIRE_DEMAND, flow->demand);
+    if (__builtin_expect(frame[WIRE_BECN] & WIRE_HAS_CREDIT, 0))
+        wire_store32(frame + WIRE_DEMAND, flow->demand);
 }
 
-void vn_stamp(const struct vn_context *context, struct vn_packet *packet, const struct vn_flow *flow, bool last)
+void vn_stamp(const struct vn_context *context, struct vn_packet *packet,
+              const struct vn_flow *flow, bool last)
 {
     uint8_t *frame = vn_fill(context, packet, last ? flow->last_data : flow->data);
     uint32_t psn = (uint32_t)flow->sent & 0xffffff;
@@ -45,10 +48,12 @@ static void open_window(struct vn_context *context, struct vn_flow *flow, uint32
 {
     uint64_t period = flow->period;
     flow->window_end = flow->grid + ((context->now - flow->grid) / period + 1) * period;
-    vn_endpoint_at(context, vn_receiver_of(context, flow), flow->window_end, VN_EV_WINDOW, VN_ENDPOINT_rdma, number);
+    vn_endpoint_at(context, vn_receiver_of(context, flow), flow->window_end, VN_EV_WINDOW,
+                   VN_ENDPOINT_rdma, number);
 }
 
-/* Writes a mark into the ECN field of a frame, which is ECT(0), and updates the IP checksum (RFC 1624, eq. 3). */
+/* Writes a mark into the ECN field of a frame, which is ECT(0), and updates the IP checksum (RFC
+ * 1624, eq. 3). */
 static void set_mark(uint8_t *frame, uint8_t mark)
 {
     uint32_t old = wire_load16(frame + WIRE_IP), checksum = wire_load16(frame + WIRE_IP_CHECKSUM);
@@ -59,7 +64,8 @@ static void set_mark(uint8_t *frame, uint8_t mark)
 }
 
 /* It takes the packet's path back, by its UDP source port, which the sender finds there. */
-void vn_send_answer(struct vn_context *context, uint32_t number, const struct vn_answered *of, enum reliable_answer answer)
+void vn_send_answer(struct vn_context *context, uint32_t number, const struct vn_answered *of,
+                    enum reliable_answer answer)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
     uint32_t id = vn_packet_new(context);
@@ -70,7 +76,8 @@ void vn_send_answer(struct vn_context *context, uint32_t number, const struct vn
     wire_store16(frame + WIRE_UDP, of->path);
     if (flow->receiver != NULL) {
         uint32_t syndrome = answer == RELIABLE_NAK ? WIRE_NAK : frame[WIRE_AETH];
-        wire_store32(frame + WIRE_AETH, syndrome << 24 | (uint32_t)(flow->receiver->next % WIRE_PSN_RANGE));
+        wire_store32(frame + WIRE_AETH,
+                     syndrome << 24 | (uint32_t)(flow->receiver->next % WIRE_PSN_RANGE));
     }
     bool telemetry = of->frame != NULL && of->frame[WIRE_BECN] & WIRE_HAS_TELEMETRY;
     if (telemetry && flow->ack_bytes > WIRE_ACK_TELEMETRY + WIRE_ICRC_BYTES) {
@@ -88,19 +95,23 @@ void vn_send_answer(struct vn_context *context, uint32_t number, const struct vn
 static uint32_t latency_bucket(uint64_t ns)
 {
     if (ns < VN_LATENCY_STEPS) return (uint32_t)ns;
-    uint32_t octave = 63 - (uint32_t)__builtin_clzll(ns) - (uint32_t)__builtin_ctz(VN_LATENCY_STEPS);
+    uint32_t octave =
+        63 - (uint32_t)__builtin_clzll(ns) - (uint32_t)__builtin_ctz(VN_LATENCY_STEPS);
     uint32_t bucket = (octave + 1) * VN_LATENCY_STEPS + (uint32_t)(ns >> octave) % VN_LATENCY_STEPS;
     return bucket < VN_LATENCY_BUCKETS ? bucket : VN_LATENCY_BUCKETS - 1;
 }
 
-static void note_latency(const struct vn_context *context, const struct vn_flow *flow, const struct vn_packet *packet)
+static void note_latency(const struct vn_context *context, const struct vn_flow *flow,
+                         const struct vn_packet *packet)
 {
-    uint64_t latency_ps = context->now - packet->stamp + vn_duration(vn_port_of_flow(context, flow), packet->bytes);
-    vn_rdma_of(context)->latency[context->number][flow->priority][latency_bucket(latency_ps / 1000)]++;
+    uint64_t latency_ps =
+        context->now - packet->stamp + vn_duration(vn_port_of_flow(context, flow), packet->bytes);
+    vn_rdma_of(context)
+        ->latency[context->number][flow->priority][latency_bucket(latency_ps / 1000)]++;
 }
 
-static void on_data(struct vn_context *context, struct vn_node *node, uint32_t id, const uint8_t *frame,
-                    struct vn_callback *callback)
+static void on_data(struct vn_context *context, struct vn_node *node, uint32_t id,
+                    const uint8_t *frame, struct vn_callback *callback)
 {
     const struct vn_packet *packet = vn_packet_at(context, id);
     uint32_t number = packet->flow;
@@ -108,7 +119,8 @@ static void on_data(struct vn_context *context, struct vn_node *node, uint32_t i
     uint32_t psn = wire_load32(frame + WIRE_PSN) & 0xffffff, ecn = frame[WIRE_TOS] & 3u;
     if (flow->received == 0) {
         flow->first = context->now;
-        /* The window may have begun before time 0: one period is added, so that the grid doesn't. */
+        /* The window may have begun before time 0: one period is added, so that the grid
+         * doesn't. */
         flow->grid = context->now + flow->period - flow->phase;
         flow->window_end = flow->period != 0 ? 0 : VN_NEVER;
     }
@@ -116,7 +128,8 @@ static void on_data(struct vn_context *context, struct vn_node *node, uint32_t i
     bool acks = frame[WIRE_PSN] & WIRE_ACKREQ;
     bool last = flow->missing != VN_NEVER && (frame[WIRE_BTH + 1] & WIRE_LAST);
     uint32_t payload = last ? flow->last_payload_bytes : flow->payload_bytes;
-    bool trimmed = packet->bytes < wire_data_bytes(frame, payload), grants = frame[WIRE_BECN] & WIRE_HAS_CREDIT;
+    bool trimmed = packet->bytes < wire_data_bytes(frame, payload),
+         grants = frame[WIRE_BECN] & WIRE_HAS_CREDIT;
     if (__builtin_expect(grants, 0)) {
         callback->method = VN_ON_DEMAND;
         callback->flow = number;
@@ -128,13 +141,16 @@ static void on_data(struct vn_context *context, struct vn_node *node, uint32_t i
         if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY) vn_repeat_trimmed(context, number, packet, frame);
         return;
     }
-    if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY && !vn_repeat_take(context, number, packet, frame, &acks)) return;
+    if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY &&
+        !vn_repeat_take(context, number, packet, frame, &acks))
+        return;
     if (psn != flow->expected) flow->out_of_order++;
     flow->expected = (psn + 1) & 0xffffff;
     if (context->now >= flow->window_end) {
         if (flow->grid > context->now) { /* the first window */
             flow->window_end = flow->grid;
-            vn_endpoint_at(context, vn_receiver_of(context, flow), flow->window_end, VN_EV_WINDOW, VN_ENDPOINT_rdma, number);
+            vn_endpoint_at(context, vn_receiver_of(context, flow), flow->window_end, VN_EV_WINDOW,
+                           VN_ENDPOINT_rdma, number);
         } else {
             open_window(context, flow, number);
         }
@@ -160,32 +176,44 @@ static void on_data(struct vn_context *context, struct vn_node *node, uint32_t i
         vn_observe_completes(context, number, id);
     }
     if (acks) {
-        struct vn_answered of = {psn, (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp, frame};
+        struct vn_answered of = {psn, (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp,
+                                 frame};
         vn_send_answer(context, number, &of, RELIABLE_ACK);
     }
-    if (__builtin_expect(vn_rdma_of(context)->latency != NULL, 0)) note_latency(context, flow, packet);
+    if (__builtin_expect(vn_rdma_of(context)->latency != NULL, 0))
+        note_latency(context, flow, packet);
     callback->flow = number;
-    if (ecn == WIRE_CE && context->now >= flow->marked_from && !grants) callback->method = VN_ON_MARKED;
+    if (ecn == WIRE_CE && context->now >= flow->marked_from && !grants)
+        callback->method = VN_ON_MARKED;
 }
 
-/* False: the ACK is no NP's, as a controller can send one, which has no stamp; or no packet of the flow requests any. */
-static bool acknowledged(struct vn_context *context, const struct vn_packet *packet, const uint8_t *frame, uint32_t number,
-                         struct vn_callback *callback)
+/* False: the ACK is no NP's, as a controller can send one, which has no stamp; or no packet of the
+ * flow requests any. */
+static bool acknowledged(struct vn_context *context, const struct vn_packet *packet,
+                         const uint8_t *frame, uint32_t number, struct vn_callback *callback)
 {
     const struct vn_flow *flow = vn_flow_at(context, number);
     if (flow->transport == NULL || packet->flow != number) return false;
-    if (flow->repeats) return vn_repeat_answered(context, number, packet, frame, &callback->bytes, &callback->lost_bytes);
-    bool sent = transport_acknowledged(flow->transport, wire_load24(frame + WIRE_PSN + 1), &callback->bytes);
-    VN_ASSERT(flow->transport->acked <= flow->transport->sent && callback->bytes <= flow->sent_bytes);
+    if (flow->repeats)
+        return vn_repeat_answered(context, number, packet, frame, &callback->bytes,
+                                  &callback->lost_bytes);
+    bool sent = transport_acknowledged(flow->transport, wire_load24(frame + WIRE_PSN + 1),
+                                       &callback->bytes);
+    VN_ASSERT(flow->transport->acked <= flow->transport->sent &&
+              callback->bytes <= flow->sent_bytes);
     return sent;
 }
 
-/* CNP, CNM or ACK: for the flow of its QP; packet->flow may be another one, of a packet that the switch cloned. */
-static void on_notification(struct vn_context *context, const struct vn_node *node, const struct vn_packet *packet,
-                            const uint8_t *frame, struct vn_callback *callback)
+/* CNP, CNM or ACK: for the flow of its QP; packet->flow may be another one, of a packet that the
+ * switch cloned. */
+static void on_notification(struct vn_context *context, const struct vn_node *node,
+                            const struct vn_packet *packet, const uint8_t *frame,
+                            struct vn_callback *callback)
 {
-    bool cnm = wire_load16(frame + WIRE_DST_PORT) == WIRE_CNM_PORT, ack = !cnm && frame[WIRE_BTH] == WIRE_ACKNOWLEDGE;
-    uint32_t number = vn_flow_of_qp(vn_rdma_of(context), wire_load24(frame + (cnm ? WIRE_CNM_QP : WIRE_QP)));
+    bool cnm = wire_load16(frame + WIRE_DST_PORT) == WIRE_CNM_PORT,
+         ack = !cnm && frame[WIRE_BTH] == WIRE_ACKNOWLEDGE;
+    uint32_t number =
+        vn_flow_of_qp(vn_rdma_of(context), wire_load24(frame + (cnm ? WIRE_CNM_QP : WIRE_QP)));
     if (number == VN_NONE || vn_sender_of(context, vn_flow_at(context, number)) != node->number) {
         context->totals.stray_frames++;
         return;
@@ -208,10 +236,13 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
         callback->feedback = vn_seconds(context->now - packet->stamp);
         callback->psn = wire_load24(frame + WIRE_PSN + 1);
         callback->path = (uint16_t)wire_load16(frame + WIRE_UDP);
-        callback->has_telemetry = packet->bytes >= WIRE_ACK_TELEMETRY + WIRE_TELEMETRY_BYTES + WIRE_ICRC_BYTES;
-        if (callback->has_telemetry) memcpy(callback->telemetry, frame + WIRE_ACK_TELEMETRY, WIRE_TELEMETRY_BYTES);
+        callback->has_telemetry =
+            packet->bytes >= WIRE_ACK_TELEMETRY + WIRE_TELEMETRY_BYTES + WIRE_ICRC_BYTES;
+        if (callback->has_telemetry)
+            memcpy(callback->telemetry, frame + WIRE_ACK_TELEMETRY, WIRE_TELEMETRY_BYTES);
         if (flow->sprays && refused) paths_avoid(flow->paths, callback->path, PATHS_NACK);
-        else if (flow->sprays && callback->mark == WIRE_CE) paths_avoid(flow->paths, callback->path, PATHS_MARK);
+        else if (flow->sprays && callback->mark == WIRE_CE)
+            paths_avoid(flow->paths, callback->path, PATHS_MARK);
         if (refused && callback->bytes == 0) { /* it acknowledges nothing */
             callback->method = callback->lost_bytes != 0 ? VN_ON_LOSS : VN_NO_METHOD;
             callback->timeout = false;
@@ -255,7 +286,8 @@ void vn_window_event(struct vn_context *context, uint32_t number)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
     if (flow->window_end != context->now) return;
-    VN_ASSERT(flow->window_packets <= flow->received && flow->window_ce <= flow->marked_ce && flow->window_ue <= flow->marked_ue);
+    VN_ASSERT(flow->window_packets <= flow->received && flow->window_ce <= flow->marked_ce &&
+              flow->window_ue <= flow->marked_ue);
     uint64_t packets = flow->received - flow->window_packets;
     if (packets == 0) { /* no packets: the next one opens a window, on the same grid */
         flow->window_end = 0;
@@ -302,8 +334,8 @@ static void send_cnp_with(struct vn_context *context, uint32_t number, uint8_t m
         return;
     }
     vn_fifo_push(context, &vn_first_nic(&context->nodes[vn_receiver_of(context, flow)])->cnps, id);
-    vn_endpoint_at(context, vn_receiver_of(context, flow), context->now + delay, VN_EV_TIMER, VN_ENDPOINT_rdma,
-                   VN_CNP_TIMERS | number);
+    vn_endpoint_at(context, vn_receiver_of(context, flow), context->now + delay, VN_EV_TIMER,
+                   VN_ENDPOINT_rdma, VN_CNP_TIMERS | number);
 }
 
 void vn_send_cnp(struct vn_context *context, uint32_t number, uint8_t mark, double rate_bps)
@@ -321,6 +353,8 @@ void vn_send_grant(struct vn_context *context, uint32_t number, uint64_t granted
 /* One of those that are due now, of whichever flow of the host. */
 void vn_cnp_made(struct vn_context *context, uint32_t number)
 {
-    uint32_t id = vn_fifo_pop(context, &vn_first_nic(&context->nodes[vn_receiver_of(context, vn_flow_at(context, number))])->cnps);
+    uint32_t id = vn_fifo_pop(
+        context,
+        &vn_first_nic(&context->nodes[vn_receiver_of(context, vn_flow_at(context, number))])->cnps);
     vn_nic_notify(context, vn_flow_at(context, vn_packet_at(context, id)->flow)->back_port, id);
 }

@@ -1,4 +1,5 @@
-/* Flows that repeat what is lost, by the rules of hosts/csrc/reliable.h: what both ends do with their packets, and the timer. */
+/* Flows that repeat what is lost, by the rules of hosts/csrc/reliable.h: what both ends do with
+ * their packets, and the timer. */
 #include "virtual/flow.h"
 
 bool vn_repeat_new(struct vn_flow *flow, const struct vn_flow_kind *kind)
@@ -39,7 +40,8 @@ static void await_timeout(struct vn_context *context, struct vn_flow *flow, uint
     struct vn_repeat *repeat = vn_repeat_of(flow);
     if (repeat->awaited) return;
     repeat->awaited = true;
-    vn_endpoint_at(context, vn_sender_of(context, flow), repeat->at, VN_EV_TIMER, VN_ENDPOINT_rdma, VN_REPEAT_TIMERS | number);
+    vn_endpoint_at(context, vn_sender_of(context, flow), repeat->at, VN_EV_TIMER, VN_ENDPOINT_rdma,
+                   VN_REPEAT_TIMERS | number);
 }
 
 bool vn_repeat_stamp(struct vn_context *context, struct vn_packet *packet, uint32_t number)
@@ -56,7 +58,8 @@ bool vn_repeat_stamp(struct vn_context *context, struct vn_packet *packet, uint3
     packet->stamp = context->now + vn_duration(vn_port_of_flow(context, flow), packet->bytes);
     bool asks;
     reliable_started(&repeat->reliable, packet->stamp, &asks);
-    uint8_t *frame = vn_fill(context, packet, next + 1 == flow->packets ? flow->last_data : flow->data);
+    uint8_t *frame =
+        vn_fill(context, packet, next + 1 == flow->packets ? flow->last_data : flow->data);
     wire_store32(frame + WIRE_PSN, (uint32_t)next % WIRE_PSN_RANGE);
     if (asks) frame[WIRE_PSN] |= WIRE_ACKREQ;
     vn_stamp_demand(frame, flow);
@@ -64,8 +67,8 @@ bool vn_repeat_stamp(struct vn_context *context, struct vn_packet *packet, uint3
     return true;
 }
 
-bool vn_repeat_answered(struct vn_context *context, uint32_t number, const struct vn_packet *packet, const uint8_t *frame,
-                        uint64_t *acked, uint64_t *lost)
+bool vn_repeat_answered(struct vn_context *context, uint32_t number, const struct vn_packet *packet,
+                        const uint8_t *frame, uint64_t *acked, uint64_t *lost)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
     struct vn_repeat *repeat = vn_repeat_of(flow);
@@ -89,7 +92,8 @@ void vn_repeat_timer(struct vn_context *context, uint32_t number)
     struct vn_flow *flow = vn_flow_at(context, number);
     struct vn_repeat *repeat = vn_repeat_of(flow);
     repeat->awaited = false;
-    if (flow->ended != VN_NEVER || transport_in_flight(flow->transport) == 0) return; /* the next packet sets it anew */
+    /* the next packet sets it anew */
+    if (flow->ended != VN_NEVER || transport_in_flight(flow->transport) == 0) return;
     if (repeat->at > context->now) {
         await_timeout(context, flow, number);
         return;
@@ -97,12 +101,15 @@ void vn_repeat_timer(struct vn_context *context, uint32_t number)
     struct reliable_news news;
     reliable_timeout(&repeat->reliable, &news);
     vn_observe_lost(context, number);
-    vn_call_back(context, &(struct vn_callback){.method = VN_ON_LOSS, .flow = number, .bytes = news.lost, .timeout = true});
+    vn_call_back(context,
+                 &(struct vn_callback){
+                     .method = VN_ON_LOSS, .flow = number, .bytes = news.lost, .timeout = true});
 }
 
 /* ---- the receiver ---- */
 
-bool vn_repeat_take(struct vn_context *context, uint32_t number, const struct vn_packet *packet, const uint8_t *frame, bool *acks)
+bool vn_repeat_take(struct vn_context *context, uint32_t number, const struct vn_packet *packet,
+                    const uint8_t *frame, bool *acks)
 {
     struct reliable_receiver *receiver = vn_flow_at(context, number)->receiver;
     uint32_t psn = wire_load24(frame + WIRE_PSN + 1);
@@ -123,17 +130,21 @@ bool vn_repeat_take(struct vn_context *context, uint32_t number, const struct vn
         receiver->path = path;
         return true;
     }
-    struct vn_answered of = {answer == RELIABLE_NAK ? (uint32_t)(receiver->next % WIRE_PSN_RANGE) : psn, path, packet->stamp,
-                             frame};
+    struct vn_answered of = {answer == RELIABLE_NAK ? (uint32_t)(receiver->next % WIRE_PSN_RANGE)
+                                                    : psn,
+                             path, packet->stamp, frame};
     if (answer != RELIABLE_SILENT) vn_send_answer(context, number, &of, answer);
     return false;
 }
 
-void vn_repeat_trimmed(struct vn_context *context, uint32_t number, const struct vn_packet *packet, const uint8_t *frame)
+void vn_repeat_trimmed(struct vn_context *context, uint32_t number, const struct vn_packet *packet,
+                       const uint8_t *frame)
 {
     struct reliable_receiver *receiver = vn_flow_at(context, number)->receiver;
-    struct vn_answered of = {wire_load24(frame + WIRE_PSN + 1), (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp, NULL};
+    struct vn_answered of = {wire_load24(frame + WIRE_PSN + 1),
+                             (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp, NULL};
     enum reliable_answer answer = reliable_trimmed(receiver, of.psn);
-    if (answer == RELIABLE_NAK && receiver->kind == GO_BACK_N) of.psn = (uint32_t)(receiver->next % WIRE_PSN_RANGE);
+    if (answer == RELIABLE_NAK && receiver->kind == GO_BACK_N)
+        of.psn = (uint32_t)(receiver->next % WIRE_PSN_RANGE);
     if (answer != RELIABLE_SILENT) vn_send_answer(context, number, &of, answer);
 }

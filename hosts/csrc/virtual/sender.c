@@ -1,4 +1,5 @@
-/* The sending side of an RDMA NIC, by the rules that it shares with the live one (hosts/csrc/pacing.h). It sends at the link's rate. */
+/* The sending side of an RDMA NIC, by the rules that it shares with the live one
+ * (hosts/csrc/pacing.h). It sends at the link's rate. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,22 +16,27 @@ static uint64_t unpaused_at(const void *link, uint32_t class, uint64_t at)
     return vn_gate_closed(link, class) ? PACING_NEVER : at;
 }
 
-/* The NIC's next action: a function of the state of the NIC and its flows, so it stays valid until that changes. */
-static struct pacing_choice choose(struct vn_context *context, const struct vn_nic *nic, const struct vn_link *link)
+/* The NIC's next action: a function of the state of the NIC and its flows, so it stays valid until
+ * that changes. */
+static struct pacing_choice choose(struct vn_context *context, const struct vn_nic *nic,
+                                   const struct vn_link *link)
 {
     uint64_t free_at = link->free_at > context->now ? link->free_at : context->now;
     if (!link->up) free_at = PACING_NEVER;
     uint64_t control = vn_host_waits(link) ? context->now : PACING_NEVER;
     if (nic->n_tx_flows > PACING_FEW) {
-        return pacing_trees_choose(nic->trees, nic->tx_flows, nic->n_tx_flows, unpaused_at, link, free_at, control, nic->last);
+        return pacing_trees_choose(nic->trees, nic->tx_flows, nic->n_tx_flows, unpaused_at, link,
+                                   free_at, control, nic->last);
     }
-    return pacing_choose(nic->tx_flows, nic->n_tx_flows, unpaused_at, link, free_at, control, nic->last);
+    return pacing_choose(nic->tx_flows, nic->n_tx_flows, unpaused_at, link, free_at, control,
+                         nic->last);
 }
 
 /* After a change of when a flow's next frame may start. */
 static void flow_changed(const struct vn_nic *nic, const struct pacing_flow *tx_flow)
 {
-    if (nic->n_tx_flows > PACING_FEW) pacing_trees_set(nic->trees, nic->tx_flows, (uint32_t)(tx_flow - nic->tx_flows));
+    if (nic->n_tx_flows > PACING_FEW)
+        pacing_trees_set(nic->trees, nic->tx_flows, (uint32_t)(tx_flow - nic->tx_flows));
 }
 
 /* After a flow was added or removed. */
@@ -55,22 +61,26 @@ static void end_flow(struct vn_context *context, struct vn_nic *nic, uint32_t in
 static struct pacing_flow *tx_flow_of(const struct vn_nic *nic, uint32_t number)
 {
     uint32_t after = pacing_after(nic->tx_flows, nic->n_tx_flows, number);
-    return after != 0 && nic->tx_flows[after - 1].number == number ? &nic->tx_flows[after - 1] : NULL;
+    return after != 0 && nic->tx_flows[after - 1].number == number ? &nic->tx_flows[after - 1]
+                                                                   : NULL;
 }
 
 /* Sends a flow's next frame. True: the RP's byte counter is due. */
-static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_link *link, uint32_t index)
+static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_link *link,
+                      uint32_t index)
 {
     struct pacing_flow *tx_flow = &nic->tx_flows[index];
     uint32_t number = tx_flow->number, id = vn_packet_new(context);
     struct vn_flow *flow = vn_flow_at(context, number);
     if (id == VN_NONE) return false;
-    VN_ASSERT(flow->ended == VN_NEVER && (flow->repeats || flow->packets == 0 || flow->sent < flow->packets));
+    VN_ASSERT(flow->ended == VN_NEVER &&
+              (flow->repeats || flow->packets == 0 || flow->sent < flow->packets));
     struct vn_packet *packet = vn_packet_at(context, id);
     bool last = !flow->repeats && flow->packets != 0 && flow->sent + 1 == flow->packets;
     if (!flow->repeats) vn_stamp(context, packet, flow, last);
     else if (!vn_repeat_stamp(context, packet, number)) return false;
-    if (flow->sprays) wire_store16(vn_frame(context, packet) + WIRE_UDP, paths_next(flow->paths, context->now));
+    if (flow->sprays)
+        wire_store16(vn_frame(context, packet) + WIRE_UDP, paths_next(flow->paths, context->now));
     packet->flow = number;
     packet->data = true;
     vn_observe_sends(context, link, tx_flow, id);
@@ -106,7 +116,8 @@ void vn_nic_act(struct vn_context *context, struct vn_link *link)
 {
     struct vn_nic *nic = vn_nic_of(context, link);
     struct vn_callback callback = {.method = VN_NO_METHOD};
-    while (nic->choice.when <= context->now && callback.method == VN_NO_METHOD && !context->failed) {
+    while (nic->choice.when <= context->now && callback.method == VN_NO_METHOD &&
+           !context->failed) {
         struct pacing_choice choice = nic->choice;
         if (choice.action == PACING_START) {
             callback.flow = nic->tx_flows[choice.index].number;
@@ -119,11 +130,14 @@ void vn_nic_act(struct vn_context *context, struct vn_link *link)
     if (callback.method != VN_NO_METHOD) vn_call_back(context, &callback);
 }
 
-/* Where the sender of a frame has to pay for it, notifications wait as well, and must not keep flow control packets back. */
+/* Where the sender of a frame has to pay for it, notifications wait as well, and must not keep flow
+ * control packets back. */
 void vn_nic_notify(struct vn_context *context, uint32_t port, uint32_t id)
 {
     bool paid = context->links[port].paid;
-    if (paid) vn_host_send(context, port, id, vn_frame(context, vn_packet_at(context, id))[WIRE_TOS] >> 5);
+    if (paid)
+        vn_host_send(context, port, id,
+                     vn_frame(context, vn_packet_at(context, id))[WIRE_TOS] >> 5);
     else vn_host_send_first(context, port, id);
 }
 
@@ -152,7 +166,8 @@ static bool add_entry(struct vn_context *context, struct vn_nic *nic, struct pac
     }
     VN_ASSERT(nic->n_tx_flows < nic->capacity && tx_flow_of(nic, added.number) == NULL);
     uint32_t at = nic->n_tx_flows++;
-    for (; at > 0 && nic->tx_flows[at - 1].number > added.number; at--) nic->tx_flows[at] = nic->tx_flows[at - 1];
+    for (; at > 0 && nic->tx_flows[at - 1].number > added.number; at--)
+        nic->tx_flows[at] = nic->tx_flows[at - 1];
     nic->tx_flows[at] = added;
     flows_changed(context, nic);
     return !context->failed;
@@ -169,7 +184,8 @@ void vn_nic_add(struct vn_context *context, uint32_t number)
     }
     vn_observe_begins(context, number);
     flow->interval = interval_of(flow, link);
-    struct pacing_flow added = {.next = flow->start, .end = flow->end, .number = number, .priority = flow->priority};
+    struct pacing_flow added = {
+        .next = flow->start, .end = flow->end, .number = number, .priority = flow->priority};
     if (add_entry(context, vn_nic_of(context, link), added)) vn_nic_changed(context, link);
 }
 
@@ -180,10 +196,13 @@ int vn_move_notifications(struct vn_context *context, uint32_t port)
         return vn_refuse(context, -EINVAL, "no such port");
     for (uint32_t n = link->control.packets; n != 0; n--) {
         uint32_t id = vn_control_pop(context, link), number = vn_packet_at(context, id)->flow;
-        bool own = number != VN_NONE && vn_receiver_of(context, vn_flow_at(context, number)) == link->node;
-        vn_control_push(context, own ? &context->links[vn_flow_at(context, number)->back_port] : link, id);
+        bool own =
+            number != VN_NONE && vn_receiver_of(context, vn_flow_at(context, number)) == link->node;
+        vn_control_push(context,
+                        own ? &context->links[vn_flow_at(context, number)->back_port] : link, id);
     }
-    for (uint32_t other = vn_host_of(vn_near(context, link))->link; other != VN_NONE; other = vn_host_next(context, other)) {
+    for (uint32_t other = vn_host_of(vn_near(context, link))->link; other != VN_NONE;
+         other = vn_host_next(context, other)) {
         vn_nic_changed(context, &context->links[other]);
     }
     return 0;
@@ -193,7 +212,8 @@ int vn_flow_ports(struct vn_context *context, uint32_t number, uint32_t port, ui
 {
     if (number >= vn_rdma_of(context)->n_flows) return vn_refuse(context, -ENOENT, "no such flow");
     struct vn_flow *flow = vn_flow_at(context, number);
-    if (port >= context->n_links || context->links[port].node != vn_sender_of(context, flow) || back_port >= context->n_links ||
+    if (port >= context->n_links || context->links[port].node != vn_sender_of(context, flow) ||
+        back_port >= context->n_links ||
         context->links[back_port].node != vn_receiver_of(context, flow)) {
         return vn_refuse(context, -EINVAL, "no such port of the flow's hosts");
     }
@@ -212,13 +232,15 @@ int vn_flow_ports(struct vn_context *context, uint32_t number, uint32_t port, ui
     return 0;
 }
 
-static void start_at(struct vn_context *context, struct vn_node *node, uint64_t time, uint32_t number)
+static void start_at(struct vn_context *context, struct vn_node *node, uint64_t time,
+                     uint32_t number)
 {
     vn_endpoint_at(context, node->number, time, VN_EV_START, VN_ENDPOINT_rdma, number);
 }
 
-/* A host may have thousands of flows, one after the other, and their starts would make the heap deep for all other events. So the
- * heap has only the earliest starts, usually one; the others wait in a list, sorted with the earliest last. */
+/* A host may have thousands of flows, one after the other, and their starts would make the heap
+ * deep for all other events. So the heap has only the earliest starts, usually one; the others wait
+ * in a list, sorted with the earliest last. */
 void vn_nic_await(struct vn_context *context, uint32_t number)
 {
     uint64_t start = vn_flow_at(context, number)->start;
@@ -308,8 +330,8 @@ void vn_nic_window(struct vn_context *context, uint32_t number, double window_by
     struct vn_nic *nic = vn_nic_of(context, link);
     struct pacing_flow *tx_flow = tx_flow_of(nic, number);
     bool closed = !vn_window_open(flow);
-    VN_ASSERT(flow->repeats ||
-              (flow->transport->sent == flow->sent && (!closed || flow->transport->asked > flow->transport->acked)));
+    VN_ASSERT(flow->repeats || (flow->transport->sent == flow->sent &&
+                                (!closed || flow->transport->asked > flow->transport->acked)));
     if (tx_flow == NULL || pacing_closed(tx_flow) == closed) return;
     vn_observe_changes(context, link, tx_flow);
     if (closed) vn_observe_closes(context, number);

@@ -1,4 +1,5 @@
-"""Batches whose updates don't depend on each other: a server may carry them out in any order (12.1)."""
+"""Batches whose updates don't depend on each other: a server may carry them out in any order
+(12.1)."""
 
 from __future__ import annotations
 
@@ -56,8 +57,15 @@ def touched(model: Model, update: p4r.Update) -> Touched:
         key = (message.action_profile_id, message.group_id)
         out.writes.add((GROUP, *key))
         out.styles[message.action_profile_id] = MEMBER
-        held = [number for number, _ in model.state.groups[key].members] if key in model.state.groups else []
-        out.uses |= {(MEMBER, key[0], number) for number in (*held, *(item.member_id for item in message.members))}
+        held = (
+            [number for number, _ in model.state.groups[key].members]
+            if key in model.state.groups
+            else []
+        )
+        out.uses |= {
+            (MEMBER, key[0], number)
+            for number in (*held, *(item.member_id for item in message.members))
+        }
     elif which in ("counter_entry", "meter_entry", "register_entry"):
         array = (which, getattr(message, which.replace("entry", "id")))
         if message.HasField("index"):
@@ -67,7 +75,9 @@ def touched(model: Model, update: p4r.Update) -> Touched:
             out.writes.add(array)
     elif which == "packet_replication_engine_entry":
         multicast, session = message.multicast_group_entry, message.clone_session_entry
-        out.writes.add((message.WhichOneof("type"), multicast.multicast_group_id, session.session_id))
+        out.writes.add(
+            (message.WhichOneof("type"), multicast.multicast_group_id, session.session_id)
+        )
     elif which in ("value_set_entry", "digest_entry"):
         out.writes.add((which, getattr(message, which.replace("entry", "id"))))
     return out
@@ -126,7 +136,11 @@ def draw_batch(draw: Draw, most: int) -> tuple[p4r.WriteRequest, str]:
             request.updates.append(update)
     if draw.rng.random() < 0.2:
         request.atomicity = p4r.WriteRequest.ROLLBACK_ON_ERROR
-    whole = draw.rng.choice(("device", "role", "election", "atomic")) if draw.rng.random() < 0.02 else ""
+    whole = (
+        draw.rng.choice(("device", "role", "election", "atomic"))
+        if draw.rng.random() < 0.02
+        else ""
+    )
     if whole == "device":
         request.device_id = draw.rng.choice((0, 2, 2**64 - 1))
     elif whole == "role":
@@ -134,7 +148,9 @@ def draw_batch(draw: Draw, most: int) -> tuple[p4r.WriteRequest, str]:
     elif whole == "election" and draw.rng.random() < 0.3:
         request.ClearField("election_id")
     elif whole == "election":
-        request.election_id.low, request.election_id.high = draw.rng.choice(((0, 0), (2, 0), (1, 1)))
+        request.election_id.low, request.election_id.high = draw.rng.choice(
+            ((0, 0), (2, 0), (1, 1))
+        )
     elif whole == "atomic":
         request.atomicity = p4r.WriteRequest.DATAPLANE_ATOMIC
     elif request.atomicity == p4r.WriteRequest.ROLLBACK_ON_ERROR:

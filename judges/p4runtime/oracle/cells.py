@@ -20,7 +20,8 @@ COUNTER, METER, REGISTER = "counter", "meter", "register"
 
 
 class Cells:
-    """The arrays of one p4info. What was never written is 0, or a meter that marks all packets green."""
+    """The arrays of one p4info. What was never written is 0, or a meter that marks all packets
+    green."""
 
     def __init__(self, info: Info, state: State) -> None:
         self._state = state
@@ -105,14 +106,19 @@ def _wrong_data(array: Array, data: p4d.P4Data) -> Iterator[str]:
     kind = data.WhichOneof("data")
     if kind != ("bool" if array.form == "bool" else "bitstring"):
         yield "data-form"
-    elif kind == "bitstring" and not (fits_signed if array.form == "signed" else fits)(data.bitstring, array.width):
+    elif kind == "bitstring" and not (fits_signed if array.form == "signed" else fits)(
+        data.bitstring, array.width
+    ):
         yield "data-value"
 
 
 def _data(array: Array, data: p4d.P4Data) -> Any:
     if array.form == "bool":
         return ("bool", data.bool)
-    return ("bitstring", stripped_signed(data.bitstring) if array.form == "signed" else stripped(data.bitstring))
+    return (
+        "bitstring",
+        stripped_signed(data.bitstring) if array.form == "signed" else stripped(data.bitstring),
+    )
 
 
 def encoded(array: Array, value: int) -> p4d.P4Data:

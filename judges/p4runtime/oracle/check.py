@@ -1,4 +1,5 @@
-"""What is wrong with matches, actions, counts and meters, whatever holds them. Each finding is the name of a rule."""
+"""What is wrong with matches, actions, counts and meters, whatever holds them. Each finding is the
+name of a rule."""
 
 from __future__ import annotations
 
@@ -75,8 +76,11 @@ def _wrong_match(field: Field, match: p4r.FieldMatch) -> Iterator[str]:
             yield "range-dont-care"
 
 
-def wrong_call(actions: Mapping[int, Action], message: p4r.Action, *, default: bool, scope: str) -> Iterator[str]:
-    """What is wrong with an action and its parameters. `scope`: the rule for one that may not stand here."""
+def wrong_call(
+    actions: Mapping[int, Action], message: p4r.Action, *, default: bool, scope: str
+) -> Iterator[str]:
+    """What is wrong with an action and its parameters. `scope`: the rule for one that may not stand
+    here."""
     action = actions.get(message.action_id)
     if action is None:
         yield "action-unknown"

@@ -9,14 +9,36 @@ from typing import Any
 from finsy.proto import p4r
 
 from oracle.cells import COUNTER, METER, encoded
-from oracle.info import EXACT, LPM, OPTIONAL, RANGE, TERNARY, Action, Array, Field, Info, Param, Profile, Table
+from oracle.info import (
+    EXACT,
+    LPM,
+    OPTIONAL,
+    RANGE,
+    TERNARY,
+    Action,
+    Array,
+    Field,
+    Info,
+    Param,
+    Profile,
+    Table,
+)
 from oracle.model import Model
 from oracle.rules import RULES
 from oracle.state import Entry, EntryKey
 from oracle.values import shortest
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
-NAMES = (b"uplink", b"Ethernet0", b"7", b"a b", b"port 4", b"Ethernet0/1", b"host")  # translated strings
+# translated strings
+NAMES = (
+    b"uplink",
+    b"Ethernet0",
+    b"7",
+    b"a b",
+    b"port 4",
+    b"Ethernet0/1",
+    b"host",
+)
 MOST = 10  # entries of a table, members and so on; a table of at most SMALL is filled up
 SMALL = 16
 
@@ -46,7 +68,9 @@ class Draw:
         """An update that has to be accepted, except for limits of the target."""
         while True:
             update = self.rng.choice(self._kinds)()
-            if update is not None and all(RULES[name].choice for name in self.model.decide(update).broken):
+            if update is not None and all(
+                RULES[name].choice for name in self.model.decide(update).broken
+            ):
                 return update
 
     # ---- values ----
@@ -55,7 +79,9 @@ class Draw:
         """A number of `width` bits: often small, an edge, or one bit."""
         top = 2**width - 1
         small = self.rng.randrange(8) & top
-        return self.rng.choice((0, 1, small, small, top, 1 << self.rng.randrange(width), self.rng.getrandbits(width)))
+        return self.rng.choice(
+            (0, 1, small, small, top, 1 << self.rng.randrange(width), self.rng.getrandbits(width))
+        )
 
     def octets(self, value: int) -> bytes:
         """Its byte string, at times with zeros in front, which 8.3 lets through."""
@@ -83,10 +109,16 @@ class Draw:
         elif field.kind == LPM:
             length = self.rng.randint(1, field.width)
             low = field.width - length
-            match.lpm.value, match.lpm.prefix_len = self.octets(self.number(field.width) >> low << low), length
+            match.lpm.value, match.lpm.prefix_len = (
+                self.octets(self.number(field.width) >> low << low),
+                length,
+            )
         elif field.kind == TERNARY:
             mask = self.number(field.width) or 1
-            match.ternary.value, match.ternary.mask = self.octets(self.number(field.width) & mask), self.octets(mask)
+            match.ternary.value, match.ternary.mask = (
+                self.octets(self.number(field.width) & mask),
+                self.octets(mask),
+            )
         elif field.kind == RANGE:
             low, high = sorted((self.number(field.width), self.number(field.width)))
             if (low, high) == (0, 2**field.width - 1):
@@ -101,9 +133,15 @@ class Draw:
                 return table.actions[call.action_id].params[param].width
         return 0
 
-    def fill_call(self, message: p4r.Action, actions: dict[int, Action], *, default: bool = False) -> bool:
+    def fill_call(
+        self, message: p4r.Action, actions: dict[int, Action], *, default: bool = False
+    ) -> bool:
         """Fills in an action that may stand here. Returns whether there is one."""
-        allowed = [action for action in actions.values() if (action.in_default if default else action.in_table)]
+        allowed = [
+            action
+            for action in actions.values()
+            if (action.in_default if default else action.in_table)
+        ]
         if not allowed:
             return False
         action = self.rng.choice(allowed)
@@ -143,7 +181,11 @@ class Draw:
             self._decorate(table, entry)
         elif not const:  # whether metadata change without an action is unclear in 9.1.2: they stay
             old = self._held(table, entry)
-            entry.controller_metadata, entry.metadata, entry.idle_timeout_ns = old[1], old[2], old[3]
+            entry.controller_metadata, entry.metadata, entry.idle_timeout_ns = (
+                old[1],
+                old[2],
+                old[3],
+            )
         self._hang(table, entry)
         return update
 
@@ -154,7 +196,9 @@ class Draw:
         entry = update.entity.table_entry
         entry.table_id, entry.is_default_action = table.id, True
         if self.rng.random() < 0.7:
-            if table.profile or not self.fill_call(entry.action.action, table.actions, default=True):
+            if table.profile or not self.fill_call(
+                entry.action.action, table.actions, default=True
+            ):
                 return None
             entry.metadata = self.rng.choice((b"", b"why", b"\0"))
             entry.controller_metadata = self.rng.choice((0, 9))
@@ -167,7 +211,10 @@ class Draw:
         if not table.profile:
             return self.fill_call(message.action, table.actions)
         profile = self.info.profiles[table.profile]
-        members, groups = self.model.state.members_of(profile.id), self.model.state.groups_of(profile.id)
+        members, groups = (
+            self.model.state.members_of(profile.id),
+            self.model.state.groups_of(profile.id),
+        )
         if profile.selector and not members and not groups and self.rng.random() < 0.6:
             return self.fill_oneshot(profile, message.action_profile_action_set)
         if groups and self.rng.random() < 0.5:
@@ -215,7 +262,11 @@ class Draw:
         for number, form, *values in key.match or ():
             match = message.match.add(field_id=number)
             inner: Any = getattr(match, form)
-            fields = {"lpm": ("value", "prefix_len"), "ternary": ("value", "mask"), "range": ("low", "high")}
+            fields = {
+                "lpm": ("value", "prefix_len"),
+                "ternary": ("value", "mask"),
+                "range": ("low", "high"),
+            }
             for name, value in zip(fields.get(form, ("value",)), values, strict=True):
                 setattr(inner, name, value)
         return update
@@ -272,14 +323,19 @@ class Draw:
         if not profiles:
             return None
         profile = self.rng.choice(profiles)
-        groups, members = self.model.state.groups_of(profile.id), self.model.state.members_of(profile.id)
+        groups, members = (
+            self.model.state.groups_of(profile.id),
+            self.model.state.members_of(profile.id),
+        )
         kind = self._kind(len(groups), MOST // 2)
         update = p4r.Update(type=kind)
         message = update.entity.action_profile_group
         message.action_profile_id = profile.id
         message.group_id = self._id(groups) if kind == INSERT else self.rng.choice(groups)
         if kind == INSERT:
-            message.max_size = self.rng.choice((4, profile.group_size) if profile.group_size else (0, 0, 4, 6))
+            message.max_size = self.rng.choice(
+                (4, profile.group_size) if profile.group_size else (0, 0, 4, 6)
+            )
         else:
             message.max_size = self.model.state.groups[profile.id, message.group_id][0]
         for number in self.rng.sample(members, min(len(members), self.rng.randrange(4))):
@@ -312,7 +368,9 @@ class Draw:
                 self._rates(entry.config, array.single_rate)
         else:
             value = self.number(array.width)
-            signed = value - (2**array.width if array.form == "signed" and value >> (array.width - 1) else 0)
+            signed = value - (
+                2**array.width if array.form == "signed" and value >> (array.width - 1) else 0
+            )
             entry.data.CopyFrom(encoded(array, signed))
             if array.form == "bits":
                 entry.data.bitstring = self.octets(value)
@@ -363,7 +421,11 @@ class Draw:
     def digest(self) -> p4r.Update:
         """INSERT, MODIFY or DELETE of a digest's configuration."""
         number = self.rng.choice(self.info.digests)
-        kind = self.rng.choice((MODIFY, MODIFY, DELETE)) if number in self.model.state.digests else INSERT
+        kind = (
+            self.rng.choice((MODIFY, MODIFY, DELETE))
+            if number in self.model.state.digests
+            else INSERT
+        )
         update = p4r.Update(type=kind)
         message = update.entity.digest_entry
         message.digest_id = number
@@ -379,4 +441,6 @@ class Draw:
         return MODIFY if self.rng.random() < 0.55 else DELETE
 
     def _id(self, held: Sequence[int]) -> int:
-        return self.rng.choice([number for number in (*range(1, 15), 4000) if number not in held] or [1])
+        return self.rng.choice(
+            [number for number in (*range(1, 15), 4000) if number not in held] or [1]
+        )

@@ -1,4 +1,5 @@
-"""What else is in an update that a target may answer otherwise, where no rule of rules.py names it."""
+"""What else is in an update that a target may answer otherwise, where no rule of rules.py names
+it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,11 @@ def features(model: Model, update: p4r.Update) -> Iterator[str]:
     elif kind in ("direct_counter_entry", "direct_meter_entry"):
         yield from (f"{kind} of a default entry",) if message.table_entry.is_default_action else ()
     elif kind == "table_entry":
-        if update.type == MODIFY and not message.HasField("action") and not message.is_default_action:
+        if (
+            update.type == MODIFY
+            and not message.HasField("action")
+            and not message.is_default_action
+        ):
             yield "MODIFY without an action"
     elif kind == "action_profile_group":
         yield from _of_group(model, update.type, message)
@@ -36,11 +41,16 @@ def features(model: Model, update: p4r.Update) -> Iterator[str]:
             yield "MODIFY of a session with a length or a class"
         if session.packet_length_bytes:
             yield "session with a length"
-        if any(len(replica.port) > 4 for replica in (*message.multicast_group_entry.replicas, *session.replicas)):
+        if any(
+            len(replica.port) > 4
+            for replica in (*message.multicast_group_entry.replicas, *session.replicas)
+        ):
             yield "port of more than 4 bytes"
 
 
-def _of_group(model: Model, kind: p4r.Update.Type.ValueType, message: p4r.ActionProfileGroup) -> Iterator[str]:
+def _of_group(
+    model: Model, kind: p4r.Update.Type.ValueType, message: p4r.ActionProfileGroup
+) -> Iterator[str]:
     profile = model.info.profiles.get(message.action_profile_id)
     weights = [item.weight for item in message.members]
     if profile and profile.members and sum(weights) > (message.max_size or profile.group_size):

@@ -1,7 +1,8 @@
 """Messages as plain values that can be compared: what may come in any order is sorted.
 
-With the p4info's fields or parameters beside it, a form is the canonical one, whose numbers are their shortest strings.
-Without them it holds the message's own strings: so is read what a server answers, whose strings have to be canonical.
+With the p4info's fields or parameters beside it, a form is the canonical one, whose numbers are
+their shortest strings. Without them it holds the message's own strings: so is read what a server
+answers, whose strings have to be canonical.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from oracle.values import stripped
 Form = tuple[Any, ...]
 
 
-def match_form(messages: Iterable[p4r.FieldMatch], fields: Mapping[int, Field] | None = None) -> Form:
+def match_form(
+    messages: Iterable[p4r.FieldMatch], fields: Mapping[int, Field] | None = None
+) -> Form:
     """The matches of an entry or a value set's member, by field id."""
     return tuple(sorted(_field_form(message, fields) for message in messages))
 
@@ -49,7 +52,9 @@ def call_form(message: p4r.Action, params: Mapping[int, Param] | None = None) ->
         *sorted(
             (
                 param.param_id,
-                param.value if params is None or params[param.param_id].string else stripped(param.value),
+                param.value
+                if params is None or params[param.param_id].string
+                else stripped(param.value),
             )
             for param in message.params
         ),

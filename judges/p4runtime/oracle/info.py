@@ -49,8 +49,9 @@ class Action:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. `profile`: the id of its action profile, or 0. `counter`: what its direct counter counts, as of an
-    Array, or "" without one. `single_rate`: of its direct meter, as of an Array."""
+    """A table. `profile`: the id of its action profile, or 0. `counter`: what its direct counter
+    counts, as of an Array, or "" without one. `single_rate`: of its direct meter, as of an
+    Array."""
 
     id: int
     name: str
@@ -75,7 +76,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Profile:
-    """An action profile, with the actions of its tables. `members`: sizes count members, not weights."""
+    """An action profile, with the actions of its tables. `members`: sizes count members, not
+    weights."""
 
     id: int
     selector: bool
@@ -93,8 +95,9 @@ class Profile:
 
 @dataclass(frozen=True)
 class Array:
-    """A counter, meter or register. `single_rate`: a meter of one rate and two colours. `form` of a register's cells:
-    bits, signed, bool, or other (not drawn); of a counter's: BYTES, PACKETS or BOTH."""
+    """A counter, meter or register. `single_rate`: a meter of one rate and two colours. `form` of a
+    register's cells: bits, signed, bool, or other (not drawn); of a counter's: BYTES, PACKETS or
+    BOTH."""
 
     id: int
     size: int
@@ -127,7 +130,14 @@ class Info:
     @cached_property
     def ids(self) -> frozenset[int]:
         """Every id that a Write can name."""
-        named = (self.tables, self.profiles, self.counters, self.meters, self.registers, self.value_sets)
+        named = (
+            self.tables,
+            self.profiles,
+            self.counters,
+            self.meters,
+            self.registers,
+            self.value_sets,
+        )
         return frozenset((*(number for things in named for number in things), *self.digests))
 
 
@@ -143,26 +153,44 @@ def read(info: p4i.P4Info) -> Info:
             id=table.preamble.id,
             name=table.preamble.alias,
             fields={field.id: _field(info, field) for field in table.match_fields},
-            actions={number: _action(info, described[number], scope) for number, scope in scopes.items()},
+            actions={
+                number: _action(info, described[number], scope) for number, scope in scopes.items()
+            },
             size=table.size,
             const=table.is_const_table,
             const_default=table.const_default_action_id != 0,
             default_action=table.const_default_action_id or table.initial_default_action.action_id,
             initial_entries=table.has_initial_entries,
-            counter="".join(direct_counters.get(number, "") for number in table.direct_resource_ids),
+            counter="".join(
+                direct_counters.get(number, "") for number in table.direct_resource_ids
+            ),
             meter=any(number in direct_meters for number in table.direct_resource_ids),
             idle=table.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,
             profile=table.implementation_id,
-            single_rate=any(direct_meters.get(number, False) for number in table.direct_resource_ids),
+            single_rate=any(
+                direct_meters.get(number, False) for number in table.direct_resource_ids
+            ),
         )
     return Info(
         tables=tables,
-        profiles={profile.preamble.id: _profile(profile, tables) for profile in info.action_profiles},
-        counters={c.preamble.id: Array(c.preamble.id, c.size, form=_unit(c.spec)) for c in info.counters},
-        meters={m.preamble.id: Array(m.preamble.id, m.size, m.spec.type == ONE_RATE) for m in info.meters},
-        registers={r.preamble.id: Array(r.preamble.id, r.size, False, *_form(r.type_spec)) for r in info.registers},
+        profiles={
+            profile.preamble.id: _profile(profile, tables) for profile in info.action_profiles
+        },
+        counters={
+            c.preamble.id: Array(c.preamble.id, c.size, form=_unit(c.spec)) for c in info.counters
+        },
+        meters={
+            m.preamble.id: Array(m.preamble.id, m.size, m.spec.type == ONE_RATE)
+            for m in info.meters
+        },
+        registers={
+            r.preamble.id: Array(r.preamble.id, r.size, False, *_form(r.type_spec))
+            for r in info.registers
+        },
         value_sets={
-            v.preamble.id: ValueSet(v.preamble.id, {field.id: _field(info, field) for field in v.match}, v.size)
+            v.preamble.id: ValueSet(
+                v.preamble.id, {field.id: _field(info, field) for field in v.match}, v.size
+            )
             for v in info.value_sets
         },
         digests=tuple(digest.preamble.id for digest in info.digests),
@@ -175,17 +203,24 @@ def _string(info: p4i.P4Info, type_name: str) -> bool:
 
 
 def _field(info: p4i.P4Info, field: p4i.MatchField) -> Field:
-    return Field(field.id, _KINDS[field.match_type], field.bitwidth, _string(info, field.type_name.name))
+    return Field(
+        field.id, _KINDS[field.match_type], field.bitwidth, _string(info, field.type_name.name)
+    )
 
 
 def _action(info: p4i.P4Info, action: p4i.Action, scope: p4i.ActionRef.Scope.ValueType) -> Action:
     params = {p.id: Param(p.id, p.bitwidth, _string(info, p.type_name.name)) for p in action.params}
-    default_only, table_only = scope == p4i.ActionRef.DEFAULT_ONLY, scope == p4i.ActionRef.TABLE_ONLY
+    default_only, table_only = (
+        scope == p4i.ActionRef.DEFAULT_ONLY,
+        scope == p4i.ActionRef.TABLE_ONLY,
+    )
     return Action(action.preamble.id, params, not default_only, not table_only)
 
 
 def _profile(profile: p4i.ActionProfile, tables: dict[int, Table]) -> Profile:
-    users = tuple(number for number, table in tables.items() if table.profile == profile.preamble.id)
+    users = tuple(
+        number for number, table in tables.items() if table.profile == profile.preamble.id
+    )
     return Profile(
         id=profile.preamble.id,
         selector=profile.with_selector,
@@ -193,7 +228,9 @@ def _profile(profile: p4i.ActionProfile, tables: dict[int, Table]) -> Profile:
         group_size=profile.max_group_size,
         members=profile.HasField("sum_of_members"),
         member_weight=profile.sum_of_members.max_member_weight,
-        actions={number: action for user in users for number, action in tables[user].actions.items()},
+        actions={
+            number: action for user in users for number, action in tables[user].actions.items()
+        },
         tables=users,
     )
 

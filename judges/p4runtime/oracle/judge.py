@@ -1,4 +1,5 @@
-"""Sends batches, compares each answer with the model's decision, and then all that the server holds with the model."""
+"""Sends batches, compares each answer with the model's decision, and then all that the server holds
+with the model."""
 
 from __future__ import annotations
 
@@ -39,14 +40,18 @@ class Violation:
     def __str__(self) -> str:
         replay = f"--program {self.program} --seed {self.seed} --episode {self.episode}"
         text = f"{replay} (batch {self.batch}): {self.finding.what}"
-        text += f" [{', '.join(self.finding.names)}; code {self.finding.code}]" if self.finding.names else ""
+        text += (
+            f" [{', '.join(self.finding.names)}; code {self.finding.code}]"
+            if self.finding.names
+            else ""
+        )
         return text + (f"\n    {self.finding.message}" if self.finding.message else "")
 
 
 @dataclass
 class Tally:
-    """What was sent and what came of it. `refused`: by the rules broken, `reached`: all rules broken, `known`: by the
-    names and codes of known differences."""
+    """What was sent and what came of it. `refused`: by the rules broken, `reached`: all rules
+    broken, `known`: by the names and codes of known differences."""
 
     updates: int = 0
     queries: int = 0
@@ -59,8 +64,8 @@ class Tally:
 
 @dataclass
 class _Late:
-    """Updates that wait for the end of an episode, since nothing is known of the target's state after them: it is known
-    to accept them wrongly, not to refuse them cleanly, or to crash."""
+    """Updates that wait for the end of an episode, since nothing is known of the target's state
+    after them: it is known to accept them wrongly, not to refuse them cleanly, or to crash."""
 
     unclean: dict[Difference, p4r.Update] = field(default_factory=dict)
     accepted: list[p4r.Update] = field(default_factory=list)
@@ -82,7 +87,12 @@ class Judge:
     """Judges one program on one target, which may differ in what is known."""
 
     def __init__(
-        self, target: Target, program: Program, seed: int, known: tuple[Difference, ...] = (), batches: int = BATCHES
+        self,
+        target: Target,
+        program: Program,
+        seed: int,
+        known: tuple[Difference, ...] = (),
+        batches: int = BATCHES,
     ) -> None:
         self._target = target
         self._program = program
@@ -101,7 +111,8 @@ class Judge:
         return self.tally
 
     def episode(self, number: int) -> None:
-        """One episode; it ends at its first violation, since the model is then no longer the server's."""
+        """One episode; it ends at its first violation, since the model is then no longer the
+        server's."""
         for batch, found in self._steps(number):
             if violations := list(self._known.new(found)):
                 place = (self._program.name, self._seed, number, batch)
@@ -109,8 +120,8 @@ class Judge:
                 return
 
     def _steps(self, number: int) -> Iterator[tuple[int, Iterator[Finding]]]:
-        """The start and each batch, with what is found. Updates after which nothing is known of the target's state come
-        last."""
+        """The start and each batch, with what is found. Updates after which nothing is known of the
+        target's state come last."""
         self._target.load(self._program)
         model = Model(self._info)
         draw = Draw(random.Random(f"{self._seed} {self._program.name} {number}"), model)
@@ -148,8 +159,11 @@ class Judge:
                 late.accepted.append(update)
         return True
 
-    def _judge_unclean(self, model: Model, difference: Difference, update: p4r.Update) -> Iterator[Finding]:
-        """Sends an update that the target is known to refuse and nevertheless to carry out in part."""
+    def _judge_unclean(
+        self, model: Model, difference: Difference, update: p4r.Update
+    ) -> Iterator[Finding]:
+        """Sends an update that the target is known to refuse and nevertheless to carry out in
+        part."""
         before = yield from self._read(readback.queries(model))
         yield from self._judge_write(model, _request([update]))
         after = yield from self._read(readback.queries(model))
@@ -168,7 +182,9 @@ class Judge:
         if (yield from self._judge_write(model, request, whole)) != UNAVAILABLE:
             yield from self._judge_read(readback.queries(model))
 
-    def _judge_write(self, model: Model, request: p4r.WriteRequest, whole: str = "") -> Generator[Finding, None, int]:
+    def _judge_write(
+        self, model: Model, request: p4r.WriteRequest, whole: str = ""
+    ) -> Generator[Finding, None, int]:
         """Sends a request and returns gRPC's code."""
         answer = self._target.write(request)
         self.tally.updates += len(request.updates)
@@ -189,7 +205,9 @@ class Judge:
             model.restore(before)
         return answer.code
 
-    def _judge_updates(self, model: Model, request: p4r.WriteRequest, answer: Answer) -> Iterator[Finding]:
+    def _judge_updates(
+        self, model: Model, request: p4r.WriteRequest, answer: Answer
+    ) -> Iterator[Finding]:
         if answer.code == OK:
             errors = [p4r.Error()] * len(request.updates)
         else:
@@ -197,7 +215,10 @@ class Judge:
             codes = [error.canonical_code for error in errors]
             if len(codes) != len(request.updates) or not any(codes):
                 set_codes = sum(map(bool, codes))
-                yield Finding(f"{len(codes)} errors, {set_codes} of them set, for {len(request.updates)} updates")
+                yield Finding(
+                    f"{len(codes)} errors, {set_codes} of them set, for {len(request.updates)} "
+                    "updates"
+                )
                 return
             if any(error != p4r.Error() for error in answer.details if not error.canonical_code):
                 yield Finding("the error of an update that succeeded has more than OK")
@@ -228,7 +249,8 @@ class Judge:
             self.tally.refused.update(case.decision.broken)
 
     def _refused(self, model: Model, request: p4r.WriteRequest, answer: Answer) -> Finding:
-        """A request that no rule forbids as a whole. Where it has one update, the answer is that one's."""
+        """A request that no rule forbids as a whole. Where it has one update, the answer is that
+        one's."""
         what, names = f"refused as a whole with code {answer.code}: {answer.message}", ("write",)
         if len(request.updates) != 1:
             return Finding(what, "", names, answer.code)
@@ -248,11 +270,14 @@ class Judge:
             yield from reads.wrong(*answered)
 
     def _read(self, queries: list[Query]) -> Generator[Finding, None, list[reads.Answered]]:
-        """Reads all at once; where the target is known to differ, then one by one, to find the query that differs."""
+        """Reads all at once; where the target is known to differ, then one by one, to find the
+        query that differs."""
         entities, answer = self._target.read([query.entity for query in queries])
         errors = (p4r.Error(),) * len(queries) if answer.code == OK else answer.details
         if answer.code not in (OK, UNKNOWN) or len(errors) != len(queries):
-            what = f"a read of {len(queries)} ended with code {answer.code} and {len(errors)} errors"
+            what = (
+                f"a read of {len(queries)} ended with code {answer.code} and {len(errors)} errors"
+            )
             yield Finding(f"{what}: {answer.message}", "", ("read batch",), answer.code)
         elif not self._known:
             return [(queries, entities, errors)]
@@ -260,7 +285,9 @@ class Judge:
         for query in queries:
             entities, answer = self._target.read([query.entity])
             error = p4r.Error(canonical_code=answer.code, message=answer.message)
-            answered.append(([query], [] if answer.code else entities, answer.details[:1] or (error,)))
+            answered.append(
+                ([query], [] if answer.code else entities, answer.details[:1] or (error,))
+            )
         return answered
 
 

@@ -1,4 +1,5 @@
-"""What a judge finds wrong, and what of it is a known difference of the target: that is counted and not reported."""
+"""What a judge finds wrong, and what of it is a known difference of the target: that is counted and
+not reported."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from oracle.rules import OK, RULES, UNAVAILABLE
 
 
 class Finding(NamedTuple):
-    """Something that is wrong, of which update or query, and the names by which a Difference may match it: the rules
-    that an update breaks and its features; what is read; what is missing, too much or different in what the target
-    holds."""
+    """Something that is wrong, of which update or query, and the names by which a Difference may
+    match it: the rules that an update breaks and its features; what is read; what is missing, too
+    much or different in what the target holds."""
 
     what: str
     message: str = ""
@@ -23,8 +24,9 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Difference:
-    """A target that answers `code` to what has this name in a Finding, or holds something else (OK). `right`: what the
-    specification requires, and where. `unclean`: the target refuses the update, and carries some of it out."""
+    """A target that answers `code` to what has this name in a Finding, or holds something else
+    (OK). `right`: what the specification requires, and where. `unclean`: the target refuses the
+    update, and carries some of it out."""
 
     name: str
     code: int
@@ -48,29 +50,45 @@ class Known:
         return bool(self._known)
 
     def misses(self, names: Iterable[str]) -> bool:
-        """Whether all rules among these names, choices aside, are known not to be kept; there is at least one."""
-        missed = [(name, OK) in self._known for name in names if name in RULES and not RULES[name].choice]
+        """Whether all rules among these names, choices aside, are known not to be kept; there is at
+        least one."""
+        missed = [
+            (name, OK) in self._known for name in names if name in RULES and not RULES[name].choice
+        ]
         return bool(missed) and all(missed)
 
     def unclean(self, names: Iterable[str]) -> Difference | None:
         """The difference by which an update with these names is refused, and changes something."""
-        return next((one for one in self._known.values() if one.unclean and one.name in names), None)
+        return next(
+            (one for one in self._known.values() if one.unclean and one.name in names), None
+        )
 
     def crash(self, names: Iterable[str]) -> Difference | None:
         """The difference by which an update with these names ends the target."""
-        return next((self._known[name, UNAVAILABLE] for name in names if (name, UNAVAILABLE) in self._known), None)
+        return next(
+            (
+                self._known[name, UNAVAILABLE]
+                for name in names
+                if (name, UNAVAILABLE) in self._known
+            ),
+            None,
+        )
 
     def rarest(self, differences: Iterable[Difference]) -> Difference:
         """The one that was met least often so far."""
         return min(differences, key=lambda difference: self.met[difference.name, difference.code])
 
     def new(self, found: Iterable[Finding]) -> Iterator[Finding]:
-        """Counts what is known, and passes on the rest. One of the names explains a refusal. Where a rule that an
-        update breaks is missed, it may be refused for anything else."""
+        """Counts what is known, and passes on the rest. One of the names explains a refusal. Where
+        a rule that an update breaks is missed, it may be refused for anything else."""
         for finding in found:
             names = [(name, finding.code) for name in finding.names]
             met = [name for name in names if name in self._known]
-            if not met and finding.code != OK and any((name, OK) in self._known for name in finding.names):
+            if (
+                not met
+                and finding.code != OK
+                and any((name, OK) in self._known for name in finding.names)
+            ):
                 continue
             if not met or (finding.code == OK and met != names):
                 yield finding

@@ -1,8 +1,9 @@
-"""What the specification makes of an update: which rules it breaks, what a server may answer, what it then holds.
+"""What the specification makes of an update: which rules it breaks, what a server may answer, what
+it then holds.
 
-Written from the p4info and the specification alone: nothing here is the server's. An update that breaks no rule has to
-be accepted. One that breaks some has to be refused, with a code of one of them; unless every rule that it breaks is a
-choice of the server's, which then may accept it too.
+Written from the p4info and the specification alone: nothing here is the server's. An update that
+breaks no rule has to be accepted. One that breaks some has to be refused, with a code of one of
+them; unless every rule that it breaks is a choice of the server's, which then may accept it too.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class Decision:
         """For people: rules with their sections."""
         if not self.broken:
             return "OK: it breaks no rule"
-        return "; ".join(f"{name} ({RULES[name].section}: {RULES[name].says})" for name in self.broken)
+        return "; ".join(
+            f"{name} ({RULES[name].section}: {RULES[name].says})" for name in self.broken
+        )
 
 
 class Model:

@@ -1,6 +1,8 @@
-"""Mutations: each breaks one rule of rules.py, by the name of that rule, in an update that breaks none.
+"""Mutations: each breaks one rule of rules.py, by the name of that rule, in an update that breaks
+none.
 
-A mutation returns whether it applies. The model, which is independent of it, decides whether the rule is then broken.
+A mutation returns whether it applies. The model, which is independent of it, decides whether the
+rule is then broken.
 """
 
 from __future__ import annotations
@@ -58,14 +60,22 @@ def fields_of(draw: Draw, update: p4r.Update) -> list[tuple[Field, p4r.FieldMatc
     """The fields that are matched, with their messages, and all matches."""
     found, value_set = table_of(draw, update), entity(update, "value_set_entry")
     if found:
-        return [(found[1].fields[match.field_id], match, found[0].match) for match in found[0].match]
+        return [
+            (found[1].fields[match.field_id], match, found[0].match) for match in found[0].match
+        ]
     if value_set is not None:
         fields = draw.info.value_sets[value_set.value_set_id].fields
-        return [(fields[match.field_id], match, member.match) for member in value_set.members for match in member.match]
+        return [
+            (fields[match.field_id], match, member.match)
+            for member in value_set.members
+            for match in member.match
+        ]
     return []
 
 
-def field_of(draw: Draw, update: p4r.Update, *kinds: str) -> tuple[Field, p4r.FieldMatch, Any] | None:
+def field_of(
+    draw: Draw, update: p4r.Update, *kinds: str
+) -> tuple[Field, p4r.FieldMatch, Any] | None:
     """One of them, of these kinds, that is not a string where it can't be any."""
     found = [one for one in fields_of(draw, update) if not kinds or one[0].kind in kinds]
     return draw.rng.choice(found) if found else None
@@ -100,7 +110,8 @@ def _id(draw: Draw, update: p4r.Update) -> bool:
         return False
     for counts in ("data", "counter_data"):
         if isinstance(getattr(message, counts, None), p4r.CounterData):
-            message.ClearField(counts)  # nothing is said of a count of what another counter doesn't count
+            # nothing is said of a count of what another counter doesn't count
+            message.ClearField(counts)
     message = message.table_entry if which.startswith("direct") else message
     name = message.DESCRIPTOR.fields[0].name  # the id comes first in each
     others = draw.info.ids - {getattr(message, name)}
@@ -110,7 +121,10 @@ def _id(draw: Draw, update: p4r.Update) -> bool:
 
 @breaks("exists")
 def _again(draw: Draw, update: p4r.Update) -> bool:
-    if update.type != MODIFY or entity(update, "table_entry", "action_profile_member", "action_profile_group") is None:
+    if (
+        update.type != MODIFY
+        or entity(update, "table_entry", "action_profile_member", "action_profile_group") is None
+    ):
         return entity(update, "digest_entry") is not None and _insert(update)
     return _insert(update)
 

@@ -48,7 +48,13 @@ def _default(draw: Draw, update: p4r.Update) -> bool:
     return True
 
 
-@breaks("default-const", "default-const-same", "default-indirect", "default-indirect-same", "default-meter")
+@breaks(
+    "default-const",
+    "default-const-same",
+    "default-indirect",
+    "default-indirect-same",
+    "default-meter",
+)
 def _default_const(draw: Draw, update: p4r.Update) -> bool:
     tables = list(draw.info.tables.values())
     wanted = [table for table in tables if table.const_default or table.profile or table.meter]
@@ -81,7 +87,11 @@ def _keyless(draw: Draw, update: p4r.Update) -> bool:
 @breaks("const-table", "const-entry", "const-exists")
 def _const(draw: Draw, update: p4r.Update) -> bool:
     state = draw.model.state
-    held = [(key, entry) for key, entry in state.entries.items() if entry.const and key.match is not None]
+    held = [
+        (key, entry)
+        for key, entry in state.entries.items()
+        if entry.const and key.match is not None
+    ]
     empty = [table for table in draw.info.tables.values() if table.const and table.fields]
     if held and draw.rng.random() < 0.8:
         kind = draw.rng.choice((INSERT, MODIFY, DELETE))
@@ -108,7 +118,11 @@ def _field_unknown(draw: Draw, update: p4r.Update) -> bool:
     if not found:
         return False
     field, match, matches = found
-    (match if draw.rng.random() < 0.5 and field.kind != EXACT else matches.add(exact={"value": b"\1"})).field_id = 99
+    (
+        match
+        if draw.rng.random() < 0.5 and field.kind != EXACT
+        else matches.add(exact={"value": b"\1"})
+    ).field_id = 99
     return True
 
 
@@ -144,7 +158,9 @@ def _field_kind(draw: Draw, update: p4r.Update) -> bool:
     found = field_of(draw, update)
     if not found:
         return False
-    kind = draw.rng.choice([kind for kind in (EXACT, LPM, TERNARY, RANGE, OPTIONAL) if kind != found[0].kind])
+    kind = draw.rng.choice(
+        [kind for kind in (EXACT, LPM, TERNARY, RANGE, OPTIONAL) if kind != found[0].kind]
+    )
     inner = getattr(found[1], kind)
     if kind == RANGE:
         inner.low, inner.high = b"\0", b"\1"
@@ -163,13 +179,17 @@ def _value(draw: Draw, update: p4r.Update) -> bool:
     if call is not None and call.params and draw.rng.random() < 0.5:
         param = draw.rng.choice(call.params)
         width = draw.width(call, param.param_id)
-        param.value = draw.rng.choice((b"", shortest(2**width), shortest(2 ** (width + 9)), b"\0" + shortest(2**width)))
+        param.value = draw.rng.choice(
+            (b"", shortest(2**width), shortest(2 ** (width + 9)), b"\0" + shortest(2**width))
+        )
         return True
     found = field_of(draw, update)
     if not found or found[0].string:
         return False
     field, match, _ = found
-    wrong = draw.rng.choice((b"", shortest(2**field.width), b"\0" + shortest(2 ** (field.width + 8))))
+    wrong = draw.rng.choice(
+        (b"", shortest(2**field.width), b"\0" + shortest(2 ** (field.width + 8)))
+    )
     if field.kind in (EXACT, OPTIONAL, LPM):
         getattr(match, field.kind).value = wrong
     elif field.kind == TERNARY:
@@ -187,7 +207,9 @@ def _lpm(draw: Draw, update: p4r.Update) -> bool:
     field, match = found[0], found[1].lpm
     match.prefix_len = draw.rng.choice((0, -1, field.width + 1, max(1, match.prefix_len - 1)))
     if 0 < match.prefix_len < field.width:
-        match.value = shortest(int.from_bytes(match.value, "big") | 1 << (field.width - match.prefix_len - 1))
+        match.value = shortest(
+            int.from_bytes(match.value, "big") | 1 << (field.width - match.prefix_len - 1)
+        )
     return True
 
 
@@ -211,7 +233,9 @@ def _range(draw: Draw, update: p4r.Update) -> bool:
     if not found:
         return False
     match, full = found[1].range, 2 ** found[0].width - 1
-    match.low, match.high = draw.rng.choice(((shortest(full), b"\0"), (b"\2", b"\1"), (b"\0", shortest(full))))
+    match.low, match.high = draw.rng.choice(
+        ((shortest(full), b"\0"), (b"\2", b"\1"), (b"\0", shortest(full)))
+    )
     return True
 
 
@@ -252,7 +276,9 @@ def _action_unknown(draw: Draw, update: p4r.Update) -> bool:
         return False
     numbers = {number for table in draw.info.tables.values() for number in table.actions}
     number = draw.rng.choice((0, call.action_id ^ 1, *sorted(numbers)))
-    found = next((t.actions[number] for t in draw.info.tables.values() if number in t.actions), None)
+    found = next(
+        (t.actions[number] for t in draw.info.tables.values() if number in t.actions), None
+    )
     call.Clear()
     call.action_id = number
     for param in found.params.values() if found else ():
@@ -314,7 +340,10 @@ def _hung(draw: Draw, update: p4r.Update) -> bool:
 
 
 def _direct_none(draw: Draw, update: p4r.Update) -> bool:
-    direct, meter = entity(update, "direct_counter_entry"), entity(update, "direct_meter_entry", "meter_entry")
+    direct, meter = (
+        entity(update, "direct_counter_entry"),
+        entity(update, "direct_meter_entry", "meter_entry"),
+    )
     if meter is not None:
         meter.counter_data.SetInParent()
         meter.counter_data.green.byte_count = draw.rng.choice((0, 1))
@@ -330,7 +359,14 @@ def _direct_none(draw: Draw, update: p4r.Update) -> bool:
 def _numbers(draw: Draw, update: p4r.Update) -> bool:
     if update.type == DELETE:
         return False
-    entry = entity(update, "table_entry", "meter_entry", "direct_meter_entry", "counter_entry", "direct_counter_entry")
+    entry = entity(
+        update,
+        "table_entry",
+        "meter_entry",
+        "direct_meter_entry",
+        "counter_entry",
+        "direct_counter_entry",
+    )
     for name in ("meter_config", "config"):
         if entry is not None and name in entry.DESCRIPTOR.fields_by_name and entry.HasField(name):
             which = draw.rng.choice(("eburst", "cir", "pburst"))

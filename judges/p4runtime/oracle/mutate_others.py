@@ -1,4 +1,5 @@
-"""Mutations of what is no table entry: action profiles, arrays, replication, value sets, digests."""
+"""Mutations of what is no table entry: action profiles, arrays, replication, value sets,
+digests."""
 
 from __future__ import annotations
 
@@ -22,7 +23,14 @@ def _reference(draw: Draw, update: p4r.Update) -> bool:
     return True
 
 
-@breaks("styles-mixed", "styles-meet", "oneshot-empty", "oneshot-size", "actions-differ", "selector-full")
+@breaks(
+    "styles-mixed",
+    "styles-meet",
+    "oneshot-empty",
+    "oneshot-size",
+    "actions-differ",
+    "selector-full",
+)
 def _oneshot(draw: Draw, update: p4r.Update) -> bool:
     entry = entity(update, "table_entry")
     table = draw.info.tables.get(entry.table_id) if entry is not None else None
@@ -83,9 +91,15 @@ def _used(draw: Draw, update: p4r.Update) -> bool:
     used: list[tuple[str, int, int]] = []
     for profile in draw.info.profiles.values():
         used += [
-            (*action, profile.id) for action in draw.model.state.actions(profile.tables) if action[0] in (MEMBER, GROUP)
+            (*action, profile.id)
+            for action in draw.model.state.actions(profile.tables)
+            if action[0] in (MEMBER, GROUP)
         ]
-    used += [(MEMBER, item[0], p) for (p, _), group in draw.model.state.groups.items() for item in group.members]
+    used += [
+        (MEMBER, item[0], p)
+        for (p, _), group in draw.model.state.groups.items()
+        for item in group.members
+    ]
     if not used:
         return False
     kind, number, profile_id = draw.rng.choice(used)
@@ -127,7 +141,13 @@ def _group_members(draw: Draw, update: p4r.Update) -> bool:
     return True
 
 
-@breaks("max-size-large", "max-size-zero", "max-size-negative", "max-size-changed", "max-size-unsupported")
+@breaks(
+    "max-size-large",
+    "max-size-zero",
+    "max-size-negative",
+    "max-size-changed",
+    "max-size-unsupported",
+)
 def _max_size(draw: Draw, update: p4r.Update) -> bool:
     group = entity(update, "action_profile_group")
     if group is None or update.type == DELETE:
@@ -219,9 +239,15 @@ def _replica(draw: Draw, update: p4r.Update) -> bool:
         else:
             message.packet_length_bytes = -1
         return True
-    kind = draw.rng.choice(("none", "empty", "wide", "number", "zero", "instance", "twice", "twice"))
+    kind = draw.rng.choice(
+        ("none", "empty", "wide", "number", "zero", "instance", "twice", "twice")
+    )
     if kind == "twice":
-        first = message.replicas[0] if message.replicas else message.replicas.add(egress_port=3, instance=1)
+        first = (
+            message.replicas[0]
+            if message.replicas
+            else message.replicas.add(egress_port=3, instance=1)
+        )
         port = first.egress_port or int.from_bytes(first.port, "big")
         if draw.rng.random() < 0.5:
             message.replicas.add(egress_port=port, instance=first.instance)

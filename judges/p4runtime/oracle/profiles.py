@@ -49,7 +49,9 @@ class Profiles:
             if not message.HasField("action"):
                 yield "member-action"
             else:
-                yield from wrong_call(profile.actions, message.action, default=False, scope="member-scope")
+                yield from wrong_call(
+                    profile.actions, message.action, default=False, scope="member-scope"
+                )
 
     def apply_member(self, kind: Type, message: p4r.ActionProfileMember) -> None:
         """Carries out a write of a member that breaks no rule."""
@@ -58,7 +60,9 @@ class Profiles:
             del self._state.members[key]
         else:
             actions = self._info.profiles[message.action_profile_id].actions
-            self._state.members[key] = call_form(message.action, actions[message.action.action_id].params)
+            self._state.members[key] = call_form(
+                message.action, actions[message.action.action_id].params
+            )
 
     def wrong_group(self, kind: Type, message: p4r.ActionProfileGroup) -> Iterator[str]:
         """The rules that a write of a group breaks."""
@@ -98,7 +102,11 @@ class Profiles:
         numbers = [item.member_id for item in message.members]
         if len(set(numbers)) < len(numbers):
             yield "group-member-twice"
-        known = [self._state.members[profile.id, n] for n in numbers if (profile.id, n) in self._state.members]
+        known = [
+            self._state.members[profile.id, n]
+            for n in numbers
+            if (profile.id, n) in self._state.members
+        ]
         if len(known) < len(numbers):
             yield "group-member-absent"
         if len({call[1] for call in known}) > 1:
@@ -114,7 +122,9 @@ class Profiles:
             yield "selector-full"
 
     def _member_used(self, profile: Profile, number: int) -> bool:
-        return self._in_group(profile, number) or (MEMBER, number) in set(self._state.actions(profile.tables))
+        return self._in_group(profile, number) or (MEMBER, number) in set(
+            self._state.actions(profile.tables)
+        )
 
     def _in_group(self, profile: Profile, number: int) -> bool:
         return any(
@@ -129,7 +139,11 @@ def group_form(message: p4r.ActionProfileGroup) -> Group:
     """A group without its id."""
     members = tuple(sorted((item.member_id, item.weight) for item in message.members))
     watched = ((item.member_id, watch_form(item)) for item in message.members)
-    return Group(message.max_size, members, tuple(sorted((number, watch) for number, watch in watched if watch)))
+    return Group(
+        message.max_size,
+        members,
+        tuple(sorted((number, watch) for number, watch in watched if watch)),
+    )
 
 
 def wrong_reference(profile: Profile, state: State, message: p4r.TableAction) -> Iterator[str]:
@@ -149,7 +163,9 @@ def wrong_reference(profile: Profile, state: State, message: p4r.TableAction) ->
     number = getattr(message, kind or "")
     if not number:
         yield "reference-zero"
-    elif (profile.id, number) not in (state.members if kind == "action_profile_member_id" else state.groups):
+    elif (profile.id, number) not in (
+        state.members if kind == "action_profile_member_id" else state.groups
+    ):
         yield "reference-absent"
     elif kind == "action_profile_group_id" and not state.groups[profile.id, number].members:
         yield "group-empty"
@@ -177,7 +193,9 @@ def reference_form(message: p4r.TableAction, actions: Mapping[int, Action]) -> F
     )
 
 
-def _wrong_oneshot(profile: Profile, state: State, message: p4r.ActionProfileActionSet) -> Iterator[str]:
+def _wrong_oneshot(
+    profile: Profile, state: State, message: p4r.ActionProfileActionSet
+) -> Iterator[str]:
     weights = []
     for item in message.action_profile_actions:
         weights.append(item.weight)
@@ -193,7 +211,9 @@ def _wrong_oneshot(profile: Profile, state: State, message: p4r.ActionProfileAct
         yield "selector-full"
 
 
-def _wrong_weight(profile: Profile, item: p4r.ActionProfileGroup.Member | p4r.ActionProfileAction) -> Iterator[str]:
+def _wrong_weight(
+    profile: Profile, item: p4r.ActionProfileGroup.Member | p4r.ActionProfileAction
+) -> Iterator[str]:
     if item.weight <= 0:
         yield "weight"
     if profile.members and 0 < profile.member_weight < item.weight:
@@ -214,7 +234,8 @@ def _wrong_max_size(profile: Profile, size: int) -> Iterator[str]:
 
 
 def _styles(profile: Profile, state: State) -> set[str]:
-    """How the profile's entries are programmed: by one-shots, or by references (MEMBER stands for both)."""
+    """How the profile's entries are programmed: by one-shots, or by references (MEMBER stands for
+    both)."""
     return {ONESHOT if action[0] == ONESHOT else MEMBER for action in state.actions(profile.tables)}
 
 

@@ -11,13 +11,19 @@ from finsy.proto import p4i, p4r, p4t
 from google.protobuf import text_format
 
 ROOT = Path(__file__).resolve().parents[3]
-FOLDERS = ("tests/p4runtime/programs", "judges/differential/programs", "p4src/compiled", "examples/aimd")
+FOLDERS = (
+    "tests/p4runtime/programs",
+    "judges/differential/programs",
+    "p4src/compiled",
+    "examples/aimd",
+)
 FIXED = '@p4runtime_translation_mappings({{"uplink", 4}, {"host", 0x1f}})'
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program by name, with its files. `change`: what makes its p4info another one that it can be loaded with."""
+    """A program by name, with its files. `change`: what makes its p4info another one that it can be
+    loaded with."""
 
     name: str
     path: Path
@@ -29,7 +35,9 @@ class Program:
         info = text_format.Parse(self.path.with_suffix(".p4info.txtpb").read_text(), p4i.P4Info())
         if self.change:
             self.change(info)
-        return p4r.ForwardingPipelineConfig(p4info=info, p4_device_config=self.path.with_suffix(".json").read_bytes())
+        return p4r.ForwardingPipelineConfig(
+            p4info=info, p4_device_config=self.path.with_suffix(".json").read_bytes()
+        )
 
 
 def programs() -> dict[str, Program]:
@@ -40,15 +48,20 @@ def programs() -> dict[str, Program]:
             name = path.name.removesuffix(".p4info.txtpb")
             found[name] = Program(name, path.with_name(f"{name}.json"))
     for name, change in (("bench", translate), ("indirect", count_members), ("state", one_rate)):
-        found[f"{name}-{change.__name__}"] = Program(f"{name}-{change.__name__}", found[name].path, change)
+        found[f"{name}-{change.__name__}"] = Program(
+            f"{name}-{change.__name__}", found[name].path, change
+        )
     return found
 
 
 def translate(info: p4i.P4Info) -> None:
-    """As if a program's ports and reasons were of types that are translated to strings (8.4.6, 18.1)."""
+    """As if a program's ports and reasons were of types that are translated to strings (8.4.6,
+    18.1)."""
     for name, fixed in (("port_t", [FIXED]), ("reason_t", [])):
         translated = p4t.P4NewTypeTranslation(uri="u", sdn_string={})
-        info.type_info.new_types[name].CopyFrom(p4t.P4NewTypeSpec(translated_type=translated, annotations=fixed))
+        info.type_info.new_types[name].CopyFrom(
+            p4t.P4NewTypeSpec(translated_type=translated, annotations=fixed)
+        )
     things = [*(match for table in info.tables for match in table.match_fields)]
     params = [param for action in info.actions for param in action.params]
     for thing in (*things, *params):

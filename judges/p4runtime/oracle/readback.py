@@ -39,22 +39,42 @@ def queries(model: Model) -> list[Query]:
             p4r.Entity(packet_replication_engine_entry={"multicast_group_entry": {}}),
             _all("multicast", state.multicasts),
         ),
-        Query(p4r.Entity(packet_replication_engine_entry={"clone_session_entry": {}}), _all("session", state.sessions)),
+        Query(
+            p4r.Entity(packet_replication_engine_entry={"clone_session_entry": {}}),
+            _all("session", state.sessions),
+        ),
     ]
     for table in info.tables.values():
         wanted += _of_table(model, table)
     for number in info.profiles:
         members, groups = (
-            {key: held[key] for key in held if key[0] == number} for held in (state.members, state.groups)
+            {key: held[key] for key in held if key[0] == number}
+            for held in (state.members, state.groups)
         )
-        wanted.append(Query(p4r.Entity(action_profile_member={"action_profile_id": number}), _all("member", members)))
-        wanted.append(Query(p4r.Entity(action_profile_group={"action_profile_id": number}), _all("group", groups)))
+        wanted.append(
+            Query(
+                p4r.Entity(action_profile_member={"action_profile_id": number}),
+                _all("member", members),
+            )
+        )
+        wanted.append(
+            Query(
+                p4r.Entity(action_profile_group={"action_profile_id": number}),
+                _all("group", groups),
+            )
+        )
     for number in info.value_sets:
         entity = p4r.Entity(value_set_entry={"value_set_id": number})
-        wanted.append(Query(entity, {("value set", number): state.value_sets.get(number, frozenset())}))
+        wanted.append(
+            Query(entity, {("value set", number): state.value_sets.get(number, frozenset())})
+        )
     for number, form in state.digests.items():
-        wanted.append(Query(p4r.Entity(digest_entry={"digest_id": number}), {("digest", number): form}))
-    return wanted + [Query(_cell(*cell), {("cell", cell): model.cells.value(*cell)}) for cell in _cells(model)]
+        wanted.append(
+            Query(p4r.Entity(digest_entry={"digest_id": number}), {("digest", number): form})
+        )
+    return wanted + [
+        Query(_cell(*cell), {("cell", cell): model.cells.value(*cell)}) for cell in _cells(model)
+    ]
 
 
 def _of_table(model: Model, table: Table) -> Iterator[Query]:
@@ -67,16 +87,20 @@ def _of_table(model: Model, table: Table) -> Iterator[Query]:
     default.table_entry.meter_config.SetInParent()
     held, key = dict(model.state.of_table(table.id)), EntryKey(table.id, None, 0)
     yield Query(entries, _all("entry", held))
-    yield Query(default, {("entry", key): model.state.entries[key]} if key in model.state.entries else {})
+    yield Query(
+        default, {("entry", key): model.state.entries[key]} if key in model.state.entries else {}
+    )
     if table.counter:
         counters = {key: entry.counter for key, entry in held.items()}
         yield Query(
-            p4r.Entity(direct_counter_entry={"table_entry": {"table_id": table.id}}), _all("direct counter", counters)
+            p4r.Entity(direct_counter_entry={"table_entry": {"table_id": table.id}}),
+            _all("direct counter", counters),
         )
     if table.meter:
         meters = {key: entry.meter for key, entry in held.items()}
         yield Query(
-            p4r.Entity(direct_meter_entry={"table_entry": {"table_id": table.id}}), _all("direct meter", meters)
+            p4r.Entity(direct_meter_entry={"table_entry": {"table_id": table.id}}),
+            _all("direct meter", meters),
         )
 
 
@@ -88,7 +112,11 @@ def _cells(model: Model) -> Iterable[tuple[str, int, int]]:
     wanted = dict.fromkeys(model.state.cells)
     for what, number in model.state.whole:
         size = model.cells.arrays[what][number].size
-        wanted.update(dict.fromkeys((what, number, i) for i in (range(size) if size <= WHOLE else (0, 1, size - 1))))
+        wanted.update(
+            dict.fromkeys(
+                (what, number, i) for i in (range(size) if size <= WHOLE else (0, 1, size - 1))
+            )
+        )
     return wanted
 
 
@@ -182,10 +210,13 @@ def differences(want: Found, have: Found) -> Iterator[Finding]:
 
 
 def _differing(what: str, want: Any, have: Any) -> Iterator[str]:
-    """Names of what is not as it should be: fields where there are some, and whether strings have too many zeros."""
+    """Names of what is not as it should be: fields where there are some, and whether strings have
+    too many zeros."""
     parts: list[tuple[str, Any, Any]] = [(what, want, have)]
     if isinstance(want, tuple) and hasattr(want, "_fields") and type(want) is type(have):
-        parts = [(f"{what} {name}", *both) for name, *both in zip(want._fields, want, have, strict=True)]
+        parts = [
+            (f"{what} {name}", *both) for name, *both in zip(want._fields, want, have, strict=True)
+        ]
     for name, one, other in parts:
         if one == other:
             continue
@@ -203,7 +234,8 @@ def _shortened(form: Any) -> Any:
 
 
 def adopt(model: Model, found: Found) -> Iterator[Finding]:
-    """Takes what a fresh pipeline holds as the start: a p4info doesn't list initial entries. Yields what can't be."""
+    """Takes what a fresh pipeline holds as the start: a p4info doesn't list initial entries. Yields
+    what can't be."""
     info: Info = model.info
     for (what, key), value in found.items():
         if what == "value set" and not value:
@@ -220,8 +252,15 @@ def adopt(model: Model, found: Found) -> Iterator[Finding]:
 def _initial_wrong(info: Info, key: EntryKey, entry: Entry) -> Iterator[Finding]:
     table = info.tables[key.table]
     if key.match is None:
-        if table.default_action and (entry.action or (0, 0))[1] != table.default_action and not table.profile:
-            what = f"table {table.name}: the default action is {entry.action}, not {table.default_action}"
+        if (
+            table.default_action
+            and (entry.action or (0, 0))[1] != table.default_action
+            and not table.profile
+        ):
+            what = (
+                f"table {table.name}: the default action is {entry.action}, not "
+                f"{table.default_action}"
+            )
             yield Finding(what, "", ("entry action",))
         if entry.const != table.const_default:
             what = f"table {table.name}: is_const of its default entry is {entry.const}"

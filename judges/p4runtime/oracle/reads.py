@@ -23,8 +23,8 @@ Answered = tuple[list[Query], list[p4r.Entity], Sequence[p4r.Error]]
 
 
 def draw_queries(draw: Draw) -> list[Query]:
-    """A batch of queries, for the state that the model is in. They don't overlap: what two of them select may be
-    answered once or twice (13.3)."""
+    """A batch of queries, for the state that the model is in. They don't overlap: what two of them
+    select may be answered once or twice (13.3)."""
     kinds = [_empty, _replication]
     if draw.info.tables:
         kinds += [_all_tables, _table, _table, _entry, _entry, _direct, _unknown_table]
@@ -39,7 +39,9 @@ def draw_queries(draw: Draw) -> list[Query]:
     drawn: list[Query] = []
     for _ in range(MOST):
         query = draw.rng.choice(kinds)(draw)
-        if query is not None and not any(query.selects.keys() & other.selects.keys() for other in drawn):
+        if query is not None and not any(
+            query.selects.keys() & other.selects.keys() for other in drawn
+        ):
             drawn.append(query)
     return drawn
 
@@ -53,10 +55,14 @@ def refused(queries: list[Query], errors: Sequence[p4r.Error]) -> Iterator[Findi
             yield Finding(what, _line(query.entity), (_name(query.entity),), code)
 
 
-def wrong(queries: list[Query], entities: list[p4r.Entity], errors: Sequence[p4r.Error]) -> Iterator[Finding]:
+def wrong(
+    queries: list[Query], entities: list[p4r.Entity], errors: Sequence[p4r.Error]
+) -> Iterator[Finding]:
     """What is wrong with an answer, and the query that it is wrong of."""
     yield from refused(queries, errors)
-    answered = [query for query, error in zip(queries, errors, strict=True) if error.canonical_code == OK]
+    answered = [
+        query for query, error in zip(queries, errors, strict=True) if error.canonical_code == OK
+    ]
     want = {key: value for query in answered for key, value in query.selects.items()}
     have = [observe(entity) for entity in entities]
     asked = " ".join(_line(query.entity) for query in queries) if len(queries) <= MOST else ""
@@ -72,7 +78,10 @@ def _filtered(message: p4r.TableEntry) -> bool:
     """Whether a query selects entries of a table by something else than their key."""
     whole = not message.match and not message.is_default_action
     return whole and bool(
-        message.HasField("action") or message.priority or message.controller_metadata or message.metadata
+        message.HasField("action")
+        or message.priority
+        or message.controller_metadata
+        or message.metadata
     )
 
 
@@ -95,7 +104,9 @@ def _choices(*codes: int) -> frozenset[int]:
 
 def _shown(entry: Entry, *, counter: bool = False, meter: bool = False) -> Entry:
     """An entry as in an answer, with or without a request for its counter or meter."""
-    return entry._replace(counter=entry.counter if counter else None, meter=entry.meter if meter else None)
+    return entry._replace(
+        counter=entry.counter if counter else None, meter=entry.meter if meter else None
+    )
 
 
 def _empty(draw: Draw) -> Query:
@@ -115,7 +126,9 @@ def _all_tables(draw: Draw) -> Query:
         entity.table_entry.meter_config.SetInParent()
     entity.table_entry.SetInParent()
     held = {key: entry for key, entry in draw.model.state.entries.items() if key.match is not None}
-    return Query(entity, {("entry", k): _shown(e, counter=counter, meter=meter) for k, e in held.items()})
+    return Query(
+        entity, {("entry", k): _shown(e, counter=counter, meter=meter) for k, e in held.items()}
+    )
 
 
 def _table(draw: Draw) -> Query:
@@ -125,11 +138,15 @@ def _table(draw: Draw) -> Query:
     query = entity.table_entry
     query.table_id = table.id
     held = dict(draw.model.state.of_table(table.id))
-    by = draw.rng.choice(("nothing", "action", "priority", "cookie", "metadata", "counter", "meter", "time"))
+    by = draw.rng.choice(
+        ("nothing", "action", "priority", "cookie", "metadata", "counter", "meter", "time")
+    )
     if by == "action" and table.actions and not table.profile:
         query.action.action.action_id = draw.rng.choice(list(table.actions))
         number = query.action.action.action_id
-        held = {key: entry for key, entry in held.items() if entry.action and entry.action[1] == number}
+        held = {
+            key: entry for key, entry in held.items() if entry.action and entry.action[1] == number
+        }
     elif by == "priority" and table.prioritised:
         query.priority = draw.rng.choice((1, 2, 100))
         held = {key: entry for key, entry in held.items() if key.priority == query.priority}
@@ -148,7 +165,9 @@ def _table(draw: Draw) -> Query:
         query.counter_data.SetInParent()
     if meter:
         query.meter_config.SetInParent()
-    return Query(entity, {("entry", k): _shown(e, counter=counter, meter=meter) for k, e in held.items()})
+    return Query(
+        entity, {("entry", k): _shown(e, counter=counter, meter=meter) for k, e in held.items()}
+    )
 
 
 def _entry(draw: Draw) -> Query | None:
@@ -192,7 +211,9 @@ def _direct(draw: Draw) -> Query | None:
 
 
 def _some_entry(draw: Draw) -> tuple[EntryKey, Entry] | None:
-    held = [(key, entry) for key, entry in draw.model.state.entries.items() if key.match is not None]
+    held = [
+        (key, entry) for key, entry in draw.model.state.entries.items() if key.match is not None
+    ]
     return draw.rng.choice(held) if held else None
 
 
@@ -200,7 +221,9 @@ def _all_profiles(draw: Draw) -> Query:
     what = draw.rng.choice(("member", "group"))
     query = p4r.Entity()
     getattr(query, f"action_profile_{what}").SetInParent()
-    held: Mapping[Any, Any] = draw.model.state.members if what == "member" else draw.model.state.groups
+    held: Mapping[Any, Any] = (
+        draw.model.state.members if what == "member" else draw.model.state.groups
+    )
     return Query(query, {(what, key): value for key, value in held.items()})
 
 
@@ -208,7 +231,9 @@ def _profile(draw: Draw) -> Query:
     """Members or groups: all of a profile, one, or a missing one."""
     profile = draw.rng.choice(list(draw.info.profiles.values()))
     what = draw.rng.choice(("member", "group"))
-    state: dict[tuple[int, int], Any] = draw.model.state.members if what == "member" else dict(draw.model.state.groups)
+    state: dict[tuple[int, int], Any] = (
+        draw.model.state.members if what == "member" else dict(draw.model.state.groups)
+    )
     held = {(what, key): value for key, value in state.items() if key[0] == profile.id}
     query = p4r.Entity()
     message: Any = getattr(query, f"action_profile_{what}")
@@ -238,20 +263,28 @@ def _cells(draw: Draw) -> Query | None:
         return Query(query, {}, _choices(INVALID))
     if index >= array.size:
         return Query(query, {}, _choices(RANGE))
-    return Query(query, {("cell", (what, array.id, index)): draw.model.cells.value(what, array.id, index)})
+    return Query(
+        query, {("cell", (what, array.id, index)): draw.model.cells.value(what, array.id, index)}
+    )
 
 
 def _value_set(draw: Draw) -> Query:
     query = p4r.Entity()
     query.value_set_entry.value_set_id = draw.rng.choice((0, *draw.info.value_sets))
     wanted = [n for n in draw.info.value_sets if query.value_set_entry.value_set_id in (0, n)]
-    return Query(query, {("value set", n): draw.model.state.value_sets.get(n, frozenset()) for n in wanted})
+    return Query(
+        query, {("value set", n): draw.model.state.value_sets.get(n, frozenset()) for n in wanted}
+    )
 
 
 def _digest(draw: Draw) -> Query:
     number, held = draw.rng.choice(draw.info.digests), draw.model.state.digests
     one = {("digest", number): held[number]} if number in held else {}
-    return Query(p4r.Entity(digest_entry={"digest_id": number}), one, _choices(OK) if one else _choices(OK, NOT_FOUND))
+    return Query(
+        p4r.Entity(digest_entry={"digest_id": number}),
+        one,
+        _choices(OK) if one else _choices(OK, NOT_FOUND),
+    )
 
 
 def _replication(draw: Draw) -> Query:
@@ -266,5 +299,7 @@ def _replication(draw: Draw) -> Query:
     else:
         engine.clone_session_entry.session_id = number
         engine.clone_session_entry.class_of_service = 3
-    one = {("multicast" if multicast else "session", number): held[number]} if number in held else {}
+    one = (
+        {("multicast" if multicast else "session", number): held[number]} if number in held else {}
+    )
     return Query(query, one, _choices(OK) if one else _choices(OK, NOT_FOUND))

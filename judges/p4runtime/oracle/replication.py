@@ -28,7 +28,9 @@ class Replication:
         which = message.WhichOneof("type")
         if which == "multicast_group_entry":
             group = message.multicast_group_entry
-            yield from _wrong_id("multicast-zero", kind, group.multicast_group_id, self._state.multicasts)
+            yield from _wrong_id(
+                "multicast-zero", kind, group.multicast_group_id, self._state.multicasts
+            )
             if kind != DELETE:
                 yield from _wrong_replicas(group.replicas, "replica-twice")
         elif which == "clone_session_entry":
@@ -50,7 +52,9 @@ class Replication:
             if kind == DELETE:
                 del self._state.multicasts[group.multicast_group_id]
             else:
-                self._state.multicasts[group.multicast_group_id] = multicast_form(group, canonical=True)
+                self._state.multicasts[group.multicast_group_id] = multicast_form(
+                    group, canonical=True
+                )
         else:
             session = message.clone_session_entry
             if kind == DELETE:
@@ -66,11 +70,17 @@ def multicast_form(message: p4r.MulticastGroupEntry, *, canonical: bool = False)
 
 def session_form(message: p4r.CloneSessionEntry, *, canonical: bool = False) -> Session:
     """A clone session, without its id."""
-    return Session(message.class_of_service, message.packet_length_bytes, _replicas(message.replicas, canonical))
+    return Session(
+        message.class_of_service,
+        message.packet_length_bytes,
+        _replicas(message.replicas, canonical),
+    )
 
 
 def _replicas(messages: Sequence[p4r.Replica], canonical: bool) -> Form:
-    return tuple(sorted((replica_form(message, canonical=canonical) for message in messages), key=repr))
+    return tuple(
+        sorted((replica_form(message, canonical=canonical) for message in messages), key=repr)
+    )
 
 
 def _wrong_id(zero: str, kind: Type, wanted: int, held: Mapping[int, Form]) -> Iterator[str]:
@@ -88,7 +98,8 @@ def _wrong_replicas(messages: Sequence[p4r.Replica], twice: str) -> Iterator[str
     seen = set()
     for message in messages:
         kind = message.WhichOneof("port_kind")
-        port = number(message.port) if kind == "port" else message.egress_port  # neither: before 1.4, 0
+        # neither: before 1.4, 0
+        port = number(message.port) if kind == "port" else message.egress_port
         if (kind == "port" and not message.port) or port > PORTS:
             yield "replica-port"
         elif not port:

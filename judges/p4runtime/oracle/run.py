@@ -1,10 +1,12 @@
-"""Fuzzes a P4Runtime server with valid and mutated writes, and judges each answer by the specification.
+"""Fuzzes a P4Runtime server with valid and mutated writes, and judges each answer by the
+specification.
 
-    python judges/p4runtime/oracle/run.py [--program NAME ...] [--updates N] [--seed S] [--target HOST:PORT]
+    python judges/p4runtime/oracle/run.py [--program NAME ...] [--updates N] [--seed S]
+        [--target HOST:PORT]
 
-A line a program: updates, how many were accepted, how many refused by each rule, violations. Then each violation, with
-the options that show it again (`--episode`), and how often each known difference was met. The exit status is 1 if there
-is a violation.
+A line a program: updates, how many were accepted, how many refused by each rule, violations. Then
+each violation, with the options that show it again (`--episode`), and how often each known
+difference was met. The exit status is 1 if there is a violation.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / folder) for folder in (".", "judges/p4runtime", "tests/p4runtime", "tests")]
+sys.path[:0] = [
+    str(ROOT / folder) for folder in (".", "judges/p4runtime", "tests/p4runtime", "tests")
+]
 
 from oracle.differences import DIFFERENCES  # noqa: E402
 from oracle.judge import Judge  # noqa: E402
@@ -29,13 +33,21 @@ from oracle.target import opened  # noqa: E402
 def main() -> int:
     """The command."""
     known = programs()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", action="append", choices=sorted(known), metavar="NAME", help="default: all")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--program", action="append", choices=sorted(known), metavar="NAME", help="default: all"
+    )
     parser.add_argument("--updates", type=int, default=10_000, help="of all programs together")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--episode", type=int, help="this one alone, of one program")
-    parser.add_argument("--target", default="embedded", help="embedded, bmv2, or HOST:PORT of a P4Runtime server")
-    parser.add_argument("--differences", default="none", choices=sorted(DIFFERENCES), help="of a known target")
+    parser.add_argument(
+        "--target", default="embedded", help="embedded, bmv2, or HOST:PORT of a P4Runtime server"
+    )
+    parser.add_argument(
+        "--differences", default="none", choices=sorted(DIFFERENCES), help="of a known target"
+    )
     options = parser.parse_args()
     names = options.program or list(known)
     target = opened(options.target)
@@ -69,7 +81,10 @@ def main() -> int:
             f", uncleanly {met[unclean(difference)]}" if difference.unclean else ""
         )
         print(f"known: {difference.name}, code {difference.code}: {seen} ({difference.right})")
-    print(f"{updates} updates in {seconds:.0f} s, {len(reached)} of {len(RULES)} rules broken, {violations} violations")
+    print(
+        f"{updates} updates in {seconds:.0f} s, {len(reached)} of {len(RULES)} rules broken, "
+        f"{violations} violations"
+    )
     if options.updates >= 100_000:
         print(f"never broken: {' '.join(sorted(RULES.keys() - reached.keys()))}")
     return 1 if violations else 0

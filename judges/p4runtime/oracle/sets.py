@@ -32,7 +32,11 @@ class ValueSets:
             return
         if message.members and any(field.kind == RANGE for field in value_set.fields.values()):
             yield "set-range"
-        broken = [name for member in message.members for name in wrong_matches(value_set.fields, member.match)]
+        broken = [
+            name
+            for member in message.members
+            for name in wrong_matches(value_set.fields, member.match)
+        ]
         yield from broken
         if not broken:
             forms = [match_form(member.match, value_set.fields) for member in message.members]
@@ -79,4 +83,8 @@ class Digests:
 
 def digest_form(message: p4r.DigestEntry) -> Form:
     """A digest's configuration."""
-    return (message.config.max_timeout_ns, message.config.max_list_size, message.config.ack_timeout_ns)
+    return (
+        message.config.max_timeout_ns,
+        message.config.max_list_size,
+        message.config.ack_timeout_ns,
+    )

@@ -1,4 +1,5 @@
-"""What a P4Runtime server has to hold, as plain values. They are never changed in place, so a copy is cheap."""
+"""What a P4Runtime server has to hold, as plain values. They are never changed in place, so a copy
+is cheap."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ class EntryKey(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A table entry. `action` None: a default entry that does nothing. `counter`, `meter` None: there is none."""
+    """A table entry. `action` None: a default entry that does nothing. `counter`, `meter` None:
+    there is none."""
 
     action: Form | None
     controller_metadata: int = 0
@@ -30,7 +32,8 @@ class Entry(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group of an action selector: its members with their weights, and what some watch, by member."""
+    """A group of an action selector: its members with their weights, and what some watch, by
+    member."""
 
     max_size: int
     members: tuple[tuple[int, int], ...]
@@ -54,7 +57,8 @@ class Session(NamedTuple):
 
 @dataclass
 class State:
-    """All entities by their keys. `cells` holds what was written; `whole` what was written to a whole array."""
+    """All entities by their keys. `cells` holds what was written; `whole` what was written to a
+    whole array."""
 
     entries: dict[EntryKey, Entry] = field(default_factory=dict)
     members: dict[tuple[int, int], Form] = field(default_factory=dict)
@@ -72,7 +76,11 @@ class State:
 
     def of_table(self, table: int) -> Iterator[tuple[EntryKey, Entry]]:
         """A table's entries, without the default entry."""
-        return ((key, entry) for key, entry in self.entries.items() if key.table == table and key.match is not None)
+        return (
+            (key, entry)
+            for key, entry in self.entries.items()
+            if key.table == table and key.match is not None
+        )
 
     def actions(self, tables: tuple[int, ...]) -> Iterator[Form]:
         """The actions of these tables' entries."""

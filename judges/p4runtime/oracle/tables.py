@@ -17,8 +17,9 @@ Type = p4r.Update.Type.ValueType
 
 
 class Tables:
-    """The tables of one p4info. `initial` holds the default entries that the program came with; `peaks` the most
-    entries that a table can have had at any time in a batch, whose order is the server's."""
+    """The tables of one p4info. `initial` holds the default entries that the program came with;
+    `peaks` the most entries that a table can have had at any time in a batch, whose order is the
+    server's."""
 
     def __init__(self, info: Info, state: State) -> None:
         self._info = info
@@ -96,7 +97,9 @@ class Tables:
         elif kind != DELETE and message.HasField("action"):
             yield from self._wrong_action(table, message.action, default=False)
 
-    def _wrong_action(self, table: Table, message: p4r.TableAction, *, default: bool) -> Iterator[str]:
+    def _wrong_action(
+        self, table: Table, message: p4r.TableAction, *, default: bool
+    ) -> Iterator[str]:
         kind = message.WhichOneof("type")
         if kind is None:
             yield "action-empty"
@@ -106,7 +109,9 @@ class Tables:
         elif kind != "action":
             yield "action-kind"
         else:
-            yield from wrong_call(table.actions, message.action, default=default, scope="action-scope")
+            yield from wrong_call(
+                table.actions, message.action, default=default, scope="action-scope"
+            )
 
     def apply(self, kind: Type, message: p4r.TableEntry) -> None:
         """Carries out a write that breaks no rule."""
@@ -128,7 +133,9 @@ class Tables:
             new = new._replace(controller_metadata=0, metadata=b"")
         elif not old.const:
             new = new._replace(
-                controller_metadata=message.controller_metadata, metadata=message.metadata, idle=message.idle_timeout_ns
+                controller_metadata=message.controller_metadata,
+                metadata=message.metadata,
+                idle=message.idle_timeout_ns,
             )
         self._state.entries[key] = new
         if kind == INSERT:
@@ -157,7 +164,9 @@ class Tables:
 
     # ---- DirectCounterEntry, DirectMeterEntry ----
 
-    def wrong_direct(self, kind: Type, message: p4r.DirectCounterEntry | p4r.DirectMeterEntry) -> Iterator[str]:
+    def wrong_direct(
+        self, kind: Type, message: p4r.DirectCounterEntry | p4r.DirectMeterEntry
+    ) -> Iterator[str]:
         """The rules that a write of a direct resource breaks."""
         if kind != MODIFY:
             yield "modify-only"
@@ -190,7 +199,9 @@ class Tables:
         key = self.key(message.table_entry)
         entry = self._state.entries[key]
         if isinstance(message, p4r.DirectMeterEntry):
-            entry = entry._replace(meter=meter_form(message.config) if message.HasField("config") else None)
+            entry = entry._replace(
+                meter=meter_form(message.config) if message.HasField("config") else None
+            )
         elif message.HasField("data"):
             entry = entry._replace(counter=count_form(message.data))
         self._state.entries[key] = entry

@@ -1,4 +1,5 @@
-"""What is judged: the service of the embedded switch in this process, or any P4Runtime server over gRPC."""
+"""What is judged: the service of the embedded switch in this process, or any P4Runtime server over
+gRPC."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ WAIT_S = 60
 
 @dataclass(frozen=True)
 class Answer:
-    """How a Write or Read ended: gRPC's code, and one error for each update or query where the server sent them."""
+    """How a Write or Read ended: gRPC's code, and one error for each update or query where the
+    server sent them."""
 
     code: int
     details: tuple[p4r.Error, ...] = ()
@@ -115,7 +117,9 @@ class Embedded:
     def read(self, queries: Iterable[p4r.Entity]) -> tuple[list[p4r.Entity], Answer]:
         context, found = _Context(), []
         try:
-            for response in self.service.Read(p4r.ReadRequest(device_id=1, entities=queries), context):
+            for response in self.service.Read(
+                p4r.ReadRequest(device_id=1, entities=queries), context
+            ):
                 found += response.entities
         except _AbortError as error:
             return found, answer(*error.args, context.packed)
@@ -148,7 +152,10 @@ class Remote:
 
     def load(self, program: Program) -> None:
         request = p4r.SetForwardingPipelineConfigRequest(
-            device_id=1, election_id=p4r.Uint128(low=1), action="VERIFY_AND_COMMIT", config=program.config
+            device_id=1,
+            election_id=p4r.Uint128(low=1),
+            action="VERIFY_AND_COMMIT",
+            config=program.config,
         )
         self._stub.SetForwardingPipelineConfig(request, timeout=WAIT_S)
 
@@ -163,7 +170,9 @@ class Remote:
     def read(self, queries: Iterable[p4r.Entity]) -> tuple[list[p4r.Entity], Answer]:
         found: list[p4r.Entity] = []
         try:
-            for response in self._stub.Read(p4r.ReadRequest(device_id=1, entities=queries), timeout=WAIT_S):
+            for response in self._stub.Read(
+                p4r.ReadRequest(device_id=1, entities=queries), timeout=WAIT_S
+            ):
                 found += response.entities
         except grpc.RpcError as error:
             packed = dict(error.trailing_metadata() or ()).get(DETAILS, b"")
@@ -177,8 +186,8 @@ class Remote:
 
 
 class Bmv2:
-    """simple_switch_grpc of PATH. Each pipeline is loaded into a separate process, as one that has survived a wrong
-    update may have lost its memory's order."""
+    """simple_switch_grpc of PATH. Each pipeline is loaded into a separate process, as one that has
+    survived a wrong update may have lost its memory's order."""
 
     def __init__(self) -> None:
         program = shutil.which("simple_switch_grpc")
@@ -205,7 +214,9 @@ class Bmv2:
         """Reports a crash if no answer came, once it has ended."""
         if answer.code != grpc.StatusCode.UNAVAILABLE.value[0]:
             return answer
-        return replace(answer, message=f"simple_switch_grpc ended with {self._process.wait(WAIT_S)}")
+        return replace(
+            answer, message=f"simple_switch_grpc ended with {self._process.wait(WAIT_S)}"
+        )
 
     def close(self) -> None:
         self._running.close()

@@ -1,4 +1,5 @@
-"""Byte strings by the specification's section 8.3, written anew: the oracle shares no code with what it judges."""
+"""Byte strings by the specification's section 8.3, written anew: the oracle shares no code with
+what it judges."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def shortest_signed(value: int) -> bytes:
 
 def fits_signed(data: bytes, width: int) -> bool:
     """Whether a string holds an `int<width>`; an empty one never does."""
-    return bool(data) and -(2 ** (width - 1)) <= int.from_bytes(data, "big", signed=True) < 2 ** (width - 1)
+    return bool(data) and -(2 ** (width - 1)) <= int.from_bytes(data, "big", signed=True) < 2 ** (
+        width - 1
+    )
 
 
 def stripped_signed(data: bytes) -> bytes:

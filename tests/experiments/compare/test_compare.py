@@ -1,4 +1,5 @@
-"""Results side by side: which runs are taken together, what is marked, and the files of a comparison."""
+"""Results side by side: which runs are taken together, what is marked, and the files of a
+comparison."""
 
 from __future__ import annotations
 
@@ -39,14 +40,25 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two schemes with three seeds each, and one with another load."""
     folder = tmp_path_factory.mktemp("results")
     for seed in range(1, 4):
-        more = ["--seed", str(seed), "--set", "count=60", "--scheme", "pcn,pfc", "--out", str(folder / f"both-{seed}")]
+        more = [
+            "--seed",
+            str(seed),
+            "--set",
+            "count=60",
+            "--scheme",
+            "pcn,pfc",
+            "--out",
+            str(folder / f"both-{seed}"),
+        ]
         assert pcn([*RUN, "--load", "0.9", *more]) == 0
     more = ["--set", "count=60", "--scheme", "pcn", "--out", str(folder / "low")]
     assert pcn([*RUN, "--load", "0.3", *more]) == 0
     return folder
 
 
-def kept(seed: int, scheme: str = "pcn", number: float | None = 1.0, place: str = "a", **settings: Any) -> Kept:
+def kept(
+    seed: int, scheme: str = "pcn", number: float | None = 1.0, place: str = "a", **settings: Any
+) -> Kept:
     return Kept(place, seed, scheme, "traffic", {"scheme": scheme, **settings}, {"n": number}, {})
 
 
@@ -79,7 +91,9 @@ def test_comparison_has_the_runs_that_it_names(results: Path, tmp_path: Path) ->
 
 
 def test_equal_runs_from_two_places_stay_apart() -> None:
-    found = grouped([kept(1, place="a"), kept(1, place="b"), kept(2, place="a"), kept(2, place="b")])
+    found = grouped(
+        [kept(1, place="a"), kept(1, place="b"), kept(2, place="a"), kept(2, place="b")]
+    )
     assert [group.name for group in found] == ["PCN, a", "PCN, b"]
     assert [[run.seed for run in group.runs] for group in found] == [[1, 2], [1, 2]]
     (one,) = grouped([kept(1, number=1.0), kept(2, number=None)])
@@ -97,14 +111,34 @@ def test_groups_are_named_by_what_they_need() -> None:
     found = grouped(runs)
     assert [group.name for group in found] == ["DCQCN, clos", "PCN, clos", "DCQCN, fat", "PCN, fat"]
     rows = {row[0]: row[1:] for row in tables.settings(found).rows}
-    assert rows.keys() == {"scheme", "topology", "xoff_bytes", "R_AI", "cnp_interval", "K_max", "w_max", "seeds"}
+    assert rows.keys() == {
+        "scheme",
+        "topology",
+        "xoff_bytes",
+        "R_AI",
+        "cnp_interval",
+        "K_max",
+        "w_max",
+        "seeds",
+    }
     assert rows["R_AI"] == ["40 Mbit/s", "–", "40 Mbit/s", "–"]
     assert rows["topology"] == ["clos", "clos", "fat", "fat"]
     assert rows["xoff_bytes"] == ["512 KB", "512 KB", "300 KB", "300 KB"]
     found = grouped(
-        [runs[1], *(kept(seed, "dcqcn", **{**dcqcn, "R_AI": rate}) for seed in (3, 2) for rate in (4e7, 8e7))]
+        [
+            runs[1],
+            *(
+                kept(seed, "dcqcn", **{**dcqcn, "R_AI": rate})
+                for seed in (3, 2)
+                for rate in (4e7, 8e7)
+            ),
+        ]
     )
-    assert [group.name for group in found] == ["PCN", "DCQCN, R_AI 40 Mbit/s", "DCQCN, R_AI 80 Mbit/s"]
+    assert [group.name for group in found] == [
+        "PCN",
+        "DCQCN, R_AI 40 Mbit/s",
+        "DCQCN, R_AI 80 Mbit/s",
+    ]
     rows = {row[0]: row[1:] for row in tables.settings(found).rows}
     assert (rows["R_AI"], rows["seeds"]) == (["–", "40 Mbit/s", "80 Mbit/s"], ["1", "2, 3", "2, 3"])
 
@@ -146,7 +180,9 @@ def test_numbers_that_differ_are_marked_and_equal_ones_named() -> None:
 def test_groups_with_equal_flows_are_compared_in_pairs() -> None:
     """A difference that the seeds' spread hides, unless seed is compared with seed."""
     first = (0.34, 0.39, 0.36, 0.51, 0.42)
-    second = tuple(value * factor for value, factor in zip(first, (1.08, 1.1, 1.09, 1.11, 1.08), strict=True))
+    second = tuple(
+        value * factor for value, factor in zip(first, (1.08, 1.1, 1.09, 1.11, 1.08), strict=True)
+    )
     marked = {}
     for flows in (("x", "x"), ("x", "y"), ("", "")):
         compared = [group("a", *first, flows=flows[0]), group("b", *second, flows=flows[1])]
@@ -167,9 +203,13 @@ def test_one_seed_marks_nothing_and_a_note_names_it() -> None:
     assert table.rows == [["n", "1", "2\n+100%", "2.5 [2, 3]\n+150%"]]
     assert table.notes[-1].startswith("a, b: one seed, so nothing shows")
     row = rows_of(tables.as_csv([group("a", 1.0), group("b", 2.0)]))["n", "b"]
-    assert (row["mean"], row["relative_difference"], row["test"], row["beyond_spread"], row["low"]) == (
-        *("2.0", "1.0", "", "", ""),
-    )
+    assert (
+        row["mean"],
+        row["relative_difference"],
+        row["test"],
+        row["beyond_spread"],
+        row["low"],
+    ) == (*("2.0", "1.0", "", "", ""),)
 
 
 @pytest.mark.parametrize(
@@ -184,13 +224,17 @@ def test_one_seed_marks_nothing_and_a_note_names_it() -> None:
         ("pause_frames class 3", 2.5, "pause frames, class 3", "2.5"),
     ],
 )
-def test_numbers_have_the_units_of_reports(number: str, value: float, label: str, text: str) -> None:
+def test_numbers_have_the_units_of_reports(
+    number: str, value: float, label: str, text: str
+) -> None:
     table = tables.numbers([group("a", value, number=number), group("b", 2 * value, number=number)])
     assert table.rows[0][:2] == [label, text]
 
 
 def test_settings_that_differ_are_all_and_only_those() -> None:
-    found = grouped([kept(1, "pcn", w_min=0.025, x=5, y=1.0), kept(1, "hpcc", x=5.0, y=1.0000000001, eta=0.95)])
+    found = grouped(
+        [kept(1, "pcn", w_min=0.025, x=5, y=1.0), kept(1, "hpcc", x=5.0, y=1.0000000001, eta=0.95)]
+    )
     rows = {row[0]: row[1:] for row in tables.settings(found).rows}
     assert rows == {
         "scheme": ["pcn", "hpcc"],
@@ -221,7 +265,9 @@ def test_comparison_has_tables_page_numbers_and_pictures(
     kinds = ("png", "svg", "pdf")
     assert names >= {"comparison.html", "numbers.csv", *(f"slowdown.{kind}" for kind in kinds)}
     found = rows_of((out / "numbers.csv").read_text())
-    summaries = [json.loads((results / f"both-{seed}/pfc/summary.json").read_text()) for seed in range(1, 4)]
+    summaries = [
+        json.loads((results / f"both-{seed}/pfc/summary.json").read_text()) for seed in range(1, 4)
+    ]
     means = [summary["measures"]["mean_slowdown all"] for summary in summaries]
     assert float(found["mean_slowdown all", "PFC alone"]["mean"]) == pytest.approx(np.mean(means))
     assert float(found["mean_slowdown all", "PFC alone"]["standard_error"]) == pytest.approx(
@@ -229,9 +275,16 @@ def test_comparison_has_tables_page_numbers_and_pictures(
     )
     assert found["mean_slowdown all", "PFC alone"]["interval"] == "range"
     assert found["mean_slowdown all", "PFC alone"]["test"] == "paired"
-    flows = pd.concat([pq.read_table(results / f"both-{seed}/pfc/flows.parquet").to_pandas() for seed in range(1, 4)])
+    flows = pd.concat(
+        [
+            pq.read_table(results / f"both-{seed}/pfc/flows.parquet").to_pandas()
+            for seed in range(1, 4)
+        ]
+    )
     low = 0.0
-    limits = json.loads((results / "both-1/pfc/summary.json").read_text())["samples"]["groups"]["flows"]["limits"]
+    limits = json.loads((results / "both-1/pfc/summary.json").read_text())["samples"]["groups"][
+        "flows"
+    ]["limits"]
     for limit in limits:
         own = flows[(flows["size_bytes"] > low) & (flows["size_bytes"] <= limit)]
         low = limit
@@ -257,22 +310,42 @@ def test_comparison_has_tables_page_numbers_and_pictures(
 
 
 def test_comparison_without_matplotlib_names_its_extra(
-    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    results: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     for name in ("out", "out.1"):  # what is there is kept
         assert pcn(["compare", str(results / "low"), "--out", str(tmp_path / "out")]) == 0
         assert "no pictures here: " in capsys.readouterr().err
-        assert {path.name for path in (tmp_path / name).iterdir()} == {"comparison.html", "numbers.csv"}
+        assert {path.name for path in (tmp_path / name).iterdir()} == {
+            "comparison.html",
+            "numbers.csv",
+        }
 
 
 def test_comparison_reads_a_sweep(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")  # the sweep's picture
+    # the sweep's picture
+    monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     out = str(tmp_path / "sweep")
-    command = ["sweep", "traffic", "--topology", "star", "--workload", "W1", "--scheme", "pcn,pfc", "--seeds", "1:2"]
-    assert pcn([*command, "--set", "count=10", "--load", "0.5,0.9", "--jobs", "1", "--out", out]) == 0
+    command = [
+        "sweep",
+        "traffic",
+        "--topology",
+        "star",
+        "--workload",
+        "W1",
+        "--scheme",
+        "pcn,pfc",
+        "--seeds",
+        "1:2",
+    ]
+    assert (
+        pcn([*command, "--set", "count=10", "--load", "0.5,0.9", "--jobs", "1", "--out", out]) == 0
+    )
     capsys.readouterr()
     assert pcn(["compare", out, "--csv"]) == 0
     printed = capsys.readouterr().out
@@ -280,7 +353,9 @@ def test_comparison_reads_a_sweep(
     assert capsys.readouterr().out == printed, "the file that a result is kept in is the result"
     found = rows_of(printed)
     names = {runs for _, runs in found}
-    assert names == {f"{scheme}, load {load}" for scheme in ("PCN", "PFC alone") for load in ("0.5", "0.9")}
+    assert names == {
+        f"{scheme}, load {load}" for scheme in ("PCN", "PFC alone") for load in ("0.5", "0.9")
+    }
     assert {row["seeds"] for row in found.values()} == {"2"}
 
 
@@ -295,12 +370,21 @@ def test_comparison_reads_a_sweep(
         (
             "done.jsonl",
             '{"error": "", "keys": {}, "value": {"numbers": {}, "curves": {}}, "version": ""}\n',
-            "a sweep of an earlier version, without its flows by size: the same `pcn sweep` with --fresh",
+            (
+                "a sweep of an earlier version, without its flows by size: the same `pcn sweep` "
+                "with --fresh"
+            ),
         ),
-        ("done.jsonl", '{"error": "", "keys": 1, "value": {}, "version": ""}\n', "no result that can be read"),
+        (
+            "done.jsonl",
+            '{"error": "", "keys": 1, "value": {}, "version": ""}\n',
+            "no result that can be read",
+        ),
     ],
 )
-def test_what_holds_no_result_is_one_line(name: str, text: str, message: str, tmp_path: Path) -> None:
+def test_what_holds_no_result_is_one_line(
+    name: str, text: str, message: str, tmp_path: Path
+) -> None:
     if name:
         (tmp_path / name).write_text(text)
     with pytest.raises(ExperimentError) as caught:
@@ -319,13 +403,17 @@ def test_summary_of_an_earlier_version_is_one_line(results: Path, tmp_path: Path
     del summary["samples"]
     summary["curves"] = {}
     (tmp_path / "old/summary.json").write_text(json.dumps(summary))
-    with pytest.raises(ExperimentError, match="earlier version, without its flows by size: run it again"):
+    with pytest.raises(
+        ExperimentError, match="earlier version, without its flows by size: run it again"
+    ):
         read(tmp_path / "old")
 
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -361,7 +449,10 @@ def test_comparison_of_a_damaged_summary_ends_in_tables_or_one_line(
     name = data.draw(st.sampled_from(used))
     value: Any = data.draw(JSON)
     if isinstance(whole[name], dict) and data.draw(st.booleans()):
-        value = {**whole[name], data.draw(st.sampled_from(sorted(whole[name])) if whole[name] else st.text()): value}
+        value = {
+            **whole[name],
+            data.draw(st.sampled_from(sorted(whole[name])) if whole[name] else st.text()): value,
+        }
     (place / "b/summary.json").write_text(json.dumps({**whole, name: value}))
     try:
         found = grouped(read(place))
@@ -378,10 +469,24 @@ def test_comparison_of_a_damaged_summary_ends_in_tables_or_one_line(
 
 def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
     samples = RunSamples(
-        "a", {"[i]$": Samples.of((1.0, 2.0), np.array([1.0, 2.0] * 9), dict.fromkeys(UNITS, np.ones(18)))}
+        "a",
+        {
+            "[i]$": Samples.of(
+                (1.0, 2.0), np.array([1.0, 2.0] * 9), dict.fromkeys(UNITS, np.ones(18))
+            )
+        },
     )
     runs = [
-        Kept("[/red]$x", 1, "[bold]", "traffic", {"scheme": scheme, "[/b]": "<i>"}, {"$n$": number}, {}, samples)
+        Kept(
+            "[/red]$x",
+            1,
+            "[bold]",
+            "traffic",
+            {"scheme": scheme, "[/b]": "<i>"},
+            {"$n$": number},
+            {},
+            samples,
+        )
         for scheme, number in (("$\\frac", 1.0), ("$\\nosuch{$", 2.0))
     ]
     found = grouped(runs)
@@ -395,7 +500,8 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
 
 
 def test_curves_over_time_have_one_colour_in_all_pictures() -> None:
-    """A run that sends no PAUSE has its line all the same; where none sends any, there is no chart."""
+    """A run that sends no PAUSE has its line all the same; where none sends any, there is no
+    chart."""
     still, busy = ([0.0, 1.0], [0.0, 0.0]), ([0.0, 1.0], [5.0, 7.0])
     runs = [
         replace(kept(1, scheme, load=load), curves={QUEUE: busy, PAUSE: pause})
@@ -421,7 +527,10 @@ def test_curves_over_time_are_means_of_all_seeds() -> None:
     assert line.y.tolist() == [2.0, 8.0, 14.0, 8.0]
     assert line.low is not None
     assert line.high is not None
-    assert (line.low.tolist(), line.high.tolist()) == ([0.0, 6.0, 8.0, 0.0], [4.0, 10.0, 20.0, 16.0])
+    assert (line.low.tolist(), line.high.tolist()) == (
+        [0.0, 6.0, 8.0, 0.0],
+        [4.0, 10.0, 20.0, 16.0],
+    )
     assert "mean of 2 seeds" in chart.x_label
     assert "no 95% interval" in chart.x_label
 
@@ -429,19 +538,43 @@ def test_curves_over_time_are_means_of_all_seeds() -> None:
 def test_in_casts_are_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Their one size is no bin of the others'."""
     out = str(tmp_path / "sweep")
-    command = ["sweep", "traffic", "--topology", "star", "--workload", "W1", "--scheme", "pfc", "--seeds", "1:5"]
-    command += ["--incast", "3", "--set", "incast_period=1ms", "--set", "incast_size=20KB", "--set", "span=3ms"]
+    command = [
+        "sweep",
+        "traffic",
+        "--topology",
+        "star",
+        "--workload",
+        "W1",
+        "--scheme",
+        "pfc",
+        "--seeds",
+        "1:5",
+    ]
+    command += [
+        "--incast",
+        "3",
+        "--set",
+        "incast_period=1ms",
+        "--set",
+        "incast_size=20KB",
+        "--set",
+        "span=3ms",
+    ]
     command += ["--show", "mean_ms all"]
     assert pcn([*command, "--jobs", "1", "--out", out]) == 0
     capsys.readouterr()
     assert pcn(["compare", out, "--out", str(tmp_path / "compared")]) == 0
     printed = capsys.readouterr().out
     rows = [line.split() for line in printed.splitlines()]
-    assert [row[:4] for row in rows if row[2:3] == ["in-casts"]] == [["PFC", "alone,", "in-casts", "60"]] * 2
+    assert [row[:4] for row in rows if row[2:3] == ["in-casts"]] == [
+        ["PFC", "alone,", "in-casts", "60"]
+    ] * 2
     found = rows_of((tmp_path / "compared/numbers.csv").read_text())
     (incasts,) = (row for (name, _), row in found.items() if name == "mean_ms incast")
     assert (incasts["flows"], incasts["seeds"], incasts["interval"]) == ("60", "5", "bootstrap")
-    background = {name: row for (name, _), row in found.items() if name.startswith("p50_ms flows up to")}
+    background = {
+        name: row for (name, _), row in found.items() if name.startswith("p50_ms flows up to")
+    }
     flows = sum(int(row["flows"]) for row in background.values())
     assert flows == int(found["mean_ms flows", "PFC alone"]["flows"])
     assert f"5 seeds, {flows:,} flows" in printed

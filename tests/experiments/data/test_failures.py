@@ -1,4 +1,5 @@
-"""A text, a picture or a check that fails: numbers and everything else are kept, and one line names what is missing."""
+"""A text, a picture or a check that fails: numbers and everything else are kept, and one line names
+what is missing."""
 
 from __future__ import annotations
 
@@ -36,14 +37,20 @@ def files(place: Path) -> set[str]:
 @pytest.fixture
 def stranger(monkeypatch: pytest.MonkeyPatch) -> str:
     """A scheme bound to a program without a text."""
-    mine = dataclasses.replace(schemes["pcn"], name="mine", summary="a user's", program="pcn_waited")
+    mine = dataclasses.replace(
+        schemes["pcn"], name="mine", summary="a user's", program="pcn_waited"
+    )
     monkeypatch.setitem(schemes, "mine", mine)
     return "mine"
 
 
 @pytest.mark.parametrize("scenario", ["dumbbell", "victim"])
-def test_report_describes_a_program_without_a_text(stranger: str, scenario: str, tmp_path: Path) -> None:
-    assert pcn(["run", scenario, *SHORT, "--scheme", stranger, "--out", str(tmp_path / "mine")]) == 0
+def test_report_describes_a_program_without_a_text(
+    stranger: str, scenario: str, tmp_path: Path
+) -> None:
+    assert (
+        pcn(["run", scenario, *SHORT, "--scheme", stranger, "--out", str(tmp_path / "mine")]) == 0
+    )
     page = (tmp_path / "mine" / "report.html").read_text()
     assert "Missing here" not in page
     if scenario == "dumbbell":
@@ -66,7 +73,9 @@ def test_a_text_that_fails_costs_nothing_else(
     assert pcn(["run", "dumbbell", *SHORT, "--out", str(place)]) == 1
     said = capsys.readouterr()
     (error,) = errors_in(said.err)
-    assert error.startswith(f"pcn: {place} is incomplete: without text: KeyError: 'mine' (tests/experiments/")
+    assert error.startswith(
+        f"pcn: {place} is incomplete: without text: KeyError: 'mine' (tests/experiments/"
+    )
     assert "packets lost" in said.out
     assert files(place) == NUMBERS | {"report.html"}
     page = (place / "report.html").read_text()
@@ -84,16 +93,26 @@ def test_a_picture_that_fails_costs_no_other(
 
     monkeypatch.setattr(pictures, "pictures", broken)
     page = SCENARIOS["dumbbell"].page
-    monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "page", dataclasses.replace(page, charts=page.charts[:2]))
+    monkeypatch.setattr(
+        type(SCENARIOS["dumbbell"]), "page", dataclasses.replace(page, charts=page.charts[:2])
+    )
     place = tmp_path / "two"
-    assert pcn(["run", "dumbbell", *SHORT, "--pictures", "--scheme", "pfc,pcn", "--out", str(place)]) == 1
+    assert (
+        pcn(["run", "dumbbell", *SHORT, "--pictures", "--scheme", "pfc,pcn", "--out", str(place)])
+        == 1
+    )
     (said,) = errors_in(capsys.readouterr().err)
-    assert said.startswith(f"pcn: {place} is incomplete: without pfc/queue.png, pcn/queue.png: ZeroDivisionError")
+    assert said.startswith(
+        f"pcn: {place} is incomplete: without pfc/queue.png, pcn/queue.png: ZeroDivisionError"
+    )
     assert files(place) == {"pfc", "pcn", "comparison.json", "report.html"}
     assert list(json.loads((place / "comparison.json").read_text())["runs"]) == ["pfc", "pcn"]
     for one in ("pfc", "pcn"):
         assert files(place / one) == NUMBERS | {"rates.png", "rates.svg", "report.html"}
-    assert "Missing here: pfc/queue.png, pcn/queue.png: ZeroDivisionError" in (place / "report.html").read_text()
+    assert (
+        "Missing here: pfc/queue.png, pcn/queue.png: ZeroDivisionError"
+        in (place / "report.html").read_text()
+    )
 
 
 def rates(*_: object) -> Chart:
@@ -125,15 +144,26 @@ def test_charts_have_the_names_of_what_draws_them(scenario: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "variable"), [("pcn", "w"), ("dcqcn", "alpha"), ("timely", "rtt_s"), ("ibcc", "ccti")]
+    ("scheme", "variable"),
+    [("pcn", "w"), ("dcqcn", "alpha"), ("timely", "rtt_s"), ("ibcc", "ccti")],
 )
-def test_charts_of_single_flows_have_the_names_of_what_draws_them(scheme: str, variable: str) -> None:
+def test_charts_of_single_flows_have_the_names_of_what_draws_them(
+    scheme: str, variable: str
+) -> None:
     made = SCENARIOS["traffic"]
-    plan = dataclasses.replace(made.plan(scheme, 1, {"count": 20}), records=Records(flows=FlowChoice(every=True)))
+    plan = dataclasses.replace(
+        made.plan(scheme, 1, {"count": 20}), records=Records(flows=FlowChoice(every=True))
+    )
     recording = run_virtual(plan, Silent())
     drawn = {draw.__name__: draw(plan, recording) for draw in single_flows.CHARTS}
-    assert {name for name, chart in drawn.items() if chart} == {"single_rates", "single_marks", f"single_{variable}"}
-    assert all(name == chart.name and len(chart.lines) == 8 for name, chart in drawn.items() if chart)
+    assert {name for name, chart in drawn.items() if chart} == {
+        "single_rates",
+        "single_marks",
+        f"single_{variable}",
+    }
+    assert all(
+        name == chart.name and len(chart.lines) == 8 for name, chart in drawn.items() if chart
+    )
 
 
 def test_checks_and_charts_that_fail_leave_the_numbers(
@@ -145,7 +175,10 @@ def test_checks_and_charts_that_fail_leave_the_numbers(
     monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "page", broken)
     place = tmp_path / "mine"
     assert pcn(["run", "dumbbell", *SHORT, "--out", str(place)]) == 1
-    assert "without chart rates, checks, measures, headlines: ValueError: no such series" in capsys.readouterr().err
+    assert (
+        "without chart rates, checks, measures, headlines: ValueError: no such series"
+        in capsys.readouterr().err
+    )
     assert files(place) == NUMBERS | {"report.html"}
     assert json.loads((place / "summary.json").read_text())["packets"]["sent"] > 0
     assert Series.read(place / "series.parquet").get("s0:4", "waiting_bytes")[1].max() > 0
@@ -166,7 +199,9 @@ def test_a_figure_whose_picture_fails_keeps_its_numbers(
         patch.setattr(type(FIGURES["fig10"]), "charts", broken)
         assert pcn(["figure", "fig10", "--out", str(place)]) == 1
     (said,) = errors_in(capsys.readouterr().err)
-    assert said.startswith(f"pcn: {place} is incomplete: without fig10/figure.png: KeyError: 'mine' (tests/")
+    assert said.startswith(
+        f"pcn: {place} is incomplete: without fig10/figure.png: KeyError: 'mine' (tests/"
+    )
     assert files(place) == {"fig10", "fig10.1", "report.html"}
     assert files(place / "fig10") == {"figure.json", "outcomes.json"}
     assert "Its picture is missing." in (place / "report.html").read_text()
@@ -174,7 +209,11 @@ def test_a_figure_whose_picture_fails_keeps_its_numbers(
     assert (place / "fig10" / "figure.png").exists()
     assert "Its picture is missing." not in (place / "report.html").read_text()
     capsys.readouterr()
-    for name, text in (("figure.json", "[]"), ("outcomes.json", '[{"keys": 1}]'), ("outcomes.json", "{}x")):
+    for name, text in (
+        ("figure.json", "[]"),
+        ("outcomes.json", '[{"keys": 1}]'),
+        ("outcomes.json", "{}x"),
+    ):
         (place / "fig10" / name).write_text(text)
         assert pcn(["figure", "fig10", "--redraw", "--out", str(place)]) == 1
         (said,) = capsys.readouterr().err.splitlines()
@@ -190,7 +229,9 @@ def test_failures_are_reported_once_and_by_reason() -> None:
     assert below.attempt("text", lambda: 1) == 1
     assert below.attempt("text", lambda: {}["a"]) is None
     assert failures.lines()[0] == "pcn/queue.png, report.html: No space left on device"
-    assert failures.lines()[1].startswith("pcn/text: KeyError: 'a' (tests/experiments/data/test_failures.py, line ")
+    assert failures.lines()[1].startswith(
+        "pcn/text: KeyError: 'a' (tests/experiments/data/test_failures.py, line "
+    )
     assert below.lines()[0] == "pcn/queue.png: No space left on device"
     assert failures
     assert not Failures()

@@ -1,4 +1,5 @@
-"""Captures of virtual time: both ways in one file, in order; a file of the engine that had no room is no capture."""
+"""Captures of virtual time: both ways in one file, in order; a file of the engine that had no room
+is no capture."""
 
 from __future__ import annotations
 
@@ -22,7 +23,10 @@ TOPOLOGY = star(2, delay_s=3e-6)
 def pcap(times_ns: list[int], length: int) -> bytes:
     """As the engine writes it."""
     head = struct.pack("=IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 16384, 1)
-    records = (struct.pack("=IIII", at // 10**9, at % 10**9, length, length) + bytes(length) for at in times_ns)
+    records = (
+        struct.pack("=IIII", at // 10**9, at % 10**9, length, length) + bytes(length)
+        for at in times_ns
+    )
     return head + b"".join(records)
 
 
@@ -41,7 +45,10 @@ def test_capture_merges_both_ways_by_the_port_s_time(
     capture = made(folder, pcap(out, 60), pcap(come_in, 100))
     with (folder / capture.name).open("wb") as file:
         capture.write(file)
-    found = [(meta.tshigh << 32 | meta.tslow, len(data)) for data, meta in RawPcapNgReader(str(folder / capture.name))]
+    found = [
+        (meta.tshigh << 32 | meta.tslow, len(data))
+        for data, meta in RawPcapNgReader(str(folder / capture.name))
+    ]
     assert [at for at, _ in found] == sorted(at for at, _ in found)
     assert sorted(found) == sorted([(at, 60) for at in out] + [(at + 3000, 100) for at in come_in])
     capture.discard()
@@ -56,6 +63,9 @@ def test_capture_that_the_engine_had_no_room_for_is_an_error(
     whole = pcap([1, 2, 3], 60)
     cut = data.draw(st.integers(24, len(whole) - 1).filter(lambda size: (size - 24) % record))
     capture = made(folder, whole, whole[:cut])
-    with (folder / "file").open("wb") as file, pytest.raises(OSError, match="No space left") as caught:
+    with (
+        (folder / "file").open("wb") as file,
+        pytest.raises(OSError, match="No space left") as caught,
+    ):
         capture.write(file)
     assert caught.value.errno == errno.ENOSPC

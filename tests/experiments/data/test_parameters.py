@@ -76,7 +76,9 @@ def test_mistakes_are_named(text: str, message: str) -> None:
 
 def test_percent_beyond_the_maximum_is_shown_as_a_share() -> None:
     load = Parameter("load", "number", 0.6, "", 0.001, 10)
-    with pytest.raises(ExperimentError, match=r"load=50: must be 0.001 to 10; 50 percent is 0.5 or 50%"):
+    with pytest.raises(
+        ExperimentError, match=r"load=50: must be 0.001 to 10; 50 percent is 0.5 or 50%"
+    ):
         load.parse("50")
     with pytest.raises(ExperimentError, match=r"load=5e\+06: must be 0.001 to 10$"):
         load.parse("5e6")
@@ -116,7 +118,9 @@ def test_values_are_written_with_units(kind: str, value: float | None, text: str
 
 def test_every_default_is_an_allowed_value() -> None:
     for scenario in SCENARIOS.values():
-        for parameter in {parameter for scheme in schemes for parameter in scenario.parameters(scheme)}:
+        for parameter in {
+            parameter for scheme in schemes for parameter in scenario.parameters(scheme)
+        }:
             assert parameter.what
             assert parameter.default is not None or parameter.derived
             parameter.check(parameter.default)
@@ -129,11 +133,17 @@ def test_a_number_beyond_the_range_is_refused_with_the_range() -> None:
 
 def test_schemes_parameters_are_their_fields_with_the_papers_names() -> None:
     offered = {parameter.name: parameter for parameter in DUMBBELL.parameters("dcqcn")}
-    assert (offered["K_min"].kind, offered["K_min"].default, offered["F"].default) == ("size", None, 5)
+    assert (offered["K_min"].kind, offered["K_min"].default, offered["F"].default) == (
+        "size",
+        None,
+        5,
+    )
     qcn = DUMBBELL.plan("qcn", 1, {}).values  # of 10 Gb/s, for which QCN's defaults are
     assert qcn["R_AI"] == 5e6
     assert scheme_parameters.fields("qcn", qcn) == dataclasses.asdict(QcnParameters())
-    assert {parameter.name: parameter for parameter in PARAMETERS}["T"].derived.startswith("the largest round trip")
+    assert {parameter.name: parameter for parameter in PARAMETERS}["T"].derived.startswith(
+        "the largest round trip"
+    )
 
 
 @pytest.mark.parametrize("scheme", sorted(schemes))

@@ -27,7 +27,10 @@ TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
 def tables(draw: st.DrawFn) -> dict[str, list[Any]]:
     """Columns of one length, each of one kind of value and with some that are missing."""
     rows = draw(st.integers(0, 20))
-    column = {name: st.lists(st.none() | values, min_size=rows, max_size=rows) for name, (_, values) in TYPES.items()}
+    column = {
+        name: st.lists(st.none() | values, min_size=rows, max_size=rows)
+        for name, (_, values) in TYPES.items()
+    }
     return draw(st.fixed_dictionaries(column))
 
 
@@ -51,7 +54,12 @@ def test_whole_numbers_beside_others_are_numbers() -> None:
 
 
 def test_labels_are_a_dictionary_as_pandas_categories() -> None:
-    table = reread({"port": parquet.labels(["s0:1", "s0:2"], np.array([1, 0, 1], np.int32)), "value": np.arange(3.0)})
+    table = reread(
+        {
+            "port": parquet.labels(["s0:1", "s0:2"], np.array([1, 0, 1], np.int32)),
+            "value": np.arange(3.0),
+        }
+    )
     assert table.schema.field("port").type == pa.dictionary(pa.int32(), pa.string())
     assert table.to_pydict() == {"port": ["s0:2", "s0:1", "s0:2"], "value": [0.0, 1.0, 2.0]}
 
@@ -68,5 +76,8 @@ def test_read_returns_what_write_wrote(tmp_path: Path) -> None:
 
 
 def test_full_disk_raises_an_os_error() -> None:
-    with pytest.raises(OSError, match="No space"), Path("/dev/full").open("wb", buffering=0) as file:
+    with (
+        pytest.raises(OSError, match="No space"),
+        Path("/dev/full").open("wb", buffering=0) as file,
+    ):
         parquet.write(file, {"a": [1]})

@@ -15,7 +15,11 @@ from pcn.experiments.data.series import Series
 
 TIMES = st.floats(0, 10, allow_nan=False)
 PIECES = st.lists(
-    st.tuples(st.sampled_from(["flow 1", "s0:1"]), st.sampled_from(["rate", "queue"]), st.lists(TIMES, max_size=4)),
+    st.tuples(
+        st.sampled_from(["flow 1", "s0:1"]),
+        st.sampled_from(["rate", "queue"]),
+        st.lists(TIMES, max_size=4),
+    ),
     max_size=12,
 )
 
@@ -38,7 +42,9 @@ def test_series_has_values_in_order_of_time_and_arrival(
     assert list(series) == list(expected)
     for key, rows in expected.items():
         found = series.get(*key)
-        assert list(zip(*(one.tolist() for one in found), strict=True)) == sorted(rows, key=lambda row: row[0])
+        assert list(zip(*(one.tolist() for one in found), strict=True)) == sorted(
+            rows, key=lambda row: row[0]
+        )
     assert series.entities("rate") == [entity for entity, metric in expected if metric == "rate"]
     with TemporaryDirectory() as folder:
         path = Path(folder, "series.parquet")
@@ -59,7 +65,9 @@ def test_series_keeps_the_arrays_that_it_is_given() -> None:
     assert series.get("s0:9", "queue")[0].size == 0
 
 
-def test_parquet_probe_refuses_what_ends_its_reader(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_parquet_probe_refuses_what_ends_its_reader(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """A page whose length is wrong makes arro3 abort, a footer that is wrong makes it panic."""
     path = tmp_path / "a.parquet"
     with path.open("wb") as file:
@@ -69,7 +77,12 @@ def test_parquet_probe_refuses_what_ends_its_reader(tmp_path: Path, capfd: pytes
     with pytest.raises(ValueError, match="more than 2,000 rows"):
         parquet.read(path, most=2000)
     whole = path.read_bytes()
-    for wrong in (b"PAR1" + bytes(40), whole[:-40] + b"\xff" * 32 + whole[-8:], whole[: len(whole) // 2], b""):
+    for wrong in (
+        b"PAR1" + bytes(40),
+        whole[:-40] + b"\xff" * 32 + whole[-8:],
+        whole[: len(whole) // 2],
+        b"",
+    ):
         path.write_bytes(wrong)
         with pytest.raises(ValueError, match="this can't be read as Parquet"):
             parquet.probe(path)

@@ -22,8 +22,13 @@ def test_jain_of_equal_shares_is_one_and_of_one_taker_is_one_nth() -> None:
     assert series_math.jain([0, 0]) == 1
 
 
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 30)), min_size=1, max_size=30), st.integers(1, 20))
-def test_link_carries_no_more_than_its_rate_to_the_last_bit(gaps: list[tuple[int, int]], every: int) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 30)), min_size=1, max_size=30),
+    st.integers(1, 20),
+)
+def test_link_carries_no_more_than_its_rate_to_the_last_bit(
+    gaps: list[tuple[int, int]], every: int
+) -> None:
     """One byte a second. Frames wait for each other; the counter has a frame whole as it starts."""
     starts, sizes, free = [], [], 0
     for gap, size in gaps:
@@ -31,9 +36,14 @@ def test_link_carries_no_more_than_its_rate_to_the_last_bit(gaps: list[tuple[int
         sizes.append(size)
         free = starts[-1] + size
     times = np.arange(0, free + every, every, dtype=float)
-    started = np.array([sum(n for at, n in zip(starts, sizes, strict=True) if at < time) for time in times], float)
+    started = np.array(
+        [sum(n for at, n in zip(starts, sizes, strict=True) if at < time) for time in times], float
+    )
     found = series_math.carried(times, started, 1.0)
-    true = [sum(min(max(time - at, 0), n) for at, n in zip(starts, sizes, strict=True)) for time in times]
+    true = [
+        sum(min(max(time - at, 0), n) for at, n in zip(starts, sizes, strict=True))
+        for time in times
+    ]
     assert (np.diff(found) <= every + 1e-9).all()
     assert (found <= started + 1e-9).all()
     assert (found >= np.array(true) - 1e-9).all(), "what has been carried has been counted"
@@ -48,7 +58,9 @@ def test_jain_needs_a_flow() -> None:
 
 
 @given(st.lists(st.floats(1e-3, 1e12), min_size=1, max_size=50), st.floats(1e-3, 1e3))
-def test_jain_does_not_depend_on_the_unit_and_has_its_bounds(shares: list[float], unit: float) -> None:
+def test_jain_does_not_depend_on_the_unit_and_has_its_bounds(
+    shares: list[float], unit: float
+) -> None:
     index = series_math.jain(shares)
     assert 1 / len(shares) - 1e-9 <= index <= 1 + 1e-9
     assert series_math.jain([share * unit for share in shares]) == pytest.approx(index)
@@ -56,7 +68,14 @@ def test_jain_does_not_depend_on_the_unit_and_has_its_bounds(shares: list[float]
 
 def test_a_step_series_holds_its_value_until_the_next() -> None:
     times, values = array(1, 2, 4), array(10, 20, 5)
-    assert series_math.step_at(times, values, array(0.5, 1, 1.9, 2, 3.9, 9)).tolist() == [0, 10, 10, 20, 20, 5]
+    assert series_math.step_at(times, values, array(0.5, 1, 1.9, 2, 3.9, 9)).tolist() == [
+        0,
+        10,
+        10,
+        20,
+        20,
+        5,
+    ]
     assert series_math.step_mean(times, values, 1, 4) == pytest.approx((10 + 20 + 20) / 3)
     assert series_math.step_mean(times, values, 0, 2) == pytest.approx(5)
     assert series_math.step_mean(times, values, 0, 2, before=6) == pytest.approx(8)
@@ -77,7 +96,12 @@ def test_sum_of_steps_counts_each_from_its_start() -> None:
 
 @pytest.mark.parametrize(
     ("values", "fall"),
-    [((30, 25, 10, 9, 12), 2.0), ((30, 25, 11, 11, 11), None), ((9, 8, 7, 6, 5), 0.0), ((5, 30, 25, 11, 9), 4.0)],
+    [
+        ((30, 25, 10, 9, 12), 2.0),
+        ((30, 25, 11, 11, 11), None),
+        ((9, 8, 7, 6, 5), 0.0),
+        ((5, 30, 25, 11, 9), 4.0),
+    ],
 )
 def test_first_fall(values: tuple[float, ...], fall: float | None) -> None:
     assert series_math.first_fall(array(0, 1, 2, 3, 4), array(*values), 10) == fall
@@ -113,7 +137,9 @@ def test_binned_share_is_at_most_one_though_the_two_are_read_one_after_the_other
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), max_size=20),
     st.integers(1, 40),
 )
-def test_binned_max_holds_the_last_sample_where_a_bin_has_none(samples: list[tuple[int, int]], bins: int) -> None:
+def test_binned_max_holds_the_last_sample_where_a_bin_has_none(
+    samples: list[tuple[int, int]], bins: int
+) -> None:
     samples.sort()
     times, values = array(*(time for time, _ in samples)), array(*(value for _, value in samples))
     edges = np.linspace(5, 35, bins + 1)
@@ -126,7 +152,9 @@ def test_binned_max_holds_the_last_sample_where_a_bin_has_none(samples: list[tup
 
 
 def test_spread_leaves_out_the_extremes() -> None:
-    assert series_math.spread(np.concatenate([np.linspace(0, 1, 1001), [50]])) == pytest.approx(0.9, abs=0.01)
+    assert series_math.spread(np.concatenate([np.linspace(0, 1, 1001), [50]])) == pytest.approx(
+        0.9, abs=0.01
+    )
 
 
 def queue_of(packets: float) -> tuple[series_math.Array, series_math.Array]:

@@ -37,11 +37,16 @@ PROCESSES: list[tuple[Arrivals, float]] = [
 @pytest.mark.parametrize(("arrivals", "variance"), PROCESSES)
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=5)
-def test_source_has_its_rate_from_the_first_moment(arrivals: Arrivals, variance: float, seed: int) -> None:
-    """Many sources over a short time, in which a process that began with a gap, or switched on, would be wrong."""
+def test_source_has_its_rate_from_the_first_moment(
+    arrivals: Arrivals, variance: float, seed: int
+) -> None:
+    """Many sources over a short time, in which a process that began with a gap, or switched on,
+    would be wrong."""
     random, per_s, end_s, sources = np.random.default_rng(seed), 5000.0, 1e-3, 1000
     counts = np.array([arrivals.times(random, per_s, end_s).size for _ in range(sources)])
-    assert counts.mean() == pytest.approx(per_s * end_s, abs=SPREAD * counts.std() / math.sqrt(sources) + 1e-9)
+    assert counts.mean() == pytest.approx(
+        per_s * end_s, abs=SPREAD * counts.std() / math.sqrt(sources) + 1e-9
+    )
 
 
 @pytest.mark.parametrize(("arrivals", "variance"), PROCESSES[:3])
@@ -61,7 +66,9 @@ def test_source_that_is_off_starts_nothing() -> None:
 
 @given(st.integers(0, 2**32), st.sampled_from([one for one, _ in PROCESSES]), st.integers(1, 300))
 @settings(max_examples=30)
-def test_first_arrivals_don_t_depend_on_how_many_are_wanted(seed: int, arrivals: Arrivals, count: int) -> None:
+def test_first_arrivals_don_t_depend_on_how_many_are_wanted(
+    seed: int, arrivals: Arrivals, count: int
+) -> None:
     few = arrivals_at(np.random.default_rng(seed), arrivals, 1000.0, 7, count)
     many = arrivals_at(np.random.default_rng(seed), arrivals, 1000.0, 7, 2 * count)
     assert few[0].size == count
@@ -72,11 +79,14 @@ def test_first_arrivals_don_t_depend_on_how_many_are_wanted(seed: int, arrivals:
 
 @pytest.mark.parametrize("pattern", ["uniform", "permutation"])
 @pytest.mark.parametrize(
-    ("arrivals", "more"), [("", {}), ("lognormal", {"sigma": 1.0}), ("onoff", {"on": 1e-3, "off": 2e-3})]
+    ("arrivals", "more"),
+    [("", {}), ("lognormal", {"sigma": 1.0}), ("onoff", {"on": 1e-3, "off": 2e-3})],
 )
 def test_background_has_its_load(pattern: str, arrivals: str, more: dict[str, float]) -> None:
     spec = TrafficSpec("star", "AliStorage", pattern, arrivals=arrivals)
-    assert draw(spec, TOPOLOGY, 1, 0.4, 500, 1000, more) == draw(spec, TOPOLOGY, 1, 0.4, 500, 1000, more)
+    assert draw(spec, TOPOLOGY, 1, 0.4, 500, 1000, more) == draw(
+        spec, TOPOLOGY, 1, 0.4, 500, 1000, more
+    )
     drawn = draw(spec, TOPOLOGY, 1, 0.4, 20_000, 1000, more)
     frames = sum(8 * (flow.size_bytes or 0) for flow in drawn) * 1058 / 1000
     lines = sum(TOPOLOGY.link_at(host, 0).rate_bps for host in HOSTS)
@@ -86,7 +96,15 @@ def test_background_has_its_load(pattern: str, arrivals: str, more: dict[str, fl
 
 
 def incasts(senders: int, **more: float | None) -> list[tuple[float, str, set[str]]]:
-    drawn = draw(TrafficSpec("star", "AliStorage", incast=str(senders)), TOPOLOGY, 2, 0.3, 5000, 1000, INCASTS | more)
+    drawn = draw(
+        TrafficSpec("star", "AliStorage", incast=str(senders)),
+        TOPOLOGY,
+        2,
+        0.3,
+        5000,
+        1000,
+        INCASTS | more,
+    )
     found: dict[float, list[tuple[str, str, int]]] = defaultdict(list)
     for flow in drawn:
         if flow.group == INCAST:
@@ -99,13 +117,17 @@ def incasts(senders: int, **more: float | None) -> list[tuple[float, str, set[st
 def test_in_casts_have_their_senders_and_their_load_beside_the_background() -> None:
     senders = len(HOSTS) - 2
     found = incasts(senders)
-    assert all(len(sources) == senders and receiver not in sources for _, receiver, sources in found)
+    assert all(
+        len(sources) == senders and receiver not in sources for _, receiver, sources in found
+    )
     last_s = max(start for start, _, _ in found)
     lines = sum(TOPOLOGY.link_at(host, 0).rate_bps for host in HOSTS)
     load = len(found) * senders * 8 * 20e3 * 1.058 / last_s / lines
     assert load == pytest.approx(0.05, rel=SPREAD / math.sqrt(len(found)))
     alone = draw(TrafficSpec("star", "AliStorage"), TOPOLOGY, 2, 0.3, 5000, 1000)
-    both = draw(TrafficSpec("star", "AliStorage", incast="2"), TOPOLOGY, 2, 0.3, 5000, 1000, INCASTS)
+    both = draw(
+        TrafficSpec("star", "AliStorage", incast="2"), TOPOLOGY, 2, 0.3, 5000, 1000, INCASTS
+    )
     assert both[: len(alone)] == alone
 
 
@@ -126,7 +148,10 @@ def test_in_casts_alone_need_an_end() -> None:
     )
     with pytest.raises(ExperimentError, match="there is no flow: give --set count=1000"):
         Traffic(parse_spec("star")).plan("pcn", 1, {"count": 0})
-    with pytest.raises(ExperimentError, match=f"--incast 99: {len(HOSTS)} hosts have at most {len(HOSTS) - 1} senders"):
+    with pytest.raises(
+        ExperimentError,
+        match=f"--incast 99: {len(HOSTS)} hosts have at most {len(HOSTS) - 1} senders",
+    ):
         Traffic(parse_spec("star", incast="99")).plan("pcn", 1, {})
 
 
@@ -144,17 +169,24 @@ def test_published_sizes_have_the_mean_that_they_state(name: str) -> None:
     found = published(name.upper())
     assert found is PUBLISHED[name].sizes
     drawn = np.array(sample(found, np.random.default_rng(1), 400_000))
-    assert drawn.mean() == pytest.approx(found.mean_bytes, abs=SPREAD * drawn.std() / math.sqrt(drawn.size) + 0.5)
-    assert CdfSizes(name, tuple(percentiles(found))).mean_bytes == pytest.approx(found.mean_bytes, rel=2e-3)
+    assert drawn.mean() == pytest.approx(
+        found.mean_bytes, abs=SPREAD * drawn.std() / math.sqrt(drawn.size) + 0.5
+    )
+    assert CdfSizes(name, tuple(percentiles(found))).mean_bytes == pytest.approx(
+        found.mean_bytes, rel=2e-3
+    )
 
 
 def test_published_sizes_are_those_of_their_sources() -> None:
-    """Percentiles that the sources state: 92.3% of AliStorage's flows up to 32 KB would be another distribution."""
+    """Percentiles that the sources state: 92.3% of AliStorage's flows up to 32 KB would be another
+    distribution."""
     for name, size, share in (
         ("AliStorage", 8e3, 0.6921), ("GoogleRPC", 512, 0.784921), ("GoogleRPC", 1024, 0.8632),
-        ("FbHdp2015", 600, 0.4591), ("FbHdp2015", 1e6, 0.97303), ("Solar", 16384, 0.5), ("FbHdp", 120e3, 0.9),
+        ("FbHdp2015", 600, 0.4591), ("FbHdp2015", 1e6, 0.97303), ("Solar", 16384, 0.5), ("FbHdp",
+        120e3, 0.9),
     ):  # fmt: skip
         sizes, shares = zip(*percentiles(PUBLISHED[name].sizes), strict=True)
         assert np.interp(size, sizes, shares) == pytest.approx(share, abs=0.006), name
-    assert PUBLISHED["GoogleRPC"].sizes.mean_bytes == pytest.approx(2892, rel=0.025)  # of all 843 points
+    # of all 843 points
+    assert PUBLISHED["GoogleRPC"].sizes.mean_bytes == pytest.approx(2892, rel=0.025)
     assert PUBLISHED["FbHdp2015"].sizes.mean_bytes == pytest.approx(121_849, rel=0.006)

@@ -16,7 +16,9 @@ X = np.array([0.0, 1.0, 2.0])
 
 
 def chart(*values: float, top: float | None = None) -> Chart:
-    lines = tuple(Line(f"s0 to h{i}", X, np.full(3, value), f"other{i}") for i, value in enumerate(values))
+    lines = tuple(
+        Line(f"s0 to h{i}", X, np.full(3, value), f"other{i}") for i, value in enumerate(values)
+    )
     return Chart("PFC", TIME, "1/ms", lines, views=(View("whole", 0.0, 2.0, top),))
 
 
@@ -40,7 +42,18 @@ def test_lines_without_values_or_of_another_stroke_stay_apart() -> None:
     first, second = made.lines
     empty = dataclasses.replace(first, x=np.empty(0), y=np.empty(0))
     assert len(shown([dataclasses.replace(made, lines=(empty, empty))])[0]) == 2
-    assert len(shown([dataclasses.replace(made, lines=(first, dataclasses.replace(second, stroke="dashed")))])[0]) == 2
+    assert (
+        len(
+            shown(
+                [
+                    dataclasses.replace(
+                        made, lines=(first, dataclasses.replace(second, stroke="dashed"))
+                    )
+                ]
+            )[0]
+        )
+        == 2
+    )
 
 
 @pytest.mark.parametrize("read_at", [0.95, 1.0, 1.05])
@@ -74,9 +87,13 @@ def test_nothing_but_zeros_has_no_logarithm_and_is_drawn_all_the_same() -> None:
 @pytest.mark.parametrize("values", [(46.0, 405.0), (4.0, 90.0), (1.0, 1e5)])
 def test_logarithmic_axis_has_plain_numbers(values: tuple[float, float]) -> None:
     """Of less than a decade, too, where ticks between decades have labels."""
-    figure = draw([Chart("slowdown", "", "Slowdown", [curve("PCN", [0, 1], list(values))], log_y=True)])
+    figure = draw(
+        [Chart("slowdown", "", "Slowdown", [curve("PCN", [0, 1], list(values))], log_y=True)]
+    )
     figure.draw_without_rendering()
     axis = figure.axes[0].yaxis
-    texts = [label.get_text() for label in (*axis.get_ticklabels(), *axis.get_ticklabels(minor=True))]
+    texts = [
+        label.get_text() for label in (*axis.get_ticklabels(), *axis.get_ticklabels(minor=True))
+    ]
     assert any(texts)
     assert all(float(text) > 0 for text in texts if text)

@@ -1,4 +1,5 @@
-"""Collective operations: every rank has at the end what the operation gives it; parts add up; what isn't one."""
+"""Collective operations: every rank has at the end what the operation gives it; parts add up; what
+isn't one."""
 
 from __future__ import annotations
 
@@ -9,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcn.experiments.define import collectives
-from pcn.experiments.define.collectives import CHUNKED, Message, collective, messages, names, repeated
+from pcn.experiments.define.collectives import (
+    CHUNKED,
+    Message,
+    collective,
+    messages,
+    names,
+    repeated,
+)
 from pcn.topologies.flow_order import in_order
 
 RANKS = st.integers(2, 17)
@@ -17,23 +25,31 @@ RANKS = st.integers(2, 17)
 
 def _ranks(name: str, ranks: int) -> int:
     """The next power of two where the algorithm needs one."""
-    return 1 << (ranks - 1).bit_length() if "ing" in name.partition(":")[2].replace("ring", "") else ranks
+    return (
+        1 << (ranks - 1).bit_length()
+        if "ing" in name.partition(":")[2].replace("ring", "")
+        else ranks
+    )
 
 
 def _reached(made: list[Message], ranks: int) -> list[set[int]]:
-    """From which ranks data may have come to each rank: a message brings what came with those that its sender waited
-    for, its own before included."""
+    """From which ranks data may have come to each rank: a message brings what came with those that
+    its sender waited for, its own before included."""
     brings: list[set[int]] = []
     has = [{rank} for rank in range(ranks)]
     for message in made:
-        arrived = set().union(*(brings[one] for one in message.after if message.src in made[one][:2]))
+        arrived = set().union(
+            *(brings[one] for one in message.after if message.src in made[one][:2])
+        )
         brings.append({message.src, *arrived})
         has[message.dst] |= brings[-1]
     return has
 
 
 @given(st.sampled_from(names()), RANKS, st.integers(1, 5), st.integers(100, 10_000))
-def test_every_rank_receives_from_all_whose_data_it_ends_with(name: str, ranks: int, chunks: int, size: int) -> None:
+def test_every_rank_receives_from_all_whose_data_it_ends_with(
+    name: str, ranks: int, chunks: int, size: int
+) -> None:
     ranks = _ranks(name, ranks)
     made = messages(name, ranks, size, chunks if name in CHUNKED else 1)
     has = _reached(made, ranks)
@@ -44,7 +60,9 @@ def test_every_rank_receives_from_all_whose_data_it_ends_with(name: str, ranks: 
 
 
 @given(st.sampled_from(names()), RANKS, st.integers(1, 5), st.integers(100, 10_000))
-def test_messages_carry_the_bytes_that_the_operation_needs(name: str, ranks: int, chunks: int, size: int) -> None:
+def test_messages_carry_the_bytes_that_the_operation_needs(
+    name: str, ranks: int, chunks: int, size: int
+) -> None:
     ranks = _ranks(name, ranks)
     made = messages(name, ranks, size, chunks if name in CHUNKED else 1)
     total = sum(message.size for message in made)
@@ -54,7 +72,9 @@ def test_messages_carry_the_bytes_that_the_operation_needs(name: str, ranks: int
     elif name.startswith("allreduce"):
         assert total == 2 * (ranks - 1) * size
     elif name.startswith("alltoall"):  # a rank keeps its own part
-        sent = Counter({dst: sum(one.size for one in made if one.dst == dst) for dst in range(ranks)})
+        sent = Counter(
+            {dst: sum(one.size for one in made if one.dst == dst) for dst in range(ranks)}
+        )
         assert sum(sent.values()) == total
         assert total == (ranks - 1) * size
     else:
@@ -62,7 +82,9 @@ def test_messages_carry_the_bytes_that_the_operation_needs(name: str, ranks: int
 
 
 @given(st.sampled_from(names()), RANKS, st.integers(1, 4))
-def test_repetition_waits_for_all_that_its_rank_sends_and_receives(name: str, ranks: int, times: int) -> None:
+def test_repetition_waits_for_all_that_its_rank_sends_and_receives(
+    name: str, ranks: int, times: int
+) -> None:
     once = messages(name, _ranks(name, ranks), 1000)
     made = repeated(once, times)
     assert len(made) == times * len(once)
@@ -102,7 +124,9 @@ def test_collective_has_one_full_name(name: str, full: str) -> None:
         ("allreduce:ring", 8, 100, 2, "allreduce:ring has no chunks; allreduce:tree"),
     ],
 )
-def test_collective_that_is_impossible_is_refused(name: str, ranks: int, size: int, chunks: int, reason: str) -> None:
+def test_collective_that_is_impossible_is_refused(
+    name: str, ranks: int, size: int, chunks: int, reason: str
+) -> None:
     with pytest.raises(ValueError, match=reason):
         messages(name, ranks, size, chunks)
 

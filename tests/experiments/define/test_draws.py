@@ -55,7 +55,10 @@ def test_flow_file_leaves_the_seed_what_scheme_and_program_draw(tmp_path: Path) 
     file = tmp_path / "flows.csv"
     file.write_text(CSV)
     traffic = Traffic(parse_spec("compact", flows=str(file)))
-    found = {scheme: draws(traffic, Run({}, scheme), traffic.plan(scheme, 1, {})) for scheme in ("pcn", "pfc", "dcqcn")}
+    found = {
+        scheme: draws(traffic, Run({}, scheme), traffic.plan(scheme, 1, {}))
+        for scheme in ("pcn", "pfc", "dcqcn")
+    }
     assert found == {
         "pcn": "when receivers' windows begin",
         "pfc": NOTHING,
@@ -75,8 +78,15 @@ def outcomes(*values: float | None) -> list[Outcome]:
 
 
 def test_spread_stands_where_each_seed_gives_another_run() -> None:
-    different, equal, lacking = outcomes(1.0, 2.0, 3.0), outcomes(1.0, 1.0, 3.0), outcomes(1.0, None, 3.0)
-    assert (parameter_sweep.means(different)["mean_ms"].error, parameter_sweep.means(different)["flows"].error) == (
+    different, equal, lacking = (
+        outcomes(1.0, 2.0, 3.0),
+        outcomes(1.0, 1.0, 3.0),
+        outcomes(1.0, None, 3.0),
+    )
+    assert (
+        parameter_sweep.means(different)["mean_ms"].error,
+        parameter_sweep.means(different)["flows"].error,
+    ) == (
         pytest.approx(3**-0.5),
         0,
     )
@@ -85,23 +95,41 @@ def test_spread_stands_where_each_seed_gives_another_run() -> None:
     assert (distinct(equal), parameter_sweep.means(equal)["mean_ms"].error) == (2, None)
     assert "mean_ms" not in parameter_sweep.means(lacking)
     group = parameter_sweep.group_of(different[0].keys)
-    assert parameter_sweep.notes(different, {group: "marks"}, ["mean_ms"]) == ["the seed decides marks"]
+    assert parameter_sweep.notes(different, {group: "marks"}, ["mean_ms"]) == [
+        "the seed decides marks"
+    ]
     assert parameter_sweep.notes(equal, {group: "marks"}, ["mean_ms"])[1:] == [
         "DCQCN: 3 seeds give 2 different runs, so no standard error"
     ]
     assert parameter_sweep.notes(lacking, {group: "marks"}, ["mean_ms"])[1:] == [
         "DCQCN: no mean of mean_ms, which seed 2 lacks"
     ]
-    assert parameter_sweep.notes(outcomes(1.0, 1.0), {group: NOTHING}, []) == ["the seed decides nothing"]
+    assert parameter_sweep.notes(outcomes(1.0, 1.0), {group: NOTHING}, []) == [
+        "the seed decides nothing"
+    ]
     (chart,) = parameter_sweep.charts(equal, {group: "marks"}, ["mean_ms"])
     assert not any(chart.lines[0].seeds), "no bar of an error"
 
 
-def test_sweep_prints_what_seeds_determine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sweep_prints_what_seeds_determine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
-    command = ["sweep", "traffic", "--topology", "compact", "--flows", str(file), "--scheme", "pcn,pfc"]
-    assert pcn([*command, "--seeds", "1:2", "--jobs", "1", "--show", "mean_ms all", "--out", str(out)]) == 0
+    command = [
+        "sweep",
+        "traffic",
+        "--topology",
+        "compact",
+        "--flows",
+        str(file),
+        "--scheme",
+        "pcn,pfc",
+    ]
+    assert (
+        pcn([*command, "--seeds", "1:2", "--jobs", "1", "--show", "mean_ms all", "--out", str(out)])
+        == 0
+    )
     printed = capsys.readouterr()
     assert "note: PCN: the seed decides when receivers' windows begin\n" in printed.err
     assert "note: PFC alone: the seed decides nothing\n" in printed.err
@@ -118,10 +146,32 @@ def test_sweep_prints_what_seeds_determine(tmp_path: Path, capsys: pytest.Captur
 def test_sweep_has_no_mean_where_a_seed_s_flow_is_unfinished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["sweep", "traffic", "--topology", "star", "--set", "receivers=3", "--workload", "W1", "--scheme", "pfc"]
+    command = [
+        "sweep",
+        "traffic",
+        "--topology",
+        "star",
+        "--set",
+        "receivers=3",
+        "--workload",
+        "W1",
+        "--scheme",
+        "pfc",
+    ]
     sizes = ["--set", "count=10", "--set", "duration=300us", "--seeds", "1:4", "--jobs", "1"]
     assert (
-        pcn([*command, *sizes, "--show", "unfinished all", "--show", "mean_ms all", "--out", str(tmp_path / "out")])
+        pcn(
+            [
+                *command,
+                *sizes,
+                "--show",
+                "unfinished all",
+                "--show",
+                "mean_ms all",
+                "--out",
+                str(tmp_path / "out"),
+            ]
+        )
         == 0
     )
     assert "no mean of mean_ms all, which seed" in capsys.readouterr().err

@@ -1,4 +1,5 @@
-"""The fluid model (equations 3 to 7) against what appendix A derives from it. Claims 0.28 to 0.35, and 0.10."""
+"""The fluid model (equations 3 to 7) against what appendix A derives from it. Claims 0.28 to 0.35,
+and 0.10."""
 
 from __future__ import annotations
 
@@ -23,11 +24,15 @@ def steady_cycle(flows: int, w_min: float, capacity: float = C, period: float = 
     first = int(increases[increases <= loops.rates.shape[0] - flows][-1])
     part = slice(first, first + flows)
     queue = loops.queue[first : first + flows + 1]
-    return Loops(period, loops.rates[part], loops.received[part], queue, loops.w[part], loops.congested[part])
+    return Loops(
+        period, loops.rates[part], loops.received[part], queue, loops.w[part], loops.congested[part]
+    )
 
 
 @given(st.lists(st.floats(1e9, C), min_size=3, max_size=20), st.floats(1e-4, 0.2))
-def test_one_loop_brings_any_overload_to_just_below_the_capacity(rates: list[float], w_min: float) -> None:
+def test_one_loop_brings_any_overload_to_just_below_the_capacity(
+    rates: list[float], w_min: float
+) -> None:
     if sum(rates) <= 1.01 * C:
         rates = [3 * C / len(rates)] * len(rates)
     loops = Fluid(C, T, w_min).run(rates, 2)
@@ -40,7 +45,9 @@ def test_one_loop_brings_any_overload_to_just_below_the_capacity(rates: list[flo
     ("overload", "w_min", "loops"),
     [(3, 1 / 128, 257), (3, 1 / 30, 61), (2, 1 / 128, 129), (16, 1 / 128, 1921), (3, 0.025, 81)],
 )
-def test_queue_of_an_overload_is_gone_after_the_loops_of_a_2_1(overload: int, w_min: float, loops: int) -> None:
+def test_queue_of_an_overload_is_gone_after_the_loops_of_a_2_1(
+    overload: int, w_min: float, loops: int
+) -> None:
     made = Fluid(10e9, 500e-6, w_min).run([10e9] * overload, loops + 1)
     assert int(np.flatnonzero(made.queue[1:] == 0)[0]) + 1 == loops  # 0.29, 0.30
     assert theory.loops_to_drain(overload * 10e9, 10e9, w_min) == loops
@@ -67,7 +74,8 @@ def test_distance_from_the_fair_share_shrinks_by_a_in_each_cycle(
     cycles = increases[np.diff(increases, append=0) == flows]
     distance = loops.shares - 1 / flows
     for k in cycles[:5]:
-        assert distance[k + flows] == pytest.approx(distance[k] * factor, rel=2e-5, abs=1e-12)  # 0.31
+        # 0.31
+        assert distance[k + flows] == pytest.approx(distance[k] * factor, rel=2e-5, abs=1e-12)
     assert theory.fairness_factor(flows, w_min) == pytest.approx(factor, abs=1e-5)
     assert theory.fairness_half_life_loops(flows, w_min) == pytest.approx(half_life, rel=2e-3)
 
@@ -75,7 +83,9 @@ def test_distance_from_the_fair_share_shrinks_by_a_in_each_cycle(
 @given(st.lists(st.floats(1e6, C), min_size=2, max_size=8))
 def test_any_start_ends_in_equal_shares(rates: list[float]) -> None:
     flows = len(rates)
-    loops = Fluid(C, T, 0.1 / flows).run(rates, round(30 * theory.fairness_half_life_loops(flows, 0.1 / flows)))
+    loops = Fluid(C, T, 0.1 / flows).run(
+        rates, round(30 * theory.fairness_half_life_loops(flows, 0.1 / flows))
+    )
     assert loops.shares[-1] == pytest.approx(1 / flows, rel=1e-4)  # Prop. 2, eq. 14
 
 
@@ -90,7 +100,9 @@ def test_any_start_ends_in_equal_shares(rates: list[float]) -> None:
         (64, 0.1 / 64, 10e9, 500e-6, 60.55e3),
     ],
 )
-def test_swing_of_the_queue(flows: int, w_min: float, capacity: float, period: float, queue: float) -> None:
+def test_swing_of_the_queue(
+    flows: int, w_min: float, capacity: float, period: float, queue: float
+) -> None:
     cycle = steady_cycle(flows, w_min, capacity, period)
     closed = theory.queue_oscillation(flows, w_min, capacity, period)
     assert cycle.queue.max() - cycle.queue.min() == pytest.approx(closed, abs=1)  # 0.32, to a byte
@@ -98,7 +110,9 @@ def test_swing_of_the_queue(flows: int, w_min: float, capacity: float, period: f
 
 
 @pytest.mark.parametrize(("flows", "swing"), [(2, 0.1575e9), (16, 0.2931e9)])
-def test_swing_of_a_rate_is_equation_16_with_the_factor_that_a_2_3_drops(flows: int, swing: float) -> None:
+def test_swing_of_a_rate_is_equation_16_with_the_factor_that_a_2_3_drops(
+    flows: int, swing: float
+) -> None:
     cycle = steady_cycle(flows, 1 / 128)
     measured = float(np.ptp(cycle.rates[:, 0]))
     assert measured == pytest.approx(theory.rate_oscillation(flows, 1 / 128, C), rel=1e-6)  # 0.33
@@ -107,7 +121,8 @@ def test_swing_of_a_rate_is_equation_16_with_the_factor_that_a_2_3_drops(flows: 
 
 
 def aggregate_peak(flows: int, w_min: float, capacity_bps: float) -> float:
-    """Largest sum of the rates in the steady state: (1 + (N - 2 + w_min) w_min) C. The least: (1 - w_min) C. [A.2.2]"""
+    """Largest sum of the rates in the steady state: (1 + (N - 2 + w_min) w_min) C. The least: (1 -
+    w_min) C. [A.2.2]"""
     return (1 + (flows - 2 + w_min) * w_min) * capacity_bps
 
 
@@ -126,7 +141,8 @@ def test_sum_of_four_flows_exceeds_the_capacity_as_printed() -> None:
 @pytest.mark.parametrize("flows", [2, 4, 64, 512])
 def test_the_recommended_w_min_bounds_both_swings(flows: int) -> None:
     w_min = 0.1 / flows
-    assert aggregate_peak(flows, w_min, 1.0) - theory.aggregate_after_decrease(1.0, w_min) <= 0.1  # 0.35
+    # 0.35
+    assert aggregate_peak(flows, w_min, 1.0) - theory.aggregate_after_decrease(1.0, w_min) <= 0.1
     assert theory.queue_oscillation(flows, w_min, 10e9, 500e-6) <= 62.5e3
     cycle = steady_cycle(flows, w_min, 10e9, 500e-6) if flows <= 64 else None
     if cycle is not None:
@@ -154,4 +170,6 @@ def test_a_single_flow_never_congests() -> None:
 
 def test_the_queue_between_two_loops() -> None:
     loops = Fluid(10e9, 500e-6, 0.025).run([10e9] * 3, 3)
-    assert loops.queue_at(np.array([0, 250e-6, 500e-6])) == pytest.approx([0, 10e9 * 500e-6 / 8, 2 * 10e9 * 500e-6 / 8])
+    assert loops.queue_at(np.array([0, 250e-6, 500e-6])) == pytest.approx(
+        [0, 10e9 * 500e-6 / 8, 2 * 10e9 * 500e-6 / 8]
+    )

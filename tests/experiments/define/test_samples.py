@@ -1,4 +1,5 @@
-"""Flows of several seeds together: their statistics are those that pandas and scipy make of the flows themselves."""
+"""Flows of several seeds together: their statistics are those that pandas and scipy make of the
+flows themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +14,16 @@ from hypothesis import strategies as st
 
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define import intervals, samples
-from pcn.experiments.define.samples import MOST, STATISTICS, UNITS, Pooled, RunSamples, Samples, limits_of, needed
+from pcn.experiments.define.samples import (
+    MOST,
+    STATISTICS,
+    UNITS,
+    Pooled,
+    RunSamples,
+    Samples,
+    limits_of,
+    needed,
+)
 
 LIMITS = (100.0, 1e3, 1e4, 1e5, 1e6)
 
@@ -40,7 +50,9 @@ def _large_last(random: np.random.Generator, n: int, seed: int) -> tuple[Array, 
     return sizes, 1 + sizes / 1e5 + random.random(n)
 
 
-SETS: dict[str, tuple[Callable[[np.random.Generator, int, int], tuple[Array, Array]], list[int]]] = {
+SETS: dict[
+    str, tuple[Callable[[np.random.Generator, int, int], tuple[Array, Array]], list[int]]
+] = {
     "heavy tail": (_heavy, [400, 380, 420, 390, 410, 405]),
     "equal values": (_alike, [300, 310, 290, 300, 305]),
     "seeds apart": (_apart, [200] * 8),
@@ -57,7 +69,9 @@ def flows(request: pytest.FixtureRequest) -> pd.DataFrame:
     for seed, n in enumerate(counts):
         sizes, slowdown = draw(np.random.default_rng([7, seed]), n, seed)
         values = slowdown.astype(np.float32).astype(float)
-        frames.append(pd.DataFrame({"seed": seed, "size": sizes, "slowdown": values, "ms": values * 4}))
+        frames.append(
+            pd.DataFrame({"seed": seed, "size": sizes, "slowdown": values, "ms": values * 4})
+        )
     data_frame = pd.concat(frames, ignore_index=True)
     data_frame["bin"] = pd.cut(data_frame["size"], [0, *LIMITS], labels=False)
     return data_frame
@@ -66,7 +80,9 @@ def flows(request: pytest.FixtureRequest) -> pd.DataFrame:
 def kept(frame: pd.DataFrame) -> Samples:
     """As a file has it."""
     units = {unit: frame[unit].to_numpy() for unit in UNITS}
-    run_samples = RunSamples("digest", {"flows": Samples.of(LIMITS, frame["size"].to_numpy(), units)})
+    run_samples = RunSamples(
+        "digest", {"flows": Samples.of(LIMITS, frame["size"].to_numpy(), units)}
+    )
     return RunSamples.from_json(run_samples.to_json()).groups["flows"]
 
 
@@ -113,14 +129,18 @@ def test_interval_is_the_bootstrap_of_whole_seeds_by_pandas(flows: pd.DataFrame)
         else:
             drawn = {
                 tuple(row): statistic(
-                    pd.concat([frame for frame, times in zip(own, row, strict=True) for _ in range(times)])["slowdown"],
+                    pd.concat(
+                        [frame for frame, times in zip(own, row, strict=True) for _ in range(times)]
+                    )["slowdown"],
                     name,
                 )
                 for row in np.unique(intervals.draws(seeds), axis=0)[:300].tolist()
             }
             rows = np.array(list(drawn))
             merged = pooled._merged("slowdown", place)
-            assert merged.statistic(name, rows).tolist() == pytest.approx(list(drawn.values()), rel=1e-6)
+            assert merged.statistic(name, rows).tolist() == pytest.approx(
+                list(drawn.values()), rel=1e-6
+            )
             every = merged.statistic(name, intervals.draws(seeds))
             expected = tuple(pd.Series(every).quantile([0.025, 0.975]))
         assert (interval.low, interval.high) == pytest.approx(expected, rel=1e-6)
@@ -144,7 +164,9 @@ def test_interval_of_a_mean_and_tests_agree_with_scipy(number: int) -> None:
     second = first * random.uniform(1, 1.2, first.size) + number / 20
     interval = intervals.of_mean(first.tolist())
     assert interval is not None
-    judged = stats.bootstrap((first,), np.mean, n_resamples=20_000, method="percentile", random_state=random)
+    judged = stats.bootstrap(
+        (first,), np.mean, n_resamples=20_000, method="percentile", random_state=random
+    )
     spread = judged.confidence_interval.high - judged.confidence_interval.low
     assert interval.low == pytest.approx(judged.confidence_interval.low, abs=0.1 * spread)
     assert interval.high == pytest.approx(judged.confidence_interval.high, abs=0.1 * spread)
@@ -177,7 +199,9 @@ def test_pairs_show_what_spread_of_seeds_hides() -> None:
     assert welch is not None
     assert paired.beyond
     assert not welch.beyond
-    assert intervals.difference(first, [*first[:3], 9.0], paired=True) == intervals.Difference(0, 0, 0, True)
+    assert intervals.difference(first, [*first[:3], 9.0], paired=True) == intervals.Difference(
+        0, 0, 0, True
+    )
     assert intervals.difference([1.0], [2.0], paired=True) is None
 
 
@@ -259,6 +283,8 @@ def test_limits_are_few_sizes_or_shares_of_many() -> None:
 )
 def test_other_content_than_a_run_s_is_refused(change: dict[str, object]) -> None:
     one = Samples.of((1.0, 2.0), np.array([1.0, 2.0, 1.0]), dict.fromkeys(UNITS, np.ones(3)))
-    assert RunSamples.from_json({"digest": "a", "groups": {"flows": one.to_json()}}).groups["flows"].flows == (2, 1)
+    assert RunSamples.from_json({"digest": "a", "groups": {"flows": one.to_json()}}).groups[
+        "flows"
+    ].flows == (2, 1)
     with pytest.raises(ValueError, match=r"bin|flows by size|buffer size"):
         Samples.from_json({**one.to_json(), **change})

@@ -21,11 +21,17 @@ TRAFFIC = Traffic(parse_spec("star"))
 
 @pytest.mark.parametrize("scenario", [Dumbbell(), Victim()], ids=lambda scenario: scenario.name)
 @pytest.mark.parametrize("scheme", ["swift", "hpcc", "nscc", "pcn-w", "dctcp", "timely-hpcc"])
-def test_parameters_of_a_run_follow_from_its_network(scheme: str, scenario: Dumbbell | Victim) -> None:
+def test_parameters_of_a_run_follow_from_its_network(
+    scheme: str, scenario: Dumbbell | Victim
+) -> None:
     """In the RPs' parameters, and in what the run records."""
     plan = scenario.plan(scheme, 1, {})
     found = find_scheme(scheme)
-    usual = {field: value for field, value in recommended(plan.topology, found).items() if field in plan.derived}
+    usual = {
+        field: value
+        for field, value in recommended(plan.topology, found).items()
+        if field in plan.derived
+    }
     assert usual.keys() >= found.by_network.keys() - {"w_min", "period_s"}
     assert usual == {field: plan.scheme_parameters[field] for field in usual}
     assert set(usual.values()) <= set(plan.values.values())
@@ -42,7 +48,10 @@ def test_papers_scenario_keeps_its_papers_values_for_the_schemes_that_it_has() -
 
 
 def test_value_that_is_set_holds() -> None:
-    assert Dumbbell().plan("swift", 1, {"base_target": 3e-3}).scheme_parameters["base_target_s"] == 3e-3
+    assert (
+        Dumbbell().plan("swift", 1, {"base_target": 3e-3}).scheme_parameters["base_target_s"]
+        == 3e-3
+    )
     assert Dumbbell().plan("hpcc", 1, {"W_AI": 500}).scheme_parameters["w_ai_bytes"] == 500
 
 
@@ -52,11 +61,18 @@ def test_every_command_gives_a_scheme_the_same(scheme: str) -> None:
     plan = Dumbbell().plan(scheme, 1, {"pairs": 2})
     bare = replace(plan, values={}, scheme_parameters={}, derived=(), port_parameters={})
     figure = scheme_parameters.by_rules(bare)
-    assert {**recommended(plan.topology, find_scheme(scheme))}.items() <= plan.scheme_parameters.items()
+    assert {
+        **recommended(plan.topology, find_scheme(scheme))
+    }.items() <= plan.scheme_parameters.items()
     assert figure.scheme_parameters.items() <= plan.scheme_parameters.items()
-    assert (set(figure.derived), figure.port_parameters) == (set(plan.derived), plan.port_parameters)
+    assert (set(figure.derived), figure.port_parameters) == (
+        set(plan.derived),
+        plan.port_parameters,
+    )
     drawn = TRAFFIC.plan(scheme, 1, {"count": 5})
-    assert {**recommended(drawn.topology, find_scheme(scheme))}.items() <= drawn.scheme_parameters.items()
+    assert {
+        **recommended(drawn.topology, find_scheme(scheme))
+    }.items() <= drawn.scheme_parameters.items()
 
 
 def test_rules_of_a_plan_state_value_rule_and_source_of_each_parameter() -> None:
@@ -76,21 +92,34 @@ def test_rules_of_a_plan_state_value_rule_and_source_of_each_parameter() -> None
 
 def test_values_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(
-        ExperimentError, match=r"^pcn: w_min = 0\.6 and w_max = 0\.5: 0 < w_min <= w_max <= 1 must hold$"
+        ExperimentError,
+        match=r"^pcn: w_min = 0\.6 and w_max = 0\.5: 0 < w_min <= w_max <= 1 must hold$",
     ):
         Dumbbell().plan("pcn", 1, {"w_min": 0.6})
 
 
 def test_plan_remarks_networks_that_a_scheme_is_not_made_for() -> None:
-    notes = {scheme: TRAFFIC.plan(scheme, 1, {"count": 5}).notes for scheme in ("dcqcn-ns3", "rccc", "pcn")}
-    assert ["made for" in note or "are for" in note for one in notes.values() for note in one] == [True, True]
+    notes = {
+        scheme: TRAFFIC.plan(scheme, 1, {"count": 5}).notes
+        for scheme in ("dcqcn-ns3", "rccc", "pcn")
+    }
+    assert ["made for" in note or "are for" in note for one in notes.values() for note in one] == [
+        True,
+        True,
+    ]
     assert notes["pcn"] == ()
     assert TRAFFIC.plan("dcqcn-ns3", 1, {"rate_bps": 100e9, "count": 5}).notes == ()
 
 
 def test_name_sets_the_parameter_of_each_scheme_that_has_it() -> None:
-    given = scheme_parameters.settings(Dumbbell(), ["dcqcn", "dcqcn-tcd", "pcn"], ["R_AI=20M", "pairs=2"])
-    assert given == {"dcqcn": {"R_AI": 20e6, "pairs": 2}, "dcqcn-tcd": {"R_AI": 20e6, "pairs": 2}, "pcn": {"pairs": 2}}
+    given = scheme_parameters.settings(
+        Dumbbell(), ["dcqcn", "dcqcn-tcd", "pcn"], ["R_AI=20M", "pairs=2"]
+    )
+    assert given == {
+        "dcqcn": {"R_AI": 20e6, "pairs": 2},
+        "dcqcn-tcd": {"R_AI": 20e6, "pairs": 2},
+        "pcn": {"pairs": 2},
+    }
 
 
 def test_name_of_one_scheme_is_its_papers_whatever_others_are_there() -> None:
@@ -101,17 +130,33 @@ def test_name_of_one_scheme_is_its_papers_whatever_others_are_there() -> None:
 
 
 def test_scheme_before_a_name_chooses_among_different_meanings() -> None:
-    given = scheme_parameters.settings(Dumbbell(), ["dcqcn", "qcn"], ["qcn.R_AI=9M", "dcqcn.R_AI=20M"])
+    given = scheme_parameters.settings(
+        Dumbbell(), ["dcqcn", "qcn"], ["qcn.R_AI=9M", "dcqcn.R_AI=20M"]
+    )
     assert given == {"qcn": {"R_AI": 9e6}, "dcqcn": {"R_AI": 20e6}}
-    with pytest.raises(ExperimentError, match=r"^R_AI differs by scheme: give dcqcn\.R_AI or qcn\.R_AI$"):
+    with pytest.raises(
+        ExperimentError, match=r"^R_AI differs by scheme: give dcqcn\.R_AI or qcn\.R_AI$"
+    ):
         scheme_parameters.settings(Dumbbell(), ["dcqcn", "qcn"], ["R_AI=9M"])
 
 
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("maxStage=4", "maxStage is a parameter of hpcc: no such scheme runs here. Leave it out, or add --scheme hpcc"),
-        ("qcn.R_AI=1M", "qcn.R_AI is a parameter of qcn: no such scheme runs here. Leave it out, or add --scheme qcn"),
+        (
+            "maxStage=4",
+            (
+                "maxStage is a parameter of hpcc: no such scheme runs here. Leave it out, or add "
+                "--scheme hpcc"
+            ),
+        ),
+        (
+            "qcn.R_AI=1M",
+            (
+                "qcn.R_AI is a parameter of qcn: no such scheme runs here. Leave it out, or add "
+                "--scheme qcn"
+            ),
+        ),
         ("R_IA=1M", "no parameter 'R_IA'; did you mean"),
         ("dcqcn.R_AI=1M,dcqcn.R_AI=2M", "no rate"),
     ],
@@ -125,7 +170,9 @@ def test_name_that_no_scheme_of_the_run_has_is_refused(setting: str, message: st
 def test_scenarios_default_is_of_what_it_means_in_any_scheme() -> None:
     defaults: dict[str, scheme_parameters.Default] = {"dcqcn.R_AI": (1e6, "")}
     found = {
-        scheme: {one.name: one.default for one in scheme_parameters.of(scheme, (), defaults)}["R_AI"]
+        scheme: {one.name: one.default for one in scheme_parameters.of(scheme, (), defaults)}[
+            "R_AI"
+        ]
         for scheme in ("dcqcn", "dcqcn-tcd", "qcn")
     }
     assert found == {"dcqcn": 1e6, "dcqcn-tcd": 1e6, "qcn": None}
@@ -133,6 +180,8 @@ def test_scenarios_default_is_of_what_it_means_in_any_scheme() -> None:
 
 def test_scheme_s_parameter_named_as_a_scenarios_has_the_scheme_before_it() -> None:
     own = (Parameter("paths", "count", 3, "of the network"),)
-    offered = {one.name: one.default for one in scheme_parameters.of("nscc", own, {"nscc.paths": (5, "")})}
+    offered = {
+        one.name: one.default for one in scheme_parameters.of("nscc", own, {"nscc.paths": (5, "")})
+    }
     assert (offered["paths"], offered["nscc.paths"]) == (3, 5)
     assert scheme_parameters.fields("nscc", offered)["paths"] == 5

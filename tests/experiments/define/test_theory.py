@@ -1,4 +1,5 @@
-"""Closed forms, against the figures that follow from the paper's equations (claims 0.10, 0.28 to 0.35)."""
+"""Closed forms, against the figures that follow from the paper's equations (claims 0.10, 0.28 to
+0.35)."""
 
 from __future__ import annotations
 
@@ -8,8 +9,25 @@ import pytest
 
 from pcn.experiments.define import theory
 
-FIG_10 = {1: 0.007812, 2: 0.019379, 3: 0.036394, 5: 0.096788, 10: 0.538122, 14: 0.922677, 15: 0.958396, 25: 0.999956}
-FIG_10_W = {1: 0.011658, 2: 0.017351, 3: 0.025725, 5: 0.055450, 10: 0.272669, 15: 0.479523, 25: 0.499978}
+FIG_10 = {
+    1: 0.007812,
+    2: 0.019379,
+    3: 0.036394,
+    5: 0.096788,
+    10: 0.538122,
+    14: 0.922677,
+    15: 0.958396,
+    25: 0.999956,
+}
+FIG_10_W = {
+    1: 0.011658,
+    2: 0.017351,
+    3: 0.025725,
+    5: 0.055450,
+    10: 0.272669,
+    15: 0.479523,
+    25: 0.499978,
+}
 
 
 def test_increase_is_figure_10() -> None:
@@ -44,8 +62,12 @@ def test_one_loop_brings_the_sum_below_the_capacity() -> None:
         (1024, 0.1 / 1024, 10e9, 500e-6, 62.38e3),
     ],
 )
-def test_queue_oscillation(flows: int, w_min: float, capacity: float, period: float, queue: float) -> None:
-    assert theory.queue_oscillation(flows, w_min, capacity, period) == pytest.approx(queue, rel=2e-3)
+def test_queue_oscillation(
+    flows: int, w_min: float, capacity: float, period: float, queue: float
+) -> None:
+    assert theory.queue_oscillation(flows, w_min, capacity, period) == pytest.approx(
+        queue, rel=2e-3
+    )
 
 
 def test_rate_oscillation_is_equation_16_without_its_dropped_factor() -> None:
@@ -55,7 +77,12 @@ def test_rate_oscillation_is_equation_16_without_its_dropped_factor() -> None:
 
 @pytest.mark.parametrize(
     ("flows", "w_min", "factor", "half_life"),
-    [(2, 1 / 128, 0.98438, 88.0), (4, 1 / 128, 0.96923, 88.7), (16, 1 / 128, 0.88733, 92.8), (4, 0.025, 0.90482, 27.7)],
+    [
+        (2, 1 / 128, 0.98438, 88.0),
+        (4, 1 / 128, 0.96923, 88.7),
+        (16, 1 / 128, 0.88733, 92.8),
+        (4, 0.025, 0.90482, 27.7),
+    ],
 )
 def test_fairness(flows: int, w_min: float, factor: float, half_life: float) -> None:
     assert theory.fairness_factor(flows, w_min) == pytest.approx(factor, abs=1e-5)

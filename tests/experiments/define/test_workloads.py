@@ -52,13 +52,16 @@ def test_sizes_follow_draws_of_generator_choice(seed: int, counts: list[int]) ->
         assert sample(fixed, ours, count) == theirs.choice(values, size=count, p=shares).tolist()
         chosen, u = theirs.choice(len(W1.classes), size=count, p=W1.shares), theirs.random(count)
         expected = [
-            round(float(W1.classes[place].quantile(np.array([one]))[0])) for place, one in zip(chosen, u, strict=True)
+            round(float(W1.classes[place].quantile(np.array([one]))[0]))
+            for place, one in zip(chosen, u, strict=True)
         ]
         assert sample(W1, ours, count) == expected
 
 
 @pytest.mark.parametrize(("sizes", "number", "traffic"), TABLE_1)
-def test_samples_have_table_1_s_shares(sizes: FlowSizes, number: tuple[float, ...], traffic: tuple[float, ...]) -> None:
+def test_samples_have_table_1_s_shares(
+    sizes: FlowSizes, number: tuple[float, ...], traffic: tuple[float, ...]
+) -> None:
     drawn = np.array(sample(sizes, rng(), 1_000_000))
     for low, high, share, part in zip(ENDS, ENDS[1:], number, traffic, strict=False):
         inside = drawn[(drawn > low) & (drawn <= high)]
@@ -120,7 +123,9 @@ def test_synchronous_senders_start_equal_flows_together() -> None:
 
 def test_bursts_come_at_their_interval() -> None:
     flows = bursts(["h2", "h3"], "r1", 64_000, 500e-6, 2e-3, first_id=2)
-    assert [flow.start_s for flow in flows] == pytest.approx([0, 0, 0.5e-3, 0.5e-3, 1e-3, 1e-3, 1.5e-3, 1.5e-3])
+    assert [flow.start_s for flow in flows] == pytest.approx(
+        [0, 0, 0.5e-3, 0.5e-3, 1e-3, 1e-3, 1.5e-3, 1.5e-3]
+    )
     assert [flow.src for flow in flows[:4]] == ["h2", "h3", "h2", "h3"]
     assert [flow.id for flow in flows] == list(range(2, 10))
 
@@ -154,7 +159,9 @@ def test_the_seed_decides() -> None:
     assert made(1) != made(2)
 
 
-@pytest.mark.parametrize(("sizes", "at", "share"), [(HADOOP, 120e3, 0.9), (WEB_SEARCH, 5e6, 0.9)])  # 3.9, 3.10
+@pytest.mark.parametrize(
+    ("sizes", "at", "share"), [(HADOOP, 120e3, 0.9), (WEB_SEARCH, 5e6, 0.9)]
+)  # 3.9, 3.10
 def test_percentiles_are_those_that_are_given(sizes: CdfSizes, at: float, share: float) -> None:
     drawn = np.array(sample(sizes, np.random.default_rng(1), 100_000))
     assert np.mean(drawn <= at) == pytest.approx(share, abs=0.005)
@@ -195,7 +202,10 @@ def test_file_of_shares_has_any_scale_and_a_header_or_none(text: str, tmp_path: 
     ("text", "message"),
     [
         ("0 0\nabc\n", r"mine.txt:2: a size in bytes and a share are needed, not 'abc'"),
-        ("0 0\n\n1000 95\n", r"mine.txt:3: ends with 95: shares begin with 0 and end with 100, 1 or 1,000"),
+        (
+            "0 0\n\n1000 95\n",
+            r"mine.txt:3: ends with 95: shares begin with 0 and end with 100, 1 or 1,000",
+        ),
         ("# all\n10 1\n1000 100\n", r"mine.txt:2: begins with 1: shares begin with 0"),
         ("", "no line SIZE SHARE"),
         ("0 0\n1000 60\n500 100\n", "mine.txt:3: '500 100': neither sizes nor shares may fall"),

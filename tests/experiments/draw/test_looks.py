@@ -32,7 +32,10 @@ def lab(colour: str) -> tuple[float, float, float]:
     red, green, blue = linear(colour)
     x = (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505
     z = (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.089
-    fx, fy, fz = (one ** (1 / 3) if one > 0.008856 else 7.787 * one + 16 / 116 for one in (x, luminance(colour), z))
+    fx, fy, fz = (
+        one ** (1 / 3) if one > 0.008856 else 7.787 * one + 16 / 116
+        for one in (x, luminance(colour), z)
+    )
     return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)
 
 
@@ -62,7 +65,9 @@ def test_colours_stand_out_from_the_page(theme: Theme) -> None:
 def test_twenty_ports_and_flows_differ() -> None:
     for kind in ("other", "flow"):
         lines = [curve("", [0, 1], [0, 1]) for _ in range(20)]
-        named = [type(line)(f"{kind} {n}", line.x, line.y, f"{kind}{n}") for n, line in enumerate(lines)]
+        named = [
+            type(line)(f"{kind} {n}", line.x, line.y, f"{kind}{n}") for n, line in enumerate(lines)
+        ]
         assert len({(look.colour, look.stroke) for look in looks(named)}) == 20
     assert stroke_of("flow5") == "solid" != stroke_of("flow6")
 

@@ -1,4 +1,5 @@
-"""What pictures of figures show: nothing hides anything, nothing is cut without a word, seeds show."""
+"""What pictures of figures show: nothing hides anything, nothing is cut without a word, seeds
+show."""
 
 from __future__ import annotations
 
@@ -36,14 +37,23 @@ def test_equal_lines_stand_side_by_side() -> None:
     assert len({tuple(line.get_xdata()) for line in drawn}) == len(SCHEMES)
     assert len({line.get_marker() for line in drawn}) == len(SCHEMES)
     # each nearer to its own x than to the next
-    assert all(0.7 < place / x < 1.4 for line in drawn for place, x in zip(line.get_xdata(), X, strict=True))
+    assert all(
+        0.7 < place / x < 1.4
+        for line in drawn
+        for place, x in zip(line.get_xdata(), X, strict=True)
+    )
 
 
-@pytest.mark.parametrize("below", ["x", "Flows up to\n5 seeds, 40,025 flows each\n95% intervals by bootstrap"])
+@pytest.mark.parametrize(
+    "below", ["x", "Flows up to\n5 seeds, 40,025 flows each\n95% intervals by bootstrap"]
+)
 @pytest.mark.parametrize("same", [True, False])
 def test_legends_lie_on_no_curve_and_no_text(same: bool, below: str) -> None:
     names = itertools.count()
-    lines = [[curve("one" if same else f"line {next(names)}", X, X) for _ in range(1 if same else 4)] for _ in range(3)]
+    lines = [
+        [curve("one" if same else f"line {next(names)}", X, X) for _ in range(1 if same else 4)]
+        for _ in range(3)
+    ]
     panels = [Chart(line[0].label, below, "y", line) for line in lines]
     figure = draw(panels)
     figure.canvas.draw()
@@ -63,7 +73,9 @@ def test_legends_lie_on_no_curve_and_no_text(same: bool, below: str) -> None:
     ],
 )
 @pytest.mark.parametrize("panels", [1, 3])
-def test_legend_above_all_charts_is_as_wide_as_the_picture_at_most(names: list[str], panels: int) -> None:
+def test_legend_above_all_charts_is_as_wide_as_the_picture_at_most(
+    names: list[str], panels: int
+) -> None:
     lines = [curve(f"{name}{number}", [1, 2], [1, 2]) for number, name in enumerate(names)]
     figure = draw([Chart(str(number), "x", "y", lines) for number in range(panels)])
     figure.draw_without_rendering()
@@ -102,7 +114,8 @@ def test_bars_of_zero_are_labelled_and_seeds_are_dots() -> None:
 
 
 def test_user_without_a_home_gets_pictures_without_a_word_of_matplotlib(tmp_path: Path) -> None:
-    """As a service's, whose user has no entry in /etc/passwd, whose cache is where XDG_CACHE_HOME has it."""
+    """As a service's, whose user has no entry in /etc/passwd, whose cache is where XDG_CACHE_HOME
+    has it."""
     (tmp_path / "sitecustomize.py").write_text(
         "import pwd\ndef none(uid):\n    raise KeyError(uid)\npwd.getpwuid = none\n"
     )
@@ -112,11 +125,17 @@ def test_user_without_a_home_gets_pictures_without_a_word_of_matplotlib(tmp_path
     cache.mkdir(mode=0o700)
     environment |= {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"}
     code = (
-        "from pathlib import Path\ntry:\n    Path.home()\nexcept RuntimeError:\n    print('no home')\n"
+        "from pathlib import Path\ntry:\n    Path.home()\nexcept RuntimeError:\n    print('no "
+        "home')\n"
         "from pcn.experiments.draw.pictures import matplotlib\nprint(matplotlib.get_configdir())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == ["no home", str(cache / "pcn-lab" / "matplotlib")]
@@ -125,4 +144,6 @@ def test_user_without_a_home_gets_pictures_without_a_word_of_matplotlib(tmp_path
 def test_line_of_an_incomplete_result_has_one_period_at_a_sentence_s_end() -> None:
     failures = Failures()
     failures.note("rates.png", RuntimeError("no home."))
-    assert str(IncompleteError(Path("g"), failures)).endswith("RuntimeError: no home. The rest is there")
+    assert str(IncompleteError(Path("g"), failures)).endswith(
+        "RuntimeError: no home. The rest is there"
+    )

@@ -41,7 +41,9 @@ def kept_run(out: Path, *command: str) -> Path:
 
 @pytest.fixture(scope="module")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return kept_run(tmp_path_factory.mktemp("victim") / "run", "victim", "--scheme", "pfc,dcqcn,pcn")
+    return kept_run(
+        tmp_path_factory.mktemp("victim") / "run", "victim", "--scheme", "pfc,dcqcn,pcn"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +72,19 @@ def test_the_victim_is_one_of_the_port_to_r1(victim: Path, scheme: str) -> None:
     first, second = explained(victim / scheme, 0, 1, span_s=BURSTS)
     assert sum(first.parts_ps.values()) == first.time_ps
     assert first.parts_ps["paused"] > 0.7 * first.time_ps
-    assert (first.origins[0].port, first.origins[0].crossed, first.origins[0].role) == ("s1:2", False, VICTIM)
+    assert (first.origins[0].port, first.origins[0].crossed, first.origins[0].role) == (
+        "s1:2",
+        False,
+        VICTIM,
+    )
     assert first.origins[0].share > 0.99
     assert sum(share for flow, share in first.origins[0].filled.items() if flow >= 1000) > 0.85
     assert first.role == VICTIM
     assert (second.origins[0].port, second.origins[0].crossed) == ("s1:2", True)
     assert second.origins[0].role == (
-        CULPRIT if second.origins[0].queue_share > 1.1 / len(second.origins[0].filled) else CONTRIBUTOR
+        CULPRIT
+        if second.origins[0].queue_share > 1.1 / len(second.origins[0].filled)
+        else CONTRIBUTOR
     )
     assert [row["port"] for row in first.tree] == ["h0:0", "s0:3"]
 
@@ -98,7 +106,9 @@ def test_explanations_add_up(mixed: Path, scheme: str) -> None:
         assert sum(result.parts_ps.values()) == result.time_ps
         assert abs(result.time_ps - table[result.id]["fct_s"] * 1e12) < 2e3
         waits = ("contention", "pause_backlog", "pause_idle", "overtaken")
-        assert sum(hop.wait_ps for hop in result.hops) == sum(result.parts_ps[name] for name in waits)
+        assert sum(hop.wait_ps for hop in result.hops) == sum(
+            result.parts_ps[name] for name in waits
+        )
         for hop in result.hops:
             assert sum(hop.by_flow.values()) + hop.idle_ps == hop.wait_ps
             assert hop.idle_ps == hop.pause_idle_ps  # by the line, and by the account of PAUSE
@@ -123,7 +133,13 @@ def test_weights_of_every_pause_sum_to_one(mixed: Path) -> None:
 
 @pytest.mark.parametrize("scenario", sorted(SHORT))
 def test_every_scenario_is_run_again_with_its_digest(scenario: str, tmp_path: Path) -> None:
-    out = kept_run(tmp_path / "out", scenario, "--scheme", "pfc" if scenario == "fig5" else "pcn", *SHORT[scenario])
+    out = kept_run(
+        tmp_path / "out",
+        scenario,
+        "--scheme",
+        "pfc" if scenario == "fig5" else "pcn",
+        *SHORT[scenario],
+    )
     assert {*SHORT, "victim"} == set(SCENARIOS)
     KeptResult(out).run(LogChoice(causes=False), Silent())  # raises where it differs
 
@@ -138,7 +154,9 @@ def test_explanation_of_flows_without_an_end_has_their_first(
     assert "flow 1" in capsys.readouterr().out
 
 
-def test_explanation_is_kept_whole_and_printed(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explanation_is_kept_whole_and_printed(
+    mixed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     place = mixed / "pfc"
     assert pcn(["explain", str(place), "--worst", "2", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -203,13 +221,17 @@ def test_a_port_and_a_pause_are_explained(victim: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.startswith("PAUSE 0: ")
 
 
-def test_marks_of_a_run_are_those_of_its_packets(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_marks_of_a_run_are_those_of_its_packets(
+    mixed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What the engine counts is what the log of all packets has."""
     place = mixed / "pcn"
     assert pcn(["explain", str(place), "--marks", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)["marks"]
     kept_result = KeptResult(place)
-    run = kept_result.run(LogChoice(tuple(flow.id for flow in kept_result.plan.topology.flows), marks=True), Silent())
+    run = kept_result.run(
+        LogChoice(tuple(flow.id for flow in kept_result.plan.topology.flows), marks=True), Silent()
+    )
     counts = marks.of_hops(run.plan.topology, run.logs, run.logs.hops)
     assert marks.by_reason(counts) == result["packets"]
     assert run.logs.marks is not None
@@ -235,7 +257,9 @@ def test_marks_of_a_flow_have_the_reasons_of_its_hops(mixed: Path) -> None:
     assert {"here", "empty"} <= reasons <= {"before", "here", "empty", "held"}
 
 
-def test_of_other_marking_points_marks_alone_are_judged(victim: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_other_marking_points_marks_alone_are_judged(
+    victim: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """RED leaves packets unmarked by a rule that isn't NP-ECN's."""
     assert pcn(["explain", str(victim / "dcqcn"), "--marks", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)["marks"]
@@ -248,8 +272,12 @@ def test_of_other_marking_points_marks_alone_are_judged(victim: Path, capsys: py
     assert {hop.mark for hop in flow.hops} <= {"", "before", "here"}
 
 
-def test_marks_of_switches_that_mark_nothing_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = kept_run(tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", "timely")
+def test_marks_of_switches_that_mark_nothing_are_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = kept_run(
+        tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", "timely"
+    )
     assert pcn(["explain", str(out), "--marks"]) == 0
     text = capsys.readouterr().out
     assert ", and none was marked" in text
@@ -274,12 +302,27 @@ def test_what_is_not_there_is_one_line(
     assert line in said
 
 
-def test_without_its_root_a_flow_is_faster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Four to h0; h9's flow to the neighbour shares links with them, and crosses another last port."""
+def test_without_its_root_a_flow_is_faster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four to h0; h9's flow to the neighbour shares links with them, and crosses another last
+    port."""
     flows = tmp_path / "flows.csv"
     pairs = [*((f"h{number}", "h0") for number in (4, 6, 8, 10)), ("h9", "h1")]
-    flows.write_text("src,dst,start,size\n" + "".join(f"{src},{dst},0us,200KB\n" for src, dst in pairs))
-    words_ = ["traffic", "--topology", "fat-tree", "--flows", str(flows), "--scheme", "pfc", "--set", "xoff_bytes=40KB"]
+    flows.write_text(
+        "src,dst,start,size\n" + "".join(f"{src},{dst},0us,200KB\n" for src, dst in pairs)
+    )
+    words_ = [
+        "traffic",
+        "--topology",
+        "fat-tree",
+        "--flows",
+        str(flows),
+        "--scheme",
+        "pfc",
+        "--set",
+        "xoff_bytes=40KB",
+    ]
     place = kept_run(tmp_path / "out", *words_)
 
     def told(*more: str) -> dict[str, Any]:
@@ -298,7 +341,9 @@ def test_without_its_root_a_flow_is_faster(tmp_path: Path, capsys: pytest.Captur
         assert after["flows"] == before["flows"]
         assert after["instead"]["fct_ps"]["4"] < flow["time_ps"]
     assert pcn(["explain", str(place), "--flow", "4", "--what-if", f"{root}=400G"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith(f"  INSTEAD, with {root} at 400 Gb/s: ")
+    assert (
+        capsys.readouterr().out.splitlines()[-1].startswith(f"  INSTEAD, with {root} at 400 Gb/s: ")
+    )
 
 
 @pytest.mark.parametrize(
@@ -306,9 +351,21 @@ def test_without_its_root_a_flow_is_faster(tmp_path: Path, capsys: pytest.Captur
     [
         (["--what-if", "s9:1=1G"], 1, "--what-if s9:1: there is no such port"),
         (["--what-if", "s0:1"], 2, "--what-if s0:1"),
-        (["--without-flows", "nothing"], 1, "--without-flows nothing: there is no such flow or group"),
-        (["--flow", "2003", "--without-flows", "bursts"], 1, "flow 2003 is among those that are left out"),
-        (["--flow", "0", "--what-if", "s1:2=400G"], 1, "flow 0: a change is seen in completion times"),
+        (
+            ["--without-flows", "nothing"],
+            1,
+            "--without-flows nothing: there is no such flow or group",
+        ),
+        (
+            ["--flow", "2003", "--without-flows", "bursts"],
+            1,
+            "flow 2003 is among those that are left out",
+        ),
+        (
+            ["--flow", "0", "--what-if", "s1:2=400G"],
+            1,
+            "flow 0: a change is seen in completion times",
+        ),
     ],
 )
 def test_changes_that_cannot_be_are_one_line(
@@ -318,14 +375,20 @@ def test_changes_that_cannot_be_are_one_line(
     assert line in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["--flow", "0", "--at", "s0:3"], ["--worst", "2", "--from", "1us"]])
+@pytest.mark.parametrize(
+    "arguments", [["--flow", "0", "--at", "s0:3"], ["--worst", "2", "--from", "1us"]]
+)
 def test_options_that_exclude_each_other_are_refused(victim: Path, arguments: list[str]) -> None:
     assert pcn(["explain", str(victim / "pfc"), *arguments]) == 2
 
 
 def changed(place: Path, **entries: Any) -> None:
     file = place / "summary.json"
-    result = {name: value for name, value in {**json.loads(file.read_text()), **entries}.items() if value is not None}
+    result = {
+        name: value
+        for name, value in {**json.loads(file.read_text()), **entries}.items()
+        if value is not None
+    }
     file.write_text(json.dumps(result))
 
 
@@ -337,7 +400,9 @@ def line_of(place: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return line
 
 
-def test_results_that_cannot_be_repeated_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_that_cannot_be_repeated_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     flows = tmp_path / "flows.csv"
     flows.write_text("src,dst,start,size\nh0,r0,0us,20KB\nh1,r0,0us,20KB\n")
     out = kept_run(tmp_path / "out", "traffic", "--topology", "star", "--flows", str(flows))
@@ -360,12 +425,18 @@ def test_results_that_cannot_be_repeated_are_one_line(tmp_path: Path, capsys: py
     assert "has no summary.json" in line_of(tmp_path, capsys)
 
 
-def test_scheme_of_a_file_is_found_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scheme_of_a_file_is_found_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("aimd", "aimd_window"):
-        shutil.copytree(EXAMPLES / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            EXAMPLES / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
     copy = tmp_path / "aimd_window"
     scheme = f"{copy}/aimd_window.py:AIMD_WINDOW"
-    out = kept_run(tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", scheme)
+    out = kept_run(
+        tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", scheme
+    )
     assert pcn(["explain", str(out), "--flow", "0", "-q"]) == 0
     (copy / "aimd_window.py").write_text((copy / "aimd_window.py").read_text() + "\n")
     capsys.readouterr()
@@ -373,9 +444,13 @@ def test_scheme_of_a_file_is_found_again(tmp_path: Path, capsys: pytest.CaptureF
     assert "aimd_window.py, which" in capsys.readouterr().err
 
 
-def test_result_runs_no_code_that_it_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_result_runs_no_code_that_it_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A result may be another user's."""
-    out = kept_run(tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", "pcn")
+    out = kept_run(
+        tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", "pcn"
+    )
     planted = tmp_path / "planted.py"
     planted.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     (tmp_path / "planted.c").write_text("#error it was compiled\n")
@@ -414,7 +489,9 @@ def _lines(frames: list[tuple[int, int, int]]) -> Any:
     from pcn.topologies.star import star
 
     topology = star(1, rate_bps=8e12)
-    rows = np.array([(start, 0, flow, size, 0) for start, size, flow in frames], np.dtype(ExplainLine))
+    rows = np.array(
+        [(start, 0, flow, size, 0) for start, size, flow in frames], np.dtype(ExplainLine)
+    )
     empty = [np.zeros(0, np.dtype(kind)) for kind in (ExplainSent, ExplainHop, ExplainCause)]
     return Lines(topology, Logs(empty[0], empty[1], rows, empty[2], (Endpoint("h0", 0),))).at(0)
 
@@ -423,7 +500,15 @@ def test_pauses_that_cause_each_other_are_a_circle() -> None:
     """Two ports, each PAUSEd while all that it brings waits for the other."""
     import numpy as np
 
-    from pcn.lab.virtual.native import CLOSES, WAITS, XOFF, ExplainCause, ExplainHop, ExplainLine, ExplainSent
+    from pcn.lab.virtual.native import (
+        CLOSES,
+        WAITS,
+        XOFF,
+        ExplainCause,
+        ExplainHop,
+        ExplainLine,
+        ExplainSent,
+    )
 
     rows = []
     for time, link, other in ((10, 0, 1), (20, 1, 0)):
@@ -442,7 +527,14 @@ def test_pauses_that_cause_each_other_are_a_circle() -> None:
 def test_gates_that_no_switch_closed_are_unknown_roots() -> None:
     import numpy as np
 
-    from pcn.lab.virtual.native import CLOSES, OPENS, ExplainCause, ExplainHop, ExplainLine, ExplainSent
+    from pcn.lab.virtual.native import (
+        CLOSES,
+        OPENS,
+        ExplainCause,
+        ExplainHop,
+        ExplainLine,
+        ExplainSent,
+    )
 
     causes = np.zeros(2, np.dtype(ExplainCause))
     causes["time_ps"], causes["what"], causes["class"] = [10, 30], [CLOSES, OPENS], 3

@@ -25,7 +25,9 @@ def job_of(place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     assert sum(result["parts_ps"].values()) == result["time_ps"]
     for item in result["chain"]:
         assert sum(item["parts_ps"].values()) == item["time_ps"]
-    assert sum(item["time_ps"] + item["between_ps"] for item in result["chain"]) == result["time_ps"]
+    assert (
+        sum(item["time_ps"] + item["between_ps"] for item in result["chain"]) == result["time_ps"]
+    )
     return result
 
 
@@ -34,8 +36,19 @@ def test_chain_of_a_collective_sums_to_its_makespan(
     scheme: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two repetitions of a ring, with other work of 3 us behind each arrival."""
-    words = ["--topology", "fat-tree", "--workload", "allreduce", "--set", "size=400KB", "--set", "xoff_bytes=20KB"]
-    place = kept_run(tmp_path / "out", *words, "--set", "repeat=2", "--set", "wait=3us", "--scheme", scheme)
+    words = [
+        "--topology",
+        "fat-tree",
+        "--workload",
+        "allreduce",
+        "--set",
+        "size=400KB",
+        "--set",
+        "xoff_bytes=20KB",
+    ]
+    place = kept_run(
+        tmp_path / "out", *words, "--set", "repeat=2", "--set", "wait=3us", "--scheme", scheme
+    )
     job = job_of(place, capsys)
     rows = {row["id"]: row for row in pq.read_table(place / "flows.parquet").to_pylist()}
     assert job["jobs"] == 1
@@ -53,23 +66,44 @@ def test_chain_of_a_collective_sums_to_its_makespan(
     assert (place / "explain" / "explanation.txt").read_text() == text
 
 
-def test_chain_beside_other_flows_has_what_they_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_chain_beside_other_flows_has_what_they_cost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A chain of three beside an in-cast to the host of its last flow, and a shorter job."""
     flows = tmp_path / "flows.csv"
     chain = "0,h0,h4,0us,100KB,\n1,h4,h8,5us,100KB,0\n2,h8,h1,0us,100KB,1\n"
     shorter = "3,h2,h3,0us,1KB,\n4,h3,h2,0us,1KB,3\n"
-    incast = "".join(f"{5 + place},h{src},h1,{40 * place}us,300KB,\n" for place, src in enumerate((5, 9, 13, 7)))
+    incast = "".join(
+        f"{5 + place},h{src},h1,{40 * place}us,300KB,\n" for place, src in enumerate((5, 9, 13, 7))
+    )
     flows.write_text(f"id,src,dst,start,size,after\n{chain}{shorter}{incast}")
-    words = ["--topology", "fat-tree", "--flows", str(flows), "--set", "xoff_bytes=20KB", "--scheme", "pfc"]
+    words = [
+        "--topology",
+        "fat-tree",
+        "--flows",
+        str(flows),
+        "--set",
+        "xoff_bytes=20KB",
+        "--scheme",
+        "pfc",
+    ]
     job = job_of(kept_run(tmp_path / "out", *words), capsys)
     assert (job["jobs"], job["flows"]) == (2, 3)
     assert [item["id"] for item in job["chain"]] == [0, 1, 2]
     assert [item["between_ps"] for item in job["chain"]] == [0, 5_000_000, 0]
-    assert sum(job["parts_ps"][name] for name in ("paused", "contention", "pause_backlog", "pause_idle")) > 0
+    assert (
+        sum(
+            job["parts_ps"][name]
+            for name in ("paused", "contention", "pause_backlog", "pause_idle")
+        )
+        > 0
+    )
     assert {"between", *PARTS} == set(job["parts_ps"])
 
 
-def test_flow_that_its_own_time_starts_begins_the_chain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_flow_that_its_own_time_starts_begins_the_chain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     flows = tmp_path / "flows.csv"
     flows.write_text("id,src,dst,start,size,after\n0,h0,r0,0us,10KB,\n1,h1,r1,900us,10KB,0+1us\n")
     job = job_of(kept_run(tmp_path / "out", "--topology", "compact", "--flows", str(flows)), capsys)

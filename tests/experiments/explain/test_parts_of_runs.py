@@ -27,7 +27,9 @@ def sums_are_right(rows: list[dict[str, int]]) -> bool:
     names = results_format.columns("Parts of completion times")
     there = [row for row in rows if row["fct_ps"] is not None]
     assert all(row[name] is None for row in rows if row["fct_ps"] is None for name in names)
-    return bool(there) and all(sum(row[name] for name in names[1:]) == row["fct_ps"] for row in there)
+    return bool(there) and all(
+        sum(row[name] for name in names[1:]) == row["fct_ps"] for row in there
+    )
 
 
 def test_traffic_has_columns_of_parts_and_the_same_digest(tmp_path: Path) -> None:
@@ -47,11 +49,31 @@ def test_traffic_has_columns_of_parts_and_the_same_digest(tmp_path: Path) -> Non
 def test_victim_has_a_table_of_its_flows_parts(tmp_path: Path) -> None:
     out, brief = tmp_path / "out", ["--set", "before=1ms", "--set", "duration=4ms"]
     assert (
-        pcn(["run", "victim", "--scheme", "pfc", *brief, "--clock", "virtual", "--explain", "-q", "--out", str(out)])
+        pcn(
+            [
+                "run",
+                "victim",
+                "--scheme",
+                "pfc",
+                *brief,
+                "--clock",
+                "virtual",
+                "--explain",
+                "-q",
+                "--out",
+                str(out),
+            ]
+        )
         == 0
     )
     rows = rows_of(out / "flows.parquet")
-    assert list(rows[0]) == ["id", "src", "dst", "class", *results_format.columns("Parts of completion times")]
+    assert list(rows[0]) == [
+        "id",
+        "src",
+        "dst",
+        "class",
+        *results_format.columns("Parts of completion times"),
+    ]
     assert sums_are_right(rows)
     assert sum(row["paused_ps"] or 0 for row in rows) > 0
 
@@ -61,20 +83,42 @@ def test_sweep_has_the_shares_of_parts(tmp_path: Path) -> None:
     assert pcn(["sweep", *TRAFFIC, "--seeds", "1:2", "--explain", "-q", "--out", str(out)]) == 0
     with (out / "means.csv").open() as file:
         means = {row["number"]: float(row["mean"]) for row in csv.DictReader(file)}
-    parts = [name.replace("_ps", "_share") for name in results_format.columns("Parts of completion times")[1:]]
+    parts = [
+        name.replace("_ps", "_share")
+        for name in results_format.columns("Parts of completion times")[1:]
+    ]
     assert sum(means[name] for name in parts) == pytest.approx(1, abs=1e-9)
     assert means["own_share"] > 0
 
 
-def test_parts_by_size_are_a_table_of_runs_and_comparisons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parts_by_size_are_a_table_of_runs_and_comparisons(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "out"
-    assert pcn(["run", *TRAFFIC, "--scheme", "pcn,pfc", "--clock", "virtual", "--explain", "--out", str(out)]) == 0
+    assert (
+        pcn(
+            [
+                "run",
+                *TRAFFIC,
+                "--scheme",
+                "pcn,pfc",
+                "--clock",
+                "virtual",
+                "--explain",
+                "--out",
+                str(out),
+            ]
+        )
+        == 0
+    )
     printed = capsys.readouterr().out
     assert "where the time went, %" in printed
     for scheme in ("pcn", "pfc"):
         measures = json.loads((out / scheme / "summary.json").read_text())["measures"]
         for size in ("all", "S"):
-            assert sum(measures[f"{name}_ms {size}"] for name in PARTS) == pytest.approx(measures[f"mean_ms {size}"])
+            assert sum(measures[f"{name}_ms {size}"] for name in PARTS) == pytest.approx(
+                measures[f"mean_ms {size}"]
+            )
     assert pcn(["compare", str(out)]) == 0
     assert "where the time went, %" in capsys.readouterr().out
     assert "where the time went, %" in (out / "report.html").read_text()

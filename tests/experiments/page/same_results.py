@@ -1,4 +1,5 @@
-"""Compares two pages of results: python same_results.py BEFORE.md AFTER.md. Prints the rows that differ."""
+"""Compares two pages of results: python same_results.py BEFORE.md AFTER.md. Prints the rows that
+differ."""
 
 from __future__ import annotations
 

@@ -70,10 +70,15 @@ def test_both_pages_are_what_was_run() -> None:
 
 
 def test_verdicts_follow_the_figures() -> None:
-    text = "| 0.36 | 7.1 | a | b | | S | `tests/a.py::test_a`; [fig11](results.md#old): 9 met; [fig99](results.md) |"
+    text = (
+        "| 0.36 | 7.1 | a | b | | S | `tests/a.py::test_a`; [fig11](results.md#old): 9 met; "
+        "[fig99](results.md) |"
+    )
     (made,) = [one for one in MADE if one.figure.name == "fig11"]
     now = addressed(text, {"fig11": anchor(made.heading)}, {"fig11": made.verdicts})
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(made.verdicts["0.36"].items()))
+    counts = ", ".join(
+        f"{count} {verdict}" for verdict, count in sorted(made.verdicts["0.36"].items())
+    )
     assert now == text.replace("#old): 9 met", f"#{anchor(made.heading)}): {counts}")
 
 
@@ -89,11 +94,16 @@ def test_paper_s_numbers_belong_to_existing_claims() -> None:
 def test_pages_are_compared_number_by_number(change: str, code: int, tmp_path: Path) -> None:
     page = (DOCS / "results.md").read_text(encoding="utf-8")
     other = tmp_path / "after.md"
-    other.write_text(page.replace("| 1.008 | ms |", f"| {change} | ms |") if change else page, encoding="utf-8")
+    other.write_text(
+        page.replace("| 1.008 | ms |", f"| {change} | ms |") if change else page, encoding="utf-8"
+    )
     script = Path(__file__).with_name("same_results.py")
     command = [sys.executable, str(script), str(DOCS / "results.md"), str(other)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout
     assert ("first at capacity" in done.stdout) == bool(code)
-    rows = sum(len(json.loads((DOCS / "figures" / f"{name}.json").read_text())["checks"]) for name in FIGURES)
+    rows = sum(
+        len(json.loads((DOCS / "figures" / f"{name}.json").read_text())["checks"])
+        for name in FIGURES
+    )
     assert f"{rows} rows" in done.stdout

@@ -1,5 +1,5 @@
-"""A disk that is full, for real: a small tmpfs in the tests' mount namespace. Files that had room are kept; one line
-names the others."""
+"""A disk that is full, for real: a small tmpfs in the tests' mount namespace. Files that had room
+are kept; one line names the others."""
 
 from __future__ import annotations
 
@@ -40,14 +40,17 @@ def disk(tmp_path: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def test_numbers_are_kept_where_pictures_have_no_room(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_are_kept_where_pictures_have_no_room(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with disk(tmp_path, "80k") as full:
         mine = full / "mine"
         assert pcn(["run", "dumbbell", *SHORT, "--pictures", "--out", str(mine)]) == 1
         said = capsys.readouterr()
         (error,) = errors_in(said.err)
         assert re.fullmatch(
-            rf"pcn: {mine} is incomplete: without .*\bqueue.png, .*report.html: No space left on device. "
+            rf"pcn: {mine} is incomplete: without .*\bqueue.png, .*report.html: No space left on "
+            r"device. "
             r"The rest is there",
             error,
         )
@@ -66,11 +69,15 @@ def errors_in(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("pcn: ")]
 
 
-def test_where_nothing_has_room_nothing_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_nothing_has_room_nothing_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with disk(tmp_path, "4k") as full:
         assert pcn(["run", "dumbbell", *SHORT, "--out", str(full / "mine")]) == 1
         (error,) = errors_in(capsys.readouterr().err)
-        assert error.startswith(f"pcn: nothing could be written into {full}/mine: summary.json, series.parquet")
+        assert error.startswith(
+            f"pcn: nothing could be written into {full}/mine: summary.json, series.parquet"
+        )
         assert list(full.iterdir()) == []
 
 
@@ -82,10 +89,14 @@ def test_a_figure_without_room_for_its_picture_keeps_its_numbers(
         assert pcn(["figure", "fig10", "--out", str(place)]) == 1
         said = capsys.readouterr()
         assert errors_in(said.err) == [
-            f"pcn: {place} is incomplete: without fig10/figure.png, fig10/figure.svg: No space left on device. "
+            f"pcn: {place} is incomplete: without fig10/figure.png, fig10/figure.svg: No space "
+            "left on device. "
             "The rest is there"
         ]
-        assert {path.name for path in (place / "fig10").iterdir()} == {"figure.json", "outcomes.json"}
+        assert {path.name for path in (place / "fig10").iterdir()} == {
+            "figure.json",
+            "outcomes.json",
+        }
         assert json.loads((place / "fig10" / "figure.json").read_text())["checks"]
         assert "Report:" in said.out
         assert "Its picture is missing." in (place / "report.html").read_text()
@@ -108,12 +119,26 @@ def test_logs_give_way_to_numbers(tmp_path: Path) -> None:
 
 
 def test_live_run_without_room_for_logs_ends_with_the_reason(tmp_path: Path) -> None:
-    # Six logs of a page each don't fit into three; a short run bears a k at which a busy machine keeps pace.
+    # Six logs of a page each don't fit into three; a short run bears a k at which a busy machine
+    # keeps pace.
     with disk(tmp_path, "12k") as full:
-        command = [*PCN, "run", "dumbbell", "--set", "duration=4ms", "-k", "2000", "--out", f"{full}/mine"]
+        command = [
+            *PCN,
+            "run",
+            "dumbbell",
+            "--set",
+            "duration=4ms",
+            "-k",
+            "2000",
+            "--out",
+            f"{full}/mine",
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         assert done.returncode == 1
-        pattern = rf"pcn: can't write {full}/mine/logs/\w+.jsonl: No space left on device. Choose another --out"
+        pattern = (
+            rf"pcn: can't write {full}/mine/logs/\w+.jsonl: No space left on device. Choose "
+            r"another --out"
+        )
         (error,) = errors_in(done.stderr)
         assert re.fullmatch(pattern, error), done.stderr
         assert list(full.iterdir()) == []
@@ -128,7 +153,7 @@ XDG_CACHE_HOME=$cache "$@" --out "$cache/../first" || exit 98
 rm -r "$cache/pcn-lab/runs"  # an older version's, or a copy, has none
 mount -o remount,ro "$cache" || exit 97
 XDG_CACHE_HOME=$cache "$@" --out "$cache/../second"
-"""
+"""  # noqa: E501
 
 
 def test_read_only_cache_that_holds_what_a_run_needs_is_enough(tmp_path: Path) -> None:

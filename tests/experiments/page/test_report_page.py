@@ -1,4 +1,5 @@
-"""The report in a real browser: offline, no complaint, plots that answer the pointer, a slider that replays the run."""
+"""The report in a real browser: offline, no complaint, plots that answer the pointer, a slider that
+replays the run."""
 
 from __future__ import annotations
 
@@ -40,14 +41,17 @@ from pcn.topologies.found import find_topology
 SCHEMES = ("pfc", "pcn")
 CHARTS = 6
 BY_SIZE = "[data-chart=slowdown_by_size]"
-WITHIN = "[...document.querySelectorAll('table')].every(one => one.offsetWidth <= one.parentElement.clientWidth)"
+WITHIN = (
+    "[...document.querySelectorAll('table')].every(one => one.offsetWidth <= "
+    "one.parentElement.clientWidth)"
+)
 """No table is cut, or has to be scrolled."""
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The victim in virtual time: both schemes side by side, PFC alone, and one scheme's run over another seed's, as
-    those of two clocks."""
+    """The victim in virtual time: both schemes side by side, PFC alone, and one scheme's run over
+    another seed's, as those of two clocks."""
     folder = tmp_path_factory.mktemp("pages")
     scenario = SCENARIOS["victim"]
     results = []
@@ -82,7 +86,10 @@ def test_the_page_of_figures_has_the_same_look_and_cards(chromium: Browser, tmp_
         assert chromium.complaints == []
         assert chromium.ask("document.documentElement.scrollWidth") <= width
         assert chromium.ask(WITHIN)
-        rows = "[...document.querySelectorAll('.checks tbody tr')].map(row => getComputedStyle(row).display)"
+        rows = (
+            "[...document.querySelectorAll('.checks tbody tr')].map(row => "
+            "getComputedStyle(row).display)"
+        )
         assert set(chromium.ask(rows)) == {display}
         assert chromium.ask("document.querySelector('img').naturalWidth") > 400
 
@@ -98,9 +105,13 @@ def test_it_opens_offline_without_complaint_at_every_size(
 ) -> None:
     chromium.open(pages[page], width, dark=dark)
     assert chromium.complaints == []
-    assert [address for address in chromium.asked if not address.startswith("data:")] == [pages[page].as_uri()]
+    assert [address for address in chromium.asked if not address.startswith("data:")] == [
+        pages[page].as_uri()
+    ]
     assert chromium.ask("document.querySelectorAll('.plot svg').length") == CHARTS * panels
-    assert chromium.ask("[...document.querySelectorAll('.plot')].every(plot => plot.querySelector('g path[d]'))")
+    assert chromium.ask(
+        "[...document.querySelectorAll('.plot')].every(plot => plot.querySelector('g path[d]'))"
+    )
     # nothing sticks out sideways
     assert chromium.ask("document.documentElement.scrollWidth") <= width
     assert chromium.ask(WITHIN)
@@ -108,7 +119,9 @@ def test_it_opens_offline_without_complaint_at_every_size(
     assert (sum(map(int, background[4:-1].split(","))) < 200) == dark
 
 
-def test_report_of_traffic_shows_network_and_flows_by_size(chromium: Browser, tmp_path: Path) -> None:
+def test_report_of_traffic_shows_network_and_flows_by_size(
+    chromium: Browser, tmp_path: Path
+) -> None:
     traffic = Traffic(TrafficSpec("fat-tree", "W1"))
     results = []
     for scheme in SCHEMES:
@@ -121,21 +134,34 @@ def test_report_of_traffic_shows_network_and_flows_by_size(chromium: Browser, tm
         assert chromium.complaints == []
         assert chromium.ask("document.documentElement.scrollWidth") <= width
         assert chromium.ask("document.querySelectorAll('.plot svg').length") == 4 * len(SCHEMES) + 3
-        ticks = chromium.ask(f"[...document.querySelectorAll('{BY_SIZE} text')].map(one => one.textContent)")
+        ticks = chromium.ask(
+            f"[...document.querySelectorAll('{BY_SIZE} text')].map(one => one.textContent)"
+        )
         assert sum(text.endswith((" B", " KB", " MB")) for text in ticks) >= 3 * 2
     axes = "[...document.querySelectorAll('[data-chart=under_way]')].map(plot => plot.scale.end)"
     assert len(set(chromium.ask(axes))) == 1, "runs are compared on one axis"
-    assert chromium.ask(f"document.querySelector('{BY_SIZE}').previousElementSibling.textContent") == "Slowdown, 50%"
+    assert (
+        chromium.ask(f"document.querySelector('{BY_SIZE}').previousElementSibling.textContent")
+        == "Slowdown, 50%"
+    )
     lines = [
-        chromium.ask(f"document.querySelectorAll('{BY_SIZE}')[{panel}].querySelectorAll('g[clip-path] > path').length")
+        chromium.ask(
+            f"document.querySelectorAll('{BY_SIZE}')[{panel}].querySelectorAll('g[clip-path] > "
+            "path').length"
+        )
         for panel in range(3)
     ]
     assert lines == [len(SCHEMES)] * 3
     assert chromium.ask(WITHIN)
     assert chromium.ask("document.querySelectorAll('svg.network').length") == len(SCHEMES)
-    titles = chromium.ask("[...document.querySelectorAll('svg.network path title')].map(one => one.textContent)")
+    titles = chromium.ask(
+        "[...document.querySelectorAll('svg.network path title')].map(one => one.textContent)"
+    )
     used = utilisation(results[0])
-    assert f"h0 - e0: 40 Gbit/s, 5 us each way; {used['e0:1']:.0%} used from e0, {used['h0:0']:.0%} from h0" in titles
+    assert (
+        f"h0 - e0: 40 Gbit/s, 5 us each way; {used['e0:1']:.0%} used from e0, "
+        f"{used['h0:0']:.0%} from h0"
+    ) in titles
     assert max(used.values()) > 0.1
     rows = chromium.ask("document.querySelectorAll('#tables table:last-of-type tbody tr').length")
     assert rows >= 6 + len(SCHEMES)
@@ -149,7 +175,7 @@ TIP = """
     plot.dispatchEvent(new PointerEvent('pointermove', at));
     return JSON.stringify([...document.getElementById('tip').children].map(one => one.textContent));
 })(document.querySelectorAll('.plot')[%d], %r)
-"""
+"""  # noqa: E501
 
 
 def tip(chromium: Browser, plot: int, x: float) -> list[str]:
@@ -163,23 +189,43 @@ def plain(text: str) -> float:
 
 
 def test_tip_over_bins_has_the_flows_own_numbers(chromium: Browser, tmp_path: Path) -> None:
-    """Percentile, range and count of the bin under the pointer, wherever in it, by flows.parquet alone."""
-    words = ["--clock", "virtual", "--topology", "fat-tree", "--workload", "W1", "--set", "count=2100", "-q"]
-    done = forks.run("pcn", "run", "traffic", *words, "--scheme", "pfc,pcn", "--out", str(tmp_path / "run"))
+    """Percentile, range and count of the bin under the pointer, wherever in it, by flows.parquet
+    alone."""
+    words = [
+        "--clock",
+        "virtual",
+        "--topology",
+        "fat-tree",
+        "--workload",
+        "W1",
+        "--set",
+        "count=2100",
+        "-q",
+    ]
+    done = forks.run(
+        "pcn", "run", "traffic", *words, "--scheme", "pfc,pcn", "--out", str(tmp_path / "run")
+    )
     assert (done.returncode, done.stderr) == (0, "")
     tables = {}
     for scheme, name in (("pfc", "PFC alone"), ("pcn", "PCN")):
         table = parquet.read(tmp_path / "run" / scheme / "flows.parquet")
         order = np.argsort(table["size_bytes"], kind="stable")
-        tables[name] = (np.array(table["size_bytes"], float)[order], np.array(table["slowdown"], float)[order])
+        tables[name] = (
+            np.array(table["size_bytes"], float)[order],
+            np.array(table["slowdown"], float)[order],
+        )
     chromium.open(tmp_path / "run/report.html", 1400)
     panels = json.loads(
         chromium.ask(
-            "JSON.stringify([...document.querySelectorAll('.plot')].map((one, place) => [one.dataset.chart, place,"
-            "one.previousElementSibling?.textContent]).filter(([chart]) => chart === 'slowdown_by_size'))"
+            "JSON.stringify([...document.querySelectorAll('.plot')].map((one, place) => "
+            "[one.dataset.chart, place,"
+            "one.previousElementSibling?.textContent]).filter(([chart]) => chart === "
+            "'slowdown_by_size'))"
         )
     )
-    assert [title for _, _, title in panels] == [f"Slowdown, {percent}%" for percent in (50, 95, 99)]
+    assert [title for _, _, title in panels] == [
+        f"Slowdown, {percent}%" for percent in (50, 95, 99)
+    ]
     units = {"B": 1.0, "KB": 1e3, "MB": 1e6}
     bins: dict[tuple[str, str], slice] = {}
     seen = 0
@@ -192,7 +238,10 @@ def test_tip_over_bins_has_the_flows_own_numbers(chromium: Browser, tmp_path: Pa
                 break
             assert texts[0] == texts[1] == texts[2]
             last = head
-            ends = [float(value) * units[unit] for value, unit in re.findall(r"([\d.]+) (B|KB|MB)", head)]
+            ends = [
+                float(value) * units[unit]
+                for value, unit in re.findall(r"([\d.]+) (B|KB|MB)", head)
+            ]
             for row in rows:
                 match = re.fullmatch(r"(.+): ([\d.,]+), ([\d,]+) flows", row)
                 assert match
@@ -217,18 +266,27 @@ def test_tip_over_time_has_recorded_values(chromium: Browser, tmp_path: Path) ->
     run("dumbbell", scheme="pcn", clock="virtual", settings=["duration=20ms"], out=place)
     times, waiting = Series.read(place / "series.parquet").get("s0:4", "waiting_bytes")
     chromium.open(place / "report.html", 1400)
-    plot = chromium.ask("[...document.querySelectorAll('.plot')].findIndex(one => one.dataset.chart === 'queue')")
+    plot = chromium.ask(
+        "[...document.querySelectorAll('.plot')].findIndex(one => one.dataset.chart === 'queue')"
+    )
     for at in np.linspace(0.31, 19.7, 40):
         head, *rows = tip(chromium, plot, float(at))
         (row,) = (row for row in rows if row.startswith("waiting"))
         now = re.search(r"at ([\d.]+) ms", row)
-        nearest = int(np.argmin(np.abs(times * 1e3 - (float(now[1]) if now else plain(head.removesuffix(" ms"))))))
-        assert plain(row.split(": ")[1].split()[0]) == pytest.approx(waiting[nearest] / 1e3, rel=6e-4, abs=0.5)
+        nearest = int(
+            np.argmin(
+                np.abs(times * 1e3 - (float(now[1]) if now else plain(head.removesuffix(" ms"))))
+            )
+        )
+        assert plain(row.split(": ")[1].split()[0]) == pytest.approx(
+            waiting[nearest] / 1e3, rel=6e-4, abs=0.5
+        )
         assert abs(times[nearest] * 1e3 - at) <= 0.13
 
 
 def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path: Path) -> None:
-    """Ports by line and legend in all panels, groups in charts and table alike, whichever flows come first."""
+    """Ports by line and legend in all panels, groups in charts and table alike, whichever flows
+    come first."""
     traffic = Traffic(TrafficSpec("fat-tree", "WebSearch"))
     results = []
     for scheme in SCHEMES:
@@ -238,7 +296,8 @@ def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path: Path) -
     report.write_text(render(results), encoding="utf-8")
     chromium.open(report, 1400)
     legend = (
-        "Object.fromEntries([...document.querySelectorAll('#{}  .legend span')].map(one => [one.textContent,"
+        "Object.fromEntries([...document.querySelectorAll('#{}  .legend span')].map(one => "
+        "[one.textContent,"
         "(line => `${{getComputedStyle(line).stroke}} ${{line.getAttribute('stroke-dasharray')}}`)"
         "(one.querySelector('line'))]))"
     )
@@ -256,7 +315,8 @@ def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path: Path) -
     groups = json.loads(chromium.ask(f"JSON.stringify({legend.format('under_way')})"))
     dots = json.loads(
         chromium.ask(
-            "JSON.stringify([...document.querySelectorAll('.flows tbody tr')].map(row => [row.cells[0].textContent,"
+            "JSON.stringify([...document.querySelectorAll('.flows tbody tr')].map(row => "
+            "[row.cells[0].textContent,"
             "getComputedStyle(row.querySelector('.dot')).borderTopColor]))"
         )
     )
@@ -279,7 +339,13 @@ CUT = """
 
 def printed(chromium: Browser) -> None:
     """Lays the page out as it is printed."""
-    chromium.call("Emulation.setDeviceMetricsOverride", width=SHEET, height=1000, deviceScaleFactor=1, mobile=False)
+    chromium.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=SHEET,
+        height=1000,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
     chromium.call("Emulation.setEmulatedMedia", media="print")
     chromium.ask("dispatchEvent(new Event('beforeprint'))")
 
@@ -288,10 +354,23 @@ def printed(chromium: Browser) -> None:
 def test_sheet_of_paper_has_all_of_the_page(
     chromium: Browser, pages: dict[str, Path], tmp_path: Path, dark: bool
 ) -> None:
-    """Tables keep their columns, in black on white; plots are drawn for the sheet; then the screen is as before."""
+    """Tables keep their columns, in black on white; plots are drawn for the sheet; then the screen
+    is as before."""
     place = tmp_path / "traffic"
-    words = ["--clock", "virtual", "--topology", "fat-tree", "--workload", "W1", "--set", "count=1200", "-q"]
-    done = forks.run("pcn", "run", "traffic", *words, "--scheme", "pfc,dcqcn,pcn,hpcc", "--out", str(place))
+    words = [
+        "--clock",
+        "virtual",
+        "--topology",
+        "fat-tree",
+        "--workload",
+        "W1",
+        "--set",
+        "count=1200",
+        "-q",
+    ]
+    done = forks.run(
+        "pcn", "run", "traffic", *words, "--scheme", "pfc,dcqcn,pcn,hpcc", "--out", str(place)
+    )
     assert (done.returncode, done.stderr) == (0, "")
     compared = tmp_path / "compared"
     folders = [str(place / name) for name in ("pfc", "dcqcn", "pcn", "hpcc")]
@@ -302,16 +381,29 @@ def test_sheet_of_paper_has_all_of_the_page(
         screen = chromium.ask(widths)
         printed(chromium)
         assert chromium.ask(CUT) == [], file
-        assert chromium.ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert (
+            chromium.ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        )
         ink = chromium.ask("getComputedStyle(document.body).color")
         assert sum(map(int, ink[4:-1].split(","))) < 200
         if screen:
             assert max(chromium.ask(widths)) <= SHEET
-            shown = "[...document.querySelectorAll('.plot svg')].map(one => one.getBoundingClientRect().width)"
-            assert chromium.ask(shown) == pytest.approx(chromium.ask(widths), rel=0.05), "letters have their size"
+            shown = (
+                "[...document.querySelectorAll('.plot svg')].map(one => "
+                "one.getBoundingClientRect().width)"
+            )
+            assert chromium.ask(shown) == pytest.approx(chromium.ask(widths), rel=0.05), (
+                "letters have their size"
+            )
         assert len(base64.b64decode(chromium.call("Page.printToPDF")["data"])) > 10_000
         chromium.call("Emulation.setEmulatedMedia", media="")
-        chromium.call("Emulation.setDeviceMetricsOverride", width=1400, height=900, deviceScaleFactor=1, mobile=False)
+        chromium.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=1400,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         chromium.ask("dispatchEvent(new Event('afterprint'))")
         assert chromium.ask(widths) == screen
 
@@ -320,24 +412,35 @@ def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> N
     """Nine flows, and eight links with PAUSE: more than there are colours."""
     chromium.open(pages["many"], 1400, dark=True)
     assert chromium.complaints == []
-    strokes = chromium.ask("[...document.querySelectorAll('.plot g path')].map(path => getComputedStyle(path).stroke)")
+    strokes = chromium.ask(
+        "[...document.querySelectorAll('.plot g path')].map(path => getComputedStyle(path).stroke)"
+    )
     assert len(strokes) > 12
     assert "none" not in strokes
-    for what, edge, fill in ((".topology circle", "stroke", "fill"), (".dot", "borderTopColor", "backgroundColor")):
+    for what, edge, fill in (
+        (".topology circle", "stroke", "fill"),
+        (".dot", "borderTopColor", "backgroundColor"),
+    ):
         pair = f"(style => `${{style.{edge}}} ${{style.{fill}}}`)(getComputedStyle(one))"
         found = chromium.ask(f"[...document.querySelectorAll('{what}')].map(one => {pair})")
         assert len(found) == len(set(found)) == 9, "a colour that comes again is hollow"
         assert not [one for one in found if one.startswith("rgb(0, 0, 0)")]
-    rates = chromium.ask("[...document.querySelectorAll('.topology .rate')].map(one => getComputedStyle(one).fill)")
+    rates = chromium.ask(
+        "[...document.querySelectorAll('.topology .rate')].map(one => getComputedStyle(one).fill)"
+    )
     assert len(rates) == 9
     assert len(set(rates)) == 6
 
 
 def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) -> None:
     chromium.open(pages["both"], 1400)
-    # the page opens at the moment with most pauses: S1 stops S0 and all bursting hosts, S0 stops H0 and H1
+    # the page opens at the moment with most pauses: S1 stops S0 and all bursting hosts, S0 stops H0
+    # and H1
     assert chromium.ask(held(0)) >= 15
-    names = "[...document.querySelectorAll('.replay')[0].querySelectorAll('.held')].map(l => l.dataset.a + l.dataset.b)"
+    names = (
+        "[...document.querySelectorAll('.replay')[0].querySelectorAll('.held')].map(l => "
+        "l.dataset.a + l.dataset.b)"
+    )
     assert "s0s1" in chromium.ask(names)
     opened = chromium.ask("document.getElementById('now').textContent")
 
@@ -347,12 +450,17 @@ def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) 
     assert float(chromium.ask("document.getElementById('time').value")) == before + 1
     assert chromium.ask("document.getElementById('now').textContent") != opened
 
-    at = "document.querySelectorAll('.replay')[{}].querySelector('[data-flow=\"flow 0\"]').textContent"
+    at = (
+        "document.querySelectorAll('.replay')[{}].querySelector('[data-flow=\"flow "
+        "0\"]').textContent"
+    )
     chromium.key("Home")
     assert chromium.ask(held(0)) == chromium.ask(held(1)) == 0
     assert chromium.ask(at.format(0)) == "F0 20.0"
     chromium.key("End")
-    assert chromium.ask("document.getElementById('time').value") == chromium.ask("document.getElementById('time').max")
+    assert chromium.ask("document.getElementById('time').value") == chromium.ask(
+        "document.getElementById('time').max"
+    )
     assert chromium.ask(held(0)) == 0
     assert chromium.complaints == []
 
@@ -370,16 +478,18 @@ MOMENT = """
         .map(plot => plot.scale.start + (plot.now.getAttribute('x1') - plot.scale.inner.left)
             / (plot.scale.inner.right - plot.scale.inner.left) * (plot.scale.end - plot.scale.start)),
 }))(document.querySelector('.replay'))
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize(
-    ("scenario", "settings"), [("dumbbell", ["duration=20ms"]), ("victim", ["duration=4ms", "before=500us"])]
+    ("scenario", "settings"),
+    [("dumbbell", ["duration=20ms"]), ("victim", ["duration=4ms", "before=500us"])],
 )
 def test_replay_shows_one_moment_of_what_was_recorded(
     chromium: Browser, tmp_path: Path, scenario: str, settings: list[str]
 ) -> None:
-    """By series.parquet alone: links, queues, rates and the plots' lines are of the time that the page names."""
+    """By series.parquet alone: links, queues, rates and the plots' lines are of the time that the
+    page names."""
     place = tmp_path / "run"
     run(scenario, scheme="pfc", clock="virtual", settings=settings, out=place)
     series = Series.read(place / "series.parquet")
@@ -391,13 +501,18 @@ def test_replay_shows_one_moment_of_what_was_recorded(
 
     def read(entity: str, metric: str, time_s: float) -> float:
         times, values = series.get(entity, metric)
-        return float(values[max(int(np.searchsorted(times, time_s + 1e-9, "right")) - 1, 0)]) if times.size else 0.0
+        return (
+            float(values[max(int(np.searchsorted(times, time_s + 1e-9, "right")) - 1, 0)])
+            if times.size
+            else 0.0
+        )
 
     before: float | None = None
     most = 0.0
     for number in range(count):
         chromium.ask(
-            f"(s => {{ s.value = {number}; s.dispatchEvent(new Event('input')); }})(document.getElementById('time'))"
+            f"(s => {{ s.value = {number}; s.dispatchEvent(new Event('input')); "
+            f"}})(document.getElementById('time'))"
         )
         shown = json.loads(chromium.ask(MOMENT))
         now = float(shown["now"].removesuffix(" ms")) / 1e3
@@ -405,7 +520,9 @@ def test_replay_shows_one_moment_of_what_was_recorded(
             assert place_ms / 1e3 == pytest.approx(now, abs=2e-5)
         for port, text in shown["queues"].items():
             waiting = read(port, "waiting_bytes", now)
-            assert text == (f"{waiting / 1e6:.1f} MB" if waiting >= 1e6 else f"{waiting / 1e3 + 1e-9:.0f} KB")
+            assert text == (
+                f"{waiting / 1e6:.1f} MB" if waiting >= 1e6 else f"{waiting / 1e3 + 1e-9:.0f} KB"
+            )
             most = max(most, waiting)
         held, paused = set[str](), set[str]()
         for link in topology.links:
@@ -413,36 +530,50 @@ def test_replay_shows_one_moment_of_what_was_recorded(
             name = f"{link.a.node} {link.b.node}"
             if any(read(way, "xoff", now) for way in ways):
                 held.add(name)
-            elif before is not None and any(read(way, "pause", now) - read(way, "pause", before) for way in ways):
+            elif before is not None and any(
+                read(way, "pause", now) - read(way, "pause", before) for way in ways
+            ):
                 paused.add(name)
         assert set(shown["held"]) == held
         if before is not None:
             assert set(shown["paused"]) == paused
             for flow, text in shown["rates"].items():
-                packets = read(flow, "received_packets", now) - read(flow, "received_packets", before)
-                assert float(text.split()[-1]) == pytest.approx(packets * 1058 * 8e-9 / (now - before), abs=0.06)
+                packets = read(flow, "received_packets", now) - read(
+                    flow, "received_packets", before
+                )
+                assert float(text.split()[-1]) == pytest.approx(
+                    packets * 1058 * 8e-9 / (now - before), abs=0.06
+                )
         before = now
     assert most > 0
 
 
 def test_glance_at_victim_has_what_all_flows_got(chromium: Browser, tmp_path: Path) -> None:
-    """F0 and F1, the bursts' mean and the last of them, by series.parquet and summary.json alone."""
+    """F0 and F1, the bursts' mean and the last of them, by series.parquet and summary.json
+    alone."""
     settings = ["--set", "duration=6ms", "--set", "before=1ms"]
     words = ["run", "victim", "--clock", "virtual", "-q", "--scheme", "pfc,dcqcn,pcn", *settings]
     assert forks.run("pcn", *words, "--out", str(tmp_path / "run")).returncode == 0
     chromium.open(tmp_path / "run/report.html", 1400)
     cells = "[...row.cells].map(cell => cell.querySelector('b')?.textContent ?? cell.textContent)"
     rows = json.loads(
-        chromium.ask(f"JSON.stringify([...document.querySelectorAll('.headlines tbody tr')].map(row => {cells}))")
+        chromium.ask(
+            "JSON.stringify([...document.querySelectorAll('.headlines tbody tr')].map(row => "
+            f"{cells}))"
+        )
     )
     shown = {name: values for name, *values in rows}
     plan = SCENARIOS["victim"].plan("pfc", 1, {"duration": 6e-3, "before": 1e-3})
     for column, scheme in enumerate(("pfc", "dcqcn", "pcn")):
         series = Series.read(tmp_path / "run" / scheme / "series.parquet")
         for flow in (0, 1):
-            first, last = np.interp([0.0, burst_s(plan)], *series.get(f"flow {flow}", "received_packets"))
+            first, last = np.interp(
+                [0.0, burst_s(plan)], *series.get(f"flow {flow}", "received_packets")
+            )
             rate = (last - first) * 1058 * 8 / burst_s(plan) / 1e9
-            assert float(shown[f"F{flow} during the bursts"][column].split()[0]) == pytest.approx(rate, rel=6e-3)
+            assert float(shown[f"F{flow} during the bursts"][column].split()[0]) == pytest.approx(
+                rate, rel=6e-3
+            )
         flows = json.loads((tmp_path / "run" / scheme / "summary.json").read_text())["flows"]
         bursts = [flow["fct_s"] * 1e3 for flow in flows if flow["id"] > 1]
         for name, value in (("mean", np.mean(bursts)), ("last", max(bursts))):
@@ -450,10 +581,15 @@ def test_glance_at_victim_has_what_all_flows_got(chromium: Browser, tmp_path: Pa
             assert float(text.removesuffix(" ms")) == pytest.approx(value, rel=6e-3)
 
 
-def test_one_run_lies_pale_and_wide_below_the_other(chromium: Browser, pages: dict[str, Path]) -> None:
+def test_one_run_lies_pale_and_wide_below_the_other(
+    chromium: Browser, pages: dict[str, Path]
+) -> None:
     chromium.open(pages["over"], 1400)
     queues = "[...document.querySelectorAll('.plot[data-chart=queues] g path')]"
-    width, opacity = (f"{queues}.map(path => +path.getAttribute('stroke-{name}'))" for name in ("width", "opacity"))
+    width, opacity = (
+        f"{queues}.map(path => +path.getAttribute('stroke-{name}'))"
+        for name in ("width", "opacity")
+    )
     wide, pale = chromium.ask(width), chromium.ask(opacity)
     assert len(wide) == 4
     assert wide[0] > 2 * wide[2]
@@ -471,19 +607,25 @@ def test_play_runs_to_the_end_by_itself(chromium: Browser, pages: dict[str, Path
     chromium.key("ArrowLeft")
     chromium.ask("document.getElementById('play').click()")
     done = (
-        "new Promise(done => { const watch = setInterval(() => { const time = document.getElementById('time');"
+        "new Promise(done => { const watch = setInterval(() => { const time = "
+        "document.getElementById('time');"
         "if (time.value === time.max) { clearInterval(watch); done(true); } }, 20); })"
     )
-    answer = chromium.call("Runtime.evaluate", expression=done, awaitPromise=True, returnByValue=True)
+    answer = chromium.call(
+        "Runtime.evaluate", expression=done, awaitPromise=True, returnByValue=True
+    )
     assert answer["result"]["value"] is True
 
 
-def test_the_pointer_shows_values_and_the_buttons_another_view(chromium: Browser, pages: dict[str, Path]) -> None:
+def test_the_pointer_shows_values_and_the_buttons_another_view(
+    chromium: Browser, pages: dict[str, Path]
+) -> None:
     chromium.open(pages["both"], 1400)
     plot = "document.querySelector('.plot[data-chart=throughput]')"
     chromium.ask(f"{plot}.scrollIntoView({{block: 'center'}})")
     box = chromium.ask(
-        f"(({{left, top, width, height}}) => [left, top, width, height])({plot}.getBoundingClientRect())"
+        f"(({{left, top, width, height}}) => [left, top, width, "
+        f"height])({plot}.getBoundingClientRect())"
     )
     assert chromium.ask("document.getElementById('tip').hidden")
     chromium.move_to(box[0] + box[2] * 0.5, box[1] + box[3] * 0.5)
@@ -498,7 +640,10 @@ def test_the_pointer_shows_values_and_the_buttons_another_view(chromium: Browser
     around = chromium.ask(ticks)
     chromium.ask("document.querySelector('[data-view=\"1\"]').click()")
     assert chromium.ask(ticks) != around
-    assert chromium.ask("document.querySelector('[data-view=\"1\"]').getAttribute('aria-pressed')") == "true"
+    assert (
+        chromium.ask("document.querySelector('[data-view=\"1\"]').getAttribute('aria-pressed')")
+        == "true"
+    )
     assert chromium.complaints == []
 
 
@@ -522,7 +667,10 @@ def test_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def compiles(cache: Path) -> int:
         monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
         before = len(compiled)
-        assert environment.__wrapped__().get_template("comparison.html.j2").name == "comparison.html.j2"
+        assert (
+            environment.__wrapped__().get_template("comparison.html.j2").name
+            == "comparison.html.j2"
+        )
         return len(compiled) - before
 
     generate = Environment._generate

@@ -21,7 +21,11 @@ pytestmark = pytest.mark.long
 def runs(name: str, scheme: str, seeds: tuple[int, ...], **keys: int) -> list[Outcome]:
     figure = Unfairness() if name == "dcqcn-fig3" else Victim()
     found = [run for run in figure.runs([scheme]) if run.seed in seeds]
-    return [outcome_of(figure, run) for run in found if all(run.keys[key] == value for key, value in keys.items())]
+    return [
+        outcome_of(figure, run)
+        for run in found
+        if all(run.keys[key] == value for key, value in keys.items())
+    ]
 
 
 def verdicts(outcomes: list[Outcome], figure: Unfairness | Victim) -> dict[str, str]:
@@ -30,7 +34,18 @@ def verdicts(outcomes: list[Outcome], figure: Unfairness | Victim) -> dict[str, 
 
 def test_the_testbed_is_two_pods_joined_by_two_spines() -> None:
     topology = two_pods()
-    assert [switch.name for switch in topology.switches] == ["t1", "t2", "t3", "t4", "l1", "l2", "l3", "l4", "s1", "s2"]
+    assert [switch.name for switch in topology.switches] == [
+        "t1",
+        "t2",
+        "t3",
+        "t4",
+        "l1",
+        "l2",
+        "l3",
+        "l4",
+        "s1",
+        "s2",
+    ]
     assert {link.rate_bps for link in topology.links} == {40e9}
     for host in ("h1", "h2", "h3"):
         # two leaves; from the other pod's ToRs two spines each, and two leaves there
@@ -42,14 +57,21 @@ def test_the_testbed_is_two_pods_joined_by_two_spines() -> None:
 
 def test_draws_differ_in_flow_numbers_alone() -> None:
     plans = [Unfairness().plan(PFC, seed, {}) for seed in DRAWS]
-    assert len({tuple(flow.id for flow in plan.topology.flows) for plan in plans}) == len(DRAWS) >= 100
+    assert (
+        len({tuple(flow.id for flow in plan.topology.flows) for plan in plans}) == len(DRAWS) >= 100
+    )
     assert {tuple(flow.src for flow in plan.topology.flows) for plan in plans} == {HOSTS}
     assert {plan.duration_s for plan in plans} == {span(PFC)[1]}
-    assert [flow.src for flow in Victim().plan(PFC, 1, {"senders": 2}).topology.flows][4:] == ["h31", "h32", "vs"]
+    assert [flow.src for flow in Victim().plan(PFC, 1, {"senders": 2}).topology.flows][4:] == [
+        "h31",
+        "h32",
+        "vs",
+    ]
 
 
 def test_pfc_divides_links_by_ports() -> None:
-    """Draws of each kind: H4 gets a half, two fifths, a third; the rest of the link goes to the others, by ports."""
+    """Draws of each kind: H4 gets a half, two fifths, a third; the rest of the link goes to the
+    others, by ports."""
     found = runs("dcqcn-fig3", PFC, (1, 3, 5))
     assert [round(one.numbers["h4"] or 0, 1) for one in found] == [13.3, 16.0, 20.0]
     assert set(verdicts(found, Unfairness()).values()) == {"met"}
@@ -68,7 +90,8 @@ def test_rates_are_of_frames_in_the_measured_span() -> None:
 
 
 def test_the_victim_has_what_pauses_leave_it() -> None:
-    """One draw in which VS shares an uplink: it gets as little as those who are paused, and with DCQCN more."""
+    """One draw in which VS shares an uplink: it gets as little as those who are paused, and with
+    DCQCN more."""
     paused = [run.numbers["vs"] or 0 for run in runs("dcqcn-fig4", PFC, (3,))]
     assert len(paused) == len(SENDERS)
     assert paused[0] == pytest.approx(20 / 3, rel=0.01)
@@ -77,13 +100,22 @@ def test_the_victim_has_what_pauses_leave_it() -> None:
 
 
 def test_marks_settle_where_the_fluid_model_has_its_fixed_point() -> None:
-    """The closed form by hand, with C = 4.726 packets a us: two flows, p^3 = 1.54e-5 * (1/9452 + 2/259.9)^2."""
-    assert marking(2) == pytest.approx((1.539e-5 * (1 / 9452 + 2 / 259.9) ** 2) ** (1 / 3), rel=1e-3)
+    """The closed form by hand, with C = 4.726 packets a us: two flows, p^3 = 1.54e-5 * (1/9452 +
+    2/259.9)^2."""
+    assert marking(2) == pytest.approx(
+        (1.539e-5 * (1 / 9452 + 2 / 259.9) ** 2) ** (1 / 3), rel=1e-3
+    )
     assert marking(16) > 0.01 > marking(8)
-    (two,) = (outcome_of(FixedPoint(), run) for run in FixedPoint().runs([DCQCN]) if run.label.endswith("2, seed 1"))
+    (two,) = (
+        outcome_of(FixedPoint(), run)
+        for run in FixedPoint().runs([DCQCN])
+        if run.label.endswith("2, seed 1")
+    )
     assert two.numbers["marked"] == pytest.approx(marking(2), rel=0.25)
     assert 5 < (two.numbers["queue_kb"] or 0) < 50
-    rows = FixedPoint().checks(Outcomes([Outcome({"scheme": DCQCN, "flows": 2}, {"marked": 0.03, "queue_kb": 190})]))
+    rows = FixedPoint().checks(
+        Outcomes([Outcome({"scheme": DCQCN, "flows": 2}, {"marked": 0.03, "queue_kb": 190})])
+    )
     found = {check.what: check.verdict for check in rows if check.measured is not None}
     assert list(found.values()) == ["not met"] * 3
 
@@ -101,8 +133,12 @@ def test_verdicts_come_from_the_numbers() -> None:
     assert farthest([10.1, 4.0], SHARES) == pytest.approx(0.2)
     assert farthest([], H4_SHARES) is None
     victims = [
-        Outcome({"scheme": PFC, "senders": n, "seed": 1}, {"vs": rate}) for n, rate in ((0, 10), (1, 7), (2, 12))
+        Outcome({"scheme": PFC, "senders": n, "seed": 1}, {"vs": rate})
+        for n, rate in ((0, 10), (1, 7), (2, 12))
     ]
     assert list(verdicts(victims, Victim()).values()) == ["met", "met", "not met"]
-    flat = [Outcome({"scheme": DCQCN, "senders": n, "seed": 1}, {"vs": rate}) for n, rate in ((0, 20), (1, 21), (2, 9))]
+    flat = [
+        Outcome({"scheme": DCQCN, "senders": n, "seed": 1}, {"vs": rate})
+        for n, rate in ((0, 20), (1, 21), (2, 9))
+    ]
     assert list(verdicts(flat, Victim()).values()) == ["not met", "not met"]

@@ -23,12 +23,17 @@ DUMBBELL = SCENARIOS["dumbbell"]
 
 
 def plan(*settings: str, scheme: str = "pcn") -> Plan:
-    return DUMBBELL.plan(scheme, 1, scheme_parameters.settings(DUMBBELL, [scheme], settings)[scheme])
+    return DUMBBELL.plan(
+        scheme, 1, scheme_parameters.settings(DUMBBELL, [scheme], settings)[scheme]
+    )
 
 
 def checks(made: Plan, **changes: object) -> dict[str, Check]:
     recording = dataclasses.replace(fluid(made), **changes)  # type: ignore[arg-type]
-    return {check.what.split(",")[0].split(" (")[0]: check for check in DUMBBELL.settled(made, recording)}
+    return {
+        check.what.split(",")[0].split(" (")[0]: check
+        for check in DUMBBELL.settled(made, recording)
+    }
 
 
 def test_the_defaults_are_those_of_section_7_1() -> None:
@@ -40,7 +45,9 @@ def test_the_defaults_are_those_of_section_7_1() -> None:
     assert made.topology.max_rtt_s() == pytest.approx(500e-6)
     period_s = round_trip_s(made.topology)
     assert period_s == pytest.approx(500e-6, rel=6e-3)
-    assert made.scheme_parameters == dataclasses.asdict(PcnParameters(w_min=0.025, period_s=float(f"{period_s:.12g}")))
+    assert made.scheme_parameters == dataclasses.asdict(
+        PcnParameters(w_min=0.025, period_s=float(f"{period_s:.12g}"))
+    )
     assert made.values["xoff"] == 512_000
     assert made.values["xon"] == 512_000 - 2 * 1058
     assert made.steady_from_s == pytest.approx(made.duration_s * 2 / 3)
@@ -59,7 +66,10 @@ def test_derived_parameters_follow_those_they_come_from() -> None:
     ("settings", "message"),
     [
         (("xon=600KB",), "xon must be below xoff"),
-        (("w_min=0.5", "w_max=0.1"), "pcn: w_min = 0.5 and w_max = 0.1: 0 < w_min <= w_max <= 1 must hold"),
+        (
+            ("w_min=0.5", "w_max=0.1"),
+            "pcn: w_min = 0.5 and w_max = 0.1: 0 < w_min <= w_max <= 1 must hold",
+        ),
     ],
 )
 def test_parameters_that_do_not_go_together(settings: tuple[str, ...], message: str) -> None:
@@ -92,7 +102,9 @@ def test_a_drain_that_takes_the_theory_s_time_misses_the_paper_s() -> None:
 
 def test_lost_packets_and_full_registers_are_not_met() -> None:
     made = plan()
-    flows = tuple(flow._replace(received_packets=flow.sent_packets - 1) for flow in fluid(made).flows)
+    flows = tuple(
+        flow._replace(received_packets=flow.sent_packets - 1) for flow in fluid(made).flows
+    )
     found = checks(made, flows=flows, left_inside={"s0:4 class 3 pn": 2})
     assert found["packets lost"].measured == 4
     assert found["packets lost"].verdict == "not met"
@@ -101,7 +113,9 @@ def test_lost_packets_and_full_registers_are_not_met() -> None:
 
 def test_packets_received_twice_are_no_result_either() -> None:
     made = plan()
-    flows = tuple(flow._replace(received_packets=flow.sent_packets + 1) for flow in fluid(made).flows)
+    flows = tuple(
+        flow._replace(received_packets=flow.sent_packets + 1) for flow in fluid(made).flows
+    )
     assert checks(made, flows=flows)["packets lost"].verdict == "not met"
 
 
@@ -131,10 +145,15 @@ def test_the_text_has_the_sum_that_was_measured() -> None:
     """As the model has it in the fluid recording; well below it where the flows send less."""
     made = plan()
     recording = fluid(made)
-    for share, words in ((1.0, "In this run it is 9.75 Gbit/s on average"), (0.5, "is 4.88 Gbit/s on average")):
+    for share, words in (
+        (1.0, "In this run it is 9.75 Gbit/s on average"),
+        (0.5, "is 4.88 Gbit/s on average"),
+    ):
         slower = dataclasses.replace(recording, series=with_lower_rates(recording.series, share))
         steady = steady_state(slower, made.bottleneck, made.capacity_bps, made.steady_from_s)
-        told = " ".join(text for place, text in DUMBBELL.page.story(made, slower, steady) if place == "rates")
+        told = " ".join(
+            text for place, text in DUMBBELL.page.story(made, slower, steady) if place == "rates"
+        )
         assert words in told
         assert ("counts a part of a period" in told) == (share < 1)
 
@@ -150,8 +169,27 @@ def with_lower_rates(series: Series, share: float) -> Series:
 
 
 def test_verdicts() -> None:
-    assert [at_most(2, 40)(value) for value in (2, 2.1, 40, None)] == ["met", "trend", "not met", "not comparable"]
-    assert [at_least(0.97, 0.9)(value) for value in (0.97, 0.96, 0.9)] == ["met", "trend", "not met"]
-    assert [near(10, 0.05)(value) for value in (10.5, 10.6, 19, 21)] == ["met", "trend", "trend", "not met"]
-    assert [near(10, 0.05)(value) for value in (9.5, 9.4, 5, 4.9)] == ["met", "trend", "trend", "not met"]
+    assert [at_most(2, 40)(value) for value in (2, 2.1, 40, None)] == [
+        "met",
+        "trend",
+        "not met",
+        "not comparable",
+    ]
+    assert [at_least(0.97, 0.9)(value) for value in (0.97, 0.96, 0.9)] == [
+        "met",
+        "trend",
+        "not met",
+    ]
+    assert [near(10, 0.05)(value) for value in (10.5, 10.6, 19, 21)] == [
+        "met",
+        "trend",
+        "trend",
+        "not met",
+    ]
+    assert [near(10, 0.05)(value) for value in (9.5, 9.4, 5, 4.9)] == [
+        "met",
+        "trend",
+        "trend",
+        "not met",
+    ]
     assert [near(10, 0.05)(None), at_least(1)(None)] == ["not comparable"] * 2

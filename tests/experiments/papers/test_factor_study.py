@@ -1,4 +1,5 @@
-"""The study of Fig. 12's factors: what its variants change, and that its verdicts come from the numbers alone."""
+"""The study of Fig. 12's factors: what its variants change, and that its verdicts come from the
+numbers alone."""
 
 from __future__ import annotations
 
@@ -32,7 +33,17 @@ def test_increases_grow_after_five_rtts_that_fall() -> None:
     rtts = (200, 190, 180, 170, 160, 150, 140, 140, 130)
     assert increases(FallingRtts(40e9, TimelyParameters()), *rtts) == [1, 1, 1, 1, 1, 5, 5, 1, 1]
     # Algorithm 1 counts the first, which has no gradient, and those whose mean still falls.
-    assert increases(TimelyReactionPoint(40e9, TimelyParameters()), *rtts) == [1, 1, 1, 1, 5, 5, 5, 5, 5]
+    assert increases(TimelyReactionPoint(40e9, TimelyParameters()), *rtts) == [
+        1,
+        1,
+        1,
+        1,
+        5,
+        5,
+        5,
+        5,
+        5,
+    ]
 
 
 def test_a_low_start_is_a_tenth_of_line_rate() -> None:
@@ -54,7 +65,14 @@ def test_the_published_values_make_a_gradient_of_many_rtts() -> None:
 
 @pytest.mark.parametrize(
     ("measured", "verdict"),
-    [(None, "not comparable"), (0.9, "not met"), (1.5, "trend"), (1.6, "met"), (4.0, "met"), (4.1, "trend")],
+    [
+        (None, "not comparable"),
+        (0.9, "not met"),
+        (1.5, "trend"),
+        (1.6, "met"),
+        (4.0, "met"),
+        (4.1, "trend"),
+    ],
 )
 def test_a_factor_is_met_from_four_fifths_to_twice(measured: float | None, verdict: str) -> None:
     assert factor_row(H0_MEAN, "timely", "", measured).verdict == verdict
@@ -80,7 +98,10 @@ def test_factors_are_over_pcns_mean() -> None:
     numbers = {f"{kind} {group}": 2.0 for kind in ("mean_ms", "p99_ms") for group in hadoop.GROUPS}
     pcn = numbers | {"pause_per_s": 30.0, "h0_slow": 0.0}
     slow = dict.fromkeys(numbers, 4.0) | {"pause_per_s": 1000.0, "h0_slow": 0.5}
-    runs = [Outcome({"scheme": "pcn", "seed": 1}, pcn), Outcome({"setting": "code 64000", "seed": 1}, slow)]
+    runs = [
+        Outcome({"scheme": "pcn", "seed": 1}, pcn),
+        Outcome({"setting": "code 64000", "seed": 1}, slow),
+    ]
     rows = FactorStudy().checks(Outcomes(runs))
     assert [(row.claim, row.measured, row.verdict) for row in rows] == [
         ("0.39", pytest.approx(0.97), "met"),

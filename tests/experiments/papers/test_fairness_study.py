@@ -49,7 +49,9 @@ def test_the_first_window_in_full() -> None:
     np = FirstWindowInFull(PCN)
     # Three packets, 50 us apart: 169 Mb/s, though they came at the end of a period.
     assert cnp(np, window(3, 0, 400e-6, 500e-6)).rec_rate_bps == pytest.approx(FRAME * 8 / 50e-6)
-    assert cnp(np, window(3, 0, 600e-6, 700e-6)).rec_rate_bps == pytest.approx(3 * FRAME * 8 / T, rel=0.01)
+    assert cnp(np, window(3, 0, 600e-6, 700e-6)).rec_rate_bps == pytest.approx(
+        3 * FRAME * 8 / T, rel=0.01
+    )
 
 
 def test_whole_gaps_and_bytes_over_t_exchange_the_rates() -> None:
@@ -65,7 +67,10 @@ def test_whole_gaps_and_bytes_over_t_exchange_the_rates() -> None:
 def test_all_marked_decides_as_pcn_does() -> None:
     np = AllMarked(PCN_X)
     shares = [(9, 10), (9, 10), (10, 10), (19, 20), (0, 10)]
-    found = [cnp(np, window(n, marked, k * T, (k + 0.9) * T)).mark is Mark.CE for k, (marked, n) in enumerate(shares)]
+    found = [
+        cnp(np, window(n, marked, k * T, (k + 0.9) * T)).mark is Mark.CE
+        for k, (marked, n) in enumerate(shares)
+    ]
     assert found == [False, False, True, True, False]
 
 
@@ -114,7 +119,11 @@ def test_a_variant_changes_the_run_and_nothing_else_does() -> None:
 
 
 def test_studies_name_every_setting_they_run() -> None:
-    for study, key in ((MarkingPoint(), "reading"), (FairnessSweep(), "setting"), (FairnessRules(), "setting")):
+    for study, key in (
+        (MarkingPoint(), "reading"),
+        (FairnessSweep(), "setting"),
+        (FairnessRules(), "setting"),
+    ):
         runs = list(study.runs(("pcn", "pcn-x")))
         names = study.readings if isinstance(study, MarkingPoint) else study.settings
         assert {run.keys[key] for run in runs} == set(names)

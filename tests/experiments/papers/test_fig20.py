@@ -1,4 +1,5 @@
-"""Fig. 20 and Table 3: flows by size into four priorities, and what that does to PAUSE and completion times."""
+"""Fig. 20 and Table 3: flows by size into four priorities, and what that does to PAUSE and
+completion times."""
 
 from __future__ import annotations
 
@@ -9,7 +10,13 @@ import pytest
 from pcn.experiments.define.outcomes import Outcome, Outcomes
 from pcn.experiments.define.workloads import W1, W2
 from pcn.experiments.papers.pcn.figures.fig20 import Fig20
-from pcn.experiments.papers.pcn.figures.realistic import PRIORITIES, SIZES, TIERS, numbers, realistic_plan
+from pcn.experiments.papers.pcn.figures.realistic import (
+    PRIORITIES,
+    SIZES,
+    TIERS,
+    numbers,
+    realistic_plan,
+)
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 
@@ -25,8 +32,11 @@ def run(scheme: str) -> dict[str, float | None]:
 
 
 def test_flows_are_sorted_by_table_1_s_classes() -> None:
-    """The same flows for each scheme; each of Table 1's classes has a separate priority, the shortest the highest."""
-    plan, other = (Fig20().plan(scheme, 2, {"workload": 1, "count": 500}) for scheme in ("pcn", "timely"))
+    """The same flows for each scheme; each of Table 1's classes has a separate priority, the
+    shortest the highest."""
+    plan, other = (
+        Fig20().plan(scheme, 2, {"workload": 1, "count": 500}) for scheme in ("pcn", "timely")
+    )
     assert plan.topology.flows == other.topology.flows
     assert len(plan.topology.flows) >= 500
     ends = dict(zip(SIZES, (10e3, 100e3, 1e6, float("inf")), strict=True))
@@ -36,7 +46,9 @@ def test_flows_are_sorted_by_table_1_s_classes() -> None:
     assert plan.topology.lossless_classes == (3, 4, 5, 6)
     alone = realistic_plan("x", "pcn", 2, W2, 500, by_priority=False)
     assert {flow.traffic_class for flow in alone.topology.flows} == {3}
-    assert [flow.size_bytes for flow in alone.topology.flows] == [flow.size_bytes for flow in plan.topology.flows]
+    assert [flow.size_bytes for flow in alone.topology.flows] == [
+        flow.size_bytes for flow in plan.topology.flows
+    ]
     assert W1.classes[2].high == 1e6
 
 
@@ -54,13 +66,26 @@ def test_short_flows_are_kept_from_pauses_by_their_priority() -> None:
 def test_verdicts_come_from_the_numbers() -> None:
     def outcome(scheme: str, pause: float, time: float) -> Outcome:
         values: dict[str, float | None] = {f"pause {kind}": 0.0 for kind in ("S", "M")}
-        values |= {"pause L": pause, "pause XL": pause, "mean_ms S": 0.04, "mean_ms all": time, "p99_ms all": time}
+        values |= {
+            "pause L": pause,
+            "pause XL": pause,
+            "mean_ms S": 0.04,
+            "mean_ms all": time,
+            "p99_ms all": time,
+        }
         return Outcome({"workload": "W1", "scheme": scheme, "seed": 1}, values)
 
-    good = [outcome("pcn", 10, 1), outcome("qcn", 1, 2), outcome("dcqcn", 20, 2), outcome("timely", 30, 3)]
+    good = [
+        outcome("pcn", 10, 1),
+        outcome("qcn", 1, 2),
+        outcome("dcqcn", 20, 2),
+        outcome("timely", 30, 3),
+    ]
     assert {check.verdict for check in Fig20().checks(Outcomes(good))} == {"met"}
     bad = [outcome("pcn", 40, 4), *good[1:]]
     verdicts = {check.what: check.verdict for check in Fig20().checks(Outcomes(bad))}
     assert sorted(what for what, verdict in verdicts.items() if verdict == "met") == sorted(
-        verdict for verdict in verdicts if " in S's" in verdict or " in M's" in verdict or verdict.startswith("W1: S's")
+        verdict
+        for verdict in verdicts
+        if " in S's" in verdict or " in M's" in verdict or verdict.startswith("W1: S's")
     )

@@ -1,4 +1,5 @@
-"""Fig. 21: the pod, its flows, and that runs that stand still are counted and not taken for losses."""
+"""Fig. 21: the pod, its flows, and that runs that stand still are counted and not taken for
+losses."""
 
 from __future__ import annotations
 
@@ -26,10 +27,21 @@ def pod() -> tuple[Plan, Recording]:
 
 
 def test_a_pod_without_two_pairs_of_links_has_a_cycle_under_load() -> None:
-    """PFC alone stands still within a tenth of the paper's time; the circle goes by both leaves and T1, T2."""
+    """PFC alone stands still within a tenth of the paper's time; the circle goes by both leaves and
+    T1, T2."""
     plan, recording = pod()
-    assert {switch.name for switch in plan.topology.switches} == {"t0", "t1", "t2", "t3", "l0", "l1"}
-    assert plan.topology.flows == Fig21().plan(TIMELY, 1, {"strands": 1, "load": 0.5, "duration": 50e-3}).topology.flows
+    assert {switch.name for switch in plan.topology.switches} == {
+        "t0",
+        "t1",
+        "t2",
+        "t3",
+        "l0",
+        "l1",
+    }
+    assert (
+        plan.topology.flows
+        == Fig21().plan(TIMELY, 1, {"strands": 1, "load": 0.5, "duration": 50e-3}).topology.flows
+    )
     found = recording.deadlock
     assert found is not None
     assert 0 < found.since_s < 50e-3
@@ -42,7 +54,8 @@ def test_a_pod_without_two_pairs_of_links_has_a_cycle_under_load() -> None:
 
 
 def test_what_is_on_its_way_when_flows_stop_may_end_in_a_deadlock_too() -> None:
-    """The same flows, stopped shortly before they would have closed the circle: what they had sent closes it."""
+    """The same flows, stopped shortly before they would have closed the circle: what they had sent
+    closes it."""
     found = pod()[1].deadlock
     assert found is not None
     plan = Fig21().plan(PFC, 1, {"strands": 1, "load": 0.5, "duration": found.since_s - 100e-6})
@@ -59,7 +72,11 @@ def outcomes(shares: dict[str, float]) -> list[Outcome]:
         for scheme, share in shares.items():
             for seed in range(10):
                 stuck = seed < 10 * share
-                numbers: dict[str, float | None] = {"stands_still": float(stuck), "lost": 500.0 * stuck, "inside": 0.0}
+                numbers: dict[str, float | None] = {
+                    "stands_still": float(stuck),
+                    "lost": 500.0 * stuck,
+                    "inside": 0.0,
+                }
                 if stuck:
                     numbers["deadlock_s"] = 0.1
                 made.append(Outcome({"reading": reading, "scheme": scheme, "seed": seed}, numbers))

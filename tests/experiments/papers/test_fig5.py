@@ -1,4 +1,5 @@
-"""Fig. 5 in virtual time: above its share F1 is paused, and F0 with it; at or below it no flow is."""
+"""Fig. 5 in virtual time: above its share F1 is paused, and F0 with it; at or below it no flow
+is."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ def test_f1_s_share_is_where_the_pauses_begin() -> None:
     recording = run_virtual(plan, Silent())
     found, share = points(plan, recording), share_bps(plan)
     assert share == 10e9
-    assert [point.limit_bps for point in found] == pytest.approx([20e9 * (1 - index / 9) for index in range(10)])
+    assert [point.limit_bps for point in found] == pytest.approx(
+        [20e9 * (1 - index / 9) for index in range(10)]
+    )
     for point in found:
         assert (point.pause_rate > 0) == (point.limit_bps > share)
         assert point.f1_bps == pytest.approx(min(point.limit_bps, share), rel=0.08)
@@ -28,7 +31,10 @@ def test_f1_s_share_is_where_the_pauses_begin() -> None:
     checks = FIG5.settled(plan, recording)
     assert [check.verdict for check in checks] == ["met"] * len(checks)
     told = {place for place, _ in [*FIG5.page.about(plan), *FIG5.page.story(plan, recording, None)]}  # type: ignore[arg-type]
-    assert told <= {draw(plan, recording).name for draw in FIG5.page.charts} | {"topology", "checks"}
+    assert told <= {draw(plan, recording).name for draw in FIG5.page.charts} | {
+        "topology",
+        "checks",
+    }
 
 
 def test_other_schemes_and_steps_too_short_are_refused() -> None:
@@ -39,7 +45,8 @@ def test_other_schemes_and_steps_too_short_are_refused() -> None:
 
 
 def test_with_the_fewest_senders_some_steps_are_above_f1_s_share_and_some_below() -> None:
-    with pytest.raises(ExperimentError, match="bursting=1: must be 2"):  # its share is half the rate, where it begins
+    # its share is half the rate, where it begins
+    with pytest.raises(ExperimentError, match="bursting=1: must be 2"):
         FIG5.plan("pfc", 1, {"bursting": 1})
     plan = FIG5.plan("pfc", 1, {"bursting": 2, "points": 3})
     checks = FIG5.settled(plan, run_virtual(plan, Silent()))

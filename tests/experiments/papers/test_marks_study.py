@@ -17,7 +17,9 @@ pytestmark = pytest.mark.long
 @functools.cache
 def outcome(setting: str, scheme: str) -> Outcome:
     study = Marks()
-    (run,) = (run for run in study.runs((scheme,)) if (run.keys["setting"], run.seed) == (setting, 1))
+    (run,) = (
+        run for run in study.runs((scheme,)) if (run.keys["setting"], run.seed) == (setting, 1)
+    )
     plan = study.plan(scheme, 1, {**run.arguments, "count": 60})
     return study.measure(run, plan, run_virtual(plan, Silent()))
 
@@ -47,7 +49,9 @@ def test_with_few_pauses_more_decisions_are_confirmed() -> None:
     """PCN sends fewer PAUSEs than PFC alone, with the same marking."""
     for setting in SETTINGS:
         assert number("pause", setting, "pcn") < number("pause", setting, "pfc")
-        assert number("decisions confirmed", setting, "pcn") >= number("decisions confirmed", setting, "pfc")
+        assert number("decisions confirmed", setting, "pcn") >= number(
+            "decisions confirmed", setting, "pfc"
+        )
         assert number("held", setting, "pcn") < number("held", setting, "pfc")
 
 

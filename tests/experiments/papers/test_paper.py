@@ -1,4 +1,5 @@
-"""The catalogue of figures: what it runs, what it keeps, and that verdicts come from the numbers alone."""
+"""The catalogue of figures: what it runs, what it keeps, and that verdicts come from the numbers
+alone."""
 
 from __future__ import annotations
 
@@ -83,7 +84,9 @@ def test_scheme_outside_the_paper_runs_without_claims(name: str) -> None:
     strangers = [run for run in runs if run.scheme == "pcn-time"]
     assert len(strangers) >= 2
     assert figure.plan("pcn-time", 1, strangers[0].arguments).scheme == "pcn-time"
-    assert figure.checks(Outcomes([Outcome(run.keys, {}) for run in strangers])) == figure.checks(Outcomes([]))
+    assert figure.checks(Outcomes([Outcome(run.keys, {}) for run in strangers])) == figure.checks(
+        Outcomes([])
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
@@ -92,7 +95,9 @@ def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -
     # On its lossy class PCN has no signal, and is refused.
     run = next(figure.runs(("dctcp" if name == "dctcp-fig18" else "pcn",)))
     duration_s = FROM_S + 10e-3 if name in ("marking", "fairness", "pcn-x") else 4e-3
-    plan = shortened(figure.plan(run.scheme, run.seed, {**run.arguments, **SMALL.get(name, {})}), duration_s)
+    plan = shortened(
+        figure.plan(run.scheme, run.seed, {**run.arguments, **SMALL.get(name, {})}), duration_s
+    )
     outcome = figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
     assert outcome.keys == run.keys
     assert all(value is None or math.isfinite(value) for value in outcome.numbers.values())
@@ -101,7 +106,8 @@ def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -
         assert check.verdict != "met" or check.measured is not None
     assert all(isinstance(text, str) for text in figure.story(outcomes))
     picture = draw(figure.charts(outcomes))
-    picture.set_layout_engine("none")  # it would draw all three times, and a title without a place all ticks twice
+    # it would draw all three times, and a title without a place all ticks twice
+    picture.set_layout_engine("none")
     for axes in picture.axes:
         axes.set_title(axes.get_title(), y=1.0)
     picture.draw_without_rendering()
@@ -145,14 +151,22 @@ def test_fig_17_follows_its_numbers() -> None:
 
 def test_fig_11_sets_the_others_against_pcn() -> None:
     numbers = {
-        "reached_ms": 1.0, "settled_ms": 2.0, "drained_ms": 5.0, "utilisation": 0.99, "queue_kb": 50.0,
+        "reached_ms": 1.0, "settled_ms": 2.0, "drained_ms": 5.0, "utilisation": 0.99,
+        "queue_kb": 50.0,
         "queue_swing_kb": 100.0, "rate_swing_gbps": 2.0,
     }  # fmt: skip
     slow = numbers | {
-        "settled_ms": 50.0, "drained_ms": 40.0, "queue_kb": 75.0, "queue_swing_kb": 400.0, "rate_swing_gbps": 1.0,
+        "settled_ms": 50.0, "drained_ms": 40.0, "queue_kb": 75.0, "queue_swing_kb": 400.0, (
+            "rate_swing_gbps"
+        ): 1.0,
     }  # fmt: skip
-    outcomes = [Outcome({"scheme": "pcn", "seed": 1}, numbers), Outcome({"scheme": "dcqcn", "seed": 1}, slow)]
-    found = [check for check in Fig11().checks(Outcomes(outcomes)) if check.what.startswith("DCQCN")]
+    outcomes = [
+        Outcome({"scheme": "pcn", "seed": 1}, numbers),
+        Outcome({"scheme": "dcqcn", "seed": 1}, slow),
+    ]
+    found = [
+        check for check in Fig11().checks(Outcomes(outcomes)) if check.what.startswith("DCQCN")
+    ]
     assert [(check.measured, check.verdict) for check in found] == [
         (25.0, "met"),
         (8.0, "met"),
@@ -186,10 +200,17 @@ def test_every_trend_row_of_the_page_has_its_definition() -> None:
 
 
 def test_lines_of_a_chart_have_different_colours() -> None:
-    lines = [curve(name, [], [], scheme) for name, scheme in (("PCN", "pcn"), ("PCN-X", "pcn-x"), ("TIMELY", "timely"))]
+    lines = [
+        curve(name, [], [], scheme)
+        for name, scheme in (("PCN", "pcn"), ("PCN-X", "pcn-x"), ("TIMELY", "timely"))
+    ]
     lines += [curve(f"rule {number}", [], []) for number in range(5)]
     found = looks(lines)
-    assert len({LIGHT.colour(look.colour) for look in found}) == len({look.mark for look in found}) == len(lines)
+    assert (
+        len({LIGHT.colour(look.colour) for look in found})
+        == len({look.mark for look in found})
+        == len(lines)
+    )
     assert [look.colour for look in found[:3]] == ["flow0", "other4", "flow3"]
 
 
@@ -201,7 +222,11 @@ def test_a_scheme_without_a_look_has_the_same_one_in_every_chart() -> None:
 
 
 def test_outcomes_take_seeds_together() -> None:
-    runs = [Outcome({"n": n, "seed": seed}, {"x": float(n + seed), "y": None}) for n in (1, 2) for seed in (0, 2)]
+    runs = [
+        Outcome({"n": n, "seed": seed}, {"x": float(n + seed), "y": None})
+        for n in (1, 2)
+        for seed in (0, 2)
+    ]
     outcomes = Outcomes(runs)
     assert outcomes.by("n", "x") == ([1.0, 2.0], [2.0, 3.0])
     assert outcomes.extreme("x", True) == 4.0
@@ -222,7 +247,9 @@ def test_the_models_swing_in_a_cycle_is_the_theorys(flows: int) -> None:
 
 def test_a_sum_has_settled_from_when_it_stays_near_the_capacity() -> None:
     times = np.array([0.0, 1.0, 2.0, 3.0, 7.0])
-    assert settled_s(times, np.array([30.0, 10.5, 5.0, 9.5, 10.0]), 10.0, 1.0, 10.0) == pytest.approx(2.9, abs=0.11)
+    assert settled_s(
+        times, np.array([30.0, 10.5, 5.0, 9.5, 10.0]), 10.0, 1.0, 10.0
+    ) == pytest.approx(2.9, abs=0.11)
     assert settled_s(times, np.array([30.0, 10.5, 5.0, 9.5, 20.0]), 10.0, 1.0, 10.0) is None
 
 
@@ -252,9 +279,9 @@ def test_pages_have_the_values_of_the_summaries(tmp_path: Path) -> None:
     assert [section.figure.name for section in made] == ["fig17"]
     text = markdown(made)
     assert (
-        "| 0.55 | PCN: least Jain's index (met: 0.9 and more; trend: above 0.8) | 1 | 1 | 0.5 |  | not met, [known]"
-        in text
-    )
+        "| 0.55 | PCN: least Jain's index (met: 0.9 and more; trend: above 0.8) | 1 | 1 | 0.5 "
+        "|  | not met, [known]"
+    ) in text
     assert "| not met, [known](fairness.md#why-fairness-falls-with-the-number-of-flows) |" in text
     anchors = re.findall(r"\(#([^)]+)\)", text)
     assert anchors == ["flow-scalability-b1-fig-17"]
@@ -273,27 +300,35 @@ def test_pages_have_the_values_of_the_summaries(tmp_path: Path) -> None:
     write(FigureResult(FIGURES["fig10"], tuple(ours), ()), tmp_path / "other/fig10")
     write_docs(tmp_path / "other", tmp_path / "docs")
     both = (tmp_path / "docs/results.md").read_text()
-    assert re.findall(r"\(#([^)]+)\)", both) == ["gentle-to-aggressive-increase-53-fig-10", *anchors]
+    assert re.findall(r"\(#([^)]+)\)", both) == [
+        "gentle-to-aggressive-increase-53-fig-10",
+        *anchors,
+    ]
     assert both.endswith(text[text.index("## ") :])
     # verdicts go into the list of claims, and their counts on top of the page
     claims = "## 000 PCN (NSDI'20)\n\n| 0.55 | B.1 | PCN | ~100% | | S | [fig17](results.md) |\n"
     (tmp_path / "docs/claims.md").write_text(claims)
     write_docs(tmp_path / "other", tmp_path / "docs")
     said = "[fig17](results.md#flow-scalability-b1-fig-17): 1 met, 6 not met |\n"
-    assert (tmp_path / "docs/claims.md").read_text() == claims.replace("[fig17](results.md) |\n", said)
+    assert (tmp_path / "docs/claims.md").read_text() == claims.replace(
+        "[fig17](results.md) |\n", said
+    )
     counted = (tmp_path / "docs/results.md").read_text()
     assert "\n| PCN | S | 1 | 0 | 1 | 0 | 0 | 1 | 0 | 6 | 0 |\n" in counted
     assert counted.endswith(both[both.index("| paper | figure |") :])
 
 
-@pytest.mark.parametrize(("number", "moment"), [(signal.SIGINT, "its start"), (signal.SIGTERM, "a run")])
+@pytest.mark.parametrize(
+    ("number", "moment"), [(signal.SIGINT, "its start"), (signal.SIGTERM, "a run")]
+)
 def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
     number: signal.Signals, moment: str, tmp_path: Path
 ) -> None:
     place = tmp_path / "figures"
     kept = place / "unbiased-fig5.runs" / "done.jsonl"
     command = (
-        f"import sys; from pcn.cli import run; sys.exit(run(['figure', 'unbiased-fig5', '--out', {str(place)!r}]))"
+        "import sys; from pcn.cli import run; sys.exit(run(['figure', 'unbiased-fig5', '--out', "
+        f"{str(place)!r}]))"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", f"if __name__ == '__main__': {command}"],
@@ -308,7 +343,9 @@ def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
 
     def started() -> bool:
         found[:] = workers(process.pid)
-        return bool(found) and (moment == "its start" or (kept.is_file() and b"\n" in kept.read_bytes()))
+        return bool(found) and (
+            moment == "its start" or (kept.is_file() and b"\n" in kept.read_bytes())
+        )
 
     wait_until(started, "the workers, or a run's end")
     os.killpg(process.pid, number)
@@ -352,6 +389,10 @@ def test_runner_loads_the_experiment_that_is_looked_up() -> None:
         "assert find_scenario('victim').name == 'victim'\n"
         "print(*sorted(name for name in sys.modules if name.startswith('pcn.experiments.papers.')))"
     )
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert "pcn.experiments.papers.pcn.scenarios.victim" in loaded
-    assert not [name for name in loaded if "dumbbell" in name or "figures" in name or "studies" in name]
+    assert not [
+        name for name in loaded if "dumbbell" in name or "figures" in name or "studies" in name
+    ]

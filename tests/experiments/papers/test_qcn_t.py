@@ -1,4 +1,5 @@
-"""QCN-T's figure, and the model of what ends a cycle: against its closed forms, and against packets."""
+"""QCN-T's figure, and the model of what ends a cycle: against its closed forms, and against
+packets."""
 
 from __future__ import annotations
 
@@ -48,7 +49,13 @@ def test_verdicts_follow_the_numbers() -> None:
 
     outcomes = [outcome(QCN, 8, 4.0, 10.0), outcome(QCN_T, 8, 3.0, 7.0), outcome(QCN, 2, 1.0, 2.0)]
     checks = Convergence().checks(Outcomes([*outcomes, outcome(QCN_T, 2, 1.0, 4.0)]))
-    assert [check.verdict for check in checks] == ["trend", "met", "not met", *["not comparable"] * 3, "met"]
+    assert [check.verdict for check in checks] == [
+        "trend",
+        "met",
+        "not met",
+        *["not comparable"] * 3,
+        "met",
+    ]
 
 
 @pytest.mark.parametrize("by", [BYTES, TIME])
@@ -71,9 +78,11 @@ def test_a_flow_with_little_grows_in_proportion_to_it_by_bytes_alone(by: str, ga
     assert slope(shares, 1.0, by)[-1] / shares[-1] == pytest.approx(gain, rel=0.02)
 
 
-def packets_to_jain(scheme: str, start: list[float], index: float, seed: int, **fields: float) -> float:
-    """Seconds of simulated time, by packets and the schemes' own RPs: flows begin at these shares of the line, as if
-    just notified. Jain's index is that of what arrives in 0.1 s."""
+def packets_to_jain(
+    scheme: str, start: list[float], index: float, seed: int, **fields: float
+) -> float:
+    """Seconds of simulated time, by packets and the schemes' own RPs: flows begin at these shares
+    of the line, as if just notified. Jain's index is that of what arrives in 0.1 s."""
     rates = iter(start)
     its = find_scheme(scheme)
 
@@ -102,8 +111,8 @@ def packets_to_jain(scheme: str, start: list[float], index: float, seed: int, **
 
 
 def time_to_jain(start: Sequence[float], index: float, gain: float, by: str) -> float:
-    """How long it takes from these shares, of sum 1, to Jain's index; s. Fourth-order Runge-Kutta, of steps in which
-    nothing changes by more than some hundredth."""
+    """How long it takes from these shares, of sum 1, to Jain's index; s. Fourth-order Runge-Kutta,
+    of steps in which nothing changes by more than some hundredth."""
     shares, elapsed_s = np.array(start, float), 0.0
     step_s = 0.01 / (gain * shares.size)
     while jain(shares) < index:
@@ -118,14 +127,19 @@ def time_to_jain(start: Sequence[float], index: float, gain: float, by: str) -> 
 
 @pytest.mark.parametrize("start", [[0.9, 0.1], [0.55, 0.15, 0.15, 0.15]])
 def test_packets_even_out_faster_by_time_as_in_the_model(start: list[float]) -> None:
-    """Within a factor of 1.8: seeds differ by as much. All steps are of 0.5 Mb/s, as the model has equal and small
-    ones; the timer is as long as the byte counter's cycle at the fair share, so that g is the same."""
+    """Within a factor of 1.8: seeds differ by as much. All steps are of 0.5 Mb/s, as the model has
+    equal and small ones; the timer is as long as the byte counter's cycle at the fair share, so
+    that g is the same."""
     model = [time_to_jain(start, 0.9, 1.0, by) for by in (BYTES, TIME)]
     fields = {"r_ai_bps": 0.5e6, "adaptive": 0.0, "keep_target": 0.0}
     timer = {"timer_s": 150e3 * 8 / (LINE_BPS / len(start))}
     seeds = (1, 2)
-    by_bytes = statistics.fmean(packets_to_jain(QCN, start, 0.9, seed, r_hai_bps=0.5e6, **fields) for seed in seeds)
-    by_time = statistics.fmean(packets_to_jain(QCN_T, start, 0.9, seed, **fields, **timer) for seed in seeds)
+    by_bytes = statistics.fmean(
+        packets_to_jain(QCN, start, 0.9, seed, r_hai_bps=0.5e6, **fields) for seed in seeds
+    )
+    by_time = statistics.fmean(
+        packets_to_jain(QCN_T, start, 0.9, seed, **fields, **timer) for seed in seeds
+    )
     assert model[0] / model[1] / 1.8 < by_bytes / by_time < model[0] / model[1] * 1.8
     assert by_bytes > 1.2 * by_time
 
@@ -148,6 +162,8 @@ def test_the_margin_ends_where_the_queue_first_runs_empty() -> None:
             for delay, share in shares.items()
         )
 
-    assert margin_us(outcomes({50: 0.0, 100: 0.01, 150: 0.02, 200: 0.0}), scheme=QCN, flows=8) == 100
+    assert (
+        margin_us(outcomes({50: 0.0, 100: 0.01, 150: 0.02, 200: 0.0}), scheme=QCN, flows=8) == 100
+    )
     assert margin_us(outcomes({50: 0.5}), scheme=QCN, flows=8) is None
     assert margin_us(outcomes({}), scheme=QCN, flows=8) is None

@@ -1,4 +1,5 @@
-"""The study of static and dynamic thresholds: equal flows for all runs of a seed, the switches, what the page shows."""
+"""The study of static and dynamic thresholds: equal flows for all runs of a seed, the switches,
+what the page shows."""
 
 from __future__ import annotations
 
@@ -13,7 +14,14 @@ from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.flows_by_size import FLOWS, INCAST
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
 from pcn.experiments.define.samples import RunSamples
-from pcn.experiments.papers.pcn.studies.shared_buffer import DYNAMIC, SCHEMES, SEEDS, STATIC, THRESHOLDS, SharedBuffers
+from pcn.experiments.papers.pcn.studies.shared_buffer import (
+    DYNAMIC,
+    SCHEMES,
+    SEEDS,
+    STATIC,
+    THRESHOLDS,
+    SharedBuffers,
+)
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.hosts.algorithms import find_scheme
@@ -26,27 +34,39 @@ _FEW = 400
 
 @functools.cache
 def plan(thresholds: str, scheme: str, seed: int = 1) -> Plan:
-    return SharedBuffers().plan(scheme, seed, {"dynamic": float(thresholds == DYNAMIC), "count": _FEW})
+    return SharedBuffers().plan(
+        scheme, seed, {"dynamic": float(thresholds == DYNAMIC), "count": _FEW}
+    )
 
 
 @functools.cache
 def outcome(thresholds: str, scheme: str) -> Outcome:
     figure = SharedBuffers()
-    (run,) = (run for run in figure.runs((scheme,)) if (run.keys["thresholds"], run.seed) == (thresholds, 1))
+    (run,) = (
+        run
+        for run in figure.runs((scheme,))
+        if (run.keys["thresholds"], run.seed) == (thresholds, 1)
+    )
     small = plan(thresholds, scheme)
     return figure.measure(run, small, run_virtual(small, Silent()))
 
 
 def scaled(run: Outcome, factor: float, **keys: Key) -> Outcome:
     """As of another run, with these keys and `factor` times the numbers and slowdowns."""
-    numbers = {name: None if number is None else factor * number for name, number in run.numbers.items()}
+    numbers = {
+        name: None if number is None else factor * number for name, number in run.numbers.items()
+    }
     kept = RunSamples.from_json(run.samples)
     groups = {
-        group: replace(own, values={unit: tuple(factor * bin_ for bin_ in of) for unit, of in own.values.items()})
+        group: replace(
+            own,
+            values={unit: tuple(factor * bin_ for bin_ in of) for unit, of in own.values.items()},
+        )
         for group, own in kept.groups.items()
     }
     return replace(
-        run, keys={**run.keys, **keys}, numbers=numbers, samples=RunSamples(kept.digest, groups).to_json()
+        run, keys={**run.keys, **keys}, numbers=numbers, samples=RunSamples(kept.digest,
+        groups).to_json()
     )  # fmt: skip
 
 
@@ -59,7 +79,10 @@ def slowdowns(*runs: Outcome, group: str = FLOWS) -> Array:
 def test_study_runs_each_scheme_with_both_thresholds_and_all_seeds() -> None:
     runs = [(run.keys["thresholds"], run.scheme, run.seed) for run in SharedBuffers().runs(SCHEMES)]
     assert sorted(runs) == sorted(
-        (threshold, scheme, seed) for threshold in THRESHOLDS for scheme in SCHEMES for seed in SEEDS
+        (threshold, scheme, seed)
+        for threshold in THRESHOLDS
+        for scheme in SCHEMES
+        for seed in SEEDS
     )
 
 
@@ -86,7 +109,9 @@ def test_dynamic_thresholds_send_fewer_pauses_in_an_incast() -> None:
     static, dynamic = (outcome(threshold, "pcn").numbers for threshold in THRESHOLDS)
     assert static["unfinished"] == dynamic["unfinished"] == 0
     assert 0 <= (dynamic["pause"] or 0) < (static["pause"] or 0)
-    of_dynamic, of_static = (np.percentile(slowdowns(outcome(one, "pcn")), 95) for one in (DYNAMIC, STATIC))
+    of_dynamic, of_static = (
+        np.percentile(slowdowns(outcome(one, "pcn")), 95) for one in (DYNAMIC, STATIC)
+    )
     assert of_dynamic < of_static
 
 

@@ -1,4 +1,5 @@
-"""Results of the studies and the fluid model, in runs of this tree: orderings and bounds, not digits."""
+"""Results of the studies and the fluid model, in runs of this tree: orderings and bounds, not
+digits."""
 
 from __future__ import annotations
 
@@ -14,11 +15,15 @@ from pcn.experiments.run.virtual import run_virtual
 
 
 @functools.cache
-def outcome(study: type[MarkingPoint | FairnessSweep | FairnessRules | FluidCheck], **keys: Key) -> Outcome:
+def outcome(
+    study: type[MarkingPoint | FairnessSweep | FairnessRules | FluidCheck], **keys: Key
+) -> Outcome:
     """Of the study's run with these keys."""
     figure = study()
     (run,) = (
-        run for run in figure.runs(figure.schemes) if all(run.keys.get(name) == value for name, value in keys.items())
+        run
+        for run in figure.runs(figure.schemes)
+        if all(run.keys.get(name) == value for name, value in keys.items())
     )
     plan = figure.plan(run.scheme, run.seed, run.arguments)
     return figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
@@ -41,7 +46,10 @@ def test_where_the_queue_is_measured_does_not_decide_about_fairness(program: str
 def test_a_lower_threshold_and_a_longer_period_are_fairer() -> None:
     plain = outcome(FairnessSweep, setting="pcn", flows=64)
     for better in ("rule80", "double"):
-        assert number(outcome(FairnessSweep, setting=better, flows=64), "jain") > number(plain, "jain") + 0.2
+        assert (
+            number(outcome(FairnessSweep, setting=better, flows=64), "jain")
+            > number(plain, "jain") + 0.2
+        )
 
 
 def test_who_has_more_packets_in_a_period_increases_more_often() -> None:
@@ -52,7 +60,10 @@ def test_who_has_more_packets_in_a_period_increases_more_often() -> None:
 
 
 def test_pcn_x_is_fair_where_pcn_is_not_and_as_full() -> None:
-    plain, ours = outcome(FairnessSweep, setting="pcn", flows=64), outcome(FairnessRules, setting="pcn-x", flows=64)
+    plain, ours = (
+        outcome(FairnessSweep, setting="pcn", flows=64),
+        outcome(FairnessRules, setting="pcn-x", flows=64),
+    )
     assert number(plain, "jain") < 0.8
     assert number(ours, "jain") > 0.95
     assert number(ours, "utilisation") > 0.97
@@ -60,9 +71,16 @@ def test_pcn_x_is_fair_where_pcn_is_not_and_as_full() -> None:
 
 
 def test_packets_follow_the_fluid_model() -> None:
-    found = [outcome(FluidCheck, flows=4), outcome(FluidCheck, of=4, **{"with": "packets of 250 B"})]
+    found = [
+        outcome(FluidCheck, flows=4),
+        outcome(FluidCheck, of=4, **{"with": "packets of 250 B"}),
+    ]
     rows = [row for row in FluidCheck().checks(Outcomes(found)) if row.measured is not None]
-    plain = {row.claim: row.verdict for row in rows if row.what.startswith("4 flows: ") and "band" not in row.what}
+    plain = {
+        row.claim: row.verdict
+        for row in rows
+        if row.what.startswith("4 flows: ") and "band" not in row.what
+    }
     assert plain == {"0.28": "met", "0.31": "met", "0.32": "trend", "0.33": "met"}
     small = {row.claim: row.verdict for row in rows if "250 B" in row.what}
     assert small == {"0.32": "met", "0.33": "trend"}

@@ -13,7 +13,13 @@ from pcn.experiments.papers.tcd.fig11 import Fig11
 from pcn.experiments.papers.tcd.fig12 import CONGESTION, ONE, SEVERAL, Fig12
 from pcn.experiments.papers.tcd.fig15b import BURSTS, Fig15b
 from pcn.experiments.papers.tcd.infiniband import Table3InfiniBand
-from pcn.experiments.papers.tcd.plans import ARRIVALS_S, BURSTING, LINE_BPS, SENDER_BPS, victims_plan
+from pcn.experiments.papers.tcd.plans import (
+    ARRIVALS_S,
+    BURSTING,
+    LINE_BPS,
+    SENDER_BPS,
+    victims_plan,
+)
 from pcn.experiments.papers.tcd.table3 import Table3
 from pcn.experiments.papers.tcd.undetermined import Undetermined
 from pcn.experiments.run.progress import Silent
@@ -67,7 +73,11 @@ def test_victims_aren_t_taken_for_congested() -> None:
 @pytest.mark.parametrize("load", [0.3, 0.65])
 def test_what_is_offered_is_the_load(seed: int, load: float) -> None:
     plan = victims_plan("x", DCQCN, seed, {"bursts_load": load})
-    for hosts, offered in ((("s0",), 0.6 * SENDER_BPS), (("s1",), 0.6 * SENDER_BPS), (BURSTING, load * LINE_BPS)):
+    for hosts, offered in (
+        (("s0",), 0.6 * SENDER_BPS),
+        (("s1",), 0.6 * SENDER_BPS),
+        (BURSTING, load * LINE_BPS),
+    ):
         sizes = [flow.size_bytes or 0 for flow in plan.topology.flows if flow.src in hosts]
         assert sum(sizes) * 1.058 * 8 / ARRIVALS_S == pytest.approx(offered, rel=0.051)
     starts: dict[float, set[int]] = {}
@@ -86,7 +96,9 @@ def test_table_3_follows_its_numbers() -> None:
         ])  # fmt: skip
 
     def verdicts(dcqcn: float, tcd: float) -> list[str]:
-        return [check.verdict for check in Table3().checks(outcomes(dcqcn, tcd)) if "0.5" in check.what]
+        return [
+            check.verdict for check in Table3().checks(outcomes(dcqcn, tcd)) if "0.5" in check.what
+        ]
 
     assert verdicts(0.27, 0.0) == ["met", "met"]
     assert verdicts(0.15, 0.005) == ["trend", "trend"]
@@ -101,14 +113,19 @@ def test_in_the_empty_network_slowdown_is_1(src: str, dst: str, size_bytes: int)
         flow = network.add_flow(FlowSpec(1, src, dst, size_bytes=size_bytes), 0.0)
         assert network.run(until_s=0.01, finish=True)
         complete_s = flow.stats().complete_s
-    assert complete_s == pytest.approx(recording_numbers.empty_fct_s(topology, src, dst, size_bytes, 1000), rel=1e-6)
+    assert complete_s == pytest.approx(
+        recording_numbers.empty_fct_s(topology, src, dst, size_bytes, 1000), rel=1e-6
+    )
 
 
 def test_polarised_switches_choose_what_those_before_them_chose() -> None:
-    """Flows that an edge switch sends to one of two aggregation switches are spread over that one's cores, or not."""
+    """Flows that an edge switch sends to one of two aggregation switches are spread over that one's
+    cores, or not."""
     used = {}
     for ecmp in (EVEN, POLARISED):
-        with VirtualNetwork(fat_tree(4, ecmp=ecmp), find_scheme("pfc").configure(), payload_bytes=1000) as network:
+        with VirtualNetwork(
+            fat_tree(4, ecmp=ecmp), find_scheme("pfc").configure(), payload_bytes=1000
+        ) as network:
             for number in range(64):
                 network.add_flow(FlowSpec(number, "h0", "h15", size_bytes=1000), 0.0)
             assert network.run(until_s=0.01, finish=True)
@@ -129,7 +146,7 @@ def test_credits_victims_aren_t_taken_for_congested_either() -> None:
     assert found[IBCC]["lost"] == found[IBCC_TCD]["lost"] == 0
 
 
-def test_with_credits_the_victims_that_are_marked_pass_a_port_that_has_exactly_what_it_can_take() -> None:
+def test_with_credits_marked_victims_pass_a_port_that_has_exactly_what_it_can_take() -> None:
     """S0's and S1's 20 + 20 Gb/s do that, at times for longer than looks last; 19 + 19 don't."""
     marked = {}
     for sender_bps in (20e9, 19e9):
@@ -143,7 +160,8 @@ def test_fig_15b_s_rows_and_story_follow_its_numbers() -> None:
     def outcomes(*gains: float) -> Outcomes:
         shares = {"ce_share": 0.0, "ue_share": 1.0}
         return Outcomes([
-            Outcome({"scheme": scheme, "burst": size / 1e3, "seed": seed}, {"mean_us": mean_us, **shares})
+            Outcome({"scheme": scheme, "burst": size / 1e3, "seed": seed}, {"mean_us": mean_us,
+            **shares})
             for size in BURSTS
             for seed, gain in enumerate(gains)
             for scheme, mean_us in ((DCQCN, 100.0 * gain), (DCQCN_TCD, 100.0))
@@ -151,7 +169,9 @@ def test_fig_15b_s_rows_and_story_follow_its_numbers() -> None:
 
     def slower(found: Outcomes) -> list[str]:
         return [
-            check.verdict for check in Fig15b().checks(found) if "over" in check.what and "overload" not in check.what
+            check.verdict
+            for check in Fig15b().checks(found)
+            if "over" in check.what and "overload" not in check.what
         ]
 
     assert slower(outcomes(1.0, 1.1)) == ["met", "trend", "met", "met", "met"]

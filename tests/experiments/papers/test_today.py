@@ -1,4 +1,5 @@
-"""The study of PCN beside today's transports: equal flows for all schemes, numbers of small runs, the page's tables."""
+"""The study of PCN beside today's transports: equal flows for all schemes, numbers of small runs,
+the page's tables."""
 
 from __future__ import annotations
 
@@ -46,9 +47,12 @@ def recording(setting: str, scheme: str, count: int = _FEW, seed: int = 1) -> Re
 def outcome(setting: str, scheme: str, count: int = _FEW, seed: int = 1) -> Outcome:
     figure = Today()
     (run,) = (
-        run for run in figure.runs((scheme,)) if run.keys["setting"] == setting and run.keys["seed"] == seed
+        run for run in figure.runs((scheme,))
+        if run.keys["setting"] == setting and run.keys["seed"] == seed
     )  # fmt: skip
-    made = figure.measure(run, plan(setting, scheme, count, seed), recording(setting, scheme, count, seed))
+    made = figure.measure(
+        run, plan(setting, scheme, count, seed), recording(setting, scheme, count, seed)
+    )
     return replace(made, numbers={**made.numbers, "lost": 0.0, "inside": 0.0})
 
 
@@ -56,7 +60,9 @@ def slowdowns(setting: str, scheme: str, count: int, seeds: Sequence[int]) -> pd
     """Returns a row a flow of all seeds: its group, size and slowdown."""
     rows = []
     for seed in seeds:
-        ended = flows.ended(plan(setting, scheme, count, seed), recording(setting, scheme, count, seed))
+        ended = flows.ended(
+            plan(setting, scheme, count, seed), recording(setting, scheme, count, seed)
+        )
         specs = plan(setting, scheme, count, seed).topology.flows
         rows += [
             {"group": flow.group, "size": flow.size_bytes, "slowdown": value, "seed": seed}
@@ -67,7 +73,9 @@ def slowdowns(setting: str, scheme: str, count: int, seeds: Sequence[int]) -> pd
 
 def test_study_runs_each_scheme_once_in_each_setting() -> None:
     """Of DCQCN's two the one that is made for the hosts' rate."""
-    runs = Counter((run.keys["setting"], run.scheme) for run in Today().runs(SCHEMES) if run.seed == 1)
+    runs = Counter(
+        (run.keys["setting"], run.scheme) for run in Today().runs(SCHEMES) if run.seed == 1
+    )
     assert set(runs.values()) == {1}
     assert len(runs) == len(SETTINGS) * (len(SCHEMES) - 1)
     assert {setting for setting, scheme in runs if scheme == "dcqcn"} == {"W1", "W2"}
@@ -106,14 +114,17 @@ def test_page_has_a_table_of_each_setting_with_the_runs_numbers(
     )
     write(result, tmp_path / "today")
     made = sections(tmp_path)
-    assert made[0].tables == [Table(table.title, list(table.columns), [list(row) for row in table.rows], [])]
+    assert made[0].tables == [
+        Table(table.title, list(table.columns), [list(row) for row in table.rows], [])
+    ]
     assert f"| {' | '.join(table.rows[1])} |" in markdown(made)
     html = page(made)
     assert all(cell in html for row in table.rows for cell in row)
 
 
 def test_curves_and_cells_are_of_all_seeds_flows_with_in_casts_apart() -> None:
-    """Against pandas, of two seeds: a bin of fewer than 100 flows has no point, and none has a flow of an in-cast."""
+    """Against pandas, of two seeds: a bin of fewer than 100 flows has no point, and none has a flow
+    of an in-cast."""
     setting, count, seeds = "FbHdp", 1_500, (1, 2)
     outcomes = Outcomes([outcome(setting, "pcn", count, seed) for seed in seeds])
     own = slowdowns(setting, "pcn", count, seeds)
@@ -129,7 +140,9 @@ def test_curves_and_cells_are_of_all_seeds_flows_with_in_casts_apart() -> None:
     assert line.x.size
     assert line.low is not None
     assert line.high is not None
-    for place, value, flows_of, low, high in zip(line.x, line.y, line.counts, line.low, line.high, strict=True):
+    for place, value, flows_of, low, high in zip(
+        line.x, line.y, line.counts, line.low, line.high, strict=True
+    ):
         of_bin = drawn[bins == place]
         assert flows_of == len(of_bin)
         assert value == pytest.approx(of_bin["slowdown"].quantile(0.99), rel=1e-5)
@@ -153,7 +166,9 @@ def test_curves_and_cells_are_of_all_seeds_flows_with_in_casts_apart() -> None:
         half, most = cells[group].split(" / ")
         assert float(half) == pytest.approx(of_group.median(), rel=5e-3)
         assert (most == "–") == (len(of_group) < 100)
-        assert most == "–" or float(most.split(" [")[0]) == pytest.approx(of_group.quantile(0.99), rel=5e-3)
+        assert most == "–" or float(most.split(" [")[0]) == pytest.approx(
+            of_group.quantile(0.99), rel=5e-3
+        )
     assert cells["XL, above 1 MB"].endswith("/ –"), "too few of them for a 99%"
 
 
@@ -166,7 +181,8 @@ def test_rows_compare_pcn_with_dcqcn_and_with_the_best_window() -> None:
     names = ("pcn", "dctcp", "hpcc", "dcqcn-ns3")
     one = outcome("WebSearch", "pcn")
     outcomes = Outcomes(
-        Outcome({**one.keys, "scheme": name}, {"mean_ms all": 1.0 / number}) for number, name in enumerate(names, 1)
+        Outcome({**one.keys, "scheme": name}, {"mean_ms all": 1.0 / number})
+        for number, name in enumerate(names, 1)
     )
     number = {name: outcomes.mean("mean_ms all", scheme=name) or 0.0 for name in names}
     rows = {check.what: check.measured for check in Today().checks(outcomes)}

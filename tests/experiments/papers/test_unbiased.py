@@ -28,7 +28,9 @@ TWO_PARTS = until(Fig2(), 0.2)
 """Without the time after the fifth flow, which no number is of."""
 
 
-def numbers_of(figure: Experiment, scheme: str, switch: int = 0, seed: int = 1, **fields: float) -> Numbers:
+def numbers_of(
+    figure: Experiment, scheme: str, switch: int = 0, seed: int = 1, **fields: float
+) -> Numbers:
     run = Run({"scheme": scheme, "seed": seed}, scheme, seed, {"switch": switch, **fields})
     return outcome_of(figure, run).numbers
 
@@ -126,7 +128,10 @@ def test_scenario_reports_the_shares_of_one_run(scheme: str) -> None:
     checks = Innocent().settled(plan, recording)
     assert {check.verdict for check in checks} == {"met"}
     assert {check.claim for check in checks} - {""}
-    f1, f6 = (Innocent().measure(Run({}, scheme), plan, recording).numbers[f"f{flow}_gbps"] for flow in (1, 6))
+    f1, f6 = (
+        Innocent().measure(Run({}, scheme), plan, recording).numbers[f"f{flow}_gbps"]
+        for flow in (1, 6)
+    )
     assert f1 is not None
     assert f6 is not None
     assert (f6 > 2 * f1) == (scheme != INPUTS)
@@ -137,7 +142,8 @@ def there_ms(scheme: str, switch: str, **fields: float) -> float:
 
 
 def test_one_flow_slows_down_soonest_where_its_output_or_keep_alive_samples() -> None:
-    """And several times later where inputs do without it, or where what waits at the output stays at the input, too."""
+    """And several times later where inputs do without it, or where what waits at the output stays
+    at the input, too."""
     soon = there_ms("qcn-out", BUFFERED)
     assert 10 <= soon <= 20
     assert there_ms(INPUTS, BUFFERED) >= 3 * soon
@@ -149,16 +155,21 @@ def test_one_flow_slows_down_soonest_where_its_output_or_keep_alive_samples() ->
 def test_where_next_to_nothing_departs_the_packet_generator_keeps_alive() -> None:
     fields = {"keep_target": 1.0, "stops": 1.0}
     none, departures, generator = (
-        there_ms("qcn-os-largest", BUFFERED, keep_alive=keep_alive, **fields) for keep_alive in (0, 1, 2)
+        there_ms("qcn-os-largest", BUFFERED, keep_alive=keep_alive, **fields)
+        for keep_alive in (0, 1, 2)
     )
     assert none == departures == pytest.approx(20)  # not while the output is stopped
     assert generator <= 5
 
 
 def test_where_the_backlog_stands(hotspot: Experiment) -> None:
-    """2.16: at the output with its congestion point there, at the input, and behind it a full output, otherwise."""
+    """2.16: at the output with its congestion point there, at the input, and behind it a full
+    output, otherwise."""
     buffered = SWITCHES.index(BUFFERED)
-    outputs, occupancy = numbers_of(hotspot, "qcn-out", buffered), numbers_of(hotspot, "qcn-os", buffered)
+    outputs, occupancy = (
+        numbers_of(hotspot, "qcn-out", buffered),
+        numbers_of(hotspot, "qcn-os", buffered),
+    )
     assert known(outputs, "input_kb") < 2
     assert 55 < known(outputs, "output_kb") < 68
     assert 55 < known(occupancy, "input_kb") < 65
@@ -198,13 +209,15 @@ def test_cuts_are_falls_of_the_rate_until_the_flow_ends() -> None:
 
 
 def test_verdicts_follow_the_numbers() -> None:
-    """A flow that is 10% off fair isn't precise, and an innocent flow that loses a fifth isn't spared."""
+    """A flow that is 10% off fair isn't precise, and an innocent flow that loses a fifth isn't
+    spared."""
     precise = {"off_fair four": 0.001, "off_fair five": 0.1}
     keys = {"scheme": INPUTS, "switch": ROUND_ROBIN, "seed": 1}
     checks = Fig2().checks(Outcomes([Outcome(keys, precise)]))
     assert [check.verdict for check in checks] == ["met", "not met"]
     spared = {f"{name} {flows}": value for flows, fair in (("four flows", 2.5), ("five flows", 2.0))
-              for name, value in (("f1_gbps", fair), ("f6_gbps", 7.0 if fair == 2.5 else 5.6))}  # fmt: skip
+              for name, value in (("f1_gbps", fair), ("f6_gbps",
+              7.0 if fair == 2.5 else 5.6))}  # fmt: skip
     keys["scheme"] = "qcn-os-sojourn"
     checks = Fig5().checks(Outcomes([Outcome(keys, spared)]))
     assert [check.verdict for check in checks if "f6" in check.what] == ["met", "not met"]

@@ -45,7 +45,9 @@ def runs() -> Runs:
 
 
 def verdicts(made: Plan, recording: Recording) -> dict[str, str]:
-    return {check.what.split(" (met")[0]: check.verdict for check in VICTIM.settled(made, recording)}
+    return {
+        check.what.split(" (met")[0]: check.verdict for check in VICTIM.settled(made, recording)
+    }
 
 
 def test_the_plan_is_figure_1() -> None:
@@ -58,7 +60,9 @@ def test_the_plan_is_figure_1() -> None:
     ]
     assert made.start_s < 0
     assert len(bursts) == 14 * 16
-    assert {(flow.dst, flow.start_s, flow.size_bytes, flow.rate_bps) for flow in bursts} == {("r1", 0, 64_000, None)}
+    assert {(flow.dst, flow.start_s, flow.size_bytes, flow.rate_bps) for flow in bursts} == {
+        ("r1", 0, 64_000, None)
+    }
     assert {flow.src for flow in bursts} == {f"h{index}" for index in range(2, 16)}
     assert str(made.bottleneck) == "s0:3"
     assert made.values["xoff"] == 512_000
@@ -69,20 +73,32 @@ def test_the_bursts_and_the_ideal_are_those_of_the_claims() -> None:
     made = plan()
     payload_only = burst_s(made) * made.payload_bytes / made.frame_bytes
     assert payload_only * 14 / 15 == pytest.approx(2.867e-3, rel=1e-3)  # 0.18
-    assert [rate / 1e9 for rate in ideal_bps(made)] == pytest.approx([37.333, 2.667], abs=1e-3)  # 0.19
-    assert theory.incast_duration(14, 14 * 16 * 64e3, 40e9, others=0) == pytest.approx(2.867e-3, rel=1e-3)
+    # 0.19
+    assert [rate / 1e9 for rate in ideal_bps(made)] == pytest.approx([37.333, 2.667], abs=1e-3)
+    assert theory.incast_duration(14, 14 * 16 * 64e3, 40e9, others=0) == pytest.approx(
+        2.867e-3, rel=1e-3
+    )
 
 
 def test_with_pfc_alone_a_limiter_gives_each_its_fair_share() -> None:
     assert {flow.rate_bps for flow in plan("pfc").topology.flows if not flow.group} == {20e9}
     assert {flow.rate_bps for flow in plan("dcqcn").topology.flows} == {None}
-    assert {flow.rate_bps for flow in plan("pcn", "limit=5G").topology.flows if not flow.group} == {5e9}
+    assert {flow.rate_bps for flow in plan("pcn", "limit=5G").topology.flows if not flow.group} == {
+        5e9
+    }
 
 
 def test_dcqcn_s_tuning_is_the_usual_one_and_can_be_set_by_name() -> None:
     defaults = plan("dcqcn").scheme_parameters
     expected = {
-        **{"k_min_bytes": 5e3, "k_max_bytes": 200e3, "p_max": 0.01, "g": 1 / 256, "f": 5, "initial_alpha": 1.0},
+        **{
+            "k_min_bytes": 5e3,
+            "k_max_bytes": 200e3,
+            "p_max": 0.01,
+            "g": 1 / 256,
+            "f": 5,
+            "initial_alpha": 1.0,
+        },
         **{"r_ai_bps": 40e6, "r_hai_bps": 200e6, "rate_timer_s": 55e-6, "alpha_timer_s": 55e-6},
         **{"byte_counter_bytes": 10e6, "cnp_interval_s": 50e-6, "min_rate_bps": 1e6},
     }
@@ -99,7 +115,9 @@ def test_parameters_that_do_not_go_together_are_refused() -> None:
         plan("pcn", "xon=600KB")
     with pytest.raises(ExperimentError, match=r"w_min = 0.5 and w_max = 0.1: 0 < w_min <= w_max"):
         plan("pcn", "w_min=0.5", "w_max=0.1")
-    with pytest.raises(ExperimentError, match=r"^duration=2 ms: the bursts alone take 3.2\d? ms: give a longer one"):
+    with pytest.raises(
+        ExperimentError, match=r"^duration=2 ms: the bursts alone take 3.2\d? ms: give a longer one"
+    ):
         plan("pfc", "duration=2ms")
 
 
@@ -109,7 +127,9 @@ def test_pfc_alone_builds_the_tree_for_as_long_as_the_bursts_last(runs: Runs) ->
     found = measure(made, recording)
     assert found.tree_s == pytest.approx(3.1e-3, abs=0.15e-3)
     assert found.f0_burst_bps < 4e9
-    assert found.f0_lost_burst_bytes == pytest.approx((37.333e9 - found.f0_burst_bps) * 3.25e-3 / 8, rel=0.01)
+    assert found.f0_lost_burst_bytes == pytest.approx(
+        (37.333e9 - found.f0_burst_bps) * 3.25e-3 / 8, rel=0.01
+    )
     assert found.burst_fct_max_s == pytest.approx(burst_s(made), rel=0.03)
     # after it, two limiters of 20 Gb/s fill the link
     assert found.trunk_after > 0.99
@@ -141,7 +161,9 @@ def test_dcqcn_marks_and_cuts_the_innocent_and_is_long_in_mending_it(runs: Runs)
 
 def test_the_schemes_are_ordered_as_in_the_paper(runs: Runs) -> None:
     def compared(*schemes: str) -> list[str]:
-        outcomes = [VICTIM.measure(Run({"scheme": scheme}, scheme), *runs(scheme)) for scheme in schemes]
+        outcomes = [
+            VICTIM.measure(Run({"scheme": scheme}, scheme), *runs(scheme)) for scheme in schemes
+        ]
         return [check.verdict for check in VICTIM.checks(Outcomes(outcomes))]
 
     assert compared("pfc", "dcqcn", "pcn") == ["met"] * 5
@@ -154,9 +176,15 @@ def test_before_the_bursts_all_is_in_the_steady_state(runs: Runs) -> None:
         for entity in ("flow 0", "flow 1"):
             times, packets = recording.series.get(entity, "received_packets")
             first, last = np.interp([-2e-3, 0], times, packets)
-            assert (last - first) * made.frame_bytes * 8 / 2e-3 == pytest.approx(20e9, rel=0.12), (scheme, entity)
+            assert (last - first) * made.frame_bytes * 8 / 2e-3 == pytest.approx(20e9, rel=0.12), (
+                scheme,
+                entity,
+            )
     times, alpha = runs("dcqcn")[1].series.get("flow 0", "alpha")
-    late, early = alpha[(times > -2e-3) & (times < 0)].mean(), alpha[(times > -8e-3) & (times < -6e-3)].mean()
+    late, early = (
+        alpha[(times > -2e-3) & (times < 0)].mean(),
+        alpha[(times > -8e-3) & (times < -6e-3)].mean(),
+    )
     assert late == pytest.approx(early, rel=0.15)
     assert 0.08 < late < 0.15
 
@@ -164,7 +192,10 @@ def test_before_the_bursts_all_is_in_the_steady_state(runs: Runs) -> None:
 def test_story_names_every_figure_and_every_measure_is_a_number(runs: Runs) -> None:
     for scheme in ("pfc", "dcqcn", "pcn"):
         made, recording = runs(scheme)
-        told = {place for place, _ in [*VICTIM.page.about(made), *VICTIM.page.story(made, recording, None)]}  # type: ignore[arg-type]
+        told = {
+            place
+            for place, _ in [*VICTIM.page.about(made), *VICTIM.page.story(made, recording, None)]
+        }  # type: ignore[arg-type]
         charts = {draw(made, recording).name for draw in VICTIM.page.charts}
         assert told <= charts | {"topology", "checks"}
         assert charts - {"queues"} <= told
@@ -174,7 +205,13 @@ def test_story_names_every_figure_and_every_measure_is_a_number(runs: Runs) -> N
 
 def test_a_link_counts_as_paused_in_each_bin_with_a_pause_or_a_held_link() -> None:
     series = Series()
-    for time_s, pauses, held in ((0.0, 0, 0), (0.1e-3, 2, 0), (0.2e-3, 2, 1), (0.3e-3, 2, 0), (12e-3, 2, 0)):
+    for time_s, pauses, held in (
+        (0.0, 0, 0),
+        (0.1e-3, 2, 0),
+        (0.2e-3, 2, 1),
+        (0.3e-3, 2, 0),
+        (12e-3, 2, 0),
+    ):
         series.add(time_s, "s1->s0", "pause", pauses)
         series.add(time_s, "s1->s0", "xoff", held)
     recording = Recording(series, (), {}, {}, {}, k=1, duration_s=12e-3, wall_s=0)

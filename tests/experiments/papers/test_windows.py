@@ -32,7 +32,9 @@ def outcome(kind: type[Experiment], ends_s: float = math.inf, **keys: Key) -> Ou
     """Of the figure's run with these keys, until it ends or `ends_s`."""
     figure = until(kind(), ends_s)
     (run,) = (
-        run for run in figure.runs(figure.schemes) if all(run.keys.get(name) == value for name, value in keys.items())
+        run
+        for run in figure.runs(figure.schemes)
+        if all(run.keys.get(name) == value for name, value in keys.items())
     )
     plan = figure.plan(run.scheme, run.seed, run.arguments)
     return figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
@@ -48,7 +50,9 @@ def test_dctcp_queue_of_two_flows_stays_at_k() -> None:
     of = outcome(Fig13, 0.2)
     rows = Fig13().checks(Outcomes([of]))
     assert [row.verdict for row in rows] == ["met"] * 3
-    assert 14 < number(of, "p5_packets") < number(of, "p50_packets") < number(of, "p95_packets") <= 23
+    assert (
+        14 < number(of, "p5_packets") < number(of, "p50_packets") < number(of, "p95_packets") <= 23
+    )
 
 
 def test_dctcp_loses_throughput_below_a_seventh_of_a_bandwidth_delay_product_alone() -> None:
@@ -74,8 +78,11 @@ def test_network_of_two_bottlenecks_has_k_by_rate() -> None:
     assert {flow.dst for flow in topology.flows if flow.group != "S2"} == {"r0"}
 
 
-def test_dctcp_answers_time_out_where_two_packets_of_each_overflow_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fig. 18: at 35 servers; Fig. 19: not with a long queue. With 25 of the figure's 100 queries."""
+def test_dctcp_answers_time_out_where_two_packets_of_each_overflow_the_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Fig. 18: at 35 servers; Fig. 19: not with a long queue. With 25 of the figure's 100
+    queries."""
     monkeypatch.setattr("pcn.experiments.papers.dctcp.fig18.QUERIES", 25)
     few, many, long = (
         outcome(Fig18, queue=queue, servers=servers)
@@ -88,16 +95,21 @@ def test_dctcp_answers_time_out_where_two_packets_of_each_overflow_the_queue(mon
 
 @pytest.mark.parametrize("line", [10.0, 100.0])
 def test_hpcc_carries_eta_with_steps_of_none_and_of_five(line: float) -> None:
-    """With a clock of 1 us the loads of a round trip of 12 us were so wrong that steps of five cost 1%."""
+    """With a clock of 1 us the loads of a round trip of 12 us were so wrong that steps of five cost
+    1%."""
     for stage in (0, 5):
         found = outcome(Eta, line=line, stage=stage, flows=8)
         assert number(found, "utilisation") == pytest.approx(0.952, abs=0.002)
 
 
 def test_hpcc_recovers_and_reacts_sooner_than_dcqcn() -> None:
-    hpcc, dcqcn = (number(outcome(Fig9, load=LONG_SHORT, scheme=one), "recovered_us") for one in (HPCC, DCQCN))
+    hpcc, dcqcn = (
+        number(outcome(Fig9, load=LONG_SHORT, scheme=one), "recovered_us") for one in (HPCC, DCQCN)
+    )
     assert hpcc <= 54 < 2000 <= dcqcn
-    hpcc, dcqcn = (number(outcome(Fig9, load=INCAST, scheme=one), "highest_rtts") for one in (HPCC, DCQCN))
+    hpcc, dcqcn = (
+        number(outcome(Fig9, load=INCAST, scheme=one), "highest_rtts") for one in (HPCC, DCQCN)
+    )
     assert hpcc < 2.2 < 10 < dcqcn
 
 
@@ -110,7 +122,9 @@ def test_hpcc_mice_meet_no_queue_and_flows_are_fair() -> None:
 
 
 def test_hpcc_without_reference_loses_throughput_or_keeps_the_queue() -> None:
-    reference, ack, trip = (outcome(Reference, reaction=one) for one in (REFERENCE, EACH_ACK, EACH_ROUND))
+    reference, ack, trip = (
+        outcome(Reference, reaction=one) for one in (REFERENCE, EACH_ACK, EACH_ROUND)
+    )
     assert number(ack, "least_gbps") < 5 < 80 < number(reference, "least_gbps")
     assert number(ack, "utilisation") < 0.8 < 0.94 < number(reference, "utilisation")
     assert number(trip, "drained_us") > 1.2 * number(reference, "drained_us")
@@ -159,7 +173,12 @@ def test_hpcc_keeps_a_fat_tree_free_of_pause_and_a_window_helps_dcqcn() -> None:
     hpcc, dcqcn, windowed = (found[of] for of in ((HPCC, NO), (DCQCN, NO), (DCQCN, YES)))
     assert number(hpcc, "unfinished") == 0
     assert number(hpcc, "pause") == 0 == number(windowed, "pause") < number(dcqcn, "pause")
-    assert number(hpcc, "rtt_p95_us") < 25 < 2 * number(hpcc, "rtt_p95_us") < number(windowed, "rtt_p95_us")
+    assert (
+        number(hpcc, "rtt_p95_us")
+        < 25
+        < 2 * number(hpcc, "rtt_p95_us")
+        < number(windowed, "rtt_p95_us")
+    )
     assert number(hpcc, "p95 short") < number(windowed, "p95 short") < number(dcqcn, "p95 short")
 
 

@@ -47,7 +47,9 @@ def scaled(made: Result, metric: str, factor: float) -> Result:
     series, old = Series(), made.recording.series
     for entity, name in old:
         times, values = old.get(entity, name)
-        series.extend(times, entity, name, values * factor if (entity, name) == (PORT, metric) else values)
+        series.extend(
+            times, entity, name, values * factor if (entity, name) == (PORT, metric) else values
+        )
     recording = dataclasses.replace(made.recording, series=series)
     return judge(made.experiment, made.plan, recording, made.clock, made.target, made.folder)
 
@@ -81,7 +83,8 @@ def test_rows_hold_the_live_figure_against_the_virtual_one(both: tuple[Result, R
     assert queue.measured != queue.theory  # another seed
     assert row(live, virtual, "Jain").measured == live.steady.jain
     assert row(live, virtual, "utilisation").theory == virtual.steady.utilisation
-    # four flows of which the bottleneck carries all: their rates add up to it, but for what they try out
+    # four flows of which the bottleneck carries all: their rates add up to it, but for what they
+    # try out
     assert row(live, virtual, "sum of the sending rates").measured == pytest.approx(10, rel=0.05)
 
 
@@ -114,7 +117,9 @@ def test_queues_of_a_few_frames_are_equal_enough(both: tuple[Result, Result]) ->
 def test_an_overlay_has_both_runs_lines_and_shared_ones_once(both: tuple[Result, Result]) -> None:
     live, virtual = both
     told_apart = set()
-    for chart, first, second in zip(agreement.charts(both), live.charts, virtual.charts, strict=True):
+    for chart, first, second in zip(
+        agreement.charts(both), live.charts, virtual.charts, strict=True
+    ):
         drawn = {line.label: line for line in chart.lines}
         assert len(drawn) == len(chart.lines), "no label twice"
         for line in first.lines:
@@ -163,7 +168,14 @@ def test_one_page_and_one_summary_hold_both(both: tuple[Result, Result], tmp_pat
         "virtual": ("virtual", 1.0),
     }
     page = report.render(both, compared)
-    for part in ("PCN, live", "PCN, virtual", "live against virtual", "Live: ", "Virtual: ", "In live/, beside"):
+    for part in (
+        "PCN, live",
+        "PCN, virtual",
+        "live against virtual",
+        "Live: ",
+        "Virtual: ",
+        "In live/, beside",
+    ):
         assert part in page, part
     assert page.count('data-chart="queue"') == 1
     assert page.count('class="replay"') == 2
@@ -171,28 +183,45 @@ def test_one_page_and_one_summary_hold_both(both: tuple[Result, Result], tmp_pat
     console = Console(width=140, record=True, file=(tmp_path / "out").open("w"))
     show(tmp_path, together, console)
     text = console.export_text()
-    for part in ("dumbbell, live: checks", "dumbbell, virtual: checks", "across the runs", "Packets lost: live 0 of"):
+    for part in (
+        "dumbbell, live: checks",
+        "dumbbell, virtual: checks",
+        "across the runs",
+        "Packets lost: live 0 of",
+    ):
         assert part in text, part
 
 
-def test_an_overlay_is_a_picture_beside_the_page_of_both(both: tuple[Result, Result], tmp_path: Path) -> None:
+def test_an_overlay_is_a_picture_beside_the_page_of_both(
+    both: tuple[Result, Result], tmp_path: Path
+) -> None:
     (tmp_path / "with").mkdir()
     write_together(both, tmp_path / "with", failures := Failures(), pictures=True)
     assert not failures
     figures = {f"{chart.name}.{kind}" for chart in both[0].charts for kind in ("png", "svg")}
-    assert {path.name for path in (tmp_path / "with").iterdir()} == {"comparison.json", "report.html", *figures}
+    assert {path.name for path in (tmp_path / "with").iterdir()} == {
+        "comparison.json",
+        "report.html",
+        *figures,
+    }
     for chart in ("rates", "queue", "pause", "marked"):
         data = (tmp_path / "with" / f"{chart}.png").read_bytes()
         assert data.startswith(b"\x89PNG"), chart
         assert len(data) > 8000, chart
     (tmp_path / "without").mkdir()
     write_together(both, tmp_path / "without", failures)
-    assert {path.name for path in (tmp_path / "without").iterdir()} == {"comparison.json", "report.html"}
+    assert {path.name for path in (tmp_path / "without").iterdir()} == {
+        "comparison.json",
+        "report.html",
+    }
 
 
 def test_several_schemes_are_side_by_side_each_with_its_clocks(both: tuple[Result, Result]) -> None:
     four = (*both, result("live", 1, "pfc"), result("virtual", 1, "pfc"))
-    assert [[one.name for one in runs] for runs in by_scheme(four)] == [["PCN"] * 2, ["PFC alone"] * 2]
+    assert [[one.name for one in runs] for runs in by_scheme(four)] == [
+        ["PCN"] * 2,
+        ["PFC alone"] * 2,
+    ]
     page = report.render(four)
     assert page.count('data-chart="queue"') == 2
     for name in ("PCN, live", "PCN, virtual", "PFC alone, live", "PFC alone, virtual"):
@@ -202,5 +231,7 @@ def test_several_schemes_are_side_by_side_each_with_its_clocks(both: tuple[Resul
 def test_clocks_by_name(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError, match=r"no clock 'virtal'; did you mean 'virtual'\?"):
         run("dumbbell", clock="live,virtal", out=tmp_path / "results")
-    place = run("dumbbell", clock=" virtual ,virtual", settings=["duration=2ms"], out=tmp_path / "results")
+    place = run(
+        "dumbbell", clock=" virtual ,virtual", settings=["duration=2ms"], out=tmp_path / "results"
+    )
     assert json.loads((place / "summary.json").read_text())["clock"] == "virtual"

@@ -1,4 +1,5 @@
-"""Files that are written whole or not at all, in a folder where others may have put links of the same names."""
+"""Files that are written whole or not at all, in a folder where others may have put links of the
+same names."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def test_file_is_there_whole_or_not_at_all(writing: Writing, tmp_path: Path) -> 
 
     with pytest.raises(KeyboardInterrupt):
         write(b"half")
-    assert [one.read_bytes() for one in tmp_path.iterdir()] == ([b"whole"] if writing is replacing else [])
+    assert [one.read_bytes() for one in tmp_path.iterdir()] == (
+        [b"whole"] if writing is replacing else []
+    )
 
 
 @pytest.mark.parametrize("writing", [whole, replacing])
@@ -67,7 +70,10 @@ def test_results_are_never_written_by_others_whatever_the_umask(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with umask(0):
-        with result_directory(tmp_path / "results" / "dumbbell" / "pcn") as work, whole(work / "summary.json") as file:
+        with (
+            result_directory(tmp_path / "results" / "dumbbell" / "pcn") as work,
+            whole(work / "summary.json") as file,
+        ):
             file.write(b"{}")
         made = [path for path in tmp_path.rglob("*") if path.lstat().st_mode & 0o022]
     assert made == []
@@ -80,18 +86,32 @@ def _kept(place: Path, *files: str) -> None:
             (work / name).write_text("{}")
 
 
-def test_run_inside_a_comparison_moves_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_inside_a_comparison_moves_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     together = tmp_path / "results" / "traffic"
 
     def files() -> set[str]:
-        return {str(path.relative_to(together.parent)) for path in together.parent.rglob("*") if path.is_file()}
+        return {
+            str(path.relative_to(together.parent))
+            for path in together.parent.rglob("*")
+            if path.is_file()
+        }
 
     _kept(together, "comparison.json", "pcn/summary.json", "pfc/summary.json")
-    first = {"traffic.1/comparison.json", "traffic.1/pcn/summary.json", "traffic.1/pfc/summary.json"}
+    first = {
+        "traffic.1/comparison.json",
+        "traffic.1/pcn/summary.json",
+        "traffic.1/pfc/summary.json",
+    }
     for scheme in ("pcn", "dcqcn", "pcn"):
         _kept(together / scheme, "summary.json")
-    singles = {"traffic/pcn/summary.json", "traffic/pcn.1/summary.json", "traffic/dcqcn/summary.json"}
+    singles = {
+        "traffic/pcn/summary.json",
+        "traffic/pcn.1/summary.json",
+        "traffic/dcqcn/summary.json",
+    }
     assert files() == first | singles
     _kept(together, "comparison.json", "pcn/summary.json")
     second = {"traffic/comparison.json", "traffic/pcn/summary.json"}
@@ -102,7 +122,9 @@ def test_run_inside_a_comparison_moves_all_of_it(tmp_path: Path, monkeypatch: py
     assert (together / "dcqcn" / "summary.json").is_file(), "the folder that one works in stays"
 
 
-def test_failed_run_inside_a_comparison_moves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_run_inside_a_comparison_moves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     _kept(tmp_path / "both", "comparison.json", "pcn/summary.json")
     with pytest.raises(KeyboardInterrupt), result_directory(tmp_path / "both" / "pcn"):
@@ -146,7 +168,10 @@ LONG = "x" * 300
     ids=lambda words: words[0],
 )
 def test_path_that_can_t_be_is_one_line(
-    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert cli.run(["deploy", "--sample"]) == 0
@@ -155,7 +180,11 @@ def test_path_that_can_t_be_is_one_line(
     said = capsys.readouterr().err
     assert "File name too long" in said
     assert len(said.splitlines()) == 1
-    for name, shown in (("\x1b[31mred", r"'\x1b[31mred'"), ("two\nlines", r"'two\nlines'"), ("\x9b1m", r"'\x9b1m'")):
+    for name, shown in (
+        ("\x1b[31mred", r"'\x1b[31mred'"),
+        ("two\nlines", r"'two\nlines'"),
+        ("\x9b1m", r"'\x9b1m'"),
+    ):
         assert cli.run([*command, name]) == 2
         said = capsys.readouterr().err
         assert f"{shown}: a name without control characters is needed" in said
@@ -163,10 +192,14 @@ def test_path_that_can_t_be_is_one_line(
     assert [path.name for path in tmp_path.iterdir()] == ["ports.yaml"]
 
 
-def test_error_shows_no_control_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_error_shows_no_control_characters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.run(["deploy", "--check", "--ports", str(tmp_path / "none")]) == 1
     capsys.readouterr()
-    assert cli.run(["run", "dumbbell", "--clock", "virtual", "--scheme", "\x1b]0;title\x07.py:X"]) == 1
+    assert (
+        cli.run(["run", "dumbbell", "--clock", "virtual", "--scheme", "\x1b]0;title\x07.py:X"]) == 1
+    )
     said = capsys.readouterr().err
     assert "\x1b" not in said
     assert "\x07" not in said

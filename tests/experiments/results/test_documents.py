@@ -6,7 +6,13 @@ import re
 
 import pytest
 
-from pcn.experiments.data.steady_state import drained, draining_rate, queue_swing, rate_swing, steady_state
+from pcn.experiments.data.steady_state import (
+    drained,
+    draining_rate,
+    queue_swing,
+    rate_swing,
+    steady_state,
+)
 from pcn.experiments.define.checks import Check, Verdict
 from pcn.experiments.page.terminal import show_checks, stdout
 from pcn.experiments.papers import SCENARIOS
@@ -63,16 +69,26 @@ def test_the_table_of_choices_is_what_runs_come_to(row: str, settings: dict[str,
     assert rate is not None
     assert empty is not None
     swings = (queue_swing(recording, plan.bottleneck, steady), rate_swing(recording, steady))
-    assert stands == pytest.approx([rate / 1e9, empty * 1e3, swings[0] / 1e3, swings[1] / 1e9], rel=0.005)
+    assert stands == pytest.approx(
+        [rate / 1e9, empty * 1e3, swings[0] / 1e3, swings[1] / 1e9], rel=0.005
+    )
 
 
 def test_only_what_is_off_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     def row(claim: str, verdict: Verdict) -> Check:
         return Check(claim, "what", 1, 1, 2, "", verdict, OUT_OF_STEP)
 
-    rows = [row("0.1", "met"), row("0.2", "trend"), row("0.3", "not met"), row("0.4", "not comparable")]
+    rows = [
+        row("0.1", "met"),
+        row("0.2", "trend"),
+        row("0.3", "not met"),
+        row("0.4", "not comparable"),
+    ]
     assert [bool(row.explained) for row in rows] == [False, True, True, False]
     show_checks("checks", [vars(row) for row in rows], stdout())
     said = capsys.readouterr().out
-    assert 'Known: 0.2, 0.3 as docs/choices.md explains under "Flows that aren\'t notified in step"' in said
+    assert (
+        'Known: 0.2, 0.3 as docs/choices.md explains under "Flows that aren\'t notified in step"'
+        in said
+    )
     assert said.count("known") == 2

@@ -1,4 +1,5 @@
-"""`--export trace`: a separate reader of trace events, against the other files of the run; and speedscope."""
+"""`--export trace`: a separate reader of trace events, against the other files of the run; and
+speedscope."""
 
 from __future__ import annotations
 
@@ -21,15 +22,28 @@ from waiting import wait_until
 from pcn.cli import run as pcn
 from pcn.experiments.data.parts import PARTS, SENDER_PARTS
 
-RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--pattern", "incast", "-q"]
+RUN = [
+    "run",
+    "traffic",
+    "--clock",
+    "virtual",
+    "--topology",
+    "star",
+    "--workload",
+    "W1",
+    "--pattern",
+    "incast",
+    "-q",
+]
 SET = ["--set", "count=80", "--set", "xoff_bytes=20KB", "--scheme", "dcqcn", "--queues", "5us"]
 US = 1_000_000
 Span = tuple[int, int, dict[str, Any]]
 
 
 class Trace:
-    """What the format requires: an object with `traceEvents`, of which each has a phase, a name and a
-    process; complete ones (X) a time and a length, counters (C) numbers, metadata (M) names of processes and tracks."""
+    """What the format requires: an object with `traceEvents`, of which each has a phase, a name and
+    a process; complete ones (X) a time and a length, counters (C) numbers, metadata (M) names of
+    processes and tracks."""
 
     def __init__(self, text: str) -> None:
         document = json.loads(text, parse_float=Decimal)
@@ -44,7 +58,11 @@ class Trace:
         for event in events:
             if event["ph"] == "M":
                 names = self.processes if event["name"] == "process_name" else self.tracks
-                key = event["pid"] if event["name"] == "process_name" else (event["pid"], event["tid"])
+                key = (
+                    event["pid"]
+                    if event["name"] == "process_name"
+                    else (event["pid"], event["tid"])
+                )
                 assert key not in names
                 names[key] = event["args"]["name"]  # type: ignore[index]
         for event in events:
@@ -55,7 +73,9 @@ class Trace:
                 assert begin == event["ts"] * US  # no digit beyond a ps
                 assert begin >= 0 <= length
                 track = self.tracks[event["pid"], event["tid"]]
-                self.spans[track].append((event["name"], (begin, begin + length, event.get("args", {}))))
+                self.spans[track].append(
+                    (event["name"], (begin, begin + length, event.get("args", {})))
+                )
             elif event["ph"] == "C":
                 (value,) = event["args"].values()
                 self.counters[event["name"]].append((int(event["ts"] * US), value))
@@ -78,7 +98,10 @@ class Trace:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trace") / "out"
-    assert pcn([*RUN, *SET, "--series", "flows=worst:5", "--export", "trace", "--out", str(folder)]) == 0
+    assert (
+        pcn([*RUN, *SET, "--series", "flows=worst:5", "--export", "trace", "--out", str(folder)])
+        == 0
+    )
     return folder
 
 
@@ -107,14 +130,18 @@ def test_tracks_of_ports_are_their_pauses(made: Path, trace: Trace) -> None:
     for name, spans in stops.items():
         assert {label for label, _ in trace.spans[name]} == {"PAUSEd"}
         times = sorted([begin, end] for _, (begin, end, _) in trace.spans[name])
-        assert times == [pytest.approx([time * 1e12 for time in span], abs=2) for span in sorted(spans)]
+        assert times == [
+            pytest.approx([time * 1e12 for time in span], abs=2) for span in sorted(spans)
+        ]
 
 
 def test_counters_are_the_queues(made: Path, trace: Trace) -> None:
     queues: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in rows_of(made, "queues"):
         queues[f"{row['port']} queue"].append((row["time_s"], row["queue_bytes"]))
-    assert set(trace.counters) == {name for name, values in queues.items() if any(value for _, value in values)}
+    assert set(trace.counters) == {
+        name for name, values in queues.items() if any(value for _, value in values)
+    }
     for name, points in trace.counters.items():
         expected = [
             (round(time * 1e12), value)
@@ -135,7 +162,9 @@ def test_tracks_of_flows_sum_to_their_completion_times(made: Path, trace: Trace)
         assert life == name
         assert end - begin == row["fct_ps"]
         assert begin == pytest.approx(row["start_s"] * 1e12, abs=1e3)
-        assert {part: arguments[f"{part}_ps"] for part in PARTS} == {part: row[f"{part}_ps"] for part in PARTS}
+        assert {part: arguments[f"{part}_ps"] for part in PARTS} == {
+            part: row[f"{part}_ps"] for part in PARTS
+        }
         assert bool(phases) == (f"flow {row['id']}" in series)
         if not phases:
             continue
@@ -154,7 +183,10 @@ def test_tracks_of_flows_sum_to_their_completion_times(made: Path, trace: Trace)
 
 def test_trace_changes_no_result(made: Path, tmp_path: Path) -> None:
     assert pcn([*RUN, *SET, "--out", str(tmp_path / "out")]) == 0
-    digests = [json.loads((place / "summary.json").read_text())["digest"] for place in (made, tmp_path / "out")]
+    digests = [
+        json.loads((place / "summary.json").read_text())["digest"]
+        for place in (made, tmp_path / "out")
+    ]
     assert digests[0] == digests[1]
 
 
@@ -162,7 +194,9 @@ def speedscope() -> Path:
     """The page of npm's speedscope."""
     folder = ""
     if shutil.which("npm"):
-        folder = subprocess.run(["npm", "root", "-g"], capture_output=True, text=True, check=True).stdout.strip()
+        folder = subprocess.run(
+            ["npm", "root", "-g"], capture_output=True, text=True, check=True
+        ).stdout.strip()
     page = Path(folder, "speedscope", "dist", "release", "index.html")
     if not page.is_file():
         needs.missing(needs.SPEEDSCOPE)

@@ -1,8 +1,8 @@
 """Root writes into a folder of another user, who changes it while root writes.
 
-He acts before each of root's system calls in turn that change or open something (Python's audit events): he puts links
-to root's folder into the place of his folder, or of what is in it. What is in root's folder has the names that are
-written, so whatever follows a link changes it.
+He acts before each of root's system calls in turn that change or open something (Python's audit
+events): he puts links to root's folder into the place of his folder, or of what is in it. What is
+in root's folder has the names that are written, so whatever follows a link changes it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ from pcn.experiments.explain import keep
 from pcn.experiments.explain.answers import Answer
 from pcn.experiments.page.figures_page import sections
 from pcn.experiments.results import atomic_folder
-from pcn.experiments.results.atomic_folder import remove_dead, remove_empty, replacing, result_directory, whole
+from pcn.experiments.results.atomic_folder import (
+    remove_dead,
+    remove_empty,
+    replacing,
+    result_directory,
+    whole,
+)
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.task import Done, Task
 from pcn.lab.log_folder import LogFolder, new
@@ -31,7 +37,16 @@ from pcn.topologies.errors import LabError
 
 pytestmark = pytest.mark.root
 
-_EVENTS = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.chmod", "os.listdir")
+_EVENTS = (
+    "open",
+    "os.mkdir",
+    "os.rename",
+    "os.remove",
+    "os.rmdir",
+    "os.symlink",
+    "os.chmod",
+    "os.listdir",
+)
 _LIMIT = 300
 """Steps of one writing: more are a loop that the attacker keeps up."""
 
@@ -77,7 +92,10 @@ def _result(folder: Path) -> None:
 
 
 def _failing_result(folder: Path) -> None:
-    with contextlib.suppress(KeyboardInterrupt), result_directory(folder / "deep" / "er" / "pcn") as work:
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        result_directory(folder / "deep" / "er" / "pcn") as work,
+    ):
         with whole(work / "summary.json") as file:
             file.write(b"{}")
         raise KeyboardInterrupt
@@ -120,9 +138,16 @@ WRITINGS = (_result, _failing_result, _files, _sweep, _explanation, _logs, _empt
 def _fill(root: Path) -> None:
     """Root's folder: it has all names that are written, also those of what has names by chance."""
     names = (
-        "file", "file.new", "h0.log", "logs/h0.log", "logs/up/h0.log", "up/h0.log", "summary.json", "pcn/summary.json",
-        "out/pcn/summary.json", "result/summary.json", "done.jsonl", "done.jsonl.new", "sweep/done.jsonl",
-        "sweep/done.jsonl.new", keep.JSON, keep.TEXT, f"{keep.FOLDER}/{keep.JSON}", f"{keep.FOLDER}/{keep.TEXT}",
+        "file", "file.new", "h0.log", "logs/h0.log", "logs/up/h0.log", "up/h0.log", "summary.json",
+        (
+            "pcn/summary.json"
+        ),
+        "out/pcn/summary.json", "result/summary.json", "done.jsonl", "done.jsonl.new", (
+            "sweep/done.jsonl"
+        ),
+        "sweep/done.jsonl.new", keep.JSON, keep.TEXT, f"{keep.FOLDER}/{keep.JSON}", (
+            f"{keep.FOLDER}/{keep.TEXT}"
+        ),
     )  # fmt: skip
     for name in names:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +160,13 @@ def _state(root: Path) -> dict[str, tuple[int, ...]]:
     found = {}
     for path in [root, *root.rglob("*")]:
         status = path.lstat()
-        found[str(path)] = (status.st_ino, status.st_mode, status.st_uid, status.st_size, status.st_mtime_ns)
+        found[str(path)] = (
+            status.st_ino,
+            status.st_mode,
+            status.st_uid,
+            status.st_size,
+            status.st_mtime_ns,
+        )
     return found
 
 
@@ -174,7 +205,11 @@ def test_writing_into_a_foreign_folder_never_follows_its_owner(
             if step % 2:  # into an empty folder, and into one where root has written before
                 write(home / "theirs")
             before = _state(root)
-            attacker.step, attacker.events, attacker.act = step, 0, lambda h=home, r=root: swap(h / "theirs", r)
+            attacker.step, attacker.events, attacker.act = (
+                step,
+                0,
+                lambda h=home, r=root: swap(h / "theirs", r),
+            )
             try:
                 with contextlib.suppress(OSError, LabError, NotPrivateError):
                     write(home / "theirs")
@@ -183,7 +218,9 @@ def test_writing_into_a_foreign_folder_never_follows_its_owner(
             assert attacker.failure is None
             remove_dead()
             assert _state(root) == before, f"step {step} of {attacker.events}"
-            hidden = [path for path in home.rglob(".*") if not path.is_symlink() and any(path.iterdir())]
+            hidden = [
+                path for path in home.rglob(".*") if not path.is_symlink() and any(path.iterdir())
+            ]
             assert hidden == [], f"step {step} of {attacker.events}"
         step += 1
     assert step > 1
@@ -197,7 +234,9 @@ def test_link_of_another_user_on_the_way_is_named(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with shared_folder() as shared:
         as_nobody(lambda: (shared / "theirs").symlink_to(tmp_path))
-        with pytest.raises(LabError, match=r"theirs is a symbolic link of .* \(uid 65534\): .*another"):
+        with pytest.raises(
+            LabError, match=r"theirs is a symbolic link of .* \(uid 65534\): .*another"
+        ):
             write(shared / "theirs")
         assert [path.name for path in tmp_path.iterdir()] in ([], ["cache"])
 

@@ -1,4 +1,5 @@
-"""What CONTRIBUTING.md promises: a column of summary.json, a port's counter and a page each are one declaration."""
+"""What CONTRIBUTING.md promises: a column of summary.json, a port's counter and a page each are one
+declaration."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def packet_bytes() -> Iterator[Column]:
         "packet_bytes",
         float | None,
         "mean payload of a packet, bytes; null: none was sent",
-        lambda flow: flow.record.sent_bytes / flow.record.sent_packets if flow.record.sent_packets else None,
+        lambda flow: (
+            flow.record.sent_bytes / flow.record.sent_packets if flow.record.sent_packets else None
+        ),
     )
     summary.FLOW.append(column)
     yield column
@@ -50,10 +53,16 @@ def test_column_declared_once_is_written_checked_and_documented(
         flow.sent_bytes / flow.sent_packets for flow in result.recording.flows
     ]
     assert mismatches(written) == []
-    assert f"| `flows[].packet_bytes` | number or null | {packet_bytes.meaning} |" in summary.documentation()
+    assert (
+        f"| `flows[].packet_bytes` | number or null | {packet_bytes.meaning} |"
+        in summary.documentation()
+    )
     written["flows"][1]["packet_bytes"] = "many"
     del written["flows"][2]["packet_bytes"]
-    assert mismatches(written) == ["flows[1].packet_bytes has the type str", "flows[2].packet_bytes is missing"]
+    assert mismatches(written) == [
+        "flows[1].packet_bytes has the type str",
+        "flows[2].packet_bytes is missing",
+    ]
 
 
 def test_page_of_documentation_has_the_declared_columns() -> None:
@@ -66,13 +75,19 @@ def test_field_of_port_record_names_the_counter_that_runners_sample() -> None:
     dataclass = make_dataclass("Own", [("trimmed", int, 0)], bases=(PortRecord,), frozen=True)
     assert PortRecord.marks() == ("marked", "marked_ue", "notified")
     assert dataclass.marks() == (*PortRecord.marks(), "trimmed")
-    assert {field.name for field in fields(PortRecord)} - {"rate_bps"} <= {one.name for one in summary.PORT}
+    assert {field.name for field in fields(PortRecord)} - {"rate_bps"} <= {
+        one.name for one in summary.PORT
+    }
 
 
 def test_page_added_by_name_is_written_beside_the_report(
     result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(write_run.PAGES, "flows.html", lambda results, *_: f"<p>{len(results[0].recording.flows)}</p>")
+    monkeypatch.setitem(
+        write_run.PAGES,
+        "flows.html",
+        lambda results, *_: f"<p>{len(results[0].recording.flows)}</p>",
+    )
     assert write_run.write_run(result, tmp_path)
     assert (tmp_path / "flows.html").read_text() == f"<p>{len(result.recording.flows)}</p>"
     assert (tmp_path / "report.html").exists()

@@ -77,7 +77,8 @@ def test_summary_matches_its_schema() -> None:
 def test_ue_stands_beside_ce() -> None:
     """Of a thousand packets of each flow: 100 CE, 300 UE."""
     flows = tuple(
-        flow._replace(received_packets=1000, marked_packets=100, marked_ue_packets=300) for flow in RECORDING.flows
+        flow._replace(received_packets=1000, marked_packets=100, marked_ue_packets=300)
+        for flow in RECORDING.flows
     )
     made = judge(DUMBBELL, PLAN, replace(RECORDING, flows=flows), "live", "softswitch")
     flow = summary.build(made)["flows"][0]
@@ -93,7 +94,12 @@ def test_the_schema_names_what_is_wrong() -> None:
     del made["flows"][1]["fct_s"]
     made["steady"]["jain"] = math.nan
     problems = " | ".join(mismatches(made))
-    for part in ("extra is unknown", "packets.lost", "flows[1].fct_s is missing", "steady.jain is nan"):
+    for part in (
+        "extra is unknown",
+        "packets.lost",
+        "flows[1].fct_s is missing",
+        "steady.jain is nan",
+    ):
         assert part in problems
 
 
@@ -125,14 +131,17 @@ def test_report_is_one_file_with_its_provenance() -> None:
     page.feed(html)
     assert page.open == []
     assert page.outside == []
-    assert set(re.findall(r"https?://[^\s\"']*", html)) == {"http://www.w3.org/2000/svg"}  # a name, nothing to fetch
+    # a name, nothing to fetch
+    assert set(re.findall(r"https?://[^\s\"']*", html)) == {"http://www.w3.org/2000/svg"}
     clock = "live on softswitch, every packet real, time stretched 400 times"
     for part in (clock, "3.11.2", "512 KB", "A note.", "prefers-color-scheme"):
         assert part in html
 
 
 def test_the_report_s_data_are_those_of_the_charts() -> None:
-    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', render([RESULT]), re.DOTALL)
+    match = re.search(
+        r'<script type="application/json" id="data">(.*?)</script>', render([RESULT]), re.DOTALL
+    )
     assert match
     data = json.loads(match[1])
     assert list(data["charts"]) == [chart.name for chart in RESULT.charts]
@@ -142,7 +151,9 @@ def test_the_report_s_data_are_those_of_the_charts() -> None:
     replay = data["replay"]
     assert len(replay["times"]) == 30
     assert len(replay["runs"][0]["queues"]["s0:4"]) == 30
-    assert sum(flow[-1] for flow in replay["runs"][0]["flows"].values()) == pytest.approx(10, rel=0.05)
+    assert sum(flow[-1] for flow in replay["runs"][0]["flows"].values()) == pytest.approx(
+        10, rel=0.05
+    )
 
 
 def test_the_drawing_has_every_node_and_flow() -> None:
@@ -156,7 +167,8 @@ def test_the_drawing_has_every_node_and_flow() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, "–"), (0, "0"), (7.5, "7.5"), (0.98765, "0.9877"), (12345.6, "12,346"), (100.0, "100")]
+    ("value", "text"),
+    [(None, "–"), (0, "0"), (7.5, "7.5"), (0.98765, "0.9877"), (12345.6, "12,346"), (100.0, "100")],
 )
 def test_numbers_for_people(value: float | None, text: str) -> None:
     assert number(value) == text
@@ -189,7 +201,9 @@ def test_earlier_results_move_aside(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ExperimentError("no"), KeyboardInterrupt()])
-def test_a_run_that_fails_leaves_nothing_and_touches_nothing(tmp_path: Path, error: BaseException) -> None:
+def test_a_run_that_fails_leaves_nothing_and_touches_nothing(
+    tmp_path: Path, error: BaseException
+) -> None:
     place = tmp_path / "pcn"
     write(place, "first")
     with pytest.raises(type(error)):
@@ -215,7 +229,10 @@ def test_what_is_no_result_is_never_moved(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ExperimentError, match="can't write results"), result_directory(tmp_path / "file" / "pcn"):
+    with (
+        pytest.raises(ExperimentError, match="can't write results"),
+        result_directory(tmp_path / "file" / "pcn"),
+    ):
         pass
 
 
@@ -246,7 +263,9 @@ def killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return left
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next_wherever_it_writes(killed: Path, tmp_path: Path) -> None:
+def test_what_a_killed_run_left_is_removed_by_the_next_wherever_it_writes(
+    killed: Path, tmp_path: Path
+) -> None:
     bystander = killed.parent / ".pcn-settings"
     bystander.mkdir()
     with result_directory(tmp_path / "elsewhere" / "pcn"):
@@ -255,7 +274,10 @@ def test_what_a_killed_run_left_is_removed_by_the_next_wherever_it_writes(killed
 
 
 def test_what_a_killed_run_left_is_removed_by_down(
-    killed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    killed: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(records, "RUN_DIR", tmp_path / "no networks")
     assert pcn(["down"]) == 0
@@ -264,7 +286,9 @@ def test_what_a_killed_run_left_is_removed_by_down(
     assert remove_dead() == []
 
 
-def test_a_link_to_something_else_is_no_reason_to_remove_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_to_something_else_is_no_reason_to_remove_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert remove_dead() == []
     (tmp_path / "precious").mkdir()

@@ -41,8 +41,9 @@ def test_every_scenario_is_run_here() -> None:
 
 
 def plans() -> Iterator[Plan]:
-    """Of one scenario with each scheme, of each other one with two; with a scheme that has a window; of inputs and
-    output buffers. Scenarios share what records a scheme: the two show what is a scenario's own."""
+    """Of one scenario with each scheme, of each other one with two; with a scheme that has a
+    window; of inputs and output buffers. Scenarios share what records a scheme: the two show what
+    is a scenario's own."""
     find_scheme("pcn")
     for name, scenario in SCENARIOS.items():
         for scheme in FIXED.get(name, sorted(schemes) if name == "dumbbell" else ("pcn", "swift")):
@@ -54,7 +55,9 @@ def plans() -> Iterator[Plan]:
 
 
 def figure(experiment: Experiment) -> Iterator[Plan]:
-    for run in {run.scheme: run for run in experiment.runs(experiment.schemes) if run.seed == 1}.values():
+    for run in {
+        run.scheme: run for run in experiment.runs(experiment.schemes) if run.seed == 1
+    }.values():
         yield shortened(experiment.plan(run.scheme, run.seed, run.arguments), 0.2e-3)
 
 
@@ -63,7 +66,9 @@ def test_series_are_those_of_the_page() -> None:
     undocumented: dict[tuple[str, str], str] = {}
     page = results_format.series()
     for plan in plans():
-        _, recording = execute(replace(plan, records=Records(flows=FlowChoice(every=True))), Silent())
+        _, recording = execute(
+            replace(plan, records=Records(flows=FlowChoice(every=True))), Silent()
+        )
         found = results_format.kinds(recording.series)
         seen |= found
         undocumented |= dict.fromkeys(found - page, f"{plan.scenario}, {plan.scheme}")
@@ -74,7 +79,18 @@ def test_series_are_those_of_the_page() -> None:
 @pytest.mark.parametrize("scheme", ["pfc", "pcn"])
 def test_tables_have_the_columns_of_the_page(scheme: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--set", "count=20", "--scheme", scheme]
+    command = [
+        "run",
+        "traffic",
+        "--clock",
+        "virtual",
+        "--topology",
+        "star",
+        "--set",
+        "count=20",
+        "--scheme",
+        scheme,
+    ]
     assert pcn([*command, "--events", "--queues", "10us", "-q", "--out", str(out)]) == 0
     written = {path.name for path in out.glob("*.parquet")}
     assert written == {"series.parquet", "flows.parquet", "events.parquet", "queues.parquet"}

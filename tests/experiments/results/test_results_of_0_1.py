@@ -22,7 +22,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.mark.parametrize(
@@ -31,7 +35,8 @@ def files(folder: Path) -> dict[str, bytes]:
         ("run", "run is of an earlier version, without its flows by size: run it again"),
         (
             "sweep",
-            "sweep is a sweep of an earlier version, without its flows by size: the same `pcn sweep` with --fresh "
+            "sweep is a sweep of an earlier version, without its flows by size: the same `pcn "
+            "sweep` with --fresh "
             "runs it anew",
         ),
     ],
@@ -48,21 +53,43 @@ def test_compare_refuses_results_of_0_1_in_a_line(
 def test_view_reads_a_run_of_0_1(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn(["view", "run", "--save", "page.html", "--json"]) == 0
     page = place / "page.html"
-    assert json.loads(capsys.readouterr().out) == {"file": "page.html", "bytes": page.stat().st_size}
+    assert json.loads(capsys.readouterr().out) == {
+        "file": "page.html",
+        "bytes": page.stat().st_size,
+    }
     assert "dumbbell" in page.read_text()
 
 
 def test_run_keeps_a_result_of_0_1_beside_its_own(place: Path) -> None:
     before = files(place / "run")
-    assert pcn(["run", "dumbbell", "--clock", "virtual", "--set", "duration=1ms", "-q", "--out", "run"]) == 0
+    assert (
+        pcn(
+            ["run", "dumbbell", "--clock", "virtual", "--set", "duration=1ms", "-q", "--out", "run"]
+        )
+        == 0
+    )
     assert files(place / "run.1") == before
 
 
-def test_sweep_refuses_runs_of_0_1_in_a_line_and_leaves_them(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sweep_refuses_runs_of_0_1_in_a_line_and_leaves_them(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = files(place / "sweep")
-    command = ["sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1:2", "--set", "duration=1ms", "--out", "sweep"]
+    command = [
+        "sweep",
+        "dumbbell",
+        "--scheme",
+        "pcn",
+        "--seeds",
+        "1:2",
+        "--set",
+        "duration=1ms",
+        "--out",
+        "sweep",
+    ]
     assert pcn(command) == 1
     assert capsys.readouterr().err == (
-        "pcn: sweep has runs of another version of the sources: give --fresh to run them anew, or another --out\n"
+        "pcn: sweep has runs of another version of the sources: give --fresh to run them anew, or "
+        "another --out\n"
     )
     assert files(place / "sweep") == before

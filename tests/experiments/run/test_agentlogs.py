@@ -43,7 +43,9 @@ def test_rates_and_the_algorithm_s_variables(tmp_path: Path) -> None:
     assert series.get("flow 1", "target_bps")[1].tolist() == [40e9]
 
 
-def test_a_flow_that_stood_still_for_a_while_isn_t_drawn_as_moving_all_along(tmp_path: Path) -> None:
+def test_a_flow_that_stood_still_for_a_while_isn_t_drawn_as_moving_all_along(
+    tmp_path: Path,
+) -> None:
     flow = FlowSpec(1, "h0", "r0", start_s=-1.0)
     events = [moved(-1.0, 0.0, {"1": 100}), moved(0.0, 1.0, {}), moved(1.0, 2.0, {"1": 300})]
     times, totals = read(tmp_path, [flow], events).get("flow 1", "sent_bytes")
@@ -51,8 +53,15 @@ def test_a_flow_that_stood_still_for_a_while_isn_t_drawn_as_moving_all_along(tmp
 
 
 def test_what_came_in_is_counted_in_bytes_packets_and_marks(tmp_path: Path) -> None:
-    series = read(tmp_path, [FlowSpec(1, "h0", "r0")], [moved(0.0, 1.0, {}, **{"1": [5000, 5, 2, 3]})])
-    expected = {"received_bytes": 5000, "received_packets": 5, "marked_packets": 2, "marked_ue_packets": 3}
+    series = read(
+        tmp_path, [FlowSpec(1, "h0", "r0")], [moved(0.0, 1.0, {}, **{"1": [5000, 5, 2, 3]})]
+    )
+    expected = {
+        "received_bytes": 5000,
+        "received_packets": 5,
+        "marked_packets": 2,
+        "marked_ue_packets": 3,
+    }
     for metric, total in expected.items():
         assert series.get("flow 1", metric)[1].tolist() == [0, total]
 
@@ -72,12 +81,17 @@ def test_flows_of_a_group_are_summed_over_all_logs(tmp_path: Path) -> None:
     series = read(
         tmp_path,
         flows,
-        [{"t": 0.0, "ev": "start", "flow": 2, "dst_ip": "", "rate_bps": 1}, moved(0.0, 1.0, {"2": 100})],
+        [
+            {"t": 0.0, "ev": "start", "flow": 2, "dst_ip": "", "rate_bps": 1},
+            moved(0.0, 1.0, {"2": 100}),
+        ],
         [moved(0.0, 0.5, {"3": 10}), moved(0.5, 1.5, {"3": 30})],
     )
     times, totals = series.get("bursts", "sent_bytes")
     assert times.tolist() == [0, 0.5, 1, 1.5]
     assert totals.tolist() == pytest.approx([0, 60, 120, 130])
     assert series.get("bursts", "rate_bps")[0].size == 0
-    assert series.get("h2:0", "sent_bytes")[1].tolist() == [0, 100], "a host's port has what its flows send"
+    assert series.get("h2:0", "sent_bytes")[1].tolist() == [0, 100], (
+        "a host's port has what its flows send"
+    )
     assert series.get("h3:0", "sent_bytes")[1].tolist() == [0, 10, 30]

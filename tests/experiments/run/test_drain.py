@@ -16,7 +16,8 @@ ACKNOWLEDGEMENT = index(4, 7)
 
 
 class Switch:
-    """A switch's client. `waiting`: what the cell of class 7 at port 4 has, at each reading; the last one stays."""
+    """A switch's client. `waiting`: what the cell of class 7 at port 4 has, at each reading; the
+    last one stays."""
 
     def __init__(self, *waiting: int) -> None:
         self._waiting = list(waiting)
@@ -46,13 +47,17 @@ def drained(switch: Switch, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     monkeypatch.setattr(live, "_QUIET_S", 0.05)
     scenario = SCENARIOS["dumbbell"]
     plan = scenario.plan("pcn", 1, {"duration": 1e-3})
-    record = SimpleNamespace(dilation=1.0, enough_k=None, topology={"switches": [], "hosts": []}, board="nowhere")
+    record = SimpleNamespace(
+        dilation=1.0, enough_k=None, topology={"switches": [], "hosts": []}, board="nowhere"
+    )
     network = SimpleNamespace(hosts={})
     lab: Any = SimpleNamespace(agents={}, switches={"s0": switch}, network=network, record=record)
     return live._Run(plan, lab, 1.0, Quiet()).drain()
 
 
-def test_drain_waits_for_acknowledgements_that_are_inside_a_switch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drain_waits_for_acknowledgements_that_are_inside_a_switch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert drained(Switch(2, 1, 0), monkeypatch) == {}
 
 

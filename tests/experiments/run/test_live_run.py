@@ -1,6 +1,8 @@
-"""`pcn run` for real: a short run's files, a run that is refused, and one that is interrupted. These leave nothing.
+"""`pcn run` for real: a short run's files, a run that is refused, and one that is interrupted.
+These leave nothing.
 
-What a run measures is judged elsewhere (`make run`). Here stands only what holds on any machine at any load.
+What a run measures is judged elsewhere (`make run`). Here stands only what holds on any machine at
+any load.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ SCENARIOS["dumbbell"] = Patient()
 
 @pytest.fixture
 def mark() -> Iterator[str]:
-    """For the environment of what a test starts. Afterwards no process has it, and no network is left."""
+    """For the environment of what a test starts. Afterwards no process has it, and no network is
+    left."""
     mark = f"PCN_TEST_MARK={uuid.uuid4().hex}"
     yield mark
     wait_until(lambda: not marked(mark), "the end of all processes")
@@ -129,7 +132,9 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     assert process.returncode == 0, errors
     assert records.names() == []
     assert marked("PCN_TEST_MARK=both") == []
-    live, virtual = (json.loads((out / clock / "summary.json").read_text()) for clock in ("live", "virtual"))
+    live, virtual = (
+        json.loads((out / clock / "summary.json").read_text()) for clock in ("live", "virtual")
+    )
     return Both(out, [*output.splitlines(), *errors.splitlines()], live, virtual)
 
 
@@ -170,9 +175,17 @@ def test_a_short_run_loses_nothing_and_writes_everything(both: Both) -> None:
 def test_a_run_on_both_clocks_lays_one_over_the_other(both: Both) -> None:
     assert "live against virtual" in " ".join(" ".join(both.output).split())
     out = both.out
-    assert {path.name for path in out.iterdir()} == {"live", "virtual", "comparison.json", "report.html"}
+    assert {path.name for path in out.iterdir()} == {
+        "live",
+        "virtual",
+        "comparison.json",
+        "report.html",
+    }
     together = json.loads((out / "comparison.json").read_text())
-    assert [(run["clock"], run["k"]) for run in together["runs"].values()] == [("live", K), ("virtual", 1.0)]
+    assert [(run["clock"], run["k"]) for run in together["runs"].values()] == [
+        ("live", K),
+        ("virtual", 1.0),
+    ]
     alone = {"live": both.live, "virtual": both.virtual}
     for clock, own in together["runs"].items():
         assert mismatches(alone[clock]) == []
@@ -180,14 +193,16 @@ def test_a_run_on_both_clocks_lays_one_over_the_other(both: Both) -> None:
         assert own["packets"]["lost"] == 0
     # Three milliseconds, of a machine that may be late, have nothing to agree in.
     (used,) = [check for check in together["checks"] if "utilisation" in check["what"]]
-    assert (used["measured"], used["theory"]) == tuple(one["steady"]["utilisation"] for one in alone.values())
+    assert (used["measured"], used["theory"]) == tuple(
+        one["steady"]["utilisation"] for one in alone.values()
+    )
     assert all(one["ports"][BOTTLENECK]["queue_bytes_max"] > 0 for one in alone.values())
     assert (out / "report.html").read_text().count('data-chart="queue"') == 1
 
 
 def test_live_run_has_windows_that_marks_and_telemetry_cut(mark: str, tmp_path: Path) -> None:
-    """DCTCP's by the marks of switches, HPCC's by what they write into packets: all windows fall, and nothing is
-    lost."""
+    """DCTCP's by the marks of switches, HPCC's by what they write into packets: all windows fall,
+    and nothing is lost."""
     out = tmp_path / "windows"
     process = start(mark, out, schemes="dctcp,hpcc")
     _, errors = process.communicate(timeout=LIMIT_S)
@@ -233,7 +248,11 @@ def test_what_is_missing_shows_before_anything_is_measured(
 
     monkeypatch.setattr(calibrate, "choose", too_late)
     with monkeypatch.context() as patch:
-        patch.setattr(shutil, "which", lambda tool: None if tool == "simple_switch_grpc" else f"/usr/bin/{tool}")
+        patch.setattr(
+            shutil,
+            "which",
+            lambda tool: None if tool == "simple_switch_grpc" else f"/usr/bin/{tool}",
+        )
         with pytest.raises(LabError, match="simple_switch_grpc is not installed"):
             run("dumbbell", clock="live", target="bmv2", out=tmp_path / "results")
     assert list(tmp_path.iterdir()) == []

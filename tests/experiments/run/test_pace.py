@@ -19,10 +19,37 @@ from pcn.hosts.stats import AgentStats, SentFlow
 PLAN = SCENARIOS["victim"].plan("pfc", 1, {"before": 1e-3, "duration": 9e-3})
 K = 1000.0
 PUNCTUAL = AgentStats(
-    **{"name": "h0", "scheme": "pfc", "parameters": {}, "dilation": K, "line_rate_bps": 40e9, "now_s": 0.0},
-    **{"sent": (), "received": (), "pauses": (), "unknown_cnps": 0, "other_frames": 0, "bad_frames": 0},
-    **{"unusable_cnps": 0, "forgotten_sent": 0, "forgotten_received": 0, "control_drops": 0, "socket_drops": 0},
-    **{"send_retries": 0, "log_errno": 0, "log_lost": 0, "kept_pace": True, "worst_pace": 1.0, "lag_real_s": 0.0},
+    **{
+        "name": "h0",
+        "scheme": "pfc",
+        "parameters": {},
+        "dilation": K,
+        "line_rate_bps": 40e9,
+        "now_s": 0.0,
+    },
+    **{
+        "sent": (),
+        "received": (),
+        "pauses": (),
+        "unknown_cnps": 0,
+        "other_frames": 0,
+        "bad_frames": 0,
+    },
+    **{
+        "unusable_cnps": 0,
+        "forgotten_sent": 0,
+        "forgotten_received": 0,
+        "control_drops": 0,
+        "socket_drops": 0,
+    },
+    **{
+        "send_retries": 0,
+        "log_errno": 0,
+        "log_lost": 0,
+        "kept_pace": True,
+        "worst_pace": 1.0,
+        "lag_real_s": 0.0,
+    },
     **{"late_real_s": 0.0, "cpu_s": 1.0, "realtime": True, "elapsed_real_s": 9.0},
 )  # type: ignore[arg-type]
 
@@ -32,10 +59,14 @@ def how(**changes: float) -> str | None:
 
 
 def test_lateness_is_judged_in_nominal_time() -> None:
-    # 0.15 ms at k = 1000 are 0.15 s: of a second's window, or of one frame; a hundredth of the run's 10 s in all
+    # 0.15 ms at k = 1000 are 0.15 s: of a second's window, or of one frame; a hundredth of the
+    # run's 10 s in all
     assert how() is None
     assert how(worst_pace=0.86, late_real_s=0.14, lag_real_s=0.09) is None
-    assert how(worst_pace=0.84) == "the agent of h0 sent 84% of what it should have in its worst second"
+    assert (
+        how(worst_pace=0.84)
+        == "the agent of h0 sent 84% of what it should have in its worst second"
+    )
     assert how(late_real_s=0.16) == "a frame left the agent of h0 160 ms (real) late"
     assert how(lag_real_s=0.11) == "the agent of h0 fell 110 ms (real) behind"
 
@@ -75,7 +106,21 @@ def test_every_plan_has_the_load_of_live_time(name: str) -> None:
     assert live.load_bps > 0
 
 
-SENT = SentFlow(7, "10.0.0.2", "failed", 1, 1000, 900, 1e9, None, {}, 1, 0.0, 0.5, "its RP raised ValueError: own")
+SENT = SentFlow(
+    7,
+    "10.0.0.2",
+    "failed",
+    1,
+    1000,
+    900,
+    1e9,
+    None,
+    {},
+    1,
+    0.0,
+    0.5,
+    "its RP raised ValueError: own",
+)
 
 
 @pytest.mark.parametrize(
@@ -83,17 +128,29 @@ SENT = SentFlow(7, "10.0.0.2", "failed", 1, 1000, 900, 1e9, None, {}, 1, 0.0, 0.
     [
         ({"sent": (SENT,)}, "flow 7 failed at h0: its RP raised ValueError: own"),
         ({"forgotten_sent": 1}, "h0 has more flows than the 4096 that a host keeps: take fewer"),
-        ({"forgotten_received": 1}, "h0 has more flows than the 4096 that a host keeps: take fewer"),
+        (
+            {"forgotten_received": 1},
+            "h0 has more flows than the 4096 that a host keeps: take fewer",
+        ),
     ],
 )
-def test_run_ends_where_a_flow_failed_or_was_forgotten(changes: dict[str, Any], message: str) -> None:
+def test_run_ends_where_a_flow_failed_or_was_forgotten(
+    changes: dict[str, Any], message: str
+) -> None:
     check_flows(PUNCTUAL)
     with pytest.raises(ExperimentError, match=f"^{message}$"):
         check_flows(dataclasses.replace(PUNCTUAL, **changes))
 
 
 def test_host_reports_what_it_dropped_and_forgot() -> None:
-    names = ("bad_frames", "unusable_cnps", "socket_drops", "control_drops", "forgotten_sent", "forgotten_received")
+    names = (
+        "bad_frames",
+        "unusable_cnps",
+        "socket_drops",
+        "control_drops",
+        "forgotten_sent",
+        "forgotten_received",
+    )
     assert list(PUNCTUAL.refused()) == []
     for number, name in enumerate(names, 1):
         (line,) = dataclasses.replace(PUNCTUAL, **{name: number}).refused()  # type: ignore[arg-type]
@@ -108,7 +165,9 @@ def test_end_of_an_agent_is_reported_by_host(tmp_path: Path) -> None:
     logs["h0"].write_text("Traceback (most recent call last):\nValueError: rate_bps is nan\n")
     logs["h1"].write_text("")
     with (
-        pytest.raises(ExperimentError, match=r"^no answer from r0 \(h0: ValueError: rate_bps is nan\)$"),
+        pytest.raises(
+            ExperimentError, match=r"^no answer from r0 \(h0: ValueError: rate_bps is nan\)$"
+        ),
         agent_errors(logs),
     ):
         raise AgentError("no answer from r0")

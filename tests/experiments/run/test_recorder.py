@@ -18,7 +18,11 @@ from pcn.virtualnet.pfc_log import KINDS
 
 def plans() -> dict[str, Plan]:
     """Queues alone; behind them output buffers; queues in two classes."""
-    buffered = [run for run in Fig7().runs(("qcn-both", "pfc", "qcn-out")) if "buffers" in str(run.keys["switch"])]
+    buffered = [
+        run
+        for run in Fig7().runs(("qcn-both", "pfc", "qcn-out"))
+        if "buffers" in str(run.keys["switch"])
+    ]
     dumbbell = SCENARIOS["dumbbell"].plan("pcn", 1, {"duration": 3e-3})
     topology = dumbbell.topology
     flows = tuple(replace(flow, traffic_class=3 + flow.id % 2) for flow in topology.flows)
@@ -26,7 +30,9 @@ def plans() -> dict[str, Plan]:
     return {
         "queues": dumbbell,
         "buffers": Fig7().plan(buffered[0].scheme, 1, buffered[0].arguments),
-        "classes": replace(dumbbell, topology=replace(topology, flows=flows, parameters=parameters)),
+        "classes": replace(
+            dumbbell, topology=replace(topology, flows=flows, parameters=parameters)
+        ),
     }
 
 

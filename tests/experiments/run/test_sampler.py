@@ -1,5 +1,5 @@
-"""Which registers of a port become series: the queue's, and those that marking points name, a user's too; and
-that PAUSEs of all classes that flows have are counted."""
+"""Which registers of a port become series: the queue's, and those that marking points name, a
+user's too; and that PAUSEs of all classes that flows have are counted."""
 
 from __future__ import annotations
 
@@ -58,15 +58,24 @@ class Counted:
 def test_pauses_of_all_classes_of_flows_are_counted() -> None:
     flows = tuple(FlowSpec(number, "h0", "r0", traffic_class=number) for number in (3, 5))
     switches: dict[str, Any] = {"s0": Counted(), "s1": Counted()}
-    sampler = Sampler(replace(dumbbell(pairs=1), flows=flows), switches, [], Clock(time.monotonic(), 1))
+    sampler = Sampler(
+        replace(dumbbell(pairs=1), flows=flows), switches, [], Clock(time.monotonic(), 1)
+    )
     s0 = switches["s0"].packets
     s0["pause_sent", index(1, 5)] = 100  # before the run
     sampler.counters()
-    s0 |= {("pause_sent", index(1, 3)): 2, ("pause_sent", index(1, 5)): 104, ("pause_sent", index(1, 6)): 9}
+    s0 |= {
+        ("pause_sent", index(1, 3)): 2,
+        ("pause_sent", index(1, 5)): 104,
+        ("pause_sent", index(1, 6)): 9,
+    }
     s0["resume_sent", index(1, 5)] = 3
     sampler.counters()
     assert sampler.pauses == {
         "s0->h0": (0, 0, 0, 2, 0, 4, 0, 0),
         **dict.fromkeys(("s0->s1", "s1->r0", "s1->s0"), (0,) * 8),
     }
-    assert [list(sampler.series.get("s0->h0", metric)[1]) for metric in ("pause", "resume")] == [[0, 6], [0, 3]]
+    assert [list(sampler.series.get("s0->h0", metric)[1]) for metric in ("pause", "resume")] == [
+        [0, 6],
+        [0, 3],
+    ]

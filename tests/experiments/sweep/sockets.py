@@ -39,7 +39,11 @@ def _all(pid: int) -> Iterator[tuple[str, Door]]:
             fields = line.split()
             address, port = fields[1].split(":")
             # A UDP socket takes from everybody unless it is connected.
-            if fields[3] == _LISTENING if kind.startswith("tcp") else int(fields[2].split(":")[1], 16) == 0:
+            if (
+                fields[3] == _LISTENING
+                if kind.startswith("tcp")
+                else int(fields[2].split(":")[1], 16) == 0
+            ):
                 yield fields[9], Door(kind, _address(address), int(port, 16))
     for line in _lines(pid, "unix"):
         fields = line.split()

@@ -1,4 +1,5 @@
-"""Sweeps: what is kept, what is run again, what a failure costs; and the processes of this machine that run them."""
+"""Sweeps: what is kept, what is run again, what a failure costs; and the processes of this machine
+that run them."""
 
 from __future__ import annotations
 
@@ -102,7 +103,9 @@ def test_store_keeps_whole_lines_where_the_disk_is_full(
 
     with monkeypatch.context() as patched:
         patched.setattr(stores.os, "write", write)
-        with pytest.raises(ExperimentError, match=r"can't write .*done.jsonl: No space left.*stays"):
+        with pytest.raises(
+            ExperimentError, match=r"can't write .*done.jsonl: No space left.*stays"
+        ):
             sweep(tasks, Store(tmp_path), Means(), Silent())
     bytes_ = (tmp_path / "done.jsonl").read_bytes()
     assert bytes_.endswith(b"\n")
@@ -120,7 +123,12 @@ def test_store_keeps_whole_lines_where_the_disk_is_full(
     ],
 )
 def test_store_refuses_by_line_what_no_sweep_wrote(tmp_path: Path, old: str, new: str) -> None:
-    sweep([task_for("square", number=number) for number in range(2)], Store(tmp_path), Means(), Silent())
+    sweep(
+        [task_for("square", number=number) for number in range(2)],
+        Store(tmp_path),
+        Means(),
+        Silent(),
+    )
     path = tmp_path / "done.jsonl"
     first, second = path.read_text().splitlines()
     assert old in second
@@ -130,7 +138,9 @@ def test_store_refuses_by_line_what_no_sweep_wrote(tmp_path: Path, old: str, new
 
 
 @given(share=st.floats(0, 1))
-def test_store_cuts_off_what_a_crash_left_of_a_line(tmp_path_factory: pytest.TempPathFactory, share: float) -> None:
+def test_store_cuts_off_what_a_crash_left_of_a_line(
+    tmp_path_factory: pytest.TempPathFactory, share: float
+) -> None:
     place = tmp_path_factory.mktemp("crash")
     tasks = [task_for("square", number=number) for number in range(3)]
     sweep(tasks, Store(place), Means(), Silent())
@@ -153,7 +163,9 @@ def test_store_follows_no_link(tmp_path: Path) -> None:
     assert (tmp_path / "theirs").read_text() == "mine"
 
 
-def test_other_sources_are_refused_and_fresh_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_sources_are_refused_and_fresh_forgets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path / "mine")
     sweep([task_for("square", number=2)], store, Means(), Silent())
     monkeypatch.setattr(stores, "version", lambda: "another")
@@ -188,12 +200,18 @@ def test_fresh_sweep_replaces_the_old_one_when_it_is_complete(tmp_path: Path) ->
     assert len(Store(tmp_path).done) == 2
 
 
-def test_the_version_is_of_all_sources_that_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_version_is_of_all_sources_that_decide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for folder in stores._SOURCES:
         assert any(path.suffix in stores._KINDS for path in (ROOT / folder).rglob("*")), folder
     monkeypatch.setattr(stores, "ROOT", tmp_path)
     seen = {stores.version.__wrapped__()}
-    for name in ("hosts/algorithms/pcn.py", "virtualnet/csrc/door/net.c", "p4src/compiled/pcn.json"):
+    for name in (
+        "hosts/algorithms/pcn.py",
+        "virtualnet/csrc/door/net.c",
+        "p4src/compiled/pcn.json",
+    ):
         (tmp_path / name).parent.mkdir(parents=True)
         for text in ("as it was", "changed"):
             (tmp_path / name).write_text(text)
@@ -209,7 +227,17 @@ def test_a_scheme_from_outside_is_another_one_when_its_files_change(
     """Its reference, a path, stays: what was run before must not pass for what it is now."""
     shutil.copytree(ROOT / "examples" / "aimd", tmp_path / "aimd")
     file = tmp_path / "aimd" / "aimd.py"
-    command = ["sweep", "dumbbell", "--scheme", f"{file}:AIMD", *SHORT, "--jobs", "1", "--out", str(tmp_path / "out")]
+    command = [
+        "sweep",
+        "dumbbell",
+        "--scheme",
+        f"{file}:AIMD",
+        *SHORT,
+        "--jobs",
+        "1",
+        "--out",
+        str(tmp_path / "out"),
+    ]
 
     assert pcn(command) == 0
     assert "were done before" not in capsys.readouterr().err
@@ -226,12 +254,15 @@ def test_a_scheme_from_outside_is_another_one_when_its_files_change(
 def test_files_that_aren_t_those_of_the_declaration_are_refused() -> None:
     task = task_of(find_experiment("dumbbell"), Run({"seed": 1}, "pcn", 1))
     assert task.arguments["files"] == {}
-    other = Task(task.function, {**task.arguments, "files": {"aimd.py": "0" * 12}}, task.keys, task.limits)
+    other = Task(
+        task.function, {**task.arguments, "files": {"aimd.py": "0" * 12}}, task.keys, task.limits
+    )
     assert "the files of pcn aren't those of when this run was declared" in execute(other).error
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(3.4, "3 s"), (59.9, "60 s"), (61, "1 min"), (3599, "1 h 0 min"), (4200, "1 h 10 min")]
+    ("seconds", "text"),
+    [(3.4, "3 s"), (59.9, "60 s"), (61, "1 min"), (3599, "1 h 0 min"), (4200, "1 h 10 min")],
 )
 def test_how_long_it_will_take(seconds: float, text: str) -> None:
     assert duration(seconds) == text
@@ -239,20 +270,30 @@ def test_how_long_it_will_take(seconds: float, text: str) -> None:
 
 
 def test_workers_of_our_own(tmp_path: Path) -> None:
-    """A task that fails, or ends its process, or wants too much memory, costs no other; values are as they are here."""
+    """A task that fails, or ends its process, or wants too much memory, costs no other; values are
+    as they are here."""
     good = [task_for("square", number=number / 7) for number in range(20)]
-    bad = [task_for("fail", what="no"), task_for("die"), task_for("kill"), task_for("hog", megabytes=500)]
+    bad = [
+        task_for("fail", what="no"),
+        task_for("die"),
+        task_for("kill"),
+        task_for("hog", megabytes=500),
+    ]
     tasks = [*good[:5], *bad, *good[5:]]
     found = sweep(tasks, Store(tmp_path), Means(jobs=2, memory_bytes=400_000_000), Silent())
     by_task = dict(zip((task.identity for task in tasks), found, strict=True))
-    assert [by_task[task.identity].digest for task in good] == [execute(task).digest for task in good]
+    assert [by_task[task.identity].digest for task in good] == [
+        execute(task).digest for task in good
+    ]
     assert [by_task[task.identity].error for task in bad] == [
         "RuntimeError: no",
         "its process ended, twice: exit code 3",
         "its process ended, twice: SIGKILL; was memory short? Fewer --jobs leave more",
         "its process ended, twice: it needs more memory than 0.4 GB; --memory gives it more",
     ]
-    assert {path.name for path in tmp_path.iterdir()} == {"done.jsonl"}, "no worker's folder is left"
+    assert {path.name for path in tmp_path.iterdir()} == {"done.jsonl"}, (
+        "no worker's folder is left"
+    )
     assert not workers(os.getpid())
 
 
@@ -273,7 +314,10 @@ def test_task_whose_worker_is_killed_once_is_run_again(tmp_path: Path) -> None:
 
 def test_task_that_leaves_a_child_behind_leaves_none(tmp_path: Path) -> None:
     (child, _) = sweep(
-        [task_for("start", program="sleep"), task_for("square", number=1)], Store(tmp_path), Means(jobs=2), Silent()
+        [task_for("start", program="sleep"), task_for("square", number=1)],
+        Store(tmp_path),
+        Means(jobs=2),
+        Silent(),
     )
     wait_until(lambda: not alive(child.value), "its end")
 
@@ -293,7 +337,12 @@ def test_sweep_without_workers_ends(
     (place / "setpriv").symlink_to(f"/bin/{command[0]}")
     monkeypatch.setenv("PATH", str(place))
     with pytest.raises(ExperimentError, match=message):
-        sweep([task_for("square", number=1)], Store(tmp_path / "sweep"), Means(memory_bytes=1 << 30), Silent())
+        sweep(
+            [task_for("square", number=1)],
+            Store(tmp_path / "sweep"),
+            Means(memory_bytes=1 << 30),
+            Silent(),
+        )
     assert not workers(os.getpid())
 
 
@@ -305,7 +354,8 @@ def lines(place: Path) -> int:
 
 @contextlib.contextmanager
 def sweeping(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A sweep in a separate process with two workers, one of which has a task that goes on until it is ended."""
+    """A sweep in a separate process with two workers, one of which has a task that goes on until it
+    is ended."""
     place, waits = tmp_path / "sweep", tmp_path / "waits"
     waits.mkdir()
     tasks = [
@@ -324,7 +374,9 @@ sweep(tasks, Store(__import__("pathlib").Path({str(place)!r})), Means(jobs=2), S
 """
     (tmp_path / "script.py").write_text(script)
     paths = os.pathsep.join([str(ROOT), str(TESTS)])
-    with subprocess.Popen([sys.executable, tmp_path / "script.py"], env={**os.environ, "PYTHONPATH": paths}) as process:
+    with subprocess.Popen(
+        [sys.executable, tmp_path / "script.py"], env={**os.environ, "PYTHONPATH": paths}
+    ) as process:
         try:
             wait_until(lambda: len(list(waits.iterdir())) == 2 and lines(place) == 2, "two waits")
             yield process
@@ -341,7 +393,10 @@ def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
     wait_until(lambda: not any(alive(pid) for pid in found), "the end of the workers")
     assert {path.name for path in (tmp_path / "sweep").iterdir()} == {"done.jsonl"}
     tasks = [task_for("square", number=number) for number in (1, 2)]
-    assert [one.value for one in sweep(tasks, Store(tmp_path / "sweep"), Means(), Silent())] == [1, 4]
+    assert [one.value for one in sweep(tasks, Store(tmp_path / "sweep"), Means(), Silent())] == [
+        1,
+        4,
+    ]
 
 
 def test_sweep_opens_no_socket_that_others_reach(tmp_path: Path) -> None:
@@ -362,7 +417,9 @@ def test_sweep_opens_no_socket_that_others_reach(tmp_path: Path) -> None:
 SHORT = ["--set", "duration=2ms"]
 
 
-def test_a_scenario_with_seeds_and_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scenario_with_seeds_and_settings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "sweep"
     command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--jobs", "1", "--out", str(out)]
     assert pcn([*command, "--seeds", "1:2", "--set", "w_min=0.01,0.025"]) == 0
@@ -397,13 +454,26 @@ def test_a_run_that_fails_is_a_row(
 
     monkeypatch.setattr("pcn.experiments.run.virtual.run_virtual", broken)
     out = tmp_path / "sweep"
-    command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--set", "w_min=0.01,0.5", "--jobs", "1"]
+    command = [
+        "sweep",
+        "dumbbell",
+        "--scheme",
+        "pcn,pfc",
+        *SHORT,
+        "--set",
+        "w_min=0.01,0.5",
+        "--jobs",
+        "1",
+    ]
     assert pcn([*command, "--out", str(out)]) == 1
     rows = pq.read_table(out / "runs.parquet").to_pylist()
     assert [bool(row["error"]) for row in rows] == [False, True, False]
     said = capsys.readouterr()
     assert "PCN, duration 0.002, w_min 0.5" not in said.out
-    assert "1 of 3 runs failed: scheme pcn, duration 0.002, w_min 0.5, seed 1: half is too much. " in said.err
+    assert (
+        "1 of 3 runs failed: scheme pcn, duration 0.002, w_min 0.5, seed 1: half is too much. "
+        in said.err
+    )
     assert "Traceback" not in said.err
 
 
@@ -411,7 +481,18 @@ def test_run_beyond_its_time_limit_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("pcn.virtualnet.timed._Progress._EVERY_S", 0.0)
-    command = ["sweep", "dumbbell", "--scheme", "pcn", "--set", "duration=50ms", "--limit", "1us", "--jobs", "1"]
+    command = [
+        "sweep",
+        "dumbbell",
+        "--scheme",
+        "pcn",
+        "--set",
+        "duration=50ms",
+        "--limit",
+        "1us",
+        "--jobs",
+        "1",
+    ]
     assert pcn([*command, "--out", str(tmp_path)]) == 1
     assert "it took longer than 1e-06 s (--limit)" in capsys.readouterr().err
 
@@ -447,8 +528,21 @@ def test_sweep_prints_remarks_of_plans_once(
 ) -> None:
     """Before anything runs; those of a combination that can't be planned come with its failure."""
     monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
-    words = ["sweep", "traffic", "--topology", "star", "--scheme", "dcqcn-ns3", "--seeds", "1:2", "--set", "count=5,6"]
-    assert pcn([*words, "--set", "rate_bps=10G", "--jobs", "1", "--out", str(tmp_path / "out")]) == 0
+    words = [
+        "sweep",
+        "traffic",
+        "--topology",
+        "star",
+        "--scheme",
+        "dcqcn-ns3",
+        "--seeds",
+        "1:2",
+        "--set",
+        "count=5,6",
+    ]
+    assert (
+        pcn([*words, "--set", "rate_bps=10G", "--jobs", "1", "--out", str(tmp_path / "out")]) == 0
+    )
     printed = capsys.readouterr()
     said = printed.out + printed.err
     assert said.count("its timers are for hosts of 40") == 1
@@ -456,20 +550,37 @@ def test_sweep_prints_remarks_of_plans_once(
 
 
 def test_module_that_a_user_s_files_import_makes_a_run_another(tmp_path: Path) -> None:
-    """A scheme's file imports one that imports another, and so does a topology's. Each command is a process: a module
-    is loaded once in each."""
+    """A scheme's file imports one that imports another, and so does a topology's. Each command is a
+    process: a module is loaded once in each."""
     (tmp_path / "far.py").write_text("DELAY_S = 1e-6\nSTEP = 2e9\n")
     (tmp_path / "near.py").write_text("import far\n")
     (tmp_path / "net.py").write_text(
-        "import near\nfrom pcn.topologies.star import star\ndef slow():\n    return star(delay_s=near.far.DELAY_S)\n"
+        "import near\nfrom pcn.topologies.star import star\ndef slow():\n    return "
+        "star(delay_s=near.far.DELAY_S)\n"
     )
     (tmp_path / "mine.py").write_text(
-        "from dataclasses import replace\nimport near\nfrom pcn.hosts.algorithms import find_scheme\n"
+        "from dataclasses import replace\nimport near\nfrom pcn.hosts.algorithms import "
+        "find_scheme\n"
         "MINE = replace(find_scheme('pfc'), name='mine')\n"
     )
     out = tmp_path / "out"
-    command = [str(Path(sys.executable).parent / "pcn"), "sweep", "traffic", "--topology", f"{tmp_path}/net.py:slow"]
-    command += ["--scheme", f"{tmp_path}/mine.py:MINE,pfc", "--set", "count=12", "--jobs", "1", "--out", str(out)]
+    command = [
+        str(Path(sys.executable).parent / "pcn"),
+        "sweep",
+        "traffic",
+        "--topology",
+        f"{tmp_path}/net.py:slow",
+    ]
+    command += [
+        "--scheme",
+        f"{tmp_path}/mine.py:MINE,pfc",
+        "--set",
+        "count=12",
+        "--jobs",
+        "1",
+        "--out",
+        str(out),
+    ]
 
     def means() -> dict[str, float]:
         subprocess.run(command, check=True, capture_output=True, cwd="/")

@@ -45,7 +45,8 @@ def task_for(name: str, **arguments: object) -> Task:
 
 
 class Dask:
-    """The page's scheduler on this machine, its workers, and its sweep. `tls` False: the same without TLS."""
+    """The page's scheduler on this machine, its workers, and its sweep. `tls` False: the same
+    without TLS."""
 
     def __init__(self, folder: Path, tls: bool) -> None:
         self.folder = folder
@@ -81,14 +82,19 @@ class Dask:
 
     def kill_workers(self) -> None:
         for process in self.processes[1:]:
-            for one in (psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)):
+            for one in (
+                psutil.Process(process.pid),
+                *psutil.Process(process.pid).children(recursive=True),
+            ):
                 one.kill()
             process.wait()
         del self.processes[1:]
 
     def family(self) -> list[int]:
         """Scheduler, workers, and what these have started."""
-        parents = [psutil.Process(process.pid) for process in self.processes if process.poll() is None]
+        parents = [
+            psutil.Process(process.pid) for process in self.processes if process.poll() is None
+        ]
         return [one.pid for parent in parents for one in (parent, *parent.children(recursive=True))]
 
     def close(self) -> None:
@@ -139,7 +145,10 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with another's key and certificate."""
     folder = tmp_path_factory.mktemp("other")
-    new = "openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=sweeps -keyout key.pem -out cert.pem"
+    new = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=sweeps -keyout key.pem -out "
+        "cert.pem"
+    )
     subprocess.run(new.split(), cwd=folder, check=True, capture_output=True)
     return folder
 
@@ -168,13 +177,15 @@ def test_cluster_with_tls_as_printed_answers_its_own_alone(
     monkeypatch.chdir(secure.folder)
     command = [*secure.sweep.split()[1:], "--out", "out"]
     code, lines = pcn(command), capsys.readouterr().err
-    if "connection to Dask's scheduler was lost" in lines:  # 1 of 30 times with Python 3.14 and OpenSSL 3.6
+    # 1 of 30 times with Python 3.14 and OpenSSL 3.6
+    if "connection to Dask's scheduler was lost" in lines:
         code, lines = pcn(command), capsys.readouterr().err
     assert code == 0, lines
     rows = pq.read_table("out/runs.parquet").to_pylist()
     assert [(row["seed"], row["error"]) for row in rows] == [(1, ""), (2, "")]
     mine, theirs = (
-        Tls(folder / "cert.pem", folder / "cert.pem", folder / "key.pem") for folder in (secure.folder, other)
+        Tls(folder / "cert.pem", folder / "cert.pem", folder / "key.pem")
+        for folder in (secure.folder, other)
     )
     found = doors(secure.family())
     web = [door for door in found if said_to(door, None, encrypted=False).startswith(b"HTTP/")]
@@ -201,12 +212,28 @@ def test_client_refuses_a_scheduler_that_another_signed(
 @pytest.mark.parametrize(
     ("given", "address", "message"),
     [
-        (list(FILES)[:2], "tls://127.0.0.1:1", "--tls-ca, --tls-cert and --tls-key go together: give all three"),
+        (
+            list(FILES)[:2],
+            "tls://127.0.0.1:1",
+            "--tls-ca, --tls-cert and --tls-key go together: give all three",
+        ),
         (list(FILES)[2:], None, "--tls-ca, --tls-cert and --tls-key go together: give all three"),
         (list(FILES), None, "are for a --scheduler"),
-        (list(FILES), "tcp://127.0.0.1:1", "tls://HOST:PORT, --tls-ca, --tls-cert and --tls-key go together"),
-        ([], "tls://127.0.0.1:1", "tls://HOST:PORT, --tls-ca, --tls-cert and --tls-key go together"),
-        (list(FILES), "tls://127.0.0.1:1", "--tls-ca cert.pem, --tls-cert cert.pem, --tls-key key.pem: "),
+        (
+            list(FILES),
+            "tcp://127.0.0.1:1",
+            "tls://HOST:PORT, --tls-ca, --tls-cert and --tls-key go together",
+        ),
+        (
+            [],
+            "tls://127.0.0.1:1",
+            "tls://HOST:PORT, --tls-ca, --tls-cert and --tls-key go together",
+        ),
+        (
+            list(FILES),
+            "tls://127.0.0.1:1",
+            "--tls-ca cert.pem, --tls-cert cert.pem, --tls-key key.pem: ",
+        ),
     ],
 )
 @pytest.mark.parametrize("command", [["sweep", "dumbbell"], ["figure", "fig19"]])
@@ -223,7 +250,9 @@ def test_command_refuses_half_of_tls(
     for name in FILES.values():
         Path(name).write_text("no PEM")
     words = [word for option in given for word in (option, FILES[option])]
-    assert pcn([*command, *words, *(["--scheduler", address] if address else []), "--out", "out"]) == 1
+    assert (
+        pcn([*command, *words, *(["--scheduler", address] if address else []), "--out", "out"]) == 1
+    )
     assert message in capsys.readouterr().err
     assert not Path("out").exists()
 
@@ -232,7 +261,9 @@ def test_a_scheduler_s_workers(dask: Dask, tmp_path: Path, monkeypatch: pytest.M
     means, task = Means(scheduler=dask.address), task_for("square", number=1 / 3)
     with monkeypatch.context() as patched:
         patched.setattr(cluster, "_WORKERS_S", 1.0)
-        with pytest.raises(ExperimentError, match=f"it has no workers. Start some: dask worker {dask.address}"):
+        with pytest.raises(
+            ExperimentError, match=f"it has no workers. Start some: dask worker {dask.address}"
+        ):
             sweep([task], Store(tmp_path / "none"), means, Silent())
     dask.need_worker()
     (done,) = sweep([task], Store(tmp_path / "one"), means, Silent())
@@ -243,7 +274,9 @@ def test_a_scheduler_s_workers(dask: Dask, tmp_path: Path, monkeypatch: pytest.M
             sweep([task], Store(tmp_path / "other"), means, Silent())
 
 
-def test_workers_with_another_dask_are_refused(dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_with_another_dask_are_refused(
+    dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of another version a worker dies at the first message."""
     own = distributed.Client.get_versions
 
@@ -255,9 +288,14 @@ def test_workers_with_another_dask_are_refused(dask: Dask, tmp_path: Path, monke
 
     dask.need_worker()
     monkeypatch.setattr(distributed.Client, "get_versions", with_another)
-    line = rf"--scheduler {dask.address}: worker tcp://.* has Dask 2025.1.0, this machine {distributed.__version__}: "
+    line = (
+        rf"--scheduler {dask.address}: worker tcp://.* has Dask 2025.1.0, this machine "
+        rf"{distributed.__version__}: "
+    )
     with pytest.raises(ExperimentError, match=line):
-        sweep([task_for("square", number=1)], Store(tmp_path), Means(scheduler=dask.address), Silent())
+        sweep(
+            [task_for("square", number=1)], Store(tmp_path), Means(scheduler=dask.address), Silent()
+        )
 
 
 def test_connection_lost_before_any_run_ends_in_one_line(
@@ -269,13 +307,18 @@ def test_connection_lost_before_any_run_ends_in_one_line(
 
     def reset(self: distributed.Client, check: bool) -> Any:
         if next(resets) <= ends:
-            raise distributed.comm.core.CommClosedError("ConnectionResetError: [Errno 104] Connection reset by peer")
+            raise distributed.comm.core.CommClosedError(
+                "ConnectionResetError: [Errno 104] Connection reset by peer"
+            )
         return versions(self, check=check)
 
     dask.need_worker()
     monkeypatch.setattr(distributed.Client, "get_versions", reset)
     task, means = task_for("square", number=3), Means(scheduler=dask.address)
-    with pytest.raises(ExperimentError, match=rf"--scheduler {dask.address}: its connection was lost.*reset by peer"):
+    with pytest.raises(
+        ExperimentError,
+        match=rf"--scheduler {dask.address}: its connection was lost.*reset by peer",
+    ):
         sweep([task], Store(tmp_path / "lost"), means, Silent())
     resets, ends = itertools.count(1), cluster._QUESTIONS - 1
     (done,) = sweep([task], Store(tmp_path / "sweep"), means, Silent())
@@ -298,7 +341,9 @@ def test_sweep_whose_workers_are_all_gone_ends_in_one_line(
             dask.kill_workers()
 
     dask.need_worker()
-    with pytest.raises(ExperimentError, match=f"all workers of {dask.address} have ended, and none came for 0.5 s"):
+    with pytest.raises(
+        ExperimentError, match=f"all workers of {dask.address} have ended, and none came for 0.5 s"
+    ):
         sweep(tasks, store, Means(scheduler=dask.address), Killing())
     assert list(store.done) == [tasks[0].identity]
 
@@ -314,7 +359,10 @@ def test_what_dask_gives_up_is_computed_again(dask: Dask, tmp_path: Path) -> Non
 
     dask.need_worker()
     given_up = tmp_path / "given up"
-    tasks = [task_for("square", number=0), *(task_for("once", file=str(given_up), number=one) for one in range(1, 6))]
+    tasks = [
+        task_for("square", number=0),
+        *(task_for("once", file=str(given_up), number=one) for one in range(1, 6)),
+    ]
     first = {f"task-{task.identity}" for task in tasks}
     found = sweep(tasks, Store(tmp_path / "sweep"), Means(scheduler=dask.address), Disturbing())
     assert [done.value for done in found] == [0, 1, 4, 9, 16, 25]
@@ -340,5 +388,7 @@ def test_a_scheduler_that_is_gone(dask: Dask, tmp_path: Path) -> None:
 def test_where_no_scheduler_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
     for address in ("tcp://127.0.0.1:1", "nonsense://1"):
-        with pytest.raises(ExperimentError, match=f"--scheduler {address}: no Dask scheduler answers there"):
+        with pytest.raises(
+            ExperimentError, match=f"--scheduler {address}: no Dask scheduler answers there"
+        ):
             sweep([task_for("die")], Store(tmp_path), Means(scheduler=address), Silent())

@@ -20,7 +20,15 @@ from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.flows_by_size import cell
 from pcn.experiments.define.intervals import Interval
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.samples import BINS, Estimate, Pooled, RunSamples, Samples, limits_of, needed
+from pcn.experiments.define.samples import (
+    BINS,
+    Estimate,
+    Pooled,
+    RunSamples,
+    Samples,
+    limits_of,
+    needed,
+)
 from pcn.experiments.define.size_bins import SHOWN
 from pcn.experiments.define.tables import Measured
 from pcn.experiments.page.terminal import show_table, stdout
@@ -68,7 +76,11 @@ def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
         assert bins.rows[2][:3] == ["60 B", "20", "1"]
         assert bins.rows[2][-2:] == ["–", "–"], "20 flows have no 99%"
     (*_, bins) = by_size.tables({"pcn": Measured({}, kept), "pfc": Measured({}, kept)})
-    assert bins.columns == ["up to", "flows", *(f"{name} {q}" for name in ("PCN", "PFC alone") for q in SHOWN)]
+    assert bins.columns == [
+        "up to",
+        "flows",
+        *(f"{name} {q}" for name in ("PCN", "PFC alone") for q in SHOWN),
+    ]
     assert bins.rows[1] == ["40 B", "20", "–", "–", "–", "–", "–", "–"]
     assert list(bins.notes) == ["1 seed, 400 flows each."]
 
@@ -80,8 +92,21 @@ def test_cell_has_its_value_within_its_interval() -> None:
     assert cell(None) == "–"
 
 
-def test_run_prints_what_becomes_of_its_flows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set", "count=1200"]
+def test_run_prints_what_becomes_of_its_flows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [
+        "run",
+        "traffic",
+        "--clock",
+        "virtual",
+        "--topology",
+        "star",
+        "--workload",
+        "W1",
+        "--set",
+        "count=1200",
+    ]
     out = ["--set", "xoff_bytes=20KB", "--latency", "--out", str(tmp_path / "out")]
     assert pcn([*command, "--scheme", "pcn,pfc", *out]) == 0
     printed = capsys.readouterr().out
@@ -92,19 +117,27 @@ def test_run_prints_what_becomes_of_its_flows(tmp_path: Path, capsys: pytest.Cap
     assert float(flows[4].replace(",", "")) == summary["measures"]["pause_frames"]
     spans, times, slowdowns = [line for line in lines if line[:1] == ["PCN"]][1:4]
     names = ("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps")
-    assert [float(span) for span in spans[1:]] == pytest.approx([summary["measures"][name] for name in names], rel=1e-3)
+    assert [float(span) for span in spans[1:]] == pytest.approx(
+        [summary["measures"][name] for name in names], rel=1e-3
+    )
     assert summary["measures"]["flows_a_host"] == 1200 / 5
     assert summary["measures"]["end_ms"] == pytest.approx(summary["duration_s"] * 1e3)
     assert times[1] == "1,200"
     assert float(times[2]) == pytest.approx(summary["measures"]["mean_ms all"], rel=1e-3)
-    assert float(slowdowns[-1]) == pytest.approx(summary["measures"]["p99.9_slowdown all"], rel=1e-3)
+    assert float(slowdowns[-1]) == pytest.approx(
+        summary["measures"]["p99.9_slowdown all"], rel=1e-3
+    )
     kept = summary["samples"]["groups"]["flows"]
     rows = [line for line in lines if len(line) == 9 and line[1] in ("B", "KB", "MB")]
     assert [float(row[2]) for row in rows] == kept["flows"]
     table = pq.read_table(tmp_path / "out/pcn/flows.parquet").to_pydict()
     low = 0
     for row, limit in zip(rows, kept["limits"], strict=True):
-        own = [one for one, size in zip(table["slowdown"], table["size_bytes"], strict=True) if low < size <= limit]
+        own = [
+            one
+            for one, size in zip(table["slowdown"], table["size_bytes"], strict=True)
+            if low < size <= limit
+        ]
         assert float(row[4]) == pytest.approx(np.percentile(own, 95), rel=1e-3)
         assert (row[5] == "–") == (len(own) < 100)
         low = limit
@@ -118,7 +151,9 @@ def test_tables_fit_a_terminal_of_80_columns(tmp_path: Path) -> None:
     sizes = np.arange(1, 60_001, dtype=float) * 1e6
     kept = [samples_of(sizes, (sizes / 1e10).tolist())]
     numbers: dict[str, float | None] = {f"{what} all": 60_000.0 for what in ("flows", "unfinished")}
-    numbers |= dict.fromkeys(("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps"), 12345.6)
+    numbers |= dict.fromkeys(
+        ("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps"), 12345.6
+    )
     for names in (["pcn"], ["pcn", "dcqcn", "timely", "qcn"]):
         console = Console(file=io.StringIO(), width=80)
         for table in by_size.tables({name: Measured(numbers, kept) for name in names}):
@@ -133,12 +168,30 @@ def test_run_draws_slowdown_by_size_of_one_scheme_or_of_several(
 ) -> None:
     charts = tuple(chart for chart in Traffic.page.charts if "slowdown" in chart.__name__)
     monkeypatch.setattr(Traffic, "page", replace(Traffic.page, charts=charts))
-    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set", "count=2100"]
-    assert pcn([*command, "--scheme", "pcn,pfc", "-q", "--pictures", "--out", str(tmp_path / "out")]) == 0
+    command = [
+        "run",
+        "traffic",
+        "--clock",
+        "virtual",
+        "--topology",
+        "star",
+        "--workload",
+        "W1",
+        "--set",
+        "count=2100",
+    ]
+    assert (
+        pcn([*command, "--scheme", "pcn,pfc", "-q", "--pictures", "--out", str(tmp_path / "out")])
+        == 0
+    )
     for folder in ("", "pcn", "pfc"):
-        assert (tmp_path / "out" / folder / "slowdown_by_size.png").read_bytes().startswith(b"\x89PNG")
+        assert (
+            (tmp_path / "out" / folder / "slowdown_by_size.png").read_bytes().startswith(b"\x89PNG")
+        )
     svg = (tmp_path / "out" / "slowdown_by_size.svg").read_text()
-    assert all(f"<!-- {text} -->" in svg for text in ("PCN", "PFC alone", "Slowdown, 50%", "Slowdown, 99%"))
+    assert all(
+        f"<!-- {text} -->" in svg for text in ("PCN", "PFC alone", "Slowdown, 50%", "Slowdown, 99%")
+    )
     one = (tmp_path / "out" / "pcn" / "slowdown_by_size.svg").read_text()
     assert all(f"<!-- {text} -->" in one for text in ("50%", "95%", "99%"))
     sizes = (tmp_path / "out" / "pcn" / "slowdown.svg").read_text()
@@ -166,7 +219,9 @@ def test_chart_of_several_runs_has_a_line_a_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("starts_ms", "drains"), [(0.0, False), (0.9, True), (9.0, False)])
 def test_note_names_a_run_that_is_mostly_drain(starts_ms: float, drains: bool) -> None:
     numbers = {"starts_ms": starts_ms, "end_ms": 11.0}
-    (spans,) = (table for table in by_size.tables({"pcn": Measured(numbers)}) if table.title == "time")
+    (spans,) = (
+        table for table in by_size.tables({"pcn": Measured(numbers)}) if table.title == "time"
+    )
     assert [text.startswith("Most of a run is drain") for text in spans.notes] == [True] * drains
     (collective,) = (
         table

@@ -1,4 +1,5 @@
-"""Chakra's execution traces: flows start when what their nodes wait for is over; what isn't known is refused."""
+"""Chakra's execution traces: flows start when what their nodes wait for is over; what isn't known
+is refused."""
 
 from __future__ import annotations
 
@@ -83,8 +84,11 @@ def random(draw: st.DrawFn) -> Random:
     count = draw(st.integers(2, 4))
     made = Random([[] for _ in range(count)], {}, [], {"1": [0, 1]})
 
-    def node(rank: int, kind: int, us: int = 0, values: Mapping[str, int | str] | None = None) -> Node:
-        before = draw(st.lists(st.integers(0, len(made.ranks[rank]) - 1), unique=True, max_size=3)) if made.ranks[
+    def node(
+        rank: int, kind: int, us: int = 0, values: Mapping[str, int | str] | None = None
+    ) -> Node:
+        before = draw(st.lists(st.integers(0, len(made.ranks[rank]) - 1), unique=True,
+        max_size=3)) if made.ranks[
             rank
         ] else []  # fmt: skip
         one = Node(len(made.ranks[rank]), kind, before, us, values or {}, draw(st.booleans()))
@@ -94,11 +98,20 @@ def random(draw: st.DrawFn) -> Random:
     for _ in range(draw(st.integers(1, 14))):
         what = draw(st.sampled_from(["compute", "compute", "message", "operation"]))
         if what == "compute":
-            node(draw(st.integers(0, count - 1)), draw(st.sampled_from([1, 2, 3, COMPUTE])), draw(st.integers(0, 9)))
+            node(
+                draw(st.integers(0, count - 1)),
+                draw(st.sampled_from([1, 2, 3, COMPUTE])),
+                draw(st.integers(0, 9)),
+            )
         elif what == "message":
             src, step = draw(st.integers(0, count - 1)), draw(st.integers(1, count - 1))
             dst, tag = (src + step) % count, draw(st.integers(0, 1))
-            one = node(src, SEND, 0, {"comm_dst": dst, "comm_size": draw(st.integers(1, 99)), "comm_tag": tag})
+            one = node(
+                src,
+                SEND,
+                0,
+                {"comm_dst": dst, "comm_size": draw(st.integers(1, 99)), "comm_tag": tag},
+            )
             other = node(dst, RECEIVE, 0, {"comm_src": src, "comm_size": 5, "comm_tag": tag})
             made.arrivals[dst, other.number] = src, one.number
         else:
@@ -120,13 +133,16 @@ def by_node(of: Random, lasts: Mapping[int, float]) -> dict[int, float]:
     for place, (ranks, _, kind, size) in enumerate(of.operations):
         buffer = size * len(ranks) if kind == ALL_GATHER else size
         messages[place] = collectives.messages(NAMES[kind], len(ranks), buffer)
-    # Groups "" and "0" are different names of all ranks: their operations are counted apart, by name.
+    # Groups "" and "0" are different names of all ranks: their operations are counted apart, by
+    # name.
     for rank, nodes in enumerate(of.ranks):
         for node in nodes:
             if node.kind == SEND:
                 flows[rank, node.number], number = number, number + 1
             elif node.kind == COLLECTIVE:
-                place = next(i for i, one in enumerate(of.operations) if one[1].get(rank) == node.number)
+                place = next(
+                    i for i, one in enumerate(of.operations) if one[1].get(rank) == node.number
+                )
                 if place not in first:
                     first[place], number = number, number + len(messages[place])
     over: dict[tuple[int, int], float] = {}
@@ -151,10 +167,13 @@ def by_node(of: Random, lasts: Mapping[int, float]) -> dict[int, float]:
         for place, (ranks, own, _, _) in enumerate(of.operations):
             waits = [(rank, own[rank]) for rank in ranks]
             nodes = {rank: of.ranks[rank][own[rank]] for rank in ranks}
-            if waits[0] in over or any((rank, one) not in over for rank in ranks for one in nodes[rank].before):
+            if waits[0] in over or any(
+                (rank, one) not in over for rank in ranks for one in nodes[rank].before
+            ):
                 continue
             ready_of = {
-                rank: max((over[rank, one] for one in nodes[rank].before), default=0.0) for rank in ranks
+                rank: max((over[rank, one] for one in nodes[rank].before),
+                default=0.0) for rank in ranks
             }  # fmt: skip
             ends: list[float] = []
             for i, message in enumerate(messages[place]):
@@ -163,7 +182,9 @@ def by_node(of: Random, lasts: Mapping[int, float]) -> dict[int, float]:
                 ends.append(at + lasts[first[place] + i])
             for place_of, rank in enumerate(ranks):
                 over[rank, own[rank]] = max(
-                    end for end, one in zip(ends, messages[place], strict=True) if place_of in one[:2]
+                    end
+                    for end, one in zip(ends, messages[place], strict=True)
+                    if place_of in one[:2]
                 )
         assert len(over) > before
     return found
@@ -192,8 +213,13 @@ def test_flows_start_when_their_nodes_are_ready(
 
 
 @given(st.binary(max_size=60), st.integers(0, 3))
-def test_hostile_bytes_are_refused_by_name(tmp_path_factory: pytest.TempPathFactory, data: bytes, keep: int) -> None:
-    file = trace(tmp_path_factory.mktemp("hostile"), [[Node(1, SEND, (), 0, {"comm_dst": 0, "comm_size": 5})]])
+def test_hostile_bytes_are_refused_by_name(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, keep: int
+) -> None:
+    file = trace(
+        tmp_path_factory.mktemp("hostile"),
+        [[Node(1, SEND, (), 0, {"comm_dst": 0, "comm_size": 5})]],
+    )
     good = file.read_bytes()
     file.write_bytes(good[: len(good) * keep // 3] + data)
     with pytest.raises(ExperimentError, match=r"made\.0\.et"):
@@ -201,10 +227,20 @@ def test_hostile_bytes_are_refused_by_name(tmp_path_factory: pytest.TempPathFact
 
 
 def test_read_numbers_of_any_integer_type_and_leave_the_rest_out(tmp_path: Path) -> None:
-    values = (whole(7, 5), whole(9, 5), whole(11, 5), whole(13, 5), whole(15, 10), whole(17, 10))  # of Node.attr
+    # of Node.attr
+    values = (
+        whole(7, 5),
+        whole(9, 5),
+        whole(11, 5),
+        whole(13, 5),
+        whole(15, 10),
+        whole(17, 10),
+    )
     for value in values:
         size = block(10, block(1, b"comm_size") + value)
-        extra = block(10, block(1, b"weight") + varint(3 << 3 | 1) + struct.pack("<d", 1.5)) + block(11, b"")
+        extra = block(
+            10, block(1, b"weight") + varint(3 << 3 | 1) + struct.pack("<d", 1.5)
+        ) + block(11, b"")
         file = trace(tmp_path, [[], []])
         for rank in range(2):
             name = tmp_path / f"made.{rank}.et"
@@ -220,26 +256,48 @@ SENDS = {"comm_dst": 1, "comm_size": 9}
 @pytest.mark.parametrize(
     ("ranks", "groups", "why"),
     [
-        ([[Node(1, COLLECTIVE, (), 0, {"comm_type": BROADCAST, "comm_size": 9})], []], None, "node 1: broadcast"),
-        ([[Node(1, COLLECTIVE, (), 0, {"comm_type": 0, "comm_size": 1})], []], None, "1 bytes make no 2 parts"),
-        ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9, "pg_name": "7"})], []], None, "group '7' lacks a file"),
-        ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9, "pg_name": "1"})], []], {"1": [1]}, "lacks it among its ranks"),
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_type": BROADCAST, "comm_size": 9})], []], None, (
+            "node 1: broadcast"
+        )),
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_type": 0, "comm_size": 1})], []], None, (
+            "1 bytes make no 2 parts"
+        )),
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9, "pg_name": "7"})], []], None, (
+            "group '7' lacks a file"
+        )),
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9, "pg_name": "1"})], []], {"1": [1]}, (
+            "lacks it among its ranks"
+        )),
         ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9})], []], None, "which rank 1 hasn't"),
         ([[Node(1, SEND, (), 0, SENDS)], []], {"1": [2]}, "made.json: groups of ranks are needed"),
-        ([[Node(1, SEND, (), 0, SENDS)], []], {"1": [0, 0]}, "group '1': a rank stands there twice"),
-        ([[Node(1, SEND, (), 0, {"comm_dst": 2, "comm_size": 9})], []], None, "comm_dst 2: another of the 2 ranks"),
-        ([[Node(1, SEND, (), 0, {"comm_dst": 0, "comm_size": 9})], []], None, "comm_dst 0: another of the 2 ranks"),
+        ([[Node(1, SEND, (), 0, SENDS)], []], {"1": [0, 0]}, (
+            "group '1': a rank stands there twice"
+        )),
+        ([[Node(1, SEND, (), 0, {"comm_dst": 2, "comm_size": 9})], []], None, (
+            "comm_dst 2: another of the 2 ranks"
+        )),
+        ([[Node(1, SEND, (), 0, {"comm_dst": 0, "comm_size": 9})], []], None, (
+            "comm_dst 0: another of the 2 ranks"
+        )),
         ([[Node(1, SEND, (), 0, {"comm_dst": 1})], []], None, "rank 0, node 1: size 0"),
-        ([[Node(1, RECEIVE, (), 0, {"comm_src": 1})], []], None, "rank 1 sends it 0 messages with the tag 0"),
-        ([[Node(1, COMPUTE, (2,))], []], None, "made.0.et: node 1 waits for node 2, which is missing"),
-        ([[Node(1, COMPUTE, (2,)), Node(2, COMPUTE, (1,))], []], None, "waits for itself, by way of others"),
+        ([[Node(1, RECEIVE, (), 0, {"comm_src": 1})], []], None, (
+            "rank 1 sends it 0 messages with the tag 0"
+        )),
+        ([[Node(1, COMPUTE, (2,))], []], None, (
+            "made.0.et: node 1 waits for node 2, which is missing"
+        )),
+        ([[Node(1, COMPUTE, (2,)), Node(2, COMPUTE, (1,))], []], None, (
+            "waits for itself, by way of others"
+        )),
         ([[Node(1, COMPUTE), Node(1, COMPUTE)], []], None, "two nodes have the same id"),
         ([[Node(1, 8)], []], None, "node 1: type 8: 0 to 7 are known"),
         ([[Node(1, COMPUTE, (), 2**60)], []], None, "too long"),
         (
             [
                 [Node(1, RECEIVE, (), 0, {"comm_src": 1}), Node(2, SEND, (1,), 0, SENDS)],
-                [Node(1, RECEIVE, (), 0, {"comm_src": 0}), Node(2, SEND, (1,), 0, {"comm_dst": 0, "comm_size": 9})],
+                [Node(1, RECEIVE, (), 0, {"comm_src": 0}), Node(2, SEND, (1,), 0, {"comm_dst": 0, (
+                    "comm_size"
+                ): 9})],
             ],
             None,
             "flows wait for each other",
@@ -250,7 +308,10 @@ SENDS = {"comm_dst": 1, "comm_size": 9}
                 [Node(1, COLLECTIVE, (), 0, {"comm_type": 6, "comm_size": 9})],
             ],
             None,
-            "rank 1, node 1: alltoall:direct of 9 bytes, where rank 0, node 1 has allreduce:ring of 9",
+            (
+                "rank 1, node 1: alltoall:direct of 9 bytes, where rank 0, node 1 has "
+                "allreduce:ring of 9"
+            ),
         ),
     ],
 )  # fmt: skip
@@ -270,7 +331,9 @@ def test_reader_refuses_some_dimensions_and_missing_ranks(tmp_path: Path) -> Non
     with pytest.raises(ExperimentError, match="node 1: involved_dim of some dimensions"):
         read_flows(file)
     (tmp_path / "made.0.et").unlink()
-    with pytest.raises(ExperimentError, match=r"made\.0\.et is missing: each rank has a file, from 0 to 1"):
+    with pytest.raises(
+        ExperimentError, match=r"made\.0\.et is missing: each rank has a file, from 0 to 1"
+    ):
         read_flows(file)
 
 
@@ -278,8 +341,12 @@ def test_file_of_a_far_rank_costs_what_the_files_there_do(tmp_path: Path) -> Non
     """Names alone decide how many ranks a trace has."""
     file = trace(tmp_path, [[], []])
     (tmp_path / "made.9999999.et").touch()
-    assert [path.name for path in files_of(file)] == [f"made.{rank}.et" for rank in (0, 1, 2, 9999999)]
-    with pytest.raises(ExperimentError, match=r"made\.2\.et is missing: each rank has a file, from 0 to 9999999"):
+    assert [path.name for path in files_of(file)] == [
+        f"made.{rank}.et" for rank in (0, 1, 2, 9999999)
+    ]
+    with pytest.raises(
+        ExperimentError, match=r"made\.2\.et is missing: each rank has a file, from 0 to 9999999"
+    ):
         read_flows(file)
 
 
@@ -300,7 +367,8 @@ def test_another_content_of_any_rank_is_another_experiment(tmp_path: Path) -> No
 
 
 def test_run_has_a_trace_s_computations_between_its_messages(tmp_path: Path) -> None:
-    """Rank 0 computes for 30 us, sends; rank 1 computes for 50 us when that is there, and for 500 us in all."""
+    """Rank 0 computes for 30 us, sends; rank 1 computes for 50 us when that is there, and for 500
+    us in all."""
     first = [Node(1, COMPUTE, (), 30), Node(2, SEND, (1,), 0, SENDS)]
     second = [
         Node(1, RECEIVE, (), 0, {"comm_src": 0}),
@@ -325,4 +393,6 @@ def test_run_has_a_trace_s_computations_between_its_messages(tmp_path: Path) -> 
     assert pcn([*command, "--out", str(out)]) == 0
     rows = pq.read_table(out / "flows.parquet").to_pylist()
     arrived = rows[0]["start_s"] + rows[0]["fct_s"]
-    assert [row["start_s"] for row in rows] == pytest.approx([30e-6, arrived + 50e-6, 500e-6], abs=1e-11)
+    assert [row["start_s"] for row in rows] == pytest.approx(
+        [30e-6, arrived + 50e-6, 500e-6], abs=1e-11
+    )

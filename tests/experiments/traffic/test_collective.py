@@ -1,4 +1,5 @@
-"""Collective operations on a network: their times against closed forms, their parameters, what they refuse."""
+"""Collective operations on a network: their times against closed forms, their parameters, what they
+refuse."""
 
 from __future__ import annotations
 
@@ -22,12 +23,15 @@ RATE_BPS, DELAY_S, FRAME = 10e9, 1e-6, 1058 / 1000
 def times(workload: str, ranks: int, **values: float) -> dict[str, float | None]:
     """The numbers of a run on a star, with PFC alone: flows have line rate."""
     traffic = Traffic(parse_spec("star", workload))
-    plan = traffic.plan("pfc", 1, {"senders": ranks - 1, "rate_bps": RATE_BPS, "delay_s": DELAY_S, **values})
+    plan = traffic.plan(
+        "pfc", 1, {"senders": ranks - 1, "rate_bps": RATE_BPS, "delay_s": DELAY_S, **values}
+    )
     return collective.numbers(plan, run_virtual(plan, Silent()))
 
 
 def alpha_beta_s(messages: int, size: float) -> float:
-    """As many messages one after the other: a frame more than the message crosses the second link, and both delays."""
+    """As many messages one after the other: a frame more than the message crosses the second link,
+    and both delays."""
     return messages * ((size + 1000) * FRAME * 8 / RATE_BPS + 2 * DELAY_S)
 
 
@@ -37,12 +41,19 @@ def alpha_beta_s(messages: int, size: float) -> float:
         ("allreduce:ring", 24, 24 * 100e3, alpha_beta_s(46, 100e3)),
         ("allgather:ring", 8, 8 * 200e3, alpha_beta_s(7, 200e3)),
         ("reducescatter:ring", 8, 8 * 200e3, alpha_beta_s(7, 200e3)),
-        ("allreduce:halving-doubling", 16, 3.2e6, 2 * sum(alpha_beta_s(1, 3.2e6 / 2**step) for step in range(1, 5))),
+        (
+            "allreduce:halving-doubling",
+            16,
+            3.2e6,
+            2 * sum(alpha_beta_s(1, 3.2e6 / 2**step) for step in range(1, 5)),
+        ),
         ("alltoall:pairwise", 9, 9 * 200e3, alpha_beta_s(8, 200e3)),
         ("pipeline:forward", 5, 1e6, alpha_beta_s(4, 1e6)),
     ],
 )
-def test_collective_takes_the_alpha_beta_time(workload: str, ranks: int, size: float, expected_s: float) -> None:
+def test_collective_takes_the_alpha_beta_time(
+    workload: str, ranks: int, size: float, expected_s: float
+) -> None:
     """On a network that nothing else uses, in which no two messages share a link."""
     found = times(workload, ranks, size=size)
     assert found["collective_ms"] == pytest.approx(expected_s * 1e3, rel=0.01)
@@ -50,8 +61,8 @@ def test_collective_takes_the_alpha_beta_time(workload: str, ranks: int, size: f
 
 
 def test_chunks_of_a_tree_overlap() -> None:
-    """Of 7 ranks, two levels: children share their parent's link. Whole messages need four levels of twice the size, up
-    and down; of chunks both directions of all levels are busy at once."""
+    """Of 7 ranks, two levels: children share their parent's link. Whole messages need four levels
+    of twice the size, up and down; of chunks both directions of all levels are busy at once."""
     whole, chunked = (times("allreduce:tree", 7, size=2e6, chunks=chunks) for chunks in (1, 20))
     level_s = 2 * alpha_beta_s(1, 2e6)
     assert whole["collective_ms"] == pytest.approx(4 * level_s * 1e3, rel=0.05)
@@ -60,7 +71,9 @@ def test_chunks_of_a_tree_overlap() -> None:
 
 def test_wait_is_before_each_message_that_waits() -> None:
     plain, waiting = (times("allreduce:ring", 4, size=400e3, wait=wait) for wait in (0.0, 20e-6))
-    assert (waiting["collective_ms"] or 0) - (plain["collective_ms"] or 0) == pytest.approx(5 * 20e-3, rel=1e-3)
+    assert (waiting["collective_ms"] or 0) - (plain["collective_ms"] or 0) == pytest.approx(
+        5 * 20e-3, rel=1e-3
+    )
 
 
 def test_repetitions_have_a_mean_and_a_slowest() -> None:
@@ -98,11 +111,14 @@ def test_ranks_of_a_permutation_follow_the_seed() -> None:
 
 
 def test_least_time_respects_the_busiest_link() -> None:
-    """All send to all at once: each in the empty network takes an eighth of what a host's link needs."""
+    """All send to all at once: each in the empty network takes an eighth of what a host's link
+    needs."""
     traffic = Traffic(parse_spec("star", "alltoall"))
     plan = traffic.plan("pfc", 1, {"senders": 8, "size": 9 * 200e3})
     alone_s = EmptyPath.of(plan.topology, "h0", "h1").fct_s(200_000, 1000)
-    assert collective.least_s(plan.topology.flows, plan.topology, 1000) == pytest.approx(8 * alone_s, rel=0.1)
+    assert collective.least_s(plan.topology.flows, plan.topology, 1000) == pytest.approx(
+        8 * alone_s, rel=0.1
+    )
 
 
 def test_reference_of_a_collective_is_read_again() -> None:
@@ -115,8 +131,14 @@ def test_reference_of_a_collective_is_read_again() -> None:
     ("options", "reason"),
     [
         (["--workload", "allreduce:ringg"], "collective operations are allreduce:ring,"),
-        (["--workload", "allreduce", "--pattern", "incast"], "ranks of allreduce:ring are in order"),
-        (["--workload", "allreduce", "--arrivals", "onoff"], "messages of allreduce:ring start after others"),
+        (
+            ["--workload", "allreduce", "--pattern", "incast"],
+            "ranks of allreduce:ring are in order",
+        ),
+        (
+            ["--workload", "allreduce", "--arrivals", "onoff"],
+            "messages of allreduce:ring start after others",
+        ),
         (["--workload", "allreduce,ranks=9"], "ranks=9: the topology has 6 hosts"),
         (["--workload", "allreduce,rank=4"], "no parameter 'rank'; did you mean 'ranks'"),
         (["--workload", "allreduce", "--load", "0.5"], "no parameter 'load'"),
@@ -133,8 +155,12 @@ def test_wrong_options_of_a_collective_are_refused(
     assert re.search(reason, error)
 
 
-def test_command_takes_settings_in_the_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = "run traffic --clock virtual --workload allreduce:ring,size=60KB,ranks=4 --scheme pfc,pcn"
+def test_command_takes_settings_in_the_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = (
+        "run traffic --clock virtual --workload allreduce:ring,size=60KB,ranks=4 --scheme pfc,pcn"
+    )
     assert pcn([*line.split(), "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     assert "collective operation" in printed

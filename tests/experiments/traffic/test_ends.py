@@ -16,7 +16,9 @@ from pcn.experiments.papers import find_experiment
 from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import parse_spec
 
-RAILS = "6 2 9\n4 5\n" + "".join(f"{host} {switch} 100Gbps 1us 0\n" for host in range(4) for switch in (4, 5))
+RAILS = "6 2 9\n4 5\n" + "".join(
+    f"{host} {switch} 100Gbps 1us 0\n" for host in range(4) for switch in (4, 5)
+)
 TWO_RAILS = RAILS + "4 5 100Gbps 1us 0\n"
 STAR = "5 1 4\n4\n" + "".join(f"{host} 4 100Gbps 1us 0\n" for host in range(4))
 
@@ -24,11 +26,18 @@ STAR = "5 1 4\n4\n" + "".join(f"{host} 4 100Gbps 1us 0\n" for host in range(4))
 def plan(folder: Path, topology: str, flows: str, **values: float) -> Plan:
     (folder / "net.txt").write_text(topology)
     (folder / "flows").write_text(flows)
-    return Traffic(parse_spec(str(folder / "net.txt"), flows=str(folder / "flows"))).plan("pcn", 1, values)
+    return Traffic(parse_spec(str(folder / "net.txt"), flows=str(folder / "flows"))).plan(
+        "pcn", 1, values
+    )
 
 
 def test_flow_uses_the_nic_of_its_number_on_split_hosts(tmp_path: Path) -> None:
-    made = plan(tmp_path, TWO_RAILS, "3\n2 1 3 100 4000 2\n2 0 3 100 4000 2\n3 0 3 100 4000 2\n", split_hosts=1)
+    made = plan(
+        tmp_path,
+        TWO_RAILS,
+        "3\n2 1 3 100 4000 2\n2 0 3 100 4000 2\n3 0 3 100 4000 2\n",
+        split_hosts=1,
+    )
     assert [(flow.src, flow.dst) for flow in made.topology.flows] == [
         ("h2-0", "h1-0"), ("h2-1", "h0-1"), ("h3-0", "h0-0"),
     ]  # fmt: skip
@@ -41,17 +50,27 @@ def test_flow_uses_the_nic_of_its_number_on_split_hosts(tmp_path: Path) -> None:
         ("2\n0 1 3 1 9 2\n400 1 3 1 9 2\n", "flows:3: net has no host 'h400'; hosts are h0 to h15"),
         ("2\n0 1 3 1 9 2\n1 16 3 1 9 2\n", "flows:3: net has no host 'h16'; s16 is a switch"),
         ("2\n0 1 3 1 9 2\n1 1 3 1 9 2\n", "flows:3: a flow from h1 to itself"),
-        ("src,dst,size\nh0,h1,9B\n\nh0,h77,9B\n", "flows:4: net has no host 'h77'; hosts are h0 to h15"),
-        ("Nodes 16\n0->1 start 0 size 9\n3->16 start 0 size 9\n", "flows:3: net has no host 'h16'; s16 is a switch"),
+        (
+            "src,dst,size\nh0,h1,9B\n\nh0,h77,9B\n",
+            "flows:4: net has no host 'h77'; hosts are h0 to h15",
+        ),
+        (
+            "Nodes 16\n0->1 start 0 size 9\n3->16 start 0 size 9\n",
+            "flows:3: net has no host 'h16'; s16 is a switch",
+        ),
     ],
 )
-def test_host_that_the_topology_lacks_is_refused_with_its_line(tmp_path: Path, flows: str, message: str) -> None:
+def test_host_that_the_topology_lacks_is_refused_with_its_line(
+    tmp_path: Path, flows: str, message: str
+) -> None:
     star = "17 1 16\n16\n" + "".join(f"{host} 16 100Gbps 1us 0\n" for host in range(16))
     with pytest.raises(ExperimentError, match=re.escape(message)):
         plan(tmp_path, star, flows)
 
 
-def test_conversion_notes_hosts_that_get_other_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_conversion_notes_hosts_that_get_other_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     source, out = tmp_path / "net.txt", f"hpcc:{tmp_path / 'out.txt'}"
     source.write_text(TWO_RAILS)
     assert cli.run(["topology", "convert", str(source), out, "--set", "split_hosts=1"]) == 0
@@ -61,17 +80,33 @@ def test_conversion_notes_hosts_that_get_other_numbers(tmp_path: Path, capsys: p
     assert capsys.readouterr().err == ""
 
 
-def test_run_notes_flows_without_pfc_and_takes_their_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_notes_flows_without_pfc_and_takes_their_class(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Three hosts at line rate into one: without PFC packets are lost."""
     (tmp_path / "net.txt").write_text(STAR)
-    (tmp_path / "flow.txt").write_text("3\n0 1 1 100 40000000 2\n2 1 1 100 40000000 2\n3 1 1 100 40000000 2\n")
-    command = ["run", "traffic", "--clock", "virtual", "--topology", str(tmp_path / "net.txt"), "--scheme", "pfc"]
+    (tmp_path / "flow.txt").write_text(
+        "3\n0 1 1 100 40000000 2\n2 1 1 100 40000000 2\n3 1 1 100 40000000 2\n"
+    )
+    command = [
+        "run",
+        "traffic",
+        "--clock",
+        "virtual",
+        "--topology",
+        str(tmp_path / "net.txt"),
+        "--scheme",
+        "pfc",
+    ]
     command += ["--flows", str(tmp_path / "flow.txt")]
     lost = {}
     for name, more in (("without", []), ("with", ["--set", "lossless_classes=1,3"])):
         assert cli.run([*command, "--out", str(tmp_path / name), *more]) == 0
         printed = " ".join(capsys.readouterr().err.split())
-        note = "note: flows of class 1 have no PFC and may lose packets; --set lossless_classes=1,3 gives them PFC, "
+        note = (
+            "note: flows of class 1 have no PFC and may lose packets; --set lossless_classes=1,3 "
+            "gives them PFC, "
+        )
         assert printed.startswith(note) is (name == "without")
         lost[name] = json.loads((tmp_path / name / "summary.json").read_text())["packets"]["lost"]
     assert lost["with"] == 0 < lost["without"]
@@ -82,7 +117,14 @@ def test_sweep_keeps_a_text_whole(
 ) -> None:
     monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     (tmp_path / "net.txt").write_text(STAR)
-    command = ["sweep", "traffic", "--topology", str(tmp_path / "net.txt"), "--set", "lossless_classes=1,3"]
+    command = [
+        "sweep",
+        "traffic",
+        "--topology",
+        str(tmp_path / "net.txt"),
+        "--set",
+        "lossless_classes=1,3",
+    ]
     command += ["--set", "count=5", "--load", "0.2,0.4", "--scheme", "pfc", "--jobs", "1"]
     assert cli.run([*command, "--out", str(tmp_path / "out")]) == 0
     assert "2 runs" in capsys.readouterr().err
@@ -94,7 +136,9 @@ def test_text_that_the_topology_refuses_is_one_line(
 ) -> None:
     command = ["run", "traffic", "--clock", "virtual", "--set", f"lossless_classes={classes}"]
     assert cli.run([*command, "--out", str(tmp_path / "out")]) == 1
-    assert f"lossless_classes '{classes}': classes from 0 to 7, each once" in capsys.readouterr().err
+    assert (
+        f"lossless_classes '{classes}': classes from 0 to 7, each once" in capsys.readouterr().err
+    )
 
 
 def test_reference_has_the_texts() -> None:
@@ -104,7 +148,10 @@ def test_reference_has_the_texts() -> None:
     with pytest.raises(ExperimentError, match="no text option of the topology 'colour'"):
         parse_spec("compact", options={"colour": "red"})
     tiers = Path(__file__).parents[2] / "topologies/files/small.topo"
-    with pytest.raises(ExperimentError, match="no parameter 'rate_bps': the file has each tier's rate, Downlink_speed"):
+    with pytest.raises(
+        ExperimentError,
+        match="no parameter 'rate_bps': the file has each tier's rate, Downlink_speed",
+    ):
         runner.run(parse_spec(str(tiers)).reference, clock="virtual", settings=["rate_bps=7G"])
 
 
@@ -119,13 +166,19 @@ CSV = "src,dst,size\nh0,h1,9B\n"
         ("flows", STAR, "--flows {}: this is a topology (hpcc): give it as --topology"),
         ("flows", SIZES, "--flows {}: this is a file of flow sizes: give it as --workload"),
         ("workload", STAR, "--workload {}: this is a topology (hpcc): give it as --topology"),
-        ("workload", FLOWS, "--workload {}: this is a file of flows (flow-txt): give it as --flows"),
+        (
+            "workload",
+            FLOWS,
+            "--workload {}: this is a file of flows (flow-txt): give it as --flows",
+        ),
         ("topology", SIZES, "--topology {}: this is a file of flow sizes: give it as --workload"),
         ("topology", CSV, "--topology {}: this is a file of flows (csv): give it as --flows"),
         ("flows", "shade\nred\n", "{}:1: no column 'shade'"),
     ],
 )
-def test_file_of_another_option_is_named(tmp_path: Path, option: str, text: str, message: str) -> None:
+def test_file_of_another_option_is_named(
+    tmp_path: Path, option: str, text: str, message: str
+) -> None:
     path = tmp_path / "given.txt"
     path.write_text(text)
     with pytest.raises(ExperimentError, match=re.escape(message.format(path))):
@@ -136,5 +189,7 @@ def test_load_beside_a_file_of_flows_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "net.txt").write_text(STAR)
     (tmp_path / "flow.txt").write_text(FLOWS)
     spec = parse_spec(str(tmp_path / "net.txt"), flows=str(tmp_path / "flow.txt"))
-    with pytest.raises(ExperimentError, match="no parameter 'load': --flows has all flows; leave it out"):
+    with pytest.raises(
+        ExperimentError, match="no parameter 'load': --flows has all flows; leave it out"
+    ):
         runner.run(spec.reference, clock="virtual", settings=["load=0.5"], out=tmp_path / "out")

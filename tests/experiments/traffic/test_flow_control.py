@@ -16,7 +16,9 @@ RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star"]
 MORE = ["--set", "count=10", "--scheme", "pfc", "-q"]
 
 
-@pytest.mark.parametrize("given", [(), ("xoff_bytes=20KB",), ("xoff_bytes=20KB", "xon_bytes=10KB", "pause_quanta=900")])
+@pytest.mark.parametrize(
+    "given", [(), ("xoff_bytes=20KB",), ("xoff_bytes=20KB", "xon_bytes=10KB", "pause_quanta=900")]
+)
 def test_result_has_the_thresholds_of_the_switches(given: tuple[str, ...], tmp_path: Path) -> None:
     settings = [word for one in given for word in ("--set", one)]
     assert pcn([*RUN, *MORE, *settings, "--out", str(tmp_path / "run")]) == 0

@@ -41,7 +41,8 @@ def written(folder: Path, text: str | bytes, name: str = "flows") -> Path:
 
 
 def test_column_after_names_flows_that_arrive_before(tmp_path: Path) -> None:
-    assert [(flow.id, flow.start_s, flow.after) for flow in read_flows(written(tmp_path, AFTER))] == [
+    assert [(flow.id, flow.start_s, flow.after) for flow in read_flows(written(tmp_path,
+    AFTER))] == [
         (0, 0.0, ()), (1, 5e-6, (0,)), (2, 0.0, (0, 1)),
     ]  # fmt: skip
 
@@ -59,10 +60,15 @@ def test_run_starts_flows_after_others(tmp_path: Path) -> None:
     )
 
 
-def test_live_run_refuses_flows_after_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_live_run_refuses_flows_after_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = written(tmp_path, AFTER)
     assert cli.run(["run", "traffic", "--topology", "compact", "--flows", str(path)]) == 1
-    assert "flow 1 starts after others: in virtual time alone; give --clock virtual" in capsys.readouterr().err
+    assert (
+        "flow 1 starts after others: in virtual time alone; give --clock virtual"
+        in capsys.readouterr().err
+    )
 
 
 NAMES = st.from_regex(r"[A-Za-z0-9_-]{1,8}", fullmatch=True)
@@ -86,14 +92,22 @@ FLOWS = st.lists(
 @given(FLOWS)
 def test_flows_written_as_csv_are_read_equal(flows: list[FlowSpec]) -> None:
     chained = [flows[0], *(replace(two, after=(one.id,)) for one, two in pairwise(flows))]
-    chained = [replace(one, colour="yellow") if 0 < one.traffic_class < 3 else one for one in chained]
+    chained = [
+        replace(one, colour="yellow") if 0 < one.traffic_class < 3 else one for one in chained
+    ]
     with tempfile.TemporaryDirectory() as folder:
         assert read_flows(written(Path(folder), "".join(csv_file.written(chained)))) == chained
 
 
-def test_flows_of_any_format_are_printed_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_flows_of_any_format_are_printed_as_csv(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = written(
-        tmp_path, f"{CM}0->1 id 3 start 5 size 9 send_done_trigger 1\n1->2 trigger 1 size 7\ntrigger id 1 oneshot"
+        tmp_path,
+        (
+            f"{CM}0->1 id 3 start 5 size 9 send_done_trigger 1\n1->2 trigger 1 size 7\ntrigger id "
+            "1 oneshot"
+        ),
     )
     assert cli.run(["workload", "flows", str(path)]) == 0
     assert read_flows(written(tmp_path, capsys.readouterr().out, "flows.csv")) == read_flows(path)
@@ -106,19 +120,36 @@ CM = "Nodes 4\n\n"
     ("text", "after"),
     [
         (
-            "0->1 id 1 start 0 size 9 send_done_trigger 1\n0->2 id 2 trigger 1 size 9\ntrigger id 1 oneshot\n",
+            (
+                "0->1 id 1 start 0 size 9 send_done_trigger 1\n0->2 id 2 trigger 1 size 9\ntrigger "
+                "id 1 oneshot\n"
+            ),
             [(), (1,)],
         ),
-        ("trigger id 7 oneshot\n0->2 id 2 trigger 7 size 9\n0->1 start 0 size 9 recv_done_trigger 7\n", [(0,), ()]),
+        (
+            (
+                "trigger id 7 oneshot\n0->2 id 2 trigger 7 size 9\n0->1 start 0 size 9 "
+                "recv_done_trigger 7\n"
+            ),
+            [(0,), ()],
+        ),
         (
             "0->1 start 0 size 9 send_done_trigger 1\n1->2 start 5 size 9 recv_done_trigger 1\n"
             "2->3 trigger 1 size 9\n3->0 trigger 1 size 9\ntrigger id 1 barrier count 2\n",
             [(), (), (0, 1), (0, 1)],
         ),
-        ("0->1 start 0 size 9 send_done_trigger 1\n0->2 trigger 1 size 9\ntrigger id 1 multishot\n", [(), (0,)]),
+        (
+            (
+                "0->1 start 0 size 9 send_done_trigger 1\n0->2 trigger 1 size 9\ntrigger id 1 "
+                "multishot\n"
+            ),
+            [(), (0,)],
+        ),
     ],
 )
-def test_triggers_of_htsim_become_flows_after_others(tmp_path: Path, text: str, after: list[tuple[int, ...]]) -> None:
+def test_triggers_of_htsim_become_flows_after_others(
+    tmp_path: Path, text: str, after: list[tuple[int, ...]]
+) -> None:
     assert [flow.after for flow in read_flows(written(tmp_path, CM + text))] == after
 
 
@@ -133,7 +164,8 @@ def test_flow_behind_a_sent_one_waits_for_its_last_acknowledgement(tmp_path: Pat
     """After the arrival of the last byte an ACK of 62 bytes takes the way back, by two links."""
     back_s = 2 * (1e-6 + 62 * 8 / 10e9)
     text = (
-        "0->1 id 1 start 0 size 9 send_done_trigger 1\n1->0 id 2 start 0 size 9 recv_done_trigger 1\n"
+        "0->1 id 1 start 0 size 9 send_done_trigger 1\n1->0 id 2 start 0 size 9 recv_done_trigger "
+        "1\n"
         "0->1 id 3 trigger 1 size 9 recv_done_trigger 2\n2->1 id 4 trigger 2 size 9\n"
         "trigger id 1 barrier count 2\ntrigger id 2 oneshot\n"
     )
@@ -143,19 +175,29 @@ def test_flow_behind_a_sent_one_waits_for_its_last_acknowledgement(tmp_path: Pat
 
 
 def test_matrix_keeps_its_ids_and_fills_free_ones(tmp_path: Path) -> None:
-    text = f"{CM}0->1 id 3 start 0 size 9\n1->2 start 0 size 9\n2->3 id 1 start 0 size 9\n3->0 start 1 size 9\n"
+    text = (
+        f"{CM}0->1 id 3 start 0 size 9\n1->2 start 0 size 9\n2->3 id 1 start 0 size 9\n3->0 start "
+        "1 size 9\n"
+    )
     assert [flow.id for flow in read_flows(written(tmp_path, text))] == [3, 0, 1, 2]
 
 
 @pytest.mark.parametrize("count", [3, 5])
 def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path: Path, count: int) -> None:
-    topology = written(tmp_path, "5 1 4\n4\n" + "".join(f"{host} 4 10Gbps 1us 0\n" for host in range(4)), "net.txt")
+    topology = written(
+        tmp_path, "5 1 4\n4\n" + "".join(f"{host} 4 10Gbps 1us 0\n" for host in range(4)), "net.txt"
+    )
     path = written(tmp_path, f"Nodes {count}\n0->1 start 0 size 9\n")
     traffic = Traffic(parse_spec(str(topology), flows=str(path)))
-    with pytest.raises(ExperimentError, match=f"flows:1: Nodes {count}, but the topology has 4 hosts: htsim"):
+    with pytest.raises(
+        ExperimentError, match=f"flows:1: Nodes {count}, but the topology has 4 hosts: htsim"
+    ):
         traffic.plan("pcn", 1, {})
     path.write_text("Nodes 4\n0->1 start 0 size 9\n")
-    assert len(Traffic(parse_spec(str(topology), flows=str(path))).plan("pcn", 1, {}).topology.flows) == 1
+    assert (
+        len(Traffic(parse_spec(str(topology), flows=str(path))).plan("pcn", 1, {}).topology.flows)
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -165,28 +207,51 @@ def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path: Path, co
         (AFTER + "3,h0,r0,0,5B,9\n", "flow 3 waits for flow 9, which is missing"),
         (AFTER + "3,h0,r0,0,5B,4\n4,h0,r0,0,5B,3\n", "flows wait for each other: 3 -> 4 -> 3"),
         (AFTER + "2,h0,r0,0,5B,0\n", "an id is used twice"),
-        (AFTER + "3,h0,r0,0,5B,0+5us 1\n", ":5: after: '0+5us 1': each flow has a time behind it, or none has"),
+        (AFTER + (
+            "3,h0,r0,0,5B,0+5us 1\n"
+        ), ":5: after: '0+5us 1': each flow has a time behind it, or none has"),
         (AFTER + "3,h0,r0,0,5B,0+5KB\n", ":5: after: '5KB'"),
-        ("src,dst,size,colour\nh0,r0,1B,blue\n", ":2: colour: 'blue'; there are green, yellow, red"),
-        ("src,dst,size,class,colour\nh0,r0,1B,6,red\n", ":2: red in class 6: classes 1 to 4 have colours"),
+        ("src,dst,size,colour\nh0,r0,1B,blue\n", (
+            ":2: colour: 'blue'; there are green, yellow, red"
+        )),
+        ("src,dst,size,class,colour\nh0,r0,1B,6,red\n", (
+            ":2: red in class 6: classes 1 to 4 have colours"
+        )),
         (AFTER + "3,h0,r0,0,5B,0;1\n", ":5: after: '0;1' isn't the id of a flow"),
-        (CM + "0->1 start 0 trigger 1 size 9\n", ":3: a connection has a start or a trigger: one of them"),
+        (CM + (
+            "0->1 start 0 trigger 1 size 9\n"
+        ), ":3: a connection has a start or a trigger: one of them"),
         (CM + "0->1 size 9\n", ":3: a connection has a start or a trigger: one of them"),
         (CM + "0->1 trigger 1 size 9\n", ":3: trigger 1: a connection names it, and no line"),
-        (CM + "0->1 trigger 1 size 9\ntrigger id 1 oneshot\n", ":4: trigger 1: it starts connections, and no"),
-        (CM + "0->1 trigger 1 size 9 send_done_trigger 1\ntrigger id 1 oneshot\n", "flow 0 waits for itself"),
+        (CM + (
+            "0->1 trigger 1 size 9\ntrigger id 1 oneshot\n"
+        ), ":4: trigger 1: it starts connections, and no"),
+        (CM + (
+            "0->1 trigger 1 size 9 send_done_trigger 1\ntrigger id 1 oneshot\n"
+        ), "flow 0 waits for itself"),
         (
-            CM + "0->1 start 0 size 9 send_done_trigger 1\n0->2 start 0 size 9 send_done_trigger 1\n"
+            CM + "0->1 start 0 size 9 send_done_trigger 1\n0->2 start 0 size 9 send_done_trigger "
+                 "1\n"
             "0->3 trigger 1 size 9\ntrigger id 1 oneshot\n",
             ":6: trigger 1: a oneshot, which 2 connections activate",
         ),
-        (CM + "0->1 start 0 size 9 send_done_trigger 1\ntrigger id 1 barrier count 2\n", ":4: trigger 1: a barrier of"),
-        (CM + "Connections 2\n0->1 start 0 size 9\n", ":3: Connections 2, but the file has 1: htsim refuses"),
-        (CM + "Triggers 1\n0->1 start 0 size 9\n", ":3: Triggers 1, but the file has 0: htsim refuses"),
+        (CM + (
+            "0->1 start 0 size 9 send_done_trigger 1\ntrigger id 1 barrier count 2\n"
+        ), ":4: trigger 1: a barrier of"),
+        (CM + (
+            "Connections 2\n0->1 start 0 size 9\n"
+        ), ":3: Connections 2, but the file has 1: htsim refuses"),
+        (CM + (
+            "Triggers 1\n0->1 start 0 size 9\n"
+        ), ":3: Triggers 1, but the file has 0: htsim refuses"),
         ("Connections\n0->1 start 0 size 9\n", ":1: 'Connections': write it like Connections 16"),
         (CM + "0->1 start 0 size 9 id 0\n", ":3: id '0': a number from 1 to 16,777,215"),
-        (CM + "0->1 start 0 size 9 id 7\n0->1 start 5 size 9 id 7\n", ":4: id 7 stands in line 3 already"),
-        (CM + "0->1 id 9 trigger 1 size 9 send_done_trigger 1\ntrigger id 1 oneshot\n", "flow 9 waits for itself"),
+        (CM + (
+            "0->1 start 0 size 9 id 7\n0->1 start 5 size 9 id 7\n"
+        ), ":4: id 7 stands in line 3 already"),
+        (CM + (
+            "0->1 id 9 trigger 1 size 9 send_done_trigger 1\ntrigger id 1 oneshot\n"
+        ), "flow 9 waits for itself"),
         (CM + "trigger id 1 barrier\n", ":3: count '': a barrier has the number"),
         (CM + "trigger id 1\n", ":3: a trigger is: trigger id N oneshot"),
         (CM + "trigger id 0 oneshot\n", ":3: trigger '0': a number from 1"),
@@ -194,7 +259,9 @@ def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path: Path, co
         (CM + "failure switch_type TOR\n", ":3: failure: links don't fail here"),
         ("PAR1nonsense", "this can't be read as Parquet"),
         (b"\xd4\xc3\xb2\xa1" + bytes(20), "its frames aren't Ethernet's"),
-        (struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1), "no RoCEv2 data over IPv4 is in it"),
+        (struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1), (
+            "no RoCEv2 data over IPv4 is in it"
+        )),
     ],
 )  # fmt: skip
 def test_reader_refuses_flows_in_one_line(
@@ -216,7 +283,14 @@ def test_parquet_needs_its_columns_in_their_types(tmp_path: Path) -> None:
             parquet.write(file, columns)
 
     table(
-        src=["h0"], dst=["r0"], size_bytes=[5], start_s=[1e-3], rate_bps=[1e9], id=[4], colour=["red"], **{"class": [5]}
+        src=["h0"],
+        dst=["r0"],
+        size_bytes=[5],
+        start_s=[1e-3],
+        rate_bps=[1e9],
+        id=[4],
+        colour=["red"],
+        **{"class": [5]},
     )
     assert read_flows(path) == [FlowSpec(4, "h0", "r0", 1e-3, 5, 1e9, traffic_class=5)]
     table(src=["h0"], dst=["r0"])
@@ -234,7 +308,12 @@ def test_parquet_needs_its_columns_in_their_types(tmp_path: Path) -> None:
             read_flows(path)
 
 
-def pcap(records: Sequence[tuple[int, bytes]], order: str = "<", magic: int = 0xA1B23C4D, cut: int = 65535) -> bytes:
+def pcap(
+    records: Sequence[tuple[int, bytes]],
+    order: str = "<",
+    magic: int = 0xA1B23C4D,
+    cut: int = 65535,
+) -> bytes:
     unit = 1 if magic == 0xA1B23C4D else 1000
     made = struct.pack(f"{order}IHHIIII", magic, 2, 4, 0, 0, cut, 1)
     for time_ns, frame in records:
@@ -264,27 +343,47 @@ SHAPES: list[Callable[[Sequence[tuple[int, bytes]]], bytes]] = [
 def test_capture_s_flows_are_those_that_were_sent(
     tmp_path: Path, shape: Callable[[Sequence[tuple[int, bytes]]], bytes]
 ) -> None:
-    """A network's own capture, at a switch that two flows pass: of what comes back are CNPs and ACKs."""
+    """A network's own capture, at a switch that two flows pass: of what comes back are CNPs and
+    ACKs."""
     topology, sent = (
         compact(),
-        [FlowSpec(1, "h0", "r0", 0.0, 70_001), FlowSpec(2, "h1", "r0", 7e-6, 30_000, traffic_class=4)],
+        [
+            FlowSpec(1, "h0", "r0", 0.0, 70_001),
+            FlowSpec(2, "h1", "r0", 7e-6, 30_000, traffic_class=4),
+        ],
     )
-    ends = [(one.node, one.port) for one in topology.path("h0", "r0") if not topology.is_host(one.node)]
+    ends = [
+        (one.node, one.port) for one in topology.path("h0", "r0") if not topology.is_host(one.node)
+    ]
     own = tmp_path / "own.pcap"
     with VirtualNetwork(topology, find_scheme("timely").configure()) as network:
         network.capture(*ends[-1], own)
-        network.capture(*[(one.node, one.port) for one in topology.path("r0", "h0")][-1], tmp_path / "back.pcap")
+        network.capture(
+            *[(one.node, one.port) for one in topology.path("r0", "h0")][-1], tmp_path / "back.pcap"
+        )
         for flow in sent:
             network.add_flow(flow)
         assert network.run(until_s=1.0, finish=True)
     with own.open("rb") as file:
         records = [(frame.time_ns, frame.data) for frame in frames(file)]
     assert len(records) == 71 + 30
-    again = [records[0], *records, records[3], records[-1]]  # a link that repeats: nothing counts twice
+    # a link that repeats: nothing counts twice
+    again = [
+        records[0],
+        *records,
+        records[3],
+        records[-1],
+    ]
     path = written(tmp_path, shape(again), "capture")
     flows = read_flows(path)
     assert [(flow.src, flow.dst, flow.size_bytes, flow.traffic_class) for flow in flows] == [
-        (topology.host(flow.src).ip, topology.host(flow.dst).ip, flow.size_bytes, flow.traffic_class) for flow in sent
+        (
+            topology.host(flow.src).ip,
+            topology.host(flow.dst).ip,
+            flow.size_bytes,
+            flow.traffic_class,
+        )
+        for flow in sent
     ]
     assert [flow.start_s for flow in flows] == pytest.approx([0, 7e-6], abs=2e-6)
     plan = Traffic(parse_spec("compact", flows=str(path))).plan("pcn", 1, {})
@@ -295,7 +394,8 @@ def test_capture_s_flows_are_those_that_were_sent(
 
 
 def test_capture_counts_payload_of_other_operations(tmp_path: Path) -> None:
-    """RDMA WRITE of a NIC: the RETH of its first packet, padding and ICRC are no payload; nor is a VLAN's tag."""
+    """RDMA WRITE of a NIC: the RETH of its first packet, padding and ICRC are no payload; nor is a
+    VLAN's tag."""
     ends = wire.Ends(b"\x02" * 6, b"\x04" * 6, bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]))
 
     def frame(opcode: int, psn: int, extended: int, payload: int, vlan: bool = False) -> bytes:
@@ -307,7 +407,8 @@ def test_capture_counts_payload_of_other_operations(tmp_path: Path) -> None:
 
     records = [
         (1_000, frame(0x06, 2**24 - 1, 16, 1024)), (2_000, frame(0x07, 0, 0, 1024)),
-        (3_000, frame(0x08, 1, 0, 13, vlan=True)), (4_000, frame(0x11, 2, 4, 0)), (5_000, frame(0x0C, 3, 16, 0)),
+        (3_000, frame(0x08, 1, 0, 13, vlan=True)), (4_000, frame(0x11, 2, 4, 0)), (5_000,
+        frame(0x0C, 3, 16, 0)),
     ]  # fmt: skip
     [found] = read_flows(written(tmp_path, pcap(records)))
     assert (found.size_bytes, found.src, found.dst) == (1024 + 1024 + 13, "10.0.0.1", "10.0.0.2")
@@ -327,12 +428,18 @@ def send(psn: int, payload: int = 1000, opcode: int = 0x04) -> bytes:
     lost=st.sets(st.integers(1, 38), max_size=5),
 )
 def test_capture_counts_each_psn_once_in_any_order(
-    tmp_path_factory: pytest.TempPathFactory, first: int, late: list[int], again: list[int], lost: set[int]
+    tmp_path_factory: pytest.TempPathFactory,
+    first: int,
+    late: list[int],
+    again: list[int],
+    lost: set[int],
 ) -> None:
     """Packets overtake each other, come again, or never; PSNs wrap."""
     order = sorted(range(40), key=lambda number: number + late[number])
     sent = [number for number in (*order, *again) if number not in lost]
-    records = [(1000 * at, send((first + number) % 2**24, 500 + number)) for at, number in enumerate(sent)]
+    records = [
+        (1000 * at, send((first + number) % 2**24, 500 + number)) for at, number in enumerate(sent)
+    ]
     path = written(tmp_path_factory.mktemp("capture"), pcap(records))
     [flow] = read_flows(path)
     assert flow.size_bytes == sum(500 + number for number in range(40) if number not in lost)
@@ -353,8 +460,11 @@ def test_capture_of_requests_has_no_note_of_missing_packets(tmp_path: Path) -> N
     ("name", "settings"),
     [("dctcp", {"paths": 16}), ("nscc", {}), ("hpcc", {}), ("rccc", {}), ("pcn", {})],
 )
-def test_capture_of_a_scheme_has_the_sizes_that_were_sent(tmp_path: Path, name: str, settings: dict[str, int]) -> None:
-    """Sprayed packets overtake each other; HPCC's have telemetry, RCCC's a demand before their payload."""
+def test_capture_of_a_scheme_has_the_sizes_that_were_sent(
+    tmp_path: Path, name: str, settings: dict[str, int]
+) -> None:
+    """Sprayed packets overtake each other; HPCC's have telemetry, RCCC's a demand before their
+    payload."""
     topology = fat_tree(k=4)
     [leaf] = topology.host_links("h15")
     end = leaf.other("h15")
@@ -370,7 +480,9 @@ def test_capture_of_a_scheme_has_the_sizes_that_were_sent(tmp_path: Path, name: 
 
 
 @given(st.data(), st.sampled_from(SHAPES))
-def test_capture_reader_ends_in_frames_or_one_line(data: st.DataObject, shape: Callable[..., bytes]) -> None:
+def test_capture_reader_ends_in_frames_or_one_line(
+    data: st.DataObject, shape: Callable[..., bytes]
+) -> None:
     whole = bytearray(shape([(5, bytes(range(60))), (10**9 + 7, b"\x02" * 70)]))
     for _ in range(data.draw(st.integers(0, 4))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
@@ -385,7 +497,9 @@ def test_capture_reader_ends_in_frames_or_one_line(data: st.DataObject, shape: C
     assert all(len(frame.data) <= len(whole) for frame in found)
 
 
-def test_parquet_that_ends_its_reader_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parquet_that_ends_its_reader_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One byte that is wrong in a page can: arro3 aborts."""
     path = tmp_path / "flows.parquet"
     with path.open("wb") as file:

@@ -1,4 +1,5 @@
-"""What a virtual run records on request: events, queues, series of flows, captures, and files for HPCC's scripts."""
+"""What a virtual run records on request: events, queues, series of flows, captures, and files for
+HPCC's scripts."""
 
 from __future__ import annotations
 
@@ -22,7 +23,18 @@ from pcn.experiments.data.records import FlowChoice, parse_port
 from pcn.topologies.formats.hpcc import write
 from pcn.topologies.star import star
 
-RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--pattern", "incast"]
+RUN = [
+    "run",
+    "traffic",
+    "--clock",
+    "virtual",
+    "--topology",
+    "star",
+    "--workload",
+    "W1",
+    "--pattern",
+    "incast",
+]
 SET = ["--set", "count=80", "--set", "xoff_bytes=20KB", "--scheme", "pfc", "-q"]
 EVERY = [
     "--events",
@@ -81,7 +93,10 @@ def test_what_is_recorded_changes_no_result(made: Made, plain: Made) -> None:
     assert made.table("flows") == plain.table("flows")
     for entry in ("packets", "pfc", "ports", "measures"):
         if entry == "measures":  # the largest queue is seen more often here
-            assert made.summary[entry].pop("largest_queue_kb") >= plain.summary[entry]["largest_queue_kb"]
+            assert (
+                made.summary[entry].pop("largest_queue_kb")
+                >= plain.summary[entry]["largest_queue_kb"]
+            )
             continue
         assert made.summary[entry] == plain.summary[entry]
     assert not {"events.parquet", "queues.parquet", "fct.txt", "s0-5.pcapng"} & {
@@ -96,8 +111,16 @@ def test_events_are_what_links_count(made: Made) -> None:
     for port in topology.ports("s0"):
         link = made.links()[topology.link_name("s0", port)]
         peer = topology.peer("s0", port)
-        assert counts["s0", port, "PAUSE queued"] == counts[peer.node, peer.port, "paused"] == link["pause"]
-        assert counts["s0", port, "RESUME queued"] == counts[peer.node, peer.port, "resumed"] == link["resume"]
+        assert (
+            counts["s0", port, "PAUSE queued"]
+            == counts[peer.node, peer.port, "paused"]
+            == link["pause"]
+        )
+        assert (
+            counts["s0", port, "RESUME queued"]
+            == counts[peer.node, peer.port, "resumed"]
+            == link["resume"]
+        )
     assert sum(link["pause"] for link in made.links().values()) > 10
     times = [row["time_s"] for row in rows]
     assert times == sorted(times)
@@ -108,7 +131,9 @@ def test_queues_are_those_of_all_ports(made: Made) -> None:
     rows = made.table("queues")
     times = sorted({row["time_s"] for row in rows})
     assert np.diff(times) == pytest.approx(5e-6)
-    assert Counter(row["port"] for row in rows) == {f"s0:{port}": len(times) for port in star().ports("s0")}
+    assert Counter(row["port"] for row in rows) == {
+        f"s0:{port}": len(times) for port in star().ports("s0")
+    }
     most = max(row["queue_bytes"] for row in rows)
     assert most / 1e3 == made.summary["measures"]["largest_queue_kb"]
     assert most > 20e3
@@ -139,7 +164,9 @@ def test_capture_has_both_ways_in_order(made: Made) -> None:
     host = topology.host(topology.peer("s0", 5).node)
     flows = made.table("flows")
     assert macs[host.mac] >= sum(row["sent_packets"] for row in flows if row["src"] == host.name)
-    assert sum(macs.values()) >= sum(row["sent_packets"] for row in flows if host.name in (row["src"], row["dst"]))
+    assert sum(macs.values()) >= sum(
+        row["sent_packets"] for row in flows if host.name in (row["src"], row["dst"])
+    )
     pauses = [frame for _, frame in frames if frame.type == 0x8808]
     link = made.links()[topology.link_name("s0", 5)]
     assert len(pauses) == link["pause"] + link["resume"]
@@ -150,12 +177,16 @@ def test_fct_of_hpcc_has_our_slowdowns(made: Made) -> None:
     """Its script divides the seventh column by the eighth, of the flows with 100 in the fourth."""
     rows = made.lines("fct.txt")
     flows = {
-        (row["src"], row["dst"], row["size_bytes"], round(row["start_s"] * 1e9)): row for row in made.table("flows")
+        (row["src"], row["dst"], row["size_bytes"], round(row["start_s"] * 1e9)): row
+        for row in made.table("flows")
     }
     numbers = numbers_in_topology_txt()
     assert len(rows) == len(flows) == 80
     for row in rows:
-        src, dst = (numbers[(int(word, 16) >> 8 & 0xFF) + (int(word, 16) >> 16 & 0xFF) * 256] for word in row[:2])
+        src, dst = (
+            numbers[(int(word, 16) >> 8 & 0xFF) + (int(word, 16) >> 16 & 0xFF) * 256]
+            for word in row[:2]
+        )
         flow = flows.pop((src, dst, int(row[4]), int(row[5])))
         assert row[3] == "100"
         assert int(row[6]) / int(row[7]) == pytest.approx(flow["slowdown"], rel=2e-3)
@@ -165,7 +196,8 @@ def test_fct_of_hpcc_has_our_slowdowns(made: Made) -> None:
 
 
 def numbers_in_topology_txt() -> dict[int, str]:
-    """Names of hosts by their number in the topology.txt that is written for HPCC: hosts come first."""
+    """Names of hosts by their number in the topology.txt that is written for HPCC: hosts come
+    first."""
     topology = star()
     head = write(topology).split()[:3]
     assert int(head[0]) == len(topology.hosts) + 1
@@ -175,13 +207,19 @@ def numbers_in_topology_txt() -> dict[int, str]:
 def test_pfc_of_hpcc_is_at_the_port_that_stops(made: Made) -> None:
     rows = [tuple(map(int, row)) for row in made.lines("pfc.txt")]
     assert [row[0] for row in rows] == sorted(row[0] for row in rows)
-    assert {row[2:4] for row in rows} == {(0, 1)}, "hosts alone are stopped here, at their one interface"
+    assert {row[2:4] for row in rows} == {(0, 1)}, (
+        "hosts alone are stopped here, at their one interface"
+    )
     assert sum(row[4] for row in rows) == sum(link["pause"] for link in made.links().values())
     assert sum(1 - row[4] for row in rows) == sum(link["resume"] for link in made.links().values())
-    hosts = {number: star().peer(name, 0).port for number, name in numbers_in_topology_txt().items()}
+    hosts = {
+        number: star().peer(name, 0).port for number, name in numbers_in_topology_txt().items()
+    }
     stopped = Counter(hosts[row[1]] for row in rows if row[4])
     assert stopped == {
-        port: count for port in star().ports("s0") if (count := made.links()[star().link_name("s0", port)]["pause"])
+        port: count
+        for port in star().ports("s0")
+        if (count := made.links()[star().link_name("s0", port)]["pause"])
     }
 
 
@@ -223,7 +261,14 @@ def test_choices_of_flows() -> None:
     assert FlowChoice.parse("flows=3,1,3").ids == (3, 1)
     assert FlowChoice.parse("flows=all").among([5, 7]) == {5, 7}
     assert FlowChoice.parse("flows=worst:10").worst == 10
-    for text in ("flows=", "flows=worst:0", "flows=1,", "flows=-1", "rate=all", "flows=\N{ARABIC-INDIC DIGIT ONE}"):
+    for text in (
+        "flows=",
+        "flows=worst:0",
+        "flows=1,",
+        "flows=-1",
+        "rate=all",
+        "flows=\N{ARABIC-INDIC DIGIT ONE}",
+    ):
         with pytest.raises(ExperimentError, match="write it as"):
             FlowChoice.parse(text)
     for text in ("s0", "s0:", ":1", "s0:x", "s0:123456", "s0:\N{ARABIC-INDIC DIGIT ONE}"):
@@ -232,12 +277,25 @@ def test_choices_of_flows() -> None:
 
 
 def test_choice_of_all_flows_has_what_single_flows_have(tmp_path: Path) -> None:
-    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--set", "count=4", "--scheme", "dcqcn"]
+    command = [
+        "run",
+        "traffic",
+        "--clock",
+        "virtual",
+        "--topology",
+        "star",
+        "--set",
+        "count=4",
+        "--scheme",
+        "dcqcn",
+    ]
     assert pcn([*command, "-q", "--series", "flows=all", "--out", str(tmp_path / "out")]) == 0
     rows = Made(tmp_path / "out").table("series")
     metrics = {row["metric"] for row in rows if row["entity"] == "flow 2"}
     assert {"rate_bps", "alpha", "received_bytes", "marked_packets"} <= metrics
-    assert {row["entity"] for row in rows if row["entity"].startswith("flow")} == {f"flow {one}" for one in range(4)}
+    assert {row["entity"] for row in rows if row["entity"].startswith("flow")} == {
+        f"flow {one}" for one in range(4)
+    }
 
 
 def test_report_draws_recorded_flows(made: Made, plain: Made) -> None:
@@ -251,8 +309,20 @@ def test_report_draws_recorded_flows(made: Made, plain: Made) -> None:
 
 
 def test_run_takes_the_paths_of_a_file(tmp_path: Path) -> None:
-    """Of a run whose switches number their ports in another order; without CNPs, whose paths are ECMP's."""
-    tree = ["run", "traffic", "--clock", "virtual", "--topology", "fat-tree", "--set", "count=60", "--scheme", "pfc"]
+    """Of a run whose switches number their ports in another order; without CNPs, whose paths are
+    ECMP's."""
+    tree = [
+        "run",
+        "traffic",
+        "--clock",
+        "virtual",
+        "--topology",
+        "fat-tree",
+        "--set",
+        "count=60",
+        "--scheme",
+        "pfc",
+    ]
 
     def run(name: str, *more: str) -> tuple[str, list[dict[str, Any]]]:
         found = Made(tmp_path / name)
@@ -280,7 +350,17 @@ def test_run_refuses_paths_that_it_can_not_take(
     file = tmp_path / "paths.csv"
     if text is not None:
         file.write_text(text)
-    few = ["run", "traffic", "--topology", "star", "--set", "count=5", "--out", str(tmp_path / "out"), "-q"]
+    few = [
+        "run",
+        "traffic",
+        "--topology",
+        "star",
+        "--set",
+        "count=5",
+        "--out",
+        str(tmp_path / "out"),
+        "-q",
+    ]
     assert pcn([*few, "--clock", clock, "--paths", str(file)]) != 0
     assert why in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -18,7 +18,10 @@ FLOWS = "src,dst,start_s,size_bytes,class\n" + "".join(f"h{n},r0,0,200000,1\n" f
 
 def test_reliability_is_read_by_class() -> None:
     found = reliability(["0=selective,timeout=200us,reordering=2us", "4=go-back-n"])
-    assert found == {0: Reliability(Repeats.SELECTIVE, 200e-6, 2e-6), 4: Reliability(Repeats.GO_BACK_N)}
+    assert found == {
+        0: Reliability(Repeats.SELECTIVE, 200e-6, 2e-6),
+        4: Reliability(Repeats.GO_BACK_N),
+    }
 
 
 @pytest.mark.parametrize(
@@ -29,7 +32,10 @@ def test_reliability_is_read_by_class() -> None:
         (["0=tcp"], "write CLASS=go-back-n"),
         (["0=selective,timeout=5"], "timeout: '5' has no unit"),
         (["0=selective,timeout=0s"], "timeout_s is 0: seconds, above 0"),
-        (["0=selective,timeout=1ms,timeout=2ms"], "'timeout=2ms': timeout=TIME and reordering=TIME, each once"),
+        (
+            ["0=selective,timeout=1ms,timeout=2ms"],
+            "'timeout=2ms': timeout=TIME and reordering=TIME, each once",
+        ),
         (["0=selective,rto=1ms"], "'rto=1ms'"),
         (["0=selective", "0=go-back-n"], "class 0 has one already"),
     ],
@@ -48,7 +54,16 @@ def test_reference_keeps_reliability() -> None:
 
 def _run(folder: Path, *more: str) -> int:
     (folder / "flows.csv").write_text(FLOWS)
-    words = ["run", "traffic", "--topology", "star", "--flows", str(folder / "flows.csv"), "--scheme", "dctcp"]
+    words = [
+        "run",
+        "traffic",
+        "--topology",
+        "star",
+        "--flows",
+        str(folder / "flows.csv"),
+        "--scheme",
+        "dctcp",
+    ]
     return run([*words, "--out", str(folder / "out"), *more])
 
 
@@ -71,6 +86,8 @@ def test_live_run_refuses_reliability(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("value", ["-1", "1.5", "ten"])
-def test_queue_packets_is_a_whole_number(tmp_path: Path, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_queue_packets_is_a_whole_number(
+    tmp_path: Path, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert _run(tmp_path, "--clock", "virtual", "--set", f"queue_packets={value}") != 0
     assert "queue_packets" in capsys.readouterr().err

@@ -14,7 +14,14 @@ from pcn.experiments.traffic.spec import sizes as sizes_of
 from pcn.topologies.star import star
 
 SPAN_S = 20e-3
-MORE = {"sigma": 1.0, "on": 1e-4, "off": 1e-4, "incast_size": 1e5, "incast_load": 0.1, "incast_period": None}
+MORE = {
+    "sigma": 1.0,
+    "on": 1e-4,
+    "off": 1e-4,
+    "incast_size": 1e5,
+    "incast_load": 0.1,
+    "incast_period": None,
+}
 
 
 @pytest.mark.parametrize(
@@ -33,7 +40,9 @@ def test_flows_start_until_the_span_with_the_load(pattern: str, arrivals: str) -
     counts = []
     for seed in range(1, 5):
         found = draw(spec, network, seed, 0.5, 1000, 1000, {**MORE, "span": SPAN_S})
-        assert found == draw(spec, network, seed, 0.5, 7, 1000, {**MORE, "span": SPAN_S}), "whatever count is"
+        assert found == draw(spec, network, seed, 0.5, 7, 1000, {**MORE, "span": SPAN_S}), (
+            "whatever count is"
+        )
         assert max(flow.start_s for flow in found) < SPAN_S
         assert max(flow.start_s for flow in found) > 0.9 * SPAN_S
         counts.append(len(found))
@@ -44,7 +53,15 @@ def test_flows_start_until_the_span_with_the_load(pattern: str, arrivals: str) -
 def test_in_casts_come_until_the_span() -> None:
     spec = parse_spec("star", "W1", incast="3")
     for count in (0, 1000):
-        found = draw(spec, star(senders=8), 1, 0.2, count, 1000, {**MORE, "incast_period": 1e-3, "span": 10.5e-3})
+        found = draw(
+            spec,
+            star(senders=8),
+            1,
+            0.2,
+            count,
+            1000,
+            {**MORE, "incast_period": 1e-3, "span": 10.5e-3},
+        )
         starts = {flow.start_s for flow in found if flow.group == INCAST}
         assert sorted(starts) == pytest.approx([number * 1e-3 for number in range(11)])
         assert any(flow.group != INCAST for flow in found) == bool(count)

@@ -22,9 +22,16 @@ RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--scheme",
 
 def test_text_names_sizes_with_units_and_starts_at_once(tmp_path: Path) -> None:
     file = tmp_path / "flows.csv"
-    file.write_text("src,dst,start_s,size_bytes\n" + "".join(f"h{i},r0,0,2000000\n" for i in range(4)))
-    text = dict(page.about(Traffic(parse_spec("star", flows=str(file))).plan("pcn", 1, {})))["topology"]
-    assert "4 flows of 2 MB on average, 0.8 a host, start at once; the run ends when all have arrived." in text
+    file.write_text(
+        "src,dst,start_s,size_bytes\n" + "".join(f"h{i},r0,0,2000000\n" for i in range(4))
+    )
+    text = dict(page.about(Traffic(parse_spec("star", flows=str(file))).plan("pcn", 1, {})))[
+        "topology"
+    ]
+    assert (
+        "4 flows of 2 MB on average, 0.8 a host, start at once; the run ends when all have arrived."
+        in text
+    )
     later = Traffic(parse_spec("star", "WebSearch")).plan("pcn", 1, {"count": 50})
     assert "50 flows of " in dict(page.about(later))["topology"]
     assert "a host, start within " in dict(page.about(later))["topology"]
@@ -32,13 +39,16 @@ def test_text_names_sizes_with_units_and_starts_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, "–"), (1234.5, "1,234 KB"), (999.4, "999 KB"), (0.01234, "0.0123 KB")]
+    ("value", "text"),
+    [(None, "–"), (1234.5, "1,234 KB"), (999.4, "999 KB"), (0.01234, "0.0123 KB")],
 )
 def test_number_has_no_exponent_where_it_is_large(value: float | None, text: str) -> None:
     assert said(value, "KB") == text
 
 
-def test_run_without_claims_has_no_column_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_without_claims_has_no_column_of_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     command = [*RUN, "--workload", "W1", "--set", "count=30", "--series", "flows=all"]
     assert pcn([*command, "--out", str(tmp_path / "run")]) == 0
     heads = [line.split() for line in capsys.readouterr().out.splitlines() if "verdict" in line]
@@ -63,8 +73,26 @@ def test_logarithmic_axis_of_many_values_has_powers_of_ten() -> None:
 
 
 def test_list_names_texts_with_their_values(capsys: pytest.CaptureFixture[str]) -> None:
-    assert pcn(["run", "traffic", "--topology", "fat-tree", "--set", "ecmp=polarised", "--list", "--json"]) == 0
-    texts = {load["name"]: load["default"] for load in json.loads(capsys.readouterr().out) if load["kind"] == "text"}
+    assert (
+        pcn(
+            [
+                "run",
+                "traffic",
+                "--topology",
+                "fat-tree",
+                "--set",
+                "ecmp=polarised",
+                "--list",
+                "--json",
+            ]
+        )
+        == 0
+    )
+    texts = {
+        load["name"]: load["default"]
+        for load in json.loads(capsys.readouterr().out)
+        if load["kind"] == "text"
+    }
     assert texts == {"ecmp": "polarised", "lossless_classes": "3"}
     assert pcn(["run", "traffic", "--topology", "fat-tree", "--list"]) == 0
     assert "ecmp " in capsys.readouterr().out

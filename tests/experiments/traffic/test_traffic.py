@@ -1,4 +1,5 @@
-"""Traffic of many flows on any network: what it is made of, what becomes of the flows, and both commands."""
+"""Traffic of many flows on any network: what it is made of, what becomes of the flows, and both
+commands."""
 
 from __future__ import annotations
 
@@ -81,7 +82,10 @@ def test_traffic_keeps_what_the_topology_s_file_has() -> None:
     traffic = Traffic(parse_spec(str(Path(__file__).parents[2] / "topologies/files/racks.yaml")))
     assert traffic.plan("pcn", 1, {}).topology.number("xoff_bytes") == 256e3
     assert traffic.plan("pcn", 1, {}).topology.lossless_classes == (3, 4)
-    assert traffic.plan("pcn", 1, {"xoff_bytes": 100e3, "payload": 500}).topology.number("xoff_bytes") == 100e3
+    assert (
+        traffic.plan("pcn", 1, {"xoff_bytes": 100e3, "payload": 500}).topology.number("xoff_bytes")
+        == 100e3
+    )
     assert traffic.plan("pcn", 1, {"payload": 500}).topology.number("mtu_bytes") == 558
     assert Traffic(parse_spec("star")).plan("pcn", 1, {}).topology.number("xoff_bytes") == 512e3
 
@@ -90,10 +94,19 @@ def test_traffic_keeps_what_the_topology_s_file_has() -> None:
     ("given", "message"),
     [
         (("nosuch",), "no topology 'nosuch'"),
-        (("", "W3"), "there is no file W3. Workloads are W1, W2, Hadoop, WebSearch, FbHdp, .*, or a file of lines"),
+        (
+            ("", "W3"),
+            (
+                "there is no file W3. Workloads are W1, W2, Hadoop, WebSearch, FbHdp, .*, or a "
+                "file of lines"
+            ),
+        ),
         (("", "", "all"), "no pattern 'all'"),
         (("", "W1", "", "flows.csv"), "leave out --workload$"),
-        (("", "W1", "incast", "flows.csv", "onoff", "5"), "out --workload and --pattern and --arrivals and --incast$"),
+        (
+            ("", "W1", "incast", "flows.csv", "onoff", "5"),
+            "out --workload and --pattern and --arrivals and --incast$",
+        ),
         (("", "", "", "", "never"), "never.*poisson, lognormal, onoff"),
         (("", "", "incast", "", "onoff"), "of the patterns uniform and permutation"),
         (("", "", "", "", "", "0"), "--incast 0: a number of senders, from 1"),
@@ -108,7 +121,10 @@ def test_words_that_mean_nothing(given: tuple[str, ...], message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "src, dst, size missing: the first line has the columns, as src,dst,start_s,size_bytes"),
+        (
+            "",
+            "src, dst, size missing: the first line has the columns, as src,dst,start_s,size_bytes",
+        ),
         ("src,dst,start_s,size_bytes\n", "has no flow"),
         (CSV + "h0,r0,-1,5\n", ":5: start: '-1': must not be negative"),
         (CSV + "h0,r0,1,2.5\n", ":5: size: '2.5': must be whole bytes"),
@@ -116,7 +132,10 @@ def test_words_that_mean_nothing(given: tuple[str, ...], message: str) -> None:
         (CSV + "h0,r0\n", ":5: 2 columns, not the 4 of the first line"),
         (CSV + "h0,r0,1,5,3\n", ":5: 5 columns, not the 4 of the first line"),
         (CSV + "\n\nh0,r0,1,5,\n", ":7: 5 columns"),
-        ("src,dst,size,shade\nh0,r0,5B,3\n", ":1: no column 'shade'; there are src, dst, start, size"),
+        (
+            "src,dst,size,shade\nh0,r0,5B,3\n",
+            ":1: no column 'shade'; there are src, dst, start, size",
+        ),
         ("src,dst,size,start_m\nh0,r0,5B,3\n", ":1: column 'start_m': 'm' is no unit of a time"),
         ("src,dst,size,after\nh0,r0,5B,3\n", "flow 0 waits for flow 3, which is missing"),
         ("src,dst,size,size_bytes\nh0,r0,5B,3\n", ":1: a column stands there twice"),
@@ -124,17 +143,32 @@ def test_words_that_mean_nothing(given: tuple[str, ...], message: str) -> None:
         ("src,dst,size,class\nh0,r0,5B,7\n", ":2: class 7: flows have 0 to 6"),
         ("src,dst,size,rate\nh0,r0,5B,0\n", ":2: a rate must be above 0"),
         ("2\n0 1 3 100 1000 2\n", ":1: 1 flows: the first line counts 2"),
-        ("1\n0 1 3 100 1000\n", ":2: 5 words: a flow is SRC DST PG DPORT SIZE START, as 2 1 3 100 200000000 2"),
+        (
+            "1\n0 1 3 100 1000\n",
+            ":2: 5 words: a flow is SRC DST PG DPORT SIZE START, as 2 1 3 100 200000000 2",
+        ),
         ("1\n0 1 3 100 200KB 2\n", ":2: SIZE '200KB' is no whole number: a flow is SRC DST PG"),
         ("1\n0 1 3 2.5 100 1000\n", ":2: DPORT '2.5' is no whole number: a flow is SRC DST PG"),
-        ("Nodes 2\n0->1 start 10us size 5\n", ":2: start '10us': a number of us, without a unit, as start 10"),
-        ("Nodes 2\n0->1 start 0 size 1KB\n", ":2: size '1KB': a number of bytes, without a unit, as size 1000"),
-        ("Nodes 2\n0->1 start x size 1KB\n", ":2: start 'x': a number of us, without a unit, as start 1000"),
+        (
+            "Nodes 2\n0->1 start 10us size 5\n",
+            ":2: start '10us': a number of us, without a unit, as start 10",
+        ),
+        (
+            "Nodes 2\n0->1 start 0 size 1KB\n",
+            ":2: size '1KB': a number of bytes, without a unit, as size 1000",
+        ),
+        (
+            "Nodes 2\n0->1 start x size 1KB\n",
+            ":2: start 'x': a number of us, without a unit, as start 1000",
+        ),
         ("1\n0 1 7 100 1000 2\n", ":2: class 7: flows have 0 to 6"),
         ("Nodes 2\nConnections 1\n0->1 start 0\n", ":3: size is missing"),
         ("Nodes 2\n0->1 id 1 trigger 1 size 5\n", ":2: trigger 1: a connection names it"),
         ("Nodes 2\nFailures 3\n", ":2: Failures: links don't fail here"),
-        ("Nodes 2\n0->1 startt 0 size 5\n", ":2: no word 'startt' of a connection; did you mean 'start'"),
+        (
+            "Nodes 2\n0->1 startt 0 size 5\n",
+            ":2: no word 'startt' of a connection; did you mean 'start'",
+        ),
         (CSV + "h0,r0,inf,5\n", ":5: start: 'inf' is no time: write it like 500us"),
         (CSV + "h0,r0,nan,5\n", ":5: start: 'nan' is no time"),
         (CSV + "h0,r0,1e400,5\n", ":5: start: '1e400' is too much"),
@@ -156,17 +190,24 @@ def test_files_of_flows_that_are_none(tmp_path: Path, text: str, message: str) -
 
 def test_files_of_flows_have_units_or_those_of_their_columns(tmp_path: Path) -> None:
     path = tmp_path / "flows.csv"
-    path.write_text("src,dst,start_s,size_bytes\nh0,r0, 10us, 64KB\n\nh0,r0,1e-5,64000\n" + f"h0,r0,0,{2**63 - 1}\n")
+    path.write_text(
+        "src,dst,start_s,size_bytes\nh0,r0, 10us, 64KB\n\nh0,r0,1e-5,64000\n"
+        + f"h0,r0,0,{2**63 - 1}\n"
+    )
     first, second, longest = read_flows(path)
     assert (first.start_s, first.size_bytes) == (second.start_s, second.size_bytes) == (1e-5, 64000)
     assert longest.size_bytes == 2**63 - 1
-    with pytest.raises(ExperimentError, match=r"hosts' links need 3.* s .* Give --set duration=10s"):
+    with pytest.raises(
+        ExperimentError, match=r"hosts' links need 3.* s .* Give --set duration=10s"
+    ):
         Traffic(parse_spec("compact", flows=str(path))).plan("pcn", 1, {})
 
 
 def test_columns_of_flows_have_any_order_and_units(tmp_path: Path) -> None:
     path = tmp_path / "flows.csv"
-    path.write_text("size_KB,class,dst,src,rate_Gbps,start_us,id\n64,5,r0,h0,2.5,10,7\n1MB,,r0,h1,,1ms,8\n")
+    path.write_text(
+        "size_KB,class,dst,src,rate_Gbps,start_us,id\n64,5,r0,h0,2.5,10,7\n1MB,,r0,h1,,1ms,8\n"
+    )
     assert read_flows(path) == [
         FlowSpec(7, "h0", "r0", 10e-6, 64_000, 2.5e9, traffic_class=5),
         FlowSpec(8, "h1", "r0", 1e-3, 1_000_000),
@@ -177,7 +218,9 @@ def test_columns_of_flows_have_any_order_and_units(tmp_path: Path) -> None:
 
 def test_flows_of_hpcc_start_with_the_first(tmp_path: Path) -> None:
     path = tmp_path / "flow.txt"
-    path.write_text("2\n2 1 3 100 200000000 2.000001\n3 1 1 100 1500 2\n\nSRC DST PG DPORT SIZE START\n")
+    path.write_text(
+        "2\n2 1 3 100 200000000 2.000001\n3 1 1 100 1500 2\n\nSRC DST PG DPORT SIZE START\n"
+    )
     first, second = read_flows(path)
     assert second == FlowSpec(1, "h3", "h1", 0.0, 1500, traffic_class=1)
     assert (first.src, first.size_bytes, first.start_s) == ("h2", 200_000_000, pytest.approx(1e-6))
@@ -185,12 +228,35 @@ def test_flows_of_hpcc_start_with_the_first(tmp_path: Path) -> None:
 
 def test_flows_of_htsim_start_in_microseconds(tmp_path: Path) -> None:
     path = tmp_path / "incast.cm"
-    path.write_text("Nodes 16\nConnections 2\nTriggers 0\n0->15 start 0 size 2000000\n3->15 id 9 start 5 size 100\n")
-    assert read_flows(path) == [FlowSpec(0, "h0", "h15", 0.0, 2_000_000), FlowSpec(9, "h3", "h15", 5e-6, 100)]
+    path.write_text(
+        "Nodes 16\nConnections 2\nTriggers 0\n0->15 start 0 size 2000000\n3->15 id 9 start 5 size "
+        "100\n"
+    )
+    assert read_flows(path) == [
+        FlowSpec(0, "h0", "h15", 0.0, 2_000_000),
+        FlowSpec(9, "h3", "h15", 5e-6, 100),
+    ]
 
 
 CELL = st.one_of(
-    st.sampled_from(["h0", "r0", "0", "1us", "64KB", "inf", "1e30", '"', "", "1e400s", "0->1", "start", "size", "99"]),
+    st.sampled_from(
+        [
+            "h0",
+            "r0",
+            "0",
+            "1us",
+            "64KB",
+            "inf",
+            "1e30",
+            '"',
+            "",
+            "1e400s",
+            "0->1",
+            "start",
+            "size",
+            "99",
+        ]
+    ),
     st.text(max_size=6),
 )
 
@@ -199,8 +265,12 @@ CELL = st.one_of(
     st.sampled_from([("src,dst,start_s,size_bytes", ","), ("2", " "), ("Nodes 4", " "), ("", " ")]),
     st.lists(st.lists(CELL, max_size=6), max_size=4),
 )
-def test_reader_of_flows_ends_in_flows_or_one_line(head: tuple[str, str], rows: list[list[str]]) -> None:
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+def test_reader_of_flows_ends_in_flows_or_one_line(
+    head: tuple[str, str], rows: list[list[str]]
+) -> None:
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", errors="surrogatepass", newline=""
+    ) as file:
         file.write(f"{head[0]}\n" + "".join(head[1].join(row) + "\n" for row in rows))
         file.flush()
         try:
@@ -209,14 +279,18 @@ def test_reader_of_flows_ends_in_flows_or_one_line(head: tuple[str, str], rows: 
             problem = str(error)
             assert problem.startswith(file.name)  # either is right
             return
-    assert all(0 <= one.start_s <= LONGEST_S and 0 < (one.size_bytes or 0) < 2**63 for one in flows_of_file)
+    assert all(
+        0 <= one.start_s <= LONGEST_S and 0 < (one.size_bytes or 0) < 2**63 for one in flows_of_file
+    )
 
 
 @pytest.mark.parametrize("line", ["h0,h99,0,1", "h0,h0,0,1"])
 def test_flows_need_existing_hosts(tmp_path: Path, line: str) -> None:
     path = tmp_path / "flows.csv"
     path.write_text(CSV + line + "\n")
-    with pytest.raises(ExperimentError, match=r"has no host 'h99'; did you mean 'h9'\?|a flow from h0 to itself"):
+    with pytest.raises(
+        ExperimentError, match=r"has no host 'h99'; did you mean 'h9'\?|a flow from h0 to itself"
+    ):
         Traffic(parse_spec("compact", flows=str(path))).plan("pcn", 1, {})
 
 
@@ -245,7 +319,10 @@ def test_in_the_empty_network_the_slowdown_is_one(dst: str) -> None:
     topology, apart_s = clos(pods=2), 1e-3
     sizes = (1, 999, 1000, 1001, 25_000, 25_003)
     with VirtualNetwork(topology, find_scheme("pfc").configure()) as network:
-        flows = [network.add_flow(FlowSpec(i, "h0", dst, i * apart_s, size)) for i, size in enumerate(sizes)]
+        flows = [
+            network.add_flow(FlowSpec(i, "h0", dst, i * apart_s, size))
+            for i, size in enumerate(sizes)
+        ]
         network.run(until_s=len(sizes) * apart_s)
         complete_s = [flow.stats().complete_s for flow in flows]
     path = EmptyPath.of(topology, "h0", dst)
@@ -254,16 +331,25 @@ def test_in_the_empty_network_the_slowdown_is_one(dst: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("topology", "dst"), [(clos(pods=2), "h40"), (fat_tree(k=4), "h15"), (fat_tree(k=4), "h1")])
-def test_in_the_empty_network_no_sprayed_flow_is_faster_than_possible(topology: Topology, dst: str) -> None:
-    """A short last packet takes another path than the one before it, and arrives first: along one path it would wait
-    behind it. Never less than the least, and not much more."""
+@pytest.mark.parametrize(
+    ("topology", "dst"), [(clos(pods=2), "h40"), (fat_tree(k=4), "h15"), (fat_tree(k=4), "h1")]
+)
+def test_in_the_empty_network_no_sprayed_flow_is_faster_than_possible(
+    topology: Topology, dst: str
+) -> None:
+    """A short last packet takes another path than the one before it, and arrives first: along one
+    path it would wait behind it. Never less than the least, and not much more."""
     apart_s = 1e-3
     sizes = (1, 1000, 1001, 1100, 1500, 2001, 3001, 4100, 25_003)
     lossless = {3: Reliability(Repeats.SELECTIVE, 10e-3, 1.0)}
     scheme = find_scheme("pfc").configure()
-    with VirtualNetwork(topology, scheme, paths=Paths("packet", 16), reliability=lossless) as network:
-        flows = [network.add_flow(FlowSpec(i, "h0", dst, i * apart_s, size)) for i, size in enumerate(sizes)]
+    with VirtualNetwork(
+        topology, scheme, paths=Paths("packet", 16), reliability=lossless
+    ) as network:
+        flows = [
+            network.add_flow(FlowSpec(i, "h0", dst, i * apart_s, size))
+            for i, size in enumerate(sizes)
+        ]
         network.run(until_s=len(sizes) * apart_s)
         fcts_s = [(flow.stats().complete_s or 0.0) - i * apart_s for i, flow in enumerate(flows)]
     spread = EmptyPaths(topology, spread=True).between("h0", dst)
@@ -276,7 +362,9 @@ def test_in_the_empty_network_no_sprayed_flow_is_faster_than_possible(topology: 
 
 def test_slowdown_of_a_spraying_scheme_is_over_all_paths() -> None:
     for scheme, spread in (("nscc", True), ("dctcp", False)):
-        plan = Traffic(TrafficSpec("fat-tree", "W1", "permutation")).plan(scheme, 2, {"k": 4, "count": 200})
+        plan = Traffic(TrafficSpec("fat-tree", "W1", "permutation")).plan(
+            scheme, 2, {"k": 4, "count": 200}
+        )
         assert recording_numbers.sprays(plan) == spread
         if spread:
             recording = run_virtual(plan, Silent())
@@ -285,11 +373,17 @@ def test_slowdown_of_a_spraying_scheme_is_over_all_paths() -> None:
 
 def test_what_becomes_of_the_flows() -> None:
     traffic = Traffic(TrafficSpec("clos", "W1", "incast"))
-    plan = traffic.plan("pfc", 2, {"pods": 1, "spines": 0, "count": 300, "xoff_bytes": 50_000, "load": 0.8})
+    plan = traffic.plan(
+        "pfc", 2, {"pods": 1, "spines": 0, "count": 300, "xoff_bytes": 50_000, "load": 0.8}
+    )
     recording = run_virtual(plan, Silent())
     found = flows.numbers(plan, recording)
     assert found["unfinished all"] == 0
-    assert sum(found[f"flows {size}"] or 0 for size, _ in sizes.SIZES) == found["flows all"] == len(recording.flows)
+    assert (
+        sum(found[f"flows {size}"] or 0 for size, _ in sizes.SIZES)
+        == found["flows all"]
+        == len(recording.flows)
+    )
     slowest = found["p99_slowdown all"] or 0
     assert 1 <= (found["p50_slowdown all"] or 0) <= (found["p95_slowdown all"] or 0) <= slowest
     assert np.nanmin(flows.ended(plan, recording).slowdown) == pytest.approx(1, abs=1e-3)
@@ -314,7 +408,9 @@ def test_run_that_ends_early_has_no_mean_of_those_that_arrived() -> None:
         arrived = (found[f"flows {size}"] or 0) - (found[f"unfinished {size}"] or 0)
         for what, least in (("mean", 1), ("p50", 2), ("p95", 20), ("p99", 100), ("p99.9", 1000)):
             none = bool(found[f"unfinished {size}"]) or arrived < least
-            assert all((found[f"{what}_{unit} {size}"] is None) == none for unit in ("ms", "slowdown"))
+            assert all(
+                (found[f"{what}_{unit} {size}"] is None) == none for unit in ("ms", "slowdown")
+            )
     assert found["unfinished all"]
     check = traffic.settled(plan, recording)[-1]
     assert (check.verdict, check.measured) == ("not met", found["unfinished all"])
@@ -324,7 +420,10 @@ def test_run_that_ends_early_has_no_mean_of_those_that_arrived() -> None:
     chart = page.slowdown(plan, recording)
     assert min(float(line.y[-1]) for line in chart.lines) < 100 - 1e-9
     texts = " ".join(text for _, text in page.story(plan, recording, None))  # type: ignore[arg-type]
-    assert f"{found['unfinished all']:.0f} of {found['flows all']:.0f} flows unfinished, so no mean" in texts
+    assert (
+        f"{found['unfinished all']:.0f} of {found['flows all']:.0f} flows unfinished, so no mean"
+        in texts
+    )
     tile = page.headlines(plan, recording, None)[0]  # type: ignore[arg-type]
     assert (tile.value, "unfinished" in tile.beside) == ("–", True)
 
@@ -342,7 +441,9 @@ SLOW = Scheme("{name}", "one rate", "pcn", Parameters, Slow)
 
 
 @pytest.mark.parametrize(("rate", "unfinished"), [("line_bps / 50", 0), ("1.0", 2)])
-def test_run_goes_on_until_all_flows_have_arrived_or_nothing_moves(tmp_path: Path, rate: str, unfinished: int) -> None:
+def test_run_goes_on_until_all_flows_have_arrived_or_nothing_moves(
+    tmp_path: Path, rate: str, unfinished: int
+) -> None:
     name = f"slow{unfinished}"
     (tmp_path / "slow.py").write_text(SCHEME.format(rate=rate, name=name))
     file = tmp_path / "flows.csv"
@@ -372,7 +473,9 @@ def test_its_parameters_are_the_topologys_too() -> None:
         Traffic(TrafficSpec("fat-tree")).plan("pcn", 1, {"k": 3})
 
 
-def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     command = ["run", "traffic", "--clock", "virtual", "--topology", "fat-tree", "--workload", "W1"]
     out = ["--json", "--out", str(tmp_path / "out")]
     assert pcn([*command, "--set", "k=2", "--set", "count=1", *out]) == 0
@@ -385,7 +488,16 @@ def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(tmp_path: Path, capsys: 
 def test_a_run_of_two_schemes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
-    command = ["run", "traffic", "--clock", "virtual", "--topology", "compact", "--flows", str(file)]
+    command = [
+        "run",
+        "traffic",
+        "--clock",
+        "virtual",
+        "--topology",
+        "compact",
+        "--flows",
+        str(file),
+    ]
     assert pcn([*command, "--scheme", "pcn,pfc", "--out", str(out)]) == 0
     rows = pq.read_table(out / "pcn" / "flows.parquet").to_pylist()
     assert [(row["src"], row["dst"], row["size_bytes"], row["size"]) for row in rows] == [
@@ -406,14 +518,30 @@ def test_a_run_of_two_schemes(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "1: decides nothing" in text, "of PFC's run"
 
 
-def test_check_s_exit_code_counts_unfinished_flows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_s_exit_code_counts_unfinished_flows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
-    command = ["run", "traffic", "--clock", "virtual", "--topology", "compact", "--flows", str(file), "--check"]
+    command = [
+        "run",
+        "traffic",
+        "--clock",
+        "virtual",
+        "--topology",
+        "compact",
+        "--flows",
+        str(file),
+        "--check",
+    ]
     assert pcn([*command, "--set", "duration=100us", "--out", str(out)]) == 3
     assert "pcn: not met: flows unfinished at the run's end" in capsys.readouterr().err
     rows = pq.read_table(out / "flows.parquet").to_pylist()
-    assert [(row["finished"], row["fct_s"] is None) for row in rows] == [(True, False), (False, True), (True, False)]
+    assert [(row["finished"], row["fct_s"] is None) for row in rows] == [
+        (True, False),
+        (False, True),
+        (True, False),
+    ]
     text = (out / "report.html").read_text()
     assert "1 of 3 flows unfinished" in text
     assert pcn([*command, "--out", str(tmp_path / "whole")]) == 0
@@ -421,14 +549,27 @@ def test_check_s_exit_code_counts_unfinished_flows(tmp_path: Path, capsys: pytes
 
 def test_a_sweep_over_the_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    command = ["sweep", "traffic", "--topology", "star", "--workload", "W1", "--load", "0.3,0.6", "--set", "count=50"]
+    command = [
+        "sweep",
+        "traffic",
+        "--topology",
+        "star",
+        "--workload",
+        "W1",
+        "--load",
+        "0.3,0.6",
+        "--set",
+        "count=50",
+    ]
     assert pcn([*command, "--jobs", "1", "--show", "p99_slowdown all", "--out", str(out)]) == 0
     rows = pq.read_table(out / "runs.parquet").to_pylist()
     assert [row["load"] for row in rows] == [0.3, 0.6]
     assert all(row["lost"] == 0 and row["flows all"] == 50 for row in rows)
     traffic = Traffic(TrafficSpec("star", "W2"))
     run = next(iter(Traffic(TrafficSpec("star", "W1")).runs(("pcn",))))
-    assert task_of(traffic, run).identity != task_of(Traffic(TrafficSpec("star", "W1")), run).identity
+    assert (
+        task_of(traffic, run).identity != task_of(Traffic(TrafficSpec("star", "W1")), run).identity
+    )
 
 
 @pytest.mark.parametrize("command", ["run", "sweep"])
@@ -444,6 +585,6 @@ def test_tables_of_formats_md_are_those_of_flows() -> None:
     assert list(sections) == list(FLOW_FORMATS)
     for name, section in sections.items():
         rows = dict(re.findall(r"^\| (.+?) \| (.+) \|$", section, re.M))
-        assert {key: value for key, value in rows.items() if key not in ("in the file", "---")} == FLOW_FORMATS[
-            name
-        ].fields
+        assert {
+            key: value for key, value in rows.items() if key not in ("in the file", "---")
+        } == FLOW_FORMATS[name].fields

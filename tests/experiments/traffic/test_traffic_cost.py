@@ -1,4 +1,5 @@
-"""What a run of traffic keeps and does of each flow: counts, since what stands around the engine grows with them."""
+"""What a run of traffic keeps and does of each flow: counts, since what stands around the engine
+grows with them."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ class Counted:
         new_rp, new_np = Configured.new_rp, Configured.new_np
         sample, between = VirtualNetwork.sample, EmptyPaths.between
 
-        def sampled(network: VirtualNetwork, every_s: float, sources: Sequence[Source], **more: Any) -> Samples:
+        def sampled(
+            network: VirtualNetwork, every_s: float, sources: Sequence[Source], **more: Any
+        ) -> Samples:
             self.columns.append(len(sources))
             return sample(network, every_s, sources, **more)
 
@@ -94,5 +97,7 @@ def test_flows_are_in_their_table_alone(runs: tuple[Counted, Counted]) -> None:
     assert texts[1] < 1.05 * texts[0]
 
 
-def test_page_draws_lines_of_bounded_length_over_any_number_of_flows(runs: tuple[Counted, Counted]) -> None:
+def test_page_draws_lines_of_bounded_length_over_any_number_of_flows(
+    runs: tuple[Counted, Counted],
+) -> None:
     assert runs[1].size("report.html") < 1.5 * runs[0].size("report.html")

@@ -1,14 +1,29 @@
-/* A program written by hand that does what a frame asks for, to test the runtime without the compiler.
+/* A program written by hand that does what a frame asks for, to test the runtime without the
+ * compiler.
  *
- * Frame: 12 bytes that come back untouched, ethertype 0x88b5, opcode, argument, priority, six bytes of what the
- * egress saw (instance type, egress rid, enq_qdepth, deq_qdepth, egress port, metadata), payload.
- * Table `forward` (exact, ingress port) gives the egress port. The metadata byte counts passes. */
+ * Frame: 12 bytes that come back untouched, ethertype 0x88b5, opcode, argument, priority, six
+ * bytes of what the egress saw (instance type, egress rid, enq_qdepth, deq_qdepth, egress port,
+ * metadata), payload. Table `forward` (exact, ingress port) gives the egress port. The metadata
+ * byte counts passes. */
 #include <string.h>
 
 #include "pipeline.h"
 
 enum { HEADER = 23, OPCODE = 14, ARGUMENT, PRIORITY, SEEN };
-enum { FORWARD, CLONE, RESUBMIT, RECIRCULATE, CLONE_EGRESS, DIGEST, TRUNCATE, DROP, MULTICAST, HOLD, CLONE_BARE, LOG };
+enum {
+    FORWARD,
+    CLONE,
+    RESUBMIT,
+    RECIRCULATE,
+    CLONE_EGRESS,
+    DIGEST,
+    TRUNCATE,
+    DROP,
+    MULTICAST,
+    HOLD,
+    CLONE_BARE,
+    LOG
+};
 
 struct phv {
     uint8_t header[HEADER], valid;
@@ -37,7 +52,8 @@ static void ingress(struct sw_instance *instance, struct sw_packet *packet)
     instance->counters[0][packet->std.ingress_port & 15].packets++;
     instance->counters[0][packet->std.ingress_port & 15].bytes += packet->ingress_length;
     uint8_t port = (uint8_t)packet->std.ingress_port;
-    /* A packet that came round again lost its ingress port: the argument is its egress port then. */
+    /* A packet that came round again lost its ingress port: the argument is its egress port
+     * then. */
     const struct sw_entry *entry = sw_lookup_exact(instance->tables[0], (uint8_t[]){port}, 1);
     if (entry == NULL) entry = sw_default_entry(instance->tables[0]);
     packet->std.egress_spec = instance->drop_port;
@@ -59,7 +75,8 @@ static void ingress(struct sw_instance *instance, struct sw_packet *packet)
         phv->passes = 77;
         break;
     case RESUBMIT:
-        if (packet->std.instance_type == SW_RESUBMIT && phv->header[ARGUMENT] != 255) break; /* 255: without end */
+        /* 255: without end */
+        if (packet->std.instance_type == SW_RESUBMIT && phv->header[ARGUMENT] != 255) break;
         phv->header[0] = 0xee;
         phv->passes = 5;
         packet->req.resubmit_list = 1;
@@ -127,7 +144,8 @@ static void copy_list(int32_t list, const struct sw_packet *from, struct sw_pack
     if (list == 1) ((struct phv *)to->phv)->passes = ((const struct phv *)from->phv)->passes;
 }
 
-static uint32_t pack_digest(int32_t list, const struct sw_packet *packet, uint8_t *out, uint32_t capacity)
+static uint32_t pack_digest(int32_t list, const struct sw_packet *packet, uint8_t *out,
+                            uint32_t capacity)
 {
     (void)list;
     if (capacity < 6) return 0;
@@ -141,10 +159,12 @@ static const struct sw_action_spec actions[] = {
     {"wide", 2, (const uint16_t[]){128, 8}},
 };
 static const struct sw_table_spec tables[] = {
-    {"forward", SW_EXACT, 1, (const struct sw_key_field[]){{SW_EXACT, 8}}, 1, 16, SW_DIRECT_COUNTER, 1, NULL, 0, NULL},
+    {"forward", SW_EXACT, 1, (const struct sw_key_field[]){{SW_EXACT, 8}}, 1, 16, SW_DIRECT_COUNTER,
+     1, NULL, 0, NULL},
 };
 static const struct sw_counter_spec counters[] = {{"received", 16}, {"held", 1}};
-static const struct sw_register_spec registers[] = {{"paused", 1, 16}, {"back_to", 1, 9}, {"cells", 100, 48}};
+static const struct sw_register_spec registers[] = {
+    {"paused", 1, 16}, {"back_to", 1, 9}, {"cells", 100, 48}};
 static const struct sw_meter_spec meters[] = {{"police", 4, true}};
 
 const struct sw_program sw_program = {

@@ -1,4 +1,5 @@
-/* Lines of tables and profiles: all that are needed, each once, all of them readable, none of what is gone. */
+/* Lines of tables and profiles: all that are needed, each once, all of them readable, none of what
+ * is gone. */
 #include "cache_lines.h"
 
 #include <string.h>
@@ -12,10 +13,12 @@ enum { PORTS, ROUTES, GROUPS, TABLES };
 
 static const struct sw_action_spec actions[] = {{"set", 3, (const uint16_t[]){9, 48, 48}}};
 static const struct sw_table_spec tables[] = {
-    [PORTS] = {"ports", SW_EXACT, 1, (const struct sw_key_field[]){{SW_EXACT, 9}}, 2, 4096, 0, UINT32_MAX, NULL, 0, NULL},
-    [ROUTES] = {"routes", SW_LPM, 1, (const struct sw_key_field[]){{SW_LPM, 32}}, 4, 4096, 0, UINT32_MAX, NULL, 0, NULL},
-    [GROUPS] = {"groups", SW_EXACT, 1, (const struct sw_key_field[]){{SW_EXACT, 32}}, 4, 4096, SW_INDIRECT, UINT32_MAX, NULL, 0,
-                NULL},
+    [PORTS] = {"ports", SW_EXACT, 1, (const struct sw_key_field[]){{SW_EXACT, 9}}, 2, 4096, 0,
+               UINT32_MAX, NULL, 0, NULL},
+    [ROUTES] = {"routes", SW_LPM, 1, (const struct sw_key_field[]){{SW_LPM, 32}}, 4, 4096, 0,
+                UINT32_MAX, NULL, 0, NULL},
+    [GROUPS] = {"groups", SW_EXACT, 1, (const struct sw_key_field[]){{SW_EXACT, 32}}, 4, 4096,
+                SW_INDIRECT, UINT32_MAX, NULL, 0, NULL},
 };
 static const struct sw_program program = {
     .abi = SW_ABI,
@@ -30,21 +33,24 @@ static const char *why;
 
 static int64_t insert(const struct sw_instance *instance, uint32_t table, uint32_t value)
 {
-    const uint8_t key[4] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8), (uint8_t)value};
+    const uint8_t key[4] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8),
+                            (uint8_t)value};
     bool group = table == GROUPS;
     uint64_t handle = value;
-    return sw_table_insert(instance->tables[table], table == PORTS ? key + 2 : key, NULL, 32, 0, group ? SW_GROUP : 0,
-                           group ? &handle : args, group ? 1 : 3, &why);
+    return sw_table_insert(instance->tables[table], table == PORTS ? key + 2 : key, NULL, 32, 0,
+                           group ? SW_GROUP : 0, group ? &handle : args, group ? 1 : 3, &why);
 }
 
 static uint32_t times(const struct sw_cache_lines *lines, const void *at)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < lines->n; i++) n += (uintptr_t)lines->at[i] / SW_LINE == (uintptr_t)at / SW_LINE;
+    for (uint32_t i = 0; i < lines->n; i++)
+        n += (uintptr_t)lines->at[i] / SW_LINE == (uintptr_t)at / SW_LINE;
     return n;
 }
 
-static bool has_entry(const struct sw_cache_lines *lines, const struct sw_instance *instance, uint32_t table, int64_t handle)
+static bool has_entry(const struct sw_cache_lines *lines, const struct sw_instance *instance,
+                      uint32_t table, int64_t handle)
 {
     return times(lines, sw_table_node(instance->tables[table], handle)) == 1;
 }
@@ -69,12 +75,14 @@ int main(void)
     list(instance, &lines);
     CHECK(times(&lines, instance) == 1 && times(&lines, instance->tables[ROUTES]) == 0);
 
-    for (uint32_t i = 0; i < 20; i++) CHECK(insert(instance, PORTS, i) == i && insert(instance, ROUTES, i << 8) == i);
+    for (uint32_t i = 0; i < 20; i++)
+        CHECK(insert(instance, PORTS, i) == i && insert(instance, ROUTES, i << 8) == i);
     for (uint32_t i = 0; i < 8; i++) {
         CHECK(sw_profile_put_member(instance->profiles[0], -1, 0, args, 3, &why) == i);
     }
     for (uint32_t i = 0; i < 4; i++) {
-        CHECK(sw_profile_put_group(instance->profiles[0], -1, (const uint32_t[]){2 * i, 2 * i + 1}, 2, &why) == i);
+        CHECK(sw_profile_put_group(instance->profiles[0], -1, (const uint32_t[]){2 * i, 2 * i + 1},
+                                   2, &why) == i);
         CHECK(insert(instance, GROUPS, i) == i);
     }
     list(instance, &lines);
@@ -82,8 +90,10 @@ int main(void)
     for (uint32_t i = 0; i < 1u << SW_CACHE_BITS; i++) {
         CHECK(times(&lines, &sw_head_of(instance->tables[ROUTES])->cache[i]) == 1);
     }
-    for (uint32_t i = 0; i < 20; i++) CHECK(times(&lines, &sw_head_of(instance->tables[PORTS])->array[i]) == 1);
-    for (int64_t i = 0; i < 20; i++) CHECK(has_entry(&lines, instance, PORTS, i) && has_entry(&lines, instance, ROUTES, i));
+    for (uint32_t i = 0; i < 20; i++)
+        CHECK(times(&lines, &sw_head_of(instance->tables[PORTS])->array[i]) == 1);
+    for (int64_t i = 0; i < 20; i++)
+        CHECK(has_entry(&lines, instance, PORTS, i) && has_entry(&lines, instance, ROUTES, i));
     for (uint32_t i = 0; i < 4; i++) {
         const struct sw_node *node = sw_table_node(instance->tables[GROUPS], i);
         CHECK(times(&lines, node) == 1);

@@ -1,4 +1,5 @@
-/* A link's direction in memory: what is put is taken, whole, in order, at its time; also by another thread. */
+/* A link's direction in memory: what is put is taken, whole, in order, at its time; also by another
+ * thread. */
 #include "channel.h"
 #include "check.h"
 #include "packet.h"
@@ -11,7 +12,8 @@ enum { FRAMES = 200000 };
 
 static struct sw_pool pool;
 
-static uint64_t put_frame(struct sw_channel *channel, const uint8_t *bytes, uint32_t length, uint64_t at_ns)
+static uint64_t put_frame(struct sw_channel *channel, const uint8_t *bytes, uint32_t length,
+                          uint64_t at_ns)
 {
     memcpy(sw_channel_begin(channel), bytes, length);
     return sw_channel_end(channel, length, at_ns);
@@ -36,7 +38,8 @@ static uint32_t random_below(uint64_t *state, uint32_t n)
 static uint32_t frame(uint64_t n, uint8_t *bytes)
 {
     uint64_t state = n;
-    uint32_t kind = random_below(&state, 8), length = random_below(&state, kind == 0 ? SW_MAX_FRAME + 1 : 200);
+    uint32_t kind = random_below(&state, 8),
+             length = random_below(&state, kind == 0 ? SW_MAX_FRAME + 1 : 200);
     memset(bytes, (int)(n % 251), length);
     return length;
 }
@@ -57,7 +60,8 @@ static void what_is_put_is_taken_in_order(void)
     uint8_t bytes[SW_MAX_FRAME];
     uint64_t put = 0, taken = 0, state = 1;
     while (taken < FRAMES) {
-        for (uint32_t n = random_below(&state, 400); n > 0 && put < FRAMES && sw_channel_room(channel); n--, put++) {
+        for (uint32_t n = random_below(&state, 400);
+             n > 0 && put < FRAMES && sw_channel_room(channel); n--, put++) {
             CHECK(put_frame(channel, bytes, frame(put, bytes), 10 * put) == 10 * put);
         }
         for (uint32_t n = random_below(&state, 400); n > 0 && taken < put; n--, taken++) {
@@ -136,7 +140,8 @@ static void what_nobody_would_write_ends_what_was_put(void)
         uint8_t *frame = sw_channel_begin(channel);
         sw_channel_end(channel, 8, 1);
         put_frame(channel, &byte, 1, 2);
-        memcpy(frame - 8, &length, sizeof length); /* the other process may write anything, at any time */
+        /* the other process may write anything, at any time */
+        memcpy(frame - 8, &length, sizeof length);
         CHECK(sw_channel_next(channel) == UINT64_MAX && sw_channel_room(channel));
         put_frame(channel, &byte, 1, 3);
         CHECK(sw_channel_next(channel) == 3);
@@ -156,7 +161,8 @@ static void what_a_peer_writes_later_moves_nothing(void)
     memset((void *)(uintptr_t)(frame - 16), 0x11, 16); /* the header */
     sw_channel_drop(channel, length);
     CHECK(sw_channel_next(channel) == UINT64_MAX);
-    for (uint32_t before = 1; before <= 16; before++) { /* counts that no end has: all that is read lies in the ring */
+    /* counts that no end has: all that is read lies in the ring */
+    for (uint32_t before = 1; before <= 16; before++) {
         channel->taken = SW_CHANNEL_BYTES - before;
         channel->put = channel->taken + 64;
         frame = sw_channel_first(channel, &length);

@@ -1,4 +1,5 @@
-/* Frames and descriptors that mean nothing, or almost something: each is refused or cut, within its bytes. The sanitizers watch. */
+/* Frames and descriptors that mean nothing, or almost something: each is refused or cut, within its
+ * bytes. The sanitizers watch. */
 #include "offload.h"
 
 #include <string.h>
@@ -27,7 +28,8 @@ static void draw(uint8_t *frame, uint32_t length, struct virtio_net_hdr *net)
     size_t given = six ? sizeof ipv6 : sizeof ipv4;
     for (uint32_t i = 0; i < length; i++) frame[i] = i < given ? headers[i] : (uint8_t)below(256);
     *net = (struct virtio_net_hdr){.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
-                                   .gso_type = six ? VIRTIO_NET_HDR_GSO_TCPV6 : VIRTIO_NET_HDR_GSO_TCPV4,
+                                   .gso_type =
+                                       six ? VIRTIO_NET_HDR_GSO_TCPV6 : VIRTIO_NET_HDR_GSO_TCPV4,
                                    .gso_size = (uint16_t)below(2000),
                                    .csum_start = six ? 54 : 34,
                                    .csum_offset = 16};
@@ -67,7 +69,8 @@ int main(void)
 
     /* Out of memory, a segment is lost and the next ones come. */
     uint8_t frame[HEADERS + 30] = {[12] = 8, [14] = 0x45, [23] = 6, [46] = 0x50};
-    struct virtio_net_hdr net = {VIRTIO_NET_HDR_F_NEEDS_CSUM, VIRTIO_NET_HDR_GSO_TCPV4, HEADERS, 10, 34, 16};
+    struct virtio_net_hdr net = {
+        VIRTIO_NET_HDR_F_NEEDS_CSUM, VIRTIO_NET_HDR_GSO_TCPV4, HEADERS, 10, 34, 16};
     struct sw_pool none;
     sw_pool_init(&none, 8, 0, 0, 0);
     struct sw_cut cut;

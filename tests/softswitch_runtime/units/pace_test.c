@@ -36,15 +36,18 @@ static void one_late_frame_in_twenty_is_borne(void)
 {
     struct sw_pace pace = start();
     CHECK(window(&pace, 1000, 50) == SW_PACE_SAME);
-    CHECK(pace.slot->behind_since_ns == 0 && pace.slot->late == 50 && pace.slot->worst_ns == 5 * MS);
+    CHECK(pace.slot->behind_since_ns == 0 && pace.slot->late == 50 &&
+          pace.slot->worst_ns == 5 * MS);
     uint64_t began = now;
     CHECK(window(&pace, 1000, 51) == SW_PACE_BEHIND);
-    CHECK(pace.slot->behind_since_ns == began && pace.slot->behind_until_ns == now && pace.slot->frames == 1000);
+    CHECK(pace.slot->behind_since_ns == began && pace.slot->behind_until_ns == now &&
+          pace.slot->frames == 1000);
     CHECK(window(&pace, 1000, 1000) == SW_PACE_SAME);
     CHECK(pace.slot->behind_since_ns == began && pace.slot->behind_until_ns == now);
     uint64_t until = now;
     CHECK(window(&pace, 1000, 0) == SW_PACE_KEPT);
-    CHECK(pace.slot->behind_since_ns == 0 && pace.slot->behind_until_ns == until && pace.slot->due_ns == now + MS);
+    CHECK(pace.slot->behind_since_ns == 0 && pace.slot->behind_until_ns == until &&
+          pace.slot->due_ns == now + MS);
 }
 
 static void few_frames_decide_nothing(void)
@@ -62,10 +65,12 @@ static void a_window_lasts(void)
     CHECK(sw_pace_update(&pace, now + SW_PACE_WINDOW_NS - 1, UINT64_MAX) == SW_PACE_SAME);
     CHECK(pace.slot->frames == 0 && pace.slot->updated_ns == 0 && pace.slot->due_ns == UINT64_MAX);
     sw_pace_update(&pace, now + SW_PACE_WINDOW_NS, 7);
-    CHECK(pace.slot->frames == 1 && pace.slot->updated_ns == now + SW_PACE_WINDOW_NS && pace.slot->due_ns == 7);
+    CHECK(pace.slot->frames == 1 && pace.slot->updated_ns == now + SW_PACE_WINDOW_NS &&
+          pace.slot->due_ns == 7);
 }
 
-/* Makes the other nodes of the board use so much of all cores together, in windows that ended at `at`. */
+/* Makes the other nodes of the board use so much of all cores together, in windows that ended at
+ * `at`. */
 static void others_use(uint64_t percent, uint64_t at, bool behind)
 {
     memory.board.slot_count = SLOTS;
@@ -73,7 +78,8 @@ static void others_use(uint64_t percent, uint64_t at, bool behind)
         struct sw_pace_slot *slot = &memory.slots[i];
         slot->updated_ns = at;
         slot->window_ns = SW_PACE_WINDOW_NS;
-        slot->cpu_ns = slot->window_ns * percent * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) / 100 / (SLOTS - 1);
+        slot->cpu_ns =
+            slot->window_ns * percent * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) / 100 / (SLOTS - 1);
         slot->behind_since_ns = behind && i == 1 ? at : 0;
     }
 }

@@ -56,17 +56,20 @@ static void test_random(void)
     CHECK(sw_random(&instance, 9, 3) == 9);
 }
 
-/* The published algorithms' own numbers: splitmix64 from 1477776061723855037, xoroshiro128+ from 1 and 2. */
+/* The published algorithms' own numbers: splitmix64 from 1477776061723855037, xoroshiro128+ from 1
+ * and 2. */
 static void test_random_numbers_are_the_algorithms(void)
 {
     char error[256];
     struct sw_program program = {0};
-    struct sw_instance *instance = sw_instance_new(&program, 1477776061723855037u, SW_DROP_PORT, error);
+    struct sw_instance *instance =
+        sw_instance_new(&program, 1477776061723855037u, SW_DROP_PORT, error);
     CHECK(instance != NULL);
     CHECK(instance->rng[0] == 1985237415132408290u && instance->rng[1] == 2979275885539914483u);
     instance->rng[0] = 1;
     instance->rng[1] = 2;
-    const uint64_t expected[] = {3, 412333834243u, 2360170716294286339u, 9295852285959843169u, 2797080929874688578u};
+    const uint64_t expected[] = {3, 412333834243u, 2360170716294286339u, 9295852285959843169u,
+                                 2797080929874688578u};
     for (int i = 0; i < 5; i++) CHECK(sw_random(instance, 0, UINT64_MAX) == expected[i]);
     sw_instance_free(instance);
 }
@@ -90,14 +93,16 @@ static void test_pool(void)
         memset(pkt->p.data, 0xff, SW_MAX_FRAME);
         sw_fifo_push(&all, pkt);
     }
-    CHECK(sw_pkt_new(&pool, SW_SMALL_FRAME + 1) == NULL && sw_pkt_new(&pool, SW_MAX_FRAME + 1) == NULL);
+    CHECK(sw_pkt_new(&pool, SW_SMALL_FRAME + 1) == NULL &&
+          sw_pkt_new(&pool, SW_MAX_FRAME + 1) == NULL);
     CHECK(pool.used == 103 && all.count == 103);
     sw_fifo_free(&pool, &all);
     CHECK(pool.used == 0 && all.head == NULL && all.tail == NULL);
     struct sw_pkt *pkt = sw_pkt_new(&pool, 60);
     for (int i = 0; i < 100; i++) CHECK(((uint8_t *)pkt->p.phv)[i] == 0);
 
-    /* Headers that were added take the headroom; it is there again afterwards, in a larger packet if need be. */
+    /* Headers that were added take the headroom; it is there again afterwards, in a larger packet
+     * if need be. */
     memset(pkt->p.data, 7, 60);
     pkt->p.data -= 64;
     pkt->p.length += 64;
@@ -115,7 +120,8 @@ static void test_pool(void)
     ((uint8_t *)pkt->p.phv)[5] = 55;
     pkt->passes = 7;
     pkt = sw_pkt_restore_headroom(&pool, pkt);
-    CHECK(pkt != NULL && pkt->p.length == SW_SMALL_FRAME + 64 && pkt->p.data[SW_SMALL_FRAME + 63] == 9);
+    CHECK(pkt != NULL && pkt->p.length == SW_SMALL_FRAME + 64 &&
+          pkt->p.data[SW_SMALL_FRAME + 63] == 9);
     CHECK(((uint8_t *)pkt->p.phv)[5] == 55 && pkt->passes == 7 && pkt->p.data - pkt->buffer >= 64);
     sw_pkt_free(&pool, pkt);
     pkt = sw_pkt_new(&pool, SW_MAX_FRAME);
@@ -130,13 +136,15 @@ static void test_pre(void)
     struct sw_pre pre = {0};
     struct sw_replica replicas[2] = {{1, 10}, {2, 20}};
     CHECK(sw_pre_set(&pre, 5, NULL, 0, 0) == -ENOENT);
-    for (uint32_t i = 20; i > 0; i--) CHECK(sw_pre_set(&pre, i * 7 % 23, replicas, 1 + i % 2, i) == 0);
+    for (uint32_t i = 20; i > 0; i--)
+        CHECK(sw_pre_set(&pre, i * 7 % 23, replicas, 1 + i % 2, i) == 0);
     CHECK(pre.n == 20);
     for (uint32_t i = 20; i > 0; i--) {
         const struct sw_pre_group *group = sw_pre_find(&pre, i * 7 % 23);
         CHECK(group != NULL && group->n == 1 + i % 2 && group->truncate_to == i);
     }
-    CHECK(sw_pre_set(&pre, 7, replicas, 2, 99) == 0 && pre.n == 20 && sw_pre_find(&pre, 7)->truncate_to == 99);
+    CHECK(sw_pre_set(&pre, 7, replicas, 2, 99) == 0 && pre.n == 20 &&
+          sw_pre_find(&pre, 7)->truncate_to == 99);
     for (uint32_t i = 1; i <= 20; i++) CHECK(sw_pre_set(&pre, i * 7 % 23, NULL, 0, 0) == 0);
     CHECK(pre.n == 0 && sw_pre_find(&pre, 7) == NULL);
     sw_pre_free(&pre);

@@ -40,7 +40,8 @@ static uint64_t left_at[100000];
 
 static void run(struct sw_tm_port *port, uint64_t now)
 {
-    for (struct sw_pkt *pkt; (pkt = sw_tm_dequeue(&tm, port, now)) != NULL;) sw_tm_sent(port, pkt, pkt->p.length);
+    for (struct sw_pkt *pkt; (pkt = sw_tm_dequeue(&tm, port, now)) != NULL;)
+        sw_tm_sent(port, pkt, pkt->p.length);
     for (struct sw_pkt *pkt; (pkt = sw_tm_release(port, now)) != NULL;) {
         tags[n_left] = pkt->passes;
         left_at[n_left++] = now;
@@ -48,7 +49,8 @@ static void run(struct sw_tm_port *port, uint64_t now)
     }
 }
 
-/* As the worker does: wake when there is something to do, up to `late` too late; but not asleep while the port is behind. */
+/* As the worker does: wake when there is something to do, up to `late` too late; but not asleep
+ * while the port is behind. */
 static void run_until(struct sw_tm_port *port, uint64_t from, uint64_t end, uint64_t late)
 {
     uint64_t now = from;
@@ -81,13 +83,14 @@ static void test_exact_times(void)
     finish();
 }
 
-/* However late the calls come, the rate holds; and no more than two packets leave in the time of one, unless they are
- * overdue by SW_OVERDUE_PACKETS such times and SW_OVERDUE_NS. */
+/* However late the calls come, the rate holds; and no more than two packets leave in the time of
+ * one, unless they are overdue by SW_OVERDUE_PACKETS such times and SW_OVERDUE_NS. */
 static void test_rate_when_late(uint64_t rate, uint64_t late)
 {
     struct sw_tm_port *port = start(rate, 0, 4096);
     uint64_t wire = 8000ull * 1000000000u / rate;
-    uint64_t patience = SW_OVERDUE_PACKETS * wire > SW_OVERDUE_NS ? SW_OVERDUE_PACKETS * wire : SW_OVERDUE_NS;
+    uint64_t patience =
+        SW_OVERDUE_PACKETS * wire > SW_OVERDUE_NS ? SW_OVERDUE_PACKETS * wire : SW_OVERDUE_NS;
     uint32_t expected = (uint32_t)(1000000000u / wire);
     if (expected > 4000) expected = 4000;
     n_left = 0;
@@ -104,7 +107,8 @@ static void test_rate_when_late(uint64_t rate, uint64_t late)
     finish();
 }
 
-/* Two packets that a turn let go have left one after the other by its end, and the third keeps its distance from the first. */
+/* Two packets that a turn let go have left one after the other by its end, and the third keeps its
+ * distance from the first. */
 static void test_distance_of_what_left(void)
 {
     struct sw_tm_port *port = start(1000000000, 0, 64);
@@ -187,7 +191,8 @@ static void test_held_class(void)
     finish();
 }
 
-/* Unshaped: each packet of a looping queue gets one pass, then the queue pauses; others don't notice. */
+/* Unshaped: each packet of a looping queue gets one pass, then the queue pauses; others don't
+ * notice. */
 static void test_loop_on_unshaped_port(void)
 {
     struct sw_tm_port *port = start(0, 0, 64);

@@ -1,4 +1,5 @@
-/* The kinds of register.h, by number: what the order of events and hosts call without knowing it. */
+/* The kinds of register.h, by number: what the order of events and hosts call without knowing
+ * it. */
 #include "door/net.h"
 #include "links/faults.h"
 #include "links/pfc.h"
@@ -13,5 +14,6 @@ VN_ENDPOINTS(VN_ENDPOINT)
 #undef VN_ENDPOINT
 
 #define VN_ENDPOINT(name) [VN_ENDPOINT_##name] = &vn_endpoint_##name,
-static const struct vn_endpoint_kind *const vn_endpoint_kinds[VN_ENDPOINT_KINDS] = {VN_ENDPOINTS(VN_ENDPOINT)};
+static const struct vn_endpoint_kind *const vn_endpoint_kinds[VN_ENDPOINT_KINDS] = {
+    VN_ENDPOINTS(VN_ENDPOINT)};
 #undef VN_ENDPOINT

@@ -80,14 +80,19 @@ static void start(struct vn_context *context)
 {
     if (context->pool.base != NULL || context->failed) return;
     uint32_t between = context->pool.inplace ? 0 : vn_phv_bytes(&context->pool);
-    if (!vn_links_init(context) || !vn_order_init(context, vn_net_of(context)->threads) || !vn_pool_init(context, between)) return;
-    if (context->pfc_log != NULL && vn_log_pfc(context) != 0) vn_fail(context, "out of memory for events of PFC");
+    if (!vn_links_init(context) || !vn_order_init(context, vn_net_of(context)->threads) ||
+        !vn_pool_init(context, between))
+        return;
+    if (context->pfc_log != NULL && vn_log_pfc(context) != 0)
+        vn_fail(context, "out of memory for events of PFC");
     if (!vn_crew_packets(context)) vn_fail(context, "out of memory for packets");
 }
 
 int vn_store_whole(struct vn_context *context, uint32_t most_bytes)
 {
-    if (context->pool.base != NULL) return vn_refuse(context, -EBUSY, "the network runs already: frames are stored as they are");
+    if (context->pool.base != NULL)
+        return vn_refuse(context, -EBUSY,
+                         "the network runs already: frames are stored as they are");
     if (most_bytes < VN_STORED || most_bytes > SW_MAX_FRAME) {
         return vn_refuse(context, -EINVAL, "frames are stored whole with 128 to 9216 bytes");
     }
@@ -103,13 +108,17 @@ int vn_discard(struct vn_context *context, uint32_t number, bool discards)
     start(context);
     if (context->failed) return -EINVAL;
     struct vn_link *link = number < context->n_links ? vn_link_of(context, number) : NULL;
-    if (link == NULL || !vn_is_switch(vn_near(context, link))) return vn_refuse(context, -EINVAL, "no such port of a switch");
-    if (vn_port_of(link)->fabric) return vn_refuse(context, -EINVAL, "output buffers keep what waits for a link that is down");
+    if (link == NULL || !vn_is_switch(vn_near(context, link)))
+        return vn_refuse(context, -EINVAL, "no such port of a switch");
+    if (vn_port_of(link)->fabric)
+        return vn_refuse(context, -EINVAL,
+                         "output buffers keep what waits for a link that is down");
     vn_port_discard(context, link, discards);
     return 0;
 }
 
-int vn_set_queue(struct vn_context *context, uint32_t number, uint32_t class, uint32_t depth, uint64_t rate)
+int vn_set_queue(struct vn_context *context, uint32_t number, uint32_t class, uint32_t depth,
+                 uint64_t rate)
 {
     start(context);
     if (context->failed) return -EINVAL;
@@ -117,8 +126,11 @@ int vn_set_queue(struct vn_context *context, uint32_t number, uint32_t class, ui
     if (link == NULL || class >= VN_CLASSES || !vn_is_switch(vn_near(context, link))) {
         return vn_refuse(context, -EINVAL, "no such queue of a switch");
     }
-    if (depth > VN_NO_QUEUE) return vn_refuse(context, -EINVAL, "a queue's depth is 65534 packets at most, or 0: unlimited");
-    if (rate != 0 && vn_port_of(link)->fabric) return vn_refuse(context, -EINVAL, "a queue before output buffers has no rate");
+    if (depth > VN_NO_QUEUE)
+        return vn_refuse(context, -EINVAL,
+                         "a queue's depth is 65534 packets at most, or 0: unlimited");
+    if (rate != 0 && vn_port_of(link)->fabric)
+        return vn_refuse(context, -EINVAL, "a queue before output buffers has no rate");
     link->classes[class].depth = (uint16_t)depth;
     vn_port_more(link)->interval[class] = rate == 0 ? 0 : 1000000000000u / rate;
     bool rated = vn_port_more(link)->watchdog != NULL;
@@ -132,13 +144,17 @@ int vn_set_trimming(struct vn_context *context, uint32_t number, const struct sw
     start(context);
     if (context->failed) return -EINVAL;
     struct vn_link *link = number < context->n_links ? vn_link_of(context, number) : NULL;
-    if (link == NULL || !vn_is_switch(vn_near(context, link))) return vn_refuse(context, -EINVAL, "no such port of a switch");
+    if (link == NULL || !vn_is_switch(vn_near(context, link)))
+        return vn_refuse(context, -EINVAL, "no such port of a switch");
     if (!sw_trimming_possible(trimming)) {
         return vn_refuse(context, -EINVAL,
-                         "packets are trimmed to 64 to 1024 bytes, with a DSCP of up to 63, into a queue that doesn't trim");
+                         "packets are trimmed to 64 to 1024 bytes, with a DSCP of up to 63, into a "
+                         "queue that doesn't trim");
     }
-    if (vn_port_of(link)->fabric) return vn_refuse(context, -EINVAL, "a queue before output buffers trims no packets");
-    if (vn_port_of(link)->weighted) return vn_refuse(context, -EINVAL, "a port whose classes have weights trims no packets");
+    if (vn_port_of(link)->fabric)
+        return vn_refuse(context, -EINVAL, "a queue before output buffers trims no packets");
+    if (vn_port_of(link)->weighted)
+        return vn_refuse(context, -EINVAL, "a port whose classes have weights trims no packets");
     vn_port_more(link)->trimming = *trimming;
     vn_port_of(link)->trims = trimming->queues != 0;
     return 0;
@@ -149,16 +165,19 @@ int vn_set_weights(struct vn_context *context, uint32_t number, const uint16_t w
     start(context);
     if (context->failed) return -EINVAL;
     struct vn_link *link = number < context->n_links ? vn_link_of(context, number) : NULL;
-    if (link == NULL || !vn_is_switch(vn_near(context, link))) return vn_refuse(context, -EINVAL, "no port of a switch");
+    if (link == NULL || !vn_is_switch(vn_near(context, link)))
+        return vn_refuse(context, -EINVAL, "no port of a switch");
     return vn_weights_set(context, link, weights);
 }
 
-int vn_set_watchdog(struct vn_context *context, uint32_t number, const struct vn_watchdog_config *config)
+int vn_set_watchdog(struct vn_context *context, uint32_t number,
+                    const struct vn_watchdog_config *config)
 {
     start(context);
     if (context->failed) return -EINVAL;
     struct vn_link *link = number < context->n_links ? vn_link_of(context, number) : NULL;
-    if (link == NULL || !vn_is_switch(vn_near(context, link))) return vn_refuse(context, -EINVAL, "no port of a switch");
+    if (link == NULL || !vn_is_switch(vn_near(context, link)))
+        return vn_refuse(context, -EINVAL, "no port of a switch");
     return vn_watchdog_set(context, link, config);
 }
 
@@ -180,7 +199,9 @@ int vn_packet_out(struct vn_context *context, uint32_t node, const uint8_t *fram
 enum vn_reason vn_run(struct vn_net *net)
 {
     struct vn_context *context = &net->context;
-    if (context->raised) snprintf(context->error, sizeof context->error, "an algorithm raised an error: the run can't go on");
+    if (context->raised)
+        snprintf(context->error, sizeof context->error,
+                 "an algorithm raised an error: the run can't go on");
     start(context);
     if (!vn_paths_room(context)) vn_fail(context, "out of memory for paths");
     enum vn_reason reason = context->failed ? VN_FAILED : vn_run_events(context);

@@ -1,5 +1,6 @@
-/* A network: what the parts are composed of. Its context, the samplers, and their composition with Python's calls are here; only what
- * means the whole is passed it. It may touch every part but those of endpoints, which it knows as kinds. */
+/* A network: what the parts are composed of. Its context, the samplers, and their composition with
+ * Python's calls are here; only what means the whole is passed it. It may touch every part but
+ * those of endpoints, which it knows as kinds. */
 #ifndef VN_NET_H
 #define VN_NET_H
 
@@ -20,7 +21,10 @@ struct vn_net {
     uint32_t n_samplers, threads;
 };
 
-static inline struct vn_net *vn_net_of(struct vn_context *context) { return (struct vn_net *)context; }
+static inline struct vn_net *vn_net_of(struct vn_context *context)
+{
+    return (struct vn_net *)context;
+}
 
 static void vn_sample(struct vn_context *, uint32_t sampler);
 

@@ -14,7 +14,8 @@ static double cell(const struct sw_register *reg, uint32_t index)
     return (double)*(const uint64_t *)(const void *)at; /* of wider cells, the low 64 bits */
 }
 
-static const struct sw_counter *counter(const struct sw_instance *instance, const struct vn_source_spec *spec)
+static const struct sw_counter *counter(const struct sw_instance *instance,
+                                        const struct vn_source_spec *spec)
 {
     const char *cells = (const char *)instance->counters[spec->number];
     return (const void *)(cells + (size_t)spec->index * instance->counter_strides[spec->number]);
@@ -23,11 +24,14 @@ static const struct sw_counter *counter(const struct sw_instance *instance, cons
 /* NULL: not a switch. */
 static const struct sw_instance *instance_of(const struct vn_context *context, uint32_t node)
 {
-    return node < context->n_nodes && vn_is_switch(&context->nodes[node]) ? vn_switch_of(&context->nodes[node])->instance : NULL;
+    return node < context->n_nodes && vn_is_switch(&context->nodes[node])
+               ? vn_switch_of(&context->nodes[node])->instance
+               : NULL;
 }
 
 /* NULL: no endpoint has such a value. */
-static const struct vn_endpoint_kind *source_endpoint(const struct vn_context *context, const struct vn_source_spec *spec)
+static const struct vn_endpoint_kind *source_endpoint(const struct vn_context *context,
+                                                      const struct vn_source_spec *spec)
 {
     for (uint32_t i = 0; i < VN_ENDPOINT_KINDS; i++) {
         const struct vn_endpoint_kind *kind = vn_endpoint_kinds[i];
@@ -37,7 +41,8 @@ static const struct vn_endpoint_kind *source_endpoint(const struct vn_context *c
 }
 
 /* Of a link's class where it ends; NULL: it has none. */
-static const struct vn_share *share_of(const struct vn_context *context, const struct vn_source_spec *spec)
+static const struct vn_share *share_of(const struct vn_context *context,
+                                       const struct vn_source_spec *spec)
 {
     const struct vn_class *in = &vn_end_of(context, spec->object)->classes[spec->index];
     return vn_is_shared(in) ? vn_share_of(context, in) : NULL;
@@ -45,8 +50,10 @@ static const struct vn_share *share_of(const struct vn_context *context, const s
 
 static double value_of(struct vn_context *context, const struct vn_source_spec *spec)
 {
-    if (spec->source >= VN_OF_ENDPOINTS) return source_endpoint(context, spec)->value(context, spec);
-    const struct vn_link *link = spec->object < context->n_links ? &context->links[spec->object] : NULL;
+    if (spec->source >= VN_OF_ENDPOINTS)
+        return source_endpoint(context, spec)->value(context, spec);
+    const struct vn_link *link =
+        spec->object < context->n_links ? &context->links[spec->object] : NULL;
     const struct sw_instance *instance = instance_of(context, spec->object);
     switch ((enum vn_source)spec->source) {
     case VN_REGISTER: return cell(&instance->registers[spec->number], spec->index);
@@ -54,7 +61,8 @@ static double value_of(struct vn_context *context, const struct vn_source_spec *
     case VN_COUNTER_BYTES: return (double)counter(instance, spec)->bytes;
     case VN_QUEUE_PACKETS: return link->classes[spec->index].queue.packets;
     case VN_QUEUE_BYTES: return (double)link->classes[spec->index].queued_bytes;
-    case VN_HELD_BYTES: return (double)vn_end_of(context, spec->object)->classes[spec->index].held_bytes;
+    case VN_HELD_BYTES:
+        return (double)vn_end_of(context, spec->object)->classes[spec->index].held_bytes;
     case VN_XOFF_SENT: return vn_pfc_stopped_since(link, spec->index) != VN_NEVER;
     case VN_PAUSE_SENT: return vn_pfc_of(link) != NULL ? (double)vn_pfc_pauses(vn_pfc_of(link)) : 0;
     case VN_RESUME_SENT: return vn_pfc_of(link) != NULL ? (double)vn_pfc_of(link)->resume : 0;
@@ -80,13 +88,16 @@ static bool source_exists(const struct vn_context *context, const struct vn_sour
     const struct sw_instance *instance = instance_of(context, spec->object);
     if (instance == NULL) return false;
     if (spec->source == VN_REGISTER) {
-        return spec->number < instance->program->n_registers && spec->index < instance->registers[spec->number].size &&
+        return spec->number < instance->program->n_registers &&
+               spec->index < instance->registers[spec->number].size &&
                instance->registers[spec->number].cell_bytes <= 16;
     }
-    return spec->number < instance->program->n_counters && spec->index < instance->counter_sizes[spec->number];
+    return spec->number < instance->program->n_counters &&
+           spec->index < instance->counter_sizes[spec->number];
 }
 
-int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps, const struct vn_source_spec *specs, uint32_t n)
+int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps,
+                       const struct vn_source_spec *specs, uint32_t n)
 {
     struct vn_context *context = &net->context;
     if (every_ps == 0 || first_ps < context->now) return -EINVAL;
@@ -108,12 +119,14 @@ int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps,
 void vn_sample(struct vn_context *context, uint32_t number)
 {
     struct vn_sampler *sampler = &vn_net_of(context)->samplers[number];
-    VN_ASSERT(sampler->n <= sampler->capacity && (sampler->n == 0 || sampler->times[sampler->n - 1] < context->now));
+    VN_ASSERT(sampler->n <= sampler->capacity &&
+              (sampler->n == 0 || sampler->times[sampler->n - 1] < context->now));
     if (sampler->n == sampler->capacity) {
         uint64_t capacity = sampler->capacity == 0 ? 256 : 2 * sampler->capacity;
         uint64_t *times = realloc(sampler->times, capacity * sizeof *times);
         if (times != NULL) sampler->times = times;
-        double *values = realloc(sampler->values, (capacity * sampler->n_sources + 1) * sizeof *values);
+        double *values =
+            realloc(sampler->values, (capacity * sampler->n_sources + 1) * sizeof *values);
         if (values != NULL) sampler->values = values;
         if (times == NULL || values == NULL) {
             vn_fail(context, "out of memory for samples");
@@ -122,12 +135,14 @@ void vn_sample(struct vn_context *context, uint32_t number)
         sampler->capacity = capacity;
     }
     double *row = sampler->values + sampler->n * sampler->n_sources;
-    for (uint32_t i = 0; i < sampler->n_sources; i++) row[i] = value_of(context, &sampler->sources[i]);
+    for (uint32_t i = 0; i < sampler->n_sources; i++)
+        row[i] = value_of(context, &sampler->sources[i]);
     sampler->times[sampler->n++] = context->now;
     vn_at(context, VN_NONE, context->now + sampler->every, VN_EV_SAMPLE, number);
 }
 
-uint64_t vn_samples(const struct vn_net *net, uint32_t number, const uint64_t **times, const double **values)
+uint64_t vn_samples(const struct vn_net *net, uint32_t number, const uint64_t **times,
+                    const double **values)
 {
     if (number >= net->n_samplers) return 0;
     *times = net->samplers[number].times;

@@ -25,7 +25,8 @@ int vn_link_stats(const struct vn_context *context, uint32_t number, struct vn_l
         if (queues) out->trimmed_by_class[class] = vn_port_more(link)->trimmed[class];
         out->output_bytes += vn_output_bytes(context, link, class);
         out->held_bytes += end->classes[class].held_bytes;
-        if (end->classes[class].held_max > out->held_max) out->held_max = end->classes[class].held_max;
+        if (end->classes[class].held_max > out->held_max)
+            out->held_max = end->classes[class].held_max;
     }
     return 0;
 }
@@ -36,7 +37,8 @@ void vn_totals(const struct vn_net *net, struct vn_totals *out)
 {
     const struct vn_context *context = &net->context;
     uint64_t digest = context->digest;
-    for (uint32_t i = 0; i < context->n_nodes; i++) digest = vn_digest_mix(digest, context->nodes[i].digest);
+    for (uint32_t i = 0; i < context->n_nodes; i++)
+        digest = vn_digest_mix(digest, context->nodes[i].digest);
     *out = (struct vn_totals){
         .now_ps = context->now,
         .events = context->events_done,

@@ -1,5 +1,6 @@
-/* Formats that links read and write: Ethernet, PFC (IEEE 802.1Qbb), and of IPv4 what a capture's frames need. Offsets are in bytes from
- * the start of the frame:  Ethernet 14 | MAC control opcode 2 | enabled classes 2 | pause quanta 2 each. */
+/* Formats that links read and write: Ethernet, PFC (IEEE 802.1Qbb), and of IPv4 what a capture's
+ * frames need. Offsets are in bytes from the start of the frame: Ethernet 14 | MAC control opcode 2
+ * | enabled classes 2 | pause quanta 2 each. */
 #ifndef VN_ETHERNET_H
 #define VN_ETHERNET_H
 
@@ -18,7 +19,10 @@ enum {
 
 /* Numbers in network order. */
 static inline uint32_t vn_load16(const uint8_t *at) { return (uint32_t)at[0] << 8 | at[1]; }
-static inline uint32_t vn_load32(const uint8_t *at) { return vn_load16(at) << 16 | vn_load16(at + 2); }
+static inline uint32_t vn_load32(const uint8_t *at)
+{
+    return vn_load16(at) << 16 | vn_load16(at + 2);
+}
 
 static inline void vn_store16(uint8_t *at, uint16_t value)
 {

@@ -11,7 +11,8 @@ struct vn_fifo {
     uint32_t head, tail, packets;
 };
 
-/* The pool, before the first packet, with so many bytes between a vn_packet and its frame. False: the run has failed. */
+/* The pool, before the first packet, with so many bytes between a vn_packet and its frame. False:
+ * the run has failed. */
 static bool vn_pool_init(struct vn_context *, uint32_t between);
 static void vn_pool_free(struct vn_pool *);
 /* Between rounds: whether packets take more than so many cache lines. */
@@ -27,7 +28,8 @@ static bool vn_packets_init(struct vn_context *, uint32_t n);
 static void vn_packets_merge(struct vn_packets *network, struct vn_packets *own);
 /* An endpoint needs the first `bytes` of frames: so many are stored. 0, or a negative errno. */
 VN_OFFERED int vn_pool_store(struct vn_context *, uint32_t bytes);
-/* Reserves address space for `*most` items, or for as many as there is room for; see pool.c. NULL: the run has failed. */
+/* Reserves address space for `*most` items, or for as many as there is room for; see pool.c. NULL:
+ * the run has failed. */
 static void *vn_reserve(struct vn_context *, const char *what, size_t item_bytes, uint32_t *most);
 static inline size_t vn_aligned(size_t size) { return (size + 63) / 64 * 64; }
 
@@ -53,7 +55,8 @@ static inline uint32_t vn_packet_new(struct vn_context *context)
         context->packets.free = vn_packet_at(context, id)->next;
     }
     VN_ASSERT(id % context->pool.lines == 0);
-    if (++context->packets.in_use > context->packets.most_in_use) context->packets.most_in_use = context->packets.in_use;
+    if (++context->packets.in_use > context->packets.most_in_use)
+        context->packets.most_in_use = context->packets.in_use;
     return id;
 }
 
@@ -73,11 +76,13 @@ static inline void vn_prefetch_packet(const struct vn_context *context, uint32_t
 }
 
 /* Fills the frame: the template, then zeros. */
-static inline uint8_t *vn_fill(const struct vn_context *context, struct vn_packet *packet, const uint8_t *template)
+static inline uint8_t *vn_fill(const struct vn_context *context, struct vn_packet *packet,
+                               const uint8_t *template)
 {
     uint8_t *frame = vn_frame(context, packet);
     memcpy(frame, template, VN_TEMPLATE_BYTES);
-    if (context->pool.stored > VN_TEMPLATE_BYTES) memset(frame + VN_TEMPLATE_BYTES, 0, context->pool.stored - VN_TEMPLATE_BYTES);
+    if (context->pool.stored > VN_TEMPLATE_BYTES)
+        memset(frame + VN_TEMPLATE_BYTES, 0, context->pool.stored - VN_TEMPLATE_BYTES);
     return frame;
 }
 
@@ -86,10 +91,12 @@ static inline void vn_packet_free(struct vn_context *context, uint32_t id)
     VN_ASSERT(context->packets.free != id);
     vn_packet_at(context, id)->next = context->packets.free;
     context->packets.free = id;
-    if (__builtin_expect(--context->packets.in_use == context->packets.full_at, 0)) vn_packets_full(context);
+    if (__builtin_expect(--context->packets.in_use == context->packets.full_at, 0))
+        vn_packets_full(context);
 }
 
-/* Counts a packet of this flow that goes no further. Nodes of several contexts may lose packets of one flow. */
+/* Counts a packet of this flow that goes no further. Nodes of several contexts may lose packets of
+ * one flow. */
 static inline void vn_count_lost(struct vn_context *context, uint32_t flow)
 {
     VN_ASSERT(flow < context->pool.n_lost);
@@ -122,8 +129,10 @@ static inline uint32_t vn_fifo_pop(struct vn_context *context, struct vn_fifo *f
 }
 
 /* Shows each packet of a queue. */
-static inline void vn_fifo_each(const struct vn_context *context, const struct vn_fifo *fifo, uint32_t class,
-                                void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to)
+static inline void vn_fifo_each(const struct vn_context *context, const struct vn_fifo *fifo,
+                                uint32_t class,
+                                void (*see)(void *to, const struct vn_packet *, uint32_t class),
+                                void *to)
 {
     uint32_t id = fifo->head;
     for (uint32_t n = fifo->packets; n != 0; n--) {

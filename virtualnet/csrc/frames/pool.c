@@ -19,19 +19,22 @@ struct vn_depot {
     uint32_t *lists, n_lists; /* heads of lists; NULL: there is one context, which keeps all */
 };
 
-/* Where address space is limited (ulimit -v), it is for as many items as fit a quarter of what is left, since there is more to come.
- * The kernel adds memory as it is touched, if it can in huge pages. */
+/* Where address space is limited (ulimit -v), it is for as many items as fit a quarter of what is
+ * left, since there is more to come. The kernel adds memory as it is touched, if it can in huge
+ * pages. */
 void *vn_reserve(struct vn_context *context, const char *what, size_t item_bytes, uint32_t *most)
 {
     for (; *most >= LEAST; *most /= 2) {
         size_t bytes = item_bytes * *most;
-        char *area = mmap(NULL, 4 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        char *area = mmap(NULL, 4 * bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (area == MAP_FAILED) continue;
         munmap(area + bytes, 3 * bytes);
         madvise(area, bytes, MADV_HUGEPAGE);
         return area;
     }
-    vn_fail(context, "no address space for %s: %s; raise its limit (ulimit -v)", what, strerror(errno));
+    vn_fail(context, "no address space for %s: %s; raise its limit (ulimit -v)", what,
+            strerror(errno));
     return NULL;
 }
 
@@ -53,7 +56,8 @@ bool vn_pool_init(struct vn_context *context, uint32_t between)
 bool vn_packets_init(struct vn_context *context, uint32_t n)
 {
     struct vn_depot *depot = context->pool.depot;
-    context->packets = (struct vn_packets){.free = VN_NONE, .spare = VN_NONE, .full_at = n == 1 ? INT32_MIN : -VN_LIST};
+    context->packets = (struct vn_packets){
+        .free = VN_NONE, .spare = VN_NONE, .full_at = n == 1 ? INT32_MIN : -VN_LIST};
     if (n == 1 || depot->lists != NULL) return true;
     depot->lists = malloc((context->pool.most_packets / VN_LIST + 1) * sizeof *depot->lists);
     return depot->lists != NULL;
@@ -74,7 +78,9 @@ int vn_pool_store(struct vn_context *context, uint32_t bytes)
     struct vn_pool *pool = &context->pool;
     uint32_t depth = (uint32_t)vn_aligned(bytes);
     if (pool->base != NULL && pool->stored < depth) {
-        return vn_refuse(context, -EBUSY, "the network runs already, and stores less of its frames: add such a flow before");
+        return vn_refuse(
+            context, -EBUSY,
+            "the network runs already, and stores less of its frames: add such a flow before");
     }
     if (pool->base == NULL && pool->depth < depth) pool->depth = depth;
     return 0;
@@ -100,7 +106,8 @@ bool vn_pool_counts(struct vn_pool *pool, uint32_t flow)
     return true;
 }
 
-/* A list of `n` new packets, or one of the depot's: the first; VN_NONE: there is no room for so many. */
+/* A list of `n` new packets, or one of the depot's: the first; VN_NONE: there is no room for so
+ * many. */
 static uint32_t list_of_depot(const struct vn_pool *pool, uint32_t n)
 {
     struct vn_depot *depot = pool->depot;
@@ -114,7 +121,8 @@ static uint32_t list_of_depot(const struct vn_pool *pool, uint32_t n)
     }
     pthread_mutex_unlock(&depot->lock);
     for (uint32_t i = 0; new != VN_NONE && i < n; i++, new += pool->lines) {
-        ((struct vn_packet *)(void *)(pool->base + (size_t)new * 64))->next = i + 1 < n ? new + pool->lines : VN_NONE;
+        ((struct vn_packet *)(void *)(pool->base + (size_t)new * 64))->next =
+            i + 1 < n ? new + pool->lines : VN_NONE;
     }
     return id;
 }
@@ -129,7 +137,9 @@ uint32_t vn_packet_grow(struct vn_context *context)
     own->spare = VN_NONE;
     if (id == VN_NONE) id = list_of_depot(pool, alone ? 1 : VN_LIST);
     if (id == VN_NONE) {
-        const char *why = pool->most_packets < VN_MOST_PACKETS ? "; raise the limit of address space (ulimit -v)" : "";
+        const char *why = pool->most_packets < VN_MOST_PACKETS
+                              ? "; raise the limit of address space (ulimit -v)"
+                              : "";
         vn_fail(context, "more than %u packets are inside the network%s", pool->most_packets, why);
         return VN_NONE;
     }
@@ -153,4 +163,7 @@ void vn_packets_full(struct vn_context *context)
     own->full_at = own->in_use - VN_LIST;
 }
 
-bool vn_pool_exceeds(const struct vn_pool *pool, uint32_t lines) { return (uint64_t)pool->depot->n_packets * pool->lines > lines; }
+bool vn_pool_exceeds(const struct vn_pool *pool, uint32_t lines)
+{
+    return (uint64_t)pool->depot->n_packets * pool->lines > lines;
+}

@@ -1,4 +1,5 @@
-/* Owns packets: their memory, and for whom those are counted that go no further. A packet's place is its owner's until it frees it. */
+/* Owns packets: their memory, and for whom those are counted that go no further. A packet's place
+ * is its owner's until it frees it. */
 #ifndef VN_POOL_H
 #define VN_POOL_H
 
@@ -9,7 +10,9 @@
 enum {
     VN_TEMPLATE_BYTES = 64,
     VN_MOST_PACKETS = 1 << 22, /* in a network */
-    VN_STORED = 128, /* bytes of a frame that are stored where programs don't run in place, unless frames are stored whole */
+    /* bytes of a frame that are stored where programs don't run in place, unless frames are stored
+     * whole */
+    VN_STORED = 128,
 };
 
 /* Cache lines of a packet that are observers': its last ones, one each. */
@@ -20,11 +23,12 @@ enum {
         VN_OBSERVED_LINES
 };
 
-/* Of a packet: whether it is its flow's data, which counts there, if it is lost; and whether it was trimmed where it waits. */
+/* Of a packet: whether it is its flow's data, which counts there, if it is lost; and whether it was
+ * trimmed where it waits. */
 enum vn_data { VN_NOT_DATA, VN_WHOLE, VN_TRIMMED };
 
-/* A frame: two cache lines where programs run in place, three where it has telemetry. Only its first bytes are stored, at vn_frame; the
- * rest is payload, zeros and the ICRC. */
+/* A frame: two cache lines where programs run in place, three where it has telemetry. Only its
+ * first bytes are stored, at vn_frame; the rest is payload, zeros and the ICRC. */
 struct vn_packet {
     uint32_t next;
     uint32_t flow; /* whose it is, or was cloned from; VN_NONE: nobody's */
@@ -37,8 +41,9 @@ struct vn_packet {
             uint32_t enq_timestamp, enq_qdepth;
         };
         struct {
-            uint32_t class, ingress_bytes; /* once a fabric has taken it: its class; what it is counted with. On a link with
-                                            * credits: its class */
+            /* once a fabric has taken it: its class; what it is counted with. On a link with
+             * credits: its class */
+            uint32_t class, ingress_bytes;
         };
     };
     uint8_t bridged[SW_BRIDGED_BYTES];
@@ -49,10 +54,14 @@ struct vn_packet {
 struct vn_pool {
     uint8_t *base;
     uint32_t lines; /* cache lines of a packet */
-    uint32_t frame_at, stored; /* in a packet: the frame's offset, and how many of its bytes are stored */
-    uint32_t depth; /* of a frame, at least so many bytes are stored: those that a program or an endpoint may need */
+    /* in a packet: the frame's offset, and how many of its bytes are stored */
+    uint32_t frame_at, stored;
+    /* of a frame, at least so many bytes are stored: those that a program or an endpoint may
+     * need */
+    uint32_t depth;
     uint32_t whole; /* frames are stored whole, and have at most so many bytes; 0: they aren't */
-    bool inplace; /* all programs have the form that leaves the frame in place (softswitch/codegen/inplace.py) */
+    /* all programs have the form that leaves the frame in place (softswitch/codegen/inplace.py) */
+    bool inplace;
     uint32_t phv_size, headroom; /* where they haven't: of the largest program */
     uint32_t most_packets;
     uint64_t *lost; /* by flow: its data that went no further */
@@ -60,8 +69,8 @@ struct vn_pool {
     struct vn_depot *depot; /* packets that are no context's */
 };
 
-/* Of a context: packets that it may take, and counts of those in use. Packets move between contexts, so of one alone the counts may be
- * below zero. */
+/* Of a context: packets that it may take, and counts of those in use. Packets move between
+ * contexts, so of one alone the counts may be below zero. */
 struct vn_packets {
     uint32_t free; /* the first of a list; VN_NONE: it is empty */
     uint32_t spare; /* another list, VN_LIST long; VN_NONE: there is none */

@@ -8,7 +8,8 @@
 #include "links/build.h"
 
 /* The host's endpoint i. */
-VN_ALWAYS const struct vn_endpoint_kind *endpoint_of(const struct vn_context *context, const struct vn_host *host, uint32_t i)
+VN_ALWAYS const struct vn_endpoint_kind *endpoint_of(const struct vn_context *context,
+                                                     const struct vn_host *host, uint32_t i)
 {
     VN_ASSERT(i < host->n);
     return context->endpoint_kinds[host->endpoints[i]];
@@ -41,7 +42,8 @@ static void host_may_send(struct vn_context *context, struct vn_link *link, uint
 {
     (void)number;
     const struct vn_host *host = vn_host_of(vn_near(context, link));
-    if (host->n != 0 && endpoint_of(context, host, 0)->may_send != NULL) endpoint_of(context, host, 0)->may_send(context, link);
+    if (host->n != 0 && endpoint_of(context, host, 0)->may_send != NULL)
+        endpoint_of(context, host, 0)->may_send(context, link);
     else send_soon(context, link);
 }
 
@@ -54,7 +56,8 @@ void vn_host_send_first(struct vn_context *context, uint32_t number, uint32_t id
 void vn_host_send(struct vn_context *context, uint32_t number, uint32_t id, uint32_t class)
 {
     struct vn_link *link = &context->links[number];
-    VN_ASSERT(class < VN_CLASSES && (link->waiting >> class & 1) == (link->classes[class].queue.packets != 0));
+    VN_ASSERT(class < VN_CLASSES &&
+              (link->waiting >> class & 1) == (link->classes[class].queue.packets != 0));
     vn_fifo_push(context, &link->classes[class].queue, id);
     link->waiting |= (uint8_t)(1u << class);
     host_may_send(context, link, number);
@@ -70,7 +73,8 @@ void vn_host_event(struct vn_context *context, uint32_t number)
         endpoint_of(context, host, 0)->act(context, link);
         return;
     }
-    if (link->up && link->free_at <= context->now && vn_host_waits(link)) vn_host_send_queued(context, link);
+    if (link->up && link->free_at <= context->now && vn_host_waits(link))
+        vn_host_send_queued(context, link);
     send_soon(context, link);
 }
 
@@ -92,7 +96,10 @@ VN_ALWAYS void host_offer(struct vn_context *context, struct vn_channel *channel
     vn_packet_free(context, id);
 }
 
-static void host_take(struct vn_context *context, struct vn_channel *channel, uint32_t id) { host_offer(context, channel, id); }
+static void host_take(struct vn_context *context, struct vn_channel *channel, uint32_t id)
+{
+    host_offer(context, channel, id);
+}
 
 static void host_arrival(struct vn_context *context, struct vn_channel *channel, uint32_t id)
 {
@@ -109,12 +116,18 @@ static void host_control(struct vn_context *context, struct vn_channel *channel,
 
 enum { NUMBERS = (1 << 24) - 1 };
 
-void vn_endpoint_start(struct vn_context *context, uint32_t id) { context->endpoint_kinds[id >> 24]->start(context, id & NUMBERS); }
+void vn_endpoint_start(struct vn_context *context, uint32_t id)
+{
+    context->endpoint_kinds[id >> 24]->start(context, id & NUMBERS);
+}
 void vn_endpoint_window(struct vn_context *context, uint32_t id)
 {
     context->endpoint_kinds[id >> 24]->window(context, id & NUMBERS);
 }
-void vn_endpoint_timer(struct vn_context *context, uint32_t id) { context->endpoint_kinds[id >> 24]->timer(context, id & NUMBERS); }
+void vn_endpoint_timer(struct vn_context *context, uint32_t id)
+{
+    context->endpoint_kinds[id >> 24]->timer(context, id & NUMBERS);
+}
 
 uint32_t vn_endpoint_start_node(const struct vn_context *context, uint32_t id)
 {
@@ -135,7 +148,8 @@ bool vn_endpoints_cannot_finish(struct vn_context *context, uint64_t within)
 {
     for (uint32_t i = 0; i < VN_ENDPOINT_KINDS; i++) {
         const struct vn_endpoint_kind *kind = context->endpoint_kinds[i];
-        if (kind->cannot_finish_yet != NULL && kind->cannot_finish_yet(context, within)) return true;
+        if (kind->cannot_finish_yet != NULL && kind->cannot_finish_yet(context, within))
+            return true;
     }
     return false;
 }
@@ -164,11 +178,15 @@ static const struct vn_endpoint_kind *python_of(const struct vn_context *context
 
 void *vn_endpoints_hold(struct vn_context *context) { return python_of(context)->hold(context); }
 
-void vn_endpoints_release(struct vn_context *context, void *held, bool raise) { python_of(context)->release(context, held, raise); }
+void vn_endpoints_release(struct vn_context *context, void *held, bool raise)
+{
+    python_of(context)->release(context, held, raise);
+}
 
 /* ---- the kind ---- */
 
-static bool host_attach(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t link)
+static bool host_attach(struct vn_context *context, struct vn_node *node, uint16_t port,
+                        uint32_t link)
 {
     struct vn_host *host = vn_host_of(node);
     struct vn_link *made = vn_link_of(context, link);
@@ -184,11 +202,13 @@ static bool host_attach(struct vn_context *context, struct vn_node *node, uint16
     if (more == NULL) return false;
     more->next = host->others;
     host->others = link;
-    if (host->n != 0 && endpoint_of(context, host, 0)->port_added != NULL) endpoint_of(context, host, 0)->port_added(more->own);
+    if (host->n != 0 && endpoint_of(context, host, 0)->port_added != NULL)
+        endpoint_of(context, host, 0)->port_added(more->own);
     return true;
 }
 
-static void host_prefetch(const struct vn_context *context, const struct vn_node *node, uint32_t step, uint32_t i)
+static void host_prefetch(const struct vn_context *context, const struct vn_node *node,
+                          uint32_t step, uint32_t i)
 {
     enum { PACKETS = 16 /* most in flight to it */ };
     const struct vn_channel *in = &node->in[i];
@@ -201,13 +221,16 @@ static void host_prefetch(const struct vn_context *context, const struct vn_node
         for (uint32_t n = 0; n < in->n && n < PACKETS; n += 4) vn_prefetch(vn_in_flight_at(in, n));
         vn_prefetch(&context->links[in->link ^ 1]);
     } else { /* step 3 repeats the prefetches of step 2 that the processor dropped */
-        for (uint32_t n = 0; n < in->n && n < PACKETS; n++) vn_prefetch_packet(context, vn_in_flight_at(in, n)->packet);
+        for (uint32_t n = 0; n < in->n && n < PACKETS; n++)
+            vn_prefetch_packet(context, vn_in_flight_at(in, n)->packet);
     }
     if (host->n != 0 && endpoint_of(context, host, 0)->prefetch != NULL)
-        endpoint_of(context, host, 0)->prefetch(context, node, vn_link_of(context, in->link ^ 1), step);
+        endpoint_of(context, host, 0)
+            ->prefetch(context, node, vn_link_of(context, in->link ^ 1), step);
 }
 
-static void host_prefetch_arrival(const struct vn_context *context, const struct vn_node *node, uint32_t packet)
+static void host_prefetch_arrival(const struct vn_context *context, const struct vn_node *node,
+                                  uint32_t packet)
 {
     const struct vn_host *host = vn_host_of((struct vn_node *)node);
     const struct vn_endpoint_kind *first = host->n != 0 ? endpoint_of(context, host, 0) : NULL;
@@ -238,7 +261,8 @@ static const struct vn_node_kind vn_host_kind = {
 
 int64_t vn_add_host(struct vn_context *context, const uint8_t ip[4])
 {
-    if (context->pool.base != NULL) return vn_refuse(context, -EBUSY, "the network runs already: no host can be added");
+    if (context->pool.base != NULL)
+        return vn_refuse(context, -EBUSY, "the network runs already: no host can be added");
     struct vn_node *node = vn_node_new(context, &vn_host_kind);
     if (node == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     struct vn_host *host = vn_host_of(node);
@@ -250,28 +274,36 @@ int64_t vn_add_host(struct vn_context *context, const uint8_t ip[4])
 int vn_add_endpoint(struct vn_context *context, uint32_t number, const char *name)
 {
     struct vn_node *node = number < context->n_nodes ? &context->nodes[number] : NULL;
-    if (node == NULL || node->kind != &vn_host_kind) return vn_refuse(context, -EINVAL, "no such host");
+    if (node == NULL || node->kind != &vn_host_kind)
+        return vn_refuse(context, -EINVAL, "no such host");
     struct vn_host *host = vn_host_of(node);
-    if (host->n == sizeof host->endpoints) return vn_refuse(context, -ENOSPC, "a host has as many endpoints as it can");
+    if (host->n == sizeof host->endpoints)
+        return vn_refuse(context, -ENOSPC, "a host has as many endpoints as it can");
     for (uint32_t i = 0; i < VN_ENDPOINT_KINDS; i++) {
         if (strcmp(context->endpoint_kinds[i]->name, name) != 0) continue;
         if (context->endpoint_kinds[i]->act != NULL && host->n != 0) {
-            return vn_refuse(context, -EINVAL, "an endpoint that decides what starts when is a host's first");
+            return vn_refuse(context, -EINVAL,
+                             "an endpoint that decides what starts when is a host's first");
         }
-        if (node->n_in > 1) return vn_refuse(context, -EBUSY, "a host has its endpoints before its second link");
-        if (context->endpoint_kinds[i]->added != NULL && !context->endpoint_kinds[i]->added(context, node))
+        if (node->n_in > 1)
+            return vn_refuse(context, -EBUSY, "a host has its endpoints before its second link");
+        if (context->endpoint_kinds[i]->added != NULL &&
+            !context->endpoint_kinds[i]->added(context, node))
             return vn_refuse(context, -ENOMEM, "out of memory");
-        if (host->n == 0 && context->endpoint_kinds[i]->port_added != NULL) context->endpoint_kinds[i]->port_added(host->own);
+        if (host->n == 0 && context->endpoint_kinds[i]->port_added != NULL)
+            context->endpoint_kinds[i]->port_added(host->own);
         host->endpoints[host->n++] = (uint8_t)i;
         return 0;
     }
     return vn_refuse(context, -EINVAL, "no such endpoint");
 }
 
-struct vn_node *vn_host_with(struct vn_context *context, uint32_t number, enum vn_endpoint_number endpoint)
+struct vn_node *vn_host_with(struct vn_context *context, uint32_t number,
+                             enum vn_endpoint_number endpoint)
 {
     struct vn_node *node = number < context->n_nodes ? &context->nodes[number] : NULL;
-    if (node == NULL || node->kind != &vn_host_kind || vn_host_of(node)->link == VN_NONE) return NULL;
+    if (node == NULL || node->kind != &vn_host_kind || vn_host_of(node)->link == VN_NONE)
+        return NULL;
     const struct vn_host *host = vn_host_of(node);
     return memchr(host->endpoints, endpoint, host->n) != NULL ? node : NULL;
 }

@@ -1,5 +1,5 @@
-/* A source and a sink of frames, whatever they are: it sends each at its time, as soon as the class of its link may start it, and keeps
- * or counts what arrives. */
+/* A source and a sink of frames, whatever they are: it sends each at its time, as soon as the class
+ * of its link may start it, and keeps or counts what arrives. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,10 @@ struct sources {
     uint32_t n_kept, kept_capacity, n_streams, streams_capacity, n_hosts;
 };
 
-static struct sources *sources_of(const struct vn_context *context) { return context->endpoints[VN_ENDPOINT_source]; }
+static struct sources *sources_of(const struct vn_context *context)
+{
+    return context->endpoints[VN_ENDPOINT_source];
+}
 
 static bool source_added(struct vn_context *context, struct vn_node *node)
 {
@@ -59,7 +62,8 @@ static bool source_added(struct vn_context *context, struct vn_node *node)
     if (node->number < sources->n_hosts) return true;
     struct incoming *hosts = realloc(sources->hosts, (node->number + 1) * sizeof *hosts);
     if (hosts == NULL) return false;
-    for (uint32_t i = sources->n_hosts; i <= node->number; i++) hosts[i] = (struct incoming){.call = VN_NONE};
+    for (uint32_t i = sources->n_hosts; i <= node->number; i++)
+        hosts[i] = (struct incoming){.call = VN_NONE};
     sources->hosts = hosts;
     sources->n_hosts = node->number + 1;
     return true;
@@ -68,7 +72,8 @@ static bool source_added(struct vn_context *context, struct vn_node *node)
 /* NULL: the call is refused. */
 static struct incoming *incoming_of(struct vn_context *context, uint32_t host)
 {
-    if (vn_host_with(context, host, VN_ENDPOINT_source) != NULL) return &sources_of(context)->hosts[host];
+    if (vn_host_with(context, host, VN_ENDPOINT_source) != NULL)
+        return &sources_of(context)->hosts[host];
     vn_refuse(context, -EINVAL, "frames at times need a host with a link and a source");
     return NULL;
 }
@@ -100,14 +105,17 @@ static uint64_t append(struct bytes *to, const uint8_t *from, uint64_t n)
     return to->n - n;
 }
 
-int64_t vn_source_keep(struct vn_context *context, const uint8_t *frame, uint32_t stored, uint32_t length)
+int64_t vn_source_keep(struct vn_context *context, const uint8_t *frame, uint32_t stored,
+                       uint32_t length)
 {
     struct sources *sources = sources_of(context);
-    if (sources == NULL) return vn_refuse(context, -EINVAL, "frames at times need a host with a link and a source");
+    if (sources == NULL)
+        return vn_refuse(context, -EINVAL, "frames at times need a host with a link and a source");
     int code = vn_allow_frame(context, length);
     if (code != 0) return code;
     uint32_t most = context->pool.whole != 0 ? context->pool.whole : VN_STORED;
-    if (stored > most || stored > length) return vn_refuse(context, -EINVAL, "more bytes than a frame stores");
+    if (stored > most || stored > length)
+        return vn_refuse(context, -EINVAL, "more bytes than a frame stores");
     if (!grow(&sources->kept, sources->n_kept, &sources->kept_capacity, sizeof *sources->kept)) {
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
@@ -124,8 +132,8 @@ static void *copy_of(const void *array, size_t bytes)
     return copy != NULL ? memcpy(copy, array, bytes) : NULL;
 }
 
-static const char *stream_fault(const struct vn_context *context, uint32_t n, const uint64_t *times, uint32_t first,
-                                const uint32_t *which)
+static const char *stream_fault(const struct vn_context *context, uint32_t n, const uint64_t *times,
+                                uint32_t first, const uint32_t *which)
 {
     uint32_t n_kept = sources_of(context)->n_kept;
     if (n == 0 || (which == NULL && first >= n_kept)) return "no such frame";
@@ -139,8 +147,9 @@ static const char *stream_fault(const struct vn_context *context, uint32_t n, co
     return NULL;
 }
 
-int vn_source_frames(struct vn_context *context, uint32_t port, uint8_t class, uint32_t n, const uint64_t *times, uint32_t first,
-                     const uint32_t *which, const uint16_t *lengths)
+int vn_source_frames(struct vn_context *context, uint32_t port, uint8_t class, uint32_t n,
+                     const uint64_t *times, uint32_t first, const uint32_t *which,
+                     const uint16_t *lengths)
 {
     struct sources *sources = sources_of(context);
     uint32_t host = port < context->n_links ? context->links[port].node : VN_NONE;
@@ -149,17 +158,25 @@ int vn_source_frames(struct vn_context *context, uint32_t port, uint8_t class, u
     const char *fault = stream_fault(context, n, times, first, which);
     if (fault != NULL) return vn_refuse(context, -EINVAL, fault);
     for (uint32_t i = 0; lengths != NULL && i < n; i++) {
-        int code = lengths[i] == 0 ? vn_refuse(context, -EINVAL, "a frame of no bytes") : vn_allow_frame(context, lengths[i]);
+        int code = lengths[i] == 0 ? vn_refuse(context, -EINVAL, "a frame of no bytes")
+                                   : vn_allow_frame(context, lengths[i]);
         if (code != 0) return code;
     }
-    if (sources->n_streams == 1u << 24) return vn_refuse(context, -ENOSPC, "too many frames at times");
-    if (!grow(&sources->streams, sources->n_streams, &sources->streams_capacity, sizeof *sources->streams)) {
+    if (sources->n_streams == 1u << 24)
+        return vn_refuse(context, -ENOSPC, "too many frames at times");
+    if (!grow(&sources->streams, sources->n_streams, &sources->streams_capacity,
+              sizeof *sources->streams)) {
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
-    struct stream made = {.port = port, .n = n, .first = first, .class = class, .times = copy_of(times, n * sizeof *times)};
+    struct stream made = {.port = port,
+                          .n = n,
+                          .first = first,
+                          .class = class,
+                          .times = copy_of(times, n * sizeof *times)};
     made.which = copy_of(which, n * sizeof *which);
     made.lengths = copy_of(lengths, n * sizeof *lengths);
-    if (made.times == NULL || (which != NULL && made.which == NULL) || (lengths != NULL && made.lengths == NULL)) {
+    if (made.times == NULL || (which != NULL && made.which == NULL) ||
+        (lengths != NULL && made.lengths == NULL)) {
         free(made.times), free(made.which), free(made.lengths);
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
@@ -181,8 +198,10 @@ static void source_start(struct vn_context *context, uint32_t number)
     uint32_t i = stream->next++, id = vn_packet_new(context);
     if (id == VN_NONE) return;
     VN_ASSERT(number < sources->n_streams && i < stream->n && stream->times[i] == context->now);
-    const struct kept *kept = &sources->kept[stream->which != NULL ? stream->which[i] : stream->first];
-    uint32_t length = stream->lengths != NULL ? stream->lengths[i] : kept->length, room = context->pool.stored;
+    const struct kept *kept =
+        &sources->kept[stream->which != NULL ? stream->which[i] : stream->first];
+    uint32_t length = stream->lengths != NULL ? stream->lengths[i] : kept->length,
+             room = context->pool.stored;
     if (context->pool.whole != 0 && length < room) room = length;
     uint32_t stored = kept->stored < room ? kept->stored : room;
     struct vn_packet *packet = vn_packet_at(context, id);
@@ -194,7 +213,8 @@ static void source_start(struct vn_context *context, uint32_t number)
     packet->stamp = context->now;
     uint32_t port = stream->port, class = stream->class;
     if (stream->next < stream->n) {
-        vn_endpoint_at(context, context->links[port].node, stream->times[stream->next], VN_EV_START, VN_ENDPOINT_source, number);
+        vn_endpoint_at(context, context->links[port].node, stream->times[stream->next], VN_EV_START,
+                       VN_ENDPOINT_source, number);
     } else {
         end_stream(stream);
     }
@@ -222,7 +242,8 @@ static bool keep(struct vn_context *context, struct incoming *in, struct vn_pack
     uint32_t stored = packet->bytes < context->pool.stored ? packet->bytes : context->pool.stored;
     uint64_t place = append(&in->bytes, vn_frame(context, packet), stored);
     if (place == VN_NEVER) return false;
-    in->at[in->n++] = (struct vn_taken){.time_ps = context->now, .at = place, .length = packet->bytes, .stored = stored};
+    in->at[in->n++] = (struct vn_taken){
+        .time_ps = context->now, .at = place, .length = packet->bytes, .stored = stored};
     return true;
 }
 
@@ -238,7 +259,8 @@ static void count(struct vn_arrivals *counts, const struct vn_packet *packet, ui
     if (delay > counts->longest_ps) counts->longest_ps = delay;
 }
 
-static bool source_take(struct vn_context *context, struct vn_node *node, uint32_t port, uint32_t id)
+static bool source_take(struct vn_context *context, struct vn_node *node, uint32_t port,
+                        uint32_t id)
 {
     (void)port;
     struct incoming *in = &sources_of(context)->hosts[node->number];
@@ -257,7 +279,8 @@ static bool source_take(struct vn_context *context, struct vn_node *node, uint32
     return true;
 }
 
-uint64_t vn_taken(const struct vn_context *context, uint32_t host, const struct vn_taken **at, const uint8_t **bytes)
+uint64_t vn_taken(const struct vn_context *context, uint32_t host, const struct vn_taken **at,
+                  const uint8_t **bytes)
 {
     const struct sources *sources = sources_of(context);
     if (sources == NULL || host >= sources->n_hosts) return 0;

@@ -8,7 +8,8 @@
 #include "links/faults.h"
 #include "links/flow_control.h"
 
-/* Makes room for one more element, aligned to a cache line; capacities are powers of two. NULL: no memory, no change. */
+/* Makes room for one more element, aligned to a cache line; capacities are powers of two. NULL: no
+ * memory, no change. */
 static void *grow_array(void *array, uint32_t n, size_t size)
 {
     if (n != 0 && (n & (n - 1)) != 0) return array;
@@ -38,22 +39,26 @@ struct vn_node *vn_node_new(struct vn_context *context, const struct vn_node_kin
 static int attach(struct vn_context *context, uint32_t link, uint32_t number, uint16_t port)
 {
     struct vn_node *node = &context->nodes[number];
-    if (!vn_tournament_grow(&node->events, node->n_in + 2)) return vn_refuse(context, -ENOMEM, "out of memory");
-    if (!node->kind->attach(context, node, port, link)) return vn_refuse(context, -EEXIST, "no such port, or it has a link");
+    if (!vn_tournament_grow(&node->events, node->n_in + 2))
+        return vn_refuse(context, -ENOMEM, "out of memory");
+    if (!node->kind->attach(context, node, port, link))
+        return vn_refuse(context, -EEXIST, "no such port, or it has a link");
     context->links[link].slot = (uint16_t)++node->n_in;
     return 0;
 }
 
-int64_t vn_add_link(struct vn_context *context, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
-                    uint64_t delay_ps)
+int64_t vn_add_link(struct vn_context *context, uint32_t a, uint16_t port_a, uint32_t b,
+                    uint16_t port_b, uint64_t rate_bps, uint64_t delay_ps)
 {
-    if (context->pool.base != NULL) return vn_refuse(context, -EBUSY, "the network runs already: no link can be added");
+    if (context->pool.base != NULL)
+        return vn_refuse(context, -EBUSY, "the network runs already: no link can be added");
     if (a >= context->n_nodes || b >= context->n_nodes || rate_bps == 0) {
         return vn_refuse(context, -EINVAL, "no such node, or no rate");
     }
     uint32_t n = context->n_links;
     if (n + 2 > context->most_links) {
-        return vn_refuse(context, -ENOSPC, "too many links, or too little address space for them (ulimit -v)");
+        return vn_refuse(context, -ENOSPC,
+                         "too many links, or too little address space for them (ulimit -v)");
     }
     for (uint32_t i = 0; i < 2; i++) {
         struct vn_link *link = &context->links[n + i];
@@ -76,8 +81,10 @@ int64_t vn_add_link(struct vn_context *context, uint32_t a, uint16_t port_a, uin
 
 int vn_set_tick(struct vn_context *context, uint64_t tick_ps)
 {
-    if (context->pool.base != NULL) return vn_refuse(context, -EBUSY, "the network runs already: its ticks can't change");
-    if (tick_ps == 0 || tick_ps > UINT32_MAX) return vn_refuse(context, -EINVAL, "a tick has 1 ps to 4 ms");
+    if (context->pool.base != NULL)
+        return vn_refuse(context, -EBUSY, "the network runs already: its ticks can't change");
+    if (tick_ps == 0 || tick_ps > UINT32_MAX)
+        return vn_refuse(context, -EINVAL, "a tick has 1 ps to 4 ms");
     for (uint32_t i = 0; i < context->n_links; i++) {
         context->links[i].tick = (uint32_t)tick_ps;
         vn_set_rate(&context->links[i], context->links[i].rate_bps);
@@ -87,7 +94,8 @@ int vn_set_tick(struct vn_context *context, uint64_t tick_ps)
 
 int vn_set_link(struct vn_context *context, uint32_t number, uint64_t rate_bps, bool up)
 {
-    if (number >= context->n_links || rate_bps == 0) return vn_refuse(context, -EINVAL, "no such link, or no rate");
+    if (number >= context->n_links || rate_bps == 0)
+        return vn_refuse(context, -EINVAL, "no such link, or no rate");
     struct vn_link *link = &context->links[number];
     vn_set_rate(link, rate_bps);
     link->up = up;
@@ -101,7 +109,8 @@ int vn_set_link(struct vn_context *context, uint32_t number, uint64_t rate_bps, 
 /* A node's channels are contiguous, in the order of the links that end there. */
 static bool make_channels(struct vn_context *context)
 {
-    context->channels = aligned_alloc(64, vn_aligned((context->n_links + 1) * sizeof *context->channels));
+    context->channels =
+        aligned_alloc(64, vn_aligned((context->n_links + 1) * sizeof *context->channels));
     if (context->channels == NULL) {
         vn_fail(context, "out of memory for links");
         return false;
@@ -160,7 +169,8 @@ void vn_links_free(struct vn_context *context)
     }
     free(context->channels);
     free(context->nodes);
-    if (context->links != NULL) munmap(context->links, context->most_links * sizeof *context->links);
+    if (context->links != NULL)
+        munmap(context->links, context->most_links * sizeof *context->links);
 }
 
 int vn_allow_frame(struct vn_context *context, uint32_t bytes)
@@ -178,7 +188,8 @@ int vn_allow_frame(struct vn_context *context, uint32_t bytes)
             return vn_refuse(context, -EINVAL, "a frame that no output buffer has room for");
         }
     }
-    if (!vn_flow_control_fits(context, bytes)) return vn_refuse(context, -EINVAL, "a frame that no lane's buffer has room for");
+    if (!vn_flow_control_fits(context, bytes))
+        return vn_refuse(context, -EINVAL, "a frame that no lane's buffer has room for");
     context->longest_frame = bytes;
     for (uint32_t i = 0; i < context->n_links; i++) vn_flow_control_limits(context, i);
     return 0;

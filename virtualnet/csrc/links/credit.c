@@ -1,15 +1,19 @@
-/* Flow control by credits (InfiniBand Architecture 1.2.1, section 7.9) by ports and NICs themselves, without the P4 program. The
- * virtual lanes are the classes. A lane counts in blocks of 64 bytes, modulo 4096: where the link starts, those sent (FCTBS); where
- * it ends, those received (ABR). A flow control packet in the other direction says for a lane what its sender has sent (FCTBS) and
- * how far it may be sent to (FCCL): ABR and what the lane's buffer has room for, 2048 blocks at most. A class's gate is closed while
- * less is left for it than the longest frame takes.
+/* Flow control by credits (InfiniBand Architecture 1.2.1, section 7.9) by ports and NICs
+ * themselves, without the P4 program. The virtual lanes are the classes. A lane counts in blocks
+ * of 64 bytes, modulo 4096: where the link starts, those sent (FCTBS); where it ends, those
+ * received (ABR). A flow control packet in the other direction says for a lane what its sender
+ * has sent (FCTBS) and how far it may be sent to (FCCL): ABR and what the lane's buffer has room
+ * for, 2048 blocks at most. A class's gate is closed while less is left for it than the longest
+ * frame takes.
  *
- * A lane's flow control packet is sent when FCCL has grown, at least `interval` after the one before, and when none was for `period`:
- * the latter repairs what losses did. What its sender has sent is what there was to receive, so ABR becomes the FCTBS that it says.
+ * A lane's flow control packet is sent when FCCL has grown, at least `interval` after the one
+ * before, and when none was for `period`: the latter repairs what losses did. What its sender
+ * has sent is what there was to receive, so ABR becomes the FCTBS that it says.
  *
- * Its first four bytes are InfiniBand's: operation 4 bits, FCTBS 12, lane 4, FCCL 12. They follow an Ethernet header of a type of our
- * own, where InfiniBand has a CRC after them and no header. It takes effect as a PFC frame does (pfc.c), but for ABR, which has to
- * change in step with what arrives. */
+ * Its first four bytes are InfiniBand's: operation 4 bits, FCTBS 12, lane 4, FCCL 12. They
+ * follow an Ethernet header of a type of our own, where InfiniBand has a CRC after them and no
+ * header. It takes effect as a PFC frame does (pfc.c), but for ABR, which has to change in step
+ * with what arrives. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +34,10 @@ struct lane {
     uint16_t sent, limit; /* FCTBS; the latest FCCL received */
     uint64_t closed_since;
     uint64_t starved_ps;
-    uint16_t received, told; /* of the other direction, which ends here: ABR; the latest FCCL sent */
-    uint64_t last, due_at, periodic_at; /* the latest flow control packet; its next events, due_at VN_NEVER: none */
+    /* of the other direction, which ends here: ABR; the latest FCCL sent */
+    uint16_t received, told;
+    /* the latest flow control packet; its next events, due_at VN_NEVER: none */
+    uint64_t last, due_at, periodic_at;
 };
 
 struct lanes {
@@ -42,7 +48,10 @@ struct lanes {
 };
 
 static struct lanes *lanes_of(const struct vn_link *link) { return link->controlled; }
-static struct lane *lane_of(const struct vn_link *link, uint32_t class) { return &lanes_of(link)->at[class]; }
+static struct lane *lane_of(const struct vn_link *link, uint32_t class)
+{
+    return &lanes_of(link)->at[class];
+}
 
 static uint32_t blocks(uint64_t bytes) { return (uint32_t)((bytes + FC_BLOCK - 1) / FC_BLOCK); }
 
@@ -61,7 +70,8 @@ static void close_starved(const struct vn_context *context, struct vn_link *link
 }
 
 /* One port. */
-static bool add_lanes(struct vn_context *context, struct vn_link *port, uint32_t buffer, uint64_t interval_ps, uint64_t period_ps)
+static bool add_lanes(struct vn_context *context, struct vn_link *port, uint32_t buffer,
+                      uint64_t interval_ps, uint64_t period_ps)
 {
     struct lanes *lanes = calloc(1, sizeof *lanes);
     if (lanes == NULL) return false;
@@ -76,37 +86,46 @@ static bool add_lanes(struct vn_context *context, struct vn_link *port, uint32_t
         lane->due_at = VN_NEVER;
         lane->periodic_at = context->now + period_ps;
         vn_flow_control_refresh_at(context, port, class, lane->periodic_at);
-        if (vn_near(context, port)->kind->holds) port->classes[class].lossless = VN_FLOW_CONTROL_credits;
+        if (vn_near(context, port)->kind->holds)
+            port->classes[class].lossless = VN_FLOW_CONTROL_credits;
         port->limit[class] = (uint64_t)buffer * FC_BLOCK;
     }
     return true;
 }
 
-static bool credit_fits(const struct vn_link *link, uint32_t bytes) { return blocks(bytes) <= lanes_of(link)->buffer; }
+static bool credit_fits(const struct vn_link *link, uint32_t bytes)
+{
+    return blocks(bytes) <= lanes_of(link)->buffer;
+}
 
 static void credit_limits(struct vn_context *context, uint32_t number)
 {
-    for (uint32_t class = 0; class < VN_CLASSES; class++) close_starved(context, vn_link_of(context, number), class);
+    for (uint32_t class = 0; class < VN_CLASSES; class++)
+        close_starved(context, vn_link_of(context, number), class);
 }
 
-static uint64_t credit_stopped_since(const struct vn_context *context, uint32_t number, uint32_t class)
+static uint64_t credit_stopped_since(const struct vn_context *context, uint32_t number,
+                                     uint32_t class)
 {
     return lane_of(vn_link_of(context, number), class)->closed_since;
 }
 
 static uint32_t credit_counts(uint32_t bytes) { return blocks(bytes); }
 
-static bool credit_stays_closed(const struct vn_context *context, uint32_t number, uint32_t class, uint64_t held)
+static bool credit_stays_closed(const struct vn_context *context, uint32_t number, uint32_t class,
+                                uint64_t held)
 {
     (void)class;
     return held + blocks(context->longest_frame) > lanes_of(vn_end_of(context, number))->buffer;
 }
 
-static void credit_sent(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
+static void credit_sent(struct vn_context *context, struct vn_link *link, uint32_t class,
+                        uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(context, id);
     struct lane *lane = lane_of(link, class);
-    VN_ASSERT(!vn_gate_closed(link, class) && lane->sent <= FC_MASK && packet->bytes <= context->longest_frame);
+    VN_ASSERT(!vn_gate_closed(link, class) && lane->sent <= FC_MASK &&
+              packet->bytes <= context->longest_frame);
     packet->class = class;
     lane->sent = (uint16_t)((lane->sent + blocks(packet->bytes)) & FC_MASK);
     close_starved(context, link, class);
@@ -119,7 +138,8 @@ static uint16_t limit_now(const struct vn_link *end, uint32_t class)
 {
     VN_ASSERT(end->classes[class].held_bytes <= (uint64_t)lanes_of(end)->buffer * FC_BLOCK);
     uint32_t room = lanes_of(end)->buffer - (uint32_t)(end->classes[class].held_bytes / FC_BLOCK);
-    return (uint16_t)((lane_of(end, class)->received + (room < FC_MOST ? room : FC_MOST)) & FC_MASK);
+    return (uint16_t)((lane_of(end, class)->received + (room < FC_MOST ? room : FC_MOST)) &
+                      FC_MASK);
 }
 
 /* Sends a flow control packet for one lane. */
@@ -147,8 +167,8 @@ static void send_flow_control(struct vn_context *context, struct vn_link *end, u
     vn_flow_control_send(context, end, id);
 }
 
-/* Says that FCCL has grown, if it has; not before `interval` is over. It never shrinks, but for a packet that is in its buffer and
- * not received yet (arrival), and then isn't told. */
+/* Says that FCCL has grown, if it has; not before `interval` is over. It never shrinks, but for a
+ * packet that is in its buffer and not received yet (arrival), and then isn't told. */
 static void tell(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
     struct lane *lane = lane_of(end, class);
@@ -179,7 +199,8 @@ static void credit_refresh(struct vn_context *context, struct vn_link *end, uint
     }
 }
 
-static void credit_admitted(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+static void credit_admitted(struct vn_context *context, struct vn_link *end, uint32_t class,
+                            uint32_t bytes)
 {
     struct vn_class *in = &end->classes[class];
     VN_ASSERT(in->held_bytes % FC_BLOCK == 0 && in->held_bytes <= in->held_max);
@@ -187,11 +208,14 @@ static void credit_admitted(struct vn_context *context, struct vn_link *end, uin
     if (in->held_bytes > in->held_max) in->held_max = in->held_bytes;
     if (in->held_bytes <= end->limit[class]) return;
     vn_fail(context,
-            "link %u class %u has %llu bytes in a buffer of %llu: the program queues them in another class than their lane",
-            vn_into(context, end), class, (unsigned long long)in->held_bytes, (unsigned long long)end->limit[class]);
+            "link %u class %u has %llu bytes in a buffer of %llu: the program queues them in "
+            "another class than their lane",
+            vn_into(context, end), class, (unsigned long long)in->held_bytes,
+            (unsigned long long)end->limit[class]);
 }
 
-static void credit_departed(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+static void credit_departed(struct vn_context *context, struct vn_link *end, uint32_t class,
+                            uint32_t bytes)
 {
     struct vn_class *in = &end->classes[class];
     VN_ASSERT(in->held_bytes >= (uint64_t)blocks(bytes) * FC_BLOCK);
@@ -204,7 +228,8 @@ static void credit_departed(struct vn_context *context, struct vn_link *end, uin
 
 static bool credit_is_frame(const uint8_t *frame) { return vn_load16(frame + VN_TYPE) == FC_TYPE; }
 
-static void credit_arrival(struct vn_context *context, struct vn_channel *channel, uint32_t id, uint64_t late)
+static void credit_arrival(struct vn_context *context, struct vn_channel *channel, uint32_t id,
+                           uint64_t late)
 {
     struct vn_link *end = vn_end_of(context, channel->link);
     struct vn_packet *packet = vn_packet_at(context, id);
@@ -218,7 +243,8 @@ static void credit_arrival(struct vn_context *context, struct vn_channel *channe
     } else {
         VN_ASSERT(class < VN_CLASSES);
         context->nodes[channel->to].kind->take(context, channel, id);
-        /* After the packet is in its buffer: no flow control packet may count it as received and its place as free. */
+        /* After the packet is in its buffer: no flow control packet may count it as received and
+         * its place as free. */
         lane_of(end, class)->received = (uint16_t)((lane_of(end, class)->received + n) & FC_MASK);
     }
     tell(context, end, class);
@@ -227,7 +253,8 @@ static void credit_arrival(struct vn_context *context, struct vn_channel *channe
 static void credit_effect(struct vn_context *context, struct vn_link *end)
 {
     uint32_t id = vn_fifo_pop(context, &end->arrived);
-    uint32_t word = vn_load32(vn_frame(context, vn_packet_at(context, id)) + FC_WORD), class = word >> 12 & 15;
+    uint32_t word = vn_load32(vn_frame(context, vn_packet_at(context, id)) + FC_WORD),
+             class = word >> 12 & 15;
     context->packets.flow_control--;
     vn_flow_control_seen(context, end, id); /* a program drops it */
     struct lane *lane = lane_of(end, class);
@@ -239,13 +266,15 @@ static void credit_effect(struct vn_context *context, struct vn_link *end)
     vn_gate_changed(context, end);
 }
 
-void vn_credit_stats(const struct vn_context *context, const struct vn_link *link, struct vn_link_stats *out)
+void vn_credit_stats(const struct vn_context *context, const struct vn_link *link,
+                     struct vn_link_stats *out)
 {
     if (!link->paid) return;
     out->fc_packets = lanes_of(link)->packets;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         const struct lane *lane = lane_of(link, class);
-        out->starved_ps += lane->starved_ps + (vn_gate_closed(link, class) ? context->now - lane->closed_since : 0);
+        out->starved_ps += lane->starved_ps +
+                           (vn_gate_closed(link, class) ? context->now - lane->closed_since : 0);
     }
 }
 
@@ -265,17 +294,21 @@ static const struct vn_flow_control vn_flow_control_credits = {
     .paid = true,
 };
 
-int vn_set_credits(struct vn_context *context, uint32_t number, uint64_t buffer_bytes, uint64_t interval_ps, uint64_t period_ps)
+int vn_set_credits(struct vn_context *context, uint32_t number, uint64_t buffer_bytes,
+                   uint64_t interval_ps, uint64_t period_ps)
 {
-    if (context->pool.base != NULL) return vn_refuse(context, -EBUSY, "the network runs already: no link can be changed");
+    if (context->pool.base != NULL)
+        return vn_refuse(context, -EBUSY, "the network runs already: no link can be changed");
     if (number >= context->n_links || context->links[number].paid)
         return vn_refuse(context, -EINVAL, "no such link, or it has credits");
     if (interval_ps == 0 || period_ps == 0)
         return vn_refuse(context, -EINVAL, "flow control packets need an interval and a period");
     uint64_t buffer = buffer_bytes / FC_BLOCK;
-    if (buffer < blocks(context->longest_frame) || buffer > UINT32_MAX) return vn_refuse(context, -EINVAL, "no such buffer");
+    if (buffer < blocks(context->longest_frame) || buffer > UINT32_MAX)
+        return vn_refuse(context, -EINVAL, "no such buffer");
     for (uint32_t i = 0; i < 2; i++) {
-        if (!add_lanes(context, vn_link_of(context, number ^ i), (uint32_t)buffer, interval_ps, period_ps))
+        if (!add_lanes(context, vn_link_of(context, number ^ i), (uint32_t)buffer, interval_ps,
+                       period_ps))
             return vn_refuse(context, -ENOMEM, "out of memory");
     }
     return 0;

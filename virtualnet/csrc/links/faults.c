@@ -1,6 +1,8 @@
-/* Faults of a link: frames of one kind are lost, come twice, or come late, every so many, or are lost at random. A late frame keeps its place among those
- * of its kind: what comes after it is late, too, until it is over. So a PAUSE is never overtaken by its RESUME, nor a flow control
- * packet by the next. Flow-control frames are late to take effect, notifications to be delivered. */
+/* Faults of a link: frames of one kind are lost, come twice, or come late, every so many, or are
+ * lost at random. A late frame keeps its place among those of its kind: what comes after it is
+ * late, too, until it is over. So a PAUSE is never overtaken by its RESUME, nor a flow control
+ * packet by the next. Flow-control frames are late to take effect, notifications to be
+ * delivered. */
 #include "links/faults.h"
 
 #include <errno.h>
@@ -19,18 +21,22 @@ struct vn_faults {
     uint64_t late_until; /* when the last one of them is delivered */
 };
 
-int vn_disturb(struct vn_context *context, uint32_t number, enum vn_frames frames, const struct vn_disturbance *by)
+int vn_disturb(struct vn_context *context, uint32_t number, enum vn_frames frames,
+               const struct vn_disturbance *by)
 {
-    if (number >= context->n_links || frames >= VN_FRAMES) return vn_refuse(context, -EINVAL, "no such link, or no such frames");
+    if (number >= context->n_links || frames >= VN_FRAMES)
+        return vn_refuse(context, -EINVAL, "no such link, or no such frames");
     struct vn_link *link = vn_link_of(context, number);
     if (frames == VN_DATA && (by->repeat != 0 || by->late != 0)) {
         return vn_refuse(context, -EINVAL, "data can be lost; it comes once, and in time");
     }
     if (frames == VN_NOTIFICATIONS && link->paid && (by->repeat != 0 || by->late != 0)) {
         return vn_refuse(context, -EINVAL,
-                         "over a link with credits a notification comes once, and in time: its sender has paid for that");
+                         "over a link with credits a notification comes once, and in time: its "
+                         "sender has paid for that");
     }
-    if (!(by->p_lose >= 0 && by->p_lose <= 1)) return vn_refuse(context, -EINVAL, "a probability is from 0 to 1");
+    if (!(by->p_lose >= 0 && by->p_lose <= 1))
+        return vn_refuse(context, -EINVAL, "a probability is from 0 to 1");
     bool loses = by->lose != 0 || by->p_lose > 0;
     struct vn_link *end = vn_end_of(context, number);
     if (end->faults == NULL) {
@@ -42,12 +48,14 @@ int vn_disturb(struct vn_context *context, uint32_t number, enum vn_frames frame
     end->faults->of[frames].seen = 0;
     end->faults->of[frames].loses = loses;
     /* From the first lost or late PAUSE on, more may come in than headroom has room for. */
-    if (frames == VN_FLOW_CONTROL && !link->paid && (loses || by->late != 0)) vn_fault_overruns(link);
+    if (frames == VN_FLOW_CONTROL && !link->paid && (loses || by->late != 0))
+        vn_fault_overruns(link);
     if (context->channels != NULL) vn_link_receiver(context, number);
     return 0;
 }
 
-static enum vn_frames kind_of(const struct vn_context *context, const struct vn_link *link, struct vn_packet *packet)
+static enum vn_frames kind_of(const struct vn_context *context, const struct vn_link *link,
+                              struct vn_packet *packet)
 {
     if (packet->data) return VN_DATA;
     bool flow_control = vn_flow_controls[link->flow_control]->is_frame(vn_frame(context, packet));
@@ -72,9 +80,11 @@ static double random_of(uint64_t seed, uint32_t link, enum vn_frames frames, uin
     return (double)(mixed(stream ^ seen) >> 11) * 0x1p-53;
 }
 
-static bool is_lost(const struct vn_disturbance *by, uint32_t link, enum vn_frames frames, uint64_t seen)
+static bool is_lost(const struct vn_disturbance *by, uint32_t link, enum vn_frames frames,
+                    uint64_t seen)
 {
-    return is_due(by->lose, seen) || (by->p_lose > 0 && random_of(by->seed, link, frames, seen) < by->p_lose);
+    return is_due(by->lose, seen) ||
+           (by->p_lose > 0 && random_of(by->seed, link, frames, seen) < by->p_lose);
 }
 
 /* VN_NONE: the run has failed. */
@@ -84,11 +94,13 @@ static uint32_t copy(struct vn_context *context, uint32_t id)
     if (new == VN_NONE) return VN_NONE;
     struct vn_packet *packet = vn_packet_at(context, new);
     *packet = *vn_packet_at(context, id);
-    memcpy(vn_frame(context, packet), vn_frame(context, vn_packet_at(context, id)), context->pool.stored);
+    memcpy(vn_frame(context, packet), vn_frame(context, vn_packet_at(context, id)),
+           context->pool.stored);
     return new;
 }
 
-static void pass(struct vn_context *context, struct vn_channel *channel, uint32_t id, enum vn_frames frames, uint64_t late)
+static void pass(struct vn_context *context, struct vn_channel *channel, uint32_t id,
+                 enum vn_frames frames, uint64_t late)
 {
     uint32_t number = channel->link;
     const struct vn_link *end = vn_end_of(context, number);
@@ -141,7 +153,8 @@ bool vn_fault_overrun(struct vn_context *context, struct vn_link *end, uint32_t 
     VN_ASSERT(in->refuses);
     if (packet->counted) return false;
     if (vn_is_shared(in) ? vn_share_has_room(context, in, packet->bytes)
-                         : in->lossless != VN_FLOW_CONTROL_pfc || in->held_bytes + packet->bytes <= end->limit[class]) {
+                         : in->lossless != VN_FLOW_CONTROL_pfc ||
+                               in->held_bytes + packet->bytes <= end->limit[class]) {
         return false;
     }
     end->overrun++;
@@ -153,5 +166,6 @@ void vn_fault_late(struct vn_context *context, uint32_t number)
     const struct vn_link *end = vn_end_of(context, number);
     VN_ASSERT(end->faults->late.packets != 0 && end->faults->late_until >= context->now);
     uint32_t id = vn_fifo_pop(context, &end->faults->late);
-    vn_near(context, end)->kind->take(context, &context->channels[context->links[number].channel], id);
+    vn_near(context, end)
+        ->kind->take(context, &context->channels[context->links[number].channel], id);
 }

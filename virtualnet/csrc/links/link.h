@@ -1,9 +1,11 @@
-/* Owns links: their rate and state, what they send and count, their gates and faults, and the ingress occupancy of what came in over them.
- * It may touch channels, packets and the order of events; of nodes it calls what their kind says (time/node.h), and knows none of
- * them. It promises that a frame reaches the far end by the channel alone.
+/* Owns links: their rate and state, what they send and count, their gates and faults, and the
+ * ingress occupancy of what came in over them. It may touch channels, packets and the order of
+ * events; of nodes it calls what their kind says (time/node.h), and knows none of them. It
+ * promises that a frame reaches the far end by the channel alone.
  *
- * A link is one direction of a cable; link ^ 1 is the other one. Its struct is the port of the node where it starts: what that node sends
- * over it, and what it keeps of the other direction, which ends there (vn_end_of). No node's events change another one's ports. */
+ * A link is one direction of a cable; link ^ 1 is the other one. Its struct is the port of the
+ * node where it starts: what that node sends over it, and what it keeps of the other direction,
+ * which ends there (vn_end_of). No node's events change another one's ports. */
 #ifndef VN_LINK_H
 #define VN_LINK_H
 
@@ -12,27 +14,35 @@
 #include "time/schedule.h"
 #include "virtualnet.h"
 
-/* Flow controls, by number. Of a class: what protects it where the link ends; for a packet, by what it is counted in its link's ingress
- * occupancy. */
+/* Flow controls, by number. Of a class: what protects it where the link ends; for a packet, by what
+ * it is counted in its link's ingress occupancy. */
 enum vn_flow_control_number {
     VN_LOSSY, /* nothing; not counted */
 #define VN_FLOW_CONTROL_KIND(name) VN_FLOW_CONTROL_##name,
     VN_FLOW_CONTROLS(VN_FLOW_CONTROL_KIND)
 #undef VN_FLOW_CONTROL_KIND
-        VN_OWN, /* a packet that the switch made: not counted where a sender has to pay for what is counted */
+    /* a packet that the switch made: not counted where a sender has to pay for what is
+         * counted */
+    VN_OWN,
 };
 
 enum { VN_PORT_OWN = 8, VN_CLASS_OWN = 24 };
 enum { VN_CUT_BYTES = 64 };
-enum { VN_NO_QUEUE = UINT16_MAX }; /* a class without an output queue: lossy packets of it are refused */
+/* a class without an output queue: lossy packets of it are refused */
+enum { VN_NO_QUEUE = UINT16_MAX };
 
-/* One class of a port, in one cache line: the output queue, and the ingress occupancy (the bytes of the class that came in by this port
- * and haven't left the switch). A hop seldom needs more of the ports that its packet comes in and leaves by. */
+/* One class of a port, in one cache line: the output queue, and the ingress occupancy (the bytes of
+ * the class that came in by this port and haven't left the switch). A hop seldom needs more of the
+ * ports that its packet comes in and leaves by. */
 struct vn_class {
     struct vn_fifo queue;
     uint8_t lossless; /* enum vn_flow_control_number: what protects it where it comes in */
-    bool refuses; /* its packets may be refused: by a shared buffer, or where a PAUSE may be lost or late (faults.c) */
-    uint16_t depth; /* of its output queue, in packets: where it is full, lossy packets are refused; 0: unlimited; VN_NO_QUEUE */
+    /* its packets may be refused: by a shared buffer, or where a PAUSE may be lost or late
+     * (faults.c) */
+    bool refuses;
+    /* of its output queue, in packets: where it is full, lossy packets are refused; 0: unlimited;
+     * VN_NO_QUEUE */
+    uint16_t depth;
     uint64_t queued_bytes;
     uint64_t held_bytes, held_max; /* the ingress occupancy; its maximum */
     _Alignas(8) uint8_t own[VN_CLASS_OWN]; /* what the flow control keeps of it; at first zeros */
@@ -48,7 +58,8 @@ struct vn_link {
     uint64_t packets, bytes; /* sent */
     uint32_t ps_per_byte; /* 0: no whole number, or too large, or there are ticks */
     uint32_t channel, node; /* where it ends; the node where it starts */
-    uint16_t port, slot; /* where it starts; its slot in the node's tournament, for VN_EV_PORT or VN_EV_HOST */
+    /* where it starts; its slot in the node's tournament, for VN_EV_PORT or VN_EV_HOST */
+    uint16_t port, slot;
     uint8_t waiting, closed; /* bit masks of classes: packets wait; gate closed */
     bool up, pending; /* pending: a VN_EV_PORT is scheduled */
     bool has_control, captured; /* `control` isn't empty; `capture` is set */
@@ -75,13 +86,20 @@ struct vn_link {
     struct vn_fifo arrived; /* flow-control frames that await the response time ... */
     uint64_t effect_at; /* ... and when the last one of them takes effect */
     uint64_t lost, repeated, overrun;
-    uint64_t limit[VN_CLASSES]; /* XOFF plus headroom, or the buffer: the most that the ingress occupancy can be */
+    /* XOFF plus headroom, or the buffer: the most that the ingress occupancy can be */
+    uint64_t limit[VN_CLASSES];
     uint64_t refused[VN_CLASSES]; /* see vn_link_stats */
 } __attribute__((aligned(64)));
 
-static inline struct vn_link *vn_link_of(const struct vn_context *context, uint32_t link) { return &context->links[link]; }
+static inline struct vn_link *vn_link_of(const struct vn_context *context, uint32_t link)
+{
+    return &context->links[link];
+}
 /* The port where the link ends. */
-static inline struct vn_link *vn_end_of(const struct vn_context *context, uint32_t link) { return &context->links[link ^ 1]; }
+static inline struct vn_link *vn_end_of(const struct vn_context *context, uint32_t link)
+{
+    return &context->links[link ^ 1];
+}
 /* The link that ends at the port. */
 static inline uint32_t vn_into(const struct vn_context *context, const struct vn_link *port)
 {
@@ -105,11 +123,14 @@ static inline uint64_t vn_ticks(const struct vn_link *link, uint64_t ps)
     return ps < link->tick ? link->tick : ps - ps % link->tick;
 }
 
-/* Serialisation time of so many bytes at the link's rate, rounded to whole picoseconds, and cut off to whole ticks. */
+/* Serialisation time of so many bytes at the link's rate, rounded to whole picoseconds, and cut off
+ * to whole ticks. */
 static inline uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
 {
     if (link->ps_per_byte != 0) return bytes * (uint64_t)link->ps_per_byte;
-    return vn_ticks(link, (uint64_t)(((unsigned __int128)bytes * 8000000000000u + link->rate_bps / 2) / link->rate_bps));
+    return vn_ticks(link,
+                    (uint64_t)(((unsigned __int128)bytes * 8000000000000u + link->rate_bps / 2) /
+                               link->rate_bps));
 }
 
 /* Control frames of a port, which are sent before all others. */
@@ -129,18 +150,21 @@ static inline uint32_t vn_control_pop(struct vn_context *context, struct vn_link
 }
 
 /* What is to be sent at the link's start has changed. */
-static inline void vn_link_may_send(struct vn_context *context, struct vn_link *link, uint32_t number)
+static inline void vn_link_may_send(struct vn_context *context, struct vn_link *link,
+                                    uint32_t number)
 {
     vn_near(context, link)->kind->may_send(context, link, number);
 }
 
 /* Schedules the event of the port where the link starts. */
-VN_ALWAYS void vn_link_at(struct vn_context *context, const struct vn_link *link, uint64_t time, enum vn_kind kind, uint32_t number)
+VN_ALWAYS void vn_link_at(struct vn_context *context, const struct vn_link *link, uint64_t time,
+                          enum vn_kind kind, uint32_t number)
 {
     vn_at_slot(context, link->node, time, kind, number, link->slot);
 }
 
-static void vn_capture_frame(const struct vn_context *, struct vn_link *, struct vn_packet *, uint64_t at);
+static void vn_capture_frame(const struct vn_context *, struct vn_link *, struct vn_packet *,
+                             uint64_t at);
 static void vn_capture_end(struct vn_link *, int error);
 
 /* Starts to send the packet now. The link must be free. */
@@ -155,12 +179,15 @@ VN_ALWAYS void vn_transmit(struct vn_context *context, struct vn_link *link, uin
     link->bytes += packet->bytes;
     if (link->captured) vn_capture_frame(context, link, packet, link->free_at);
     uint64_t arrived = link->free_at;
-    if (__builtin_expect(link->cut, 0) && packet->bytes > VN_CUT_BYTES) arrived = context->now + vn_duration(link, VN_CUT_BYTES);
+    if (__builtin_expect(link->cut, 0) && packet->bytes > VN_CUT_BYTES)
+        arrived = context->now + vn_duration(link, VN_CUT_BYTES);
     vn_channel_push(context, link->channel, arrived + link->delay, id);
 }
 
-/* Schedules, unless it is, the event in which the port where the link starts may send again (its kind's may_send). */
-static inline void vn_link_await(struct vn_context *context, struct vn_link *link, uint64_t time, uint32_t number)
+/* Schedules, unless it is, the event in which the port where the link starts may send again (its
+ * kind's may_send). */
+static inline void vn_link_await(struct vn_context *context, struct vn_link *link, uint64_t time,
+                                 uint32_t number)
 {
     VN_ASSERT(time >= context->now && time != VN_NEVER);
     if (link->pending) return;
@@ -169,13 +196,15 @@ static inline void vn_link_await(struct vn_context *context, struct vn_link *lin
 }
 static void vn_link_event(struct vn_context *, uint32_t link);
 
-/* Nodes of events, for register.h: where the link starts, where it ends; the same of an id that is link and class. */
+/* Nodes of events, for register.h: where the link starts, where it ends; the same of an id that is
+ * link and class. */
 static uint32_t vn_link_near(const struct vn_context *, uint32_t id);
 static uint32_t vn_link_far(const struct vn_context *, uint32_t id);
 static uint32_t vn_class_near(const struct vn_context *, uint32_t id);
 static uint32_t vn_class_far(const struct vn_context *, uint32_t id);
 
-/* What takes the frames of a channel now: the far end's kind of node, or faults or flow control before it. */
+/* What takes the frames of a channel now: the far end's kind of node, or faults or flow control
+ * before it. */
 static void vn_link_receiver(struct vn_context *, uint32_t link);
 static void vn_set_rate(struct vn_link *, uint64_t rate_bps);
 

@@ -1,8 +1,10 @@
-/* Priority flow control (IEEE 802.1Qbb) by the switch itself, without the P4 program: XOFF and XON on a link's ingress occupancy,
- * PAUSE and RESUME frames in the other direction, and the gate that they close and open.
+/* Priority flow control (IEEE 802.1Qbb) by the switch itself, without the P4 program: XOFF and
+ * XON on a link's ingress occupancy, PAUSE and RESUME frames in the other direction, and the
+ * gate that they close and open.
  *
- * A frame takes effect after the response time: first the program's ingress gets it, since programs may track pauses, then the gate
- * changes. So the egress of a departing packet sees the program's state after the frame. */
+ * A frame takes effect after the response time: first the program's ingress gets it, since
+ * programs may track pauses, then the gate changes. So the egress of a departing packet sees the
+ * program's state after the frame. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +15,9 @@
 #include "links/pfc_log.h"
 #include "links/shared_buffer.h"
 
-/* A PAUSE lasts so many bit times of the link that it stops: at another rate it has to be sent again after another time. The latest one may
- * have begun at either rate: the next is due by the shorter time. */
+/* A PAUSE lasts so many bit times of the link that it stops: at another rate it has to be sent
+ * again after another time. The latest one may have begun at either rate: the next is due by the
+ * shorter time. */
 static void follow_rate(struct vn_context *context, struct vn_link *end, uint64_t rate_bps)
 {
     struct vn_pfc *pfc = vn_pfc_of(end);
@@ -30,10 +33,11 @@ static void follow_rate(struct vn_context *context, struct vn_link *end, uint64_
     pfc->refresh = refresh;
 }
 
-/* XOFF and PFC headroom, the bytes that can still come in after XOFF. They come while the PAUSE waits for the frame being sent and
- * up to seven other PFC frames, while it is sent, during both propagation delays, and in the far end's response time; or are in this end's pipeline. Besides,
- * three frames count whole: the one that passed XOFF; the one of which a part had come in by then; the one that the far end has
- * started when its gate closes. */
+/* XOFF and PFC headroom, the bytes that can still come in after XOFF. They come while the PAUSE
+ * waits for the frame being sent and up to seven other PFC frames, while it is sent, during both
+ * propagation delays, and in the far end's response time; or are in this end's pipeline. Besides,
+ * three frames count whole: the one that passed XOFF; the one of which a part had come in by then;
+ * the one that the far end has started when its gate closes. */
 static void pfc_limits(struct vn_context *context, uint32_t number)
 {
     const struct vn_link *link = vn_link_of(context, number);
@@ -41,7 +45,8 @@ static void pfc_limits(struct vn_context *context, uint32_t number)
     if (vn_pfc_of(end) == NULL || vn_pfc_of(end)->lossless == 0) return;
     follow_rate(context, end, link->rate_bps);
     uint64_t frame = context->longest_frame;
-    uint64_t delay = vn_duration(end, frame + VN_CLASSES * VN_PFC_BYTES) + end->delay + context->response + link->delay;
+    uint64_t delay = vn_duration(end, frame + VN_CLASSES * VN_PFC_BYTES) + end->delay +
+                     context->response + link->delay;
     const struct vn_node *node = vn_near(context, end);
     if (node->kind->latency != NULL) delay += node->kind->latency(node);
     uint64_t bytes = (uint64_t)(((unsigned __int128)delay * link->rate_bps) / 8000000000000u) + 1;
@@ -59,7 +64,8 @@ static void pfc_limits(struct vn_context *context, uint32_t number)
 }
 
 /* Sends a PFC frame for one class; 0 quanta is a RESUME. */
-static void send_pfc(struct vn_context *context, struct vn_link *end, uint32_t class, uint16_t quanta)
+static void send_pfc(struct vn_context *context, struct vn_link *end, uint32_t class,
+                     uint16_t quanta)
 {
     struct vn_pfc *pfc = vn_pfc_of(end);
     VN_ASSERT(pfc != NULL && (quanta != 0) == (vn_pfc_class(&end->classes[class])->passed != 0));
@@ -114,10 +120,14 @@ void vn_pfc_go(struct vn_context *context, struct vn_link *end, uint32_t class)
 void vn_pfc_above_xoff(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
     struct vn_class *in = &end->classes[class];
-    VN_ASSERT(in->held_bytes > vn_pfc_class(in)->xoff && end->limit[class] > vn_pfc_class(in)->xoff);
+    VN_ASSERT(in->held_bytes > vn_pfc_class(in)->xoff &&
+              end->limit[class] > vn_pfc_class(in)->xoff);
     if (in->held_bytes > end->limit[class]) {
-        vn_fail(context, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu",
-                vn_into(context, end), class, (unsigned long long)in->held_bytes, (unsigned long long)end->limit[class]);
+        vn_fail(context,
+                "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, "
+                "%llu",
+                vn_into(context, end), class, (unsigned long long)in->held_bytes,
+                (unsigned long long)end->limit[class]);
     }
     if (vn_pfc_class(in)->passed == 0) vn_pfc_stop(context, end, class);
 }
@@ -128,12 +138,14 @@ void vn_pfc_below_xon(struct vn_context *context, struct vn_link *end, uint32_t 
     vn_pfc_go(context, end, class);
 }
 
-static void pfc_admitted(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+static void pfc_admitted(struct vn_context *context, struct vn_link *end, uint32_t class,
+                         uint32_t bytes)
 {
     vn_pfc_hold(context, end, class, bytes);
 }
 
-static void pfc_departed(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+static void pfc_departed(struct vn_context *context, struct vn_link *end, uint32_t class,
+                         uint32_t bytes)
 {
     vn_pfc_release(context, end, class, bytes);
 }
@@ -152,7 +164,8 @@ static void pfc_refresh(struct vn_context *context, struct vn_link *end, uint32_
 }
 
 /* Applies a PAUSE or RESUME to one class of the port. */
-static void pfc_apply(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t quanta)
+static void pfc_apply(struct vn_context *context, struct vn_link *link, uint32_t class,
+                      uint32_t quanta)
 {
     bool ignored = vn_pfc_of(link) != NULL && vn_pfc_of(link)->ignored >> class & 1;
     if (quanta == 0) {
@@ -166,7 +179,8 @@ static void pfc_apply(struct vn_context *context, struct vn_link *link, uint32_t
     uint64_t until = context->now + (uint64_t)(bit_times / link->rate_bps);
     vn_pfc_class(&link->classes[class])->paused_until = until;
     if (ignored) return;
-    vn_at(context, link->node, until, VN_EV_EXPIRY, (uint32_t)(link - context->links) * VN_CLASSES + class);
+    vn_at(context, link->node, until, VN_EV_EXPIRY,
+          (uint32_t)(link - context->links) * VN_CLASSES + class);
 }
 
 static void pfc_effect(struct vn_context *context, struct vn_link *end)
@@ -174,7 +188,8 @@ static void pfc_effect(struct vn_context *context, struct vn_link *end)
     uint32_t id = vn_fifo_pop(context, &end->arrived);
     const uint8_t *frame = vn_frame(context, vn_packet_at(context, id));
     uint8_t enabled = vn_load16(frame + VN_PFC_OPCODE) == VN_OPCODE_PFC ? frame[VN_PFC_ENABLED] : 0;
-    if (vn_near(context, end)->kind->holds) enabled &= vn_pfc_of(end) != NULL ? vn_pfc_of(end)->lossless : 0;
+    if (vn_near(context, end)->kind->holds)
+        enabled &= vn_pfc_of(end) != NULL ? vn_pfc_of(end)->lossless : 0;
     uint16_t quanta[VN_CLASSES];
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         quanta[class] = (uint16_t)vn_load16(frame + VN_PFC_QUANTA + 2 * class);
@@ -192,14 +207,17 @@ void vn_pfc_expiry(struct vn_context *context, uint32_t id)
 {
     struct vn_link *link = vn_link_of(context, id / VN_CLASSES);
     uint32_t class = id % VN_CLASSES;
-    if (!vn_gate_closed(link, class) || vn_pfc_class(&link->classes[class])->paused_until != context->now) return;
+    if (!vn_gate_closed(link, class) ||
+        vn_pfc_class(&link->classes[class])->paused_until != context->now)
+        return;
     vn_gate_open(context, link, class);
     link->expired++;
     vn_pfc_note(context, link, class, VN_EXPIRED);
     vn_gate_changed(context, link);
 }
 
-void vn_pfc_stats(const struct vn_context *context, const struct vn_link *link, struct vn_link_stats *out)
+void vn_pfc_stats(const struct vn_context *context, const struct vn_link *link,
+                  struct vn_link_stats *out)
 {
     const struct vn_pfc *pfc = vn_pfc_of(link);
     if (pfc == NULL) return;
@@ -213,7 +231,10 @@ void vn_pfc_stats(const struct vn_context *context, const struct vn_link *link, 
     }
 }
 
-static bool pfc_is_frame(const uint8_t *frame) { return vn_load16(frame + VN_TYPE) == VN_TYPE_MAC_CONTROL; }
+static bool pfc_is_frame(const uint8_t *frame)
+{
+    return vn_load16(frame + VN_TYPE) == VN_TYPE_MAC_CONTROL;
+}
 
 static uint64_t pfc_stopped_since(const struct vn_context *context, uint32_t number, uint32_t class)
 {
@@ -222,9 +243,11 @@ static uint64_t pfc_stopped_since(const struct vn_context *context, uint32_t num
 
 static uint32_t pfc_counts(uint32_t bytes) { return bytes; }
 
-static bool pfc_stays_closed(const struct vn_context *context, uint32_t number, uint32_t class, uint64_t held)
+static bool pfc_stays_closed(const struct vn_context *context, uint32_t number, uint32_t class,
+                             uint64_t held)
 {
-    return held != 0 && held >= vn_pfc_class(&vn_end_of(context, number)->classes[class])->xon; /* see vn_pfc_release */
+    /* see vn_pfc_release */
+    return held != 0 && held >= vn_pfc_class(&vn_end_of(context, number)->classes[class])->xon;
 }
 
 static const struct vn_flow_control vn_flow_control_pfc = {
@@ -239,15 +262,17 @@ static const struct vn_flow_control vn_flow_control_pfc = {
     .stays_closed = pfc_stays_closed,
 };
 
-int vn_set_pfc(struct vn_context *context, uint32_t number, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,
-               uint8_t lossless, const uint8_t mac[6])
+int vn_set_pfc(struct vn_context *context, uint32_t number, uint32_t xoff, uint32_t xon,
+               uint16_t quanta, uint64_t refresh_ps, uint8_t lossless, const uint8_t mac[6])
 {
     if (number >= context->n_links || !vn_far(context, &context->links[number])->kind->holds) {
         return vn_refuse(context, -EINVAL, "no link that ends at a switch");
     }
-    if (refresh_ps == 0 || quanta == 0) return vn_refuse(context, -EINVAL, "PAUSE frames need quanta and a refresh time");
+    if (refresh_ps == 0 || quanta == 0)
+        return vn_refuse(context, -EINVAL, "PAUSE frames need quanta and a refresh time");
     struct vn_link *end = vn_end_of(context, number);
-    if (end->flow_control != VN_FLOW_CONTROL_pfc) return vn_refuse(context, -EINVAL, "the link has another flow control");
+    if (end->flow_control != VN_FLOW_CONTROL_pfc)
+        return vn_refuse(context, -EINVAL, "the link has another flow control");
     struct vn_pfc *pfc = vn_pfc_of(end);
     if (pfc == NULL) {
         pfc = end->controlled = calloc(1, sizeof *pfc);
@@ -255,7 +280,8 @@ int vn_set_pfc(struct vn_context *context, uint32_t number, uint32_t xoff, uint3
         memset(pfc->again_at, 0xff, sizeof pfc->again_at); /* VN_NEVER */
     }
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        if (vn_is_shared(&end->classes[class])) return vn_refuse(context, -EBUSY, "the link's classes share a buffer already");
+        if (vn_is_shared(&end->classes[class]))
+            return vn_refuse(context, -EBUSY, "the link's classes share a buffer already");
     }
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         vn_pfc_class(&end->classes[class])->xoff = xoff;

@@ -1,4 +1,5 @@
-/* Owns what PFC keeps of a port. Its account of the ingress occupancy is in line; what it does beyond XOFF and below XON is in pfc.c. */
+/* Owns what PFC keeps of a port. Its account of the ingress occupancy is in line; what it does
+ * beyond XOFF and below XON is in pfc.c. */
 #ifndef VN_PFC_H
 #define VN_PFC_H
 
@@ -32,7 +33,10 @@ struct vn_pfc {
     uint8_t ignored; /* bit mask of the classes whose PAUSE it ignores; it keeps account of them */
 };
 
-static inline struct vn_pfc_class *vn_pfc_class(struct vn_class *class) { return (struct vn_pfc_class *)(void *)class->own; }
+static inline struct vn_pfc_class *vn_pfc_class(struct vn_class *class)
+{
+    return (struct vn_pfc_class *)(void *)class->own;
+}
 
 /* NULL: it sends none. */
 static inline struct vn_pfc *vn_pfc_of(const struct vn_link *port)
@@ -43,7 +47,9 @@ static inline struct vn_pfc *vn_pfc_of(const struct vn_link *port)
 /* When XOFF was passed at a port; VN_NEVER: a RESUME was queued since. */
 static inline uint64_t vn_pfc_stopped_since(const struct vn_link *end, uint32_t class)
 {
-    return vn_pfc_of(end) != NULL ? vn_pfc_class((struct vn_class *)&end->classes[class])->passed - 1 : VN_NEVER;
+    return vn_pfc_of(end) != NULL
+               ? vn_pfc_class((struct vn_class *)&end->classes[class])->passed - 1
+               : VN_NEVER;
 }
 
 static inline uint64_t vn_pfc_pauses(const struct vn_pfc *pfc)
@@ -59,9 +65,11 @@ static void vn_pfc_go(struct vn_context *, struct vn_link *end, uint32_t class);
 static void vn_pfc_above_xoff(struct vn_context *, struct vn_link *end, uint32_t class);
 static void vn_pfc_below_xon(struct vn_context *, struct vn_link *end, uint32_t class);
 static void vn_pfc_expiry(struct vn_context *, uint32_t id);
-static void vn_pfc_stats(const struct vn_context *, const struct vn_link *, struct vn_link_stats *); /* adds its own of a port */
+/* adds its own of a port */
+static void vn_pfc_stats(const struct vn_context *, const struct vn_link *, struct vn_link_stats *);
 
-VN_ALWAYS void vn_pfc_hold(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+VN_ALWAYS void vn_pfc_hold(struct vn_context *context, struct vn_link *end, uint32_t class,
+                           uint32_t bytes)
 {
     struct vn_class *in = &end->classes[class];
     VN_ASSERT(bytes != 0 && in->held_bytes <= in->held_max && in->lossless == VN_FLOW_CONTROL_pfc);
@@ -70,14 +78,16 @@ VN_ALWAYS void vn_pfc_hold(struct vn_context *context, struct vn_link *end, uint
     if (in->held_bytes > vn_pfc_class(in)->xoff) vn_pfc_above_xoff(context, end, class);
 }
 
-VN_ALWAYS void vn_pfc_release(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+VN_ALWAYS void vn_pfc_release(struct vn_context *context, struct vn_link *end, uint32_t class,
+                              uint32_t bytes)
 {
     struct vn_class *in = &end->classes[class];
     const struct vn_pfc_class *pfc = vn_pfc_class(in);
     VN_ASSERT(in->held_bytes >= bytes);
     in->held_bytes -= bytes;
     /* Occupancy 0 resumes, too: it can't be below an XON of 0. */
-    if (pfc->passed != 0 && (in->held_bytes < pfc->xon || in->held_bytes == 0)) vn_pfc_below_xon(context, end, class);
+    if (pfc->passed != 0 && (in->held_bytes < pfc->xon || in->held_bytes == 0))
+        vn_pfc_below_xon(context, end, class);
 }
 
 #endif

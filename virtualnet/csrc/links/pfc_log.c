@@ -1,5 +1,6 @@
-/* PFC frames, one by one, where a log was requested: when a port sends one, and when one takes effect at the port that it stops. Nodes
- * don't go strictly in step, so the log isn't in the order of time. */
+/* PFC frames, one by one, where a log was requested: when a port sends one, and when one takes
+ * effect at the port that it stops. Nodes don't go strictly in step, so the log isn't in the order
+ * of time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@ enum { FIRST_EVENTS = 1024 };
 
 int vn_log_pfc(struct vn_context *context)
 {
-    for (struct vn_context *own = context; own != NULL; own = vn_crew_context(context, own->number + 1)) {
+    for (struct vn_context *own = context; own != NULL;
+         own = vn_crew_context(context, own->number + 1)) {
         if (own->pfc_log == NULL) own->pfc_log = calloc(1, sizeof *own->pfc_log);
         if (own->pfc_log == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     }
@@ -38,16 +40,21 @@ int64_t vn_pfc_events(struct vn_context *context, const struct vn_pfc_event **ou
     struct vn_pfc_log *all = context->pfc_log;
     *out = NULL;
     if (all == NULL) return 0;
-    for (struct vn_context *own = context; (own = vn_crew_context(context, own->number + 1)) != NULL; own->pfc_log->n = 0) {
-        if (!grow_log(all, own->pfc_log->n)) return vn_refuse(context, -ENOMEM, "out of memory for events of PFC");
-        if (own->pfc_log->n != 0) memcpy(all->events + all->n, own->pfc_log->events, own->pfc_log->n * sizeof *all->events);
+    for (struct vn_context *own = context;
+         (own = vn_crew_context(context, own->number + 1)) != NULL; own->pfc_log->n = 0) {
+        if (!grow_log(all, own->pfc_log->n))
+            return vn_refuse(context, -ENOMEM, "out of memory for events of PFC");
+        if (own->pfc_log->n != 0)
+            memcpy(all->events + all->n, own->pfc_log->events,
+                   own->pfc_log->n * sizeof *all->events);
         all->n += own->pfc_log->n;
     }
     *out = all->events;
     return (int64_t)all->n;
 }
 
-void vn_pfc_log_add(struct vn_context *context, const struct vn_link *port, uint32_t class, enum vn_pfc_what what)
+void vn_pfc_log_add(struct vn_context *context, const struct vn_link *port, uint32_t class,
+                    enum vn_pfc_what what)
 {
     struct vn_pfc_log *log = context->pfc_log;
     if (!grow_log(log, 1)) {
@@ -64,7 +71,8 @@ void vn_pfc_log_add(struct vn_context *context, const struct vn_link *port, uint
 
 void vn_pfc_log_free(struct vn_context *context)
 {
-    for (struct vn_context *own = context; own != NULL; own = vn_crew_context(context, own->number + 1)) {
+    for (struct vn_context *own = context; own != NULL;
+         own = vn_crew_context(context, own->number + 1)) {
         if (own->pfc_log != NULL) free(own->pfc_log->events);
         free(own->pfc_log);
     }

@@ -1,7 +1,8 @@
-/* The account of shared buffers, and when it pauses and resumes. A packet that no reserve and no threshold has room for counts whole as
- * headroom; what leaves, leaves the headroom first (as the switch of HPCC's simulator does, SIGCOMM'19). PAUSE falls due when a class
- * is at its threshold or in its headroom. RESUME depends on the occupancies alone, and not on whose packet leaves: whenever the
- * pool falls, each paused class is looked at. */
+/* The account of shared buffers, and when it pauses and resumes. A packet that no reserve and no
+ * threshold has room for counts whole as headroom; what leaves, leaves the headroom first (as the
+ * switch of HPCC's simulator does, SIGCOMM'19). PAUSE falls due when a class is at its threshold or
+ * in its headroom. RESUME depends on the occupancies alone, and not on whose packet leaves:
+ * whenever the pool falls, each paused class is looked at. */
 #include "links/shared_buffer.h"
 
 #include <errno.h>
@@ -11,7 +12,8 @@
 struct vn_shared_buffer *vn_shared_buffer_new(uint32_t node, uint64_t size)
 {
     struct vn_shared_buffer *buffer = calloc(1, sizeof *buffer);
-    if (buffer != NULL) *buffer = (struct vn_shared_buffer){.size = size, .shared = size, .node = node};
+    if (buffer != NULL)
+        *buffer = (struct vn_shared_buffer){.size = size, .shared = size, .node = node};
     return buffer;
 }
 
@@ -45,16 +47,19 @@ static bool shares_grow(struct vn_context *context)
     return true;
 }
 
-int vn_share_new(struct vn_context *context, struct vn_shared_buffer *buffer, struct vn_link *end, uint32_t class,
-                 const struct vn_share_config *config)
+int vn_share_new(struct vn_context *context, struct vn_shared_buffer *buffer, struct vn_link *end,
+                 uint32_t class, const struct vn_share_config *config)
 {
     struct vn_class *in = &end->classes[class];
     const struct vn_pfc *pfc = vn_pfc_of(end);
     bool lossless = pfc != NULL && pfc->lossless >> class & 1;
-    if (vn_is_shared(in) || in->held_bytes != 0) return vn_refuse(context, -EBUSY, "the class has a share already, or packets");
-    if (end->flow_control != VN_FLOW_CONTROL_pfc) return vn_refuse(context, -EINVAL, "a buffer is shared by PFC alone");
+    if (vn_is_shared(in) || in->held_bytes != 0)
+        return vn_refuse(context, -EBUSY, "the class has a share already, or packets");
+    if (end->flow_control != VN_FLOW_CONTROL_pfc)
+        return vn_refuse(context, -EINVAL, "a buffer is shared by PFC alone");
     if (config->reserve + config->headroom >= buffer->shared) {
-        return vn_refuse(context, -ENOSPC, "reserves and headroom leave nothing of the buffer to share");
+        return vn_refuse(context, -ENOSPC,
+                         "reserves and headroom leave nothing of the buffer to share");
     }
     if (!shares_grow(context) || !numbers_grow(&buffer->shares, buffer->n_shares) ||
         !numbers_grow(&buffer->paused, buffer->n_shares)) {
@@ -89,24 +94,32 @@ void vn_share_needs(struct vn_context *context, const struct vn_class *in, uint6
     if (!share->lossless || share->headroom >= bytes) return;
     uint16_t port = context->links[share->end].port;
     if (!share->grows) {
-        vn_fail(context, "node %u port %u class %u has a headroom of %llu bytes: after a PAUSE falls due %llu can still come in",
-                buffer->node, port, share->class, (unsigned long long)share->headroom, (unsigned long long)bytes);
+        vn_fail(context,
+                "node %u port %u class %u has a headroom of %llu bytes: after a PAUSE falls due "
+                "%llu can still come in",
+                buffer->node, port, share->class, (unsigned long long)share->headroom,
+                (unsigned long long)bytes);
     } else if (bytes - share->headroom >= buffer->shared - buffer->used) {
-        vn_fail(context, "the shared buffer of node %u, %llu bytes, has no room for the headroom of port %u class %u, %llu bytes",
-                buffer->node, (unsigned long long)buffer->size, port, share->class, (unsigned long long)bytes);
+        vn_fail(context,
+                "the shared buffer of node %u, %llu bytes, has no room for the headroom of port %u "
+                "class %u, %llu bytes",
+                buffer->node, (unsigned long long)buffer->size, port, share->class,
+                (unsigned long long)bytes);
     } else {
         buffer->shared -= bytes - share->headroom;
         share->headroom = bytes;
     }
 }
 
-/* What a packet takes of the pool that finds so much held; VN_NEVER: there is no room for it outside the headroom. */
+/* What a packet takes of the pool that finds so much held; VN_NEVER: there is no room for it
+ * outside the headroom. */
 static uint64_t share_takes(const struct vn_share *share, uint64_t held, uint32_t bytes)
 {
     uint64_t outside = held - share->in_headroom + bytes;
     if (outside <= share->reserve) return 0;
     uint64_t beyond = outside - share->reserve, more = beyond < bytes ? beyond : bytes;
-    bool room = beyond <= vn_share_threshold(share) && more <= share->buffer->shared - share->buffer->used;
+    bool room =
+        beyond <= vn_share_threshold(share) && more <= share->buffer->shared - share->buffer->used;
     return room ? more : VN_NEVER;
 }
 
@@ -125,7 +138,8 @@ static bool share_may_resume(const struct vn_context *context, const struct vn_s
     return used == 0 || (used < threshold && used + share->resume <= threshold);
 }
 
-static __attribute__((noinline)) void resume_shares(struct vn_context *context, struct vn_shared_buffer *buffer)
+static __attribute__((noinline)) void resume_shares(struct vn_context *context,
+                                                    struct vn_shared_buffer *buffer)
 {
     for (uint32_t i = 0; i < buffer->n_paused;) {
         const struct vn_share *share = &context->shares[buffer->paused[i]];
@@ -139,7 +153,8 @@ static __attribute__((noinline)) void resume_shares(struct vn_context *context, 
 }
 
 /* A packet that may be headroom, or with which PAUSE may fall due. */
-static __attribute__((noinline)) void share_fills(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+static __attribute__((noinline)) void share_fills(struct vn_context *context, struct vn_link *end,
+                                                  uint32_t class, uint32_t bytes)
 {
     struct vn_class *in = &end->classes[class];
     struct vn_share *share = vn_share_of(context, in);
@@ -148,10 +163,12 @@ static __attribute__((noinline)) void share_fills(struct vn_context *context, st
     if (more == VN_NEVER) {
         share->in_headroom += bytes;
         vn_pfc_class(in)->inside = 0;
-        if (share->in_headroom > share->in_headroom_max) share->in_headroom_max = share->in_headroom;
+        if (share->in_headroom > share->in_headroom_max)
+            share->in_headroom_max = share->in_headroom;
         if (share->in_headroom > share->headroom) {
-            vn_fail(context, "link %u class %u has %llu bytes in its headroom of %llu", vn_into(context, end), class,
-                    (unsigned long long)share->in_headroom, (unsigned long long)share->headroom);
+            vn_fail(context, "link %u class %u has %llu bytes in its headroom of %llu",
+                    vn_into(context, end), class, (unsigned long long)share->in_headroom,
+                    (unsigned long long)share->headroom);
         }
     } else {
         buffer->used += more;
@@ -166,17 +183,19 @@ static __attribute__((noinline)) void share_fills(struct vn_context *context, st
     vn_pfc_stop(context, end, class);
 }
 
-/* What most packets find: nothing is in the headroom, and the class is below the threshold as it is with the packet, so that it was below
- * that without. */
+/* What most packets find: nothing is in the headroom, and the class is below the threshold as it is
+ * with the packet, so that it was below that without. */
 void vn_share_came(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
 {
     const struct vn_class *in = &end->classes[class];
     const struct vn_share *share = vn_share_of(context, in);
     struct vn_shared_buffer *buffer = share->buffer;
-    VN_ASSERT(vn_pfc_class((struct vn_class *)in)->inside == (share->in_headroom != 0 ? 0 : share->reserve));
+    VN_ASSERT(vn_pfc_class((struct vn_class *)in)->inside ==
+              (share->in_headroom != 0 ? 0 : share->reserve));
     uint64_t beyond = in->held_bytes - share->reserve, more = beyond < bytes ? beyond : bytes;
     uint64_t used = buffer->used + more, free = buffer->shared - used;
-    if (share->in_headroom != 0 || used > buffer->shared || beyond >= vn_share_threshold_of(share, free)) {
+    if (share->in_headroom != 0 || used > buffer->shared ||
+        beyond >= vn_share_threshold_of(share, free)) {
         share_fills(context, end, class, bytes);
         return;
     }
@@ -184,8 +203,8 @@ void vn_share_came(struct vn_context *context, struct vn_link *end, uint32_t cla
     if (used > buffer->used_max) buffer->used_max = used;
 }
 
-/* A class without headroom in use has at most `inside` in its reserve. While it is paused it has more: what leaves the reserve
- * resumes nothing. */
+/* A class without headroom in use has at most `inside` in its reserve. While it is paused it has
+ * more: what leaves the reserve resumes nothing. */
 void vn_share_left(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
 {
     struct vn_class *in = &end->classes[class];
@@ -204,12 +223,14 @@ void vn_share_left(struct vn_context *context, struct vn_link *end, uint32_t cla
     if (__builtin_expect(buffer->n_paused != 0, 0)) resume_shares(context, buffer);
 }
 
-static void shared_buffer_admitted(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+static void shared_buffer_admitted(struct vn_context *context, struct vn_link *end, uint32_t class,
+                                   uint32_t bytes)
 {
     vn_share_hold(context, end, class, bytes);
 }
 
-static void shared_buffer_departed(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+static void shared_buffer_departed(struct vn_context *context, struct vn_link *end, uint32_t class,
+                                   uint32_t bytes)
 {
     vn_share_release(context, end, class, bytes);
 }
@@ -236,6 +257,7 @@ void vn_shared_buffer_count(const struct vn_context *context, const struct vn_sh
         out->held += in->held_bytes;
         out->summed += vn_share_used(share, in);
         out->in_headroom += share->in_headroom;
-        if (share->in_headroom_max > out->in_headroom_max) out->in_headroom_max = share->in_headroom_max;
+        if (share->in_headroom_max > out->in_headroom_max)
+            out->in_headroom_max = share->in_headroom_max;
     }
 }

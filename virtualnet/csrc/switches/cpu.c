@@ -1,5 +1,6 @@
-/* A switch's CPU port: what its controller sends in, and what the program sends to its controller, packet-ins and digests. These wait
- * in the switch's queue of events (softswitch/csrc/events.h), with the time of the hop. */
+/* A switch's CPU port: what its controller sends in, and what the program sends to its controller,
+ * packet-ins and digests. These wait in the switch's queue of events (softswitch/csrc/events.h),
+ * with the time of the hop. */
 #include <errno.h>
 #include <string.h>
 
@@ -12,10 +13,13 @@ int vn_cpu_out(struct vn_context *context, uint32_t number, const uint8_t *bytes
     if (node == NULL || !vn_is_switch(node) || vn_switch_of(node)->sw->cpu_port == 0) {
         return vn_refuse(context, -EINVAL, "no such switch, or it has no CPU port");
     }
-    if (node->n_in == 0) return vn_refuse(context, -EINVAL, "a switch without links takes no packet");
+    if (node->n_in == 0)
+        return vn_refuse(context, -EINVAL, "a switch without links takes no packet");
     for (uint32_t i = context->pool.stored; i < length; i++) {
         if (bytes[i] != 0) {
-            return vn_refuse(context, -EINVAL, "virtual time stores the first 128 bytes of a frame: the others must be zeros");
+            return vn_refuse(
+                context, -EINVAL,
+                "virtual time stores the first 128 bytes of a frame: the others must be zeros");
         }
     }
     int code = vn_allow_frame(context, length);
@@ -36,7 +40,10 @@ int vn_cpu_out(struct vn_context *context, uint32_t number, const uint8_t *bytes
     return context->failed ? -EINVAL : 0;
 }
 
-static uint64_t traced_ns(void *context) { return ((const struct vn_context *)context)->now / 1000; }
+static uint64_t traced_ns(void *context)
+{
+    return ((const struct vn_context *)context)->now / 1000;
+}
 
 int vn_trace(struct vn_context *context, uint32_t number)
 {
@@ -65,8 +72,8 @@ int vn_call_for_cpu(struct vn_context *context, uint32_t number, uint32_t call_n
     return 0;
 }
 
-void vn_cpu_in(struct vn_context *context, struct vn_node *node, const struct vn_packet *packet, const uint8_t *data,
-               uint32_t length)
+void vn_cpu_in(struct vn_context *context, struct vn_node *node, const struct vn_packet *packet,
+               const uint8_t *data, uint32_t length)
 {
     uint8_t frame[SW_MAX_FRAME];
     uint32_t kept = length < sizeof frame ? length : (uint32_t)sizeof frame;
@@ -74,7 +81,8 @@ void vn_cpu_in(struct vn_context *context, struct vn_node *node, const struct vn
     uint32_t stored = data + kept < end ? kept : (uint32_t)(end - data);
     memcpy(frame, data, stored);
     memset(frame + stored, 0, kept - stored);
-    sw_events_put(&vn_switch_of(node)->sw->events, SW_EVENT_PACKET_IN, 0, frame, kept, context->now / 1000);
+    sw_events_put(&vn_switch_of(node)->sw->events, SW_EVENT_PACKET_IN, 0, frame, kept,
+                  context->now / 1000);
     call(context, node);
 }
 
@@ -82,7 +90,9 @@ void vn_cpu_digest(struct vn_context *context, struct vn_node *node, const struc
 {
     uint8_t packed[4096];
     int32_t list = p->req.digest_list;
-    uint32_t length = vn_switch_of(node)->instance->program->pack_digest(list, p, packed, sizeof packed);
-    sw_events_put(&vn_switch_of(node)->sw->events, SW_EVENT_DIGEST, (uint32_t)list, packed, length, context->now / 1000);
+    uint32_t length =
+        vn_switch_of(node)->instance->program->pack_digest(list, p, packed, sizeof packed);
+    sw_events_put(&vn_switch_of(node)->sw->events, SW_EVENT_DIGEST, (uint32_t)list, packed, length,
+                  context->now / 1000);
     call(context, node);
 }

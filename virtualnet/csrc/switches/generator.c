@@ -1,5 +1,5 @@
-/* Switches' packet generators (softswitch/csrc/generator.h): at each period a batch of frames for ingress, before all else that
- * happens at that time. */
+/* Switches' packet generators (softswitch/csrc/generator.h): at each period a batch of frames for
+ * ingress, before all else that happens at that time. */
 #include "generator.h"
 
 #include "switches/switch.h"
@@ -9,7 +9,9 @@ bool vn_generator_start(struct vn_context *context, struct vn_node *node)
     const struct sw_switch *sw = vn_switch_of(node)->sw;
     if (sw->generator.n == 0) return true;
     if (node->n_in == 0) vn_fail(context, "a switch without links has a packet generator");
-    else vn_at(context, node->number, context->now + sw->generator.period_ns * 1000, VN_EV_GENERATE, node->number);
+    else
+        vn_at(context, node->number, context->now + sw->generator.period_ns * 1000, VN_EV_GENERATE,
+              node->number);
     return !context->failed;
 }
 

@@ -1,5 +1,6 @@
-/* Flows' paths. A flow's switches are few, so they are searched one after another. Threads that have turns of its switches at once add
- * hops to one path: each takes a place of its own, and only that switch's thread reads it. */
+/* Flows' paths. A flow's switches are few, so they are searched one after another. Threads that
+ * have turns of its switches at once add hops to one path: each takes a place of its own, and only
+ * that switch's thread reads it. */
 #include "switches/paths.h"
 
 #include <errno.h>
@@ -102,11 +103,14 @@ int vn_set_path(struct vn_context *context, uint32_t flow, uint32_t link)
         return vn_refuse(context, -EINVAL, "no link that starts at a switch");
     }
     if (flow >= context->pool.n_lost) return vn_refuse(context, -EINVAL, "no such flow");
-    if (paths_of(context) == NULL || !vn_paths_room(context)) return vn_refuse(context, -ENOMEM, "out of memory for paths");
+    if (paths_of(context) == NULL || !vn_paths_room(context))
+        return vn_refuse(context, -ENOMEM, "out of memory for paths");
     struct vn_path *path = &context->paths->of[flow];
     if (hop_at(context, path, context->links[link].node) != HOPS)
         return vn_refuse(context, -EEXIST, "the flow has a path there already");
-    return hop_add(path, link, true) ? 0 : vn_refuse(context, -ENOSPC, "a path through more than 15 switches");
+    return hop_add(path, link, true)
+               ? 0
+               : vn_refuse(context, -ENOSPC, "a path through more than 15 switches");
 }
 
 uint32_t vn_path(const struct vn_context *context, uint32_t flow, const uint32_t **links)

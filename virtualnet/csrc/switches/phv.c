@@ -1,13 +1,14 @@
-/* A packet's hop by a program's general form, which has a PHV; any v1model program has one. What happens after ingress and after
- * egress is the live switch's (softswitch/csrc/rules.h).
+/* A packet's hop by a program's general form, which has a PHV; any v1model program has one. What
+ * happens after ingress and after egress is the live switch's (softswitch/csrc/rules.h).
  *
- * A port without a link (the program's internal port) is served at once, and drops packets that it doesn't recirculate. A
- * recirculated packet re-enters ingress at once. */
+ * A port without a link (the program's internal port) is served at once, and drops packets that
+ * it doesn't recirculate. A recirculated packet re-enters ingress at once. */
 #include <string.h>
 
 #include "switches/switch.h"
 
-/* A packet's visit to a switch. `passes`: how often in a row it was resubmitted, or left by a port without a link. */
+/* A packet's visit to a switch. `passes`: how often in a row it was resubmitted, or left by a port
+ * without a link. */
 struct visit {
     struct vn_context *context;
     struct vn_node *node;
@@ -50,7 +51,10 @@ uint32_t vn_phv_bytes(const struct vn_pool *pool)
     return (uint32_t)vn_aligned(sizeof(struct vn_phv_packet)) + pool->phv_size + pool->headroom;
 }
 
-void vn_phv_truncate(struct vn_context *context, uint32_t id, uint32_t bytes) { phv_packet_of(context, id)->truncate_to = bytes; }
+void vn_phv_truncate(struct vn_context *context, uint32_t id, uint32_t bytes)
+{
+    phv_packet_of(context, id)->truncate_to = bytes;
+}
 
 /* Moves the frame to behind the headroom, after headers were added or removed. */
 static void restore_headroom(struct vn_context *context, uint32_t id)
@@ -63,12 +67,30 @@ static void restore_headroom(struct vn_context *context, uint32_t id)
     p->data = at;
 }
 
-static struct sw_instance *rules_instance(struct visit *visit) { return vn_switch_of(visit->node)->instance; }
-static const struct sw_pre *rules_groups(struct visit *visit) { return &vn_switch_of(visit->node)->sw->groups; }
-static const struct sw_pre *rules_clone_sessions(struct visit *visit) { return &vn_switch_of(visit->node)->sw->clones; }
-static uint64_t rules_now(struct visit *visit) { return vn_ticks_of(rules_instance(visit), visit->context->now); }
-static struct sw_packet *rules_view(struct visit *visit, uint32_t id) { return &phv_packet_of(visit->context, id)->p; }
-static uint32_t *rules_truncate_to(struct visit *visit, uint32_t id) { return &phv_packet_of(visit->context, id)->truncate_to; }
+static struct sw_instance *rules_instance(struct visit *visit)
+{
+    return vn_switch_of(visit->node)->instance;
+}
+static const struct sw_pre *rules_groups(struct visit *visit)
+{
+    return &vn_switch_of(visit->node)->sw->groups;
+}
+static const struct sw_pre *rules_clone_sessions(struct visit *visit)
+{
+    return &vn_switch_of(visit->node)->sw->clones;
+}
+static uint64_t rules_now(struct visit *visit)
+{
+    return vn_ticks_of(rules_instance(visit), visit->context->now);
+}
+static struct sw_packet *rules_view(struct visit *visit, uint32_t id)
+{
+    return &phv_packet_of(visit->context, id)->p;
+}
+static uint32_t *rules_truncate_to(struct visit *visit, uint32_t id)
+{
+    return &phv_packet_of(visit->context, id)->truncate_to;
+}
 
 static void rules_drop(struct visit *visit, uint32_t id)
 {
@@ -102,19 +124,22 @@ static uint32_t rules_copy(struct visit *visit, uint32_t id)
     if (copy == VN_NONE) return VN_NONE;
     *vn_packet_at(context, copy) = *vn_packet_at(context, id);
     vn_packet_at(context, copy)->data = false;
-    vn_packet_at(context, copy)->counted = vn_end_of(context, vn_packet_at(context, id)->in_link)->paid ? VN_OWN : VN_LOSSY;
+    vn_packet_at(context, copy)->counted =
+        vn_end_of(context, vn_packet_at(context, id)->in_link)->paid ? VN_OWN : VN_LOSSY;
     struct vn_phv_packet *to = phv_packet_of(context, copy);
     const struct vn_phv_packet *from = phv_packet_of(context, id);
     *to = *from;
     to->p.phv = buffer_of(context, copy) - context->pool.phv_size;
     to->truncate_to = UINT32_MAX;
     memcpy(to->p.phv, from->p.phv, context->pool.phv_size);
-    memcpy(buffer_of(context, copy), buffer_of(context, id), context->pool.headroom + context->pool.stored);
+    memcpy(buffer_of(context, copy), buffer_of(context, id),
+           context->pool.headroom + context->pool.stored);
     to->p.data = buffer_of(context, copy) + (from->p.data - buffer_of(context, id));
     return copy;
 }
 
-static uint32_t rules_copy_unparsed(struct visit *visit, uint32_t id, const uint8_t *frame, uint32_t length)
+static uint32_t rules_copy_unparsed(struct visit *visit, uint32_t id, const uint8_t *frame,
+                                    uint32_t length)
 {
     uint32_t copy = rules_copy(visit, id);
     if (copy == VN_NONE) return VN_NONE;
@@ -128,12 +153,15 @@ static uint32_t rules_copy_unparsed(struct visit *visit, uint32_t id, const uint
     return copy;
 }
 
-/* Whether the parser found all headers among the stored bytes. Others were read from elsewhere, and would be written there. */
+/* Whether the parser found all headers among the stored bytes. Others were read from elsewhere, and
+ * would be written there. */
 static bool is_stored(struct vn_context *context, uint32_t id)
 {
-    ptrdiff_t parsed = phv_packet_of(context, id)->p.data - vn_frame(context, vn_packet_at(context, id));
+    ptrdiff_t parsed =
+        phv_packet_of(context, id)->p.data - vn_frame(context, vn_packet_at(context, id));
     if (parsed <= (ptrdiff_t)context->pool.stored) return true;
-    vn_fail(context, "a parser took %td bytes of a packet, and virtual time stores the first %u", parsed, context->pool.stored);
+    vn_fail(context, "a parser took %td bytes of a packet, and virtual time stores the first %u",
+            parsed, context->pool.stored);
     return false;
 }
 
@@ -144,7 +172,8 @@ static uint16_t frame_bytes(struct visit *visit, const struct sw_packet *p, uint
     uint32_t most = context->pool.whole != 0 ? context->pool.whole : UINT16_MAX;
     if (length > most) {
         vn_fail(context,
-                "node %u, a packet that came by port %u: headers that a program adds make a frame of %u bytes: %u is the most",
+                "node %u, a packet that came by port %u: headers that a program adds make a frame "
+                "of %u bytes: %u is the most",
                 (uint32_t)(visit->node - context->nodes), p->std.ingress_port, length, most);
     }
     return (uint16_t)length;
@@ -176,7 +205,8 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
 }
 
 /* Resets headers and metadata, except the fields of the list. */
-static void rules_reenter(struct visit *visit, uint32_t id, int32_t list, enum sw_instance_type type)
+static void rules_reenter(struct visit *visit, uint32_t id, int32_t list,
+                          enum sw_instance_type type)
 {
     struct visit again = *visit;
     if (type == SW_RESUBMIT && again.passes++ >= MAX_PASSES) {
@@ -212,8 +242,8 @@ void vn_phv_ingress(struct vn_context *context, struct vn_node *node, uint16_t p
     rules_ingress(&(struct visit){context, node, 0}, id);
 }
 
-enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue,
-                              uint32_t deq_qdepth, uint32_t passes)
+enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, uint16_t port,
+                              uint32_t id, uint32_t queue, uint32_t deq_qdepth, uint32_t passes)
 {
     struct vn_packet *packet = vn_packet_at(context, id);
     struct vn_phv_packet *phv_packet = phv_packet_of(context, id);

@@ -1,5 +1,6 @@
-/* A switch's own time: from a frame's arrival to its ingress a fixed latency, and cut-through: a frame arrives with its first bytes, so that
- * it can leave while it comes in. By a faster link it leaves later: so that its last bit has come when it is to be sent. */
+/* A switch's own time: from a frame's arrival to its ingress a fixed latency, and cut-through: a
+ * frame arrives with its first bytes, so that it can leave while it comes in. By a faster link it
+ * leaves later: so that its last bit has come when it is to be sent. */
 #include "switches/pipeline.h"
 
 #include "switches/scheduler.h"
@@ -21,7 +22,10 @@ void vn_pipeline_take(struct vn_context *context, struct vn_channel *channel, ui
     vn_at(context, channel->to, context->now + latency, VN_EV_PIPELINE, channel->link);
 }
 
-uint64_t vn_pipeline_latency(const struct vn_node *node) { return vn_switch_of((struct vn_node *)node)->latency; }
+uint64_t vn_pipeline_latency(const struct vn_node *node)
+{
+    return vn_switch_of((struct vn_node *)node)->latency;
+}
 
 void vn_pipeline_event(struct vn_context *context, uint32_t in_link)
 {
@@ -29,13 +33,15 @@ void vn_pipeline_event(struct vn_context *context, uint32_t in_link)
     switch_take(context, &context->channels[context->links[in_link].channel], id);
 }
 
-bool vn_pipeline_holds(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
+bool vn_pipeline_holds(struct vn_context *context, struct vn_link *link, uint32_t class,
+                       uint32_t id)
 {
     const struct vn_packet *packet = vn_packet_at(context, id);
     const struct vn_link *in = &context->links[packet->in_link];
     struct vn_port_more *more = came_in(context, packet->in_link);
     uint32_t first = packet->bytes < VN_CUT_BYTES ? packet->bytes : VN_CUT_BYTES;
-    uint64_t rest = vn_duration(in, packet->bytes) - vn_duration(in, first), out = vn_duration(link, packet->bytes);
+    uint64_t rest = vn_duration(in, packet->bytes) - vn_duration(in, first),
+             out = vn_duration(link, packet->bytes);
     if (rest <= out || more->held != VN_NONE)
         return false; /* a frame comes after the other: if one is held, this one is its copy */
     more->held = id;

@@ -1,15 +1,18 @@
-/* A switch's ports: flow-control frames first, then strict priority among the classes that the gate lets pass. The program's egress runs when
- * a packet starts to leave.
+/* A switch's ports: flow-control frames first, then strict priority among the classes that the
+ * gate lets pass. The program's egress runs when a packet starts to leave.
  *
- * A recirculated packet takes no time on the wire, but its class is blocked as long as if it did, as in the live switch. */
+ * A recirculated packet takes no time on the wire, but its class is blocked as long as if it
+ * did, as in the live switch. */
 #include "switches/paths.h"
 #include "switches/pipeline.h"
 #include "switches/scheduler.h"
 #include "switches/watchdog.h"
 #include "switches/weights.h"
 
-/* A packet that its class refuses goes to the queue of trimmed ones, if it is to be trimmed. False: it isn't queued. */
-static __attribute__((noinline)) bool trimmed(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
+/* A packet that its class refuses goes to the queue of trimmed ones, if it is to be trimmed. False:
+ * it isn't queued. */
+static __attribute__((noinline)) bool trimmed(struct vn_context *context, struct vn_link *link,
+                                              uint32_t class, uint32_t id)
 {
     uint32_t queue;
     if (!vn_trim(context, link, class, id, &queue)) return false;
@@ -17,10 +20,13 @@ static __attribute__((noinline)) bool trimmed(struct vn_context *context, struct
     return vn_scheduler_admit(context, link, queue, id);
 }
 
-/* A packet is lost that is to leave by a link that is down. The program's egress sees it, so that what the program counts stays right. */
-static __attribute__((noinline)) void discard(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
+/* A packet is lost that is to leave by a link that is down. The program's egress sees it, so that
+ * what the program counts stays right. */
+static __attribute__((noinline)) void discard(struct vn_context *context, struct vn_link *link,
+                                              uint32_t class, uint32_t id)
 {
-    if (vn_hop_egress(context, vn_near(context, link), link->port, id, class, 0) == VN_SEND) vn_packet_lose(context, id);
+    if (vn_hop_egress(context, vn_near(context, link), link->port, id, class, 0) == VN_SEND)
+        vn_packet_lose(context, id);
 }
 
 /* Whether a packet is lost, or held, that is to leave by the port. */
@@ -47,26 +53,31 @@ void vn_port_discard(struct vn_context *context, struct vn_link *link, bool disc
 
 static void take_from(const struct sw_register *reg, uint32_t cell, uint32_t n)
 {
-    if (cell < reg->size) *(uint32_t *)(void *)((uint8_t *)reg->cells + (size_t)cell * reg->stride) -= n;
+    if (cell < reg->size)
+        *(uint32_t *)(void *)((uint8_t *)reg->cells + (size_t)cell * reg->stride) -= n;
 }
 
-/* A packet is lost that the queue refuses. v1model has no hook where a program would learn that: what it counts as waiting at `port`, by which
- * it marks, is without the packet again. */
-static __attribute__((noinline)) void refuse(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id,
-                                             uint16_t port)
+/* A packet is lost that the queue refuses. v1model has no hook where a program would learn that:
+ * what it counts as waiting at `port`, by which it marks, is without the packet again. */
+static __attribute__((noinline)) void refuse(struct vn_context *context, struct vn_link *link,
+                                             uint32_t class, uint32_t id, uint16_t port)
 {
     const struct vn_switch *self = vn_switch_of(vn_near(context, link));
     struct vn_packet *packet = vn_packet_at(context, id);
     uint32_t cell = port * VN_CLASSES + class;
     take_from(&self->waiting_packets, cell, 1);
-    take_from(&self->waiting_bytes, cell, packet->data == VN_TRIMMED ? vn_trim_whole(vn_frame(context, packet)) : packet->bytes);
+    take_from(&self->waiting_bytes, cell,
+              packet->data == VN_TRIMMED ? vn_trim_whole(vn_frame(context, packet))
+                                         : packet->bytes);
     vn_packet_lose(context, id);
 }
 
 /* `port`: for which the program has taken it. */
-VN_ALWAYS void admit(struct vn_context *context, struct vn_link *link, uint32_t number, uint32_t id, uint32_t class, uint16_t port)
+VN_ALWAYS void admit(struct vn_context *context, struct vn_link *link, uint32_t number, uint32_t id,
+                     uint32_t class, uint16_t port)
 {
-    if (!vn_scheduler_admit(context, link, class, id) && !(vn_port_of(link)->trims && trimmed(context, link, class, id))) {
+    if (!vn_scheduler_admit(context, link, class, id) &&
+        !(vn_port_of(link)->trims && trimmed(context, link, class, id))) {
         refuse(context, link, class, id, port);
         return;
     }
@@ -77,11 +88,15 @@ VN_ALWAYS void admit(struct vn_context *context, struct vn_link *link, uint32_t 
 void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uint32_t class)
 {
     uint16_t port = vn_link_of(context, number)->port;
-    if (__builtin_expect(context->paths != NULL, 0)) number = vn_path_taken(context, number, vn_packet_at(context, id));
+    if (__builtin_expect(context->paths != NULL, 0))
+        number = vn_path_taken(context, number, vn_packet_at(context, id));
     struct vn_link *link = vn_link_of(context, number);
     VN_ASSERT(class < VN_CLASSES && vn_is_switch(vn_near(context, link)));
-    vn_packet_at(context, id)->enq_qdepth = vn_scheduler_waiting(link, class) & 0x7ffffu; /* bit<19> */
-    if (__builtin_expect(vn_port_of(link)->dropping >> class & 1, 0) && drops(context, link, class, id)) return;
+    /* bit<19> */
+    vn_packet_at(context, id)->enq_qdepth = vn_scheduler_waiting(link, class) & 0x7ffffu;
+    if (__builtin_expect(vn_port_of(link)->dropping >> class & 1, 0) &&
+        drops(context, link, class, id))
+        return;
     admit(context, link, number, id, class, port);
 }
 
@@ -92,8 +107,10 @@ void vn_port_admit_held(struct vn_context *context, uint32_t number, uint32_t id
     else admit(context, link, number, id, class, link->port);
 }
 
-/* Removes the classes that are blocked after a recirculation. Lowers `next` to the end of the first one's blocking. */
-static uint32_t without_blocked(struct vn_link *link, uint32_t classes, uint64_t now, uint64_t *next)
+/* Removes the classes that are blocked after a recirculation. Lowers `next` to the end of the first
+ * one's blocking. */
+static uint32_t without_blocked(struct vn_link *link, uint32_t classes, uint64_t now,
+                                uint64_t *next)
 {
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         if (!(vn_port_of(link)->recirculating >> class & 1)) continue;
@@ -101,7 +118,8 @@ static uint32_t without_blocked(struct vn_link *link, uint32_t classes, uint64_t
             vn_port_of(link)->recirculating &= (uint8_t)~(1u << class);
         } else if (classes >> class & 1) {
             classes &= ~(1u << class);
-            if (vn_port_more(link)->blocked_until[class] < *next) *next = vn_port_more(link)->blocked_until[class];
+            if (vn_port_more(link)->blocked_until[class] < *next)
+                *next = vn_port_more(link)->blocked_until[class];
         }
     }
     return classes;
@@ -126,7 +144,8 @@ void vn_port_ready(struct vn_context *context, uint32_t number)
         return;
     }
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        if (vn_port_more(link)->rests_until[class] <= context->now) vn_port_of(link)->resting &= (uint8_t)~(1u << class);
+        if (vn_port_more(link)->rests_until[class] <= context->now)
+            vn_port_of(link)->resting &= (uint8_t)~(1u << class);
     }
     if (!link->pending) vn_port_serve(context, link, number);
 }
@@ -134,14 +153,16 @@ void vn_port_ready(struct vn_context *context, uint32_t number)
 /* Whether a frame may start once the line is free. */
 static inline bool waits(const struct vn_link *link)
 {
-    return (vn_gate_passes(link, link->waiting) & ~(uint32_t)vn_port_of(link)->resting) != 0 || link->has_control;
+    return (vn_gate_passes(link, link->waiting) & ~(uint32_t)vn_port_of(link)->resting) != 0 ||
+           link->has_control;
 }
 
 static void serve(struct vn_context *context, struct vn_link *link, uint32_t number)
 {
     VN_ASSERT(vn_port_of(link)->serving && !vn_port_of(link)->fabric);
     while (link->up && !context->failed) {
-        uint32_t classes = vn_gate_passes(link, link->waiting) & ~(uint32_t)vn_port_of(link)->resting;
+        uint32_t classes =
+            vn_gate_passes(link, link->waiting) & ~(uint32_t)vn_port_of(link)->resting;
         if (classes == 0 && !link->has_control) return;
         if (context->now < link->free_at) {
             vn_link_await(context, link, link->free_at, number);
@@ -152,7 +173,8 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
             continue;
         }
         uint64_t next = VN_NEVER;
-        if (vn_port_of(link)->recirculating != 0) classes = without_blocked(link, classes, context->now, &next);
+        if (vn_port_of(link)->recirculating != 0)
+            classes = without_blocked(link, classes, context->now, &next);
         if (classes == 0) {
             vn_link_await(context, link, next, number);
             return;
@@ -160,15 +182,17 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
         bool weighted = vn_port_of(link)->weighted;
         uint32_t class = 31u - (uint32_t)__builtin_clz(classes);
         if (__builtin_expect(weighted, 0)) class = vn_weights_choose(link, classes);
-        else if (__builtin_expect(vn_port_of(link)->trims, 0)) class = sw_trim_turn(&vn_port_more(link)->trimming, classes);
+        else if (__builtin_expect(vn_port_of(link)->trims, 0))
+            class = sw_trim_turn(&vn_port_more(link)->trimming, classes);
         vn_port_of(link)->last_class = (uint8_t)class;
         struct vn_departure departure = vn_scheduler_next(context, link, class);
         if (vn_port_of(link)->rated) rest(context, link, number, class);
-        enum vn_verdict verdict =
-            vn_hop_egress(context, vn_near(context, link), link->port, departure.packet, class, departure.deq_qdepth);
+        enum vn_verdict verdict = vn_hop_egress(context, vn_near(context, link), link->port,
+                                                departure.packet, class, departure.deq_qdepth);
         if (verdict == VN_RECIRCULATED) {
             vn_port_of(link)->recirculating |= (uint8_t)(1u << class);
-            vn_port_more(link)->blocked_until[class] = context->now + vn_duration(link, departure.bytes);
+            vn_port_more(link)->blocked_until[class] =
+                context->now + vn_duration(link, departure.bytes);
             continue;
         }
         if (verdict == VN_SEND) {
@@ -187,7 +211,8 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
 
 void vn_port_serve(struct vn_context *context, struct vn_link *link, uint32_t number)
 {
-    if (vn_port_of(link)->serving) return; /* a nested call, e.g. a departing packet's clone was admitted */
+    /* a nested call, e.g. a departing packet's clone was admitted */
+    if (vn_port_of(link)->serving) return;
     vn_port_of(link)->serving = true;
     if (vn_port_of(link)->fabric) vn_fabric_serve(context, link, number);
     else serve(context, link, number);

@@ -1,5 +1,6 @@
-/* Virtual output queues, seen from the output: each class of an output link has a FIFO for each input port, served round robin, a
- * packet each. So inputs share an output equally, where one FIFO serves them in proportion to their arrivals. */
+/* Virtual output queues, seen from the output: each class of an output link has a FIFO for each
+ * input port, served round robin, a packet each. So inputs share an output equally, where one FIFO
+ * serves them in proportion to their arrivals. */
 #include <stdlib.h>
 
 #include "switches/scheduler.h"
@@ -11,12 +12,14 @@ struct vn_inputs {
 
 static void *round_robin_make(const struct vn_node *node)
 {
-    struct vn_inputs *inputs = calloc(1, sizeof *inputs + (size_t)node->n_in * VN_CLASSES * sizeof *inputs->queues);
+    struct vn_inputs *inputs =
+        calloc(1, sizeof *inputs + (size_t)node->n_in * VN_CLASSES * sizeof *inputs->queues);
     if (inputs != NULL) inputs->n = node->n_in;
     return inputs;
 }
 
-static void round_robin_push(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
+static void round_robin_push(struct vn_context *context, struct vn_link *link, uint32_t class,
+                             uint32_t id)
 {
     struct vn_inputs *inputs = vn_queues_of(link);
     const struct vn_link *in = vn_link_of(context, vn_packet_at(context, id)->in_link);
@@ -37,8 +40,10 @@ static uint32_t round_robin_pop(struct vn_context *context, struct vn_link *link
     return vn_fifo_pop(context, &queues[port]);
 }
 
-static void round_robin_each(const struct vn_context *context, const struct vn_link *link, uint32_t class,
-                             void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to)
+static void round_robin_each(const struct vn_context *context, const struct vn_link *link,
+                             uint32_t class,
+                             void (*see)(void *to, const struct vn_packet *, uint32_t class),
+                             void *to)
 {
     const struct vn_inputs *inputs = vn_queues_of(link);
     for (uint32_t port = 0; port < inputs->n; port++) {
@@ -46,5 +51,5 @@ static void round_robin_each(const struct vn_context *context, const struct vn_l
     }
 }
 
-static const struct vn_scheduler vn_scheduler_round_robin = {"round_robin", round_robin_make, round_robin_push, round_robin_pop,
-                                                             round_robin_each};
+static const struct vn_scheduler vn_scheduler_round_robin = {
+    "round_robin", round_robin_make, round_robin_push, round_robin_pop, round_robin_each};

@@ -1,9 +1,11 @@
-/* The scheduler between the program's ingress and its egress, for one class of an output link: admit, next, release. Among
- * classes port.c applies strict priority and the gate (gate.h); fabric.c strict priority, and whether the buffer has room.
+/* The scheduler between the program's ingress and its egress, for one class of an output link:
+ * admit, next, release. Among classes port.c applies strict priority and the gate (gate.h);
+ * fabric.c strict priority, and whether the buffer has room.
  *
- * It is a FIFO, in line here, or one of register.h. A new one is a file, a vn_scheduler, and its line there; vn_set_scheduler gives it to a
- * switch by its name. These functions keep a class's queue.packets and queued_bytes and the link's `waiting`, which samples and
- * ports read; no other code reads a class's queue. */
+ * It is a FIFO, in line here, or one of register.h. A new one is a file, a vn_scheduler, and its
+ * line there; vn_set_scheduler gives it to a switch by its name. These functions keep a class's
+ * queue.packets and queued_bytes and the link's `waiting`, which samples and ports read; no
+ * other code reads a class's queue. */
 #ifndef VN_SCHEDULER_H
 #define VN_SCHEDULER_H
 
@@ -14,7 +16,8 @@
 /* Order among the packets of a class at an output. Its state is vn_queues_of. */
 struct vn_scheduler {
     const char *name;
-    void *(*make)(const struct vn_node *); /* of a link that starts at this switch; `free` frees it. NULL: out of memory */
+    /* of a link that starts at this switch; `free` frees it. NULL: out of memory */
+    void *(*make)(const struct vn_node *);
     void (*push)(struct vn_context *, struct vn_link *, uint32_t class, uint32_t packet);
     uint32_t (*pop)(struct vn_context *, struct vn_link *, uint32_t class); /* a packet waits */
     /* Shows each packet that waits. */
@@ -25,11 +28,12 @@ struct vn_scheduler {
 /* What the scheduler has made for the link. */
 static inline void *vn_queues_of(const struct vn_link *link) { return vn_port_more(link)->queues; }
 
-/* Bytes of an output queue above which it refuses lossy packets from links that have PFC. Without PFC only a class's `depth` limits its
- * queue. */
+/* Bytes of an output queue above which it refuses lossy packets from links that have PFC. Without
+ * PFC only a class's `depth` limits its queue. */
 enum { VN_LOSSY_LIMIT = 16 << 20 };
 
-/* A packet that leaves the queue for egress, and the ingress occupancy that its release gives back. */
+/* A packet that leaves the queue for egress, and the ingress occupancy that its release gives
+ * back. */
 struct vn_departure {
     uint32_t packet, deq_qdepth; /* deq_qdepth: packets left in the queue */
     uint32_t in_link, bytes;
@@ -37,7 +41,10 @@ struct vn_departure {
 };
 
 /* Packets in the queue. */
-VN_ALWAYS uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t class) { return link->classes[class].queue.packets; }
+VN_ALWAYS uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t class)
+{
+    return link->classes[class].queue.packets;
+}
 
 VN_ALWAYS bool vn_scheduler_full(const struct vn_class *to)
 {
@@ -45,40 +52,47 @@ VN_ALWAYS bool vn_scheduler_full(const struct vn_class *to)
 }
 
 /* Whether a queue has room for a lossy packet that came in where `end` is. */
-VN_ALWAYS bool vn_scheduler_room(const struct vn_link *end, const struct vn_class *to, uint32_t bytes)
+VN_ALWAYS bool vn_scheduler_room(const struct vn_link *end, const struct vn_class *to,
+                                 uint32_t bytes)
 {
     if (vn_scheduler_full(to)) return false;
-    return to->queued_bytes + bytes <= VN_LOSSY_LIMIT || vn_pfc_of(end) == NULL || vn_pfc_of(end)->lossless == 0;
+    return to->queued_bytes + bytes <= VN_LOSSY_LIMIT || vn_pfc_of(end) == NULL ||
+           vn_pfc_of(end)->lossless == 0;
 }
 
 /* Of a class that refuses packets: whether it does so with this one. */
-static inline bool vn_scheduler_refuses(struct vn_context *context, struct vn_link *link, struct vn_link *end, uint32_t class,
-                                        uint32_t id)
+static inline bool vn_scheduler_refuses(struct vn_context *context, struct vn_link *link,
+                                        struct vn_link *end, uint32_t class, uint32_t id)
 {
     const struct vn_packet *packet = vn_packet_at(context, id);
     const struct vn_class *in = &end->classes[class];
-    if (!vn_is_shared(in) || vn_share_of(context, in)->lossless) return vn_fault_overrun(context, end, class, id);
+    if (!vn_is_shared(in) || vn_share_of(context, in)->lossless)
+        return vn_fault_overrun(context, end, class, id);
     if (packet->counted) return false;
-    if (!vn_scheduler_full(&link->classes[class]) && vn_share_has_room(context, in, packet->bytes)) return false;
+    if (!vn_scheduler_full(&link->classes[class]) && vn_share_has_room(context, in, packet->bytes))
+        return false;
     link->refused[class]++;
     return true;
 }
 
 /* Queues a packet. False: there is no room, and the packet is the caller's. */
-VN_ALWAYS bool vn_scheduler_admit(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
+VN_ALWAYS bool vn_scheduler_admit(struct vn_context *context, struct vn_link *link, uint32_t class,
+                                  uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(context, id);
     struct vn_class *to = &link->classes[class];
     struct vn_link *end = vn_end_of(context, packet->in_link);
     const struct vn_class *held = &end->classes[class];
     uint8_t lossless = held->lossless;
-    VN_ASSERT((link->waiting >> class & 1) == (to->queue.packets != 0) && (to->queue.packets != 0 || to->queued_bytes == 0));
+    VN_ASSERT((link->waiting >> class & 1) == (to->queue.packets != 0) &&
+              (to->queue.packets != 0 || to->queued_bytes == 0));
     VN_ASSERT(!packet->counted || held->held_bytes >= packet->bytes || packet->counted == VN_OWN);
     if (!lossless && !vn_scheduler_room(end, to, packet->bytes)) {
         link->refused[class]++;
         return false;
     }
-    if (__builtin_expect(held->refuses, 0) && vn_scheduler_refuses(context, link, end, class, id)) return false;
+    if (__builtin_expect(held->refuses, 0) && vn_scheduler_refuses(context, link, end, class, id))
+        return false;
     vn_observe_queued(context, link, class, id);
     if (!vn_port_of(link)->scheduled) {
         vn_fifo_push(context, &to->queue, id);
@@ -96,32 +110,38 @@ VN_ALWAYS bool vn_scheduler_admit(struct vn_context *context, struct vn_link *li
 }
 
 /* Dequeues the next packet. The queue must not be empty. */
-VN_ALWAYS struct vn_departure vn_scheduler_next(struct vn_context *context, struct vn_link *link, uint32_t class)
+VN_ALWAYS struct vn_departure vn_scheduler_next(struct vn_context *context, struct vn_link *link,
+                                                uint32_t class)
 {
     struct vn_class *from = &link->classes[class];
     bool fifo = !vn_port_of(link)->scheduled;
     VN_ASSERT(from->queue.packets != 0 && link->waiting >> class & 1);
-    uint32_t id = fifo ? vn_fifo_pop(context, &from->queue) : vn_port_more(link)->scheduler->pop(context, link, class);
+    uint32_t id = fifo ? vn_fifo_pop(context, &from->queue)
+                       : vn_port_more(link)->scheduler->pop(context, link, class);
     uint32_t deq_qdepth = fifo ? from->queue.packets : --from->queue.packets;
     if (deq_qdepth == 0) link->waiting &= (uint8_t)~(1u << class);
     else if (fifo && context->prefetch.enabled) vn_prefetch_packet(context, from->queue.head);
     const struct vn_packet *packet = vn_packet_at(context, id);
-    VN_ASSERT(from->queued_bytes >= packet->bytes && (deq_qdepth != 0 || from->queued_bytes == packet->bytes));
+    VN_ASSERT(from->queued_bytes >= packet->bytes &&
+              (deq_qdepth != 0 || from->queued_bytes == packet->bytes));
     from->queued_bytes -= packet->bytes;
     return (struct vn_departure){id, deq_qdepth, packet->in_link, packet->bytes, packet->counted};
 }
 
-/* Where the packet's transmission starts, a fabric takes it, or egress drops it. A recirculated packet stays in the ingress
- * occupancy. */
-VN_ALWAYS void vn_scheduler_release(struct vn_context *context, uint32_t class, const struct vn_departure *departure)
+/* Where the packet's transmission starts, a fabric takes it, or egress drops it. A recirculated
+ * packet stays in the ingress occupancy. */
+VN_ALWAYS void vn_scheduler_release(struct vn_context *context, uint32_t class,
+                                    const struct vn_departure *departure)
 {
     if (departure->counted == VN_LOSSY) return;
-    vn_gate_departed(context, departure->counted, vn_end_of(context, departure->in_link), class, departure->bytes);
+    vn_gate_departed(context, departure->counted, vn_end_of(context, departure->in_link), class,
+                     departure->bytes);
 }
 
 /* Shows each packet of a class that waits, in the order of each queue. */
-static inline void vn_scheduler_each(const struct vn_context *context, const struct vn_link *link, uint32_t class,
-                                     void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to)
+static inline void
+vn_scheduler_each(const struct vn_context *context, const struct vn_link *link, uint32_t class,
+                  void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to)
 {
     if (vn_port_of(link)->scheduled) {
         vn_port_more(link)->scheduler->each(context, link, class, see, to);
@@ -131,10 +151,12 @@ static inline void vn_scheduler_each(const struct vn_context *context, const str
 }
 
 /* Prefetches a class's next packet. */
-VN_ALWAYS void vn_scheduler_prefetch(const struct vn_context *context, const struct vn_link *link, uint32_t class)
+VN_ALWAYS void vn_scheduler_prefetch(const struct vn_context *context, const struct vn_link *link,
+                                     uint32_t class)
 {
     const struct vn_fifo *queue = &link->classes[class].queue;
-    if (!vn_port_of(link)->scheduled && queue->packets != 0) vn_prefetch_packet(context, queue->head);
+    if (!vn_port_of(link)->scheduled && queue->packets != 0)
+        vn_prefetch_packet(context, queue->head);
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* Switches as a kind of node: what they do with what arrives, and what is fetched for them ahead. */
+/* Switches as a kind of node: what they do with what arrives, and what is fetched for them
+ * ahead. */
 #include "switches/switch.h"
 
 #include <errno.h>
@@ -36,11 +37,13 @@ static void switch_arrival(struct vn_context *context, struct vn_channel *channe
     if (!vn_flow_control_took(context, channel, id)) switch_ingress(context, channel, id);
 }
 
-static bool switch_attach(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t link)
+static bool switch_attach(struct vn_context *context, struct vn_node *node, uint16_t port,
+                          uint32_t link)
 {
     (void)context;
     uint32_t *out = vn_switch_of(node)->out, cpu_port = vn_switch_of(node)->sw->cpu_port;
-    if (port >= SW_MAX_PORTS || out[port] != VN_NONE || (port != 0 && port == cpu_port)) return false;
+    if (port >= SW_MAX_PORTS || out[port] != VN_NONE || (port != 0 && port == cpu_port))
+        return false;
     out[port] = link;
     return true;
 }
@@ -92,14 +95,16 @@ static void prefetch_lines(const struct sw_cache_lines *lines, uint32_t i, uint3
 }
 
 /* Input and output of the switch's port i. */
-static void switch_prefetch(const struct vn_context *context, const struct vn_node *node, uint32_t step, uint32_t i)
+static void switch_prefetch(const struct vn_context *context, const struct vn_node *node,
+                            uint32_t step, uint32_t i)
 {
     enum { EVENTS = 4, POINTERS = 8 }; /* per cache line */
     const struct vn_switch *self = vn_switch_of((struct vn_node *)node);
     const struct vn_channel *in = &node->in[i];
     if (step == 0) {
         vn_prefetch(in);
-        for (uint32_t at = i * EVENTS; at < 2 * node->events.n; at += node->n_in * EVENTS) vn_prefetch(&node->events.at[at]);
+        for (uint32_t at = i * EVENTS; at < 2 * node->events.n; at += node->n_in * EVENTS)
+            vn_prefetch(&node->events.at[at]);
         return;
     }
     const struct vn_link *out = &context->links[in->link ^ 1];
@@ -118,9 +123,11 @@ static void switch_prefetch(const struct vn_context *context, const struct vn_no
     } else {
         /* A hint: programs of this project index registers by port and class. */
         uint32_t index = (uint32_t)out->port * VN_CLASSES + vn_port_of(out)->last_class;
-        if (index < self->reg.size) vn_prefetch((const char *)self->reg.cells + (size_t)index * self->reg.stride);
+        if (index < self->reg.size)
+            vn_prefetch((const char *)self->reg.cells + (size_t)index * self->reg.stride);
         vn_scheduler_prefetch(context, out, vn_port_of(out)->last_class);
-        for (uint32_t more = 0; far->n < far->capacity && more < 8; more += 4) vn_prefetch(vn_in_flight_at(far, far->n + more));
+        for (uint32_t more = 0; far->n < far->capacity && more < 8; more += 4)
+            vn_prefetch(vn_in_flight_at(far, far->n + more));
         prefetch_lines(&self->lines, i, node->n_in);
     }
 }
@@ -144,7 +151,8 @@ static void switch_free(struct vn_context *context, struct vn_node *node)
 {
     uint32_t *out = vn_switch_of(node)->out;
     for (uint32_t port = 0; port < SW_MAX_PORTS; port++) {
-        const struct vn_port_more *more = out[port] != VN_NONE ? vn_port_more(&context->links[out[port]]) : NULL;
+        const struct vn_port_more *more =
+            out[port] != VN_NONE ? vn_port_more(&context->links[out[port]]) : NULL;
         if (more == NULL) continue;
         free(more->queues);
         free(more->output);
@@ -157,26 +165,32 @@ static void switch_free(struct vn_context *context, struct vn_node *node)
 }
 
 /* control: programs may follow flow control. */
-#define SWITCH_KIND                                                                                                                \
-    .name = "switch", .holds = true, .attach = switch_attach, .start = switch_start, .control = switch_take, .fits = switch_fits,  \
-    .may_send = vn_port_serve, .prefetch = switch_prefetch, .turn = switch_turn, .free = switch_free
+#define SWITCH_KIND                                                                                \
+    .name = "switch", .holds = true, .attach = switch_attach, .start = switch_start,               \
+    .control = switch_take, .fits = switch_fits, .may_send = vn_port_serve,                        \
+    .prefetch = switch_prefetch, .turn = switch_turn, .free = switch_free
 
-static const struct vn_node_kind vn_switch_kind = {SWITCH_KIND, .take = switch_take, .arrival = switch_arrival};
-static const struct vn_node_kind vn_late_switch_kind = {SWITCH_KIND, .take = vn_pipeline_take, .latency = vn_pipeline_latency};
+static const struct vn_node_kind vn_switch_kind = {SWITCH_KIND, .take = switch_take,
+                                                   .arrival = switch_arrival};
+static const struct vn_node_kind vn_late_switch_kind = {SWITCH_KIND, .take = vn_pipeline_take,
+                                                        .latency = vn_pipeline_latency};
 
 /* ---- building ---- */
 
 int64_t vn_add_switch(struct vn_context *context, struct sw_switch *sw)
 {
     struct vn_pool *pool = &context->pool;
-    if (pool->base != NULL) return vn_refuse(context, -EBUSY, "the network runs already: no switch can be added");
+    if (pool->base != NULL)
+        return vn_refuse(context, -EBUSY, "the network runs already: no switch can be added");
     if (sw->instance == NULL) return vn_refuse(context, -EINVAL, "the switch has no program");
     uint32_t *out = malloc(SW_MAX_PORTS * sizeof *out);
     if (out == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     memset(out, 0xff, SW_MAX_PORTS * sizeof *out);
     const struct sw_program *program = sw->instance->program;
-    if (program->phv_size > pool->phv_size) pool->phv_size = (uint32_t)vn_aligned(program->phv_size);
-    if (program->headroom > pool->headroom) pool->headroom = (uint32_t)vn_aligned(program->headroom);
+    if (program->phv_size > pool->phv_size)
+        pool->phv_size = (uint32_t)vn_aligned(program->phv_size);
+    if (program->headroom > pool->headroom)
+        pool->headroom = (uint32_t)vn_aligned(program->headroom);
     if (program->inplace == NULL || sw->cpu_port != 0) pool->inplace = false;
     else if (program->inplace->depth > pool->depth) pool->depth = program->inplace->depth;
     struct vn_node *node = vn_node_new(context, &vn_switch_kind);
@@ -197,14 +211,17 @@ static struct vn_switch *changed(struct vn_context *context, uint32_t node)
         vn_refuse(context, -EBUSY, "the network runs already: no switch can be changed");
         return NULL;
     }
-    if (node < context->n_nodes && vn_is_switch(&context->nodes[node])) return vn_switch_of(&context->nodes[node]);
+    if (node < context->n_nodes && vn_is_switch(&context->nodes[node]))
+        return vn_switch_of(&context->nodes[node]);
     vn_refuse(context, -EINVAL, "no such switch");
     return NULL;
 }
 
 static bool counts(const struct sw_instance *instance, uint32_t number, struct sw_register *reg)
 {
-    if (number >= instance->program->n_registers || instance->registers[number].cell_bytes != sizeof(uint32_t)) return false;
+    if (number >= instance->program->n_registers ||
+        instance->registers[number].cell_bytes != sizeof(uint32_t))
+        return false;
     *reg = instance->registers[number];
     return true;
 }
@@ -213,15 +230,19 @@ int vn_count_waiting(struct vn_context *context, uint32_t node, uint32_t packets
 {
     struct vn_switch *self = changed(context, node);
     if (self == NULL) return -EINVAL;
-    if (counts(self->instance, packets, &self->waiting_packets) && counts(self->instance, bytes, &self->waiting_bytes)) return 0;
+    if (counts(self->instance, packets, &self->waiting_packets) &&
+        counts(self->instance, bytes, &self->waiting_bytes))
+        return 0;
     return vn_refuse(context, -EINVAL, "what waits is counted in registers of 32 bits");
 }
 
-int vn_set_latency(struct vn_context *context, uint32_t node, uint64_t latency_ps, bool cuts_through)
+int vn_set_latency(struct vn_context *context, uint32_t node, uint64_t latency_ps,
+                   bool cuts_through)
 {
     struct vn_switch *self = changed(context, node);
     if (self == NULL) return -EINVAL;
-    if (self->fabric.buffer_bytes != 0) return vn_refuse(context, -EINVAL, "output buffers have a latency themselves");
+    if (self->fabric.buffer_bytes != 0)
+        return vn_refuse(context, -EINVAL, "output buffers have a latency themselves");
     self->latency = latency_ps;
     self->cuts_through = cuts_through;
     context->nodes[node].kind = &vn_late_switch_kind;
@@ -232,9 +253,12 @@ int vn_set_fabric(struct vn_context *context, uint32_t node, const struct vn_fab
 {
     struct vn_switch *self = changed(context, node);
     if (self == NULL) return -EINVAL;
-    if (!(config->buffer_bytes > 0 && config->speed_up > 0)) return vn_refuse(context, -EINVAL, "no buffer, or no fabric");
-    if (self->shared != NULL) return vn_refuse(context, -EEXIST, "the switch has a shared buffer already");
-    if (context->nodes[node].kind == &vn_late_switch_kind) return vn_refuse(context, -EEXIST, "the switch has a latency already");
+    if (!(config->buffer_bytes > 0 && config->speed_up > 0))
+        return vn_refuse(context, -EINVAL, "no buffer, or no fabric");
+    if (self->shared != NULL)
+        return vn_refuse(context, -EEXIST, "the switch has a shared buffer already");
+    if (context->nodes[node].kind == &vn_late_switch_kind)
+        return vn_refuse(context, -EEXIST, "the switch has a latency already");
     self->fabric = *config;
     return 0;
 }
@@ -252,18 +276,24 @@ int vn_set_shared_buffer(struct vn_context *context, uint32_t node, uint64_t byt
     if (self->shared != NULL || self->fabric.buffer_bytes != 0)
         return vn_refuse(context, -EEXIST, "the switch has buffers already");
     self->shared = vn_shared_buffer_new(node, bytes);
-    return self->shared != NULL ? 0 : vn_refuse(context, -ENOMEM, "out of memory for a shared buffer");
+    return self->shared != NULL ? 0
+                                : vn_refuse(context, -ENOMEM, "out of memory for a shared buffer");
 }
 
-int vn_set_share(struct vn_context *context, uint32_t link, uint32_t class, const struct vn_share_config *config)
+int vn_set_share(struct vn_context *context, uint32_t link, uint32_t class,
+                 const struct vn_share_config *config)
 {
-    struct vn_shared_buffer *buffer = link < context->n_links ? vn_shared_buffer_at(context, context->links[link].to) : NULL;
-    if (buffer == NULL || class >= VN_CLASSES) return vn_refuse(context, -EINVAL, "no link to a switch with a shared buffer");
-    if (context->pool.base != NULL) return vn_refuse(context, -EBUSY, "the network runs already: no share can be set");
+    struct vn_shared_buffer *buffer =
+        link < context->n_links ? vn_shared_buffer_at(context, context->links[link].to) : NULL;
+    if (buffer == NULL || class >= VN_CLASSES)
+        return vn_refuse(context, -EINVAL, "no link to a switch with a shared buffer");
+    if (context->pool.base != NULL)
+        return vn_refuse(context, -EBUSY, "the network runs already: no share can be set");
     return vn_share_new(context, buffer, vn_end_of(context, link), class, config);
 }
 
-int vn_buffer_stats(const struct vn_context *context, uint32_t node, struct vn_shared_buffer_stats *out)
+int vn_buffer_stats(const struct vn_context *context, uint32_t node,
+                    struct vn_shared_buffer_stats *out)
 {
     const struct vn_shared_buffer *buffer = vn_shared_buffer_at(context, node);
     if (buffer == NULL) return -ENOENT;

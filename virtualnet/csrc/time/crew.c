@@ -1,5 +1,5 @@
-/* Threads, and what they wait for. Between runs they wait for the next round. A process that was forked off has none of them: its only thread
- * does what they would. */
+/* Threads, and what they wait for. Between runs they wait for the next round. A process that was
+ * forked off has none of them: its only thread does what they would. */
 #include "time/crew.h"
 
 #include <linux/futex.h>
@@ -14,11 +14,13 @@
 #include "time/phases.h"
 #include "time/prefetch.h"
 
-enum { SPINS = 4000 }; /* how often a thread looks before it sleeps, if there is a processor for each */
+/* how often a thread looks before it sleeps, if there is a processor for each */
+enum { SPINS = 4000 };
 
 /* Of a thread, and of the context with its number. */
 struct part {
-    uint32_t claimed __attribute__((aligned(64))); /* the last pass in which somebody has taken the context */
+    /* the last pass in which somebody has taken the context */
+    uint32_t claimed __attribute__((aligned(64)));
     uint64_t busy; /* the thread, in nanoseconds of the wall's clock ... */
     uint64_t took; /* ... and the context's turns in this pass */
 };
@@ -50,7 +52,8 @@ static uint64_t wall_ns(void)
 }
 
 /* Returns when *word isn't `old` any more. It says in `sleepers` that it has to be woken. */
-static uint32_t wait_for(const struct vn_crew *crew, uint32_t *word, uint32_t old, uint32_t *sleepers)
+static uint32_t wait_for(const struct vn_crew *crew, uint32_t *word, uint32_t old,
+                         uint32_t *sleepers)
 {
     uint32_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; now == old && i < crew->spins; i++) {
@@ -70,7 +73,8 @@ static uint32_t wait_for(const struct vn_crew *crew, uint32_t *word, uint32_t ol
 
 static void wake(uint32_t *word, const uint32_t *sleepers)
 {
-    if (__atomic_load_n(sleepers, __ATOMIC_SEQ_CST) != 0) syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+    if (__atomic_load_n(sleepers, __ATOMIC_SEQ_CST) != 0)
+        syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
 /* ---- a round ---- */
@@ -92,7 +96,8 @@ bool vn_ask(struct vn_context *context, uint32_t endpoint, const void *about, si
         turns->most_questions = most;
     }
     struct vn_question *question = &turns->questions[turns->n_questions++];
-    *question = (struct vn_question){.now = context->now, .node = turns->order[turns->turn], .endpoint = endpoint};
+    *question = (struct vn_question){
+        .now = context->now, .node = turns->order[turns->turn], .endpoint = endpoint};
     memcpy(question->about, about, bytes);
     return true;
 }
@@ -113,7 +118,8 @@ static void begin_pass(struct vn_context *context, uint32_t phase, bool first)
         for (uint32_t i = 0; i < turns->n_questions; i++) {
             uint32_t node = turns->questions[i].node;
             if (turns->questions[i].failed) continue;
-            if (turns->n == 0 || turns->again[turns->n - 1] != node) turns->again[turns->n++] = node;
+            if (turns->n == 0 || turns->again[turns->n - 1] != node)
+                turns->again[turns->n++] = node;
         }
         turns->ahead = turns->n;
     }
@@ -122,7 +128,8 @@ static void begin_pass(struct vn_context *context, uint32_t phase, bool first)
     if (!alone || !first) context->prefetch.cursor = context->prefetch.total = 0;
 }
 
-/* Python's answers wait for the pass's end where other threads run turns, or where Python sees their order. */
+/* Python's answers wait for the pass's end where other threads run turns, or where Python sees
+ * their order. */
 static void run_pass(struct vn_crew *crew, struct vn_context *context)
 {
     begin_pass(context, crew->phase, crew->first);
@@ -131,18 +138,22 @@ static void run_pass(struct vn_crew *crew, struct vn_context *context)
     context->turns.defers = false;
 }
 
-/* Runs what nobody has taken yet, from the thread's own context on: a thread that is late keeps nobody waiting. */
+/* Runs what nobody has taken yet, from the thread's own context on: a thread that is late keeps
+ * nobody waiting. */
 static void take_part(struct vn_crew *crew, uint32_t thread, uint32_t pass)
 {
     for (uint32_t i = 0; i < crew->n; i++) {
         uint32_t number = (thread + i) % crew->n, before = pass - 1;
         uint32_t *claimed = &crew->parts[number].claimed;
-        if (!__atomic_compare_exchange_n(claimed, &before, pass, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+        if (!__atomic_compare_exchange_n(claimed, &before, pass, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_RELAXED))
+            continue;
         uint64_t began = wall_ns();
         run_pass(crew, crew->contexts[number]);
         crew->parts[number].took = wall_ns() - began;
         crew->parts[thread].busy += crew->parts[number].took;
-        if (__atomic_add_fetch(&crew->done, 1, __ATOMIC_SEQ_CST) == crew->n) wake(&crew->done, &crew->awaited);
+        if (__atomic_add_fetch(&crew->done, 1, __ATOMIC_SEQ_CST) == crew->n)
+            wake(&crew->done, &crew->awaited);
     }
 }
 
@@ -160,7 +171,8 @@ static void run_passes(struct vn_crew *crew, uint32_t phase, bool first)
         done = wait_for(crew, &crew->done, done, &crew->awaited);
     }
     uint64_t longest = 0;
-    for (uint32_t i = 0; i < crew->n; i++) longest = crew->parts[i].took > longest ? crew->parts[i].took : longest;
+    for (uint32_t i = 0; i < crew->n; i++)
+        longest = crew->parts[i].took > longest ? crew->parts[i].took : longest;
     crew->stats.longest_ns += longest;
 }
 
@@ -171,7 +183,8 @@ static struct vn_context *first_to_ask(const struct vn_crew *crew, const uint32_
     uint32_t node = VN_NONE;
     for (uint32_t i = 0; i < crew->n; i++) {
         struct vn_turns *turns = &crew->contexts[i]->turns;
-        if (answered[i] == turns->n_questions || turns->questions[answered[i]].node >= node) continue;
+        if (answered[i] == turns->n_questions || turns->questions[answered[i]].node >= node)
+            continue;
         first = crew->contexts[i];
         node = turns->questions[answered[i]].node;
     }
@@ -188,7 +201,8 @@ static bool answer_all(struct vn_crew *crew)
     while ((asks = first_to_ask(crew, answered)) != NULL) {
         struct vn_question *question = &asks->turns.questions[answered[asks->number]++];
         crew->stats.questions++;
-        question->failed = question > asks->turns.questions && question[-1].failed && question[-1].node == question->node;
+        question->failed = question > asks->turns.questions && question[-1].failed &&
+                           question[-1].node == question->node;
         if (question->failed) continue;
         asks->now = question->now;
         network->order.answer(asks, question);
@@ -200,7 +214,8 @@ static bool answer_all(struct vn_crew *crew)
     return true;
 }
 
-/* All turns of the phase are over: the error of the first of the nodes whose turns have failed is the run's. */
+/* All turns of the phase are over: the error of the first of the nodes whose turns have failed is
+ * the run's. */
 static bool take_faults(const struct vn_crew *crew)
 {
     struct vn_context *network = crew->contexts[0], *first = NULL;
@@ -300,7 +315,8 @@ static void start_threads(struct vn_context *network)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     uint32_t i = 1;
-    for (; i < crew->n && code == 0; i += code == 0) code = pthread_create(&crew->threads[i], NULL, work, crew->contexts[i]);
+    for (; i < crew->n && code == 0; i += code == 0)
+        code = pthread_create(&crew->threads[i], NULL, work, crew->contexts[i]);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code == 0) return;
     end_threads(crew, i);
@@ -348,7 +364,8 @@ static bool add_context(struct vn_context *network, const uint32_t *owners)
 
 bool vn_crew_init(struct vn_context *network, uint32_t n)
 {
-    uint32_t most = network->order.n_turns < VN_MOST_THREADS ? network->order.n_turns : VN_MOST_THREADS;
+    uint32_t most =
+        network->order.n_turns < VN_MOST_THREADS ? network->order.n_turns : VN_MOST_THREADS;
     if (n > most) n = most;
     uint32_t *owners = n > 1 ? calloc(network->n_nodes + 1, sizeof *owners) : NULL;
     struct vn_crew *crew = network->order.crew = aligned_alloc(64, vn_aligned(sizeof *crew));

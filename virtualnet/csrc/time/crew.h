@@ -1,6 +1,8 @@
-/* Owns the contexts of a network, and the threads that run their nodes' turns. A round's turns are in phases (phases.h): in each, every
- * thread gives its context's nodes their turns, and those of contexts whose threads are late. A node whose event asks Python stops; when
- * all are over, the first thread answers, in the order of nodes, and those nodes' turns go on in another pass.
+/* Owns the contexts of a network, and the threads that run their nodes' turns. A round's turns
+ * are in phases (phases.h): in each, every thread gives its context's nodes their turns, and
+ * those of contexts whose threads are late. A node whose event asks Python stops; when all are
+ * over, the first thread answers, in the order of nodes, and those nodes' turns go on in another
+ * pass.
  *
  * It promises that rounds, passes, turns and answers are the same with any number of contexts. */
 #ifndef VN_CREW_H
@@ -22,16 +24,19 @@ static void vn_crew_share(struct vn_context *);
 static bool vn_crew_round(struct vn_context *);
 
 /* ---- order.c ---- */
-/* What the context has of the order of events; `owners`: of nodes, NULL: it owns all. False: the run has failed. */
+/* What the context has of the order of events; `owners`: of nodes, NULL: it owns all. False: the
+ * run has failed. */
 static bool vn_turns_init(struct vn_context *, const uint32_t *owners);
 static void vn_turns_free(struct vn_turns *);
-/* The node's turn has failed. Those of others go on as if it hadn't: then the same has happened with any number of contexts. */
+/* The node's turn has failed. Those of others go on as if it hadn't: then the same has happened
+ * with any number of contexts. */
 static void vn_turn_failed(struct vn_context *, uint32_t node);
 /* Gives each node of `order`, from `turn` on, its turn, or the group for which it stands. */
 static void vn_run_turns(struct vn_context *);
 
-/* For an endpoint, as the last step of what an event does for a packet, or altogether: asks what only the first thread can answer.
- * `about`: VN_QUESTION_BYTES at most. False: events happen in one order, or this is part of an answer; the caller acts at once. */
+/* For an endpoint, as the last step of what an event does for a packet, or altogether: asks what
+ * only the first thread can answer. `about`: VN_QUESTION_BYTES at most. False: events happen in one
+ * order, or this is part of an answer; the caller acts at once. */
 static bool vn_ask(struct vn_context *, uint32_t endpoint, const void *about, size_t bytes);
 
 #endif

@@ -22,9 +22,11 @@ bool vn_tournament_grow(struct vn_tournament *events, uint32_t slots)
     struct vn_event *at = aligned_alloc(64, (2 * n * sizeof *at + 63) / 64 * 64);
     if (at == NULL) return false;
     for (uint32_t slot = 0; slot < n; slot++) {
-        at[n + slot] = slot < events->n ? events->at[events->n + slot] : (struct vn_event){VN_NEVER, 0};
+        at[n + slot] =
+            slot < events->n ? events->at[events->n + slot] : (struct vn_event){VN_NEVER, 0};
     }
-    for (uint32_t i = n - 1; i > 0; i--) at[i] = vn_before(at[2 * i + 1], at[2 * i]) ? at[2 * i + 1] : at[2 * i];
+    for (uint32_t i = n - 1; i > 0; i--)
+        at[i] = vn_before(at[2 * i + 1], at[2 * i]) ? at[2 * i + 1] : at[2 * i];
     free(events->at);
     *events = (struct vn_tournament){at, n, VN_CLOSED};
     return true;
@@ -44,8 +46,8 @@ static void insert(struct vn_listed *array, uint32_t n)
 enum { MOST_BITS = 9 }; /* of a digit */
 
 /* One pass of radix sort, by `bits` bits of the times since `first`. */
-static void distribute(const struct vn_listed *from, struct vn_listed *to, uint32_t n, uint64_t first, uint32_t shift,
-                       uint32_t bits)
+static void distribute(const struct vn_listed *from, struct vn_listed *to, uint32_t n,
+                       uint64_t first, uint32_t shift, uint32_t bits)
 {
     uint32_t places[1 << MOST_BITS], place = 0, values = 1u << bits;
     memset(places, 0, values * sizeof *places);
@@ -55,12 +57,15 @@ static void distribute(const struct vn_listed *from, struct vn_listed *to, uint3
         places[value] = place;
         place += count;
     }
-    for (uint32_t i = 0; i < n; i++) to[places[(from[i].time - first) >> shift & (values - 1)]++] = from[i];
+    for (uint32_t i = 0; i < n; i++)
+        to[places[(from[i].time - first) >> shift & (values - 1)]++] = from[i];
 }
 
-/* Radix sort, which has no unpredictable branch, by the most significant digit in which times can differ, of two to four values for each
- * element; for large arrays, by the two most significant. Few pairs are then out of order: insertion sort does the rest. */
-struct vn_listed *vn_sort(struct vn_listed *array, struct vn_listed *spare, uint32_t n, uint64_t first, uint64_t last)
+/* Radix sort, which has no unpredictable branch, by the most significant digit in which times can
+ * differ, of two to four values for each element; for large arrays, by the two most significant.
+ * Few pairs are then out of order: insertion sort does the rest. */
+struct vn_listed *vn_sort(struct vn_listed *array, struct vn_listed *spare, uint32_t n,
+                          uint64_t first, uint64_t last)
 {
     enum { FEW = 24, MANY = 1024 };
     uint32_t bits = 64 - (uint32_t)__builtin_clzll((last - first) | 1);

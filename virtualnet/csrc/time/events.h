@@ -1,5 +1,5 @@
-/* Event queues, ordered by (time, key). The key is the event's kind and its object's number, so that the order is a property of
- * the model, not of these data structures. */
+/* Event queues, ordered by (time, key). The key is the event's kind and its object's number, so
+ * that the order is a property of the model, not of these data structures. */
 #ifndef VN_EVENTS_H
 #define VN_EVENTS_H
 
@@ -31,7 +31,8 @@ static bool vn_event_queue_grow(struct vn_event_queue *); /* false: out of memor
 
 static inline void vn_event_queue_rise(struct vn_event *events, uint32_t at, struct vn_event event)
 {
-    for (; at > 0 && vn_before(event, events[(at - 1) / 2]); at = (at - 1) / 2) events[at] = events[(at - 1) / 2];
+    for (; at > 0 && vn_before(event, events[(at - 1) / 2]); at = (at - 1) / 2)
+        events[at] = events[(at - 1) / 2];
     events[at] = event;
 }
 
@@ -39,12 +40,14 @@ static inline void vn_event_queue_rise(struct vn_event *events, uint32_t at, str
 static inline bool vn_push(struct vn_event_queue *queue, struct vn_event event)
 {
     VN_ASSERT(queue->n <= queue->capacity && event.time != VN_NEVER);
-    if (__builtin_expect(queue->n == queue->capacity, 0) && !vn_event_queue_grow(queue)) return false;
+    if (__builtin_expect(queue->n == queue->capacity, 0) && !vn_event_queue_grow(queue))
+        return false;
     vn_event_queue_rise(queue->events, queue->n++, event);
     return true;
 }
 
-/* Removes the first event; the queue must not be empty. The hole sinks to a leaf; the last event rises from there, seldom far. */
+/* Removes the first event; the queue must not be empty. The hole sinks to a leaf; the last event
+ * rises from there, seldom far. */
 static inline struct vn_event vn_pop(struct vn_event_queue *queue)
 {
     VN_ASSERT(queue->n != 0);
@@ -64,16 +67,19 @@ static inline struct vn_event vn_pop(struct vn_event_queue *queue)
 
 /* ---- one event a slot: a tournament tree ---- */
 
-/* A slot's event is at[n + slot], with time VN_NEVER if it has none; at[i] is the earlier one of at[2 i] and at[2 i + 1], so at[1]
- * is the first of all. n is a power of two. Slot `open` may have changed in its leaf only, until vn_replay updates the rest. */
+/* A slot's event is at[n + slot], with time VN_NEVER if it has none; at[i] is the earlier one of
+ * at[2 i] and at[2 i + 1], so at[1] is the first of all. n is a power of two. Slot `open` may have
+ * changed in its leaf only, until vn_replay updates the rest. */
 struct vn_tournament {
     struct vn_event *at;
     uint32_t n, open;
 };
 
-static bool vn_tournament_grow(struct vn_tournament *, uint32_t slots); /* false: no memory, no change */
+/* false: no memory, no change */
+static bool vn_tournament_grow(struct vn_tournament *, uint32_t slots);
 
-/* After a slot's event changed: replays its matches up to the root, without unpredictable branches. */
+/* After a slot's event changed: replays its matches up to the root, without unpredictable
+ * branches. */
 static inline void vn_replay(struct vn_tournament *events, uint32_t slot)
 {
     enum { SIZE = sizeof(struct vn_event) };
@@ -91,7 +97,8 @@ static inline void vn_replay(struct vn_tournament *events, uint32_t slot)
 }
 
 /* Sets a slot's event. */
-static inline void vn_tournament_set(struct vn_tournament *events, uint32_t slot, struct vn_event event)
+static inline void vn_tournament_set(struct vn_tournament *events, uint32_t slot,
+                                     struct vn_event event)
 {
     VN_ASSERT(slot < events->n);
     events->at[events->n + slot] = event;
@@ -105,7 +112,9 @@ struct vn_listed {
     uint32_t channel, packet;
 };
 
-/* Sorts by time, stably; times are from `first` to `last`. Returns the array that has the result: the first or `spare`. */
-static struct vn_listed *vn_sort(struct vn_listed *, struct vn_listed *spare, uint32_t n, uint64_t first, uint64_t last);
+/* Sorts by time, stably; times are from `first` to `last`. Returns the array that has the result:
+ * the first or `spare`. */
+static struct vn_listed *vn_sort(struct vn_listed *, struct vn_listed *spare, uint32_t n,
+                                 uint64_t first, uint64_t last);
 
 #endif

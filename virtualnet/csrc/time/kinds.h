@@ -15,8 +15,10 @@ enum vn_kind {
 
 struct vn_event_kind {
     void (*happen)(struct vn_context *, uint32_t id);
-    uint32_t (*node_of)(const struct vn_context *, uint32_t id); /* whose state it changes; VN_NONE: all nodes' */
-    bool (*replaced)(const struct vn_context *, uint32_t id, uint64_t time); /* by another event; NULL: never */
+    /* whose state it changes; VN_NONE: all nodes' */
+    uint32_t (*node_of)(const struct vn_context *, uint32_t id);
+    /* by another event; NULL: never */
+    bool (*replaced)(const struct vn_context *, uint32_t id, uint64_t time);
 };
 
 #endif

@@ -1,8 +1,9 @@
-/* The order of events. With by_node, conservative parallel simulation (Chandy, Misra, Bryant) in one thread: nodes affect each
- * other only through links, so a node may process its events up to the minimum, over its inbound links, of the neighbour's clock
- * plus the link's delay (its lookahead). It does so in one turn, while its state is in the caches; nodes that short links join have
- * one turn together (shared.h). A round gives each a turn; for events that concern all nodes (VN_EV_RETURN, a sample) they stop at
- * a barrier.
+/* The order of events. With by_node, conservative parallel simulation (Chandy, Misra, Bryant) in
+ * one thread: nodes affect each other only through links, so a node may process its events up to
+ * the minimum, over its inbound links, of the neighbour's clock plus the link's delay (its
+ * lookahead). It does so in one turn, while its state is in the caches; nodes that short links
+ * join have one turn together (shared.h). A round gives each a turn; for events that concern all
+ * nodes (VN_EV_RETURN, a sample) they stop at a barrier.
  *
  * Without by_node there is one queue for all nodes, strictly in order: the reference in tests. */
 #include <stdlib.h>
@@ -26,7 +27,10 @@ void vn_return_event(struct vn_context *context, uint32_t number)
     context->exchange.flow = number;
 }
 
-static bool finished(const struct vn_context *context) { return context->exchange.finish && context->turns.unfinished == 0; }
+static bool finished(const struct vn_context *context)
+{
+    return context->exchange.finish && context->turns.unfinished == 0;
+}
 
 static enum vn_reason reached_until(struct vn_context *context)
 {
@@ -67,7 +71,8 @@ static void pop_other(struct vn_node *node)
     if (node->others.n != 0) vn_tournament_set(&node->events, 0, node->others.events[0]);
 }
 
-/* Processes the node's first event other than arrivals. Its slot stays open: usually the event schedules the next one there. */
+/* Processes the node's first event other than arrivals. Its slot stays open: usually the event
+ * schedules the next one there. */
 static inline void run_node_event(struct vn_context *context, uint32_t number)
 {
     struct vn_node *node = &context->nodes[number];
@@ -108,7 +113,8 @@ static bool open_turn(struct vn_context *context, uint32_t number)
 
 static void close_turn(struct vn_context *context, uint32_t number)
 {
-    VN_ASSERT(context->nodes[number].events.open == VN_CLOSED && vn_group_of(context, number) == NULL);
+    VN_ASSERT(context->nodes[number].events.open == VN_CLOSED &&
+              vn_group_of(context, number) == NULL);
     const struct vn_node *node = &context->nodes[number];
     uint64_t first = node->events.at[1].time;
     for (const struct vn_channel *channel = node->in; channel < node->in + node->n_in; channel++) {
@@ -148,13 +154,16 @@ void vn_turn_failed(struct vn_context *context, uint32_t number)
 {
     struct vn_fault *fault = &context->turns.fault;
     void *held = context->raised ? context->order.hold(context) : NULL;
-    bool lost = context->raised && held == NULL, first = number < fault->node; /* VN_NONE is the last */
+    /* VN_NONE is the last */
+    bool lost = context->raised && held == NULL, first = number < fault->node;
     context->failed = context->raised = false;
     void *other = first ? fault->held : held;
     if (other != NULL) context->order.release(context, other, false);
     if (!first) return;
     *fault = (struct vn_fault){.node = number, .now = context->now, .held = held};
-    if (lost) snprintf(fault->error, sizeof fault->error, "out of memory for an error that an algorithm raised");
+    if (lost)
+        snprintf(fault->error, sizeof fault->error,
+                 "out of memory for an error that an algorithm raised");
     else memcpy(fault->error, context->error, sizeof fault->error);
 }
 
@@ -176,14 +185,15 @@ void vn_run_turns(struct vn_context *context)
     }
 }
 
-/* ---- all nodes in one order: for the event that completes the last flow and ends a run, and for those that start something at
- * another node ---- */
+/* ---- all nodes in one order: for the event that completes the last flow and ends a run, and for
+ * those that start something at another node ---- */
 
 /* The first event, of a node other than arrivals, or of the group for which it stands. */
 static struct vn_event first_event(const struct vn_context *context, uint32_t number)
 {
     struct vn_group *group = vn_group_of(context, number);
-    return group != NULL ? vn_shared_first(context, &group->queue) : context->nodes[number].events.at[1];
+    return group != NULL ? vn_shared_first(context, &group->queue)
+                         : context->nodes[number].events.at[1];
 }
 
 /* The node whose first event is the first of all; VN_NONE: there is none before the barrier. */
@@ -209,7 +219,8 @@ static void take_in(struct vn_context *context)
     }
 }
 
-/* Processes all nodes' events in order, until the barrier or until all flows have arrived. False: the run has failed. */
+/* Processes all nodes' events in order, until the barrier or until all flows have arrived. False:
+ * the run has failed. */
 static bool run_ordered(struct vn_context *context)
 {
     context->turns.end = context->turns.barrier;
@@ -220,7 +231,8 @@ static bool run_ordered(struct vn_context *context)
         uint32_t node = first_node(context, &event);
         if (vn_arrives_before(context, event)) vn_run_arrival(context);
         else if (node == VN_NONE) break;
-        else if (vn_group_of(context, node) != NULL) vn_run_shared(context, &vn_group_of(context, node)->queue);
+        else if (vn_group_of(context, node) != NULL)
+            vn_run_shared(context, &vn_group_of(context, node)->queue);
         else run_node_event(context, node);
     }
     if (context->failed) return false;
@@ -229,7 +241,8 @@ static bool run_ordered(struct vn_context *context)
     take_in(context);
     for (uint32_t turn = 0; turn < context->order.n_turns; turn++) {
         uint32_t i = context->order.turns[turn];
-        if (vn_group_of(context, i) != NULL) context->order.next_event[i] = first_event(context, i).time;
+        if (vn_group_of(context, i) != NULL)
+            context->order.next_event[i] = first_event(context, i).time;
         else close_turn(context, i);
         context->order.clock[i] = context->turns.barrier;
     }
@@ -247,23 +260,27 @@ static uint64_t earliest(const uint64_t *times, uint32_t n)
     return first;
 }
 
-/* The barrier: after `last`; in a run that ends when all flows have arrived, or in which something waits for other nodes, at most the
- * lookahead after `start`. */
+/* The barrier: after `last`; in a run that ends when all flows have arrived, or in which something
+ * waits for other nodes, at most the lookahead after `start`. */
 static void set_barrier(struct vn_context *context, uint64_t start, uint64_t last)
 {
     struct vn_order *order = &context->order;
     bool finish = context->exchange.finish, waiting = context->turns.waiting != 0;
-    uint64_t barrier = (finish || waiting) && last - start >= order->lookahead ? start + order->lookahead : last + 1;
+    uint64_t barrier = (finish || waiting) && last - start >= order->lookahead
+                           ? start + order->lookahead
+                           : last + 1;
     uint64_t within = barrier - start;
     context->turns.barrier = barrier;
-    order->ordered =
-        (finish && !order->cannot_finish_yet(context, within)) || (waiting && !order->cannot_wake_yet(context, within));
+    order->ordered = (finish && !order->cannot_finish_yet(context, within)) ||
+                     (waiting && !order->cannot_wake_yet(context, within));
 }
 
-/* After a round. True: all nodes are at the barrier. `budget_spent`: the barrier is moved back to the furthest clock. */
+/* After a round. True: all nodes are at the barrier. `budget_spent`: the barrier is moved back to
+ * the furthest clock. */
 static bool at_barrier(struct vn_context *context, uint64_t start, bool budget_spent)
 {
-    uint64_t furthest = start < context->turns.barrier ? start : context->turns.barrier; /* no node has an event before `start` */
+    /* no node has an event before `start` */
+    uint64_t furthest = start < context->turns.barrier ? start : context->turns.barrier;
     bool all = true;
     for (uint32_t i = 0; i < context->n_nodes; i++) {
         if (context->order.clock[i] < furthest) context->order.clock[i] = furthest;
@@ -272,14 +289,16 @@ static bool at_barrier(struct vn_context *context, uint64_t start, bool budget_s
         if (context->order.clock[i] > furthest) furthest = context->order.clock[i];
     }
     if (budget_spent) context->turns.barrier = furthest;
-    for (uint32_t i = 0; i < context->n_nodes; i++) all &= context->order.clock[i] == context->turns.barrier;
+    for (uint32_t i = 0; i < context->n_nodes; i++)
+        all &= context->order.clock[i] == context->turns.barrier;
     return all;
 }
 
 static enum vn_reason run_by_node(struct vn_context *context, uint64_t max_events)
 {
     while (!return_due(context)) {
-        if (!(context->order.ordered ? run_ordered(context) : vn_crew_round(context))) return VN_FAILED;
+        if (!(context->order.ordered ? run_ordered(context) : vn_crew_round(context)))
+            return VN_FAILED;
         uint64_t start = earliest(context->order.next_event, context->n_nodes);
         context->order.ordered = false;
         vn_prefetch_round(context);
@@ -287,11 +306,14 @@ static enum vn_reason run_by_node(struct vn_context *context, uint64_t max_event
         if (context->now + 1 < context->turns.barrier) context->now = context->turns.barrier - 1;
         if (finished(context)) return VN_FINISHED;
         if (context->events_done >= max_events) return VN_BUDGET;
-        uint64_t common = context->order.queue.n != 0 ? context->order.queue.events[0].time : VN_NEVER;
+        uint64_t common =
+            context->order.queue.n != 0 ? context->order.queue.events[0].time : VN_NEVER;
         uint64_t next = start < common ? start : common;
         if (next > context->exchange.until_ps || next == VN_NEVER) return reached_until(context);
         if (common < start) vn_run_event(context, VN_NONE, vn_pop(&context->order.queue));
-        else set_barrier(context, start, common < context->exchange.until_ps ? common : context->exchange.until_ps);
+        else
+            set_barrier(context, start,
+                        common < context->exchange.until_ps ? common : context->exchange.until_ps);
     }
     return VN_RETURN;
 }
@@ -314,7 +336,8 @@ bool vn_turns_init(struct vn_context *context, const uint32_t *owners)
         turns->nodes[at++] = number;
         turns->phase_end[context->order.phase[number]] = at;
     }
-    for (uint32_t phase = 1; phase < context->order.n_phases; phase++) { /* it may have no node in one */
+    /* it may have no node in one */
+    for (uint32_t phase = 1; phase < context->order.n_phases; phase++) {
         if (turns->phase_end[phase] == 0) turns->phase_end[phase] = turns->phase_end[phase - 1];
     }
     return vn_arrivals_grow(context, 256);
@@ -337,7 +360,8 @@ bool vn_order_init(struct vn_context *context, uint32_t threads)
     }
     context->order.clock = calloc(context->n_nodes + 1, sizeof *context->order.clock);
     if (context->order.clock == NULL) vn_fail(context, "out of memory for nodes");
-    return !context->failed && vn_groups_init(context) && vn_phases_init(context) && vn_crew_init(context, threads);
+    return !context->failed && vn_groups_init(context) && vn_phases_init(context) &&
+           vn_crew_init(context, threads);
 }
 
 void vn_order_free(struct vn_context *context)
@@ -357,7 +381,8 @@ enum vn_reason vn_run_events(struct vn_context *context)
     vn_crew_share(context);
     if (context->failed) return VN_FAILED;
     uint64_t before = context->events_done, budget = context->exchange.budget;
-    enum vn_reason reason = context->order.by_node ? run_by_node(context, before + budget) : run_in_order(context, before + budget);
+    enum vn_reason reason = context->order.by_node ? run_by_node(context, before + budget)
+                                                   : run_in_order(context, before + budget);
     uint64_t done = context->events_done - before;
     context->exchange.budget = done < budget ? budget - done : 0;
     return reason;

@@ -1,5 +1,6 @@
-/* Owns the order of events: clocks, rounds, turns, what is listed to arrive; runs the events of all nodes. It knows nodes and channels, and
- * of frames only which memory to fetch ahead. It promises that no result depends on by_node, on prefetching, nor on the number of threads. */
+/* Owns the order of events: clocks, rounds, turns, what is listed to arrive; runs the events of all
+ * nodes. It knows nodes and channels, and of frames only which memory to fetch ahead. It promises
+ * that no result depends on by_node, on prefetching, nor on the number of threads. */
 #ifndef VN_ORDER_H
 #define VN_ORDER_H
 
@@ -22,15 +23,19 @@ struct vn_order {
     uint64_t *clock; /* all its events before then have happened */
     uint64_t lookahead; /* the shortest delay of a channel between nodes that aren't in one group */
     uint64_t rounds; /* so far */
-    uint32_t *turns, n_turns; /* the nodes that have turns, in the order of these in a round, and their number ... */
-    uint8_t *phase; /* ... by node, in which part of a round: no link joins nodes of one phase ... */
+    /* the nodes that have turns, in the order of these in a round, and their number ... */
+    uint32_t *turns, n_turns;
+    /* ... by node, in which part of a round: no link joins nodes of one phase ... */
+    uint8_t *phase;
     uint32_t n_phases; /* ... and how many there are */
     struct vn_crew *crew;
     bool ordered; /* until the barrier, all nodes' events happen in one order */
     bool return_due; /* the latest event was a VN_EV_RETURN */
-    /* Whether what a run with `finish` waits for can't end in the next `within` picoseconds (`unfinished` of struct vn_turns). */
+    /* Whether what a run with `finish` waits for can't end in the next `within` picoseconds
+     * (`unfinished` of struct vn_turns). */
     bool (*cannot_finish_yet)(struct vn_context *, uint64_t within);
-    /* Whether no event can happen in the next `within` that starts something at another node (`waiting`). */
+    /* Whether no event can happen in the next `within` that starts something at another node
+     * (`waiting`). */
     bool (*cannot_wake_yet)(struct vn_context *, uint64_t within);
     bool watched; /* Python sees in which order questions are answered */
     void (*answer)(struct vn_context *, const struct vn_question *);

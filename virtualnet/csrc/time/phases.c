@@ -1,9 +1,10 @@
-/* Phases are the colours of a graph, which is nearly bipartite where networks are trees of switches: then at a node's turn its neighbours
- * are a link's delay ahead of it, and it advances by two delays.
+/* Phases are the colours of a graph, which is nearly bipartite where networks are trees of
+ * switches: then at a node's turn its neighbours are a link's delay ahead of it, and it advances
+ * by two delays.
  *
- * Owners share each phase, as they wait for each other at its end, by what their links can carry, in an order in which neighbours are
- * near: by tiers from hosts up, each node at the mean of its neighbours below. So a rack and a pod are of one owner, as far as shares
- * allow it. */
+ * Owners share each phase, as they wait for each other at its end, by what their links can
+ * carry, in an order in which neighbours are near: by tiers from hosts up, each node at the mean
+ * of its neighbours below. So a rack and a pod are of one owner, as far as shares allow it. */
 #include "time/phases.h"
 
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static uint32_t neighbour(const struct vn_context *context, uint32_t number, uin
 
 enum { NO_PHASE = UINT8_MAX, MOST_PHASES = NO_PHASE };
 
-/* The first of all phases that no neighbour has; one of `phase` itself, if none has it. MOST_PHASES: there are too few. */
+/* The first of all phases that no neighbour has; one of `phase` itself, if none has it.
+ * MOST_PHASES: there are too few. */
 static uint32_t free_phase(const struct vn_context *context, const uint8_t *phase, uint32_t node)
 {
     bool taken[MOST_PHASES + 1] = {false};
@@ -68,7 +70,8 @@ bool vn_phases_init(struct vn_context *context)
     for (uint32_t i = 0; i < n; i++) {
         if (order->phase[i] == NO_PHASE) continue;
         uint32_t phase = free_phase(context, order->phase, i);
-        if (phase == MOST_PHASES) vn_fail(context, "node %u has links to all others, and these to all others", i);
+        if (phase == MOST_PHASES)
+            vn_fail(context, "node %u has links to all others, and these to all others", i);
         order->phase[i] = (uint8_t)phase;
         if (phase >= order->n_phases) order->n_phases = phase + 1;
     }
@@ -93,7 +96,8 @@ struct place {
 
 static bool is_host(const struct vn_node *node) { return !node->kind->holds && node->n_in <= 1; }
 
-/* What a node's links carry, each way, in frames of no matter which length; a host has less to do for one than a switch. */
+/* What a node's links carry, each way, in frames of no matter which length; a host has less to do
+ * for one than a switch. */
 static double load_of(const struct vn_node *node)
 {
     double load = 0;
@@ -159,7 +163,8 @@ bool vn_partition(const struct vn_context *context, uint32_t n, uint32_t *owners
     place_all(context, places);
     for (uint32_t from = 0, to; from < context->n_nodes; from = to) {
         double total = 0, done = 0;
-        for (to = from; to < context->n_nodes && places[to].tier == places[from].tier && places[to].phase == places[from].phase;
+        for (to = from; to < context->n_nodes && places[to].tier == places[from].tier &&
+                        places[to].phase == places[from].phase;
              to++) {
             total += places[to].load;
         }

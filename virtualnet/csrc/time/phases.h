@@ -1,5 +1,6 @@
-/* Phases of a round, in which nodes have their turns: no channel joins two nodes of one phase, so that these may have them at once. And
- * which context a node belongs to. A node stands for its group. */
+/* Phases of a round, in which nodes have their turns: no channel joins two nodes of one phase, so
+ * that these may have them at once. And which context a node belongs to. A node stands for its
+ * group. */
 #ifndef VN_PHASES_H
 #define VN_PHASES_H
 

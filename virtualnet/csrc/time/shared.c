@@ -5,7 +5,8 @@
 
 #include "time/schedule.h"
 
-void vn_push_or_fail(struct vn_context *context, struct vn_event_queue *queue, struct vn_event event)
+void vn_push_or_fail(struct vn_context *context, struct vn_event_queue *queue,
+                     struct vn_event event)
 {
     if (!vn_push(queue, event)) vn_fail(context, "out of memory for events");
 }
@@ -24,7 +25,8 @@ struct vn_event vn_shared_first(const struct vn_context *context, struct vn_even
     for (; queue->n != 0; vn_pop(queue)) {
         struct vn_event event = queue->events[0];
         const struct vn_event_kind *kind = &context->order.kinds[vn_kind_of(event)];
-        if (kind->replaced == NULL || !kind->replaced(context, vn_id_of(event), event.time)) return event;
+        if (kind->replaced == NULL || !kind->replaced(context, vn_id_of(event), event.time))
+            return event;
     }
     return (struct vn_event){VN_NEVER, 0};
 }
@@ -32,10 +34,12 @@ struct vn_event vn_shared_first(const struct vn_context *context, struct vn_even
 void vn_run_shared(struct vn_context *context, struct vn_event_queue *queue)
 {
     struct vn_event event = vn_pop(queue);
-    vn_run_event(context, context->order.kinds[vn_kind_of(event)].node_of(context, vn_id_of(event)), event);
+    vn_run_event(context, context->order.kinds[vn_kind_of(event)].node_of(context, vn_id_of(event)),
+                 event);
 }
 
-uint64_t vn_end_of_group_turn(const struct vn_context *context, const struct vn_group *group, uint64_t end)
+uint64_t vn_end_of_group_turn(const struct vn_context *context, const struct vn_group *group,
+                              uint64_t end)
 {
     for (uint32_t i = 0; i < group->n_in; i++) {
         const struct vn_channel *channel = &context->channels[group->in[i]];
@@ -50,7 +54,8 @@ void vn_group_take_in(struct vn_context *context, const struct vn_group *group)
     for (uint32_t i = 0; i < group->n_in; i++) {
         struct vn_channel *channel = &context->channels[group->in[i]];
         if (channel->next_arrival == VN_NEVER) continue;
-        vn_share(context, channel->to, vn_event_of(channel->next_arrival, VN_EV_ARRIVAL, group->in[i], 0));
+        vn_share(context, channel->to,
+                 vn_event_of(channel->next_arrival, VN_EV_ARRIVAL, group->in[i], 0));
         channel->next_arrival = VN_NEVER;
     }
 }
@@ -67,7 +72,8 @@ bool vn_group_turn(struct vn_context *context, struct vn_group *group)
         if (next >= end || context->events_done == most || context->turns.asked) break;
         vn_run_shared(context, &group->queue);
     }
-    VN_ASSERT(context->failed || next == VN_NEVER || next + 1 >= context->order.clock[group->first]);
+    VN_ASSERT(context->failed || next == VN_NEVER ||
+              next + 1 >= context->order.clock[group->first]);
     context->order.next_event[group->first] = next;
     if (next < end) context->turns.end = next;
     return !context->failed && !context->turns.asked;
@@ -95,7 +101,8 @@ static void move_events(struct vn_context *context, struct vn_node *node)
 {
     static const struct vn_event none = {VN_NEVER, 0};
     context->order.next_event[node->number] = VN_NEVER;
-    for (uint32_t i = 0; i < node->others.n; i++) vn_share(context, node->number, node->others.events[i]);
+    for (uint32_t i = 0; i < node->others.n; i++)
+        vn_share(context, node->number, node->others.events[i]);
     node->others.n = 0;
     vn_tournament_set(&node->events, 0, none);
     for (uint32_t slot = 1; slot < node->events.n; slot++) {
@@ -135,12 +142,14 @@ static bool add_inbound(struct vn_group *group, uint32_t channel)
 
 bool vn_groups_init(struct vn_context *context)
 {
-    enum { LONGEST = 100000000 }; /* picoseconds: the caller looks at the wall clock between two barriers */
+    /* picoseconds: the caller looks at the wall clock between two barriers */
+    enum { LONGEST = 100000000 };
     uint32_t *of = malloc((context->n_nodes + 1) * sizeof *of);
     bool ok = of != NULL;
     for (uint32_t i = 0; ok && i < context->n_nodes; i++) of[i] = i;
     for (uint32_t i = 0; ok && i < context->n_links; i++) {
-        if (context->channels[i].inside) join(of, context->channels[i].from, context->channels[i].to);
+        if (context->channels[i].inside)
+            join(of, context->channels[i].from, context->channels[i].to);
     }
     for (uint32_t i = 0; ok && i < context->n_nodes; i++) {
         if (root(of, i) != i) ok = add_to_group(context, root(of, i), &context->nodes[i]);
@@ -162,7 +171,8 @@ bool vn_groups_init(struct vn_context *context)
 
 void vn_groups_free(const struct vn_context *context)
 {
-    for (uint32_t i = context->order.groups != NULL ? context->n_nodes : 0; i-- > 0;) { /* a group's first node comes last */
+    /* a group's first node comes last */
+    for (uint32_t i = context->order.groups != NULL ? context->n_nodes : 0; i-- > 0;) {
         struct vn_group *group = context->order.groups[i];
         if (group == NULL || group->first != i) continue;
         free(group->queue.events);

@@ -17,8 +17,8 @@ LOOPS = 25
 
 
 def rates() -> list[float]:
-    """Returns the RP's rate over the line rate after 0, 1, ... CNPs that request an increase; w_min 1/128, w_max
-    0.5."""
+    """Returns the RP's rate over the line rate after 0, 1, ... CNPs that request an increase; w_min
+    1/128, w_max 0.5."""
     line = 40e9
     rp = PcnReactionPoint(line, PcnParameters(w_min=1 / 128, w_max=0.5))
     rp.rate_bps = 0.0
@@ -48,7 +48,9 @@ class Fig10(Experiment):
         return [
             RISE.row(slow_text, seen[5], at_most(slow), "5 CNPs", theory=expected[4]),
             RISE.row(fast_text, seen[15], at_least(fast), "15 CNPs", theory=expected[14]),
-            RISE.row("largest difference from Algorithm 1's recursion", worst, at_most(1e-9), theory=0),
+            RISE.row(
+                "largest difference from Algorithm 1's recursion", worst, at_most(1e-9), theory=0
+            ),
             INCREASE.row(line_text, seen[25], near(1, 1e-3), theory=1),
         ]
 
@@ -56,5 +58,12 @@ class Fig10(Experiment):
         seen, most = rates(), RISE["15 CNPs"]
         line = curve("PCN's RP", [float(k) for k in range(len(seen))], seen, PCN, points=True)
         return [
-            Chart("Sending rate after k increases", "CNPs", "Rate / line rate", [line], level=most, level_text="95%")
+            Chart(
+                "Sending rate after k increases",
+                "CNPs",
+                "Rate / line rate",
+                [line],
+                level=most,
+                level_text="95%",
+            )
         ]

@@ -1,4 +1,5 @@
-"""Fig. 11: four flows start at line rate on one 10 Gb/s bottleneck; how fast, how calmly they are taken in."""
+"""Fig. 11: four flows start at line rate on one 10 Gb/s bottleneck; how fast, how calmly they are
+taken in."""
 
 from __future__ import annotations
 
@@ -18,22 +19,33 @@ from pcn.experiments.define.checks import Check, at_least, at_most, near
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
-from pcn.experiments.papers.pcn.claims import CAPACITY, COMPARED, DRAINED, PCN, QUEUE_SWING, SHOWN, STEADY
+from pcn.experiments.papers.pcn.claims import (
+    CAPACITY,
+    COMPARED,
+    DRAINED,
+    PCN,
+    QUEUE_SWING,
+    SHOWN,
+    STEADY,
+)
 from pcn.experiments.papers.pcn.plans import dumbbell_plan
 from pcn.experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
 
 DURATION_S = 300e-3
 SEEDS = (1, 2, 3)
 SETTLED, OVER_S = 0.1, 5e-3
-"""The sum of the rates has settled when its mean over 10 RTTs stays within this share of the capacity: PCN's own swing
-has a period of some 5 ms."""
+"""The sum of the rates has settled when its mean over 10 RTTs stays within this share of the
+capacity: PCN's own swing has a period of some 5 ms."""
 _RTT_S = 500e-6
 """PCN's T, too: the first CNPs take effect after both."""
 
 
 def _above_rtt(fields: Mapping[str, float]) -> dict[str, float]:
     """Returns the thresholds as everywhere in this figure: so far above the RTT."""
-    return {name: value + _RTT_S if name in ("t_low_s", "t_high_s") else value for name, value in fields.items()}
+    return {
+        name: value + _RTT_S if name in ("t_low_s", "t_high_s") else value
+        for name, value in fields.items()
+    }
 
 
 _SETTLED_ALPHA = {"initial_alpha": 0.1}
@@ -44,7 +56,12 @@ _OPEN: dict[str, tuple[str, str, dict[str, float]]] = {
     "DCQCN, alpha 0.1 at the start, its timers an RTT": (
         "dcqcn",
         "",
-        {**_SETTLED_ALPHA, "cnp_interval_s": _RTT_S, "alpha_timer_s": 1.1 * _RTT_S, "rate_timer_s": 1.1 * _RTT_S},
+        {
+            **_SETTLED_ALPHA,
+            "cnp_interval_s": _RTT_S,
+            "alpha_timer_s": 1.1 * _RTT_S,
+            "rate_timer_s": 1.1 * _RTT_S,
+        },
     ),
     "TIMELY, beta 0.2": ("timely", "", {"beta": 0.2}),
 }
@@ -70,19 +87,29 @@ _SWINGS: dict[str, tuple[str, str, dict[str, float]]] = {
     ),
 }
 """What is open about how much queue and rates swing."""
-_LONG = [swing for swing in _SWINGS if swing.startswith("TIMELY") and swing not in (_WHOLE_STEPS, _OWN_RTT)]
+_LONG = [
+    swing
+    for swing in _SWINGS
+    if swing.startswith("TIMELY") and swing not in (_WHOLE_STEPS, _OWN_RTT)
+]
 CAPACITY_GBPS = 10.0
 _CALM = (PCN, "qcn")
 """Schemes whose queue and rates are steady in the paper."""
 
 
 def settled_s(
-    times: series_math.Array, rates: series_math.Array, capacity: float, window_s: float, end_s: float
+    times: series_math.Array,
+    rates: series_math.Array,
+    capacity: float,
+    window_s: float,
+    end_s: float,
 ) -> float | None:
-    """Returns the time in s from which the mean of a step series over `window_s` stays within SETTLED of `capacity`;
-    None where it never does."""
+    """Returns the time in s from which the mean of a step series over `window_s` stays within
+    SETTLED of `capacity`; None where it never does."""
     starts = np.arange(0.0, end_s - window_s * 0.999, window_s / 10)
-    means = np.array([series_math.step_mean(times, rates, start, start + window_s) for start in starts])
+    means = np.array(
+        [series_math.step_mean(times, rates, start, start + window_s) for start in starts]
+    )
     outside = np.flatnonzero(np.abs(means - capacity) > SETTLED * capacity)
     first = int(outside[-1]) + 1 if outside.size else 0
     return float(starts[first]) if first < means.size else None
@@ -95,13 +122,20 @@ class Fig11(Experiment):
     title = "Dynamic behaviour: queue and sum of the rates"
     source = "7.1, Fig. 11"
     about = (
-        "The dumbbell: 10 Gb/s, RTT 500 us, four flows of three hosts from line rate. PCN with T = RTT and w_min = "
-        "0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above the RTT. The sum of the rates counts "
-        "as settled from the moment from which its mean over 10 RTTs stays within 10% of the capacity; what never "
-        "comes about counts with the run's 300 ms. Means over three seeds, which shift the NPs' timers and draw QCN's "
-        "samples; what is varied runs with the first alone. The paper doesn't define its 40 to 90 ms. TIMELY's "
-        "rate grows by 10 Mb/s in each least RTT, which is 500 us here, and falls by gradients that count in least "
-        "RTTs. The content of PCN's CNP is T and an RTT old when it has an effect, so that several increases come in a "
+        "The dumbbell: 10 Gb/s, RTT 500 us, four flows of three hosts from line rate. PCN with T = "
+        "RTT and w_min = "
+        "0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above the RTT. The sum "
+        "of the rates counts "
+        "as settled from the moment from which its mean over 10 RTTs stays within 10% of the "
+        "capacity; what never "
+        "comes about counts with the run's 300 ms. Means over three seeds, which shift the NPs' "
+        "timers and draw QCN's "
+        "samples; what is varied runs with the first alone. The paper doesn't define its 40 to 90 "
+        "ms. TIMELY's "
+        "rate grows by 10 Mb/s in each least RTT, which is 500 us here, and falls by gradients "
+        "that count in least "
+        "RTTs. The content of PCN's CNP is T and an RTT old when it has an effect, so that several "
+        "increases come in a "
         "row where the model has one."
     )
 
@@ -124,7 +158,11 @@ class Fig11(Experiment):
         settled = settled_s(*total, plan.capacity_bps, OVER_S, plan.duration_s)
         empty = _within(drained(recording, plan.bottleneck))
         grid = np.linspace(steady.from_s, steady.to_s, 2000)
-        draining = mean_between(recording, plan.topology, reached, empty) / 1e9 if empty > reached else None
+        draining = (
+            mean_between(recording, plan.topology, reached, empty) / 1e9
+            if empty > reached
+            else None
+        )
         numbers: dict[str, float | None] = {
             "reached_ms": reached * 1e3,
             "settled_ms": (DURATION_S if settled is None else settled) * 1e3,
@@ -151,11 +189,13 @@ class Fig11(Experiment):
 
         slower_text = "(met: half of the paper's factor or more; trend: longer)"
         reached_text = (
-            f"PCN: sum of the rates first at capacity (met: {CAPACITY[PCN]:g} ms; trend: before QCN's "
+            f"PCN: sum of the rates first at capacity (met: {CAPACITY[PCN]:g} ms; trend: before "
+            "QCN's "
             f"{CAPACITY['qcn']:g} ms)"
         )
         drained_text = (
-            f"PCN: initial queue down to five packets (met: {DRAINED[PCN]:g} ms; trend: before QCN's "
+            f"PCN: initial queue down to five packets (met: {DRAINED[PCN]:g} ms; trend: before "
+            "QCN's "
             f"{DRAINED['qcn']:g} ms)"
         )
         first = at_most(CAPACITY[PCN], CAPACITY["qcn"])
@@ -165,12 +205,18 @@ class Fig11(Experiment):
         ]
         for scheme in (scheme for scheme in schemes if scheme != PCN):
             for claim, number, what in (
-                (CAPACITY, "settled_ms", "its sum takes this many times as long as PCN's to settle"),
+                (
+                    CAPACITY,
+                    "settled_ms",
+                    "its sum takes this many times as long as PCN's to settle",
+                ),
                 (DRAINED, "drained_ms", "its initial queue lasts this many times as long as PCN's"),
             ):
                 claimed, longer = claim[scheme] / claim[PCN], ratio(of(number, scheme), of(number))
                 text = f"{label(scheme)}: {what} {slower_text}"
-                rows.append(claim.row(text, longer, at_least(claimed / 2, 1.0), paper=claimed, unit=""))
+                rows.append(
+                    claim.row(text, longer, at_least(claimed / 2, 1.0), paper=claimed, unit="")
+                )
         for what, (scheme, _, _) in _OPEN.items():
             if outcomes.where(open=what):
                 text = f"{what}: initial queue down to five packets (met: within 50%)"
@@ -178,8 +224,13 @@ class Fig11(Experiment):
                 rows.append(DRAINED.row(text, slower, near(DRAINED[scheme], 0.5, 1.0), scheme))
         for scheme in schemes:
             if scheme in _CALM:
-                text = f"{label(scheme)}: utilisation, last third (met: 0.97 and more; trend: above 0.9)"
-                rows.append(STEADY.row(text, of("utilisation", scheme), at_least(0.97, 0.9), "utilisation"))
+                text = (
+                    f"{label(scheme)}: utilisation, last third (met: 0.97 and more; trend: above "
+                    "0.9)"
+                )
+                rows.append(
+                    STEADY.row(text, of("utilisation", scheme), at_least(0.97, 0.9), "utilisation")
+                )
                 rows.append(_low_queue(label(scheme), of("queue_kb", scheme)))
             else:
                 rows += _swings(outcomes, label(scheme), scheme=scheme)
@@ -198,38 +249,56 @@ class Fig11(Experiment):
             return percent(None if value is None else value / CAPACITY_GBPS)
 
         def over_pcn(number: str, digits: int = 2, **keys: str) -> str:
-            return said(ratio(outcomes.mean(number, **keys), outcomes.mean(number, scheme=PCN)), "", digits)
+            return said(
+                ratio(outcomes.mean(number, **keys), outcomes.mean(number, scheme=PCN)), "", digits
+            )
 
         present = outcomes.among(COMPARED)
         told = []
         if set(present) >= {"pcn", "qcn", "dcqcn", "timely"}:
             drained = {one: said(outcomes.mean("drained_ms", scheme=one), "ms") for one in present}
-            rates = ", ".join(f"{label(one)} {of_capacity(scheme=one)} ({drained[one]})" for one in present)
+            rates = ", ".join(
+                f"{label(one)} {of_capacity(scheme=one)} ({drained[one]})" for one in present
+            )
             told.append(
-                "Mean sum of the rates until the queue is drained, of the capacity, and when that is: "
+                "Mean sum of the rates until the queue is drained, of the capacity, and when that "
+                "is: "
                 f"{rates}. Who cuts deeper drains sooner. Towards slower decreases: "
-                + ", ".join(f"{what} {said(outcomes.mean('drained_ms', open=what), 'ms')}" for what in _OPEN)
+                + ", ".join(
+                    f"{what} {said(outcomes.mean('drained_ms', open=what), 'ms')}" for what in _OPEN
+                )
                 + ". Nothing that is open makes the others as slow as the paper has them."
             )
         if outcomes.where(open=_WHOLE_STEPS):
             longer = [outcomes.mean("queue_kb", open=what) for what in _LONG]
-            known = [value / (outcomes.mean("queue_kb", scheme=PCN) or 1.0) for value in longer if value is not None]
+            known = [
+                value / (outcomes.mean("queue_kb", scheme=PCN) or 1.0)
+                for value in longer
+                if value is not None
+            ]
             told.append(
                 "Swings over PCN's, of the queue and of the sum of the rates: TIMELY "
-                f"{over_pcn('queue_swing_kb', scheme='timely')} and {over_pcn('rate_swing_gbps', scheme='timely')}; "
+                f"{over_pcn('queue_swing_kb', scheme='timely')} and "
+                f"{over_pcn('rate_swing_gbps', scheme='timely')}; "
                 f"with a whole step at each RTT, which is Algorithm 1 as printed, "
                 f"{over_pcn('queue_swing_kb', open=_WHOLE_STEPS)} and "
-                f"{over_pcn('rate_swing_gbps', open=_WHOLE_STEPS)}; with its own least RTT of 20 us "
-                f"{over_pcn('queue_swing_kb', open=_OWN_RTT)} and {over_pcn('rate_swing_gbps', open=_OWN_RTT)}, and "
-                f"the link is {percent(outcomes.mean('utilisation', open=_OWN_RTT))} full. With RTTs of every packet "
+                f"{over_pcn('rate_swing_gbps', open=_WHOLE_STEPS)}; with its own least RTT of 20 "
+                "us "
+                f"{over_pcn('queue_swing_kb', open=_OWN_RTT)} and "
+                f"{over_pcn('rate_swing_gbps', open=_OWN_RTT)}, and "
+                f"the link is {percent(outcomes.mean('utilisation', open=_OWN_RTT))} full. With "
+                "RTTs of every packet "
                 f"or each 64 KB, or the values that its authors' code recommends, its queue is "
-                f"{said(min(known, default=None), '', 2)} to {said(max(known, default=None), '', 2)} times as long as "
+                f"{said(min(known, default=None), '', 2)} to "
+                f"{said(max(known, default=None), '', 2)} times as long as "
                 "PCN's."
             )
         if outcomes.where(open=_OTHER_W_MIN):
             told.append(
-                f"PCN's swing follows w_min: with 5.3's 1/128 its queue is {over_pcn('queue_kb', open=_OTHER_W_MIN)} "
-                f"of that with 0.1/4, and the queue's swing {over_pcn('queue_swing_kb', open=_OTHER_W_MIN)}. DCQCN's "
+                "PCN's swing follows w_min: with 5.3's 1/128 its queue is "
+                f"{over_pcn('queue_kb', open=_OTHER_W_MIN)} "
+                "of that with 0.1/4, and the queue's swing "
+                f"{over_pcn('queue_swing_kb', open=_OTHER_W_MIN)}. DCQCN's "
                 f"queue is {over_pcn('queue_kb', scheme='dcqcn')} of PCN's with 0.1/4, TIMELY's "
                 f"{over_pcn('queue_kb', scheme='timely')}."
             )
@@ -246,7 +315,10 @@ class Fig11(Experiment):
                     f"{label(scheme)}: {title}",
                     "Time (ms)",
                     y_label if not place else "",
-                    [_of_seed(seed, *one.curves[kind]) for seed, one in reversed(list(enumerate(found)))],
+                    [
+                        _of_seed(seed, *one.curves[kind])
+                        for seed, one in reversed(list(enumerate(found)))
+                    ],
                     level=level,
                     level_text="" if level is None else "capacity",
                     top=top,
@@ -284,10 +356,16 @@ def _swings(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:
 
 def _of_w_min(outcomes: Outcomes) -> list[Check]:
     """Returns what PCN's queue is with the other w_min."""
-    less = ratio(outcomes.mean("queue_swing_kb", open=_OTHER_W_MIN), outcomes.mean("queue_swing_kb", scheme=PCN))
-    expected = theory.queue_oscillation(4, 1 / 128, 10e9, _RTT_S) / theory.queue_oscillation(4, 0.1 / 4, 10e9, _RTT_S)
+    less = ratio(
+        outcomes.mean("queue_swing_kb", open=_OTHER_W_MIN),
+        outcomes.mean("queue_swing_kb", scheme=PCN),
+    )
+    expected = theory.queue_oscillation(4, 1 / 128, 10e9, _RTT_S) / theory.queue_oscillation(
+        4, 0.1 / 4, 10e9, _RTT_S
+    )
     text = (
-        f"{_OTHER_W_MIN}: swing of its queue, last third, over that with 0.1/4 (met: theory within 25%; "
+        f"{_OTHER_W_MIN}: swing of its queue, last third, over that with 0.1/4 (met: theory within "
+        "25%; "
         "trend: within a factor of two)"
     )
     return [
@@ -302,6 +380,6 @@ def _low_queue(what: str, queue_kb: float | None) -> Check:
 
 
 def _within(seconds: float | None) -> float:
-    """Returns `seconds`, and at most the run's length: when flows end, rate and queue fall as well, which isn't the
-    scheme's effect."""
+    """Returns `seconds`, and at most the run's length: when flows end, rate and queue fall as well,
+    which isn't the scheme's effect."""
     return DURATION_S if seconds is None else min(seconds, DURATION_S)

@@ -32,7 +32,11 @@ _BUSY_SCHEMES = (PCN, "dcqcn", PCN_X)
 _H0 = "mean completion time of H0's flows"
 _H1 = "mean completion time of H1's flows"
 _P99 = "99% completion time of H2 to H15's flows"
-_TIMES = ((H0_MEAN, "mean_ms h0", _H0), (BURSTS_P99, "p99_ms bursts", _P99), (H1_MEAN, "mean_ms h1", _H1))
+_TIMES = (
+    (H0_MEAN, "mean_ms h0", _H0),
+    (BURSTS_P99, "p99_ms bursts", _P99),
+    (H1_MEAN, "mean_ms h1", _H1),
+)
 FACTORS = {
     "qcn": (
         (OVER_QCN, "mean_ms h0", _H0),
@@ -54,13 +58,19 @@ class Fig12(Experiment):
     source = "7.2, Fig. 12"
     about = (
         f"{hadoop.ABOUT} "
-        "PCN with T = 50 us, w_min = 1/128 and w_max = 0.5. Means over four seeds; last rows: over two, with bursts of "
-        "load 0.5, so that S1 to R1 has 0.8. What decides about H1's mean are its large flows, and how R1's link is "
-        "shared while there are bursts. PCN's decreases keep the shares with which flows arrive, bursts start at line "
-        "rate, and increases even that out slowly among many flows ([fairness.md](fairness.md)). PAUSE frames come at "
-        "the beginning of a large burst, from what is sent before the first CNPs, and more of them where it meets one "
+        "PCN with T = 50 us, w_min = 1/128 and w_max = 0.5. Means over four seeds; last rows: over "
+        "two, with bursts of "
+        "load 0.5, so that S1 to R1 has 0.8. What decides about H1's mean are its large flows, and "
+        "how R1's link is "
+        "shared while there are bursts. PCN's decreases keep the shares with which flows arrive, "
+        "bursts start at line "
+        "rate, and increases even that out slowly among many flows ([fairness.md](fairness.md)). "
+        "PAUSE frames come at "
+        "the beginning of a large burst, from what is sent before the first CNPs, and more of them "
+        "where it meets one "
         "that is still going: so the share that PCN prevents depends on the load, too. "
-        "A separate study, below, shows how the factors depend on what the paper leaves open about the other schemes."
+        "A separate study, below, shows how the factors depend on what the paper leaves open about "
+        "the other schemes."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -69,7 +79,12 @@ class Fig12(Experiment):
                 yield Run({"scheme": scheme, "seed": seed}, scheme, seed)
         for scheme in (scheme for scheme in _BUSY_SCHEMES if scheme in schemes):
             for seed in BUSY_SEEDS:
-                yield Run({"busy": scheme, "seed": seed}, scheme, seed, {"bursts_load": BUSY - hadoop.LOAD / 2})
+                yield Run(
+                    {"busy": scheme, "seed": seed},
+                    scheme,
+                    seed,
+                    {"bursts_load": BUSY - hadoop.LOAD / 2},
+                )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         return hadoop.hadoop_plan(scheme, seed, **numbers(values))
@@ -90,10 +105,17 @@ class Fig12(Experiment):
         others = [of("pause_per_s", one) for one in outcomes.among(COMPARED) if one != "qcn"]
         least = of("pause_per_s", "qcn")
         if least is not None and others:
-            beaten, all_of_them = float(sum(value is not None and value >= least for value in others)), len(others)
+            beaten, all_of_them = (
+                float(sum(value is not None and value >= least for value in others)),
+                len(others),
+            )
             text = "QCN: schemes with as many PAUSE frames as it, or more (met: all others)"
             unit = f"of {all_of_them}"
-            rows.append(PREVENTED.row(text, beaten, at_least(all_of_them), paper=float(all_of_them), unit=unit))
+            rows.append(
+                PREVENTED.row(
+                    text, beaten, at_least(all_of_them), paper=float(all_of_them), unit=unit
+                )
+            )
         for scheme in present:
             for claim, number, what in FACTORS[scheme]:
                 factor = ratio(of(number, scheme), of(number))
@@ -102,18 +124,40 @@ class Fig12(Experiment):
 
     def story(self, outcomes: Outcomes) -> list[str]:
         def shares(key: str) -> str:
-            found = {label(scheme): outcomes.mean("h1_of_fair", **{key: scheme}) for scheme in _BUSY_SCHEMES}
-            return ", ".join(f"{label(one)} {percent(value)}" for one, value in found.items() if value is not None)
+            found = {
+                label(scheme): outcomes.mean("h1_of_fair", **{key: scheme})
+                for scheme in _BUSY_SCHEMES
+            }
+            return ", ".join(
+                f"{label(one)} {percent(value)}"
+                for one, value in found.items()
+                if value is not None
+            )
 
         if not shares("busy"):
             return []
-        told = f"While bursts last H1's flows get of their fair share of R1's link: {shares('scheme')}; "
+        told = (
+            "While bursts last H1's flows get of their fair share of R1's link: "
+            f"{shares('scheme')}; "
+        )
         told += f"where S1 to R1 has a load of {BUSY}: {shares('busy')}."
         ahead = [
-            said(ratio(outcomes.mean("mean_ms h1", **{key: "dcqcn"}), outcomes.mean("mean_ms h1", **{key: PCN})), "", 2)
+            said(
+                ratio(
+                    outcomes.mean("mean_ms h1", **{key: "dcqcn"}),
+                    outcomes.mean("mean_ms h1", **{key: PCN}),
+                ),
+                "",
+                2,
+            )
             for key in ("scheme", "busy")
         ]
-        return [f"{told} H1's mean completion time with DCQCN is {ahead[0]} times PCN's, and {ahead[1]} times there."]
+        return [
+            (
+                f"{told} H1's mean completion time with DCQCN is {ahead[0]} times PCN's, and "
+                f"{ahead[1]} times there."
+            )
+        ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         schemes = [str(outcome) for outcome in outcomes.values("scheme")]
@@ -134,14 +178,25 @@ class Fig12(Experiment):
         return [
             Chart("PFC", "", "PAUSE frames (1/s)", bars(["pause_per_s"]), bars=["all links"]),
             Chart(
-                "Mean", "", "Completion time (ms)", bars([f"mean_ms {group}" for group in hadoop.GROUPS]), bars=names
+                "Mean",
+                "",
+                "Completion time (ms)",
+                bars([f"mean_ms {group}" for group in hadoop.GROUPS]),
+                bars=names,
             ),
-            Chart("99%", "", "Completion time (ms)", bars([f"p99_ms {group}" for group in hadoop.GROUPS]), bars=names),
+            Chart(
+                "99%",
+                "",
+                "Completion time (ms)",
+                bars([f"p99_ms {group}" for group in hadoop.GROUPS]),
+                bars=names,
+            ),
         ]
 
 
 def _busy(outcomes: Outcomes) -> list[Check]:
-    """Returns what decides about H1's flows: how R1's link is shared, which shows more when it is busier."""
+    """Returns what decides about H1's flows: how R1's link is shared, which shows more when it is
+    busier."""
     left = ratio(outcomes.mean("pause_per_s", busy=PCN), outcomes.mean("pause_per_s", busy="dcqcn"))
     rows = [] if left is None else [prevented_row(f"S1 to R1 at {BUSY}: PCN", "dcqcn", 1 - left)]
     *_, (claim, number, times) = FACTORS["dcqcn"]
@@ -156,7 +211,10 @@ def _busy(outcomes: Outcomes) -> list[Check]:
             if outcomes.where(**{key: scheme}):
                 share = outcomes.mean("h1_of_fair", **{key: scheme})
                 name = label(scheme)
-                what = f"S1 to R1 at {load}: {name}, H1's rate over its flows' fair share, while bursts last"
+                what = (
+                    f"S1 to R1 at {load}: {name}, H1's rate over its flows' fair share, while "
+                    "bursts last"
+                )
                 text = f"{what} (met: within 10%; trend: within a factor of 1.5)"
                 rows.append(H1_MEAN.row(text, share, near(1.0, 0.1, 1.5), theory=1.0))
     return rows
@@ -164,7 +222,10 @@ def _busy(outcomes: Outcomes) -> list[Check]:
 
 def prevented_row(who: str, scheme: str, saved: float | None) -> Check:
     """`saved`: how many of this scheme's PAUSE frames there aren't, as a share."""
-    text = f"{who}: share of {label(scheme)}'s PAUSE frames that it prevents (met: as many; trend: any)"
+    text = (
+        f"{who}: share of {label(scheme)}'s PAUSE frames that it prevents (met: as many; trend: "
+        "any)"
+    )
     return PREVENTED.row(text, saved, at_least(PREVENTED[scheme], 0.0), scheme)
 
 

@@ -30,13 +30,18 @@ class Fig13(Experiment):
     source = "7.3, Fig. 13"
     about = (
         f"{hadoop.ABOUT} "
-        "PCN, T = 50 us; w_max varied at w_min = 1/128, w_min at w_max = 1/2. Means over four seeds. The weights "
-        "matter little: PAUSE frames to S0 come while what the largest bursts sent before their first CNPs drains, and "
+        "PCN, T = 50 us; w_max varied at w_min = 1/128, w_min at w_max = 1/2. Means over four "
+        "seeds. The weights "
+        "matter little: PAUSE frames to S0 come while what the largest bursts sent before their "
+        "first CNPs drains, and "
         "weights decide about increases, which come later."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        pairs = [*((W_MIN, w_max) for w_max in W_MAXS), *((w_min, W_MAX) for w_min in W_MINS if w_min != W_MIN)]
+        pairs = [
+            *((W_MIN, w_max) for w_max in W_MAXS),
+            *((w_min, W_MAX) for w_min in W_MINS if w_min != W_MIN),
+        ]
         for w_min, w_max in pairs if PCN in schemes else ():
             for seed in SEEDS:
                 weights = {"w_min": w_min, "w_max": w_max}
@@ -65,13 +70,16 @@ class Fig13(Experiment):
         spread = ratio(max(known) - min(known), sum(known) / len(known)) if known else None
         fewer_text = "PAUSE frames to S0 with w_max = 1/8 over those with 1 (met: fewer)"
         longer_text = (
-            '99% completion time, w_max = 1/8 over w_max = 1, "grows a little" (met: 1 to 1.5; trend: 0.95 to 2)'
+            '99% completion time, w_max = 1/8 over w_max = 1, "grows a little" (met: 1 to 1.5; '
+            "trend: 0.95 to 2)"
         )
         spread_text = (
-            'PAUSE frames to S0: spread over all w_min, of their mean, "almost no impact" (met: 0.2; trend: 0.5)'
+            'PAUSE frames to S0: spread over all w_min, of their mean, "almost no impact" (met: '
+            "0.2; trend: 0.5)"
         )
         slower_text = (
-            '99% completion time, w_min = 1/1024 over w_min = 1/32, "slightly" longer (met: 1 to 1.5; trend: 0.95 to 2)'
+            '99% completion time, w_min = 1/1024 over w_min = 1/32, "slightly" longer (met: 1 to '
+            "1.5; trend: 0.95 to 2)"
         )
         return [
             WEIGHTS.row(fewer_text, fewer, at_most(1.0)),
@@ -87,8 +95,10 @@ class Fig13(Experiment):
         if len(known) < len(W_MINS) or not seeds:
             return []
         return [
-            f"PAUSE frames to S0, a second: {min(known):.0f} to {max(known):.0f} over all w_min, {min(known[:-1]):.0f} "
-            f"to {max(known[:-1]):.0f} without the largest, 1/32. Seeds, which draw other bursts, differ by more: with "
+            f"PAUSE frames to S0, a second: {min(known):.0f} to {max(known):.0f} over all w_min, "
+            f"{min(known[:-1]):.0f} "
+            f"to {max(known[:-1]):.0f} without the largest, 1/32. Seeds, which draw other bursts, "
+            "differ by more: with "
             f"one w_min, 1/128, {min(seeds):.0f} to {max(seeds):.0f}."
         ]
 
@@ -106,18 +116,24 @@ class Fig13(Experiment):
             )
 
         panels = []
-        for x, values, other in (("w_max", W_MAXS, {"w_min": W_MIN}), ("w_min", W_MINS, {"w_max": W_MAX})):
+        for x, values, other in (
+            ("w_max", W_MAXS, {"w_min": W_MIN}),
+            ("w_min", W_MINS, {"w_max": W_MAX}),
+        ):
             ticks = [str(Fraction(value).limit_denominator(2048)) for value in values]
             for title, number, label in (
                 ("PAUSE frames to S0", "pause_s0_per_s", "PAUSE frames (1/s)"),
                 ("Completion time, 99%", "p99_ms all", "Time (ms)"),
             ):
-                panels.append(Chart(title, x, label, [line("PCN", number, x, values, **other)], ticks=ticks))
+                panels.append(
+                    Chart(title, x, label, [line("PCN", number, x, values, **other)], ticks=ticks)
+                )
         return panels
 
 
 def _a_little(factor: float | None) -> Verdict:
-    """Returns what has grown a little: by up to a half. `trend` where it has hardly fallen, or not doubled."""
+    """Returns what has grown a little: by up to a half. `trend` where it has hardly fallen, or not
+    doubled."""
     if factor is not None and factor >= 1:
         return at_most(1.5, 2.0)(factor)
     return at_least(1.0, 0.95)(factor)

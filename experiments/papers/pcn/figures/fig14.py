@@ -1,4 +1,5 @@
-"""Fig. 14: PAUSE frames, completion times and flow completion rate of realistic workloads on a Clos of 512 hosts."""
+"""Fig. 14: PAUSE frames, completion times and flow completion rate of realistic workloads on a Clos
+of 512 hosts."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from pcn.experiments.papers.pcn.figures.fig12 import factor_row
 from pcn.experiments.papers.pcn.figures.realistic import WORKLOADS, numbers, realistic_plan
 
 SEEDS = {"W1": range(1, 11), "W2": range(1, 3)}
-"""W2's agree within a percent. W1's 50,000 flows come within 11 ms: which racks two in-casts share decides."""
+"""W2's agree within a percent. W1's 50,000 flows come within 11 ms: which racks two in-casts share
+decides."""
 COUNT = 50_000
 SEGMENTS = (64_000, 16_000)
 """TIMELY's: its paper's default, which this figure is judged by, and the least that it has."""
@@ -36,15 +38,21 @@ _OF_PAPER: dict[str, tuple[tuple[Claim, str, str], ...]] = {
         (WORKLOAD_1, "timely", _MEAN),
         (WORKLOAD_1, "timely", _RATE),
     ),
-    "W2": tuple((WORKLOAD_2, scheme, number) for scheme in ("qcn", "dcqcn", "timely") for number in (_MEAN, _RATE)),
+    "W2": tuple(
+        (WORKLOAD_2, scheme, number)
+        for scheme in ("qcn", "dcqcn", "timely")
+        for number in (_MEAN, _RATE)
+    ),
 }
-"""By workload: the factors that the paper has, the other scheme's time over PCN's, or PCN's rate over the other's."""
+"""By workload: the factors that the paper has, the other scheme's time over PCN's, or PCN's rate
+over the other's."""
 _SAVED = {"W1": (WORKLOAD_1, ("dcqcn", "timely")), "W2": (WORKLOAD_2, ("qcn", "dcqcn", "timely"))}
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio of two schemes' numbers of one seed, mean over the seeds; `error`: its standard error."""
+    """A ratio of two schemes' numbers of one seed, mean over the seeds; `error`: its standard
+    error."""
 
     mean: float
     error: float
@@ -60,11 +68,16 @@ class Fig14(Experiment):
     source = "7.4, Fig. 14"
     schemes = SHOWN
     about = (
-        "The Clos of section 7.4: 512 hosts, load 0.6, in-casts of 1 to 15 senders each with a separate size, one "
-        "class; 50,000 flows of Table 1's W1 (10 seeds) and W2 (2), until all have arrived. PCN with T = 50 us, w_min "
-        "= 1/128 and w_max = 0.5, TIMELY with its paper's segments of 64 KB (and 16 KB beside them). Flow completion "
-        "rate is the number of flows over the time until the last one has arrived, so the slowest flow decides; PAUSE "
-        "frames are all that were sent. Ratios are of runs with the same flows, their mean over the seeds; differences "
+        "The Clos of section 7.4: 512 hosts, load 0.6, in-casts of 1 to 15 senders each with a "
+        "separate size, one "
+        "class; 50,000 flows of Table 1's W1 (10 seeds) and W2 (2), until all have arrived. PCN "
+        "with T = 50 us, w_min "
+        "= 1/128 and w_max = 0.5, TIMELY with its paper's segments of 64 KB (and 16 KB beside "
+        "them). Flow completion "
+        "rate is the number of flows over the time until the last one has arrived, so the slowest "
+        "flow decides; PAUSE "
+        "frames are all that were sent. Ratios are of runs with the same flows, their mean over "
+        "the seeds; differences "
         "between seeds are large with W1, and their standard errors stand below."
     )
 
@@ -73,14 +86,32 @@ class Fig14(Experiment):
             for scheme in schemes:
                 for segment in SEGMENTS if known_fields(scheme, {"segment_bytes": 0}) else (None,):
                     for seed in SEEDS[workload.name]:
-                        keys: dict[str, Key] = {"workload": workload.name, **_keys(_who(scheme, segment)), "seed": seed}
+                        keys: dict[str, Key] = {
+                            "workload": workload.name,
+                            **_keys(_who(scheme, segment)),
+                            "seed": seed,
+                        }
                         values: dict[str, Value] = {"workload": index}
-                        yield Run(keys, scheme, seed, values | ({} if segment is None else {"segment": segment}))
+                        yield Run(
+                            keys,
+                            scheme,
+                            seed,
+                            values | ({} if segment is None else {"segment": segment}),
+                        )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        workload, count = WORKLOADS[round(values["workload"] or 0)], round(values.get("count") or COUNT)
-        segment = {} if values.get("segment") is None else {"segment_bytes": float(values["segment"] or 0)}
-        return realistic_plan(self.name, scheme, seed, workload, count, by_priority=False, **segment)
+        workload, count = (
+            WORKLOADS[round(values["workload"] or 0)],
+            round(values.get("count") or COUNT),
+        )
+        segment = (
+            {}
+            if values.get("segment") is None
+            else {"segment_bytes": float(values["segment"] or 0)}
+        )
+        return realistic_plan(
+            self.name, scheme, seed, workload, count, by_priority=False, **segment
+        )
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         return Outcome(run.keys, numbers(recording))
@@ -94,13 +125,19 @@ class Fig14(Experiment):
             if workload == "W1" and "qcn" in present:
                 more = _ratio(outcomes, workload, _PAUSE, PCN, "qcn")
                 what = "W1: PAUSE frames, PCN / QCN"
-                rows.append(factor_row(WORKLOAD_1_QCN, _PAUSE, what, None if more is None else more.mean))
+                rows.append(
+                    factor_row(WORKLOAD_1_QCN, _PAUSE, what, None if more is None else more.mean)
+                )
             claim, others = _SAVED[workload]
             for scheme in (one for one in others if one in present):
                 what = f"{workload}: share of {label(scheme)}'s PAUSE frames that PCN prevents"
                 text = f"{what} (met: within 10 points, or more; trend: any)"
                 rule = at_least(claim[f"{scheme} {_PAUSE}"] - _CLOSE, 0.0)
-                rows.append(claim.row(text, _prevented(outcomes, workload, scheme), rule, f"{scheme} {_PAUSE}"))
+                rows.append(
+                    claim.row(
+                        text, _prevented(outcomes, workload, scheme), rule, f"{scheme} {_PAUSE}"
+                    )
+                )
             for claim, scheme, number in _OF_PAPER[workload]:
                 if scheme in present:
                     factor = _factor(outcomes, workload, number, scheme)
@@ -113,8 +150,12 @@ class Fig14(Experiment):
         lines = []
         for workload in map(str, outcomes.values("workload")):
             schemes = _present(outcomes, workload)
-            pauses = [(one, outcomes.mean(_PAUSE, workload=workload, **_keys(one))) for one in schemes]
-            counted = ", ".join(f"{_label(one)} {value:,.0f}" for one, value in pauses if value is not None)
+            pauses = [
+                (one, outcomes.mean(_PAUSE, workload=workload, **_keys(one))) for one in schemes
+            ]
+            counted = ", ".join(
+                f"{_label(one)} {value:,.0f}" for one, value in pauses if value is not None
+            )
             ratios = [
                 f"{_said(number, one)} {found}"
                 for one in schemes
@@ -122,7 +163,10 @@ class Fig14(Experiment):
                 for number in (_MEAN, _P99, _RATE)
                 if (found := _factor(outcomes, workload, number, one)) is not None
             ]
-            lines.append(f"{workload}: PAUSE frames a run: {counted}. By how much PCN is ahead: {'; '.join(ratios)}.")
+            lines.append(
+                f"{workload}: PAUSE frames a run: {counted}. By how much PCN is ahead: "
+                f"{'; '.join(ratios)}."
+            )
         return lines
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -136,10 +180,18 @@ class Fig14(Experiment):
                 (_RATE, "flow completion rate", "Flows (1/ms)"),
             ):
                 scale = 1e-3 if number == _RATE else 1.0
-                each = {one: outcomes.each(number, workload=workload, **_keys(one)) for one in schemes}
+                each = {
+                    one: outcomes.each(number, workload=workload, **_keys(one)) for one in schemes
+                }
                 seeds = {one: [value * scale for value in values] for one, values in each.items()}
                 lines = [
-                    curve(_label(one), [0], [statistics.fmean(values)], one if " " not in one else "", seeds=[values])
+                    curve(
+                        _label(one),
+                        [0],
+                        [statistics.fmean(values)],
+                        one if " " not in one else "",
+                        seeds=[values],
+                    )
                     for one, values in seeds.items()
                     if values
                 ]
@@ -188,10 +240,14 @@ def _prevented(outcomes: Outcomes, workload: str, who: str) -> float | None:
 
 
 def _ratio(outcomes: Outcomes, workload: str, number: str, above: str, below: str) -> Ratio | None:
-    """Returns that of the seeds that both have run; None where one of them has no number, or 0 below."""
+    """Returns that of the seeds that both have run; None where one of them has no number, or 0
+    below."""
 
     def by_seed(who: str) -> dict[Key, float | None]:
-        return {one.keys["seed"]: one.numbers.get(number) for one in outcomes.where(workload=workload, **_keys(who))}
+        return {
+            one.keys["seed"]: one.numbers.get(number)
+            for one in outcomes.where(workload=workload, **_keys(who))
+        }
 
     tops, bottoms = by_seed(above), by_seed(below)
     found = []

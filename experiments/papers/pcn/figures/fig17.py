@@ -35,13 +35,16 @@ DURATION_S = 1.0
 _MANY = 256
 """Up to here the other schemes cope in the paper."""
 _Q_EQ_BYTES, _Q_EQ_FLOWS = 75e3, (16, 256)
-"""QCN's queue stands at its Q_eq. The paper doesn't name its value; this is the value of its queues."""
+"""QCN's queue stands at its Q_eq. The paper doesn't name its value; this is the value of its
+queues."""
 
 _OWN_Q_EQ_BYTES = QcnParameters().q_eq_bytes
 JAIN_BY_PORT = 1 / (0.5 * (2 / 3) ** 2 + 0.5 * (4 / 3) ** 2)
-"""What PFC comes to, which gives each of the three hosts as much, when one has half of the flows."""
+"""What PFC comes to, which gives each of the three hosts as much, when one has half of the
+flows."""
 _WITH_LEAST, _LEAST_BPS, _LEAST_FLOWS = ("qcn", "timely"), 100e6, FLOWS[-1]
-"""The lowest rate of open ns-3 code. QCN's and TIMELY's here, 5 and 10 Mb/s, are about a fair share of 1,024 flows."""
+"""The lowest rate of open ns-3 code. QCN's and TIMELY's here, 5 and 10 Mb/s, are about a fair share
+of 1,024 flows."""
 
 
 class Fig17(Experiment):
@@ -50,18 +53,24 @@ class Fig17(Experiment):
     title = "Flow scalability"
     source = "B.1, Fig. 17"
     about = (
-        "The dumbbell with 4 to 1,024 flows, all from line rate at time 0. One second; queue, utilisation, PAUSE "
+        "The dumbbell with 4 to 1,024 flows, all from line rate at time 0. One second; queue, "
+        "utilisation, PAUSE "
         "and Jain's index are of its last 500 ms. PCN with T = RTT = 500 us and w_min = 0.1/N. "
-        f"[fairness.md](fairness.md) explains Jain's index. QCN's queue stands at the Q_eq that its "
-        f"switches have, {_OWN_Q_EQ_BYTES / 1e3:g} KB; the paper's queues are those of a larger one. Where PFC shares "
-        f"the link each host gets as much, and one has half of the flows: Jain's index is {JAIN_BY_PORT:.2g} then, and "
+        "[fairness.md](fairness.md) explains Jain's index. QCN's queue stands at the Q_eq that "
+        "its "
+        f"switches have, {_OWN_Q_EQ_BYTES / 1e3:g} KB; the paper's queues are those of a larger "
+        "one. Where PFC shares "
+        "the link each host gets as much, and one has half of the flows: Jain's index is "
+        f"{JAIN_BY_PORT:.2g} then, and "
         "can't fall lower."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
         for scheme in schemes:
             for flows in FLOWS:
-                yield Run({"scheme": scheme, "flows": flows, "seed": 1}, scheme, 1, {"flows": flows})
+                yield Run(
+                    {"scheme": scheme, "flows": flows, "seed": 1}, scheme, 1, {"flows": flows}
+                )
         for flows in _Q_EQ_FLOWS if "qcn" in schemes else ():
             values = {"flows": flows, "q_eq_bytes": _Q_EQ_BYTES}
             yield Run({"open": "Q_eq", "flows": flows, "seed": 1}, "qcn", 1, values)
@@ -73,7 +82,9 @@ class Fig17(Experiment):
         return dumbbell_plan(scheme, seed, DURATION_S, values, 0.5e-3)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.duration_s - WINDOW_S)
+        steady = steady_state(
+            recording, plan.bottleneck, plan.capacity_bps, plan.duration_s - WINDOW_S
+        )
         numbers: dict[str, float | None] = {
             "queue_kb": steady.queue_bytes_mean / 1e3,
             "utilisation": steady.utilisation,
@@ -87,10 +98,13 @@ class Fig17(Experiment):
         pause = outcomes.extreme("pause_per_s", True, scheme=PCN)
         full = outcomes.extreme("utilisation", False, scheme=PCN)
         fair = outcomes.extreme("jain", False, scheme=PCN)
-        bound = max(theory.queue_oscillation(flows, 0.1 / flows, 10e9, 500e-6) for flows in FLOWS) / 1e3
+        bound = (
+            max(theory.queue_oscillation(flows, 0.1 / flows, 10e9, 500e-6) for flows in FLOWS) / 1e3
+        )
         most_kb = MANY_FLOWS["queue"]
         queue_text = (
-            f"PCN: largest mean queue of all numbers of flows (met: the paper's {most_kb:g} KB; trend: below 200; "
+            f"PCN: largest mean queue of all numbers of flows (met: the paper's {most_kb:g} KB; "
+            "trend: below 200; "
             "theory: peak by eq. 15)"
         )
         full_text = "PCN: least utilisation (met: 0.97 and more; trend: above 0.9)"
@@ -98,7 +112,14 @@ class Fig17(Experiment):
         just = at_least(0.9, 0.8)
         rows = [
             MANY_FLOWS.row(queue_text, queue, at_most(most_kb, 200.0), "queue", theory=bound),
-            MANY_FLOWS.row("PCN: PAUSE frames a second, most", pause, at_most(0.0), "pause", theory=0.0, unit="1/s"),
+            MANY_FLOWS.row(
+                "PCN: PAUSE frames a second, most",
+                pause,
+                at_most(0.0),
+                "pause",
+                theory=0.0,
+                unit="1/s",
+            ),
             FULL_AND_FAIR.row(full_text, full, at_least(0.97, 0.9), "utilisation"),
             FULL_AND_FAIR.row(fair_text, fair, just, "index", theory=1.0, known=WHY_UNFAIR),
         ]
@@ -116,14 +137,17 @@ class Fig17(Experiment):
 
     def story(self, outcomes: Outcomes) -> list[str]:
         most = FLOWS[-1]
-        found = {one: outcomes.mean("jain", scheme=one, flows=most) for one in outcomes.among(COMPARED)}
+        found = {
+            one: outcomes.mean("jain", scheme=one, flows=most) for one in outcomes.among(COMPARED)
+        }
         least = {one: outcomes.mean("jain", least=one) for one in _WITH_LEAST}
         if not found or None in (*found.values(), *least.values()):
             return []
         own = ", ".join(f"{label(one)} {said(value)}" for one, value in found.items())
         lowest = ", ".join(f"{label(one)} {said(value)}" for one, value in least.items())
         return [
-            f"Jain's index with {most} flows: {own}. QCN's and TIMELY's flows are at their lowest rates then; where "
+            f"Jain's index with {most} flows: {own}. QCN's and TIMELY's flows are at their lowest "
+            "rates then; where "
             f"that is {_LEAST_BPS / 1e6:g} Mb/s, as in open ns-3 code, PFC shares: {lowest}."
         ]
 
@@ -138,34 +162,54 @@ class Fig17(Experiment):
             Chart("Mean queue", "Flows", "Queue (KB)", lines("queue_kb"), log_x=True),
             Chart("PFC", "Flows", "PAUSE frames (1/s)", lines("pause_per_s"), log_x=True),
             Chart("Bottleneck", "Flows", "Utilisation", lines("utilisation"), log_x=True, top=1.05),
-            Chart("Fairness over 500 ms", "Flows", "Jain's index", lines("jain"), log_x=True, top=1.05),
+            Chart(
+                "Fairness over 500 ms", "Flows", "Jain's index", lines("jain"), log_x=True, top=1.05
+            ),
         ]
 
 
 def _of_another(outcomes: Outcomes, scheme: str) -> list[Check]:
     """Returns the queues, PAUSE frames and shares of a scheme beside PCN."""
     name = label(scheme)
-    few = [outcomes.mean("queue_kb", scheme=scheme, flows=flows) for flows in FLOWS if flows <= _MANY]
+    few = [
+        outcomes.mean("queue_kb", scheme=scheme, flows=flows) for flows in FLOWS if flows <= _MANY
+    ]
     known = [value for value in few if value is not None]
     if f"{scheme} least" in OTHERS_QUEUES:
         low, high = OTHERS_QUEUES[f"{scheme} least"], OTHERS_QUEUES[f"{scheme} most"]
-        band = f"mean queue, to {_MANY} flows (paper: {low:g} to {high:g} KB; trend: within a factor of two)"
+        band = (
+            f"mean queue, to {_MANY} flows (paper: {low:g} to {high:g} KB; trend: within a factor "
+            "of two)"
+        )
         least, largest = min(known, default=None), max(known, default=None)
         rows = [
-            OTHERS_QUEUES.row(f"{name}: least {band}", least, at_least(low, low / 2), f"{scheme} least"),
-            OTHERS_QUEUES.row(f"{name}: largest {band}", largest, at_most(high, 2 * high), f"{scheme} most"),
+            OTHERS_QUEUES.row(
+                f"{name}: least {band}", least, at_least(low, low / 2), f"{scheme} least"
+            ),
+            OTHERS_QUEUES.row(
+                f"{name}: largest {band}", largest, at_most(high, 2 * high), f"{scheme} most"
+            ),
         ]
     else:
         text = (
-            f"{name}: least growth of its queue from one number of flows to the next, to {_MANY} flows (met: it always "
+            f"{name}: least growth of its queue from one number of flows to the next, to {_MANY} "
+            "flows (met: it always "
             "grows)"
         )
         rows = [OTHERS_QUEUES.row(text, _least_step(few), at_least(0.0))]
     fewest, most = FLOWS[0], FLOWS[-1]
-    pause_text = f"{name}: PAUSE frames a second, {most} flows (met: it is not rid of them, 100 and more; trend: any)"
+    pause_text = (
+        f"{name}: PAUSE frames a second, {most} flows (met: it is not rid of them, 100 and more; "
+        "trend: any)"
+    )
     pause = outcomes.mean("pause_per_s", scheme=scheme, flows=most)
-    fall_text = f"{name}: fall of Jain's index from {fewest} to {most} flows (met: 0.1 and more; trend: any)"
-    fall = _difference(*(outcomes.mean("jain", scheme=scheme, flows=flows) for flows in (fewest, most)))
+    fall_text = (
+        f"{name}: fall of Jain's index from {fewest} to {most} flows (met: 0.1 and more; trend: "
+        "any)"
+    )
+    fall = _difference(
+        *(outcomes.mean("jain", scheme=scheme, flows=flows) for flows in (fewest, most))
+    )
     return [
         *rows,
         OTHERS_UNFAIR.row(pause_text, pause, at_least(100.0, 0.0), unit="1/s"),
@@ -178,7 +222,10 @@ def _with_q_eq(outcomes: Outcomes) -> list[Check]:
     middle, rows = (low + high) / 2, []
     for flows in _Q_EQ_FLOWS if outcomes.where(open="Q_eq") else ():
         queue = outcomes.mean("queue_kb", open="Q_eq", flows=flows)
-        text = f"QCN with Q_eq = {_Q_EQ_BYTES / 1e3:g} KB: mean queue, {flows} flows (paper: {low:g} to {high:g} KB)"
+        text = (
+            f"QCN with Q_eq = {_Q_EQ_BYTES / 1e3:g} KB: mean queue, {flows} flows (paper: {low:g} "
+            f"to {high:g} KB)"
+        )
         band = near(middle, (high - low) / (high + low), 1.0)
         rows.append(OTHERS_QUEUES.row(text, queue, band, paper=middle))
     return rows
@@ -190,9 +237,13 @@ def _with_least(outcomes: Outcomes) -> list[Check]:
     for scheme in _WITH_LEAST:
         if outcomes.where(least=scheme):
             name = f"{label(scheme)}, lowest rate {_LEAST_BPS / 1e6:g} Mb/s, {_LEAST_FLOWS} flows"
-            index, pause = (outcomes.mean(number, least=scheme) for number in ("jain", "pause_per_s"))
+            index, pause = (
+                outcomes.mean(number, least=scheme) for number in ("jain", "pause_per_s")
+            )
             text = f"{name}: Jain's index (met: that of equal shares for the hosts, within 5%)"
-            rows.append(OTHERS_UNFAIR.row(text, index, near(JAIN_BY_PORT, 0.05, 1.0), theory=JAIN_BY_PORT))
+            rows.append(
+                OTHERS_UNFAIR.row(text, index, near(JAIN_BY_PORT, 0.05, 1.0), theory=JAIN_BY_PORT)
+            )
             text = f"{name}: PAUSE frames a second (met: persistent, 1000 and more; trend: any)"
             rows.append(OTHERS_UNFAIR.row(text, pause, at_least(1000.0, 0.0), unit="1/s"))
     return rows

@@ -28,7 +28,10 @@ _LONG = {"flows": 16, "every_us": 5000}
 """3.1's bursts, at the longest interval."""
 _OVERLOAD_S = 14 * BURST_BYTES * 8 * (1 + HEADER_BYTES / PAYLOAD_BYTES) / 40e9
 """The time in which R1 receives one burst."""
-_LATE = "throughput of S1 to R1, 3.1's bursts every 5 ms (met: within 10%; trend: within a factor of 1.5)"
+_LATE = (
+    "throughput of S1 to R1, 3.1's bursts every 5 ms (met: within 10%; trend: within a factor of "
+    "1.5)"
+)
 
 _OTHER_W_MIN = 1 / 128
 """5.3's. Run at the intervals at which R1 isn't overloaded."""
@@ -40,12 +43,18 @@ class Fig18(Experiment):
     title = "Adversarial traffic"
     source = "B.2, Fig. 18"
     about = (
-        "Fig. 1's network: F0 and F1 send all the time, 250 ms of it before the first burst. The paper gives no size "
-        f"of a burst. In the first three panels each of H2 to H15 starts one flow of 64 KB to R1 at each interval, "
-        f"measured from 20 to 100 ms after the first. Below {_OVERLOAD_S * 1e6:.0f} us R1 is overloaded and flows pile "
-        f"up. The fourth panel has 3.1's bursts, 16 such flows each, at the longest interval, 5 ms: R1 would be "
-        f"overloaded at all below {16 * _OVERLOAD_S * 1e3:.2g} ms. With these S1 to R1 carries the rate of "
-        "B.2. QCN and TIMELY leave S0 to S1 idle since F0 takes long to rise to what F1 leaves. PCN with T = 50 us, "
+        "Fig. 1's network: F0 and F1 send all the time, 250 ms of it before the first burst. The "
+        "paper gives no size "
+        "of a burst. In the first three panels each of H2 to H15 starts one flow of 64 KB to R1 "
+        "at each interval, "
+        f"measured from 20 to 100 ms after the first. Below {_OVERLOAD_S * 1e6:.0f} us R1 is "
+        "overloaded and flows pile "
+        "up. The fourth panel has 3.1's bursts, 16 such flows each, at the longest interval, 5 "
+        "ms: R1 would be "
+        f"overloaded at all below {16 * _OVERLOAD_S * 1e3:.2g} ms. With these S1 to R1 carries the "
+        "rate of "
+        "B.2. QCN and TIMELY leave S0 to S1 idle since F0 takes long to rise to what F1 leaves. "
+        "PCN with T = 50 us, "
         "w_min = 0.1/2. Rates are of frames."
     )
 
@@ -60,7 +69,9 @@ class Fig18(Experiment):
             for us in (us for us in INTERVALS_US if us >= 200):
                 values = {"flows": 1, "every_us": us, "w_min": _OTHER_W_MIN}
                 yield Run({"w_min": "1/128", "interval_us": us, "seed": 1}, PCN, 1, values)
-            yield Run({"w_min": "1/128", **_LONG, "seed": 1}, PCN, 1, {**_LONG, "w_min": _OTHER_W_MIN})
+            yield Run(
+                {"w_min": "1/128", **_LONG, "seed": 1}, PCN, 1, {**_LONG, "w_min": _OTHER_W_MIN}
+            )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         more = numbers(values)
@@ -68,7 +79,9 @@ class Fig18(Experiment):
         senders = [f"h{i}" for i in range(2, 16)]
         flows = [dataclasses.replace(flow, start_s=-BEFORE_S) for flow in compact().flows]
         for _ in range(each):
-            flows += bursts(senders, "r1", BURST_BYTES, every_us * 1e-6, _DURATION_S, first_id=len(flows))
+            flows += bursts(
+                senders, "r1", BURST_BYTES, every_us * 1e-6, _DURATION_S, first_id=len(flows)
+            )
         return compact_plan(self.name, scheme, seed, flows, _DURATION_S, BEFORE_S, **more)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
@@ -88,34 +101,51 @@ class Fig18(Experiment):
         for scheme in schemes:
             least = min(outcomes.by("interval_us", "s0_s1_gbps", scheme=scheme)[1], default=None)
             if f"{scheme} loses" in FILLED:
-                claimed, loss = FILLED[f"{scheme} loses"], None if least is None else 1 - least / full
+                claimed, loss = (
+                    FILLED[f"{scheme} loses"],
+                    None if least is None else 1 - least / full,
+                )
                 text = (
-                    f"{label(scheme)}: largest loss of S0 to S1 (paper: up to {claimed:.0%}; met: 5 to 30%; trend: "
+                    f"{label(scheme)}: largest loss of S0 to S1 (paper: up to {claimed:.0%}; met: "
+                    "5 to 30%; trend: "
                     "above 2%)"
                 )
                 rows.append(FILLED.row(text, loss, _a_loss, f"{scheme} loses", unit=""))
             else:
                 text = (
-                    f"{label(scheme)}: least throughput of S0 to S1 (met: 95% of {full:g} Gb/s; trend: above DCQCN's "
+                    f"{label(scheme)}: least throughput of S0 to S1 (met: 95% of {full:g} Gb/s; "
+                    "trend: above DCQCN's "
                     "85%)"
                 )
                 rows.append(FILLED.row(text, least, _NEARLY_FULL, "full", theory=full))
         for scheme in schemes:
             late = outcomes.mean("s1_r1_gbps", scheme=scheme, **_LONG)
             claimed = LONG_INTERVALS[scheme]
-            rows.append(LONG_INTERVALS.row(f"{label(scheme)}: {_LATE}", late, near(claimed, 0.1, 1.5), scheme))
-        others = [outcomes.mean("s1_r1_gbps", scheme=scheme, **_LONG) for scheme in schemes if scheme != PCN]
+            rows.append(
+                LONG_INTERVALS.row(
+                    f"{label(scheme)}: {_LATE}", late, near(claimed, 0.1, 1.5), scheme
+                )
+            )
+        others = [
+            outcomes.mean("s1_r1_gbps", scheme=scheme, **_LONG)
+            for scheme in schemes
+            if scheme != PCN
+        ]
         known = [value for value in others if value is not None]
         if known:
             ours = outcomes.mean("s1_r1_gbps", scheme=PCN, **_LONG)
             ahead = None if ours is None else ours - max(known)
             by = LONG_INTERVALS[PCN] - max(LONG_INTERVALS[one] for one in COMPARED if one != PCN)
-            text = f"PCN: ahead of the best of the others there (paper: by {by:g} Gb/s; met: not behind)"
+            text = (
+                f"PCN: ahead of the best of the others there (paper: by {by:g} Gb/s; met: not "
+                "behind)"
+            )
             rows.append(LONG_INTERVALS.row(text, ahead, at_least(0.0), paper=by))
         if outcomes.where(w_min="1/128"):
             least = min(outcomes.by("interval_us", "s0_s1_gbps", w_min="1/128")[1], default=None)
             text = (
-                f"PCN, w_min = 1/128: least throughput of S0 to S1, from 200 us on (met: 95% of {full:g} Gb/s; "
+                "PCN, w_min = 1/128: least throughput of S0 to S1, from 200 us on (met: 95% of "
+                f"{full:g} Gb/s; "
                 "trend: above DCQCN's 85%)"
             )
             rows.append(FILLED.row(text, least, _NEARLY_FULL, "full", theory=full))
@@ -137,15 +167,19 @@ class Fig18(Experiment):
         told = []
         if None not in (*ours, *slow):
             told.append(
-                f"w_min decides about PCN: S0 to S1 carries {said(ours[0])} Gb/s at least, with 5.3's w_min = 1/128 "
-                f"{said(slow[0])} (from 200 us on), since rates swing by less; S1 to R1 with 3.1's bursts "
-                f"{said(ours[1])} and {said(slow[1])}, since F1 comes up more slowly between bursts. The paper's two "
+                f"w_min decides about PCN: S0 to S1 carries {said(ours[0])} Gb/s at least, with "
+                "5.3's w_min = 1/128 "
+                f"{said(slow[0])} (from 200 us on), since rates swing by less; S1 to R1 with 3.1's "
+                "bursts "
+                f"{said(ours[1])} and {said(slow[1])}, since F1 comes up more slowly between "
+                "bursts. The paper's two "
                 f"figures, near 40 and {LONG_INTERVALS[PCN]:g}, require different w_min."
             )
         f1 = outcomes.mean("f1_gbps", scheme="timely", **_LONG)
         if f1 is not None:
             told.append(
-                f"With TIMELY F1 gets {said(f1, '', 2)} Gb/s between 3.1's bursts, so S1 to R1 has less than the "
+                f"With TIMELY F1 gets {said(f1, '', 2)} Gb/s between 3.1's bursts, so S1 to R1 has "
+                "less than the "
                 "paper's."
             )
         return told
@@ -173,7 +207,13 @@ class Fig18(Experiment):
             Chart("S0 to S1", x, "Throughput (Gbit/s)", lines("s0_s1_gbps"), log_x=True, top=42),
             Chart("S1 to R1", x, "Throughput (Gbit/s)", lines("s1_r1_gbps"), log_x=True, top=42),
             Chart("F1", x, "Goodput (Gbit/s)", lines("f1_gbps"), log_x=True),
-            Chart("3.1's bursts every 5 ms", "", "Throughput (Gbit/s)", together, bars=["S0 to S1", "S1 to R1", "F1"]),
+            Chart(
+                "3.1's bursts every 5 ms",
+                "",
+                "Throughput (Gbit/s)",
+                together,
+                bars=["S0 to S1", "S1 to R1", "F1"],
+            ),
         ]
 
 

@@ -22,8 +22,9 @@ BOTTLENECKS = (2, 4, 6, 8, 10)
 SEEDS = {"timely": (1,)}
 """Of schemes in which a seed decides nothing; (1, 2) for all others."""
 DURATIONS_S = {PCN: 300e-3, PCN_X: 300e-3, "qcn": 90e-3, "dcqcn": 90e-3, "timely": 500e-3}
-"""Until flows are where they stay: differences between PCN's halve in 90 periods (0.31); TIMELY's come down to nearly
-nothing at the start, and rise by 10 Mb/s in each least RTT. Of any other scheme as long as the longest."""
+"""Until flows are where they stay: differences between PCN's halve in 90 periods (0.31); TIMELY's
+come down to nearly nothing at the start, and rise by 10 Mb/s in each least RTT. Of any other scheme
+as long as the longest."""
 _OVER_S = 60e-3
 _W_MIN = 1 / 128
 RATE_GBPS = 40.0
@@ -44,22 +45,38 @@ class Fig19(Experiment):
     title = "Multiple bottlenecks: the parking lot"
     source = "B.3, Fig. 19"
     about = (
-        "N = 2 to 10 bottlenecks of 40 Gb/s in a row, every link 5 us. PCN's T is the largest RTT, F0's; w_min = "
-        "1/128 (5.3). Measured over the last 60 ms: of 90 ms with QCN and DCQCN; of 300 with PCN, whose flows take "
-        "longer to where they stay; of 500 with TIMELY, whose flows come down to nearly nothing at the start and rise "
-        "by 10 Mb/s in each least RTT, here the largest of the network. Means over two seeds, which shift the NPs' "
-        "timers against each other and draw QCN's samples; TIMELY has neither, and what is varied runs with one. "
-        "Rates are of frames. QCN's link is half empty where each message sets the target rate (equation 2)."
+        "N = 2 to 10 bottlenecks of 40 Gb/s in a row, every link 5 us. PCN's T is the largest RTT, "
+        "F0's; w_min = "
+        "1/128 (5.3). Measured over the last 60 ms: of 90 ms with QCN and DCQCN; of 300 with PCN, "
+        "whose flows take "
+        "longer to where they stay; of 500 with TIMELY, whose flows come down to nearly nothing at "
+        "the start and rise "
+        "by 10 Mb/s in each least RTT, here the largest of the network. Means over two seeds, "
+        "which shift the NPs' "
+        "timers against each other and draw QCN's samples; TIMELY has neither, and what is varied "
+        "runs with one. "
+        "Rates are of frames. QCN's link is half empty where each message sets the target rate "
+        "(equation 2)."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
         for scheme in schemes:
             for n in BOTTLENECKS:
                 for seed in SEEDS.get(scheme, (1, 2)):
-                    yield Run({"scheme": scheme, "bottlenecks": n, "seed": seed}, scheme, seed, {"bottlenecks": n})
+                    yield Run(
+                        {"scheme": scheme, "bottlenecks": n, "seed": seed},
+                        scheme,
+                        seed,
+                        {"bottlenecks": n},
+                    )
         for what, (scheme, fields) in _OPEN.items():
             for n in BOTTLENECKS if scheme in schemes else ():
-                yield Run({"open": what, "bottlenecks": n, "seed": 1}, scheme, 1, {"bottlenecks": n, **fields})
+                yield Run(
+                    {"open": what, "bottlenecks": n, "seed": 1},
+                    scheme,
+                    1,
+                    {"bottlenecks": n, **fields},
+                )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         fields = given(values)
@@ -71,8 +88,11 @@ class Fig19(Experiment):
         span = (max(plan.duration_s - _OVER_S, plan.duration_s / 3), plan.duration_s)
         frames = plan.frame_bytes / plan.payload_bytes
         numbers: dict[str, float | None] = {
-            "utilisation": recording_numbers.throughput_bps(recording, str(plan.bottleneck), *span) / plan.capacity_bps,
-            "from_start": recording_numbers.throughput_bps(recording, str(plan.bottleneck), 0.0, span[1])
+            "utilisation": recording_numbers.throughput_bps(recording, str(plan.bottleneck), *span)
+            / plan.capacity_bps,
+            "from_start": recording_numbers.throughput_bps(
+                recording, str(plan.bottleneck), 0.0, span[1]
+            )
             / plan.capacity_bps,
             "f0_gbps": recording_numbers.goodput_bps(recording, "flow 0", *span) * frames / 1e9,
             "f1_gbps": recording_numbers.goodput_bps(recording, "flow 1", *span) * frames / 1e9,
@@ -86,8 +106,15 @@ class Fig19(Experiment):
             claimed, least = PARKING_LOT[scheme], _least(outcomes, "utilisation", scheme=scheme)
             band, rule = _WITHIN, near(claimed, 0.05, 1.2)
             if scheme == PCN:
-                band, rule = f" (met: {claimed:g} and more; trend: above 0.95)", at_least(claimed, 0.95)
-            rows.append(PARKING_LOT.row(f"{label(scheme)}: least utilisation of link 1{band}", least, rule, scheme))
+                band, rule = (
+                    f" (met: {claimed:g} and more; trend: above 0.95)",
+                    at_least(claimed, 0.95),
+                )
+            rows.append(
+                PARKING_LOT.row(
+                    f"{label(scheme)}: least utilisation of link 1{band}", least, rule, scheme
+                )
+            )
         for scheme in (one for one in _SLOW if one in schemes):
             means = [outcomes.mean("from_start", scheme=scheme, bottlenecks=n) for n in BOTTLENECKS]
             known = [mean for mean in means if mean is not None]
@@ -99,16 +126,23 @@ class Fig19(Experiment):
             if outcomes.where(open=what):
                 name, least = f"{label(scheme)}, {what}", _least(outcomes, "utilisation", open=what)
                 text = f"{name}: least utilisation of link 1{_WITHIN}"
-                rows.append(PARKING_LOT.row(text, least, near(PARKING_LOT[scheme], 0.05, 1.2), scheme))
+                rows.append(
+                    PARKING_LOT.row(text, least, near(PARKING_LOT[scheme], 0.05, 1.2), scheme)
+                )
                 if scheme == PCN:
                     rows += _shares(outcomes, name, open=what)
         all_n = len(BOTTLENECKS)
         for scheme, what in _F0_HAS.items():
             if scheme in schemes:
                 beyond = _beyond(outcomes, scheme, more=what == "more")
-                text = f"{label(scheme)}: N for which F0 has {what} than C / (N + 1) (met: all; trend: more than half)"
+                text = (
+                    f"{label(scheme)}: N for which F0 has {what} than C / (N + 1) (met: all; "
+                    "trend: more than half)"
+                )
                 rule = at_least(all_n, all_n / 2)
-                rows.append(LONG_FLOW.row(text, beyond, rule, paper=float(all_n), unit=f"of {all_n}"))
+                rows.append(
+                    LONG_FLOW.row(text, beyond, rule, paper=float(all_n), unit=f"of {all_n}")
+                )
         most, half = outcomes.extreme("f0_gbps", True, scheme="dcqcn"), RATE_GBPS / 2
         if most is not None:
             text = "DCQCN: largest F0, below max-min's C / 2"
@@ -124,8 +158,10 @@ class Fig19(Experiment):
         if None in (*f0, *full):
             return []
         return [
-            f"w_min decides about PCN: over {most} bottlenecks F0 gets {said(f0[0])} times C / (N + 1), with {other}, "
-            f"for the two flows of each link (6.2), {said(f0[1])} times, and link 1 is {percent(full[0])} and "
+            f"w_min decides about PCN: over {most} bottlenecks F0 gets {said(f0[0])} times C / (N "
+            f"+ 1), with {other}, "
+            f"for the two flows of each link (6.2), {said(f0[1])} times, and link 1 is "
+            f"{percent(full[0])} and "
             f"{percent(full[1])} full at least."
         ]
 
@@ -137,12 +173,17 @@ class Fig19(Experiment):
             ]
 
         share = curve(
-            "C / (N + 1)", [float(n) for n in BOTTLENECKS], [RATE_GBPS / (n + 1) for n in BOTTLENECKS], stroke="dashed"
+            "C / (N + 1)",
+            [float(n) for n in BOTTLENECKS],
+            [RATE_GBPS / (n + 1) for n in BOTTLENECKS],
+            stroke="dashed",
         )
         return [
             Chart("F0", "Bottlenecks", "Rate (Gbit/s)", [*lines("f0_gbps"), share], top=22),
             Chart("F1", "Bottlenecks", "Rate (Gbit/s)", lines("f1_gbps"), top=42),
-            Chart("Link 1", "Bottlenecks", "Utilisation", lines("utilisation"), bottom=0.9, top=1.01),
+            Chart(
+                "Link 1", "Bottlenecks", "Utilisation", lines("utilisation"), bottom=0.9, top=1.01
+            ),
         ]
 
 
@@ -158,7 +199,10 @@ def _shares(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:
     for n in BOTTLENECKS:
         share = RATE_GBPS / (n + 1)
         f0 = outcomes.mean("f0_gbps", bottlenecks=n, **keys)
-        text = f"{what}: F0 over {n} bottlenecks, C / (N + 1) (met: within 20%; trend: within a factor of two)"
+        text = (
+            f"{what}: F0 over {n} bottlenecks, C / (N + 1) (met: within 20%; trend: within a "
+            "factor of two)"
+        )
         rows.append(LONG_FLOW.row(text, f0, near(share, 0.2), paper=share, theory=share))
     return rows
 
@@ -167,4 +211,6 @@ def _beyond(outcomes: Outcomes, scheme: str, more: bool) -> float | None:
     found = [(n, outcomes.mean("f0_gbps", scheme=scheme, bottlenecks=n)) for n in BOTTLENECKS]
     if any(value is None for _, value in found):
         return None
-    return float(sum((value > RATE_GBPS / (n + 1)) == more for n, value in found if value is not None))
+    return float(
+        sum((value > RATE_GBPS / (n + 1)) == more for n, value in found if value is not None)
+    )

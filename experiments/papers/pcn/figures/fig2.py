@@ -41,7 +41,11 @@ _OPEN: dict[str, tuple[str, dict[str, Value], str]] = {
         "",
     ),
     "its authors' code's values, every packet": ("timely", {**PUBLISHED_PACKETS}, "falling RTTs"),
-    "its authors' code's values, 64 KB": ("timely", {"before": 400e-3, **PUBLISHED_SEGMENTS}, "falling RTTs"),
+    "its authors' code's values, 64 KB": (
+        "timely",
+        {"before": 400e-3, **PUBLISHED_SEGMENTS},
+        "falling RTTs",
+    ),
 }
 """What is open, varied: scheme, the scenario's values or fields, variant."""
 SHOWN_S = 80e-3
@@ -55,12 +59,18 @@ class Fig2(Experiment):
     title = "Interactions of PFC and congestion control: the victim flow"
     source = "3.1, Fig. 2 and 3"
     about = (
-        "Fig. 1's network: F0 and F1 send, at time 0 each of H2 to H15 starts 16 flows of 64 KB to R1. The tree lasts "
-        "from the first to the last PAUSE that S1 or S0 holds up; throughput is lost until S0 to S1 is at 95% of its "
-        "rate again. F0 and F1 are in each scheme's steady state at time 0. TIMELY takes an RTT each 16 KB, its "
-        "smallest segment; its steps are in proportion to the time between two and no decrease is of more than a half, "
-        "as in its authors' code, which PCN's authors used (7). What is open there decides about what is lost: rates "
-        "grow by 10 Mb/s in each least RTT, or in each segment where that takes longer. In the picture each panel has "
+        "Fig. 1's network: F0 and F1 send, at time 0 each of H2 to H15 starts 16 flows of 64 KB to "
+        "R1. The tree lasts "
+        "from the first to the last PAUSE that S1 or S0 holds up; throughput is lost until S0 to "
+        "S1 is at 95% of its "
+        "rate again. F0 and F1 are in each scheme's steady state at time 0. TIMELY takes an RTT "
+        "each 16 KB, its "
+        "smallest segment; its steps are in proportion to the time between two and no decrease is "
+        "of more than a half, "
+        "as in its authors' code, which PCN's authors used (7). What is open there decides about "
+        "what is lost: rates "
+        "grow by 10 Mb/s in each least RTT, or in each segment where that takes longer. In the "
+        "picture each panel has "
         "a separate time axis."
     )
 
@@ -83,7 +93,9 @@ class Fig2(Experiment):
         shown_s = min(plan.duration_s, SHOWN_S)
         curves = {
             "trunk": recording_numbers.binned(*trunk, -2e-3, shown_s, 8e-9),
-            "f0": recording_numbers.binned(*recording.series.get("flow 0", "received_bytes"), -2e-3, shown_s, 8e-9),
+            "f0": recording_numbers.binned(
+                *recording.series.get("flow 0", "received_bytes"), -2e-3, shown_s, 8e-9
+            ),
         }
         return Outcome(run.keys, _VICTIM.measure(run, plan, recording).numbers, curves)
 
@@ -95,19 +107,32 @@ class Fig2(Experiment):
         present = [str(outcome) for outcome in outcomes.values("scheme")]
         pfc = _ms(outcomes.mean("tree_s", scheme=PFC))
         for scheme in (one for one in present if one in TREE):
-            rows.append(_tree(TREE[scheme], label(scheme), scheme, _ms(outcomes.mean("tree_s", scheme=scheme)), pfc))
+            rows.append(
+                _tree(
+                    TREE[scheme],
+                    label(scheme),
+                    scheme,
+                    _ms(outcomes.mean("tree_s", scheme=scheme)),
+                    pfc,
+                )
+            )
         for scheme in (one for one in present if one in LOSS):
             full, ours = (_ms(outcomes.mean("full_s", scheme=one)) for one in (scheme, PCN))
             longer = full is not None and ours is not None and full > ours
             text = f"{label(scheme)}: throughput is lost (met: within 50%; trend: longer than PCN)"
-            rows.append(LOSS.row(text, full, or_trend(near(LOSS[scheme], 0.5, 1.0), longer), scheme))
+            rows.append(
+                LOSS.row(text, full, or_trend(near(LOSS[scheme], 0.5, 1.0), longer), scheme)
+            )
         for what, (scheme, _, _) in _OPEN.items():
             for outcome in outcomes.where(open=what):
                 name, full_s = f"{label(scheme)}, {what}", outcome.numbers["full_s"]
                 to_end = full_s is None and scheme == "timely"
                 lost = _ms(_TIMELY_RUN_S if to_end else full_s)
                 until = ", to the run's end" if to_end else ""
-                text = f"{name}: throughput is lost{until} (met: within 50%; trend: within a factor of two)"
+                text = (
+                    f"{name}: throughput is lost{until} (met: within 50%; trend: within a factor "
+                    "of two)"
+                )
                 rows.append(LOSS.row(text, lost, near(LOSS[scheme], 0.5), scheme))
                 rows.append(_tree(TREES, name, scheme, _ms(outcome.numbers["tree_s"]), pfc))
         for outcome in outcomes.where(scheme=PCN):
@@ -120,7 +145,11 @@ class Fig2(Experiment):
 
         def full(**keys: str) -> str:
             value = _ms(outcomes.mean("full_s", **keys))
-            return f"in {said(value, 'ms')}" if value is not None else f"not in {_TIMELY_RUN_S * 1e3:g} ms"
+            return (
+                f"in {said(value, 'ms')}"
+                if value is not None
+                else f"not in {_TIMELY_RUN_S * 1e3:g} ms"
+            )
 
         def tree(**keys: str) -> str:
             return said(_ms(outcomes.mean("tree_s", **keys)), "ms")
@@ -128,16 +157,23 @@ class Fig2(Experiment):
         printed = "one RTT each 64 KB and decreases without a bound, Algorithm 1 as printed"
         unbounded = tree(open=printed)
         return [
-            f"TIMELY's link is full again {full(scheme='timely')} here; by the RTTs of single packets "
-            f"{full(open='the RTT of every packet')}, since F1 reacts at once, and by those of 64 KB "
-            f"{full(open='one RTT each 64 KB')}, since both flows come down to nearly nothing (paper: "
+            f"TIMELY's link is full again {full(scheme='timely')} here; by the RTTs of single "
+            "packets "
+            f"{full(open='the RTT of every packet')}, since F1 reacts at once, and by those of 64 "
+            "KB "
+            f"{full(open='one RTT each 64 KB')}, since both flows come down to nearly nothing "
+            "(paper: "
             f"{LOSS['timely']:g} ms).",
             "The tree lasts until F1 has been notified and slowed down. TIMELY: "
-            f"{tree(scheme='timely')} by RTTs of 16 KB, {tree(open='one RTT each 64 KB')} by those of 64, "
-            f"{unbounded} where decreases have no bound, {tree(scheme='pfc')} with PFC alone. QCN, whose "
+            f"{tree(scheme='timely')} by RTTs of 16 KB, {tree(open='one RTT each 64 KB')} by those "
+            "of 64, "
+            f"{unbounded} where decreases have no bound, {tree(scheme='pfc')} with PFC alone. QCN, "
+            "whose "
             "switch has a sample of F1 in time: "
-            f"{tree(scheme='qcn')}, and with a tenth of the samples {tree(open='a tenth of the samples')}. DCQCN's "
-            f"{tree(scheme='dcqcn')} depend on its alpha at time 0 ([victim.md](victim.md#before-time-0)).",
+            f"{tree(scheme='qcn')}, and with a tenth of the samples "
+            f"{tree(open='a tenth of the samples')}. DCQCN's "
+            f"{tree(scheme='dcqcn')} depend on its alpha at time 0 "
+            "([victim.md](victim.md#before-time-0)).",
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -148,7 +184,10 @@ class Fig2(Experiment):
                 label(str(one.keys["scheme"])),
                 "Time (ms)",
                 "Throughput, goodput (Gbit/s)" if not place % 3 else "",
-                [curve("S0 to S1", *one.curves["trunk"]), curve("F0, the victim", *one.curves["f0"])],
+                [
+                    curve("S0 to S1", *one.curves["trunk"]),
+                    curve("F0, the victim", *one.curves["f0"]),
+                ],
                 top=RATE_GBPS * 1.06,
                 bands=(Band("bursts", 0.0, burst_ms),),
                 columns=3,

@@ -29,10 +29,14 @@ class Fig20(Experiment):
     source = "B.4, Fig. 20 and Table 3"
     schemes = COMPARED
     about = (
-        "Section 7.4's network: 512 hosts, load 0.6, in-casts of 1 to 15 senders, 50,000 flows of W1 and 20,000 of W2 "
-        "until all have arrived. Flows up to 10 KB (S) are in the highest of four lossless classes, then those up to "
-        "100 KB (M), up to 1 MB (L), and longer ones (XL); switches serve classes by strict priority, NICs their flows "
-        "round robin. Means over 3 seeds. The paper gives Table 3 for W1, of whose bytes XL has 7%, but it has its "
+        "Section 7.4's network: 512 hosts, load 0.6, in-casts of 1 to 15 senders, 50,000 flows of "
+        "W1 and 20,000 of W2 "
+        "until all have arrived. Flows up to 10 KB (S) are in the highest of four lossless "
+        "classes, then those up to "
+        "100 KB (M), up to 1 MB (L), and longer ones (XL); switches serve classes by strict "
+        "priority, NICs their flows "
+        "round robin. Means over 3 seeds. The paper gives Table 3 for W1, of whose bytes XL has "
+        "7%, but it has its "
         "PAUSE in XL: that is what W2's are like."
     )
 
@@ -40,7 +44,11 @@ class Fig20(Experiment):
         for index, workload in enumerate(WORKLOADS):
             for scheme in schemes:
                 for seed in SEEDS:
-                    named: dict[str, Key] = {"workload": workload.name, "scheme": scheme, "seed": seed}
+                    named: dict[str, Key] = {
+                        "workload": workload.name,
+                        "scheme": scheme,
+                        "seed": seed,
+                    }
                     yield Run(named, scheme, seed, {"workload": index})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
@@ -63,19 +71,42 @@ class Fig20(Experiment):
                 counts = [mean(f"pause {kind}", scheme) for scheme in present]
                 known = [count for count in counts if count is not None]
                 what = f"{workload}: PAUSE frames in {kind}'s class, the most of a scheme"
-                rows.append(PRIORITIES.row(what, max(known, default=None), at_most(0), paper=0.0, unit="frames"))
-            times = [one for scheme in present if (one := mean("mean_ms S", scheme)) is not None]
-            what = f"{workload}: S's mean completion time, largest over least of a scheme (met: 1.01; trend: 1.1)"
-            rows.append(PRIORITIES.row(what, ratio(max(times), min(times)) if times else None, at_most(1.01, 1.1)))
-            for other in (one for one in present if one not in (PCN, "qcn") and PCN in present):
-                what = f"{workload}: PAUSE frames in L's and XL's classes, {label(other)} over PCN (met: above 1)"
                 rows.append(
-                    PRIORITIES.row(what, ratio(_low(mean, other), _low(mean, PCN)), at_least(1.0), known=SILENT)
+                    PRIORITIES.row(
+                        what, max(known, default=None), at_most(0), paper=0.0, unit="frames"
+                    )
+                )
+            times = [one for scheme in present if (one := mean("mean_ms S", scheme)) is not None]
+            what = (
+                f"{workload}: S's mean completion time, largest over least of a scheme (met: 1.01; "
+                "trend: 1.1)"
+            )
+            rows.append(
+                PRIORITIES.row(
+                    what, ratio(max(times), min(times)) if times else None, at_most(1.01, 1.1)
+                )
+            )
+            for other in (one for one in present if one not in (PCN, "qcn") and PCN in present):
+                what = (
+                    f"{workload}: PAUSE frames in L's and XL's classes, {label(other)} over PCN "
+                    "(met: above 1)"
+                )
+                rows.append(
+                    PRIORITIES.row(
+                        what, ratio(_low(mean, other), _low(mean, PCN)), at_least(1.0), known=SILENT
+                    )
                 )
             for other in (one for one in present if one != PCN and PCN in present):
                 for number, name in (("mean_ms all", "mean"), ("p99_ms all", "99%")):
-                    what = f"{workload}: {name} completion time, {label(other)} over PCN (met: above 1)"
-                    rows.append(PRIORITIES.row(what, ratio(mean(number, other), mean(number, PCN)), at_least(1.0)))
+                    what = (
+                        f"{workload}: {name} completion time, {label(other)} over PCN (met: above "
+                        "1)"
+                    )
+                    rows.append(
+                        PRIORITIES.row(
+                            what, ratio(mean(number, other), mean(number, PCN)), at_least(1.0)
+                        )
+                    )
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
@@ -83,7 +114,10 @@ class Fig20(Experiment):
         for workload in map(str, outcomes.values("workload")):
             each = [
                 f"{label(scheme)} "
-                + " / ".join(_count(outcomes.mean(f"pause {kind}", workload=workload, scheme=scheme)) for kind in SIZES)
+                + " / ".join(
+                    _count(outcomes.mean(f"pause {kind}", workload=workload, scheme=scheme))
+                    for kind in SIZES
+                )
                 for scheme in outcomes.among(self.schemes)
             ]
             lines.append(f"{workload}: PAUSE frames of S / M / L / XL, a run: {'; '.join(each)}.")
@@ -95,11 +129,27 @@ class Fig20(Experiment):
             for number, name in (("mean_ms", "Mean"), ("p99_ms", "99%")):
                 lines = []
                 for scheme in outcomes.among(self.schemes):
-                    found = [outcomes.mean(f"{number} {kind}", workload=workload, scheme=scheme) for kind in SIZES]
+                    found = [
+                        outcomes.mean(f"{number} {kind}", workload=workload, scheme=scheme)
+                        for kind in SIZES
+                    ]
                     known = [(x, y) for x, y in enumerate(found) if y is not None]
-                    lines.append(curve(label(scheme), [x for x, _ in known], [y for _, y in known], scheme))
+                    lines.append(
+                        curve(label(scheme), [x for x, _ in known], [y for _, y in known], scheme)
+                    )
                 title = f"{workload}: {name.lower()} completion time"
-                charts.append(Chart(title, "Size", "Time (ms)", lines, bars=SIZES, columns=2, log_y=True, bottom=0.01))
+                charts.append(
+                    Chart(
+                        title,
+                        "Size",
+                        "Time (ms)",
+                        lines,
+                        bars=SIZES,
+                        columns=2,
+                        log_y=True,
+                        bottom=0.01,
+                    )
+                )
         return charts
 
 

@@ -25,7 +25,8 @@ from pcn.topologies.model import Endpoint
 
 SEEDS = range(1, 21)
 READINGS = {"two links": (2, 0.6), "one link": (1, 0.5)}
-"""From a ToR to each leaf, and the load of hosts' links: 1:1 and the paper's load; and what the drawing may mean."""
+"""From a ToR to each leaf, and the load of hosts' links: 1:1 and the paper's load; and what the
+drawing may mean."""
 DCQCN, TIMELY = "dcqcn", "timely"
 _ENDS_S = 0.5
 _LOOK_S = 1e-3
@@ -41,10 +42,14 @@ class Fig21(Experiment):
     schemes = (PFC, PCN, DCQCN, TIMELY)
     deadlocks = True
     about = (
-        "One pod of the Clos, without its spines and the links from L0 to T3 and from L1 to T0: what goes from T0 to "
-        "T3 goes up, down and up again, and closes a cycle. W2's flows for 500 ms, in-casts of 1 to 15 senders; a run "
-        "ends when it stands still. The paper has 1,000 runs of each scheme. Section 7.4's network has two links "
-        "from a ToR to each leaf; the drawing isn't in the text at hand, and with one, which can't carry 0.6, the "
+        "One pod of the Clos, without its spines and the links from L0 to T3 and from L1 to T0: "
+        "what goes from T0 to "
+        "T3 goes up, down and up again, and closes a cycle. W2's flows for 500 ms, in-casts of 1 "
+        "to 15 senders; a run "
+        "ends when it stands still. The paper has 1,000 runs of each scheme. Section 7.4's network "
+        "has two links "
+        "from a ToR to each leaf; the drawing isn't in the text at hand, and with one, which can't "
+        "carry 0.6, the "
         "load is 0.5. TIMELY has its paper's segments of 64 KB."
     )
 
@@ -60,16 +65,23 @@ class Fig21(Experiment):
         ends_s = values.get("duration") or _ENDS_S
         topology = clos(pods=1, spines=0, strands=round(values["strands"] or 1))
         topology = topology.without(("l0", "t3"), ("l1", "t0"))
-        per_s = arrivals_per_s(values["load"] or 0.0, HOST_BPS, W2, PAYLOAD_BYTES, PAYLOAD_BYTES + HEADER_BYTES)
+        per_s = arrivals_per_s(
+            values["load"] or 0.0, HOST_BPS, W2, PAYLOAD_BYTES, PAYLOAD_BYTES + HEADER_BYTES
+        )
         random = np.random.default_rng([seed, _STREAM])
         hosts = [host.name for host in topology.hosts]
         flows = tuple(
-            replace(flow, group="all") for flow in incast_flows(random, W2, per_s, math.inf, hosts, end_s=ends_s)
+            replace(flow, group="all")
+            for flow in incast_flows(random, W2, per_s, math.inf, hosts, end_s=ends_s)
         )
         topology = replace(topology, flows=flows)
-        timely = known_fields(scheme, {"segment_bytes": _SEGMENT_BYTES, "min_rtt_s": topology.max_rtt_s()})
+        timely = known_fields(
+            scheme, {"segment_bytes": _SEGMENT_BYTES, "min_rtt_s": topology.max_rtt_s()}
+        )
         fields = pcn_fields(scheme, 1 / 128, 50e-6) | timely
-        plan = plan_of(self.name, scheme, seed, topology, ends_s, fields, [Endpoint("t0", 1)], ends_s)
+        plan = plan_of(
+            self.name, scheme, seed, topology, ends_s, fields, [Endpoint("t0", 1)], ends_s
+        )
         sampling = replace(plan.sampling, counters_s=ends_s, flows_s=ends_s)
         return replace(plan, sampling=sampling, deadlock_every_s=_LOOK_S)
 
@@ -86,7 +98,10 @@ class Fig21(Experiment):
         rows = []
         present = outcomes.among(self.schemes)
         for reading in map(str, outcomes.values("reading")):
-            share = {scheme: outcomes.mean("stands_still", reading=reading, scheme=scheme) for scheme in present}
+            share = {
+                scheme: outcomes.mean("stands_still", reading=reading, scheme=scheme)
+                for scheme in present
+            }
             rules = {
                 PFC: ("95%", at_least(0.95)),
                 PCN: ("15% at most", at_most(0.15)),
@@ -96,20 +111,27 @@ class Fig21(Experiment):
             }
             for scheme, (text, rule) in rules.items():
                 if scheme in present:
-                    what = f"{reading}: {label(scheme)}, share of runs that stand still (met: {text})"
+                    what = (
+                        f"{reading}: {label(scheme)}, share of runs that stand still (met: {text})"
+                    )
                     rows.append(DEADLOCKS.row(what, share[scheme], rule, scheme))
             for less, more in ((PCN, DCQCN), (DCQCN, TIMELY)):
                 if less in present and more in present:
                     text, least = ("above 0", 1e-9) if more == TIMELY else ("from 0", 0.0)
                     what = f"{reading}: {label(more)}'s share less {label(less)}'s (met: {text})"
-                    rows.append(DEADLOCKS.row(what, _less(share[more], share[less]), at_least(least)))
+                    rows.append(
+                        DEADLOCKS.row(what, _less(share[more], share[less]), at_least(least))
+                    )
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
         return [
             f"{reading.capitalize()} from a ToR to each leaf: "
             + ", ".join(
-                f"{label(scheme)} {percent(outcomes.mean('stands_still', reading=reading, scheme=scheme))}"
+                (
+                    f"{label(scheme)} "
+                    f"{percent(outcomes.mean('stands_still', reading=reading, scheme=scheme))}"
+                )
                 for scheme in outcomes.among(self.schemes)
             )
             + " of the runs stand still."
@@ -120,7 +142,9 @@ class Fig21(Experiment):
         present = outcomes.among(self.schemes)
         lines = []
         for reading in map(str, outcomes.values("reading")):
-            found = [outcomes.mean("stands_still", reading=reading, scheme=scheme) for scheme in present]
+            found = [
+                outcomes.mean("stands_still", reading=reading, scheme=scheme) for scheme in present
+            ]
             known = [(x, 100 * y) for x, y in enumerate(found) if y is not None]
             lines.append(curve(reading, [x for x, _ in known], [y for _, y in known]))
         names = [label(scheme) for scheme in present]

@@ -1,4 +1,5 @@
-"""Appendix A's fluid model against packets: the same flows, in step and with little delay, as the model assumes."""
+"""Appendix A's fluid model against packets: the same flows, in step and with little delay, as the
+model assumes."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ _QUEUE_SWING = "swing of the queue, second half, middle 90%"
 
 
 def cycle_swing(times: Array, rates: Array, flows: int, start_s: float, end_s: float) -> float:
-    """Returns how far a rate swings within a cycle of N loops: the mean of all in [start_s, end_s]."""
+    """Returns how far a rate swings within a cycle of N loops: the mean of all in [start_s,
+    end_s]."""
     cycle = round(flows * PERIOD_S / STEP_S)
     values = series_math.step_at(times, rates, np.arange(start_s, end_s, STEP_S))
     cycles = values[: values.size // cycle * cycle].reshape(-1, cycle)
@@ -50,14 +52,22 @@ class FluidCheck(Experiment):
     title = "The fluid model and packets"
     source = "appendix A, Prop. 1 to 3"
     about = (
-        "The dumbbell, 10 Gb/s, as appendix A assumes it: all flows are notified at once (periods in step), every T = "
-        "500 us, and there is nearly no delay (RTT 10 us); w_min = 0.1/N. Flows start at line rate, those of one host "
-        "share its NIC. Lines of the model are from equations 3 to 7, from the same start. Equation 16's swing is that "
-        "of a cycle, one loop of increase and N - 1 of decrease, with all shares equal. From cycle to cycle a flow's "
-        "rate wanders as well, which the model doesn't have: in a loop in which the queue runs empty at the very "
-        "end a little more than 95% of one flow's packets found others waiting and a little less of another's, so the "
-        "one falls, the other rises by w_min (C - R), and it takes many cycles to undo that. Smaller packets bring the "
-        "flows' marked shares closer to each other, and such loops are fewer; where the flow whose period ends first "
+        "The dumbbell, 10 Gb/s, as appendix A assumes it: all flows are notified at once (periods "
+        "in step), every T = "
+        "500 us, and there is nearly no delay (RTT 10 us); w_min = 0.1/N. Flows start at line "
+        "rate, those of one host "
+        "share its NIC. Lines of the model are from equations 3 to 7, from the same start. "
+        "Equation 16's swing is that "
+        "of a cycle, one loop of increase and N - 1 of decrease, with all shares equal. From cycle "
+        "to cycle a flow's "
+        "rate wanders as well, which the model doesn't have: in a loop in which the queue runs "
+        "empty at the very "
+        "end a little more than 95% of one flow's packets found others waiting and a little less "
+        "of another's, so the "
+        "one falls, the other rises by w_min (C - R), and it takes many cycles to undo that. "
+        "Smaller packets bring the "
+        "flows' marked shares closer to each other, and such loops are fewer; where the flow whose "
+        "period ends first "
         "decides for all there are none."
     )
 
@@ -69,7 +79,9 @@ class FluidCheck(Experiment):
         for flows in FLOWS:
             small = {"flows": flows, "payload": _SMALL_BYTES}
             yield Run({"of": flows, "with": _SMALL, "seed": 1}, PCN, 1, small)
-            yield Run({"of": flows, "with": _ONE, "seed": 1}, PCN, 1, {"flows": flows}, "one for all")
+            yield Run(
+                {"of": flows, "with": _ONE, "seed": 1}, PCN, 1, {"flows": flows}, "one for all"
+            )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         more = numbers(values)
@@ -118,15 +130,30 @@ class FluidCheck(Experiment):
             cycle = "swing of a flow's rate in a cycle of N loops, second half, mean"
             half_life = "half-life of the differences, once the queue is empty"
             for claim, what, number, value, paper, unit, tolerance in (
-                (AFTER_DECREASE, "sum of the rates after the first CNPs", "after_gbps", after, after, None, 0.02),
+                (
+                    AFTER_DECREASE,
+                    "sum of the rates after the first CNPs",
+                    "after_gbps",
+                    after,
+                    after,
+                    None,
+                    0.02,
+                ),
                 (QUEUE_SWING, _QUEUE_SWING, "queue_swing_kb", swing, swing, None, 0.25),
                 (RATE_SWING, cycle, "rate_swing_gbps", rate, own, None, 0.25),
                 (RATE_SWING, _WANDER, "wander_gbps", rate, own, None, 0.25),
                 (FAIRNESS, half_life, "half_life_loops", half, half, "loops", 0.25),
             ):
                 found = outcomes.mean(number, flows=flows)
-                text = f"{flows} flows: {what} (met: theory within {tolerance:.0%}; trend: within a factor of two)"
-                rows.append(claim.row(text, found, near(value, tolerance), paper=paper, theory=value, unit=unit))
+                text = (
+                    f"{flows} flows: {what} (met: theory within {tolerance:.0%}; trend: within a "
+                    "factor of two)"
+                )
+                rows.append(
+                    claim.row(
+                        text, found, near(value, tolerance), paper=paper, theory=value, unit=unit
+                    )
+                )
             for other in outcomes.where(of=flows):
                 name, band = (
                     f"{flows} flows, {other.keys['with']}",
@@ -134,11 +161,15 @@ class FluidCheck(Experiment):
                 )
                 found = other.numbers["wander_gbps"]
                 rows.append(
-                    RATE_SWING.row(f"{name}: {_WANDER} {band}", found, near(rate, 0.25), paper=own, theory=rate)
+                    RATE_SWING.row(
+                        f"{name}: {_WANDER} {band}", found, near(rate, 0.25), paper=own, theory=rate
+                    )
                 )
                 if other.keys["with"] == _SMALL:
                     text, found = f"{name}: {_QUEUE_SWING} {band}", other.numbers["queue_swing_kb"]
-                    rows.append(QUEUE_SWING.row(text, found, near(swing, 0.25), paper=swing, theory=swing))
+                    rows.append(
+                        QUEUE_SWING.row(text, found, near(swing, 0.25), paper=swing, theory=swing)
+                    )
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
@@ -163,13 +194,18 @@ class FluidCheck(Experiment):
         }
         rate = theory.rate_oscillation(few, 0.1 / few, 10e9) / 1e9
         return [
-            f"The queue of {few} flows swings by {said(swing['own'])} times the model's, with packets of "
+            f"The queue of {few} flows swings by {said(swing['own'])} times the model's, with "
+            "packets of "
             f"{_SMALL_BYTES} B by {said(swing['small'])} times. That of {many} flows is drained in "
-            f"{said(drained, 'ms')}, not the model's {loops * PERIOD_S * 1e3:.0f}: RecRate counts whole packets, and "
+            f"{said(drained, 'ms')}, not the model's {loops * PERIOD_S * 1e3:.0f}: RecRate counts "
+            "whole packets, and "
             f"one of the {packets:.0f} that a flow has in a period is more than w_min of its rate.",
-            f"A rate of {few} flows swings by {said(outcomes.mean('rate_swing_gbps', flows=few))} Gbit/s in a cycle "
-            f"(equation 16: {rate:.3g}), and wanders in a band of {said(wander['own'])}; with packets of "
-            f"{_SMALL_BYTES} B of {said(wander['small'])}, and where one flow's NP decides for all of "
+            f"A rate of {few} flows swings by {said(outcomes.mean('rate_swing_gbps', flows=few))} "
+            "Gbit/s in a cycle "
+            f"(equation 16: {rate:.3g}), and wanders in a band of {said(wander['own'])}; with "
+            "packets of "
+            f"{_SMALL_BYTES} B of {said(wander['small'])}, and where one flow's NP decides for all "
+            "of "
             f"{said(wander['one'])}.",
         ]
 
@@ -180,21 +216,38 @@ class FluidCheck(Experiment):
             times = np.arange(0.0, SHOWN_S, 50e-6)
             loop = np.minimum(times / PERIOD_S, model.w.size - 1).astype(int)
             milliseconds = (times * 1e3).tolist()
-            queue = curve("model", milliseconds, (model.queue_at(times) / 1e3).tolist(), stroke="dashed")
-            rate = curve("model", milliseconds, (model.aggregate[loop] / 1e9).tolist(), stroke="dashed")
+            queue = curve(
+                "model", milliseconds, (model.queue_at(times) / 1e3).tolist(), stroke="dashed"
+            )
+            rate = curve(
+                "model", milliseconds, (model.aggregate[loop] / 1e9).tolist(), stroke="dashed"
+            )
             half = theory.fairness_half_life_loops(flows, 0.1 / flows) * PERIOD_S * 1e3
             empty = float(np.flatnonzero(model.queue[1:] == 0)[0] + 1) * PERIOD_S * 1e3
             left = 0.5 ** ((DURATION_S * 1e3 - empty) / half)
             fall = curve("model", [0.0, empty, DURATION_S * 1e3], [1.0, 1.0, left], stroke="dashed")
             curves = [one.curves for one in outcomes.where(flows=flows)]
             packets = {
-                name: [curve("packets", *one[name], PCN) for one in curves] for name in ("queue", "rate", "distance")
+                name: [curve("packets", *one[name], PCN) for one in curves]
+                for name in ("queue", "rate", "distance")
             }
             panels += [
-                Chart(f"Queue, {flows} flows", "Time (ms)", "Queue (KB)", [*packets["queue"], queue]),
-                Chart("Sum of the rates", "Time (ms)", "Rate (Gbit/s)", [*packets["rate"], rate], top=15.0),
                 Chart(
-                    "Difference of the shares", "Time (ms)", "Of the first", [*packets["distance"], fall], log_y=True
+                    f"Queue, {flows} flows", "Time (ms)", "Queue (KB)", [*packets["queue"], queue]
+                ),
+                Chart(
+                    "Sum of the rates",
+                    "Time (ms)",
+                    "Rate (Gbit/s)",
+                    [*packets["rate"], rate],
+                    top=15.0,
+                ),
+                Chart(
+                    "Difference of the shares",
+                    "Time (ms)",
+                    "Of the first",
+                    [*packets["distance"], fall],
+                    log_y=True,
                 ),
             ]
         return panels
@@ -207,11 +260,16 @@ def _model(flows: int) -> Loops:
 
 
 def _distance(plan: Plan, recording: Recording) -> Curve:
-    """Returns how far the shares of h0's flows are from the others', over that at 2 ms, over time in ms."""
+    """Returns how far the shares of h0's flows are from the others', over that at 2 ms, over time
+    in ms."""
     grid = np.arange(2e-3, plan.duration_s, 1e-3)
 
     def mean(hosts: Sequence[str]) -> Array:
-        own = [recording.series.get(flow.entity, "rate_bps") for flow in recording.flows if flow.src in hosts]
+        own = [
+            recording.series.get(flow.entity, "rate_bps")
+            for flow in recording.flows
+            if flow.src in hosts
+        ]
         rates: Array = np.mean([series_math.step_at(*one, grid) for one in own], axis=0)
         return rates
 
@@ -220,8 +278,11 @@ def _distance(plan: Plan, recording: Recording) -> Curve:
     return (grid * 1e3).tolist(), (apart / apart[0]).tolist()
 
 
-def _half_life(times_ms: Sequence[float], distance: Sequence[float], from_ms: float) -> float | None:
-    """Returns loops, from a straight line through the logarithms: from `from_ms`, until a tenth is left."""
+def _half_life(
+    times_ms: Sequence[float], distance: Sequence[float], from_ms: float
+) -> float | None:
+    """Returns loops, from a straight line through the logarithms: from `from_ms`, until a tenth is
+    left."""
     times, values = np.array(times_ms), np.array(distance)
     low = np.flatnonzero(values < 0.1)
     part = slice(int(np.searchsorted(times, from_ms)), int(low[0]) if low.size else values.size)

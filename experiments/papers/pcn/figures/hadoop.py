@@ -1,4 +1,5 @@
-"""Section 7.2's run, for Fig. 12 and 13: Hadoop flows on Fig. 1's network, those of H2 to H15 synchronous."""
+"""Section 7.2's run, for Fig. 12 and 13: Hadoop flows on Fig. 1's network, those of H2 to H15
+synchronous."""
 
 from __future__ import annotations
 
@@ -27,30 +28,48 @@ BURSTING = tuple(f"h{i}" for i in range(2, 16))
 _FRAME_BYTES = PAYLOAD_BYTES + HEADER_BYTES
 GROUPS = ("h0", "h1", "bursts")
 ABOUT = (
-    "Fig. 1's network. Flows of W2 (Table 1) arrive at random for a second: from H0 to R0 and from H1 to R1 with a "
-    "load of 0.3 each, and from H2 to H15 to R1, all 14 at the same times and of the same sizes, with 0.3 together: so "
-    "both bottlenecks, S0 to S1 and S1 to R1, have 0.6. Flows are drawn until they bring these loads within 5%: a "
-    "second holds few of the bursts' large flows, and what is drawn first may bring far less or more. The same flows "
-    "for every scheme. A flow that is still going 100 ms after the last arrival counts with the time that it had."
+    "Fig. 1's network. Flows of W2 (Table 1) arrive at random for a second: from H0 to R0 and from "
+    "H1 to R1 with a "
+    "load of 0.3 each, and from H2 to H15 to R1, all 14 at the same times and of the same sizes, "
+    "with 0.3 together: so "
+    "both bottlenecks, S0 to S1 and S1 to R1, have 0.6. Flows are drawn until they bring these "
+    "loads within 5%: a "
+    "second holds few of the bursts' large flows, and what is drawn first may bring far less or "
+    "more. The same flows "
+    "for every scheme. A flow that is still going 100 ms after the last arrival counts with the "
+    "time that it had."
 )
 
 
 def hadoop_plan(
-    scheme: str, seed: int, w_min: float = 1 / 128, w_max: float = 0.5, bursts_load: float = LOAD / 2, **fields: float
+    scheme: str,
+    seed: int,
+    w_min: float = 1 / 128,
+    w_max: float = 0.5,
+    bursts_load: float = LOAD / 2,
+    **fields: float,
 ) -> Plan:
-    """Returns the run. PCN's T is 50 us; H0's and H1's flows are each many in a row, of one or a few at a time.
-    `fields` are the scheme's parameters that are given other values."""
+    """Returns the run. PCN's T is 50 us; H0's and H1's flows are each many in a row, of one or a
+    few at a time. `fields` are the scheme's parameters that are given other values."""
     flows: list[FlowSpec] = []
     for stream, (group, load, senders, receiver) in enumerate(
-        (("h0", LOAD / 2, ("h0",), "r0"), ("h1", LOAD / 2, ("h1",), "r1"), ("bursts", bursts_load, BURSTING, "r1"))
+        (
+            ("h0", LOAD / 2, ("h0",), "r0"),
+            ("h1", LOAD / 2, ("h1",), "r1"),
+            ("bursts", bursts_load, BURSTING, "r1"),
+        )
     ):
         random = np.random.default_rng([seed, stream])
         per_s = arrivals_per_s(load, RATE_BPS, W2, PAYLOAD_BYTES, _FRAME_BYTES) / len(senders)
         drawn: list[FlowSpec] = []
         while abs(_load(drawn) - load) > WITHIN * load:
-            drawn = poisson_flows(random, W2, per_s, ARRIVALS_S, senders, receiver, group, len(flows))
+            drawn = poisson_flows(
+                random, W2, per_s, ARRIVALS_S, senders, receiver, group, len(flows)
+            )
         flows += drawn
-    plan = compact_plan("hadoop", scheme, seed, flows, DURATION_S, every_s=STEP_S, w_min=w_min, w_max=w_max)
+    plan = compact_plan(
+        "hadoop", scheme, seed, flows, DURATION_S, every_s=STEP_S, w_min=w_min, w_max=w_max
+    )
     return with_fields(plan, **fields)
 
 
@@ -63,22 +82,30 @@ def _load(flows: Sequence[FlowSpec]) -> float:
 def numbers(recording: Recording) -> dict[str, float | None]:
     """PAUSE frames a second and completion times in ms, by group and of all."""
     found: dict[str, float | None] = {
-        "pause_per_s": recording_numbers.pauses(recording, recording.links, 0.0, DURATION_S) / DURATION_S,
-        "pause_s0_per_s": recording_numbers.pauses(recording, ["s1->s0"], 0.0, DURATION_S) / DURATION_S,
+        "pause_per_s": recording_numbers.pauses(recording, recording.links, 0.0, DURATION_S)
+        / DURATION_S,
+        "pause_s0_per_s": recording_numbers.pauses(recording, ["s1->s0"], 0.0, DURATION_S)
+        / DURATION_S,
         "unfinished": float(sum(flow.fct_s is None for flow in recording.flows)),
     }
     for group in (*GROUPS, "all"):
-        times = np.array([_time_s(flow) for flow in recording.flows if group in ("all", flow.group)]) * 1e3
+        times = (
+            np.array([_time_s(flow) for flow in recording.flows if group in ("all", flow.group)])
+            * 1e3
+        )
         found[f"mean_ms {group}"] = recording_numbers.mean(times)
         found[f"p99_ms {group}"] = recording_numbers.percentile(times, 99)
     return found
 
 
 def h1_of_fair_share(recording: Recording) -> float | None:
-    """Returns what H1's flows got of R1's link while there were both theirs and the bursts', over what is theirs if
-    every flow gets the same."""
+    """Returns what H1's flows got of R1's link while there were both theirs and the bursts', over
+    what is theirs if every flow gets the same."""
     edges = np.arange(0.0, DURATION_S, STEP_S)
-    going, got = ([counted(recording, group, edges) for group in ("h1", "bursts")] for counted in (_going, _received))
+    going, got = (
+        [counted(recording, group, edges) for group in ("h1", "bursts")]
+        for counted in (_going, _received)
+    )
     both = (going[0] > 0) & (going[1] > 0)
     arrived = got[0] + got[1]
     fair = going[0][both] / (going[0] + going[1])[both] * arrived[both]
@@ -86,8 +113,8 @@ def h1_of_fair_share(recording: Recording) -> float | None:
 
 
 def slow_share(recording: Recording, group: str) -> float | None:
-    """Returns the share of the time of a group's flows in which these get less than SLOW_BPS each, on average over the
-    flows of the group that are under way at the same time."""
+    """Returns the share of the time of a group's flows in which these get less than SLOW_BPS each,
+    on average over the flows of the group that are under way at the same time."""
     edges = np.arange(0.0, DURATION_S, STEP_S)
     going, received = _going(recording, group, edges), _received(recording, group, edges)
     slow = received * 8 / STEP_S < SLOW_BPS * going
@@ -105,7 +132,9 @@ def _going(recording: Recording, group: str, edges: Array) -> Array:
 
 def _received(recording: Recording, group: str, edges: Array) -> Array:
     """Returns the payload of a group that arrives between two edges."""
-    received: Array = np.diff(series_math.counter_at(*recording.series.get(group, "received_bytes"), edges))
+    received: Array = np.diff(
+        series_math.counter_at(*recording.series.get(group, "received_bytes"), edges)
+    )
     return received
 
 

@@ -1,4 +1,5 @@
-"""The paper's dumbbell (7.1, Fig. 11): long flows of several pairs share one bottleneck; the first pair has two."""
+"""The paper's dumbbell (7.1, Fig. 11): long flows of several pairs share one bottleneck; the first
+pair has two."""
 
 from __future__ import annotations
 
@@ -43,16 +44,25 @@ _OWN = (
     Parameter("rate", "rate", 10e9, "rate of every link", 1e6, 1e12),
     Parameter("rtt", "time", 500e-6, "round-trip time from host to host, without queues", 0, 1),
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
-    Parameter("xoff", "size", 512_000, "PFC sends PAUSE above this many bytes per ingress port and class", 5_000, 1e9),
+    Parameter(
+        "xoff",
+        "size",
+        512_000,
+        "PFC sends PAUSE above this many bytes per ingress port and class",
+        5_000,
+        1e9,
+    ),
     Parameter("xon", "size", None, "and RESUME below this", 0, 1e9, "xoff less two frames"),
     Parameter("duration", "time", 150e-3, "how long the flows send", 1e-3, 10),
 )
 
 
 _K = (200.0, 640.0)
-"""At the former a stall of 50 ms (real) spoils a run; up to the latter one takes less than two minutes in all."""
+"""At the former a stall of 50 ms (real) spoils a run; up to the latter one takes less than two
+minutes in all."""
 OUT_OF_STEP = "choices.md#flows-that-arent-notified-in-step"
-"""Why the appendix's figures, for flows that are notified at once and without delay, aren't a run's."""
+"""Why the appendix's figures, for flows that are notified at once and without delay, aren't a
+run's."""
 _STALL_S = 0.25e-3
 """Half an RTT. Runs with stalls of 0.4 ms missed Jain's index and utilisation by some percent."""
 
@@ -85,12 +95,18 @@ class Dumbbell(Experiment):
             value = filled.get(name)
             return otherwise if value is None else value
 
-        pairs, rtt_s, payload = round(number("pairs", 3)), number("rtt", 0), round(number("payload", 0))
+        pairs, rtt_s, payload = (
+            round(number("pairs", 3)),
+            number("rtt", 0),
+            round(number("payload", 0)),
+        )
         frame = payload + HEADER_BYTES
         xoff = number("xoff", 0)
         filled["xon"] = round(number("xon", xoff - 2 * frame))
         if not frame <= number("xon", 0) < xoff:
-            raise ExperimentError(f"xon={filled['xon']}, xoff={xoff:g}: xon must be below xoff, and hold a frame")
+            raise ExperimentError(
+                f"xon={filled['xon']}, xoff={xoff:g}: xon must be below xoff, and hold a frame"
+            )
         try:
             topology = dumbbell(
                 pairs=pairs,
@@ -139,7 +155,8 @@ def _convergence(plan: Plan, recording: Recording) -> list[Check]:
     target = theory.aggregate_after_decrease(capacity, w_min)
     return [
         CAPACITY.row(
-            f"sum of the sending rates first at capacity (met: {CAPACITY[PCN]:g} ms; trend: before QCN's "
+            f"sum of the sending rates first at capacity (met: {CAPACITY[PCN]:g} ms; trend: before "
+            "QCN's "
             f"{CAPACITY['qcn']:g} ms)",
             reached,
             at_most(CAPACITY[PCN], CAPACITY["qcn"]),
@@ -155,7 +172,8 @@ def _convergence(plan: Plan, recording: Recording) -> list[Check]:
             known=OUT_OF_STEP if after is not None and after < target else "",
         ),
         DRAINED.row(
-            f"initial queue down to five packets (met: {DRAINED[PCN]:g} ms; trend: before QCN's {DRAINED['qcn']:g} "
+            f"initial queue down to five packets (met: {DRAINED[PCN]:g} ms; trend: before QCN's "
+            f"{DRAINED['qcn']:g} "
             "ms; theory: A.2.1, CNPs in step, the longest)",
             empty,
             at_most(DRAINED[PCN], DRAINED["qcn"]),
@@ -187,7 +205,9 @@ def _steady(plan: Plan, recording: Recording) -> list[Check]:
             "index",
             theory=1.0,
         ),
-        MANY_FLOWS.row("PAUSE frames, last third", steady.pause, at_most(0), "pause", theory=0, unit="frames"),
+        MANY_FLOWS.row(
+            "PAUSE frames, last third", steady.pause, at_most(0), "pause", theory=0, unit="frames"
+        ),
         MANY_FLOWS.row(
             f"mean queue, last third (met: Fig. 17's {most_kb:g} KB in ns-3; trend: 120 KB)",
             steady.queue_bytes_mean / 1e3,
@@ -204,7 +224,8 @@ def _steady(plan: Plan, recording: Recording) -> list[Check]:
             known=OUT_OF_STEP,
         ),
         RATE_SWING.row(
-            "swing of a flow's rate, last third, middle 90%, mean of the flows (met: paper's w_min C; "
+            "swing of a flow's rate, last third, middle 90%, mean of the flows (met: paper's w_min "
+            "C; "
             "trend: below twice that)",
             rate_swing(recording, steady) / 1e9,
             at_most(least_gbps, 2 * least_gbps),
@@ -215,7 +236,9 @@ def _steady(plan: Plan, recording: Recording) -> list[Check]:
     ]
 
 
-_CLAIMS: Mapping[str, tuple[Callable[[Plan, Recording], list[Check]], ...]] = {PCN: (_convergence, _steady)}
+_CLAIMS: Mapping[str, tuple[Callable[[Plan, Recording], list[Check]], ...]] = {
+    PCN: (_convergence, _steady)
+}
 """By scheme: the paper's claims for it here."""
 
 

@@ -46,7 +46,11 @@ def rates(plan: Plan, recording: Recording) -> Chart:
         what="sending rate of each flow and their sum over time, with the bottleneck's capacity",
         x_label=charts.TIME,
         y_label="Sending rate (Gbit/s)",
-        lines=(*lines, total, charts.constant(f"capacity, {capacity:g} Gbit/s", capacity, "accent", 0.0, end)),
+        lines=(
+            *lines,
+            total,
+            charts.constant(f"capacity, {capacity:g} Gbit/s", capacity, "accent", 0.0, end),
+        ),
         views=_views(plan, top if peak > 1.1 * top else None),
         marks=(Mark("at capacity", reached * 1e3),) if reached else (),
     )
@@ -54,16 +58,26 @@ def rates(plan: Plan, recording: Recording) -> Chart:
 
 def queue(plan: Plan, recording: Recording) -> Chart:
     end, port = recording.duration_s, str(plan.bottleneck)
-    waiting = charts.sampled("waiting, sampled", "ink", recording.series.get(port, "waiting_bytes"), end, 1e-3)
+    waiting = charts.sampled(
+        "waiting, sampled", "ink", recording.series.get(port, "waiting_bytes"), end, 1e-3
+    )
     lines = [waiting]
     unmarked = recording.series.get(port, "pn")
     if unmarked[1].any():
         let_through = charts.sampled(
-            "of these let through unmarked after a pause", "other1", unmarked, end, plan.frame_bytes / 1e3
+            "of these let through unmarked after a pause",
+            "other1",
+            unmarked,
+            end,
+            plan.frame_bytes / 1e3,
         )
         lines.append(let_through)
     steady = waiting.y[waiting.x >= plan.steady_from_s * 1e3]
-    top = max(float(np.max(steady)) * 1.6, float(np.max(waiting.y)) * 0.12, 1.0) if steady.size else None
+    top = (
+        max(float(np.max(steady)) * 1.6, float(np.max(waiting.y)) * 0.12, 1.0)
+        if steady.size
+        else None
+    )
     empty = drained(recording, plan.bottleneck)
     return Chart(
         name="queue",
@@ -84,7 +98,9 @@ def pause(plan: Plan, recording: Recording) -> Chart:
 
 def marked(plan: Plan, recording: Recording) -> Chart:
     lines = []
-    for index, name in enumerate(port for port, counts in recording.ports.items() if counts.transmitted):
+    for index, name in enumerate(
+        port for port, counts in recording.ports.items() if counts.transmitted
+    ):
         bottleneck = name == str(plan.bottleneck)
         lines.append(
             charts.share(

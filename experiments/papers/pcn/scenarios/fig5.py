@@ -1,4 +1,5 @@
-"""How fast may a congested flow send without PAUSE (4.2, Fig. 5)? Rate limiters, PFC alone; F1 comes down in steps."""
+"""How fast may a congested flow send without PAUSE (4.2, Fig. 5)? Rate limiters, PFC alone; F1
+comes down in steps."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ _F1_IDS = 100
 """F1's steps are the flows 100, 101, ..."""
 _BIN_S = 0.5e-3
 _TAIL_S = 2 * _BIN_S
-"""The run goes on after its last point: agents' counts come now and then, and the last ones span its end."""
+"""The run goes on after its last point: agents' counts come now and then, and the last ones span
+its end."""
 _K = (800.0, 2400.0)
 _STALL_S = 0.25e-3
 """A quarter of the time over which a point is measured."""
@@ -45,9 +47,18 @@ _PARAMETERS = (
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
     Parameter("points", "count", 10, "rates of F1, from half the rate to 0", 3, 99),
     Parameter("step", "time", 6.5e-3, "how long each lasts", 1e-4, 1),
-    Parameter("gap", "time", 1e-3, "its begin, in which F1 is silent: what it sent before drains", 0, 1),
+    Parameter(
+        "gap", "time", 1e-3, "its begin, in which F1 is silent: what it sent before drains", 0, 1
+    ),
     Parameter("window", "time", 1e-3, "its end, over which is measured", 1e-4, 1),
-    Parameter("xoff", "size", 512_000, "PFC sends PAUSE above this many bytes per ingress port", 5_000, 1e9),
+    Parameter(
+        "xoff",
+        "size",
+        512_000,
+        "PFC sends PAUSE above this many bytes per ingress port",
+        5_000,
+        1e9,
+    ),
 )
 
 
@@ -71,12 +82,24 @@ def points(plan: Plan, recording: Recording) -> list[Point]:
     series, step_s = recording.series, plan.number("step")
     frame_bits = plan.frame_bytes * 8
     found = []
-    for index, limit in enumerate(np.linspace(plan.number("rate") / 2, 0, round(plan.number("points")))):
+    for index, limit in enumerate(
+        np.linspace(plan.number("rate") / 2, 0, round(plan.number("points")))
+    ):
         end = (index + 1) * step_s
         span = (end - plan.number("window"), end)
-        f1, f0 = (series_math.counter_rate(*series.get(flow, "received_packets"), *span) for flow in (F1, "flow 0"))
+        f1, f0 = (
+            series_math.counter_rate(*series.get(flow, "received_packets"), *span)
+            for flow in (F1, "flow 0")
+        )
         pause = series_math.counter_rate(*series.get(TRUNK, "pause"), *span)
-        found.append(Point(float(limit), f1 * frame_bits, f0 * frame_bits, pause if pause > 0.5 / _BIN_S else 0.0))
+        found.append(
+            Point(
+                float(limit),
+                f1 * frame_bits,
+                f0 * frame_bits,
+                pause if pause > 0.5 / _BIN_S else 0.0,
+            )
+        )
     return found
 
 
@@ -105,7 +128,9 @@ def received(plan: Plan, recording: Recording) -> Chart:
         lines=(
             _by_limit("F0", "flow0", found, [point.f0_bps * 1e-9 for point in found]),
             _by_limit("F1", "flow1", found, [point.f1_bps * 1e-9 for point in found]),
-            Line("what F1 may send", limits[::-1], limits[::-1], "muted", stroke="dotted", width=1.2),
+            Line(
+                "what F1 may send", limits[::-1], limits[::-1], "muted", stroke="dotted", width=1.2
+            ),
             Line(
                 f"its share, {share:g}",
                 np.array([0.0, span.end]),
@@ -127,7 +152,9 @@ def pauses(plan: Plan, recording: Recording) -> Chart:
         what="PAUSE frames a millisecond from S1 to S0 by the rate that F1's limiter allows",
         x_label=_RATE_X,
         y_label="PAUSE frames (1/ms)",
-        lines=(_by_limit("S1 to S0", "other3", found, [point.pause_rate * 1e-3 for point in found]),),
+        lines=(
+            _by_limit("S1 to S0", "other3", found, [point.pause_rate * 1e-3 for point in found]),
+        ),
         views=(_span(found),),
     )
 
@@ -137,7 +164,14 @@ def steps(plan: Plan, recording: Recording) -> Chart:
     frame_bits = plan.frame_bytes * 8e-9
     edges: Array = np.array([index * plan.number("step") * 1e3 for index in range(limits.size)])
     lines = [
-        charts.rate(label, colour, recording.series.get(name, "received_packets"), _BIN_S, (0.0, end_s), frame_bits)
+        charts.rate(
+            label,
+            colour,
+            recording.series.get(name, "received_packets"),
+            _BIN_S,
+            (0.0, end_s),
+            frame_bits,
+        )
         for name, label, colour in (("flow 0", "F0", "flow0"), (F1, "F1", "flow1"))
     ]
     return Chart(
@@ -159,8 +193,17 @@ def queues(plan: Plan, recording: Recording) -> Chart:
         x_label=charts.TIME,
         y_label="Waiting (KB)",
         lines=tuple(
-            charts.sampled(label, colour, recording.series.get(str(port), "waiting_bytes"), plan.duration_s, 1e-3)
-            for port, label, colour in ((P2_S1, "S1 to R1", "other3"), (P0_S0, "S0 to S1", "other1"))
+            charts.sampled(
+                label,
+                colour,
+                recording.series.get(str(port), "waiting_bytes"),
+                plan.duration_s,
+                1e-3,
+            )
+            for port, label, colour in (
+                (P2_S1, "S1 to R1", "other3"),
+                (P0_S0, "S0 to S1", "other1"),
+            )
         ),
         views=(View("over time", 0.0, plan.duration_s * 1e3),),
     )
@@ -170,8 +213,15 @@ def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline
     found = points(plan, recording)
     quiet = max((point.limit_bps for point in found if point.pause_rate == 0), default=0.0)
     return [
-        Headline("F1 receives at most (frames)", f"{max(point.f1_bps for point in found) / 1e9:.3g} Gbit/s"),
-        Headline("fastest F1 without PAUSE", f"{quiet / 1e9:.3g} Gbit/s", f"paper: {SHARE['payload']:g} of payload"),
+        Headline(
+            "F1 receives at most (frames)",
+            f"{max(point.f1_bps for point in found) / 1e9:.3g} Gbit/s",
+        ),
+        Headline(
+            "fastest F1 without PAUSE",
+            f"{quiet / 1e9:.3g} Gbit/s",
+            f"paper: {SHARE['payload']:g} of payload",
+        ),
         Headline("F0 where F1 is fastest", f"{found[0].f0_bps / 1e9:.3g} Gbit/s"),
     ]
 
@@ -181,27 +231,40 @@ def about(plan: Plan) -> list[tuple[str, str]]:
     return [
         (
             "topology",
-            f"{plan.values['bursting']} hosts send to R1 at line rate all the time. F0, from H0 to R0, is limited "
-            f"to {format_value('rate', plan.number('rate') / 2)}; F1, from H1 to R1, comes down from there to 0 in "
+            f"{plan.values['bursting']} hosts send to R1 at line rate all the time. F0, from H0 to "
+            "R0, is limited "
+            f"to {format_value('rate', plan.number('rate') / 2)}; F1, from H1 to R1, comes down "
+            "from there to 0 in "
             "steps. No algorithm reacts to anything: there are rate limiters and PFC.",
         ),
         (
             "received",
-            f"R1's link is shared by ingress port, {share} each: that is all that R1 gets of F1. If F1 sends more, "
-            "S1 has to pause S0, and F0 goes with it. If F1 sends what is received of it, or less, nothing is "
-            "paused, however congested R1's port is. That is why PCN sends the receiving rate to a sender. (The "
+            f"R1's link is shared by ingress port, {share} each: that is all that R1 gets of F1. "
+            "If F1 sends more, "
+            "S1 has to pause S0, and F0 goes with it. If F1 sends what is received of it, or less, "
+            "nothing is "
+            "paused, however congested R1's port is. That is why PCN sends the receiving rate to a "
+            "sender. (The "
             f"paper's {SHARE['payload']:g} Gbit/s are payload; the rates here are of frames.)",
         ),
-        ("checks", "Verdicts are computed from the run. Claim numbers are those of docs/claims.md."),
+        (
+            "checks",
+            "Verdicts are computed from the run. Claim numbers are those of docs/claims.md.",
+        ),
     ]
 
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
     found = points(plan, recording)
     gap, window = (format_value("time", plan.number(name)) for name in ("gap", "window"))
-    ends = [(one, other) for one, other in pairwise(found) if one.pause_rate > 0 and other.pause_rate == 0]
+    ends = [
+        (one, other)
+        for one, other in pairwise(found)
+        if one.pause_rate > 0 and other.pause_rate == 0
+    ]
     where = (
-        f"From {ends[0][0].limit_bps / 1e9:.3g} to {ends[0][1].limit_bps / 1e9:.3g} Gbit/s of F1 the PAUSEs from "
+        f"From {ends[0][0].limit_bps / 1e9:.3g} to {ends[0][1].limit_bps / 1e9:.3g} Gbit/s of F1 "
+        "the PAUSEs from "
         "S1 to S0 end"
         if ends
         else "The PAUSEs from S1 to S0 don't end from one step to the next in this run"
@@ -209,8 +272,10 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
     return [
         (
             "pauses",
-            f"{where}. Measured over the last {window} of each step; at its begin F1 rests for {gap}, or what "
-            "waits from the step before would count. A little above the share S1's queue grows slowly, so that it "
+            f"{where}. Measured over the last {window} of each step; at its begin F1 rests for "
+            f"{gap}, or what "
+            "waits from the step before would count. A little above the share S1's queue grows "
+            "slowly, so that it "
             "takes a part of the step until XOFF is reached.",
         )
     ]
@@ -233,11 +298,17 @@ class Fig5(Experiment):
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         if scheme not in self.schemes:
-            raise ExperimentError(f"{self.name} has rate limiters and PFC alone: leave --scheme out, or give pfc")
+            raise ExperimentError(
+                f"{self.name} has rate limiters and PFC alone: leave --scheme out, or give pfc"
+            )
         filled = complete(values, _PARAMETERS)
-        rate, step_s, gap_s, window_s = (float(filled[name] or 0) for name in ("rate", "step", "gap", "window"))
+        rate, step_s, gap_s, window_s = (
+            float(filled[name] or 0) for name in ("rate", "step", "gap", "window")
+        )
         if gap_s + window_s >= step_s:
-            raise ExperimentError(f"gap={gap_s:g} and window={window_s:g} don't fit into step={step_s:g}")
+            raise ExperimentError(
+                f"gap={gap_s:g} and window={window_s:g} don't fit into step={step_s:g}"
+            )
         payload, bursting = round(filled["payload"] or 0), round(filled["bursting"] or 0)
         try:
             topology = compact(
@@ -295,17 +366,24 @@ class Fig5(Experiment):
 
         expected = share * payload / 1e9
         most_text = "F1 receives at most, payload (met: within 5% of theory)"
-        quiet_text = "fastest F1 without PAUSE from S1 to S0 (theory: frames; met: the next step below it)"
+        quiet_text = (
+            "fastest F1 without PAUSE from S1 to S0 (theory: frames; met: the next step below it)"
+        )
         above_text = "steps above that with PAUSE from S1 to S0, of all"
         below_text = "F0 where F1 is below, least, of its 20 Gbit/s (met: 98%)"
         hurt_text = "F0 at F1's fastest, of its 20 Gbit/s: damaged (met: 75% and less)"
-        worst, hurt = min(point.f0_bps for point in below) / (rate / 2), found[0].f0_bps / (rate / 2)
+        worst, hurt = (
+            min(point.f0_bps for point in below) / (rate / 2),
+            found[0].f0_bps / (rate / 2),
+        )
         quiet_gbps = None if quiet is None else quiet / 1e9
         return [
             *clean(recording),
             SHARE.row(most_text, most, near(expected, 0.05), "payload", theory=expected),
             SHARE.row(quiet_text, quiet_gbps, next_below, "payload", theory=share / 1e9),
-            SHARE.row(above_text, sum(above) / len(above), at_least(1), "steps above", theory=1, unit=""),
+            SHARE.row(
+                above_text, sum(above) / len(above), at_least(1), "steps above", theory=1, unit=""
+            ),
             SHARE.row(below_text, worst, at_least(0.98), "f0 below", theory=1, unit=""),
             SHARE.row(hurt_text, hurt, at_most(0.75), unit=""),
         ]

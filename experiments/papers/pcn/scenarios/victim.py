@@ -1,4 +1,5 @@
-"""The victim flow (3.1, Fig. 1 to 3): F0 shares a link with F1, whose receiver many short flows overwhelm at time 0."""
+"""The victim flow (3.1, Fig. 1 to 3): F0 shares a link with F1, whose receiver many short flows
+overwhelm at time 0."""
 
 from __future__ import annotations
 
@@ -25,31 +26,56 @@ from pcn.topologies.model import FlowSpec, Topology, TopologyError
 _BURST_IDS = 1000
 """The flows of h2 are 2000, 2001, ..., those of h3 3000, ..."""
 _BEFORE_S = {PFC: 1e-3, PCN: 5e-3, "pcn-time": 5e-3, PCN_X: 5e-3, "dcqcn": 50e-3}
-"""How long F0 and F1 run ahead, so that time 0 finds them in the scheme's steady state. PCN is there after some
-half-lives of 0.66 ms. DCQCN's alpha falls from 1 by a half each 9.7 ms, and stays between 0.10 and 0.12 from 45 on."""
+"""How long F0 and F1 run ahead, so that time 0 finds them in the scheme's steady state. PCN is
+there after some half-lives of 0.66 ms. DCQCN's alpha falls from 1 by a half each 9.7 ms, and stays
+between 0.10 and 0.12 from 45 on."""
 _DURATION_S = {PFC: 8e-3, PCN: 12e-3, "pcn-time": 12e-3, PCN_X: 12e-3, "dcqcn": 40e-3}
 """Until the long flows are at their fair shares again, and some time more."""
 _K = {PFC: (1000.0, 2400.0), "dcqcn": (1000.0, 2400.0)}
 _K_OF_SHORT_PERIODS = (2000.0, 4000.0)
-"""Least and most k. Where a period is 50 us and F0 sends at 95% of a link, a program that the machine wakes 3 ms late
-leaves a queue for all of the next period, F0 is marked and cut, although innocent: docs/victim.md has the figures."""
+"""Least and most k. Where a period is 50 us and F0 sends at 95% of a link, a program that the
+machine wakes 3 ms late leaves a queue for all of the next period, F0 is marked and cut, although
+innocent: docs/victim.md has the figures."""
 _STALL_S = 0.15e-3
-"""F0 and F1 lose a twentieth of the bursts' time to such a stall, PCN three periods. A bursting host may be as late: it
-is in a crowd, R1's port has a millisecond's work by then, and only who is paused when changes."""
+"""F0 and F1 lose a twentieth of the bursts' time to such a stall, PCN three periods. A bursting
+host may be as late: it is in a crowd, R1's port has a millisecond's work by then, and only who is
+paused when changes."""
 
 _OWN = (
-    Parameter("senders", "count", 16, "senders; h0 and h1 have the long flows, all others burst", 3, 64),
+    Parameter(
+        "senders", "count", 16, "senders; h0 and h1 have the long flows, all others burst", 3, 64
+    ),
     Parameter("rate", "rate", 40e9, "rate of every link", 1e6, 1e12),
     Parameter("delay", "time", 5e-6, "one-way delay of every link", 0, 1),
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
-    Parameter("burst_flows", "count", 16, "short flows that each bursting host starts at time 0", 1, 999),
+    Parameter(
+        "burst_flows", "count", 16, "short flows that each bursting host starts at time 0", 1, 999
+    ),
     Parameter("burst_size", "size", 64_000, "payload of each", 1, 1e9),
-    Parameter("limit", "rate", None, "limiter of F0 and F1", 1e6, 1e12, "half of the rate with PFC alone, else none"),
-    Parameter("xoff", "size", 512_000, "PFC sends PAUSE above this many bytes per ingress port and class", 5_000, 1e9),
+    Parameter(
+        "limit",
+        "rate",
+        None,
+        "limiter of F0 and F1",
+        1e6,
+        1e12,
+        "half of the rate with PFC alone, else none",
+    ),
+    Parameter(
+        "xoff",
+        "size",
+        512_000,
+        "PFC sends PAUSE above this many bytes per ingress port and class",
+        5_000,
+        1e9,
+    ),
     Parameter("xon", "size", None, "and RESUME below this", 0, 1e9, "xoff less two frames"),
-    Parameter("before", "time", None, "how long F0 and F1 run before time 0", 1e-4, 10, "the scheme"),
+    Parameter(
+        "before", "time", None, "how long F0 and F1 run before time 0", 1e-4, 10, "the scheme"
+    ),
     Parameter("duration", "time", None, "and after it", 1e-3, 10, "the scheme"),
-    # In step, as appendix A.2.2 notifies its flows, whose half-life the run is compared with: docs/victim.md.
+    # In step, as appendix A.2.2 notifies its flows, whose half-life the run is compared with:
+    # docs/victim.md.
 )
 
 
@@ -90,7 +116,9 @@ class Victim(Experiment):
         filled |= {name: value for name, value in derived.items() if filled[name] is None}
         xon, limit = float(filled["xon"] or 0), float(filled["limit"] or 0)
         if not frame <= xon < xoff:
-            raise ExperimentError(f"xon={xon:g}, xoff={xoff:g}: xon must be below xoff, and hold a frame")
+            raise ExperimentError(
+                f"xon={xon:g}, xoff={xoff:g}: xon must be below xoff, and hold a frame"
+            )
         try:
             topology = compact(
                 senders=round(filled["senders"] or 0),
@@ -120,15 +148,27 @@ class Victim(Experiment):
         if plan.duration_s <= burst_s(plan):
             raise ExperimentError(
                 f"duration={format_value('time', plan.duration_s)}: the bursts alone take "
-                f"{format_value('time', float(f'{burst_s(plan):.3g}'))}: give a longer one, or a smaller burst_size"
+                f"{format_value('time', float(f'{burst_s(plan):.3g}'))}: give a longer one, or a "
+                "smaller burst_size"
             )
         return plan
 
 
-def _with_flows(topology: Topology, start_s: float, limit_bps: float | None, values: Mapping[str, Value]) -> Topology:
-    long = tuple(dataclasses.replace(flow, start_s=start_s, rate_bps=limit_bps) for flow in topology.flows)
+def _with_flows(
+    topology: Topology, start_s: float, limit_bps: float | None, values: Mapping[str, Value]
+) -> Topology:
+    long = tuple(
+        dataclasses.replace(flow, start_s=start_s, rate_bps=limit_bps) for flow in topology.flows
+    )
     bursts = tuple(
-        FlowSpec(index * _BURST_IDS + number, f"h{index}", "r1", 0.0, round(values["burst_size"] or 0), group=BURSTS)
+        FlowSpec(
+            index * _BURST_IDS + number,
+            f"h{index}",
+            "r1",
+            0.0,
+            round(values["burst_size"] or 0),
+            group=BURSTS,
+        )
         for index in range(LONG_SENDERS, round(values["senders"] or 0))
         for number in range(round(values["burst_flows"] or 0))
     )

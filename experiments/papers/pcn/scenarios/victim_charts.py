@@ -27,7 +27,9 @@ def _span(plan: Plan) -> tuple[float, float]:
 
 def _views(plan: Plan, top: float | None = None) -> tuple[View, View]:
     start, end = plan.start_s * 1e3, plan.duration_s * 1e3
-    around = View("around the bursts", max(start, AROUND_S[0] * 1e3), min(end, AROUND_S[1] * 1e3), top)
+    around = View(
+        "around the bursts", max(start, AROUND_S[0] * 1e3), min(end, AROUND_S[1] * 1e3), top
+    )
     return around, View("whole run", start, end, top)
 
 
@@ -56,11 +58,24 @@ def pause(plan: Plan, recording: Recording) -> Chart:
             for link in to_bursting
         ]
         mean = np.mean([line.y for line in each], axis=0)
-        lines.append(Line("S1 to a bursting host, mean", each[0].x, mean, "muted", "steps", stroke="dotted", width=1.2))
+        lines.append(
+            Line(
+                "S1 to a bursting host, mean",
+                each[0].x,
+                mean,
+                "muted",
+                "steps",
+                stroke="dotted",
+                width=1.2,
+            )
+        )
     return Chart(
         name="pause",
         title="The congestion tree: PAUSE by link",
-        what="PAUSE frames a millisecond over time, from S1 to S0, from S0 to H0 and H1, and to the bursting hosts",
+        what=(
+            "PAUSE frames a millisecond over time, from S1 to S0, from S0 to H0 and H1, and to the "
+            "bursting hosts"
+        ),
         x_label=charts.TIME,
         y_label="PAUSE frames (1/ms)",
         lines=tuple(lines),
@@ -85,7 +100,9 @@ def throughput(plan: Plan, recording: Recording) -> Chart:
         for index, entity in enumerate(_FLOWS)
     ]
     lines += [
-        charts.constant(f"F{index} ideal, {ideal * _GIGA:.4g}", ideal * _GIGA, f"flow{index}", 0.0, burst)
+        charts.constant(
+            f"F{index} ideal, {ideal * _GIGA:.4g}", ideal * _GIGA, f"flow{index}", 0.0, burst
+        )
         for index, ideal in enumerate(ideal_bps(plan))
     ]
     lines += [
@@ -96,7 +113,9 @@ def throughput(plan: Plan, recording: Recording) -> Chart:
     fair = fair_bps(plan) * _GIGA
     lines.append(charts.constant(f"fair share, {fair:g}", fair, "muted", *_span(plan), "dotted"))
     bursts = recording.series.get(BURSTS, "received_packets")
-    lines.append(charts.rate("all bursts", "flow2", bursts, _SMOOTH_S / 2, _span(plan), frame_bits, "dotted"))
+    lines.append(
+        charts.rate("all bursts", "flow2", bursts, _SMOOTH_S / 2, _span(plan), frame_bits, "dotted")
+    )
     return Chart(
         name="throughput",
         title="What the flows get",
@@ -115,14 +134,29 @@ def rates(plan: Plan, recording: Recording) -> Chart:
     for index, entity in enumerate(_FLOWS):
         rate = allowed(plan, recording, entity)
         sent = recording.series.get(entity, "sent_bytes")
-        lines.append(charts.steps(f"F{index} set by the algorithm", f"flow{index}", rate, plan.duration_s, _GIGA))
         lines.append(
-            charts.rate(f"F{index} really sent", f"flow{index}", sent, BIN_S, _span(plan), 8 * _GIGA, "dotted")
+            charts.steps(
+                f"F{index} set by the algorithm", f"flow{index}", rate, plan.duration_s, _GIGA
+            )
+        )
+        lines.append(
+            charts.rate(
+                f"F{index} really sent",
+                f"flow{index}",
+                sent,
+                BIN_S,
+                _span(plan),
+                8 * _GIGA,
+                "dotted",
+            )
         )
     return Chart(
         name="rates",
         title="Rates set and rates sent",
-        what="the rate that the algorithm sets for F0 and F1 over time, and the rate at which they really send",
+        what=(
+            "the rate that the algorithm sets for F0 and F1 over time, and the rate at which they "
+            "really send"
+        ),
         x_label=charts.TIME,
         y_label="Sending rate, frames (Gbit/s)",
         lines=tuple(lines),
@@ -163,7 +197,10 @@ def marked(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="marked",
         title="Who is marked, and where",
-        what="share of F0's and F1's packets that arrive marked over time, and of the packets that two ports marked",
+        what=(
+            "share of F0's and F1's packets that arrive marked over time, and of the packets that "
+            "two ports marked"
+        ),
         x_label=charts.TIME,
         y_label="Marked (%)",
         lines=tuple(lines),
@@ -181,7 +218,13 @@ def queues(plan: Plan, recording: Recording) -> Chart:
         x_label=charts.TIME,
         y_label="Waiting (KB)",
         lines=tuple(
-            charts.sampled(label, colour, recording.series.get(str(port), "waiting_bytes"), plan.duration_s, 1e-3)
+            charts.sampled(
+                label,
+                colour,
+                recording.series.get(str(port), "waiting_bytes"),
+                plan.duration_s,
+                1e-3,
+            )
             for port, label, colour in ports
         ),
         views=_views(plan),
@@ -190,7 +233,9 @@ def queues(plan: Plan, recording: Recording) -> Chart:
 
 
 def fct(plan: Plan, recording: Recording) -> Chart:
-    done = np.sort([flow.fct_s for flow in recording.flows if flow.group == BURSTS and flow.fct_s is not None])
+    done = np.sort(
+        [flow.fct_s for flow in recording.flows if flow.group == BURSTS and flow.fct_s is not None]
+    )
     total = sum(flow.group == BURSTS for flow in recording.flows)
     x = np.concatenate(([0.0], done)) * 1e3
     y = np.arange(x.size) * 100 / max(total, 1)
@@ -202,7 +247,9 @@ def fct(plan: Plan, recording: Recording) -> Chart:
         what="share of the bursts' flows that are complete, by flow completion time",
         x_label="Flow completion time (ms, nominal)",
         y_label="Complete (%)",
-        lines=(Line(f"{total} flows of {plan.number('burst_size') / 1e3:g} KB", x, y, "ink", "steps"),),
+        lines=(
+            Line(f"{total} flows of {plan.number('burst_size') / 1e3:g} KB", x, y, "ink", "steps"),
+        ),
         views=(view, view),
     )
 

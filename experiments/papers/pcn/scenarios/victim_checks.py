@@ -56,7 +56,9 @@ def compared(outcomes: Outcomes) -> list[Check]:
             text, less = f"{what}: {better} less {worse} (met: below 0)", None
             if one is not None and other is not None:
                 less = one * 1e3 - other * 1e3 if number.endswith("_s") else one / 1e6 - other / 1e6
-            checks.append(claim.row(text, less, _below_0, unit="ms" if number.endswith("_s") else "MB"))
+            checks.append(
+                claim.row(text, less, _below_0, unit="ms" if number.endswith("_s") else "MB")
+            )
     return checks
 
 
@@ -72,7 +74,9 @@ def _pfc(plan: Plan, made: Measures) -> list[Check]:
     return [
         TREE_OF_PFC.row(text, made.tree_s * 1e3, near(burst, 0.1), PFC, theory=burst),
         TREE_OF_PFC.row(paused, made.pause_senders, at_least(2), unit="frames"),
-        TREE_OF_PFC.row(share, made.f0_burst_bps / 1e9, near(ideal, 0.5), theory=ideal, unit="Gbit/s"),
+        TREE_OF_PFC.row(
+            share, made.f0_burst_bps / 1e9, near(ideal, 0.5), theory=ideal, unit="Gbit/s"
+        ),
     ]
 
 
@@ -85,12 +89,18 @@ def _pcn(plan: Plan, made: Measures) -> list[Check]:
     trunk_text = "S0 to S1 after the bursts, of its rate (met: 95%; trend: 90%)"
     fair_text = "F0 and F1 afterwards: Jain's index, last third (met: 0.97; trend: 0.9)"
     return [
-        NO_TREE.row("PAUSE frames to H0 and H1", made.pause_senders, at_most(0), "to senders", theory=0),
+        NO_TREE.row(
+            "PAUSE frames to H0 and H1", made.pause_senders, at_most(0), "to senders", theory=0
+        ),
         NO_TREE.row(few_text, made.pause_trunk, at_most(few, 20), "a handful"),
         VICTIM_FULL.row(during_text, during, at_least(0.9, 0.5), theory=1.0, known=NOTIFIED),
-        VICTIM_FULL.row(late_text, late, at_least(0.95, 0.5), "last third", theory=1.0, known=NOTIFIED),
+        VICTIM_FULL.row(
+            late_text, late, at_least(0.95, 0.5), "last third", theory=1.0, known=NOTIFIED
+        ),
         VICTIM_FULL.row(trunk_text, made.trunk_after, at_least(0.95, 0.9), "trunk"),
-        *(_half_life(plan, made) if plan.scheme == PCN else ()),  # the theory is that of its Algorithm 1
+        *(
+            _half_life(plan, made) if plan.scheme == PCN else ()
+        ),  # the theory is that of its Algorithm 1
         VICTIM_FULL.row(fair_text, made.jain_after, at_least(0.97, 0.9), "fair", theory=1.0),
     ]
 
@@ -99,7 +109,11 @@ def _half_life(plan: Plan, made: Measures) -> list[Check]:
     expected = theory.fairness_half_life_loops(2, plan.number("w_min")) * plan.number("T") * 1e3
     text = f"F0 and F1 become equal: half-life of their difference (met: within 30%; {_DOUBLE})"
     measured = None if made.half_life_s is None else made.half_life_s * 1e3
-    return [FAIRNESS.row(text, measured, near(expected, 0.3), theory=expected, unit="ms", known=NOTIFIED)]
+    return [
+        FAIRNESS.row(
+            text, measured, near(expected, 0.3), theory=expected, unit="ms", known=NOTIFIED
+        )
+    ]
 
 
 def _searching(plan: Plan, made: Measures) -> list[Check]:
@@ -110,7 +124,10 @@ def _searching(plan: Plan, made: Measures) -> list[Check]:
     tree_text = "the tree lasts (met: within 50%; trend: shorter than with PFC alone)"
     marked_text = "F0's packets marked during the bursts, though it is innocent (met: any)"
     cut_text = "F0 is cut, of its rate before (met: to 80% and less; trend: 95%)"
-    lost_text = "throughput is lost, S0 to S1 isn't full, for (met: within 50%; trend: longer than the bursts)"
+    lost_text = (
+        "throughput is lost, S0 to S1 isn't full, for (met: within 50%; trend: longer than the "
+        "bursts)"
+    )
     shorter = or_trend(near(TREES[scheme], 0.5, 1.0), tree < burst)
     longer = or_trend(near(LOSS[scheme], 0.5, 1.0), full is not None and full > burst)
     known = _KNOWN_TREE.get(scheme, "") if tree > TREES[scheme] else ""

@@ -1,4 +1,5 @@
-"""What a run of the victim scenario comes to: the tree of pauses, who lost what, and how long it took to mend."""
+"""What a run of the victim scenario comes to: the tree of pauses, who lost what, and how long it
+took to mend."""
 
 from __future__ import annotations
 
@@ -19,19 +20,22 @@ from pcn.topologies.compact import P0_S0
 TRUNK = "s1->s0"
 TO_LONG_SENDERS = ("s0->h0", "s0->h1")
 TREE = (TRUNK, *TO_LONG_SENDERS)
-"""PAUSE frames over these links are the congestion tree: from S1, its root, to S0 and on to H0 and H1."""
+"""PAUSE frames over these links are the congestion tree: from S1, its root, to S0 and on to H0 and
+H1."""
 BIN_S = 0.1e-3
 """Rates are of bins this long: what the paper calls instantaneous is not finer."""
 SMOOTH_S = 1e-3
 RECOVERED = 0.95
-"""Of the fair share, over SMOOTH_S: the flow has its share again; of the link's rate: the link is full again."""
+"""Of the fair share, over SMOOTH_S: the flow has its share again; of the link's rate: the link is
+full again."""
 FIT_FROM, FIT_TO = 0.9, 0.15
 """The way back to fairness is fitted between these shares of the largest distance from it."""
 
 
 @dataclass(frozen=True)
 class Measures:
-    """Of one run, from time 0 on. Rates are of frames, as PAUSE and links count them; None: there is no such thing."""
+    """Of one run, from time 0 on. Rates are of frames, as PAUSE and links count them; None: there
+    is no such thing."""
 
     pause_trunk: int
     pause_senders: int
@@ -104,7 +108,8 @@ def allowed(plan: Plan, recording: Recording, entity: str) -> tuple[Array, Array
 
 
 def paused_s(plan: Plan, recording: Recording, links: tuple[str, ...]) -> float:
-    """Returns the time after 0, in bins, in which a PAUSE went over one of the links or held when they were read."""
+    """Returns the time after 0, in bins, in which a PAUSE went over one of the links or held when
+    they were read."""
     edges = np.arange(0.0, plan.duration_s + BIN_S / 2, BIN_S)
     held = np.zeros(edges.size - 1, dtype=bool)
     for link in links:
@@ -127,8 +132,12 @@ def _mean(flow: tuple[Array, Array], start_s: float, end_s: float) -> float:
 
 def _marked(recording: Recording, entity: str, end_s: float) -> float | None:
     span = np.array([0.0, end_s])
-    counts = (recording.series.get(entity, metric) for metric in ("marked_packets", "received_packets"))
-    marked, packets = (float(np.diff(series_math.counter_at(*series, span))[0]) for series in counts)
+    counts = (
+        recording.series.get(entity, metric) for metric in ("marked_packets", "received_packets")
+    )
+    marked, packets = (
+        float(np.diff(series_math.counter_at(*series, span))[0]) for series in counts
+    )
     return marked / packets if packets else None
 
 
@@ -137,11 +146,15 @@ def _sum(f0: tuple[Array, Array], f1: tuple[Array, Array]) -> tuple[Array, Array
     return times, series_math.counter_at(*f0, times) + series_math.counter_at(*f1, times)
 
 
-def _recovered(flows: Sequence[tuple[Array, Array]], least_bps: float, end_s: float) -> float | None:
-    """Returns from when on all flows had `least_bps` over SMOOTH_S again, after one had not. 0 if all always had it."""
+def _recovered(
+    flows: Sequence[tuple[Array, Array]], least_bps: float, end_s: float
+) -> float | None:
+    """Returns from when on all flows had `least_bps` over SMOOTH_S again, after one had not. 0 if
+    all always had it."""
     starts = np.arange(0.0, end_s - SMOOTH_S + BIN_S / 2, BIN_S)
     rates = [
-        (series_math.counter_at(*flow, starts + SMOOTH_S) - series_math.counter_at(*flow, starts)) / SMOOTH_S
+        (series_math.counter_at(*flow, starts + SMOOTH_S) - series_math.counter_at(*flow, starts))
+        / SMOOTH_S
         for flow in flows
     ]
     enough = np.min(rates, axis=0) >= least_bps
@@ -152,9 +165,13 @@ def _recovered(flows: Sequence[tuple[Array, Array]], least_bps: float, end_s: fl
 
 
 def _half_life(f0: tuple[Array, Array], f1: tuple[Array, Array], end_s: float) -> float | None:
-    """Returns in which time half the difference between the rates that the algorithm sets goes, while it shrinks."""
+    """Returns in which time half the difference between the rates that the algorithm sets goes,
+    while it shrinks."""
     starts = np.arange(0.0, end_s - BIN_S, BIN_S)
-    means = [np.array([series_math.step_mean(*flow, start, start + BIN_S) for start in starts]) for flow in (f0, f1)]
+    means = [
+        np.array([series_math.step_mean(*flow, start, start + BIN_S) for start in starts])
+        for flow in (f0, f1)
+    ]
     apart = (means[0] - means[1]) / 2
     largest = float(apart.max())
     if largest <= 0:

@@ -10,9 +10,16 @@ BURSTS = "bursts"
 
 
 def burst_s(plan: Plan) -> float:
-    """Returns how long the bursts last when R1's link is always busy and F1 has its share of it. [0.18]"""
+    """Returns how long the bursts last when R1's link is always busy and F1 has its share of it.
+    [0.18]"""
     hosts = round(plan.number("senders")) - LONG_SENDERS
-    frames = hosts * plan.number("burst_flows") * plan.number("burst_size") * plan.frame_bytes / plan.payload_bytes
+    frames = (
+        hosts
+        * plan.number("burst_flows")
+        * plan.number("burst_size")
+        * plan.frame_bytes
+        / plan.payload_bytes
+    )
     return theory.incast_duration(hosts, frames, plan.number("rate"))
 
 
@@ -22,7 +29,8 @@ def fair_bps(plan: Plan) -> float:
 
 
 def ideal_bps(plan: Plan) -> tuple[float, float]:
-    """F0 and F1 during the bursts, in frames: R1's link shared by host, and what that leaves of S0's to S1. [0.19]"""
+    """F0 and F1 during the bursts, in frames: R1's link shared by host, and what that leaves of
+    S0's to S1. [0.19]"""
     rate = plan.number("rate")
     share = rate / (plan.number("senders") - 1)
     return rate - share, share

@@ -10,7 +10,12 @@ from pcn.experiments.define import theory
 from pcn.experiments.define.checks import Claim
 from pcn.experiments.define.experiment import Headline
 from pcn.experiments.papers.pcn.claims import IDEAL, LOSS, PCN, PFC, TREE, TREE_OF_PFC, TREES
-from pcn.experiments.papers.pcn.scenarios.victim_measures import RECOVERED, SMOOTH_S, Measures, measure
+from pcn.experiments.papers.pcn.scenarios.victim_measures import (
+    RECOVERED,
+    SMOOTH_S,
+    Measures,
+    measure,
+)
 from pcn.experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
 from pcn.topologies.compact import LONG_SENDERS, P0_S0, P3_S1
 
@@ -25,7 +30,9 @@ def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline
             tree,
             _paper(TREE.get(plan.scheme), plan) or _NONE.get(plan.scheme, ""),
         ),
-        Headline("PAUSE frames to H0 and H1", f"{made.pause_senders:,}", _NONE.get(plan.scheme, "")),
+        Headline(
+            "PAUSE frames to H0 and H1", f"{made.pause_senders:,}", _NONE.get(plan.scheme, "")
+        ),
         Headline("F0 during the bursts", _gbps(made.f0_burst_bps), ideals[0]),
         Headline("F1 during the bursts", _gbps(made.f1_burst_bps), ideals[1]),
         Headline("F0 lost against the ideal, in all", _lost(made.f0_lost_bytes)),
@@ -73,16 +80,21 @@ def _setting(plan: Plan) -> list[tuple[str, str]]:
     return [
         (
             "topology",
-            f"F0 runs from H0 to R0 and F1 from H1 to R1. They share the link from S0 to S1, {share} each. At time 0 "
+            "F0 runs from H0 to R0 and F1 from H1 to R1. They share the link from S0 to S1, "
+            f"{share} each. At time 0 "
             f"each of {hosts} other hosts sends {plan.values['burst_flows']} flows of "
-            f"{format_value('size', plan.number('burst_size'))} to R1, all at once and at {rate}: too short for any "
-            f"rate control, and together {_ms(burst_s(plan))} of R1's link. F0 is innocent: it never crosses that "
+            f"{format_value('size', plan.number('burst_size'))} to R1, all at once and at {rate}: "
+            "too short for any "
+            f"rate control, and together {_ms(burst_s(plan))} of R1's link. F0 is innocent: it "
+            "never crosses that "
             "port. But PFC stops whole links, not flows.",
         ),
         (
             "topology",
-            f"Ideally R1's link is shared by the {hosts + 1} hosts that send to it, F1 falls to {_gbps(f1)}, and F0 "
-            f"takes what that leaves of the link from S0 to S1, {_gbps(f0)} (the paper counts 16 hosts: "
+            f"Ideally R1's link is shared by the {hosts + 1} hosts that send to it, F1 falls to "
+            f"{_gbps(f1)}, and F0 "
+            f"takes what that leaves of the link from S0 to S1, {_gbps(f0)} (the paper counts 16 "
+            "hosts: "
             f"{IDEAL['f1']:g} and {IDEAL['f0']:g}). Every hop runs the compiled P4 program.",
         ),
     ]
@@ -92,28 +104,37 @@ def _reading(plan: Plan) -> list[tuple[str, str]]:
     return [
         (
             "pause",
-            "A tree grows when S1 pauses S0, and S0, which can't send, pauses H0 and H1. The paper's Fig. 2a has this "
+            "A tree grows when S1 pauses S0, and S0, which can't send, pauses H0 and H1. The "
+            "paper's Fig. 2a has this "
             f"tree for {TREE_OF_PFC[PFC]:g} ms with PFC alone, {TREES['dcqcn']:g} ms with DCQCN "
             f"({TREES['qcn']:g} with QCN, {TREES['timely']:g} with TIMELY), and none with PCN.",
         ),
         (
             "throughput",
-            "The paper's Fig. 2b: both long flows lose while the tree stands, and with DCQCN throughput is lost for "
-            f"{LOSS['dcqcn']:g} ms, long after the bursts. Here the link counts as full from when F0 and F1 together "
-            f"have {RECOVERED:.0%} of it over {_ms(SMOOTH_S)}, a flow as back at its share likewise.",
+            "The paper's Fig. 2b: both long flows lose while the tree stands, and with DCQCN "
+            "throughput is lost for "
+            f"{LOSS['dcqcn']:g} ms, long after the bursts. Here the link counts as full from when "
+            "F0 and F1 together "
+            f"have {RECOVERED:.0%} of it over {_ms(SMOOTH_S)}, a flow as back at its share "
+            "likewise.",
         ),
         (
             "rates",
-            "Where a dotted line lies below its solid one, PFC holds the flow, not the algorithm (the paper's Fig. 3).",
+            (
+                "Where a dotted line lies below its solid one, PFC holds the flow, not the "
+                "algorithm (the paper's Fig. 3)."
+            ),
         ),
         (
             "marked",
-            "A mark stays on a packet, so a receiver can't detect which switch made it. S1's port to R0 carries F0 "
+            "A mark stays on a packet, so a receiver can't detect which switch made it. S1's port "
+            "to R0 carries F0 "
             "alone: what it doesn't mark of F0 was marked at S0, where F0 meets F1.",
         ),
         (
             "checks",
-            "Verdicts are computed from the run. Met: within the band that the row names. Trend: outside it, yet on "
+            "Verdicts are computed from the run. Met: within the band that the row names. Trend: "
+            "outside it, yet on "
             "the right side of the next scheme. Claim numbers are those of docs/claims.md.",
         ),
     ]
@@ -123,14 +144,16 @@ def _pause(plan: Plan, made: Measures) -> tuple[str, str]:
     if not made.pause_trunk and not made.pause_senders:
         return "pause", "No PAUSE went from S1 to S0, and none to H0 or H1: no tree."
     spread = (
-        f"S0 in turn sent {made.pause_senders:,} to H0 and H1, over {_ms(made.spread_s)}: F0's sender is stopped "
+        f"S0 in turn sent {made.pause_senders:,} to H0 and H1, over {_ms(made.spread_s)}: F0's "
+        "sender is stopped "
         "though F0's own way is free."
         if made.pause_senders
         else "S0 could hold what that left with it: H0 and H1 were never stopped."
     )
     return (
         "pause",
-        f"S1 sent {made.pause_trunk:,} PAUSE frames to S0. {spread} The tree stood for {_ms(made.tree_s)}; the bursts "
+        f"S1 sent {made.pause_trunk:,} PAUSE frames to S0. {spread} The tree stood for "
+        f"{_ms(made.tree_s)}; the bursts "
         f"need {_ms(burst_s(plan))}.",
     )
 
@@ -148,8 +171,10 @@ def _throughput(made: Measures) -> tuple[str, str]:
     )
     return (
         "throughput",
-        f"During the bursts F0 gets {_gbps(made.f0_burst_bps)} and F1 {_gbps(made.f1_burst_bps)}; F0 loses "
-        f"{_lost(made.f0_lost_burst_bytes)} against the ideal in them, {_lost(made.f0_lost_bytes)} in all. "
+        f"During the bursts F0 gets {_gbps(made.f0_burst_bps)} and F1 {_gbps(made.f1_burst_bps)}; "
+        "F0 loses "
+        f"{_lost(made.f0_lost_burst_bytes)} against the ideal in them, {_lost(made.f0_lost_bytes)} "
+        "in all. "
         f"{full}, {shared} After the bursts {made.trunk_after:.1%} of that link is used.",
     )
 
@@ -170,12 +195,17 @@ def _rates_cut(plan: Plan, made: Measures) -> str:
 
 def _rates_received(plan: Plan, made: Measures) -> str:
     before, least = _gbps(made.f0_rate_before_bps), _gbps(made.f0_rate_least_bps)
-    half_life = theory.fairness_half_life_loops(LONG_SENDERS, plan.number("w_min")) * plan.number("T")
+    half_life = theory.fairness_half_life_loops(LONG_SENDERS, plan.number("w_min")) * plan.number(
+        "T"
+    )
     return (
-        f"F1 gets R1's receiving rate of its packets at once. F0's CNPs never have less than its receiving rate: "
-        f"from {before} it doesn't fall below {least}, and takes what F1 leaves. Afterwards the difference "
+        "F1 gets R1's receiving rate of its packets at once. F0's CNPs never have less than its "
+        "receiving rate: "
+        f"from {before} it doesn't fall below {least}, and takes what F1 leaves. Afterwards the "
+        "difference "
         "between the two halves "
-        f"every {_ms(made.half_life_s)}; appendix A.2.2 gives {_ms(half_life)}, for flows that are notified in step"
+        f"every {_ms(made.half_life_s)}; appendix A.2.2 gives {_ms(half_life)}, for flows that are "
+        "notified in step"
         + (", as these are." if not plan.number("phases") else ", which these aren't.")
     )
 
@@ -191,7 +221,8 @@ def _marked(plan: Plan, recording: Recording, made: Measures) -> tuple[str, str]
     return (
         "marked",
         f"During the bursts {_percent(made.f0_marked_burst)} of F0's packets arrive marked and "
-        f"{_percent(made.f1_marked_burst)} of F1's. Of what S1 sent to R0 over the whole run it marked {own}.",
+        f"{_percent(made.f1_marked_burst)} of F1's. Of what S1 sent to R0 over the whole run it "
+        f"marked {own}.",
     )
 
 
@@ -205,7 +236,8 @@ def _after_pause(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
     return [
         (
             "queues",
-            f"What the pauses left at S0, {left.mean() / 1e3:.0f} KB on average, stays: two limiters of half the rate "
+            f"What the pauses left at S0, {left.mean() / 1e3:.0f} KB on average, stays: two "
+            "limiters of half the rate "
             "each send exactly what the link carries.",
         )
     ]
@@ -214,12 +246,19 @@ def _after_pause(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
 def _fct(made: Measures) -> tuple[str, str]:
     return (
         "fct",
-        f"The bursts' flows take {_ms(made.burst_fct_mean_s)} on average, the last {_ms(made.burst_fct_max_s)}.",
+        (
+            f"The bursts' flows take {_ms(made.burst_fct_mean_s)} on average, the last "
+            f"{_ms(made.burst_fct_max_s)}."
+        ),
     )
 
 
 def _lost(size_bytes: float) -> str:
-    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 0 else f"none ({-size_bytes / 1e6:.1f} MB gained)"
+    return (
+        f"{size_bytes / 1e6:.1f} MB"
+        if size_bytes >= 0
+        else f"none ({-size_bytes / 1e6:.1f} MB gained)"
+    )
 
 
 def _paper(claim: Claim | None, plan: Plan) -> str:

@@ -29,17 +29,28 @@ class FactorStudy(Experiment):
     title = "What Fig. 12's factors depend on"
     source = "study; 7.2, Fig. 12"
     about = (
-        "Fig. 12's runs, with one thing changed that is open about the schemes beside PCN. Means over two seeds. "
-        "TIMELY: where factors are large flows crawl (last panel). An alpha of 0.875 makes a gradient of little more "
-        "than the last two RTTs: when a burst comes, all segments that are on their way take as much as a half each "
-        "before the first decrease shows; and at the lowest rate, 10 Mb/s, a segment of 16 KB takes 13 ms, in which "
-        "the rate grows by as much. What keeps flows from there brings the factors down, towards the paper's: RTTs "
-        "that come often, larger steps, bounded decreases, a lower start, no gradient at all (T_low at T_high), or one "
-        "that is a mean over many RTTs. PCN's authors used the code that TIMELY's authors published (7), whose "
-        "recommendations make it such a mean: alpha = 0.02, T_high = 1 ms, with an RTT of every packet and T_low = 0, "
-        "or with one each 64 KB and T_low = 50 us; and increases grow after five falling RTTs, not gradients. Other "
-        "figures have other values, since by these the link isn't full in time after the victim's bursts (Fig. 2). "
-        "DCQCN: open ns-3 code has R_AI 5 and R_HAI 50 Mb/s by default. H0's flows need fast increases, those of H2 "
+        "Fig. 12's runs, with one thing changed that is open about the schemes beside PCN. Means "
+        "over two seeds. "
+        "TIMELY: where factors are large flows crawl (last panel). An alpha of 0.875 makes a "
+        "gradient of little more "
+        "than the last two RTTs: when a burst comes, all segments that are on their way take as "
+        "much as a half each "
+        "before the first decrease shows; and at the lowest rate, 10 Mb/s, a segment of 16 KB "
+        "takes 13 ms, in which "
+        "the rate grows by as much. What keeps flows from there brings the factors down, towards "
+        "the paper's: RTTs "
+        "that come often, larger steps, bounded decreases, a lower start, no gradient at all "
+        "(T_low at T_high), or one "
+        "that is a mean over many RTTs. PCN's authors used the code that TIMELY's authors "
+        "published (7), whose "
+        "recommendations make it such a mean: alpha = 0.02, T_high = 1 ms, with an RTT of every "
+        "packet and T_low = 0, "
+        "or with one each 64 KB and T_low = 50 us; and increases grow after five falling RTTs, not "
+        "gradients. Other "
+        "figures have other values, since by these the link isn't full in time after the victim's "
+        "bursts (Fig. 2). "
+        "DCQCN: open ns-3 code has R_AI 5 and R_HAI 50 Mb/s by default. H0's flows need fast "
+        "increases, those of H2 "
         "to H15 slow ones."
     )
     settings: Mapping[Key, tuple[str, str, str, Mapping[str, float]]] = {
@@ -84,7 +95,9 @@ class FactorStudy(Experiment):
         return hadoop.hadoop_plan(scheme, seed, **numbers(values))
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        return Outcome(run.keys, {**hadoop.numbers(recording), "h0_slow": hadoop.slow_share(recording, "h0")})
+        return Outcome(
+            run.keys, {**hadoop.numbers(recording), "h0_slow": hadoop.slow_share(recording, "h0")}
+        )
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         return [row for key in self.settings for row in self._rows(outcomes, key)]
@@ -96,7 +109,9 @@ class FactorStudy(Experiment):
         scheme, what, _, _ = self.settings[key]
         name, rows = label(scheme), []
         if scheme in PREVENTED:
-            left = ratio(outcomes.mean("pause_per_s", scheme=PCN), outcomes.mean("pause_per_s", setting=key))
+            left = ratio(
+                outcomes.mean("pause_per_s", scheme=PCN), outcomes.mean("pause_per_s", setting=key)
+            )
             saved = None if left is None else 1 - left
             rows.append(prevented_row(f"{name}, {what}: PCN", scheme, saved))
         for claim, number, times in FACTORS[scheme]:
@@ -120,7 +135,11 @@ class FactorStudy(Experiment):
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         run = [key for key in self.settings if outcomes.where(setting=key)]
         panels = []
-        for group, title in (("h0", "H0, mean"), ("h1", "H1, mean"), ("bursts", "H2 to H15, 99% (QCN: mean)")):
+        for group, title in (
+            ("h0", "H0, mean"),
+            ("h1", "H1, mean"),
+            ("bursts", "H2 to H15, 99% (QCN: mean)"),
+        ):
             of_paper = {
                 key: [
                     ratio(_factor(outcomes, key, number, **seed), claim[self.settings[key][0]])
@@ -130,10 +149,17 @@ class FactorStudy(Experiment):
                 for claim, number, _ in FACTORS[self.settings[key][0]]
                 if number.endswith(group)
             }
-            panels.append(self._panel(title, "Factor over PCN's, over the paper's", of_paper, 1.0, "paper"))
-        slow = {key: [outcomes.mean("h0_slow", setting=key), *outcomes.each("h0_slow", setting=key)] for key in run}
+            panels.append(
+                self._panel(title, "Factor over PCN's, over the paper's", of_paper, 1.0, "paper")
+            )
+        slow = {
+            key: [outcomes.mean("h0_slow", setting=key), *outcomes.each("h0_slow", setting=key)]
+            for key in run
+        }
         pcn = outcomes.mean("h0_slow", scheme=PCN)
-        panels.append(self._panel("H0's flows below 1 Gbit/s each", "Share of their time", slow, pcn, "PCN"))
+        panels.append(
+            self._panel("H0's flows below 1 Gbit/s each", "Share of their time", slow, pcn, "PCN")
+        )
         return panels
 
     def _panel(
@@ -144,7 +170,8 @@ class FactorStudy(Experiment):
         level: float | None,
         level_text: str,
     ) -> Chart:
-        """Returns a bar a setting, in its scheme's colour: of each the mean, then its seeds' values."""
+        """Returns a bar a setting, in its scheme's colour: of each the mean, then its seeds'
+        values."""
         keys = list(values)
         lines = []
         for scheme in dict.fromkeys(self.settings[key][0] for key in keys):
@@ -161,4 +188,6 @@ def _each_seed(outcomes: Outcomes) -> list[dict[str, Key]]:
 
 
 def _factor(outcomes: Outcomes, key: Key, number: str, **seed: Key) -> float | None:
-    return ratio(outcomes.mean(number, setting=key, **seed), outcomes.mean(number, scheme=PCN, **seed))
+    return ratio(
+        outcomes.mean(number, setting=key, **seed), outcomes.mean(number, scheme=PCN, **seed)
+    )

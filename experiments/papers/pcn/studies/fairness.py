@@ -1,4 +1,5 @@
-"""Studies beyond the paper, on the dumbbell of 7.1 and B.1: what decides whether PCN is fair (docs/fairness.md)."""
+"""Studies beyond the paper, on the dumbbell of 7.1 and B.1: what decides whether PCN is fair
+(docs/fairness.md)."""
 
 from __future__ import annotations
 
@@ -59,7 +60,11 @@ def jain_rows(outcomes: Outcomes, what: str, flows: Iterable[int], **keys: Key) 
     for n in flows:
         index = outcomes.mean("jain", flows=n, **keys)
         text = f"{what}: Jain's index, {n} flows (met: {FAIR:g} and more; trend: above 0.8)"
-        rows.append(FULL_AND_FAIR.row(text, index, at_least(FAIR, 0.8), "index", theory=1.0, known=WHY_UNFAIR))
+        rows.append(
+            FULL_AND_FAIR.row(
+                text, index, at_least(FAIR, 0.8), "index", theory=1.0, known=WHY_UNFAIR
+            )
+        )
     return rows
 
 
@@ -73,7 +78,8 @@ def over_flows(
 
 
 def increases_by_packets(recording: Recording, most: int = 24) -> Curve:
-    """Returns the share of the NPs' windows that ended in an increase, by how many packets they had, from FROM_S on."""
+    """Returns the share of the NPs' windows that ended in an increase, by how many packets they
+    had, from FROM_S on."""
     windows, increases = np.zeros(most + 1), np.zeros(most + 1)
     for flow in recording.flows:
         times, packets = recording.series.get(flow.entity, "window_packets")
@@ -91,9 +97,12 @@ class MarkingPoint(Study):
     title = "Where NP-ECN measures the queue"
     source = "study; 5.1, threshold zero"
     about = (
-        f'{_ABOUT} PCN with three readings of "threshold zero": a packet is marked if it found packets waiting when it '
-        "arrived (as everywhere else here), if it had to wait at all, or if it leaves packets behind when it departs. "
-        "Waiting is measured with v1model's time stamps, whole microseconds; a frame takes less. Means over two seeds."
+        f'{_ABOUT} PCN with three readings of "threshold zero": a packet is marked if it found '
+        "packets waiting when it "
+        "arrived (as everywhere else here), if it had to wait at all, or if it leaves packets "
+        "behind when it departs. "
+        "Waiting is measured with v1model's time stamps, whole microseconds; a frame takes less. "
+        "Means over two seeds."
     )
     readings: Mapping[Key, str] = {
         "pcn_native": "found waiting",
@@ -135,10 +144,14 @@ class FairnessSweep(Study):
     title = "What PCN's fairness depends on"
     source = "study; B.1, Fig. 17"
     about = (
-        f"{_ABOUT} PCN with T = RTT = 500 us, w_min = 0.1/N and the 95% rule, and one of these changed: the rule's "
-        "threshold, T, w_min, RTT (with T), the NPs' phases (all flows' periods in step), how the first, partial "
-        "period counts, RecRate by whole gaps. First panel: share of the periods that end in an increase, by packets "
-        "in them. Second: all runs with other T or RTT, by the packets that a fair share has in a period."
+        f"{_ABOUT} PCN with T = RTT = 500 us, w_min = 0.1/N and the 95% rule, and one of these "
+        "changed: the rule's "
+        "threshold, T, w_min, RTT (with T), the NPs' phases (all flows' periods in step), how the "
+        "first, partial "
+        "period counts, RecRate by whole gaps. First panel: share of the periods that end in an "
+        "increase, by packets "
+        "in them. Second: all runs with other T or RTT, by the packets that a fair share has in a "
+        "period."
     )
     flows = (16, 64, 256)
     settings: Mapping[Key, tuple[str, str, Mapping[str, float]]] = {
@@ -168,7 +181,9 @@ class FairnessSweep(Study):
                 yield Run({"setting": key, "seed": 1, "flows": flows}, PCN, 1, values, variant)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        curves = {"increases": increases_by_packets(recording)} if run.keys["setting"] == PCN else {}
+        curves = (
+            {"increases": increases_by_packets(recording)} if run.keys["setting"] == PCN else {}
+        )
         return Outcome(run.keys, numbers(plan, recording), curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
@@ -195,16 +210,27 @@ class FairnessSweep(Study):
             for key in ("pcn", "double", "fourfold", "rtt/5", "rtt*2")
             for one in outcomes.where(setting=key)
         )
-        jain = curve("T >= RTT", [x for x, _ in by_packets], [y for _, y in by_packets], PCN, points=True)
+        jain = curve(
+            "T >= RTT", [x for x, _ in by_packets], [y for _, y in by_packets], PCN, points=True
+        )
         return [
             Chart("Increases", "Packets in the period", "Share of periods", increases),
-            Chart("All T and RTT", "Packets of a fair share in a period", "Jain's index", [jain], log_x=True, top=1.05),
+            Chart(
+                "All T and RTT",
+                "Packets of a fair share in a period",
+                "Jain's index",
+                [jain],
+                log_x=True,
+                top=1.05,
+            ),
             *(
                 Chart(
                     title,
                     "Flows",
                     "Jain's index",
-                    over_flows(outcomes, "jain", {key: self.settings[key][0] for key in keys}, "setting"),
+                    over_flows(
+                        outcomes, "jain", {key: self.settings[key][0] for key in keys}, "setting"
+                    ),
                     log_x=True,
                     top=1.05,
                 )
@@ -219,7 +245,8 @@ class FairnessRules(Study):
     title = "PCN-X, and what each of its rules does"
     source = "study"
     about = (
-        f"{_ABOUT} PCN, PCN-X, and PCN-X with one of its four rules as PCN has it. RTT = T = 500 us, w_min = 0.1/N, "
+        f"{_ABOUT} PCN, PCN-X, and PCN-X with one of its four rules as PCN has it. RTT = T = 500 "
+        "us, w_min = 0.1/N, "
         "beta = 0.005. What it does for the victim stands in fairness.md."
     )
     flows = (4, 16, 64, 256, 1024)

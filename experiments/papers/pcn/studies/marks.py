@@ -49,14 +49,21 @@ class Marks(Experiment):
     source = "a study of ours"
     schemes = SCHEMES
     about = (
-        "A switch leaves a packet unmarked because a PAUSE held it up (NP-ECN), or marks it by its queue. The queue "
-        "that the same arrivals make at a port that is never PAUSEd confirms a mark where more than the time of a "
+        "A switch leaves a packet unmarked because a PAUSE held it up (NP-ECN), or marks it by its "
+        "queue. The queue "
+        "that the same arrivals make at a port that is never PAUSEd confirms a mark where more "
+        "than the time of a "
         "frame would have been ahead of the packet, and an unmarked packet where no more was "
-        "([how](explain.md#marks)). Decisions are those about packets that come unmarked, at each switch of their way. "
-        f"The victim ([victim.md](victim.md)); an in-cast of {_SENDERS} flows of 1 MB with {_BESIDE} others beside it, "
-        f"and {_COUNT} flows of WebSearch at a load of {_LOAD:g}, both on a fat-tree of 16 hosts, 40 Gb/s, XOFF at "
-        "100 KB. With PFC alone switches mark by NP-ECN, and no sender obeys; DCQCN marks by the length of its queue. "
-        f"{len(SEEDS)} seeds: means, in brackets their 95% interval by the bootstrap over seeds. The victim's flows "
+        "([how](explain.md#marks)). Decisions are those about packets that come unmarked, at each "
+        "switch of their way. "
+        f"The victim ([victim.md](victim.md)); an in-cast of {_SENDERS} flows of 1 MB with "
+        f"{_BESIDE} others beside it, "
+        f"and {_COUNT} flows of WebSearch at a load of {_LOAD:g}, both on a fat-tree of 16 hosts, "
+        "40 Gb/s, XOFF at "
+        "100 KB. With PFC alone switches mark by NP-ECN, and no sender obeys; DCQCN marks by the "
+        "length of its queue. "
+        f"{len(SEEDS)} seeds: means, in brackets their 95% interval by the bootstrap over seeds. "
+        "The victim's flows "
         "are those of all seeds, and with PFC alone and DCQCN so is nearly all of its run."
     )
 
@@ -75,9 +82,13 @@ class Marks(Experiment):
             count = round(values.get("count") or _COUNT)
             topology = _incast(seed) if setting == INCAST else _websearch(seed, count)
             last_s = max(flow.start_s for flow in topology.flows)
-            plan = plan_of(self.name, scheme, seed, topology, last_s, {}, [Endpoint("e0", 1)], last_s)
+            plan = plan_of(
+                self.name, scheme, seed, topology, last_s, {}, [Endpoint("e0", 1)], last_s
+            )
             plan = replace(scheme_parameters.by_rules(plan), until_complete=True)
-        return replace(plan, records=Records(explain=True, logs=LogChoice(causes=False, marks=True)))
+        return replace(
+            plan, records=Records(explain=True, logs=LogChoice(causes=False, marks=True))
+        )
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         logs = recording.recorded.logs
@@ -100,13 +111,26 @@ class Marks(Experiment):
                 where = {"setting": setting, "scheme": scheme}
                 who = f"{setting}, {label(scheme)}"
                 most = outcomes.extreme("other", True, **where)
-                rows.append(row("", f"{who}: packets that NP-ECN left unmarked without its reason", most, exactly_none))
+                rows.append(
+                    row(
+                        "",
+                        f"{who}: packets that NP-ECN left unmarked without its reason",
+                        most,
+                        exactly_none,
+                    )
+                )
                 if outcomes.extreme("held", False, **where):
                     held = outcomes.mean(_HELD, **where)
-                    text = f"{who}: share confirmed of packets that a PAUSE left unmarked (met: at least 0.5)"
+                    text = (
+                        f"{who}: share confirmed of packets that a PAUSE left unmarked (met: at "
+                        "least 0.5)"
+                    )
                     rows.append(row("", text, held, at_least(0.5)))
             if {PCN, _DCQCN} <= {str(scheme) for scheme in outcomes.values("scheme")}:
-                ours, theirs = (outcomes.mean(_MARKED, setting=setting, scheme=scheme) for scheme in (PCN, _DCQCN))
+                ours, theirs = (
+                    outcomes.mean(_MARKED, setting=setting, scheme=scheme)
+                    for scheme in (PCN, _DCQCN)
+                )
                 text = f"{setting}: share of marks confirmed, PCN's over DCQCN's (met: at least 1)"
                 rows.append(row("", text, ratio(ours, theirs), at_least(1)))
         return rows
@@ -116,26 +140,49 @@ class Marks(Experiment):
         for setting in map(str, outcomes.values("setting")):
             texts = []
             for scheme in outcomes.among(SCHEMES):
-                shares = {name: outcomes.mean(name, setting=setting, scheme=scheme) for name in (_MARKED, _HELD)}
-                known = [f"{percent(share)} of {SHARES[name]}" for name, share in shares.items() if share is not None]
+                shares = {
+                    name: outcomes.mean(name, setting=setting, scheme=scheme)
+                    for name in (_MARKED, _HELD)
+                }
+                known = [
+                    f"{percent(share)} of {SHARES[name]}"
+                    for name, share in shares.items()
+                    if share is not None
+                ]
                 if known:
                     texts.append(f"{label(scheme)} {' and '.join(known)}")
             if texts:
-                lines.append(f"{setting}, confirmed by the queue without PAUSE: {'; '.join(texts)}.")
+                lines.append(
+                    f"{setting}, confirmed by the queue without PAUSE: {'; '.join(texts)}."
+                )
         return lines
 
     def page_tables(self, outcomes: Outcomes) -> list[Table]:
-        columns = ["confirmed", *SHARES.values(), "marks", "left unmarked for a PAUSE", "decisions", "PAUSE"]
+        columns = [
+            "confirmed",
+            *SHARES.values(),
+            "marks",
+            "left unmarked for a PAUSE",
+            "decisions",
+            "PAUSE",
+        ]
         rows = []
         for setting in map(str, outcomes.values("setting")):
             for scheme in outcomes.among(SCHEMES):
                 if not outcomes.where(setting=setting, scheme=scheme):
                     continue
-                shares = (with_interval(outcomes.each(name, setting=setting, scheme=scheme)) for name in SHARES)
+                shares = (
+                    with_interval(outcomes.each(name, setting=setting, scheme=scheme))
+                    for name in SHARES
+                )
                 counts = (outcomes.mean(name, setting=setting, scheme=scheme) for name in _COUNTS)
                 texts = ("–" if value is None else f"{value:,.0f}" for value in counts)
                 rows.append([f"{setting}, {label(scheme)}", *shares, *texts])
-        return [Table("Decisions that the queue without PAUSE confirms", columns, rows)] if rows else []
+        return (
+            [Table("Decisions that the queue without PAUSE confirms", columns, rows)]
+            if rows
+            else []
+        )
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         settings = [str(setting) for setting in outcomes.values("setting")]
@@ -143,12 +190,22 @@ class Marks(Experiment):
         for name, what in SHARES.items():
             lines = []
             for scheme in outcomes.among(SCHEMES):
-                seeds = [outcomes.each(name, setting=setting, scheme=scheme) for setting in settings]
+                seeds = [
+                    outcomes.each(name, setting=setting, scheme=scheme) for setting in settings
+                ]
                 known = [(x, values) for x, values in enumerate(seeds) if values]
                 means = [sum(values) / len(values) for _, values in known]
                 places = [x for x, _ in known]
-                lines.append(curve(label(scheme), places, means, scheme, seeds=[values for _, values in known]))
-            charts.append(Chart(f"Confirmed: {what}", "", "Share", lines, bars=settings, columns=3, bottom=0.0))
+                lines.append(
+                    curve(
+                        label(scheme), places, means, scheme, seeds=[values for _, values in known]
+                    )
+                )
+            charts.append(
+                Chart(
+                    f"Confirmed: {what}", "", "Share", lines, bars=settings, columns=3, bottom=0.0
+                )
+            )
         return charts
 
 
@@ -156,7 +213,8 @@ _COUNTS = ("marked", "held", "decisions", "pause")
 
 
 def _incast(seed: int) -> Topology:
-    """Returns the fat-tree with an in-cast to a host, and flows beside it between others, all drawn."""
+    """Returns the fat-tree with an in-cast to a host, and flows beside it between others, all
+    drawn."""
     topology, random = fat_tree(xoff_bytes=_XOFF_BYTES), np.random.default_rng([seed, _STREAM])
     hosts = [host.name for host in topology.hosts]
     receiver, *others = random.permutation(len(hosts)).tolist()
@@ -164,7 +222,14 @@ def _incast(seed: int) -> Topology:
     pairs += [tuple(random.permutation(others)[:2].tolist()) for _ in range(_BESIDE)]
     starts_s = random.uniform(0, 10e-6, len(pairs)).tolist()
     flows = [
-        FlowSpec(number, hosts[src], hosts[dst], start_s, _SIZE, group="in-cast" if number < _SENDERS else "beside")
+        FlowSpec(
+            number,
+            hosts[src],
+            hosts[dst],
+            start_s,
+            _SIZE,
+            group="in-cast" if number < _SENDERS else "beside",
+        )
         for number, ((src, dst), start_s) in enumerate(zip(pairs, starts_s, strict=True))
     ]
     return replace(topology, flows=tuple(flows))

@@ -1,4 +1,5 @@
-"""HPCC's Fig. 11 with static and dynamic thresholds of PAUSE: what a switch's buffer decides, what a scheme does."""
+"""HPCC's Fig. 11 with static and dynamic thresholds of PAUSE: what a switch's buffer decides, what
+a scheme does."""
 
 from __future__ import annotations
 
@@ -41,23 +42,36 @@ class SharedBuffers(Experiment):
     source = "a study of ours; HPCC's 5.3, Fig. 11"
     schemes = SCHEMES
     about = (
-        "A Clos of the shape of HPCC's fat.txt: 320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between switches, 1 us a "
-        f"link. FbHdp at a load of 0.3 for {_SPAN_S * 1e3:g} ms, some 9,600 flows, beside them an in-cast each 0.4 ms "
-        f"of {_SENDERS} senders, 500 KB each: 2% of the hosts' links. Until all have arrived; {len(SEEDS)} seeds, each "
-        "with the same flows on the same paths for all. Static: PAUSE at 512 KB of a port. Dynamic: a buffer of 32 MiB "
+        "A Clos of the shape of HPCC's fat.txt: 320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between "
+        "switches, 1 us a "
+        f"link. FbHdp at a load of 0.3 for {_SPAN_S * 1e3:g} ms, some 9,600 flows, beside them an "
+        "in-cast each 0.4 ms "
+        f"of {_SENDERS} senders, 500 KB each: 2% of the hosts' links. Until all have arrived; "
+        f"{len(SEEDS)} seeds, each "
+        "with the same flows on the same paths for all. Static: PAUSE at 512 KB of a port. "
+        "Dynamic: a buffer of 32 MiB "
         "a switch by HPCC's rule, alpha 1/8 at the hosts' rate, doubled with the rate.\n\n"
-        "Every scheme has the parameters that follow from the network by [its rules](schemes.md#parameters): PCN and "
-        "PCN-X a T of the largest round trip, and w_min = 1/128. `dcqcn-ns3` and `timely-hpcc` are HPCC's.\n\n"
-        "Slowdown is over the empty network, of the flows of all seeds together, those of in-casts apart. In brackets: "
-        "95% intervals by the bootstrap over the seeds, or of fewer than five seeds from the least to the largest. "
-        "Other numbers are means over the seeds. Paused is the time for which links were, all together."
+        "Every scheme has the parameters that follow from the network by [its "
+        "rules](schemes.md#parameters): PCN and "
+        "PCN-X a T of the largest round trip, and w_min = 1/128. `dcqcn-ns3` and `timely-hpcc` are "
+        "HPCC's.\n\n"
+        "Slowdown is over the empty network, of the flows of all seeds together, those of in-casts "
+        "apart. In brackets: "
+        "95% intervals by the bootstrap over the seeds, or of fewer than five seeds from the least "
+        "to the largest. "
+        "Other numbers are means over the seeds. Paused is the time for which links were, all "
+        "together."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
         for thresholds in THRESHOLDS:
             for scheme in schemes:
                 for seed in SEEDS:
-                    keys: dict[str, Key] = {"thresholds": thresholds, "scheme": scheme, "seed": seed}
+                    keys: dict[str, Key] = {
+                        "thresholds": thresholds,
+                        "scheme": scheme,
+                        "seed": seed,
+                    }
                     yield Run(keys, scheme, seed, {"dynamic": float(thresholds == DYNAMIC)})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
@@ -67,7 +81,9 @@ class SharedBuffers(Experiment):
         drawn = draw(_SPEC, topology, seed, _LOAD, count or 1, PAYLOAD_BYTES, more)
         topology = replace(topology, flows=tuple(flows.by_size(drawn)))
         last_s = max(flow.start_s for flow in drawn)
-        plan = plan_of(self.name, scheme, seed, topology, last_s, {}, [Endpoint("t0", 1)], last_s / 20)
+        plan = plan_of(
+            self.name, scheme, seed, topology, last_s, {}, [Endpoint("t0", 1)], last_s / 20
+        )
         return replace(scheme_parameters.by_rules(plan), until_complete=True)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
@@ -81,14 +97,18 @@ class SharedBuffers(Experiment):
             "paused_ms": sum(link.paused_s for link in links) * 1e3,
             "largest_kb": max(recording.recorded.queue_max.values()) / 1e3,
         }
-        return Outcome(run.keys, found, samples=by_size.with_classes(_SPEC, plan, recording).to_json())
+        return Outcome(
+            run.keys, found, samples=by_size.with_classes(_SPEC, plan, recording).to_json()
+        )
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
         for scheme in outcomes.among(SCHEMES):
             who = label(scheme)
             text = f"{who}: median slowdown with dynamic thresholds (met: at most 1.1)"
-            rows.append(row("", text, _slowdown(outcomes, 50, DYNAMIC, scheme), at_most(1.1), theory=1))
+            rows.append(
+                row("", text, _slowdown(outcomes, 50, DYNAMIC, scheme), at_most(1.1), theory=1)
+            )
             for q in (95, 99):
                 text = f"{who}: {q}% slowdown, dynamic thresholds over static (met: at most 1)"
                 dynamic, static = (_slowdown(outcomes, q, one, scheme) for one in (DYNAMIC, STATIC))
@@ -101,7 +121,10 @@ class SharedBuffers(Experiment):
             ):
                 for q in (95, 99):
                     ours, theirs = (_slowdown(outcomes, q, thresholds, one) for one in (PCN, other))
-                    text = f"{thresholds} thresholds: {q}% slowdown, PCN's over {label(other)}'s (met: at most 1)"
+                    text = (
+                        f"{thresholds} thresholds: {q}% slowdown, PCN's over {label(other)}'s "
+                        "(met: at most 1)"
+                    )
                     rows.append(row("", text, ratio(ours, theirs), at_most(1)))
         return rows
 
@@ -111,7 +134,10 @@ class SharedBuffers(Experiment):
         for q in (50, 95, 99):
             spans = []
             for thresholds in THRESHOLDS:
-                each = [(_slowdown(outcomes, q, thresholds, scheme), label(scheme)) for scheme in schemes]
+                each = [
+                    (_slowdown(outcomes, q, thresholds, scheme), label(scheme))
+                    for scheme in schemes
+                ]
                 known = [(value, who) for value, who in each if value is not None]
                 if known:
                     (low, least), (high, most) = min(known), max(known)
@@ -120,7 +146,8 @@ class SharedBuffers(Experiment):
                 lines.append(f"{q}% slowdown, least to most of the schemes: {'; '.join(spans)}.")
         if PCN in schemes:
             numbers = {
-                f"{q}%": [_slowdown(outcomes, q, threshold, PCN) for threshold in THRESHOLDS] for q in (50, 95, 99)
+                f"{q}%": [_slowdown(outcomes, q, threshold, PCN) for threshold in THRESHOLDS]
+                for q in (50, 95, 99)
             }
             numbers["PAUSE frames"] = [
                 outcomes.mean("pause", thresholds=threshold, scheme=PCN) for threshold in THRESHOLDS
@@ -130,14 +157,20 @@ class SharedBuffers(Experiment):
         return lines
 
     def page_tables(self, outcomes: Outcomes) -> list[Table]:
-        return [_table(outcomes, threshold) for threshold in THRESHOLDS if outcomes.where(thresholds=threshold)]
+        return [
+            _table(outcomes, threshold)
+            for threshold in THRESHOLDS
+            if outcomes.where(thresholds=threshold)
+        ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         return [
             chart
             for thresholds in THRESHOLDS
             if outcomes.where(thresholds=thresholds)
-            for chart in figure_charts(f"{thresholds} thresholds", _samples(outcomes, thresholds), "p95")
+            for chart in figure_charts(
+                f"{thresholds} thresholds", _samples(outcomes, thresholds), "p95"
+            )
         ]
 
 
@@ -168,8 +201,14 @@ def _table(outcomes: Outcomes, thresholds: str) -> Table:
     rows = [
         [
             label(scheme),
-            *(cell(by_size.estimate(kept, statistic, group)) for statistic, group in slowdowns.values()),
-            *(said(outcomes.mean(number, thresholds=thresholds, scheme=scheme)) for number in numbers.values()),
+            *(
+                cell(by_size.estimate(kept, statistic, group))
+                for statistic, group in slowdowns.values()
+            ),
+            *(
+                said(outcomes.mean(number, thresholds=thresholds, scheme=scheme))
+                for number in numbers.values()
+            ),
         ]
         for scheme, kept in _samples(outcomes, thresholds).items()
     ]

@@ -1,4 +1,5 @@
-"""PCN-X's fifth rule: what it changes that an RP that gets no CNP slows down (docs/notebook/priorities.md)."""
+"""PCN-X's fifth rule: what it changes that an RP that gets no CNP slows down
+(docs/notebook/priorities.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from pcn.experiments.papers.pcn.figures.realistic import WORKLOADS, numbers, rea
 SEEDS = (1, 2, 3)
 CLASSES = {"one class": False, "four": True}
 PERIODS = 2
-"""Without a CNP: the first one comes an RTT and a period after a flow's start, T is the largest RTT."""
+"""Without a CNP: the first one comes an RTT and a period after a flow's start, T is the largest
+RTT."""
 _KINDS = ((PCN, None), (PCN_X, 0), (PCN_X, PERIODS))
 
 
@@ -30,9 +32,12 @@ class Silence(Experiment):
     source = "a study of ours"
     schemes = (PCN, PCN_X)
     about = (
-        "Section 7.4's network, load 0.6, in-casts, 50,000 flows of W1 and 20,000 of W2 until all have arrived, in one "
-        "class and in Table 3's four. An NP with no packets sends no CNP, so a flow that a higher class, or a queue, "
-        "holds up goes on at its rate. PCN-X with `silence` = 2 halves its rate after two periods without a CNP, and "
+        "Section 7.4's network, load 0.6, in-casts, 50,000 flows of W1 and 20,000 of W2 until all "
+        "have arrived, in one "
+        "class and in Table 3's four. An NP with no packets sends no CNP, so a flow that a higher "
+        "class, or a queue, "
+        "holds up goes on at its rate. PCN-X with `silence` = 2 halves its rate after two periods "
+        "without a CNP, and "
         "again after each further one; the next CNP is about the rate before "
         "([the trace](notebook/priorities.md)). Means over 3 seeds."
     )
@@ -44,8 +49,15 @@ class Silence(Experiment):
                     if scheme not in schemes:
                         continue
                     for seed in SEEDS:
-                        keys: dict[str, Key] = {"workload": workload.name, "classes": classes, "scheme": scheme}
-                        values: dict[str, Value] = {"workload": index, "four": float(CLASSES[classes])}
+                        keys: dict[str, Key] = {
+                            "workload": workload.name,
+                            "classes": classes,
+                            "scheme": scheme,
+                        }
+                        values: dict[str, Value] = {
+                            "workload": index,
+                            "four": float(CLASSES[classes]),
+                        }
                         if silence is not None:
                             keys["silence"] = values["silence"] = silence
                         yield Run({**keys, "seed": seed}, scheme, seed, values)
@@ -54,7 +66,9 @@ class Silence(Experiment):
         workload = WORKLOADS[round(values["workload"] or 0)]
         count = round(values.get("count") or COUNTS[workload.name])
         more = {"silence": float(values["silence"] or 0)} if "silence" in values else {}
-        return realistic_plan(self.name, scheme, seed, workload, count, bool(values["four"]), **more)
+        return realistic_plan(
+            self.name, scheme, seed, workload, count, bool(values["four"]), **more
+        )
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         return Outcome(run.keys, numbers(recording))
@@ -68,8 +82,13 @@ class Silence(Experiment):
                 ("p99_ms all", "99% completion time", 1.02),
                 ("mean_ms S", "S's mean completion time", 1.02),
             ):
-                off, on = (outcomes.mean(number, scheme=PCN_X, silence=one, **keys) for one in (0, PERIODS))
-                text = f"{where}: {what} with silence = {PERIODS} over those without (met: at most {most:g})"
+                off, on = (
+                    outcomes.mean(number, scheme=PCN_X, silence=one, **keys) for one in (0, PERIODS)
+                )
+                text = (
+                    f"{where}: {what} with silence = {PERIODS} over those without (met: at most "
+                    f"{most:g})"
+                )
                 rows.append(row("", text, ratio(on, off), at_most(most)))
         return rows
 
@@ -84,7 +103,10 @@ class Silence(Experiment):
                     for number in ("pause", "mean_ms all", "p99_ms all", "mean_ms S")
                 )
                 each.append(f"{_label(scheme, silence)} {' / '.join(found)}")
-            lines.append(f"{where}: PAUSE frames / mean / 99% / S's mean completion time (ms): {', '.join(each)}.")
+            lines.append(
+                f"{where}: PAUSE frames / mean / 99% / S's mean completion time (ms): "
+                f"{', '.join(each)}."
+            )
         return lines
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -110,7 +132,18 @@ class Silence(Experiment):
                     )
                 )
             names = [where for where, _ in places]
-            charts.append(Chart(title, "", unit, lines, bars=names, columns=3, log_y=log, bottom=1.0 if log else 0.0))
+            charts.append(
+                Chart(
+                    title,
+                    "",
+                    unit,
+                    lines,
+                    bars=names,
+                    columns=3,
+                    log_y=log,
+                    bottom=1.0 if log else 0.0,
+                )
+            )
         return charts
 
 

@@ -1,4 +1,5 @@
-"""PCN beside what networks run today: the same flows with rates, windows, telemetry and spraying."""
+"""PCN beside what networks run today: the same flows with rates, windows, telemetry and
+spraying."""
 
 from __future__ import annotations
 
@@ -56,11 +57,13 @@ class Setting:
     groups: tuple[str, ...]
     """Of the flows, as the table has them."""
     fast: bool = True
-    """Whether hosts have 100 Gb/s, for which `dcqcn-ns3` is made; DCQCN's own defaults are for slower ones."""
+    """Whether hosts have 100 Gb/s, for which `dcqcn-ns3` is made; DCQCN's own defaults are for
+    slower ones."""
 
 
 def _drawn(of: TrafficSpec, more: Mapping[str, Value]) -> Callable[[str, int, int], Topology]:
-    """Returns the maker of the fat-tree with the flows of a workload, or the messages of a collective operation."""
+    """Returns the maker of the fat-tree with the flows of a workload, or the messages of a
+    collective operation."""
 
     def make(scheme: str, seed: int, count: int) -> Topology:
         topology = fat_tree()
@@ -72,23 +75,33 @@ def _drawn(of: TrafficSpec, more: Mapping[str, Value]) -> Callable[[str, int, in
 
 def _realistic(index: int) -> Callable[[str, int, int], Topology]:
     def make(scheme: str, seed: int, count: int) -> Topology:
-        return realistic_plan("today", scheme, seed, WORKLOADS[index], count, by_priority=False).topology
+        return realistic_plan(
+            "today", scheme, seed, WORKLOADS[index], count, by_priority=False
+        ).topology
 
     return make
 
 
 _SIZES = ("S", "M", "L", "XL")
 _W1, _W2 = (TrafficSpec("clos", name) for name in ("W1", "W2"))
-_WEB_SEARCH, _HADOOP = (TrafficSpec("clos", name, incast=str(_SENDERS)) for name in ("WebSearch", "Hadoop"))
+_WEB_SEARCH, _HADOOP = (
+    TrafficSpec("clos", name, incast=str(_SENDERS)) for name in ("WebSearch", "Hadoop")
+)
 _EACH_TO_ALL = TrafficSpec("clos", "alltoall:direct", "permutation")
 _BESIDE = (*_SIZES, INCAST)
 SETTINGS: Mapping[str, Setting] = {
     "W1": Setting("W1 on section 7.4's Clos", _W1, 8_000, _realistic(0), _SIZES, False),
     "W2": Setting("W2 on section 7.4's Clos", _W2, 2_000, _realistic(1), _SIZES, False),
-    "WebSearch": Setting("WebSearch at 100 Gb/s", _WEB_SEARCH, 1_500, _drawn(_WEB_SEARCH, _INCASTS), _BESIDE),
+    "WebSearch": Setting(
+        "WebSearch at 100 Gb/s", _WEB_SEARCH, 1_500, _drawn(_WEB_SEARCH, _INCASTS), _BESIDE
+    ),
     "FbHdp": Setting("FbHdp at 100 Gb/s", _HADOOP, 12_000, _drawn(_HADOOP, _INCASTS), _BESIDE),
     _TO_ALL: Setting(
-        "an all-to-all of 48 ranks at 100 Gb/s", _EACH_TO_ALL, 0, _drawn(_EACH_TO_ALL, _RANKS), (COLLECTIVE,)
+        "an all-to-all of 48 ranks at 100 Gb/s",
+        _EACH_TO_ALL,
+        0,
+        _drawn(_EACH_TO_ALL, _RANKS),
+        (COLLECTIVE,),
     ),
 }
 
@@ -100,21 +113,35 @@ class Today(Experiment):
     source = "a study of ours"
     schemes = SCHEMES
     about = (
-        "W1 and W2: the Clos of section 7.4, load 0.6, in-casts of 1 to 15 senders, 8,000 and 2,000 flows. WebSearch "
-        "and FbHdp: a Clos of the shape of HPCC's fat.txt, 320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between switches, "
-        "1 us a link, HPCC's shared buffer of 32 MiB a switch; load 0.5, 1,500 and 12,000 flows, beside them in-casts "
-        f"of {_SENDERS} senders, 500 KB each, that load the hosts' links by 0.02. All-to-all: there 48 hosts, drawn at "
-        "random, send 100 KB to each other one, all at once. All in one lossless class, until all have arrived; "
+        "W1 and W2: the Clos of section 7.4, load 0.6, in-casts of 1 to 15 senders, 8,000 and "
+        "2,000 flows. WebSearch "
+        "and FbHdp: a Clos of the shape of HPCC's fat.txt, 320 hosts of 100 Gb/s in 5 pods, 400 "
+        "Gb/s between switches, "
+        "1 us a link, HPCC's shared buffer of 32 MiB a switch; load 0.5, 1,500 and 12,000 flows, "
+        "beside them in-casts "
+        f"of {_SENDERS} senders, 500 KB each, that load the hosts' links by 0.02. All-to-all: "
+        "there 48 hosts, drawn at "
+        "random, send 100 KB to each other one, all at once. All in one lossless class, until all "
+        "have arrived; "
         f"{len(SEEDS)} seeds, each with the same flows for all.\n\n"
-        "Every scheme has the parameters that follow from the network by [its rules](schemes.md#parameters): PCN, "
-        "PCN-X and PCN-W a T of the largest round trip, and w_min = 1/128. Every flow begins with its line's rate or "
-        "with a window of a bandwidth-delay product, DCTCP's and Swift's too. DCQCN at 100 Gb/s is `dcqcn-ns3`; TIMELY "
-        "is its paper's, and `timely-hpcc` that of HPCC's simulation. NSCC sprays over 64 ports, and nothing is "
-        "trimmed, as nothing is lost; the others have a path a flow. Window schemes acknowledge each packet.\n\n"
-        "Slowdown is over the empty network with frames without telemetry, median / 99% of the flows of all seeds "
-        "together. Sizes are of flows that are of no in-cast. Other numbers are means over the seeds. Waiting is what "
-        "waits at all ports of the network together, its mean until all have arrived. PAUSE frames are those of all "
-        "switches. In brackets: 95% intervals by the bootstrap over the seeds, or of fewer than five seeds from the "
+        "Every scheme has the parameters that follow from the network by [its "
+        "rules](schemes.md#parameters): PCN, "
+        "PCN-X and PCN-W a T of the largest round trip, and w_min = 1/128. Every flow begins with "
+        "its line's rate or "
+        "with a window of a bandwidth-delay product, DCTCP's and Swift's too. DCQCN at 100 Gb/s is "
+        "`dcqcn-ns3`; TIMELY "
+        "is its paper's, and `timely-hpcc` that of HPCC's simulation. NSCC sprays over 64 ports, "
+        "and nothing is "
+        "trimmed, as nothing is lost; the others have a path a flow. Window schemes acknowledge "
+        "each packet.\n\n"
+        "Slowdown is over the empty network with frames without telemetry, median / 99% of the "
+        "flows of all seeds "
+        "together. Sizes are of flows that are of no in-cast. Other numbers are means over the "
+        "seeds. Waiting is what "
+        "waits at all ports of the network together, its mean until all have arrived. PAUSE frames "
+        "are those of all "
+        "switches. In brackets: 95% intervals by the bootstrap over the seeds, or of fewer than "
+        "five seeds from the "
         "least to the largest."
     )
 
@@ -131,7 +158,11 @@ class Today(Experiment):
         topology = setting.network(scheme, seed, round(values.get("count") or setting.count))
         last_s = max(*(flow.start_s for flow in topology.flows), _LEAST_S)
         plan = plan_of(self.name, scheme, seed, topology, last_s, {}, [Endpoint("t0", 1)], last_s)
-        return replace(scheme_parameters.by_rules(plan), records=Records(queues_s=_EVERY_S), until_complete=True)
+        return replace(
+            scheme_parameters.by_rules(plan),
+            records=Records(queues_s=_EVERY_S),
+            until_complete=True,
+        )
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         ended, queues = flows.ended(plan, recording), recording.recorded.queues
@@ -148,8 +179,12 @@ class Today(Experiment):
         setting = SETTINGS[str(run.keys["setting"])]
         for group in (_ALL, *setting.groups):
             times, _ = ended.of(group)
-            found[f"mean_ms {group}"] = None if np.isnan(times).any() else recording_numbers.mean(times * 1e3)
-        return Outcome(run.keys, found, samples=by_size.with_classes(setting.spec, plan, recording).to_json())
+            found[f"mean_ms {group}"] = (
+                None if np.isnan(times).any() else recording_numbers.mean(times * 1e3)
+            )
+        return Outcome(
+            run.keys, found, samples=by_size.with_classes(setting.spec, plan, recording).to_json()
+        )
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
@@ -158,10 +193,16 @@ class Today(Experiment):
                 ours = _value(outcomes, setting, number, PCN)
                 dcqcn = _least(outcomes, setting, number, (_DCQCN, _DCQCN_FAST))
                 windows = _least(outcomes, setting, number, _WINDOWS)
-                for who, theirs in (("DCQCN's", dcqcn), ("the least of DCTCP, HPCC, Swift and NSCC", windows)):
+                for who, theirs in (
+                    ("DCQCN's", dcqcn),
+                    ("the least of DCTCP, HPCC, Swift and NSCC", windows),
+                ):
                     least = None if theirs is None else theirs[1]
                     if number == _PAUSE:
-                        text, limit = f"{setting}: {what} of PCN (met: at most {who})", 0.0 if least is None else least
+                        text, limit = (
+                            f"{setting}: {what} of PCN (met: at most {who})",
+                            0.0 if least is None else least,
+                        )
                         rows.append(row("", text, ours, at_most(limit), "frames", theory=least))
                     else:
                         text = f"{setting}: {what}, PCN's over {who} (met: at most 1)"
@@ -220,19 +261,30 @@ def _of_hpcc(outcomes: Outcomes, setting: str) -> list[Check]:
             factor = ratio(own, theirs)
             shortened += [] if factor is None else [1 - factor]
             what = flows.size_class(group).partition(", ")[2]
-            text = f"{setting}: 99% slowdown of flows of {what}, HPCC's over {label(other)}'s (met: below 1)"
+            text = (
+                f"{setting}: 99% slowdown of flows of {what}, HPCC's over {label(other)}'s (met: "
+                "below 1)"
+            )
             rows.append(SHORT_FLOWS.row(text, factor, at_most(1)))
     most = max(shortened, default=None)
     text = f"{setting}: by which part HPCC shortens these, at most (met: 0.85 and more; trend: 0.5)"
     rows.append(SHORTENED.row(text, most, at_least(0.85, 0.5), "share"))
-    own, theirs = (outcomes.mean("mean_ms XL", setting=setting, scheme=one) for one in (HPCC, _DCQCN_FAST))
-    text = f"{setting}: mean completion time of flows above 1 MB, HPCC's over DCQCN's (met: 1 and more)"
+    own, theirs = (
+        outcomes.mean("mean_ms XL", setting=setting, scheme=one) for one in (HPCC, _DCQCN_FAST)
+    )
+    text = (
+        f"{setting}: mean completion time of flows above 1 MB, HPCC's over DCQCN's (met: 1 and "
+        "more)"
+    )
     rows.append(LONG_FLOWS.row(text, ratio(own, theirs), at_least(1)))
     return rows
 
 
-def _least(outcomes: Outcomes, setting: str, number: str, schemes: Sequence[str]) -> tuple[str, float] | None:
-    """Returns which of the schemes that were run has the least of a number, and that; None: one has no such number."""
+def _least(
+    outcomes: Outcomes, setting: str, number: str, schemes: Sequence[str]
+) -> tuple[str, float] | None:
+    """Returns which of the schemes that were run has the least of a number, and that; None: one has
+    no such number."""
     each = [(scheme, _value(outcomes, setting, number, scheme)) for scheme in schemes]
     known = [(one, value) for one, value in each if value is not None]
     return min(known, key=lambda found: found[1], default=None)
@@ -240,17 +292,28 @@ def _least(outcomes: Outcomes, setting: str, number: str, schemes: Sequence[str]
 
 def _in_order(outcomes: Outcomes, setting: str) -> list[str]:
     """Returns the schemes that were run in a setting: those of the study first, as it has them."""
-    run = [str(outcome) for outcome in outcomes.values("scheme") if outcomes.where(setting=setting, scheme=outcome)]
-    return [*(scheme for scheme in SCHEMES if scheme in run), *(one for one in run if one not in SCHEMES)]
+    run = [
+        str(outcome)
+        for outcome in outcomes.values("scheme")
+        if outcomes.where(setting=setting, scheme=outcome)
+    ]
+    return [
+        *(scheme for scheme in SCHEMES if scheme in run),
+        *(one for one in run if one not in SCHEMES),
+    ]
 
 
 def _samples(outcomes: Outcomes, setting: str) -> dict[str, list[RunSamples]]:
     """Returns each scheme's flows by size, of each seed."""
-    return {scheme: outcomes.samples(setting=setting, scheme=scheme) for scheme in _in_order(outcomes, setting)}
+    return {
+        scheme: outcomes.samples(setting=setting, scheme=scheme)
+        for scheme in _in_order(outcomes, setting)
+    }
 
 
 def _value(outcomes: Outcomes, setting: str, number: str, scheme: str) -> float | None:
-    """Returns a number's mean over the seeds; a percentile, `p99 S`, of the flows of all seeds together."""
+    """Returns a number's mean over the seeds; a percentile, `p99 S`, of the flows of all seeds
+    together."""
     statistic, _, group = number.partition(" ")
     if statistic not in STATISTICS:
         return outcomes.mean(number, setting=setting, scheme=scheme)
