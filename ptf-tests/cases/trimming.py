@@ -37,9 +37,13 @@ class TrimmingTest(PcnTest):
         return patched(cut, 16, (size - 14).to_bytes(2, "big"))
 
     def overflow(self, traffic_class: int, packets: int) -> list[bytes]:
-        """Sends packets of a class to the slow port, which class 7 occupies."""
+        """Sends packets of a class to the slow port, which class 7 occupies. No program marks them:
+        they aren't ECN-capable."""
         self.occupy_slow_port(2, 20)
-        frames = [data(1, SLOW_PORT, psn=psn, dscp=traffic_class << 3) for psn in range(packets)]
+        frames = [
+            data(1, SLOW_PORT, psn=psn, ecn=wire.ECN_NOT_ECT, dscp=traffic_class << 3)
+            for psn in range(packets)
+        ]
         self.send(1, *frames)
         return frames
 
