@@ -27,7 +27,7 @@ LEFT_OUT = (
     "LICENSE",
     "CHANGELOG.md",
     "tests/test_prose.py",
-    "tests/test_names.py",
+    "tests/test_lint_names.py",
 )
 NO_VERB = {
     "A", "All", "An", "As", "At", "Both", "By", "Each", "Every", "Everything", "For", "From", "How",

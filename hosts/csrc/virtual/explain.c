@@ -60,7 +60,8 @@ int vn_explain_log(struct vn_context *context, const uint8_t *flows, uint32_t n_
                    bool causes, bool marks)
 {
     struct explain *explain = explain_of(context);
-    if (explain == NULL || context->pool.base != NULL || explain->serials != NULL) {
+    bool ran = context->now != 0 || context->events_done != 0;
+    if (explain == NULL || ran || explain->serials != NULL) {
         return vn_refuse(context, -EBUSY, "what is logged is chosen once, before the run");
     }
     explain->logged_flows = copied(flows, n_flows);
