@@ -29,10 +29,10 @@ def opened(path: Path, links: bool = True) -> BinaryIO:
         if not (stat.S_ISREG(mode) or pipe):
             raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(path))
         os.set_blocking(handle, True)
-        return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)
         raise
+    return os.fdopen(handle, "rb")  # which closes it from here on, also after Ctrl-C
 
 
 def read_bytes(path: Path) -> bytes:

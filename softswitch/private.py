@@ -291,8 +291,9 @@ def _followed(path: Path, make: int | None = None) -> tuple[int, str]:
                 found = os.fstat(here)
                 name = f"{os.path.realpath(f'/proc/self/fd/{folder}')}/{name}"
             if stat.S_ISDIR(found.st_mode):
-                os.close(folder)
-                folder = here
+                # Ctrl-C may come after each step: the one that is closed is never closed again.
+                above, folder = folder, here
+                os.close(above)
             else:
                 os.close(here)
                 if pending:

@@ -136,9 +136,9 @@ class Front:
             self._library.sw_front_close(handle)
         for one in self._listening:
             one.close()
-        if self._target >= 0:
-            os.close(self._target)
-            self._target = -1
+        target, self._target = self._target, -1
+        if target >= 0:
+            os.close(target)
 
 
 def _listening(address: str) -> Sequence[socket.socket]:

@@ -90,3 +90,19 @@ def test_pictures_are_drawn_without_the_folder_s_matplotlibrc(tmp_path: Path, ki
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, f"{tmp_path}\n"), done.stderr
+
+
+def test_opened_file_that_is_interrupted_passes_the_interrupt_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C as the file has its descriptor: this is closed once."""
+    (tmp_path / "file").write_text("text")
+    fdopen = os.fdopen
+
+    def interrupted(descriptor: int, mode: str) -> None:
+        fdopen(descriptor, mode).close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fdopen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        inputs.opened(tmp_path / "file")

@@ -3,6 +3,7 @@ another user's links."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import socket
@@ -112,6 +113,24 @@ def test_folder_is_found_through_a_link_of_this_user(tmp_path: Path) -> None:
     (tmp_path / "large-disk").mkdir()
     (tmp_path / ".cache").symlink_to("large-disk")
     assert private.folder(tmp_path / ".cache" / "ours") == tmp_path / "large-disk" / "ours"
+
+
+@pytest.mark.parametrize("call", range(4))
+def test_held_folder_that_is_interrupted_at_a_close_passes_the_interrupt_on(
+    call: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C came between the close of a folder on the path and the next step: it was closed again,
+    and 'Bad file descriptor' took the interrupt's place."""
+    close, calls = os.close, itertools.count()
+
+    def interrupted(descriptor: int) -> None:
+        close(descriptor)
+        if next(calls) == call:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt), private.held(tmp_path / "a" / "b", private.PUBLIC):
+        pass
 
 
 def test_folder_refuses_files(tmp_path: Path) -> None:
