@@ -36,6 +36,7 @@ RATE_BPS = 10e9
 """Of links without a bandwidth, in virtual time."""
 _MOST_FILES, _MOST_BYTES = 64, 4 * 2**20
 """Of a folder, among which its network is searched."""
+_USUAL = ("topology.json", "p4app.json")
 _FORMS = "p4lang/tutorials' topology.json, p4app.json"
 _ASSIGNED = re.compile(r"^\s*(TOPO|DEFAULT_PROG)\s*:?=\s*(\S+)\s*$", re.MULTILINE)
 
@@ -50,9 +51,8 @@ def read_exercise(
     settings = _makefile(place)
     topology = place / settings["TOPO"] if "TOPO" in settings else _network_file(place)
     if not is_file(topology):
-        raise P4NetError(
-            f"{place}: no {settings['TOPO']:.200}: name the network's file instead of its folder"
-        )
+        name = settings.get("TOPO", topology.name)
+        raise P4NetError(f"{place}: no {name:.200}: name the network's file instead of its folder")
     return read(topology, place, program, Path(settings.get("DEFAULT_PROG", "")).stem, rate_bps)
 
 
@@ -64,12 +64,16 @@ def _network_file(folder: Path) -> Path:
     for path in sorted(folder.glob("*.json"))[:_MOST_FILES]:
         try:
             source = Source.of(path, _MOST_BYTES)
+            if path.name in _USUAL and source.tree is None:
+                return path
         except FormatError:
+            if path.name in _USUAL:
+                return path  # whose fault is the reason
             continue
         if _form(source):
             (written if p4_utils.is_generated(source) else own).append(path)
     for known in (own, written):
-        usual = [path for path in known if path.name in ("topology.json", "p4app.json")]
+        usual = [path for path in known if path.name in _USUAL]
         if usual or len(known) == 1:
             return (usual or known)[-1]
         if known:

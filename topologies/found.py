@@ -50,9 +50,9 @@ class Blueprint:
 
     @property
     def summary(self) -> str:
-        """The first line of its documentation: of ours the module's."""
+        """The first paragraph of its documentation, in one line: of ours the module's."""
         owner = inspect.getmodule(self.function) if self.reference in TOPOLOGIES else self.function
-        return (inspect.getdoc(owner) or "").partition("\n")[0]
+        return " ".join((inspect.getdoc(owner) or "").partition("\n\n")[0].split())
 
     @cached_property
     def options(self) -> dict[str, inspect.Parameter]:

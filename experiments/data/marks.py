@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcn.experiments.data.parts import MARK_AHEADS, MARK_REASONS, Logs
+from pcn.hosts.algorithms import find_scheme
 from pcn.topologies.model import Topology
 
 Counts = NDArray[np.int64]
@@ -39,11 +40,10 @@ def of_hops(topology: Topology, logs: Logs, hops: NDArray[Any]) -> Counts:
     return counts
 
 
-def is_np_ecn(counts: Counts) -> bool:
-    """Returns whether each unmarked packet of a run has one of NP-ECN's two reasons: another
-    marking point leaves packets unmarked whose queue wasn't empty."""
-    of = by_reason(counts)
-    return bool(sum(of["here"].values())) and not sum(of["other"].values())
+def by_np_ecn(scheme: str) -> bool:
+    """Returns whether a scheme's switches mark by NP-ECN as the paper has it: the program `pcn`
+    does, also for schemes whose senders don't obey. Its variants judge by other waits."""
+    return find_scheme(scheme).program == "pcn"
 
 
 def decisions(counts: Counts, np_ecn: bool) -> dict[str, int]:

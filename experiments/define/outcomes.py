@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pcn.experiments.define import intervals
 from pcn.experiments.define.charts import Line, curve
 from pcn.experiments.define.checks import Check
 from pcn.experiments.define.samples import RunSamples
@@ -152,13 +151,6 @@ def said(value: float | None, unit: str = "", digits: int = 3) -> str:
         return "–"
     text = f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
     return f"{text}{unit and ' '}{unit}"
-
-
-def with_interval(values: Sequence[float]) -> str:
-    """Returns the mean over the seeds, and its interval."""
-    interval = intervals.of_mean(values)
-    mean = said(statistics.fmean(values) if values else None)
-    return mean if interval is None else f"{mean} ({said(interval.low)} to {said(interval.high)})"
 
 
 def percent(value: float | None) -> str:

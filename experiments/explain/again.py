@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pcn.experiments.data.errors import ExperimentError
-from pcn.experiments.data.marks import is_np_ecn
+from pcn.experiments.data.marks import by_np_ecn
 from pcn.experiments.data.parts import Logs, Parts
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import FlowRecord
@@ -94,8 +94,8 @@ class Again:
 
     @property
     def np_ecn(self) -> bool:
-        """Returns whether switches mark by NP-ECN, as far as a run that counted marks shows."""
-        return self.logs.marks is not None and is_np_ecn(self.logs.marks.sum(axis=0))
+        """Returns whether switches mark by NP-ECN."""
+        return by_np_ecn(self.plan.scheme)
 
     @property
     def zero_ps(self) -> int:

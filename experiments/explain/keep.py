@@ -18,10 +18,10 @@ JSON, TEXT, TABLE = "explanation.json", "explanation.txt", "parts.parquet"
 _FILES = {JSON, TEXT, TABLE}
 
 
-def keep(place: Path, answer: Answer, text: Sequence[str]) -> Path | None:
+def keep(place: Path, answer: Answer, text: Sequence[str]) -> Path:
     """Writes an explanation into the folder `explain` of a result, in place of an earlier one.
-    Returns the folder; None where it can't be written, as where there is more than an earlier one's
-    files, and then nothing of it is there."""
+    Returns the folder. Raises ExperimentError where it can't be written, as where there is more
+    than an earlier one's files; then nothing of it is there."""
     undo = contextlib.ExitStack()
     try:
         with signals.deferred():
@@ -44,14 +44,18 @@ def keep(place: Path, answer: Answer, text: Sequence[str]) -> Path | None:
                 target.unlink()
             elif target.exists():
                 with held(target) as earlier:
-                    if {path.name for path in earlier.iterdir()} - _FILES:
-                        return None
+                    others = sorted({path.name for path in earlier.iterdir()} - _FILES)
+                    if others:
+                        raise ExperimentError(
+                            f"{place / FOLDER} has other files, as {others[0]}, and may have an "
+                            "earlier explanation: move them away"
+                        )
                     for name in _FILES:
                         (earlier / name).unlink(missing_ok=True)
                 target.rmdir()
             work.rename(target)
-    except (OSError, ExperimentError):
-        return None
+    except OSError as error:
+        raise ExperimentError(f"{place} can't be written: {error.strerror}") from None
     finally:
         with signals.deferred():
             undo.close()

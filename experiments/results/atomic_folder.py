@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -50,7 +51,9 @@ _OPTIONAL = {"figures": "PNG and SVG", "parquet": "Parquet files"}
 """What an extra writes."""
 _WORK = ".pcn-run-"
 """In the names of work directories: long, as it names what may be deleted."""
-_LOCKED_S, _AGAIN_S = 10.0, 0.01
+log = logging.getLogger("pcn.experiments")
+_LOCKED_S, _AGAIN_S = 5.0, 0.01
+"""For how long a lock is awaited, of which a run takes two; how often it is tried."""
 """How long a run waits for others that rename results; how often it tries."""
 
 
@@ -290,10 +293,8 @@ def _locked(directory: Path) -> Iterator[None]:
     """Two runs that end at once must not rename the same earlier result. Any user who may read a
     folder may lock it without an end; so a run waits for the lock for longer than runs have it, and
     then goes on."""
-    descriptor, end = (
-        os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC),
-        time.monotonic() + _LOCKED_S,
-    )
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    end = time.monotonic() + _LOCKED_S
     try:
         while True:
             try:
@@ -301,6 +302,7 @@ def _locked(directory: Path) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > end:
+                    log.warning("%s has been locked for %g s: going on", directory, _LOCKED_S)
                     break
                 time.sleep(_AGAIN_S)
         yield

@@ -317,7 +317,7 @@ def run(
 ) -> int:
     """The command: judges cases of each sample in turn, for the processor's seconds that are
     given."""
-    parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(description or "").partition("\n\n")[0])
     parser.add_argument("seconds", type=float)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()

@@ -132,6 +132,7 @@ def explain(
         raise click.UsageError("--what-if and --without-flows are for flows")
     from rich.console import Console
 
+    from pcn.experiments.data.errors import ExperimentError
     from pcn.experiments.data.records import parse_port
     from pcn.experiments.explain import answers, keep, words
     from pcn.experiments.explain.again import Change, KeptResult
@@ -167,9 +168,10 @@ def explain(
     else:
         for line in text:
             say(line)
-    place = keep.keep(result, answer, text)
-    if place is None:
-        note(f"{result} can't be written: the explanation is here alone")
+    try:
+        keep.keep(result, answer, text)
+    except ExperimentError as error:
+        note(f"{error}. The explanation is here alone")
 
 
 def _rate(text: str) -> tuple[str, float]:

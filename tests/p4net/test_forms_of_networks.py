@@ -220,6 +220,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         r"assignment_strategy 'x': there are l2, mixed, l3, manual",
     ),
     ({"topology": {**ONE, "hosts": {"h1": {"ip": "x"}}}}, r"'x'"),
+    ({"topology": {**ONE, "assignment_strategy": "manual"}}, r"h1 has no `ip`"),
     ({"topology": {**ONE, "links": [["h1", "s1", {"port2": "z"}]]}}, r"is no port"),
     ({**ONE, "hosts": ["h1", "h999"]}, r"hosts are h1 to h254"),
 ]
@@ -243,3 +244,12 @@ def test_folder_with_two_networks_names_both(tmp_path: Path) -> None:
         read_exercise(folder)
     (folder / "b.json").unlink()
     assert len(read_exercise(folder).topology.hosts) == 3
+
+
+@pytest.mark.parametrize("name", ["topology.json", "p4app.json"])
+def test_network_with_a_fault_goes_before_others_of_its_folder(tmp_path: Path, name: str) -> None:
+    folder = folder_of(tmp_path / "app")
+    shutil.copy(FILES / "p4app.json", folder / "old.json")
+    (folder / name).write_text('{"hosts": {')
+    with pytest.raises((FormatError, P4NetError), match=rf"{name}:1: "):
+        read_exercise(folder)

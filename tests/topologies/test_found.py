@@ -64,6 +64,13 @@ def test_find_topology_reads_function_of_python_file(file: Path) -> None:
     assert (mine.reference, mine.file) == (f"{file}:mine", file)
 
 
+@pytest.mark.parametrize("name", sorted(TOPOLOGIES))
+def test_summary_of_a_topology_is_whole_sentences(name: str) -> None:
+    summary = find_topology(name).summary
+    assert summary.endswith(".")
+    assert "\n" not in summary
+
+
 def test_find_topology_gives_flow_control_to_function_without_it(file: Path) -> None:
     for name in ("mine", "MADE"):
         made = find_topology(f"{file}:{name}").build(

@@ -128,14 +128,22 @@ def run(
         return rows, replace(network.totals(), packets_most=0), complete
 
 
+REFUSED = {
+    "lossy": ("pcn-time", "qcn-in", "qcn-os", "qcn-os-largest", "qcn-os-sojourn", "qcn-both"),
+    "spraying": ("hpcc",),
+}
+"""Schemes by the networks on which they are refused."""
+
+
 @pytest.mark.parametrize("scheme", names())
 def test_parts_sum_to_completion_times_of_all_networks(scheme: str) -> None:
     arrived = {}
     for name, (topology, flows, options) in NETWORKS.items():
-        try:
-            _, totals, complete = run(scheme, topology, flows, options)
-        except VirtualError:
-            continue  # which this scheme refuses
+        if scheme in REFUSED.get(name, ()):
+            with pytest.raises(VirtualError):
+                run(scheme, topology, flows, options)
+            continue
+        _, totals, complete = run(scheme, topology, flows, options)
         # raises where a sum differs
         rows, explained, _ = run(scheme, topology, flows, options, explain=True)
         by_threads, again, _ = run(scheme, topology, flows, options, explain=True, threads=2)
@@ -148,7 +156,6 @@ def test_parts_sum_to_completion_times_of_all_networks(scheme: str) -> None:
         )
         assert there.mean() == complete, name
         arrived[name] = complete
-    assert len(arrived) >= 6
     assert min(arrived.values()) > 0.1, arrived
 
 

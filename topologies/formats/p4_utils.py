@@ -5,7 +5,8 @@ starts.
      "topology": {"assignment_strategy": "mixed", "hosts": {"h1": {}}, "switches": {"s1": {}},
      "links": [["h1", "s1"], ["s1", "s2", {"bw": 10, "delay": "5ms", "port1": 3}]]}}
 
-Addresses that the file leaves out are p4-utils', by its strategy: l2, mixed, l3.
+Addresses that the file leaves out are p4-utils', by its strategy: l2, mixed,
+l3; with manual none is left out.
 """
 
 from __future__ import annotations
@@ -102,6 +103,8 @@ def _assign(
     for name in [*at, *(name for name in nodes if name not in at)]:
         node = nodes[name]
         own, slash, prefix = _text(node, "ip").partition("/")
+        if not own and strategy == "manual":
+            raise node.fail(f"{name} has no `ip`, which the strategy manual leaves to the file")
         switch = numbers.get(at.get(name, ""), 0)
         ip = own or next((one for one in _proposed(name, switch, strategy) if one not in used), "")
         if not ip:

@@ -185,8 +185,19 @@ def test_a_result_that_cannot_be_written_is_explained_alone(
     assert pcn(["explain", str(mixed / "pcn"), "--flow", "3"]) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("flow 3 ")
-    assert "can't be written: the explanation is here alone" in shown.err
+    assert "can't be written: Permission denied. The explanation is here alone" in shown.err
     assert sorted((mixed / "pcn").rglob("*")) == before
+
+
+def test_an_explanation_leaves_files_of_others_and_names_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = kept_run(tmp_path / "out", "dumbbell", "--set", "duration=1ms", "--scheme", "pcn")
+    (place / keep.FOLDER).mkdir()
+    (place / keep.FOLDER / "mine.txt").write_text("mine")
+    assert pcn(["explain", str(place), "--flow", "1", "-q"]) == 0
+    assert f"{place / keep.FOLDER} has other files, as mine.txt" in capsys.readouterr().err
+    assert [path.name for path in (place / keep.FOLDER).iterdir()] == ["mine.txt"]
 
 
 def test_an_explanation_that_fails_leaves_the_earlier_one(

@@ -11,6 +11,7 @@ import pytest
 import results_format
 
 from pcn.cli import run as pcn
+from pcn.experiments.data import parts as data
 from pcn.experiments.data.parts import PARTS
 from pcn.experiments.explain import words
 from pcn.lab.virtual import native
@@ -126,6 +127,8 @@ def test_parts_by_size_are_a_table_of_runs_and_comparisons(
 
 def test_names_of_parts_are_those_of_the_engine() -> None:
     assert PARTS == native.PARTS == tuple(words.PARTS)
+    for name in ("SENDER_PARTS", "MARK_REASONS", "MARK_AHEADS"):
+        assert getattr(data, name) == getattr(native, name)
 
 
 def test_a_live_run_is_not_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -12,12 +13,14 @@ from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, plan_of
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.records import LogChoice, Records
-from pcn.experiments.define import scheme_parameters
+from pcn.experiments.define import intervals, scheme_parameters
 from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.checks import Check, at_least, exactly_none, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.flows_by_size import cell
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, percent, ratio, with_interval
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, percent, ratio
+from pcn.experiments.define.samples import Estimate
 from pcn.experiments.define.tables import Table
 from pcn.experiments.papers.pcn.claims import PCN, PFC
 from pcn.experiments.papers.pcn.scenarios.victim import Victim
@@ -27,7 +30,7 @@ from pcn.topologies.model import Endpoint, FlowSpec, Topology
 
 _DCQCN = "dcqcn"
 SCHEMES = (PFC, PCN, _DCQCN)
-NP_ECN = (PFC, PCN)
+NP_ECN = tuple(scheme for scheme in SCHEMES if marks.by_np_ecn(scheme))
 """Whose switches mark by NP-ECN; with PFC alone no sender obeys that."""
 SEEDS = tuple(range(1, 11))
 VICTIM, INCAST, WEBSEARCH = SETTINGS = ("victim", "in-cast", "WebSearch")
@@ -171,10 +174,9 @@ class Marks(Experiment):
             for scheme in outcomes.among(SCHEMES):
                 if not outcomes.where(setting=setting, scheme=scheme):
                     continue
-                shares = (
-                    with_interval(outcomes.each(name, setting=setting, scheme=scheme))
-                    for name in SHARES
-                )
+                shares = [
+                    _cell(outcomes.each(name, setting=setting, scheme=scheme)) for name in SHARES
+                ]
                 counts = (outcomes.mean(name, setting=setting, scheme=scheme) for name in _COUNTS)
                 texts = ("–" if value is None else f"{value:,.0f}" for value in counts)
                 rows.append([f"{setting}, {label(scheme)}", *shares, *texts])
@@ -210,6 +212,11 @@ class Marks(Experiment):
 
 
 _COUNTS = ("marked", "held", "decisions", "pause")
+
+
+def _cell(seeds: Sequence[float]) -> str:
+    """Returns the mean over the seeds with its interval."""
+    return cell(Estimate(statistics.fmean(seeds), intervals.of_mean(seeds)) if seeds else None)
 
 
 def _incast(seed: int) -> Topology:
