@@ -253,8 +253,8 @@ def compare_threads(
         last = pair[threads].threads
     print(
         f"{name}, {scheme}: {threads} threads x {min(ratios):.2f} / "
-        f"{statistics.median(ratios):.2f} / "
-        f"{max(ratios):.2f} (smallest, median, largest of {len(ratios)}); {last}",
+        f"{statistics.median(ratios):.2f} / {max(ratios):.2f} (smallest, median, largest of "
+        f"{len(ratios)}); {last}",
         flush=True,
     )
 
@@ -307,15 +307,12 @@ def main() -> None:
         last = seen[-1]
         print(
             f"{name}: start {statistics.median(result.start_s for result in seen):.2f} s, a flow "
-            f"{statistics.median(result.flow_us for result in seen):.1f} us; "
-            f"{min(rates):.2f} / {statistics.median(rates):.2f} / {max(rates):.2f} million "
-            "traversals "
-            f"a second (smallest, median, largest of {len(rates)}); {duration_s * 1e3:g} ms "
-            "simulated in "
+            f"{statistics.median(result.flow_us for result in seen):.1f} us; {min(rates):.2f} / "
+            f"{statistics.median(rates):.2f} / {max(rates):.2f} million traversals a second "
+            f"(smallest, median, largest of {len(rates)}); {duration_s * 1e3:g} ms simulated in "
             f"{last.cpu_s:.2f} s, {last.events:,} events, {last.most:,} frames at once; "
-            f"{max(result.memory_mb for result in seen):.0f} MB; "
-            f"prefetching x {statistics.median(ratios):.2f}; load {load:.1f} on {os.cpu_count()} "
-            "cores",
+            f"{max(result.memory_mb for result in seen):.0f} MB; prefetching x "
+            f"{statistics.median(ratios):.2f}; load {load:.1f} on {os.cpu_count()} cores",
             flush=True,
         )
 

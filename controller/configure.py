@@ -99,8 +99,7 @@ def plan(
                 raise
             raise TopologyError(
                 f"{scheme.scheme.name}: table {table.TABLE} is set from a parameter {error.name}, "
-                "which "
-                f"{type(parameters).__name__} doesn't have"
+                f"which {type(parameters).__name__} doesn't have"
             ) from None
 
     return SwitchPlan(

@@ -110,9 +110,8 @@ def configure(
     if pfc_port.quanta < least:
         raise ValueError(
             f"a PAUSE of {pfc_port.quanta} quanta lasts {pfc_port.pause_s * 1e6:.3g} us there, and "
-            "is over before it "
-            f"can be sent again, behind a frame of {topology.number('mtu_bytes'):g} bytes: "
-            f"pause_quanta {least} or more"
+            "is over before it can be sent again, behind a frame of "
+            f"{topology.number('mtu_bytes'):g} bytes: pause_quanta {least} or more"
         )
     return pfc_port
 
@@ -136,8 +135,7 @@ def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float])
     if "xon" not in values and values.get("xoff", distance) < distance:
         raise ValueError(
             f"XON follows XOFF at {distance} bytes below, and can't at an XOFF of "
-            f"{values['xoff']:g} bytes: "
-            f"take {distance} or more, or set xon=... too"
+            f"{values['xoff']:g} bytes: take {distance} or more, or set xon=... too"
         )
     fields = ("xoff_bytes", "xon_bytes", "quanta", "quantum_q16_us", "lossless")
     old = PfcPort(port, **{name: arguments[name] for name in fields})

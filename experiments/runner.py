@@ -214,8 +214,7 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
     if clocks != ["virtual"]:
         raise ExperimentError(
             "events, latency, queues of all ports, paths, series of flows, parts of their times, "
-            "captures and files of "
-            "--export need --clock virtual"
+            "captures and files of --export need --clock virtual"
         )
     if export:
         # only here, and there: it loads formats of topologies
@@ -268,7 +267,6 @@ def _require_counters(scheme: Scheme) -> None:
         if not there.intersection(names):
             raise ExperimentError(
                 f"{scheme.name}: program {program.name} has no counter {' or '.join(names)}, which "
-                "experiments read by "
-                "port and class: `counter<index_t>(N_INDEXES, CounterType.packets_and_bytes) "
-                f"{names[0]};`"
+                "experiments read by port and class: `counter<index_t>(N_INDEXES, "
+                f"CounterType.packets_and_bytes) {names[0]};`"
             )

@@ -305,8 +305,7 @@ class Agent:
         if -(-request.payload_bytes // 4) * 4 > room:
             raise CommandError(
                 f"payload_bytes is {request.payload_bytes}: {port.interface} carries {room} at "
-                "most; "
-                "take fewer, or raise its MTU"
+                "most; take fewer, or raise its MTU"
             )
         self._nics.advance(now)
         self._sender.start(request, now)

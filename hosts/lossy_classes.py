@@ -18,8 +18,6 @@ def without_signal(topology: Topology, scheme: Scheme, traffic_class: int) -> st
     wanted = ",".join(map(str, sorted({*lossless, traffic_class})))
     return (
         f"class {traffic_class} has no PFC, and switches mark packets of lossless classes alone "
-        f"for {scheme.name}, "
-        f"which would have no signal there: lossless_classes={wanted} gives the class PFC; pcn, "
-        "dcqcn, qcn, dctcp "
-        "and hpcc, for some, have signals without"
+        f"for {scheme.name}, which would have no signal there: lossless_classes={wanted} gives the "
+        "class PFC; among others pcn, dcqcn, qcn, dctcp and hpcc have signals without"
     )

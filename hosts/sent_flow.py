@@ -106,8 +106,7 @@ class SentFlow(NicFlow):
         if self.rp.exact_marks:
             raise SchemeError(
                 f"{configured.scheme.name}: its RP has exact_marks, and receivers here acknowledge "
-                "what requests it "
-                "alone: use an acknowledgement of each packet, or virtual time"
+                "what requests it alone: use an acknowledgement of each packet, or virtual time"
             )
         if configured.new_np().grants:
             raise SchemeError(
@@ -117,14 +116,13 @@ class SentFlow(NicFlow):
         if self.rp.paths is not None and self.rp.paths.sprays:
             raise SchemeError(
                 f"{configured.scheme.name}: its RP sends a flow's packets over several paths, and "
-                "receivers here take "
-                "packets in order: use one path (the parameter `paths`), or virtual time"
+                "receivers here take packets in order: use one path (the parameter `paths`), or "
+                "virtual time"
             )
         if self.reliability.repeats is Repeats.SELECTIVE:
             raise SchemeError(
                 f"{configured.scheme.name}: its RP has selective repeat, and receivers here take "
-                "packets in order: use "
-                "go-back-N (Repeats.GO_BACK_N), or virtual time"
+                "packets in order: use go-back-N (Repeats.GO_BACK_N), or virtual time"
             )
         self._frames = [ctypes.create_string_buffer(one, len(one)) for one in (frame, last_frame)]
         self.frame, self.last_frame = map(ctypes.addressof, self._frames)

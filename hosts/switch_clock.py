@@ -23,13 +23,11 @@ def unfit(topology: Topology, scheme: Configured, tick_s: float) -> str:
     if 0 < rtt_s < LEAST_TICKS * tick_s:
         return (
             f"{ticks}, and the largest round trip takes {rtt_s * 1e6:.3g} us, less than "
-            f"{LEAST_TICKS} ticks: with "
-            f"{name} few long flows have unequal rates"
+            f"{LEAST_TICKS} ticks: with {name} few long flows have unequal rates"
         )
     if rtt_s > _HALF_RANGE * tick_s:
         return (
             f"{ticks}, and telemetry has 24 bits of it: {name} can't measure by round trips of "
-            f"{rtt_s * 1e3:.3g} ms, "
-            f"which are longer than {_HALF_RANGE * tick_s * 1e3:.3g} ms"
+            f"{rtt_s * 1e3:.3g} ms, which are longer than {_HALF_RANGE * tick_s * 1e3:.3g} ms"
         )
     return ""

@@ -95,8 +95,7 @@ class Choice:
             return None
         return (
             f"at k = {self.k:g} a millisecond of the network takes {self.k / 1e3:.0f} s. A smaller "
-            "topology or lower "
-            "rates (--set) need less; where few hosts send, a smaller -k does"
+            "topology or lower rates (--set) need less; where few hosts send, a smaller -k does"
         )
 
     def shortfall(self, k: float) -> str | None:
@@ -105,8 +104,7 @@ class Choice:
             return None
         return (
             f"-k {k:g}: where all hosts send, this machine keeps pace from k = {self.k:g} on; with "
-            "a smaller one "
-            "switches and hosts may be late, which `pcn status` and `pcn watch` name"
+            "a smaller one switches and hosts may be late, which `pcn status` and `pcn watch` name"
         )
 
 
@@ -145,8 +143,8 @@ def stretch(
     k = rounded_up(max(LEAST_K, carried, arrivals))
     why = (
         f"its {len(nominal)} hosts at line rate then send {sum(nominal) / k:,.0f} packets a second "
-        "(real), each over "
-        f"{hops:.1f} switches, which half of this machine's {len(rounds)} cores carry now"
+        f"(real), each over {hops:.1f} switches, which half of this machine's {len(rounds)} cores "
+        "carry now"
     )
     return Choice(k, why)
 

@@ -172,8 +172,7 @@ class _StampClock:
         offset_s = min(0.0, nominal_s)
         explanation = (
             f"Time stamps are nominal: seconds of the modelled network, since {offset_s:g} s of "
-            "its time. "
-            f"Real time passes {dilation:g} times slower."
+            f"its time. Real time passes {dilation:g} times slower."
         )
         return cls(now_ns - (nominal_s - offset_s) * 1e9 * dilation, dilation, explanation)
 
@@ -309,9 +308,8 @@ class Merged:
         if (jump := max(least - last[1], last[0] - most)) > _JUMP_NS:
             raise CaptureError(
                 f"the machine's clock was set {'forward' if least > last[1] else 'back'} by "
-                f"{jump / 1e9:.2f} s during "
-                "the capture, and frames are stamped by it: what came before that is kept; capture "
-                "again"
+                f"{jump / 1e9:.2f} s during the capture, and frames are stamped by it: what came "
+                "before that is kept; capture again"
             )
         return least, most
 

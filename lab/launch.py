@@ -67,8 +67,8 @@ def virtual_alone(topology: Topology) -> Iterator[tuple[str, str]]:
         yield (
             "",
             f"{topology.name}: flow control {topology.flow_control!r} is there in virtual time "
-            "alone: what stops a "
-            "live switch's queues is PAUSE, by its program; nothing there counts credits",
+            "alone: what stops a live switch's queues is PAUSE, by its program; nothing there "
+            "counts credits",
         )
     if lossy.queue_packets(topology.parameters):
         yield "queue", f"{topology.name}: {lossy.QUEUE} is there in virtual time alone"
@@ -129,8 +129,7 @@ def require_kernel_hosts(topology: Topology) -> None:
         if (ports := len(topology.ports(host.name))) > 1:
             raise NetworkError(
                 f"{host.name}: a host with {ports} ports needs an agent, and here the kernel's "
-                "stack sends; of a file "
-                "`split_hosts=1` makes a host of each link"
+                "stack sends; of a file `split_hosts=1` makes a host of each link"
             )
 
 

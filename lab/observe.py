@@ -165,8 +165,7 @@ class Observer:
         if missing and interface_counters.read(client) is None:
             raise LabError(
                 f"{switch} runs a program without {', '.join(missing)}, of which a look at ports "
-                "consists; "
-                f"`pcn counters {switch}` and `pcn registers {switch}` print what it has"
+                f"consists; `pcn counters {switch}` and `pcn registers {switch}` print what it has"
             )
         return bool(missing)
 

@@ -61,8 +61,7 @@ class Overload:
         verb = "don't" if len(names) > 1 else "doesn't"
         return (
             f"NOT IN PACE: {listed} {verb} keep pace, for {self.nodes[0].since_s:.1f} s (real): "
-            "these numbers aren't "
-            f"the modelled network's; -k {self.k:g} would do"
+            f"these numbers aren't the modelled network's; -k {self.k:g} would do"
         )
 
 

@@ -62,6 +62,5 @@ def _check_interfaces(topology: Topology) -> None:
     for name in sorted(ours & root_interfaces()):
         raise records.NameInUseError(
             f"interface {name} exists already, from another network with the same node names: end "
-            "that one, "
-            f"or remove the interface with `ip link delete {name}`"
+            f"that one, or remove the interface with `ip link delete {name}`"
         )

@@ -107,8 +107,7 @@ def _wait_up(name: str, process: subprocess.Popen[bytes], logs: LogFolder) -> re
         )
     raise SupervisorError(
         f"the network's start made no progress for {START_LIMIT_S:g} s, after {made} nodes and "
-        "programs; see "
-        f"{logs.path / _LOG}"
+        f"programs; see {logs.path / _LOG}"
     )
 
 
@@ -125,8 +124,7 @@ def down(name: str, force: bool = False) -> list[str]:
         if record.role != "up" and not force:
             raise records.NameInUseError(
                 f"network {name} belongs to a command that is running (process "
-                f"{record.owner.pid}): "
-                "end that one, or use --force"
+                f"{record.owner.pid}): end that one, or use --force"
             )
         _end_owner(record)
         removed.append(f"network {name} ({len(record.nodes)} nodes, {record.target})")

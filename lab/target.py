@@ -241,8 +241,7 @@ class Bmv2Target:
         if spec.generator is not None:
             raise TargetError(
                 "BMv2 has no packet generator: take --target softswitch, or QCN at inputs with "
-                "keep_alive=1, which "
-                "samples what departs"
+                "keep_alive=1, which samples what departs"
             )
         if spec.trimming is not None:
             raise TargetError("BMv2's queues trim no packets: take --target softswitch")

@@ -62,8 +62,7 @@ def main(arguments: list[str]) -> int:
     most = ", ".join(f"{name} {count}" for name, count in which.most_common(5))
     print(
         f"{vague} of {total} names are vague ({vague / total:.2%}, at most {LIMIT:.2%}): {most}. "
-        "Write the noun of the "
-        "field; `python lint/names.py FILE` prints where they are",
+        "Write the noun of the field; `python lint/names.py FILE` prints where they are",
         file=sys.stderr,
     )
     return 1

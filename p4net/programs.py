@@ -64,8 +64,7 @@ class Programs:
         if is_file(source):
             raise P4NetError(
                 f"{source} isn't compiled: install p4c (package p4lang-p4c, "
-                "github.com/p4lang/p4c), or compile it "
-                f"elsewhere into {compiled}"
+                f"github.com/p4lang/p4c), or compile it elsewhere into {compiled}"
             )
         raise P4NetError(
             f"neither {compiled} nor {source} exists: name the program with --program FILE.p4"

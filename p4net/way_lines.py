@@ -236,8 +236,7 @@ def _left(hop: Hop, departure: Departure, topology: Topology) -> str:
     assert hop.decided is not None  # what waits in a queue was put there
     waited = (
         f"port {departure.port}, queue {queue.fields['queue']}: {queue.fields['enq_qdepth']} "
-        "ahead, "
-        f"waited {(queue.time_ns - hop.decided.time_ns) / 1e3:.3f} us"
+        f"ahead, waited {(queue.time_ns - hop.decided.time_ns) / 1e3:.3f} us"
     )
     sent = departure.sent
     if sent is None:

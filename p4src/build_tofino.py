@@ -133,12 +133,9 @@ def find_tools() -> tuple[Path, Path]:
         if found is None:
             raise P4BuildError(
                 f"{wanted} was not found. It is only needed to change p4src/tna: the compiled form "
-                "is committed. Build "
-                f"p4c (github.com/p4lang/p4c) with -DENABLE_TOFINO=ON and put {COMPILER} and "
-                f"{ASSEMBLER} on the PATH, "
-                "or set P4C_TOFINO and BFAS to them, and P4C_16_INCLUDE_PATH to the folder of "
-                "tna.p4 unless p4c is "
-                "installed."
+                "is committed. Build p4c (github.com/p4lang/p4c) with -DENABLE_TOFINO=ON and put "
+                f"{COMPILER} and {ASSEMBLER} on the PATH, or set P4C_TOFINO and BFAS to them, and "
+                "P4C_16_INCLUDE_PATH to the folder of tna.p4 unless p4c is installed."
             )
         tools.append(Path(found))
     return tools[0], tools[1]

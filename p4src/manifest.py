@@ -55,8 +55,7 @@ def stale(*programs: str) -> str | None:
         return None
     return (
         f"{_some(list(changed))} {'was' if len(changed) == 1 else 'were'} changed after "
-        f"{_some(old)} "
-        f"{'was' if len(old) == 1 else 'were'} made: make p4"
+        f"{_some(old)} {'was' if len(old) == 1 else 'were'} made: make p4"
     )
 
 

@@ -24,8 +24,7 @@ def check_path(path: str | os.PathLike[str]) -> None:
     if (length := len(os.fsencode(path))) > PATH_BYTES:
         raise AddressError(
             f"{os.fspath(path)}: a path of {length} bytes; a Unix socket's has at most "
-            f"{PATH_BYTES}: give one that is "
-            "shorter, or relative to the current folder"
+            f"{PATH_BYTES}: give one that is shorter, or relative to the current folder"
         )
 
 

@@ -36,8 +36,8 @@ def find_compiler() -> Path:
     if found is None:
         raise P4Error(
             f"{wanted} was not found. It is only needed to change or add P4 programs: the "
-            "project's own are committed "
-            "in their compiled form. Install p4c (package p4lang-p4c), or set P4C to its p4c-bm2-ss"
+            "project's own are committed in their compiled form. Install p4c (package p4lang-p4c), "
+            "or set P4C to its p4c-bm2-ss"
         )
     return Path(found)
 

@@ -13,8 +13,7 @@ from contextlib import suppress
 _MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 REFUSED = (
     "this system refuses real-time priority, as containers without CAP_SYS_NICE do: switches and "
-    "agents run at normal "
-    "priority, and are late more often while the machine is busy"
+    "agents run at normal priority, and are late more often while the machine is busy"
 )
 
 

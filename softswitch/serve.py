@@ -278,8 +278,7 @@ def _offer(
     if tls is None and not is_local(options.grpc_address):
         say(
             f"{server.address} has no authentication: every client that reaches it programs the "
-            "switch; see "
-            "--grpc-server-ssl and --grpc-server-with-client-auth"
+            "switch; see --grpc-server-ssl and --grpc-server-with-client-auth"
         )
     return server
 

@@ -69,8 +69,7 @@ def parse_file(path: Path) -> list[Options]:
             }:
                 raise OptionError(
                     f"{path}: device {options.device_id}: --process-link {port}=...: port {port} "
-                    "needs an interface, "
-                    "and no --channel"
+                    "needs an interface, and no --channel"
                 )
     return list(found.values())
 

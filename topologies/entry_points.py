@@ -39,8 +39,7 @@ def installed(kind: str) -> list[EntryPoint]:
             found[point.name] = point
             warnings.warn(
                 f"entry point {point.name} = {point.value}: write {prefix}{point.name} in the "
-                f"group {GROUP} in place "
-                f"of {_OLD[kind]}, which 0.3.0 doesn't read",
+                f"group {GROUP} in place of {_OLD[kind]}, which 0.3.0 doesn't read",
                 OldNameWarning,
                 stacklevel=2,
             )

@@ -44,6 +44,6 @@ def faults(topology: Topology, frame_bytes: float, response_s: float = 0.0) -> I
     for (name, number, given, needed), ports in found.items():
         yield (
             f"{name}:{','.join(map(str, ports))}: class {number}: a headroom of {given:.0f} bytes: "
-            "after a PAUSE falls "
-            f"due {needed} can still come in, with frames of {frame_bytes:.0f} bytes"
+            f"after a PAUSE falls due {needed} can still come in, with frames of {frame_bytes:.0f} "
+            "bytes"
         )

@@ -432,9 +432,8 @@ def _validate_flow_control(topology: Topology) -> None:
         if lossless.CONTROL_CLASS in topology.lossless_classes:
             raise TopologyError(
                 f"{topology.name}: lossless_classes {topology.parameters['lossless_classes']!r}: "
-                "class "
-                f"{lossless.CONTROL_CLASS} has CNPs and ACKs, which obey no PAUSE; take others, or "
-                "credits"
+                f"class {lossless.CONTROL_CLASS} has CNPs and ACKs, which obey no PAUSE; take "
+                "others, or credits"
             )
         return
     if not topology.number("credit_interval_s") > 0:
@@ -442,8 +441,7 @@ def _validate_flow_control(topology: Topology) -> None:
     if topology.number("buffer_bytes") < topology.number("mtu_bytes"):
         raise TopologyError(
             f"{topology.name}: buffers of {topology.number('buffer_bytes'):g} bytes hold no frame "
-            "of mtu_bytes, "
-            f"{topology.number('mtu_bytes'):g}"
+            f"of mtu_bytes, {topology.number('mtu_bytes'):g}"
         )
 
 

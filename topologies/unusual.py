@@ -18,13 +18,12 @@ def unusual(topology: Topology) -> Iterator[str]:
         longest = max(topology.links, key=lambda link: link.delay_s)
         yield (
             f"the longest round trip is {quantity_text('time', rtt_s)}, and link {longest.a} - "
-            f"{longest.b} has a delay "
-            f"of {quantity_text('time', longest.delay_s)}: a unit may be missing, as in 1000ns"
+            f"{longest.b} has a delay of {quantity_text('time', longest.delay_s)}: a unit may be "
+            "missing, as in 1000ns"
         )
     slowest = min(topology.links, key=lambda link: link.rate_bps)
     if slowest.rate_bps < LEAST_BPS:
         yield (
             f"link {slowest.a} - {slowest.b} has a rate of "
-            f"{quantity_text('rate', slowest.rate_bps)}: a unit may be "
-            "missing, as in 100Gbps"
+            f"{quantity_text('rate', slowest.rate_bps)}: a unit may be missing, as in 100Gbps"
         )

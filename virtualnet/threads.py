@@ -79,9 +79,7 @@ class ThreadStats:
         shares = ", ".join(f"{busy_s / self.wall_s:.0%}" for busy_s in self.busy_s)
         return (
             f"{len(self.busy_s)} threads, busy {shares} of {self.wall_s:.3g} s, else waiting; "
-            "longest shares "
-            f"{self.longest_s / self.wall_s:.0%}; {self.rounds:,} rounds "
-            f"of {self.passes / max(1, self.rounds):.1f} passes; {self.questions:,} questions to "
-            "algorithms in Python "
-            f"took {self.answering_s / self.wall_s:.0%}."
+            f"longest shares {self.longest_s / self.wall_s:.0%}; {self.rounds:,} rounds of "
+            f"{self.passes / max(1, self.rounds):.1f} passes; {self.questions:,} questions to "
+            f"algorithms in Python took {self.answering_s / self.wall_s:.0%}."
         )

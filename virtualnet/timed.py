@@ -541,8 +541,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         ):
             raise VirtualError(
                 "the network can't be changed from on_rate or on_window, nor after an error: nodes "
-                "are at different "
-                "times; do it in a function that is given to at() before"
+                "are at different times; do it in a function that is given to at() before"
             )
         return self._alive()
 

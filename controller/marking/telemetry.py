@@ -31,8 +31,7 @@ class TelemetryPort:
             known = ", ".join(f"{rate / 1e9:g}" for rate in TELEMETRY_RATES_BPS[1:])
             raise ValueError(
                 f"a link of {self.rate_bps / 1e9:g} Gbit/s: telemetry has types for {known} "
-                "Gbit/s: "
-                "choose one of these rates"
+                "Gbit/s: choose one of these rates"
             )
         if not 0 <= self.hop_id < 2**16:
             raise ValueError(f"hop id {self.hop_id}: 0 <= hop id < 2^16 must hold")

@@ -189,8 +189,7 @@ class BfRuntimeSwitch(ControlPlane):
         if program.chip is not chip:
             raise SwitchError(
                 f"{self.name}: the driver's chip is a {chip.title}, not a {program.chip.title}: "
-                "write "
-                f"`chip: {chip.name}` in ports.yaml, with the ports of that chip"
+                f"write `chip: {chip.name}` in ports.yaml, with the ports of that chip"
             )
         request = self._messages.SetForwardingPipelineConfigRequest(
             device_id=self._device, client_id=self._client

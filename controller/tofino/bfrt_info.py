@@ -68,7 +68,7 @@ class Info:
             )
         try:
             made = [
-                _table(load) for document in documents for load in json.loads(document)["tables"]
+                _table(table) for document in documents for table in json.loads(document)["tables"]
             ]
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise SwitchError(

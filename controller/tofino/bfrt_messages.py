@@ -34,8 +34,7 @@ def load(environment: Mapping[str, str] = os.environ) -> ModuleType:
     if not found:
         raise SwitchError(
             f"{VARIABLE}={folder}: there is no {_FILE} below lib/python3*/site-packages: build the "
-            "SDE with GRPC=ON, "
-            f"or set {VARIABLE} to where it is installed"
+            f"SDE with GRPC=ON, or set {VARIABLE} to where it is installed"
         )
     spec = importlib.util.spec_from_file_location("bfruntime_pb2", found[0])
     assert spec is not None
@@ -47,8 +46,8 @@ def load(environment: Mapping[str, str] = os.environ) -> ModuleType:
     except Exception as error:  # anything that this foreign file raises
         raise SwitchError(
             f"{found[0]}: {type(error).__name__}: "
-            f"{str(error).splitlines()[0] if str(error) else 'no details'}: these "
-            "messages don't fit this Python's protobuf: make the file again with a newer protoc"
+            f"{str(error).splitlines()[0] if str(error) else 'no details'}: these messages don't "
+            "fit this Python's protobuf: make the file again with a newer protoc"
         ) from None
     return module
 

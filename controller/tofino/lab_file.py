@@ -170,8 +170,8 @@ def _port(node: Node, chip: Chip) -> Callable[[Pfc, int], Port]:
     if number % chip.lanes != lane:
         raise node.fail(
             f"port {number} is lane {number % chip.lanes} of its connector, panel "
-            f"{connector}/{lane} is lane {lane}: "
-            "`pm show` in the switch's shell prints both (D_P and PORT)"
+            f"{connector}/{lane} is lane {lane}: `pm show` in the switch's shell prints both (D_P "
+            "and PORT)"
         )
     return lambda pfc, mtu: Port(
         number,
@@ -270,8 +270,7 @@ def _device_port(chip: Chip, text: str) -> int:
     if not chip.first_port <= number % PORTS_A_PIPE <= chip.last_port:
         raise ValueError(
             f"{number} is no port at the front: those of {chip.title} are {chip.first_port} to "
-            f"{chip.last_port}, plus "
-            f"{PORTS_A_PIPE} times the pipe"
+            f"{chip.last_port}, plus {PORTS_A_PIPE} times the pipe"
         )
     return number
 

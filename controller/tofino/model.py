@@ -159,8 +159,8 @@ class TofinoLab:
             yield (
                 self.ports[0].line,
                 "xoff and headroom of all ports and lossless classes are "
-                f"{size * chip.cell_bytes / 1e6:.1f} MB, the "
-                f"buffer has {chip.free_cells * chip.cell_bytes / 1e6:.1f} free: lower them",
+                f"{size * chip.cell_bytes / 1e6:.1f} MB, the buffer has "
+                f"{chip.free_cells * chip.cell_bytes / 1e6:.1f} free: lower them",
             )
         for pipe in range(self.pipes):
             groups = len(self.lossless) * sum(port.pipe == pipe for port in self.ports)
@@ -168,8 +168,7 @@ class TofinoLab:
                 yield (
                     self.ports[0].line,
                     f"pipe {pipe} needs {groups} priority groups, one for each port and lossless "
-                    "class; it has "
-                    f"{GROUPS_A_PIPE}: make fewer classes lossless",
+                    f"class; it has {GROUPS_A_PIPE}: make fewer classes lossless",
                 )
 
     def _port_faults(self, port: Port) -> Iterator[Fault]:
@@ -193,9 +192,8 @@ class TofinoLab:
             yield (
                 port.line,
                 f"port {port.number}: headroom {port.pfc.headroom_bytes} B: give it two frames at "
-                "least, "
-                f"{2 * self.mtu} B: one that its neighbour has begun, and one of ours that a PAUSE "
-                "waits for",
+                f"least, {2 * self.mtu} B: one that its neighbour has begun, and one of ours that "
+                "a PAUSE waits for",
             )
         if not port.fec and port.speed_bps >= RS_LANE_BPS * len(port.lanes):
             yield (

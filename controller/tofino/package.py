@@ -169,8 +169,7 @@ def _check_target(
     if header.get("run_id") != context.get("run_id"):
         raise PackageError(
             f"{folder}: context.json and {name} are of two compilations (run_id "
-            f"{context.get('run_id')} and "
-            f"{header.get('run_id')}): {_REMEDY}"
+            f"{context.get('run_id')} and {header.get('run_id')}): {_REMEDY}"
         )
 
 

@@ -23,8 +23,7 @@ def compare(client: ControlPlane, written: Sequence[CloneSession | TableEntry]) 
         named = "; ".join(map(str, missing[:_NAMED]))
         raise SwitchError(
             f"{client.name}: {len(missing)} of {len(written)} entries don't read back as they were "
-            f"written: {named}"
-            f"{'; ...' if len(missing) > _NAMED else ''}"
+            f"written: {named}{'; ...' if len(missing) > _NAMED else ''}"
         )
 
 

@@ -137,8 +137,7 @@ def _of_sweep(place: Path, row: Mapping[str, Any]) -> Kept:
     if "samples" not in value:
         raise ExperimentError(
             f"{place} is a sweep of an earlier version, without its flows by size: the same `pcn "
-            "sweep` with --fresh "
-            "runs it anew"
+            "sweep` with --fresh runs it anew"
         )
     kept = (settings, value["numbers"], value["curves"], value["samples"])
     return _checked(place, keys.get("seed", 1), scheme, "", *kept)

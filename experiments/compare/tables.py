@@ -75,16 +75,13 @@ def notes(groups: Sequence[Group]) -> list[str]:
         if names:
             made.append(
                 f"{MARK} in {', '.join(names)}: differs from {first.name} by more than the seeds "
-                f"make likely ({test}, "
-                "95%: of a hundred numbers that don't differ it marks five). Below a mean stands "
-                "its difference from "
-                f"{first.name}'s, with a 95% interval."
+                f"make likely ({test}, 95%: of a hundred numbers that don't differ it marks five). "
+                f"Below a mean stands its difference from {first.name}'s, with a 95% interval."
             )
     if untested := [group.name for group in groups if len(group.runs) < 2]:
         made.append(
             f"{', '.join(untested)}: one seed, so nothing shows whether a difference is more than "
-            "chance, and nothing "
-            "is marked: compare runs of several seeds."
+            "chance, and nothing is marked: compare runs of several seeds."
         )
     return made
 

@@ -251,8 +251,7 @@ def meant(scenario: Offers, chosen: Sequence[str], name: str) -> dict[str, Param
     if others := [*_named(scenario, tuple(schemes), name)]:
         raise ExperimentError(
             f"{name} is a parameter of {', '.join(others)}: no such scheme runs here. Leave it "
-            "out, "
-            f"or add --scheme {others[0]}"
+            f"out, or add --scheme {others[0]}"
         )
     known = [
         parameter.name

@@ -129,9 +129,8 @@ class KeptResult:
         if recording.digest != self.digest:
             raise ExperimentError(
                 f"{self.place}: the run again has another digest ({recording.digest}, not "
-                f"{self.digest}): it was made "
-                f"by another version of PCN Lab, commit {self._commit}; run it again, then explain "
-                "that"
+                f"{self.digest}): it was made by another version of PCN Lab, commit "
+                f"{self._commit}; run it again, then explain that"
             )
         parts, logged = recording.recorded.parts, recording.recorded.logs
         assert parts is not None

@@ -523,8 +523,7 @@ def _held(result: Explanation, limit: str, share: str) -> tuple[str, str]:
         paused = f", and was PAUSEd for {port.paused:.0%}" if port.paused > 0.02 else ""
         return (
             f"{begin}, for no reason in the network: the busiest port of its path, {port.port}, "
-            "sent nothing for "
-            f"{port.idle:.0%} of its life{paused}"
+            f"sent nothing for {port.idle:.0%} of its life{paused}"
         ), ""
     got = f"it got {port.got:.1%} where {port.fair:.1%} were fair"
     if port.got < _BELOW * port.fair and port.above:

@@ -124,8 +124,8 @@ def _shared(item: Explanation) -> Iterator[str]:
     yield (
         f"  the busiest port of its path, {port.port}, in that time: own frames {port.got:.1%}, "
         f"{len(port.by_flow)} other{'s' * (len(port.by_flow) != 1)} "
-        f"{sum(port.by_flow.values()):.1%}, "
-        f"nothing {port.idle:.1%}" + (f" (PAUSEd {port.paused:.1%})" if port.paused else "")
+        f"{sum(port.by_flow.values()):.1%}, nothing "
+        f"{port.idle:.1%}" + (f" (PAUSEd {port.paused:.1%})" if port.paused else "")
     )
     if others:
         yield f"    {others}"
@@ -285,8 +285,7 @@ def _port(result: dict[str, Any]) -> Iterator[str]:
 def _pause(result: dict[str, Any]) -> Iterator[str]:
     yield (
         f"PAUSE {result['number']}: {result['port']} stopped in class {result['class']} for "
-        f"{us(result['time_ps'])}, "
-        f"from {us(result['from_ps'])} on"
+        f"{us(result['time_ps'])}, from {us(result['from_ps'])} on"
     )
     allowed = f"{result['used_bytes']:,} of {result['threshold_bytes']:,} allowed"
     yield f"  {result['held_bytes']:,} B inside of what it sent; {allowed}"

@@ -27,16 +27,13 @@ from pcn.softswitch import inputs
 
 _WHAT = (
     "What the paper's figures come to here: the compiled P4 program of each scheme and its host "
-    "algorithms in virtual "
-    "time, at line rate."
+    "algorithms in virtual time, at line rate."
 )
 _READING = (
     "Met: within the band that the row names. Trend: outside it, yet on the paper's side of the "
-    "others, "
-    "or within the wider band that the row names. Claims have the numbers of "
-    "[claims.md](claims.md); what was chosen "
-    "where the paper is silent stands in [choices.md](choices.md). Where it is known why a row is "
-    "off, it links to it."
+    "others, or within the wider band that the row names. Claims have the numbers of "
+    "[claims.md](claims.md); what was chosen where the paper is silent stands in "
+    "[choices.md](choices.md). Where it is known why a row is off, it links to it."
 )
 _OF_DOCS = (
     f"{_WHAT} `make figures` runs all of it and writes this page; no number and no verdict in its "
@@ -44,16 +41,13 @@ _OF_DOCS = (
 )
 _OF_PAGE = (
     f"{_WHAT} `pcn figure NAME` runs one and puts it on this page, which has all that were run; "
-    "`pcn figure NAME "
-    "--redraw` judges and draws again what was run."
+    "`pcn figure NAME --redraw` judges and draws again what was run."
 )
 _CLAIMS = (
     "How many of the claims of [claims.md](claims.md) are checked, by paper and kind, its first "
-    "(A: closed form or "
-    "deterministic, S: simulated or measured, P: a parameter, X: the text disagrees with itself, "
-    "-: context alone): in "
-    "tests, in figures, by a choice, which may be several, or not yet. Then the figures' rows "
-    "about them."
+    "(A: closed form or deterministic, S: simulated or measured, P: a parameter, X: the text "
+    "disagrees with itself, -: context alone): in tests, in figures, by a choice, which may be "
+    "several, or not yet. Then the figures' rows about them."
 )
 _LINE = 120
 _PNG = b"\x89PNG\r\n\x1a\n"

@@ -415,10 +415,8 @@ RUN = Columns(
             "samples",
             dict,
             "flows of traffic by group and size: a digest of the flows; of each group the bins' "
-            "largest sizes in "
-            "bytes, flows, unfinished ones, and sorted completion times and slowdowns (base64 of "
-            "little-endian "
-            "float32), at most 512 a bin",
+            "largest sizes in bytes, flows, unfinished ones, and sorted completion times and "
+            "slowdowns (base64 of little-endian float32), at most 512 a bin",
             "outcome.samples",
         ),
         Column(

@@ -388,7 +388,6 @@ def _pace_note(stats: Mapping[str, AgentStats]) -> str:
     busy = sum(stat.cpu_s / stat.elapsed_real_s for stat in stats.values() if stat.elapsed_real_s)
     return (
         f"Pace: the agents took {busy:.0%} of a core together; in its worst second {worst.name} "
-        "sent "
-        f"{worst.worst_pace:.1%} of what it was allowed to; the latest frame left {late.name} "
+        f"sent {worst.worst_pace:.1%} of what it was allowed to; the latest frame left {late.name} "
         f"{late.late_real_s * 1e3:.1f} ms (real) after it was due."
     )

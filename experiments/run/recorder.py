@@ -56,8 +56,7 @@ class Recorder:
         if samples * len(self._ports) > MOST_SAMPLES:
             raise ExperimentError(
                 f"--queues: {samples * len(self._ports):,.0f} samples of {len(self._ports)} ports "
-                "are too many "
-                f"({MOST_SAMPLES:,} at most): read them less often"
+                f"are too many ({MOST_SAMPLES:,} at most): read them less often"
             )
         sources = []
         for port in self._ports:

@@ -452,8 +452,7 @@ def _notes(network: VirtualNetwork) -> Iterator[str]:
     totals, threads = network.totals(), network.threads()
     yield (
         f"Virtual time: {totals.events:,} events, {totals.traversals:,} packets through a switch's "
-        "program; at most "
-        f"{totals.packets_most:,} frames were in memory at once."
+        f"program; at most {totals.packets_most:,} frames were in memory at once."
     )
     if len(threads.busy_s) > 1:
         yield str(threads)

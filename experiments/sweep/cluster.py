@@ -109,8 +109,8 @@ class _Attendance:
         elif now_s - self._present_s >= _GONE_S:
             raise ExperimentError(
                 f"all workers of {self._client.scheduler.address} have ended, and none came for "
-                f"{_GONE_S:g} s: look at "
-                "their logs, start some, and give the command again: runs that are done are kept"
+                f"{_GONE_S:g} s: look at their logs, start some, and give the command again: runs "
+                "that are done are kept"
             )
 
 
@@ -154,8 +154,7 @@ def _require_dask(client: Any, scheduler: str) -> None:
         if theirs != own:
             raise ExperimentError(
                 f"--scheduler {scheduler}: {place} has Dask {theirs or 'of an unknown version'}, "
-                f"this machine {own}: "
-                "they have to be equal"
+                f"this machine {own}: they have to be equal"
             )
 
 

@@ -182,7 +182,9 @@ def kept(place: Path) -> list[Outcome]:
     if not path.is_file():
         raise ExperimentError(f"{place} has no {OUTCOMES}: run the figure first, without --redraw")
     try:
-        return [Outcome.from_json(load) for load in json.loads(path.read_text(encoding="utf-8"))]
+        return [
+            Outcome.from_json(outcome) for outcome in json.loads(path.read_text(encoding="utf-8"))
+        ]
     except (OSError, ValueError, TypeError, RecursionError) as error:
         text = " ".join(str(error).split())
         raise ExperimentError(

@@ -89,8 +89,7 @@ def require_all(tasks: Sequence[Task], done: Sequence[Done], store: Store) -> No
         named = "; ".join(f"{task.label}: {one.error}" for task, one in failed[:_NAMED])
         raise RunsFailedError(
             f"{len(failed)} of {len(tasks)} runs failed: {named}{more}. {store.place} keeps the "
-            "others, and the "
-            "tracebacks; the same command runs those that failed again"
+            "others, and the tracebacks; the same command runs those that failed again"
         )
 
 

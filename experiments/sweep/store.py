@@ -144,8 +144,7 @@ class Store:
             if other:
                 raise ExperimentError(
                     f"{self.place} has runs of another version of the sources: give --fresh to run "
-                    "them anew, "
-                    "or another --out"
+                    "them anew, or another --out"
                 )
             if not ours:
                 raise ExperimentError(

@@ -29,8 +29,7 @@ _DRAWN = 100_000
 """Sizes that fix a distribution's bins."""
 _DRAIN = (
     "Most of a run is drain here, at a load that falls: numbers are of a transient. `--set "
-    "span=10ms` has drawn flows "
-    "start for that long."
+    "span=10ms` has drawn flows start for that long."
 )
 
 

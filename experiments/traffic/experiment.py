@@ -184,9 +184,8 @@ class Traffic(Experiment):
         if duration_s > 2 * LONGEST_S:
             raise ExperimentError(
                 f"{max(flow.size_bytes or 0 for flow in drawn):,} bytes in a flow: hosts' links "
-                "need "
-                f"{duration_s:.2g} s for all flows; runs last {LONGEST_S:,.0f} s at most. Give "
-                "--set duration=10s"
+                f"need {duration_s:.2g} s for all flows; runs last {LONGEST_S:,.0f} s at most. "
+                "Give --set duration=10s"
             )
         busiest = _busiest(received, topology)
         shortest_s = min(max(busiest_s, _last_s(drawn)), duration_s)
@@ -225,8 +224,8 @@ class Traffic(Experiment):
             wanted = ",".join(map(str, sorted({*safe, *lossy})))
             yield (
                 f"flows of {names} have no PFC and may lose packets; --set "
-                f"lossless_classes={wanted} gives them PFC, "
-                f"--reliability {lossy[0]}=selective repeats what is lost"
+                f"lossless_classes={wanted} gives them PFC, --reliability {lossy[0]}=selective "
+                "repeats what is lost"
             )
         if self.spec.flows:
             yield from flow_files.notes(Path(self.spec.flows))

@@ -201,9 +201,8 @@ def about(plan: Plan) -> list[tuple[str, str]]:
         (
             "topology",
             f"{topology.name}: {len(topology.hosts)} hosts, {len(topology.switches)} switches. "
-            f"{len(specs):,} flows of "
-            f"{size_text(size)} on average, {len(specs) / len(topology.hosts):.3g} a host, start "
-            f"{when}; the run "
+            f"{len(specs):,} flows of {size_text(size)} on average, "
+            f"{len(specs) / len(topology.hosts):.3g} a host, start {when}; the run "
             + (
                 "ends when all have arrived."
                 if plan.until_complete
@@ -213,8 +212,7 @@ def about(plan: Plan) -> list[tuple[str, str]]:
         (
             "slowdown",
             "S: flows up to 10 KB, M: up to 100 KB, L: up to 1 MB, XL: longer ones. Slowdown is "
-            "the completion time "
-            "over that of the same flow in the empty network.",
+            "the completion time over that of the same flow in the empty network.",
         ),
         *[("checks", "flows.parquet has a row for each flow.")] * extras.installed("parquet"),
     ]

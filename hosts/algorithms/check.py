@@ -161,8 +161,7 @@ def _rates(scheme: Scheme, seed: int) -> str:
             if rp.wants_acks and not acks:
                 raise _BrokenError(
                     f"window_bytes is {rp.window_bytes} after event {number + 1}, and no packet "
-                    "requests an "
-                    "acknowledgement: set segment_bytes, or a window from the start"
+                    "requests an acknowledgement: set segment_bytes, or a window from the start"
                 )
             ways.add(event[0])
     return f"{len(LINE_RATES_BPS)} line rates, {EVENTS:,} events each: {', '.join(sorted(ways))}"

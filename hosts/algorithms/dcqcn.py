@@ -74,8 +74,8 @@ class DcqcnParameters(RedParameters):
         if not self.alpha_timer_s > self.cnp_interval_s:
             raise ValueError(
                 f"alpha_timer_s = {self.alpha_timer_s} and cnp_interval_s = {self.cnp_interval_s}: "
-                "alpha's timer must "
-                "be the longer one, or alpha falls between two CNPs of a congested flow"
+                "alpha's timer must be the longer one, or alpha falls between two CNPs of a "
+                "congested flow"
             )
 
 

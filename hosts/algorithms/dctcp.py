@@ -71,8 +71,7 @@ class DctcpParameters(SprayingParameters):
         if self.init_window_bytes > self.max_window_bytes:
             raise ValueError(
                 f"init_window_bytes = {self.init_window_bytes} and max_window_bytes = "
-                f"{self.max_window_bytes}: "
-                "init_window <= max_window must hold"
+                f"{self.max_window_bytes}: init_window <= max_window must hold"
             )
 
 

@@ -214,8 +214,7 @@ def unfit(facts: NetworkFacts) -> Iterator[str]:
     """Yields a remark on switches that don't trim: none of a network's description does."""
     yield (
         "it is made for switches that trim: here what flows send unasked, 1.5 bandwidth-delay "
-        "products each, waits, "
-        "for 100 times as long as it takes to be sent"
+        "products each, waits, for 100 times as long as it takes to be sent"
     )
 
 

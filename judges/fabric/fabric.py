@@ -455,9 +455,8 @@ def failure(value: P4Network, scratch: Path) -> str:
     assert sorted(arrived) == sorted(kept), (len(arrived), len(kept))
     return (
         f"{len(by_spine1)} of {flows} flows cross spine1; of {len(down)} datagrams that meet the "
-        "failed link in "
-        f"{NOTICED_S * 1e3:g} ms {len(lost)} are lost, {len(late)} wait for its return; all others "
-        "arrive"
+        f"failed link in {NOTICED_S * 1e3:g} ms {len(lost)} are lost, {len(late)} wait for its "
+        "return; all others arrive"
     )
 
 

@@ -283,8 +283,7 @@ def attack(scheme: str, seconds: float, seed: int, frames: int = FRAMES) -> str:
         refused = "; ".join(made.pair.clients[VICTIM].stats().refused())
         return (
             f"{scheme}: {cycles} cycles, {made.frames} frames, memory {warm_kb} to "
-            f"{made.memory_kb()} KB, "
-            f"log {made.log_bytes() >> 20} MiB; {refused}"
+            f"{made.memory_kb()} KB, log {made.log_bytes() >> 20} MiB; {refused}"
         )
 
 

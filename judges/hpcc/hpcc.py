@@ -112,8 +112,7 @@ def draw_flows(
     numbers = numbered(topology)
     lines = [
         f"{numbers[flow.src]} {numbers[flow.dst]} 3 {INCAST if flow.group == 'incast' else NORMAL} "
-        f"{flow.size_bytes} "
-        f"{START_S + flow.start_s:.9f}"
+        f"{flow.size_bytes} {START_S + flow.start_s:.9f}"
         for flow in flows
     ]
     out.write_text("\n".join([str(len(lines)), *lines, ""]))
@@ -283,8 +282,8 @@ def run(
     return (
         f"{totals.unfinished} flows unfinished, PAUSE {sum(link.pause for link in links)}, RESUME "
         f"{sum(link.resume for link in links)}, paused "
-        f"{1e3 * sum(link.paused_s for link in links):.2f} ms, most of "
-        f"pool {max(buffer.used_max_bytes for buffer in buffers)}, of headroom "
+        f"{1e3 * sum(link.paused_s for link in links):.2f} ms, most of pool "
+        f"{max(buffer.used_max_bytes for buffer in buffers)}, of headroom "
         f"{max(buffer.headroom_max_bytes for buffer in buffers)}, CPU {cpu_s:.2f} s, digest "
         f"{totals.digest:x}"
     )
@@ -352,11 +351,11 @@ def compare(
     ratios = np.array([here[one].slowdown / there[one].slowdown for one in both])
     logs = [np.log([flows[one].slowdown for one in both]) for flows in (here, there)]
     lines.append(
-        f"\n{len(both)} flows in both, {len(there) - len(both)} in ns-3 alone, "
-        f"{len(here) - len(both)} here alone; "
-        "here / ns-3 of a flow p5, p50, p95: "
-        f"{', '.join(f'{x:.3f}' for x in np.percentile(ratios, (5, 50, 95)))}; "
-        f"correlation of their logarithms {np.corrcoef(*logs)[0, 1]:.3f}"
+        "\n"
+        f"{len(both)} flows in both, {len(there) - len(both)} in ns-3 alone, "
+        f"{len(here) - len(both)} here alone; here / ns-3 of a flow p5, p50, p95: "
+        f"{', '.join(f'{x:.3f}' for x in np.percentile(ratios, (5, 50, 95)))}; correlation of "
+        f"their logarithms {np.corrcoef(*logs)[0, 1]:.3f}"
     )
     return lines
 

@@ -283,8 +283,7 @@ def _mean(results: Sequence[Result]) -> Result:
 def _row(label: str, one: Result) -> str:
     return (
         f"{label:16} {one.mean_us:10.1f} {one.max_us:10.1f} {one.flows:6d} {one.trimmed:8d} "
-        f"{one.timeouts:8d} "
-        f"{one.cpu_s:8.2f} {one.memory_gb:8.2f}"
+        f"{one.timeouts:8d} {one.cpu_s:8.2f} {one.memory_gb:8.2f}"
     )
 
 

@@ -222,11 +222,9 @@ def judge(kind: str, seconds: float) -> bool:
     print(
         f"{kind:8} {'held' if good else 'FAILED'}: resident {last_mb:.0f} MB at the end (at most "
         f"{early_mb + GROWTH_MB:.0f}: {early_mb:.0f} in the first {min(EARLY_S, seconds / 2):g} s "
-        f"+ {GROWTH_MB:g}), "
-        f"{most_mb:.0f} MB at most (at most {MOST_MB:g}); slowest Write {worst_s:.2f} s (at most "
-        f"{WRITE_S:g}); "
-        f"{newcomers} new controllers; {made.value} connections; "
-        f"{len(faults)} faults {faults[:2] or ''}",
+        f"+ {GROWTH_MB:g}), {most_mb:.0f} MB at most (at most {MOST_MB:g}); slowest Write "
+        f"{worst_s:.2f} s (at most {WRITE_S:g}); {newcomers} new controllers; {made.value} "
+        f"connections; {len(faults)} faults {faults[:2] or ''}",
         flush=True,
     )
     return good

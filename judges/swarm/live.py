@@ -440,8 +440,7 @@ def violations(found: Found) -> Iterator[str]:
     if missing > explained:
         yield (
             f"{found.missing} data packets and {found.missing_control} PAUSEs, RESUMEs and CNPs "
-            "are lost, "
-            f"{found.counted} are counted, {found.links_went_down} links went down"
+            f"are lost, {found.counted} are counted, {found.links_went_down} links went down"
         )
     for register, cells in found.inside.items():
         yield f"{register} counts packets that have left: {cells}"

@@ -75,8 +75,8 @@ class Scenario:
         lines = [
             f"seed {self.seed}: {self.scheme.scheme.name} {self.scheme.parameters}",
             f"program {self.program or self.scheme.scheme.program}, payload {self.payload_bytes} "
-            "B, response "
-            f"{self.response_s * 1e6:g} us, flow control {t.flow_control}, {dict(t.parameters)}",
+            f"B, response {self.response_s * 1e6:g} us, flow control {t.flow_control}, "
+            f"{dict(t.parameters)}",
             *(f"{switch}" for switch in t.switches),
             *(
                 f"{link.a} - {link.b}: {link.rate_bps / 1e9:g} Gb/s, {link.delay_s * 1e6:g} us"

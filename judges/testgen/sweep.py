@@ -194,8 +194,7 @@ def samples(args: argparse.Namespace) -> int:
     verdicts = ", ".join(f"{count[word]} {word}" for word in ("pass", "fail", "not understood"))
     print(
         f"{len(programs)} programs, {empty} without a test; tests: {verdicts}; {count['forwards']} "
-        "expect a frame, "
-        f"{count['short']} have one below {SHORT} bytes"
+        f"expect a frame, {count['short']} have one below {SHORT} bytes"
     )
     if coverages:
         whole = sum(value == 1 for value in coverages)

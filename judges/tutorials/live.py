@@ -162,8 +162,7 @@ def compare(tutorials: Path, name: str) -> str:
         less, more = expected[host] - found[host], found[host] - expected[host]
         assert not (less | more), (
             f"{host}: {less.total()} frames of virtual time alone, {more.total()} of Mininet "
-            "alone: "
-            f"{[one.hex() for one in (*less, *more)][:4]}"
+            f"alone: {[one.hex() for one in (*less, *more)][:4]}"
         )
     return f"{sum(one.total() for one in expected.values())} frames arrive, the same on both clocks"
 

@@ -84,9 +84,8 @@ class Explanations:
             wrong = np.flatnonzero((rows["complete_ps"] != 0) & (sums != rows["complete_ps"]))
             raise VirtualError(
                 f"flow {self._by_index[wrong[0]].spec.id}: its parts don't sum to its completion "
-                "time, as its packets "
-                "overtook each other: ports or paths of flows can't change in a run that explains "
-                "them"
+                "time, as its packets overtook each other: ports or paths of flows can't change in "
+                "a run that explains them"
             )
         self._check(result)
         self._check(self._library.vn_explain_whole(self._alive()))

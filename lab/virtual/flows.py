@@ -300,8 +300,7 @@ class FlowMaker:
         if paths.sprays and rp.wants_telemetry:
             raise VirtualError(
                 f"flow {spec.id}: {self._scheme.scheme.name} compares a link's telemetry from "
-                "packet to packet, so "
-                "packets of a flow need one path: leave its several paths out"
+                "packet to packet, so packets of a flow need one path: leave its several paths out"
             )
         if np.grants and rp.wants_telemetry:
             raise VirtualError(

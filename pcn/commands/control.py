@@ -174,8 +174,7 @@ def pause(
     ended = ", ended by `pcn resume`" if made.resumed else ""
     say(
         f"{made.port} class {made.traffic_class} was paused for {made.paused_s * 1e3:.3f} ms "
-        "nominal, "
-        f"by {made.frames} PFC frames{ended}"
+        f"nominal, by {made.frames} PFC frames{ended}"
     )
 
 

@@ -165,8 +165,7 @@ def deploy(
             return
         say(
             f"{path}: {len(lab.ports)} ports, {len(lab.routes)} routes; program {package.name} "
-            "takes their "
-            f"{len(entries)} entries. Nothing was sent"
+            f"takes their {len(entries)} entries. Nothing was sent"
         )
     else:
 

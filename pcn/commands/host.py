@@ -115,8 +115,7 @@ def host(
         lasts = f", for {quantity_text('time', duration)}" if duration else ""
         tell(
             f"{interface}: {wanted.ip}, {wanted.nic.mac}, {wanted.line_rate_bps / 1e9:g} Gb/s, "
-            f"{scheme}"
-            f"{lasts}; Ctrl-C ends it"
+            f"{scheme}{lasts}; Ctrl-C ends it"
         )
         for number, receiver in enumerate(receivers, 1):
             running.agent.start(

@@ -419,8 +419,7 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
     lost = "".join(f", {found[key]} {text}" for key, text in others if found[key])
     say(
         f"{found['traversals']} passes of switches, {found['dropped_by_programs']} dropped by "
-        f"programs{lost}; "
-        f"digest {found['digest']}"
+        f"programs{lost}; digest {found['digest']}"
     )
 
 

@@ -194,8 +194,7 @@ def run(
     if (web or top) and clock != "virtual":
         raise click.UsageError(
             f"--{'web' if web else 'top'} shows runs in virtual time: add --clock virtual; `pcn "
-            "watch"
-            f"{' --web' if web else ''}` shows live ones"
+            f"watch{' --web' if web else ''}` shows live ones"
         )
     if top:
         from pcn.top import on_terminal, require_terminal

@@ -257,8 +257,7 @@ def _require_rates(
                 rate = quantity_text("rate", other.rate_bps)
                 raise TopologyError(
                     f"{option}={value}: link {link.a} - {link.b} has {rate} by the config_db's "
-                    "speed: give that rate, "
-                    "or take speed out of the file"
+                    "speed: give that rate, or take speed out of the file"
                 )
 
 

@@ -19,8 +19,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
-        "'self' data:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",

@@ -70,8 +70,7 @@ class Specs:
                 )
                 entries.append(
                     f"    {{entry_key_{i}_{j}, {mask}, {entry.prefix}, {entry.priority}, "
-                    f"{entry.call.action}, "
-                    f"entry_args_{i}_{j}}},"
+                    f"{entry.call.action}, entry_args_{i}_{j}}},"
                 )
             lines += array("struct sw_const_entry", f"const_entries_{i}", entries)
             rows.append(self._table_row(i, table))
@@ -83,9 +82,8 @@ class Specs:
             )
             rows.append(
                 f"    {{{string_literal(value_set.name)}, SW_TERNARY, {len(value_set.parts)}, "
-                f"key_fields_{i}, "
-                f"{sum((w + 7) // 8 for w in value_set.parts)}, INT32_MAX, SW_VALUE_SET, "
-                f"UINT32_MAX, NULL, 0, NULL}},"
+                f"key_fields_{i}, {sum((w + 7) // 8 for w in value_set.parts)}, INT32_MAX, "
+                f"SW_VALUE_SET, UINT32_MAX, NULL, 0, NULL}},"
             )
         return "\n".join([*lines, *array("struct sw_table_spec", "table_specs", rows)]) + "\n"
 
@@ -124,10 +122,8 @@ class Specs:
         size = max(table.size, len(table.const_entries))
         return (
             f"    {{{string_literal(table.name)}, SW_{table.kind.name}, {len(table.key)}, "
-            f"key_fields_{index}, "
-            f"{table.key_bytes}, {size}, {' | '.join(flags) or '0'}, {default}, "
-            f"default_args_{index}, "
-            f"{len(table.const_entries)}, const_entries_{index}}},"
+            f"key_fields_{index}, {table.key_bytes}, {size}, {' | '.join(flags) or '0'}, "
+            f"{default}, default_args_{index}, {len(table.const_entries)}, const_entries_{index}}},"
         )
 
     def _state(self) -> str:

@@ -173,8 +173,8 @@ def _dequeued(fields: dict[str, Any]) -> _Texts:
     yield (
         "T",
         f"Left queue {fields['queue']} of port {fields['port']} after {fields['deq_timedelta_us']} "
-        "us: "
-        f"{fields['enq_qdepth']} packets were there before it, {fields['deq_qdepth']} are after it",
+        f"us: {fields['enq_qdepth']} packets were there before it, {fields['deq_qdepth']} are "
+        "after it",
     )
 
 

@@ -79,7 +79,7 @@ def test_run_names_the_file_of_an_rp_in_c_and_is_another_with_another_file(tmp_p
 
 def test_its_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn(["run", "dumbbell", "--scheme", AIMD, "--list", "--json"]) == 0
-    listed = {load["name"]: load for load in json.loads(capsys.readouterr().out)}
+    listed = {scheme["name"]: scheme for scheme in json.loads(capsys.readouterr().out)}
     assert listed["cut"]["schemes"] == ["aimd"]
     assert listed["cut"]["default"] == 0.1
 
@@ -234,9 +234,9 @@ def test_check_tries_the_switches_too(
     file.write_text(WRONG.format(**{"rate": "1e9", "program": "pcn", "marking": "()", **fields}))
     assert pcn(["scheme", "check", f"{file}:WRONG", "--json"]) == 1
     findings = [
-        load
-        for load in json.loads(capsys.readouterr().out)
-        if load["rule"] != "a call takes little"
+        scheme
+        for scheme in json.loads(capsys.readouterr().out)
+        if scheme["rule"] != "a call takes little"
     ]
     (seen,) = [finding["seen"] for finding in findings if not finding["kept"]]
     assert message in seen
@@ -282,9 +282,9 @@ def test_check_tries_the_settings_too(
     file.write_text(file.read_text().replace(right, wrong))
     assert pcn(["scheme", "check", f"{tmp_path}/aimd/aimd.py:AIMD", "--json"]) == 1
     findings = [
-        load
-        for load in json.loads(capsys.readouterr().out)
-        if load["rule"] != "a call takes little"
+        scheme
+        for scheme in json.loads(capsys.readouterr().out)
+        if scheme["rule"] != "a call takes little"
     ]
     (seen,) = [finding["seen"] for finding in findings if not finding["kept"]]
     assert message in seen

@@ -148,7 +148,7 @@ def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn: Path, tmp_path: P
     )
     assert done.returncode == 0, done.stdout + done.stderr
     said = {line: (tmp_path / f"{line}.txt").read_text() for line in lines}
-    (network,) = (load for load in json.loads(said["status"]) if load["name"] == name)
+    (network,) = (record for record in json.loads(said["status"]) if record["name"] == name)
     assert (network["state"], network["links_down"]) == ("up", [])
     assert [(node["name"], node["runs"]) for node in network["nodes"]] == [
         ("h0", None), ("s0", True), ("r0", None), ("s1", True),
@@ -167,6 +167,6 @@ def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn: Path, tmp_path: P
     assert "s0-eth2" in said["exec"]
     captured = json.loads(said["pcap"])
     assert (captured["frames"], captured["lost"]) == (6, 0)
-    (network,) = (load for load in json.loads(said["after"]) if load["name"] == name)
+    (network,) = (record for record in json.loads(said["after"]) if record["name"] == name)
     assert network["links_down"] == ["s0:2 - s1:2"]
     assert name not in names()

@@ -48,8 +48,7 @@ def test_overload_names_the_nodes_since_when_and_the_k() -> None:
     ]
     assert str(found) == (
         "NOT IN PACE: h0 and s0 don't keep pace, for 12.5 s (real): these numbers aren't the "
-        "modelled network's; "
-        "-k 640 would do"
+        "modelled network's; -k 640 would do"
     )
     many = overload(400, {f"h{number}": node(behind_s=1 + number) for number in range(7)}, NOW, 0)
     assert "h6, h5, h4, h3 and 3 more don't" in str(many)

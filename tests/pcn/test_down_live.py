@@ -23,7 +23,7 @@ def test_down_refuses_to_choose_and_ends_all(tmp_path: Path) -> None:
                 match=r"several networks are up \(one, two\): name one, or give --all",
             ):
                 here.run(words)
-        assert [load["name"] for load in json.loads(here.run("pcn status --json"))] == [
+        assert [record["name"] for record in json.loads(here.run("pcn status --json"))] == [
             "one",
             "two",
         ]
@@ -32,7 +32,7 @@ def test_down_refuses_to_choose_and_ends_all(tmp_path: Path) -> None:
             "pcn status --network two --json",
             "pcn status two -n two --json",
         ):
-            assert [load["name"] for load in json.loads(here.run(words))] == ["two"]
+            assert [record["name"] for record in json.loads(here.run(words))] == ["two"]
         assert "removed network two" in here.run("pcn down --network two")
         here.run(f"pcn up dumbbell --set pairs=1 -n three --logs {tmp_path / 'three'}")
         removed = here.run("pcn down --all")

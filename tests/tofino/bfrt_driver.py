@@ -34,15 +34,13 @@ _FIXED: dict[str, tuple[str, str, dict[str, str]]] = {
     "$PORT": (
         "$DEV_PORT uint32",
         "$SPEED string, $FEC string, $AUTO_NEGOTIATION string, $TX_MTU uint32, $RX_MTU uint32, "
-        "$PORT_ENABLE bool, "
-        "$TX_PFC_EN_MAP uint32, $RX_PFC_EN_MAP uint32",
+        "$PORT_ENABLE bool, $TX_PFC_EN_MAP uint32, $RX_PFC_EN_MAP uint32",
         {},
     ),
     "$mirror.cfg": (
         "$sid uint16",
         "$session_enable bool, $direction string, $ucast_egress_port uint32, "
-        "$ucast_egress_port_valid bool, "
-        "$ingress_cos uint32, $max_pkt_len uint16",
+        "$ucast_egress_port_valid bool, $ingress_cos uint32, $max_pkt_len uint16",
         {"$normal": ""},
     ),
     "TM.pool.cfg": ("pool string", "size_cells uint32", {}),

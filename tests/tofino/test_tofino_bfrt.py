@@ -117,8 +117,7 @@ def test_deploy_loads_nothing_into_another_chip(
     assert (code, driver.loaded) == (1, None)
     assert err == (
         "pcn: tofino: the driver's chip is a Tofino 2, not a Tofino 1: write `chip: tofino2` in "
-        "ports.yaml, with the "
-        "ports of that chip\n"
+        "ports.yaml, with the ports of that chip\n"
     )
 
 

@@ -31,7 +31,7 @@ _JSON = st.recursive(
 _PACKAGE = Package.compiled("pcn")
 _DOCUMENT = {
     "tables": [
-        load for load in json.loads(_PACKAGE.bf_rt)["tables"] if "snapshot" not in load["name"]
+        table for table in json.loads(_PACKAGE.bf_rt)["tables"] if "snapshot" not in table["name"]
     ]
 }
 _INFO = Info("tofino", [_PACKAGE.bf_rt, description()])

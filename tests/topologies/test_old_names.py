@@ -130,8 +130,7 @@ def test_old_group_of_entry_points_is_read_with_a_line(
         assert pcn(["topology", "check", "my-star"]) == 0
         assert capsys.readouterr().err == (
             "note: entry point my-star = star_of_mine:mine: write topology.my-star in the group "
-            "pcn in place of "
-            "pcn_lab.topologies, which 0.3.0 doesn't read\n"
+            "pcn in place of pcn_lab.topologies, which 0.3.0 doesn't read\n"
         )
     assert pcn(["topology", "list"]) == 0
     printed = capsys.readouterr()
@@ -148,6 +147,5 @@ def test_entry_point_with_an_old_import_names_the_new_one(
     assert pcn(["topology", "check", "old"]) == 1
     assert capsys.readouterr().err == (
         f"pcn: topology 'old', old_of_mine:mine: {tmp_path}/old_of_mine.py:1: import "
-        "pcn.topologies.star in place of "
-        "topologies.star (since 0.2.0)\n"
+        "pcn.topologies.star in place of topologies.star (since 0.2.0)\n"
     )

@@ -188,8 +188,7 @@ class Draft:
         raise self.source.error(
             own[1].line,
             f"no way from {apart[0]} to {apart[1]}: hosts don't forward, and {several[0]} is one, "
-            f"with {len(own)} "
-            "links; if it forwards, the file has to name it as a switch",
+            f"with {len(own)} links; if it forwards, the file has to name it as a switch",
         )
 
     def _hosts(self) -> Iterator[Host]:
@@ -240,8 +239,7 @@ class Draft:
             raise self.source.error(
                 line,
                 f"{end.node} has more than {MAX_PORT} links: ports are 9 bits wide in the switch's "
-                "program (bit<9> of "
-                "v1model), and four of them are internal",
+                "program (bit<9> of v1model), and four of them are internal",
             )
         return Endpoint(end.node, port)
 

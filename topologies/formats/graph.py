@@ -59,8 +59,7 @@ def topology(
             raise source.error(
                 edge.line,
                 f"an edge from {edge.source} to {edge.target}, and line {other} has one back: a "
-                "link carries both "
-                "ways; networkx.Graph(graph) makes one edge of them",
+                "link carries both ways; networkx.Graph(graph) makes one edge of them",
             )
         rate, delay = (_value(source, edge, own, others) for own, others in _RATES)
         if rate is not None and not rate > 0:

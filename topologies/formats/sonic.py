@@ -172,9 +172,8 @@ def _check_ports(
     if headroom > pool_bytes:
         raise TopologyError(
             f"{place}: the headrooms of {name}'s {len(ports)} ports share {pool_bytes:.0f} bytes, "
-            "and are "
-            f"{headroom:.0f} together: shared headroom is missing here. Give the pool more, or "
-            f"`--leave-out {HEADROOM_POOL}`: then each class has its own"
+            f"and are {headroom:.0f} together: shared headroom is missing here. Give the pool "
+            f"more, or `--leave-out {HEADROOM_POOL}`: then each class has its own"
         )
 
 
@@ -372,8 +371,7 @@ def _check_limits(tables: Mapping[str, Mapping[str, Node]], names: list[str]) ->
                 ):
                     raise at.fail(
                         f"{name} limits what waits there, and such limits are missing here: leave "
-                        "the row out, or "
-                        f"all of {', '.join(_LIMITS)} by `--leave-out {EGRESS}`"
+                        f"the row out, or all of {', '.join(_LIMITS)} by `--leave-out {EGRESS}`"
                     )
 
 
@@ -433,8 +431,7 @@ def _watchdog(
         if made is not None and watchdog != made:
             raise at.fail(
                 f"differs from that of {guarded[0]}, or pfcwd_sw_enable does: all ports that have "
-                "a watchdog have the "
-                "same here"
+                "a watchdog have the same here"
             )
         made = watchdog
         guarded.append(name)

@@ -70,8 +70,8 @@ def svg(
     places, width, height = _places(tiers, labels, legend_width)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="network" viewBox="0 0 {width:g} '
-        f'{height:g}" '
-        f'width="{width:g}" height="{height:g}" role="img" aria-label="{escape(topology.name)}">',
+        f'{height:g}" width="{width:g}" height="{height:g}" role="img" '
+        f'aria-label="{escape(topology.name)}">',
         *([f"<style>{STYLE}</style>"] if styled else []),
         *legend,
         *(_cable(cable, places, colours, load) for cable in cables),
@@ -239,7 +239,6 @@ def _box(name: str, label: str, kind: str, place: _Place, title: str = "") -> st
     shown = f"<title>{escape(title)}</title>" if title else ""
     return (
         f'<g data-node="{escape(name)}">{shown}<rect class="{kind}" x="{x - width / 2:g}" '
-        f'y="{y - _BOX / 2:g}" '
-        f'width="{width:g}" height="{_BOX}" rx="{corner:g}"/><text x="{x:g}" '
+        f'y="{y - _BOX / 2:g}" width="{width:g}" height="{_BOX}" rx="{corner:g}"/><text x="{x:g}" '
         f'y="{y + 4:g}">{escape(label)}</text></g>'
     )

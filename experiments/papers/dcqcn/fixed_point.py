@@ -39,13 +39,10 @@ class FixedPoint(Experiment):
     schemes = (DCQCN,)
     about = (
         "N flows to one output of 40 Gbit/s, from 200 to 400 ms after their start; means over 3 "
-        "seeds. The paper "
-        "states that p is below 1% for reasonable settings and the queue close to K_min, and "
-        "proves neither; "
-        "it names no N. "
-        "The closed form is that of the fluid model's fixed point (Zhu et al., CoNEXT'16): p^3 = "
-        "R_AI N^2 / (K C^2) "
-        "(1/B + N/(T C))^2, in packets."
+        "seeds. The paper states that p is below 1% for reasonable settings and the queue close to "
+        "K_min, and proves neither; it names no N. The closed form is that of the fluid model's "
+        "fixed point (Zhu et al., CoNEXT'16): p^3 = R_AI N^2 / (K C^2) (1/B + N/(T C))^2, in "
+        "packets."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -139,10 +136,9 @@ class FixedPoint(Experiment):
             return []
         return [
             f"With {', '.join(map(str, FLOWS))} flows {', '.join(shares)} of the packets are "
-            "marked. What a flow adds "
-            "to its rate doesn't depend on how many there are, so that p grows as N to the power "
-            "of 4/3; at P_max the "
-            "queue is at K_max, above which all is marked. Few flows are the reasonable setting."
+            "marked. What a flow adds to its rate doesn't depend on how many there are, so that p "
+            "grows as N to the power of 4/3; at P_max the queue is at K_max, above which all is "
+            "marked. Few flows are the reasonable setting."
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:

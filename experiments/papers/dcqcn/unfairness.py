@@ -35,11 +35,9 @@ class Unfairness(Experiment):
     schemes = (PFC, DCQCN)
     about = (
         "H1 to H4, each under a separate ToR, send to R, which is under H4's: 100 runs, each with "
-        "another draw of "
-        "UDP source ports, so of paths. Rates are those of frames that arrive, over 5 ms after 2 "
-        "ms, with DCQCN over "
-        "50 ms after 50. The paper's flows are transfers of 4 MB, ours go on; links have 1 us, "
-        "where it names nothing."
+        "another draw of UDP source ports, so of paths. Rates are those of frames that arrive, "
+        "over 5 ms after 2 ms, with DCQCN over 50 ms after 50. The paper's flows are transfers of "
+        "4 MB, ours go on; links have 1 us, where it names nothing."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

@@ -28,10 +28,9 @@ class Victim(Experiment):
     schemes = (PFC, DCQCN)
     about = (
         "H11 to H14, under T1, send to R, under T4, and VS, under T1, to VR, under T2; beside them "
-        "none, one or both "
-        "of H31 and H32, under T3, send to R: 100 runs each, with other draws of paths. VS could "
-        "have 20 Gbit/s. Rates "
-        "as in Fig. 3; the paper's flows are transfers of 250 MB."
+        "none, one or both of H31 and H32, under T3, send to R: 100 runs each, with other draws of "
+        "paths. VS could have 20 Gbit/s. Rates as in Fig. 3; the paper's flows are transfers of "
+        "250 MB."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -89,8 +88,8 @@ class Victim(Experiment):
             return []
         return [
             f"With DCQCN VS's median is {', '.join(said(median) for median in medians)} Gbit/s "
-            "with none, one and two "
-            "senders under T3: what they take of R's link, H11 to H14 leave VS of T1's uplinks."
+            "with none, one and two senders under T3: what they take of R's link, H11 to H14 leave "
+            "VS of T1's uplinks."
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:

@@ -30,10 +30,9 @@ class Fig13(Experiment):
     schemes = (DCTCP,)
     about = (
         "Two long flows from ports of 1 Gb/s to one, K = 20 packets of 1,500 bytes, links of 25 "
-        "us, from 0.1 to 0.5 s "
-        "after their start. The paper's testbed has TCP beside it, whose queue is ten times as "
-        "long; TCP isn't here. "
-        "Of its 0.95 Gb/s the rest is headers; here payload is 0.961 of a full line."
+        "us, from 0.1 to 0.5 s after their start. The paper's testbed has TCP beside it, whose "
+        "queue is ten times as long; TCP isn't here. Of its 0.95 Gb/s the rest is headers; here "
+        "payload is 0.961 of a full line."
     )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:

@@ -31,12 +31,9 @@ class Fig14(Experiment):
     schemes = (DCTCP,)
     about = (
         "Two long flows to a port of 10 Gb/s, round trips of 100 us, K from 2 to 65 packets of "
-        "1,500 bytes, from 50 to "
-        "150 ms. Equation 13: K > C RTT / 7, 11.9 packets here, so that the queue never runs "
-        "empty. The paper's "
-        "testbed needs 65, as its hosts send bursts of 30 to 40 packets; here NICs pace by their "
-        "line, and nothing "
-        "bursts."
+        "1,500 bytes, from 50 to 150 ms. Equation 13: K > C RTT / 7, 11.9 packets here, so that "
+        "the queue never runs empty. The paper's testbed needs 65, as its hosts send bursts of 30 "
+        "to 40 packets; here NICs pace by their line, and nothing bursts."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

@@ -39,14 +39,11 @@ class Eta(Experiment):
     schemes = (HPCC,)
     about = (
         "1 to 17 flows to one port start at once, each with a window of a bandwidth-delay product; "
-        "eta = 95%, W_AI and "
-        "T as `pcn up` recommends. Lines of 100 Gb/s with a round trip of 12 us, and of 10 Gb/s "
-        "with ten times as "
-        "much; switches stamp in ns. maxStage is 0, as in the paper's simulations, and 5, as in "
-        "its text. "
-        "Utilisation and mean queue are of round trips 200 to 400; drained means that N packets "
-        "are left, and the "
-        "queue's own time is its largest value over the line's rate."
+        "eta = 95%, W_AI and T as `pcn up` recommends. Lines of 100 Gb/s with a round trip of 12 "
+        "us, and of 10 Gb/s with ten times as much; switches stamp in ns. maxStage is 0, as in the "
+        "paper's simulations, and 5, as in its text. Utilisation and mean queue are of round trips "
+        "200 to 400; drained means that N packets are left, and the queue's own time is its "
+        "largest value over the line's rate."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

@@ -87,16 +87,12 @@ class Fig11(Experiment):
     variants = WINDOWED
     about = (
         "320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between switches, 1 us a link, HPCC's shared "
-        "buffer of 32 MiB a "
-        "switch. FB_Hadoop at 30% with in-casts of 60 senders, 500 KB each, 2% of the hosts' "
-        "links; and at 50%; 9,000 "
-        "and 15,000 flows, until all have arrived. T = 13 us, W_AI = 80 bytes; K as the paper has "
-        "it; TIMELY's "
-        "segments are 16 KB, its step 100 Mb/s. With a window: of what the rate sends in T. A "
-        "round trip is a data "
-        "packet's way, from its NIC on, and an acknowledgement's empty one from another pod. "
-        "Slowdown is over the "
-        "empty network."
+        "buffer of 32 MiB a switch. FB_Hadoop at 30% with in-casts of 60 senders, 500 KB each, 2% "
+        "of the hosts' links; and at 50%; 9,000 and 15,000 flows, until all have arrived. T = 13 "
+        "us, W_AI = 80 bytes; K as the paper has it; TIMELY's segments are 16 KB, its step 100 "
+        "Mb/s. With a window: of what the rate sends in T. A round trip is a data packet's way, "
+        "from its NIC on, and an acknowledgement's empty one from another pod. Slowdown is over "
+        "the empty network."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -164,14 +160,13 @@ class Fig11(Experiment):
         for load in map(str, outcomes.values("load")):
             each = [
                 f"{_name(one)} {said(one.numbers['rtt_p95_us'])} us, "
-                f"{said(one.numbers['p95 short'])} and "
-                f"{said(one.numbers['p50 long'])}, {said(one.numbers['pause'])}"
+                f"{said(one.numbers['p95 short'])} and {said(one.numbers['p50 long'])}, "
+                f"{said(one.numbers['pause'])}"
                 for one in outcomes.where(load=load)
             ]
             lines.append(
                 f"{load}, 95% of round trips, slowdown of 95% of the flows below 120 KB and median "
-                "of those above 1 "
-                f"MB, PAUSE frames: {'; '.join(each)}."
+                f"of those above 1 MB, PAUSE frames: {'; '.join(each)}."
             )
         return lines
 

@@ -82,11 +82,9 @@ class Reference(Experiment):
     variants = WITHOUT
     about = (
         "16 flows to one port of 100 Gb/s start at once, links of 1 us, T = 4.4 us, W_AI = 25 "
-        "bytes (5.4), for 400 us: "
-        "HPCC, HPCC whose window each acknowledgement changes, and HPCC whose window changes once "
-        "a round trip. "
-        "Drained means that 16 packets are left. Throughput is of 4.4 us, the least from 60 round "
-        "trips on."
+        "bytes (5.4), for 400 us: HPCC, HPCC whose window each acknowledgement changes, and HPCC "
+        "whose window changes once a round trip. Drained means that 16 packets are left. "
+        "Throughput is of 4.4 us, the least from 60 round trips on."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -170,8 +168,8 @@ class ByWAi(Experiment):
     schemes = (HPCC,)
     about = (
         "The 16 flows of Fig. 13 for 10 ms, with W_AI from 25 to 300 bytes: 150 bytes are what the "
-        "rule of 3.3 allows "
-        "16 flows, 25 are for 100. The queue is read each microsecond, from 200 round trips on."
+        "rule of 3.3 allows 16 flows, 25 are for 100. The queue is read each microsecond, from 200 "
+        "round trips on."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

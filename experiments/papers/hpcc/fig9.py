@@ -86,13 +86,10 @@ class Fig9(Experiment):
     schemes = (HPCC, DCQCN)
     about = (
         "A rack of the paper's testbed: hosts of 25 Gb/s around a switch, round trips of 5.4 us, T "
-        "= 9 us, W_AI = 80 "
-        "bytes, DCQCN's K 100 and 400 KB. Long-short: a flow of 1 MB joins a long one after 1 ms, "
-        "for 5 ms; recovered "
-        "is the end of the last 20 us below 95% of the rate before it. In-cast: seven flows join a "
-        "long one. Mice: 1 "
-        "KB each 50 us beside two elephants, from 30 ms on; their latency is that of a packet and "
-        "its acknowledgement, "
+        "= 9 us, W_AI = 80 bytes, DCQCN's K 100 and 400 KB. Long-short: a flow of 1 MB joins a "
+        "long one after 1 ms, for 5 ms; recovered is the end of the last 20 us below 95% of the "
+        "rate before it. In-cast: seven flows join a long one. Mice: 1 KB each 50 us beside two "
+        "elephants, from 30 ms on; their latency is that of a packet and its acknowledgement, "
         "which meets no queue. Fair share: four flows join and leave, 20 ms after each other; the "
         "paper has a second."
     )

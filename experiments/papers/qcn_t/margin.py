@@ -49,14 +49,11 @@ class Margin(Experiment):
     schemes = (QCN, QCN_T)
     about = (
         "N flows to one output of 1 Gb/s, which start together; links are longer and longer, and "
-        "PAUSE is out of "
-        "reach. The longer a message takes the more the queue swings, until it runs empty and the "
-        "line with it. The "
-        "margin is the longest delay of a link, one way, up to which the queue is empty in 1% of "
-        "the last 3 s at most, "
-        "which is ours: the text at hand has none. QCN-T's timer is as long as the byte counter's "
-        "150 KB take at a "
-        "flow's fair share. Means over 3 seeds."
+        "PAUSE is out of reach. The longer a message takes the more the queue swings, until it "
+        "runs empty and the line with it. The margin is the longest delay of a link, one way, up "
+        "to which the queue is empty in 1% of the last 3 s at most, which is ours: the text at "
+        "hand has none. QCN-T's timer is as long as the byte counter's 150 KB take at a flow's "
+        "fair share. Means over 3 seeds."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

@@ -26,11 +26,9 @@ class Fig14(Victims):
     schemes = (DCQCN_TCD,)
     about = (
         f"{TRAFFIC}; A0 to A14 start Hadoop flows of one size at once, to R1, with half of its "
-        "link's load. The "
-        "smaller epsilon, the longer a port stays undetermined after a RESUME. Shares of the "
-        "victims with a packet "
-        "marked CE, means over 5 seeds, for the looks that congestion takes: 6 is our default, 1 "
-        "the paper's words."
+        "link's load. The smaller epsilon, the longer a port stays undetermined after a RESUME. "
+        "Shares of the victims with a packet marked CE, means over 5 seeds, for the looks that "
+        "congestion takes: 6 is our default, 1 the paper's words."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

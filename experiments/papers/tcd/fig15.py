@@ -36,13 +36,10 @@ class Fig15(Victims):
     schemes = (DCQCN, DCQCN_TCD, TIMELY, TIMELY_TCD)
     about = (
         f"{TRAFFIC}; A0 to A14 start Hadoop flows of one size at once, to R1. The paper compares "
-        "DCQCN, whose alpha "
-        "starts at 0.5, with TCD and alpha's start at 1.2; here both run with 0.5, 1 and 1.2, so "
-        "that the effects of "
-        "detection and of alpha's start are separate. TIMELY takes an RTT each 16 KB, or each 64 "
-        "KB. Means "
-        "over 5 seeds; a flow that "
-        "is still going 20 ms after the last arrival counts with the time that it had."
+        "DCQCN, whose alpha starts at 0.5, with TCD and alpha's start at 1.2; here both run with "
+        "0.5, 1 and 1.2, so that the effects of detection and of alpha's start are separate. "
+        "TIMELY takes an RTT each 16 KB, or each 64 KB. Means over 5 seeds; a flow that is still "
+        "going 20 ms after the last arrival counts with the time that it had."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -94,8 +91,7 @@ class Fig15(Victims):
                     )
                     text = (
                         f"bursts' load {load:g}, an RTT each {segment / 1e3:g} KB: TIMELY over "
-                        "TIMELY with TCD "
-                        "(met: 1.2; trend: above 1)"
+                        "TIMELY with TCD (met: 1.2; trend: above 1)"
                     )
                     rows.append(COMPLETION.row(text, ratio(theirs, ours), at_least(1.2, 1.0)))
         return rows
@@ -115,8 +111,7 @@ class Fig15(Victims):
             )
             told.append(
                 f"alpha {alpha:g}: all {said(all_[0])} and {said(all_[1])} us, below 10 KB "
-                f"{said(small[0])} and "
-                f"{said(small[1])} us"
+                f"{said(small[0])} and {said(small[1])} us"
             )
         return [
             "Victims' means without and with TCD at the bursts' load of 0.5: "

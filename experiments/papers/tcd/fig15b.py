@@ -23,10 +23,8 @@ class Fig15b(Victims):
     schemes = (DCQCN, DCQCN_TCD)
     about = (
         f"{TRAFFIC}; A0 to A14 each send a burst of the same size to R1 at once, a millisecond "
-        "apart on average: with "
-        "250 KB that is more than R1's link takes, as in the paper. Alpha starts at 0.5 with DCQCN "
-        "and at 1.2 with "
-        "TCD. Means over 5 seeds."
+        "apart on average: with 250 KB that is more than R1's link takes, as in the paper. Alpha "
+        "starts at 0.5 with DCQCN and at 1.2 with TCD. Means over 5 seeds."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -87,8 +85,8 @@ class Fig15b(Victims):
         marked = percent(outcomes.mean("ce_share", scheme=DCQCN, burst=50.0))
         return [
             f"With bursts of 50 KB DCQCN marks {marked} of the victims, so TCD can gain little: "
-            "seed by seed "
-            f"they take {said(min(ratios))} to {said(max(ratios))} times as long as with TCD."
+            f"seed by seed they take {said(min(ratios))} to {said(max(ratios))} times as long as "
+            "with TCD."
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:

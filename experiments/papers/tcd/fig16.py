@@ -67,16 +67,12 @@ class Fig16(Experiment):
     schemes = (DCQCN, DCQCN_TCD)
     about = (
         "A fat-tree of k = 10, 250 hosts, links of 40 Gb/s and 4 us. 40,000 flows of Hadoop's or "
-        "WebSearch's sizes "
-        "start at random, each from one host to another, and load the hosts' links to 0.6. "
-        "Slowdown is a flow's "
-        "completion time over that in the empty network. The paper compares DCQCN, whose alpha "
-        "starts at 0.5, with TCD "
-        "and alpha's start at 1.2. With polarised ECMP all switches choose by the same bits of a "
-        "flow's hash. Means "
-        "over two seeds, of the others one; a flow that is still going 30 ms after the last one "
-        "has started counts "
-        "with the time that it had."
+        "WebSearch's sizes start at random, each from one host to another, and load the hosts' "
+        "links to 0.6. Slowdown is a flow's completion time over that in the empty network. The "
+        "paper compares DCQCN, whose alpha starts at 0.5, with TCD and alpha's start at 1.2. With "
+        "polarised ECMP all switches choose by the same bits of a flow's hash. Means over two "
+        "seeds, of the others one; a flow that is still going 30 ms after the last one has started "
+        "counts with the time that it had."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -232,8 +228,8 @@ class Fig16(Experiment):
         if told:
             told.append(
                 "DCQCN whose alpha starts at 1.2 is as fast as TCD with it, or faster: in a "
-                "fat-tree with traffic from "
-                "everywhere to everywhere few flows are ever marked UE, and the gain is alpha's."
+                "fat-tree with traffic from everywhere to everywhere few flows are ever marked UE, "
+                "and the gain is alpha's."
             )
         return told
 

@@ -35,13 +35,10 @@ class Table3InfiniBand(Experiment):
     schemes = (IBCC, IBCC_TCD)
     about = (
         "Fig. 2's network with InfiniBand's credits, 280 KB for each port and lane, and its "
-        "congestion control; with "
-        "TCD the index rises by 2 instead of 1. S0 sends to R0, the victims, S1 to R1, 0.6 of "
-        "their links each; A0 to "
-        "A14 start messages of one size at once, to R1. Messages have 128 KB (80%) and 1 MB: MPI "
-        "and I/O, whose sizes "
-        "the paper takes from elsewhere. Its congestion control's parameters, and the load, aren't "
-        "in the text. Means "
+        "congestion control; with TCD the index rises by 2 instead of 1. S0 sends to R0, the "
+        "victims, S1 to R1, 0.6 of their links each; A0 to A14 start messages of one size at once, "
+        "to R1. Messages have 128 KB (80%) and 1 MB: MPI and I/O, whose sizes the paper takes from "
+        "elsewhere. Its congestion control's parameters, and the load, aren't in the text. Means "
         "over 5 seeds; loads are drawn within 5%."
     )
 
@@ -126,14 +123,12 @@ class Table3InfiniBand(Experiment):
         return [
             f"At the load of {LOAD:g} TCD marks {marked} of {sum(victims):,.0f} victims, with "
             f"{sum(share > 0 for share in shares)} of {len(shares)} seeds: S0 and S1 then bring "
-            "exactly what P2's line "
-            "takes, 20 + 20 Gb/s, for longer than its looks last. With links of "
-            f"{_LESS_BPS / 1e9:g} Gb/s and the same "
-            f"messages it marks {percent(outcomes.mean('ce_share', sender_gbps=_LESS_BPS / 1e9))}. "
+            "exactly what P2's line takes, 20 + 20 Gb/s, for longer than its looks last. With "
+            f"links of {_LESS_BPS / 1e9:g} Gb/s and the same messages it marks "
+            f"{percent(outcomes.mean('ce_share', sender_gbps=_LESS_BPS / 1e9))}. "
             "[choices.md](choices.md#infiniband) has more of it.",
             f"With another max(Ton) than the formula's {formula_us} us TCD marks {by_time} of the "
-            "victims at the load "
-            f"of {LOAD:g}.",
+            f"victims at the load of {LOAD:g}.",
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:

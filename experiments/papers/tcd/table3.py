@@ -28,12 +28,10 @@ class Table3(Victims):
     schemes = (DCQCN, DCQCN_TCD)
     about = (
         f"{TRAFFIC}; A0 to A14 start Hadoop flows of one size at once, to R1. Their load together "
-        "is that part of R1's "
-        "link that the rows name: the paper's text has none. A victim is taken for congested if "
-        "one of its packets is "
-        "marked CE. Shares of all victims, means over 5 seeds. Alpha starts at 0.5 with DCQCN and "
-        "at 1.2 with TCD, as "
-        "in 5.2.1, except where a row has other values."
+        "is that part of R1's link that the rows name: the paper's text has none. A victim is "
+        "taken for congested if one of its packets is marked CE. Shares of all victims, means over "
+        "5 seeds. Alpha starts at 0.5 with DCQCN and at 1.2 with TCD, as in 5.2.1, except where a "
+        "row has other values."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -89,8 +87,7 @@ class Table3(Victims):
             told.append(
                 f"With DCQCN {', '.join(shares)} of the victims are marked at the bursts' loads of "
                 f"{', '.join(f'{load:g}' for load in LOADS)}; at {LOAD:g} and alpha's start of "
-                f"{_DCQCN_ALPHA:g}, as "
-                f"DCQCN's paper has it, {alpha}."
+                f"{_DCQCN_ALPHA:g}, as DCQCN's paper has it, {alpha}."
             )
         if DCQCN_TCD in outcomes.values("scheme"):
             by_looks = ", ".join(
@@ -99,8 +96,8 @@ class Table3(Victims):
             )
             told.append(
                 f"The paper's words are one look: {by_looks} of the victims are marked at "
-                f"{LOAD:g}, none or next to "
-                "none with the default of 6. [tcd.md](tcd.md#one-look-isnt-enough) explains why."
+                f"{LOAD:g}, none or next to none with the default of 6. "
+                "[tcd.md](tcd.md#one-look-isnt-enough) explains why."
             )
         return told
 

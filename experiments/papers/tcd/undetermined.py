@@ -226,15 +226,13 @@ def about(plan: Plan) -> list[tuple[str, str]]:
         (
             "topology",
             f"F0, h0 to r0, offers {f0}; F1, h1 to r1, {f1}. A0 is h2's flow to r1, at line rate, "
-            "in the second third "
-            "of the run. s1's port to r1 is congested then, and PAUSE makes s0's port "
-            "undetermined.",
+            "in the second third of the run. s1's port to r1 is congested then, and PAUSE makes "
+            "s0's port undetermined.",
         ),
         (
             "marks",
             "F0 passes the undetermined port alone, F1 the congested one, too. TCD marks F0 UE and "
-            "F1 CE; RED can't "
-            "distinguish them.",
+            "F1 CE; RED can't distinguish them.",
         ),
         (
             "checks",

@@ -64,17 +64,13 @@ class Fig2(Experiment):
     schemes = (PFC, OUTPUTS, INPUTS, BOTH)
     about = (
         "Four flows at line rate to one output of 10 Gb/s, a fifth from 100 to 200 ms. An output's "
-        "congestion point "
-        "samples what arrives from all flows and notifies one source: by chance some get more "
-        "messages. An input's "
-        "notifies only the flows of that input. "
-        "Rates are those at which frames leave the hosts, means over the second half of an "
-        "interval; medians over 8 "
-        "seeds, which draw the samples. Round robin over inputs is the paper's switch; an output "
-        "that serves all in "
-        "the order of their arrival, as a software switch does, shares in proportion to what "
-        "arrives. Congestion "
-        "points at both run on the paper's whole switch, with output buffers behind a fabric."
+        "congestion point samples what arrives from all flows and notifies one source: by chance "
+        "some get more messages. An input's notifies only the flows of that input. Rates are those "
+        "at which frames leave the hosts, means over the second half of an interval; medians over "
+        "8 seeds, which draw the samples. Round robin over inputs is the paper's switch; an output "
+        "that serves all in the order of their arrival, as a software switch does, shares in "
+        "proportion to what arrives. Congestion points at both run on the paper's whole switch, "
+        "with output buffers behind a fabric."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

@@ -60,10 +60,9 @@ class Fig7(Experiment):
     schemes = (PFC, OUTPUTS, INPUTS, *OCCUPANCY, BUFFERED_OUTPUTS)
     about = (
         "f1 and f7 offer 50 Gb/s each at one input; at 10 ms f2 to f6, each from its input, join "
-        "f1 at its output. "
-        "f7's output is free. The text has these flows; the figure's caption has others (f1 and f6 "
-        "at 5 Gb/s). "
-        "Rates are those at which frames arrive, means over 30 to 60 ms; medians over 3 seeds."
+        "f1 at its output. f7's output is free. The text has these flows; the figure's caption has "
+        "others (f1 and f6 at 5 Gb/s). Rates are those at which frames arrive, means over 30 to 60 "
+        "ms; medians over 3 seeds."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

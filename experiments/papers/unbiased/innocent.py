@@ -136,15 +136,13 @@ def about(plan: Plan) -> list[tuple[str, str]]:
         (
             "topology",
             f"h0 to h3 send to r0 at line rate, but h0's f1 offers {f1}. h0 also sends f6, {f6}, "
-            "to r1, where no other "
-            "host sends: it waits for nothing, and shares f1's input alone.",
+            "to r1, where no other host sends: it waits for nothing, and shares f1's input alone.",
         ),
         (
             "received",
             "A congestion point at the input samples what the input has inside. Notified by "
-            "arrivals, f6 slows down "
-            "with f1; notified by waiting packets, it keeps what it offers. PAUSE alone holds both "
-            "alike.",
+            "arrivals, f6 slows down with f1; notified by waiting packets, it keeps what it "
+            "offers. PAUSE alone holds both alike.",
         ),
         (
             "checks",

@@ -117,8 +117,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
     if short := [flow.missing for flow in flows.values() if flow.missing]:
         file.notes.append(
             f"{file.path}: of {len(short)} of {len(flows)} flows {sum(short):,} packets between "
-            "the first and the last "
-            "aren't there: their sizes are too small by what these had"
+            "the first and the last aren't there: their sizes are too small by what these had"
         )
     if not flows:
         raise file.error("no RoCEv2 data over IPv4 is in it")

@@ -243,8 +243,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
     if latest_s > _LATE_S:
         file.notes.append(
             f"{file.path}: the latest flow starts after {latest_s:g} s: starts are in us, as "
-            "htsim_uec takes them; "
-            "divide by 1,000,000 those of a file that has ps"
+            "htsim_uec takes them; divide by 1,000,000 those of a file that has ps"
         )
     yield from matrix.connected()
 

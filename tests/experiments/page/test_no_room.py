@@ -90,8 +90,7 @@ def test_a_figure_without_room_for_its_picture_keeps_its_numbers(
         said = capsys.readouterr()
         assert errors_in(said.err) == [
             f"pcn: {place} is incomplete: without fig10/figure.png, fig10/figure.svg: No space "
-            "left on device. "
-            "The rest is there"
+            "left on device. The rest is there"
         ]
         assert {path.name for path in (place / "fig10").iterdir()} == {
             "figure.json",

@@ -218,9 +218,8 @@ def test_tip_over_bins_has_the_flows_own_numbers(chromium: Browser, tmp_path: Pa
     panels = json.loads(
         chromium.ask(
             "JSON.stringify([...document.querySelectorAll('.plot')].map((one, place) => "
-            "[one.dataset.chart, place,"
-            "one.previousElementSibling?.textContent]).filter(([chart]) => chart === "
-            "'slowdown_by_size'))"
+            "[one.dataset.chart, place,one.previousElementSibling?.textContent]).filter(([chart]) "
+            "=> chart === 'slowdown_by_size'))"
         )
     )
     assert [title for _, _, title in panels] == [

@@ -36,8 +36,7 @@ def files(folder: Path) -> dict[str, bytes]:
         (
             "sweep",
             "sweep is a sweep of an earlier version, without its flows by size: the same `pcn "
-            "sweep` with --fresh "
-            "runs it anew",
+            "sweep` with --fresh runs it anew",
         ),
     ],
 )

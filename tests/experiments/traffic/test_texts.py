@@ -89,9 +89,9 @@ def test_list_names_texts_with_their_values(capsys: pytest.CaptureFixture[str]) 
         == 0
     )
     texts = {
-        load["name"]: load["default"]
-        for load in json.loads(capsys.readouterr().out)
-        if load["kind"] == "text"
+        topology["name"]: topology["default"]
+        for topology in json.loads(capsys.readouterr().out)
+        if topology["kind"] == "text"
     }
     assert texts == {"ecmp": "polarised", "lossless_classes": "3"}
     assert pcn(["run", "traffic", "--topology", "fat-tree", "--list"]) == 0

@@ -123,20 +123,14 @@ class Fig11(Experiment):
     source = "7.1, Fig. 11"
     about = (
         "The dumbbell: 10 Gb/s, RTT 500 us, four flows of three hosts from line rate. PCN with T = "
-        "RTT and w_min = "
-        "0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above the RTT. The sum "
-        "of the rates counts "
-        "as settled from the moment from which its mean over 10 RTTs stays within 10% of the "
-        "capacity; what never "
-        "comes about counts with the run's 300 ms. Means over three seeds, which shift the NPs' "
-        "timers and draw QCN's "
-        "samples; what is varied runs with the first alone. The paper doesn't define its 40 to 90 "
-        "ms. TIMELY's "
+        "RTT and w_min = 0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above "
+        "the RTT. The sum of the rates counts as settled from the moment from which its mean over "
+        "10 RTTs stays within 10% of the capacity; what never comes about counts with the run's "
+        "300 ms. Means over three seeds, which shift the NPs' timers and draw QCN's samples; what "
+        "is varied runs with the first alone. The paper doesn't define its 40 to 90 ms. TIMELY's "
         "rate grows by 10 Mb/s in each least RTT, which is 500 us here, and falls by gradients "
-        "that count in least "
-        "RTTs. The content of PCN's CNP is T and an RTT old when it has an effect, so that several "
-        "increases come in a "
-        "row where the model has one."
+        "that count in least RTTs. The content of PCN's CNP is T and an RTT old when it has an "
+        "effect, so that several increases come in a row where the model has one."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -190,13 +184,11 @@ class Fig11(Experiment):
         slower_text = "(met: half of the paper's factor or more; trend: longer)"
         reached_text = (
             f"PCN: sum of the rates first at capacity (met: {CAPACITY[PCN]:g} ms; trend: before "
-            "QCN's "
-            f"{CAPACITY['qcn']:g} ms)"
+            f"QCN's {CAPACITY['qcn']:g} ms)"
         )
         drained_text = (
             f"PCN: initial queue down to five packets (met: {DRAINED[PCN]:g} ms; trend: before "
-            "QCN's "
-            f"{DRAINED['qcn']:g} ms)"
+            f"QCN's {DRAINED['qcn']:g} ms)"
         )
         first = at_most(CAPACITY[PCN], CAPACITY["qcn"])
         rows = [
@@ -262,8 +254,7 @@ class Fig11(Experiment):
             )
             told.append(
                 "Mean sum of the rates until the queue is drained, of the capacity, and when that "
-                "is: "
-                f"{rates}. Who cuts deeper drains sooner. Towards slower decreases: "
+                f"is: {rates}. Who cuts deeper drains sooner. Towards slower decreases: "
                 + ", ".join(
                     f"{what} {said(outcomes.mean('drained_ms', open=what), 'ms')}" for what in _OPEN
                 )
@@ -279,27 +270,22 @@ class Fig11(Experiment):
             told.append(
                 "Swings over PCN's, of the queue and of the sum of the rates: TIMELY "
                 f"{over_pcn('queue_swing_kb', scheme='timely')} and "
-                f"{over_pcn('rate_swing_gbps', scheme='timely')}; "
-                f"with a whole step at each RTT, which is Algorithm 1 as printed, "
-                f"{over_pcn('queue_swing_kb', open=_WHOLE_STEPS)} and "
-                f"{over_pcn('rate_swing_gbps', open=_WHOLE_STEPS)}; with its own least RTT of 20 "
-                "us "
-                f"{over_pcn('queue_swing_kb', open=_OWN_RTT)} and "
-                f"{over_pcn('rate_swing_gbps', open=_OWN_RTT)}, and "
-                f"the link is {percent(outcomes.mean('utilisation', open=_OWN_RTT))} full. With "
-                "RTTs of every packet "
-                f"or each 64 KB, or the values that its authors' code recommends, its queue is "
-                f"{said(min(known, default=None), '', 2)} to "
-                f"{said(max(known, default=None), '', 2)} times as long as "
-                "PCN's."
+                f"{over_pcn('rate_swing_gbps', scheme='timely')}; with a whole step at each RTT, "
+                f"which is Algorithm 1 as printed, {over_pcn('queue_swing_kb', open=_WHOLE_STEPS)} "
+                f"and {over_pcn('rate_swing_gbps', open=_WHOLE_STEPS)}; with its own least RTT of "
+                f"20 us {over_pcn('queue_swing_kb', open=_OWN_RTT)} and "
+                f"{over_pcn('rate_swing_gbps', open=_OWN_RTT)}, and the link is "
+                f"{percent(outcomes.mean('utilisation', open=_OWN_RTT))} full. With RTTs of every "
+                "packet or each 64 KB, or the values that its authors' code recommends, its queue "
+                f"is {said(min(known, default=None), '', 2)} to "
+                f"{said(max(known, default=None), '', 2)} times as long as PCN's."
             )
         if outcomes.where(open=_OTHER_W_MIN):
             told.append(
                 "PCN's swing follows w_min: with 5.3's 1/128 its queue is "
-                f"{over_pcn('queue_kb', open=_OTHER_W_MIN)} "
-                "of that with 0.1/4, and the queue's swing "
-                f"{over_pcn('queue_swing_kb', open=_OTHER_W_MIN)}. DCQCN's "
-                f"queue is {over_pcn('queue_kb', scheme='dcqcn')} of PCN's with 0.1/4, TIMELY's "
+                f"{over_pcn('queue_kb', open=_OTHER_W_MIN)} of that with 0.1/4, and the queue's "
+                f"swing {over_pcn('queue_swing_kb', open=_OTHER_W_MIN)}. DCQCN's queue is "
+                f"{over_pcn('queue_kb', scheme='dcqcn')} of PCN's with 0.1/4, TIMELY's "
                 f"{over_pcn('queue_kb', scheme='timely')}."
             )
         return told
@@ -365,8 +351,7 @@ def _of_w_min(outcomes: Outcomes) -> list[Check]:
     )
     text = (
         f"{_OTHER_W_MIN}: swing of its queue, last third, over that with 0.1/4 (met: theory within "
-        "25%; "
-        "trend: within a factor of two)"
+        "25%; trend: within a factor of two)"
     )
     return [
         _low_queue(_OTHER_W_MIN, outcomes.mean("queue_kb", open=_OTHER_W_MIN)),

@@ -29,12 +29,10 @@ class Fig13(Experiment):
     title = "Parameter sensitivity"
     source = "7.3, Fig. 13"
     about = (
-        f"{hadoop.ABOUT} "
-        "PCN, T = 50 us; w_max varied at w_min = 1/128, w_min at w_max = 1/2. Means over four "
-        "seeds. The weights "
-        "matter little: PAUSE frames to S0 come while what the largest bursts sent before their "
-        "first CNPs drains, and "
-        "weights decide about increases, which come later."
+        f"{hadoop.ABOUT} PCN, T = 50 us; w_max varied at w_min = 1/128, w_min at w_max = 1/2. "
+        "Means over four seeds. The weights matter little: PAUSE frames to S0 come while what the "
+        "largest bursts sent before their first CNPs drains, and weights decide about increases, "
+        "which come later."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -96,10 +94,9 @@ class Fig13(Experiment):
             return []
         return [
             f"PAUSE frames to S0, a second: {min(known):.0f} to {max(known):.0f} over all w_min, "
-            f"{min(known[:-1]):.0f} "
-            f"to {max(known[:-1]):.0f} without the largest, 1/32. Seeds, which draw other bursts, "
-            "differ by more: with "
-            f"one w_min, 1/128, {min(seeds):.0f} to {max(seeds):.0f}."
+            f"{min(known[:-1]):.0f} to {max(known[:-1]):.0f} without the largest, 1/32. Seeds, "
+            f"which draw other bursts, differ by more: with one w_min, 1/128, {min(seeds):.0f} to "
+            f"{max(seeds):.0f}."
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:

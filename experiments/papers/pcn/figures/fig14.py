@@ -69,16 +69,12 @@ class Fig14(Experiment):
     schemes = SHOWN
     about = (
         "The Clos of section 7.4: 512 hosts, load 0.6, in-casts of 1 to 15 senders each with a "
-        "separate size, one "
-        "class; 50,000 flows of Table 1's W1 (10 seeds) and W2 (2), until all have arrived. PCN "
-        "with T = 50 us, w_min "
-        "= 1/128 and w_max = 0.5, TIMELY with its paper's segments of 64 KB (and 16 KB beside "
-        "them). Flow completion "
-        "rate is the number of flows over the time until the last one has arrived, so the slowest "
-        "flow decides; PAUSE "
-        "frames are all that were sent. Ratios are of runs with the same flows, their mean over "
-        "the seeds; differences "
-        "between seeds are large with W1, and their standard errors stand below."
+        "separate size, one class; 50,000 flows of Table 1's W1 (10 seeds) and W2 (2), until all "
+        "have arrived. PCN with T = 50 us, w_min = 1/128 and w_max = 0.5, TIMELY with its paper's "
+        "segments of 64 KB (and 16 KB beside them). Flow completion rate is the number of flows "
+        "over the time until the last one has arrived, so the slowest flow decides; PAUSE frames "
+        "are all that were sent. Ratios are of runs with the same flows, their mean over the "
+        "seeds; differences between seeds are large with W1, and their standard errors stand below."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

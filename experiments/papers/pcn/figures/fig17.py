@@ -54,15 +54,11 @@ class Fig17(Experiment):
     source = "B.1, Fig. 17"
     about = (
         "The dumbbell with 4 to 1,024 flows, all from line rate at time 0. One second; queue, "
-        "utilisation, PAUSE "
-        "and Jain's index are of its last 500 ms. PCN with T = RTT = 500 us and w_min = 0.1/N. "
-        "[fairness.md](fairness.md) explains Jain's index. QCN's queue stands at the Q_eq that "
-        "its "
-        f"switches have, {_OWN_Q_EQ_BYTES / 1e3:g} KB; the paper's queues are those of a larger "
-        "one. Where PFC shares "
-        "the link each host gets as much, and one has half of the flows: Jain's index is "
-        f"{JAIN_BY_PORT:.2g} then, and "
-        "can't fall lower."
+        "utilisation, PAUSE and Jain's index are of its last 500 ms. PCN with T = RTT = 500 us and "
+        "w_min = 0.1/N. [fairness.md](fairness.md) explains Jain's index. QCN's queue stands at "
+        f"the Q_eq that its switches have, {_OWN_Q_EQ_BYTES / 1e3:g} KB; the paper's queues are "
+        "those of a larger one. Where PFC shares the link each host gets as much, and one has half "
+        f"of the flows: Jain's index is {JAIN_BY_PORT:.2g} then, and can't fall lower."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -104,8 +100,7 @@ class Fig17(Experiment):
         most_kb = MANY_FLOWS["queue"]
         queue_text = (
             f"PCN: largest mean queue of all numbers of flows (met: the paper's {most_kb:g} KB; "
-            "trend: below 200; "
-            "theory: peak by eq. 15)"
+            "trend: below 200; theory: peak by eq. 15)"
         )
         full_text = "PCN: least utilisation (met: 0.97 and more; trend: above 0.9)"
         fair_text = "PCN: least Jain's index (met: 0.9 and more; trend: above 0.8)"
@@ -147,8 +142,8 @@ class Fig17(Experiment):
         lowest = ", ".join(f"{label(one)} {said(value)}" for one, value in least.items())
         return [
             f"Jain's index with {most} flows: {own}. QCN's and TIMELY's flows are at their lowest "
-            "rates then; where "
-            f"that is {_LEAST_BPS / 1e6:g} Mb/s, as in open ns-3 code, PFC shares: {lowest}."
+            f"rates then; where that is {_LEAST_BPS / 1e6:g} Mb/s, as in open ns-3 code, PFC "
+            f"shares: {lowest}."
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -193,8 +188,7 @@ def _of_another(outcomes: Outcomes, scheme: str) -> list[Check]:
     else:
         text = (
             f"{name}: least growth of its queue from one number of flows to the next, to {_MANY} "
-            "flows (met: it always "
-            "grows)"
+            "flows (met: it always grows)"
         )
         rows = [OTHERS_QUEUES.row(text, _least_step(few), at_least(0.0))]
     fewest, most = FLOWS[0], FLOWS[-1]

@@ -44,18 +44,13 @@ class Fig18(Experiment):
     source = "B.2, Fig. 18"
     about = (
         "Fig. 1's network: F0 and F1 send all the time, 250 ms of it before the first burst. The "
-        "paper gives no size "
-        "of a burst. In the first three panels each of H2 to H15 starts one flow of 64 KB to R1 "
-        "at each interval, "
-        f"measured from 20 to 100 ms after the first. Below {_OVERLOAD_S * 1e6:.0f} us R1 is "
-        "overloaded and flows pile "
-        "up. The fourth panel has 3.1's bursts, 16 such flows each, at the longest interval, 5 "
-        "ms: R1 would be "
-        f"overloaded at all below {16 * _OVERLOAD_S * 1e3:.2g} ms. With these S1 to R1 carries the "
-        "rate of "
+        "paper gives no size of a burst. In the first three panels each of H2 to H15 starts one "
+        "flow of 64 KB to R1 at each interval, measured from 20 to 100 ms after the first. Below "
+        f"{_OVERLOAD_S * 1e6:.0f} us R1 is overloaded and flows pile up. The fourth panel has "
+        "3.1's bursts, 16 such flows each, at the longest interval, 5 ms: R1 would be overloaded "
+        f"at all below {16 * _OVERLOAD_S * 1e3:.2g} ms. With these S1 to R1 carries the rate of "
         "B.2. QCN and TIMELY leave S0 to S1 idle since F0 takes long to rise to what F1 leaves. "
-        "PCN with T = 50 us, "
-        "w_min = 0.1/2. Rates are of frames."
+        "PCN with T = 50 us, w_min = 0.1/2. Rates are of frames."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -107,15 +102,13 @@ class Fig18(Experiment):
                 )
                 text = (
                     f"{label(scheme)}: largest loss of S0 to S1 (paper: up to {claimed:.0%}; met: "
-                    "5 to 30%; trend: "
-                    "above 2%)"
+                    "5 to 30%; trend: above 2%)"
                 )
                 rows.append(FILLED.row(text, loss, _a_loss, f"{scheme} loses", unit=""))
             else:
                 text = (
                     f"{label(scheme)}: least throughput of S0 to S1 (met: 95% of {full:g} Gb/s; "
-                    "trend: above DCQCN's "
-                    "85%)"
+                    "trend: above DCQCN's 85%)"
                 )
                 rows.append(FILLED.row(text, least, _NEARLY_FULL, "full", theory=full))
         for scheme in schemes:
@@ -145,8 +138,7 @@ class Fig18(Experiment):
             least = min(outcomes.by("interval_us", "s0_s1_gbps", w_min="1/128")[1], default=None)
             text = (
                 "PCN, w_min = 1/128: least throughput of S0 to S1, from 200 us on (met: 95% of "
-                f"{full:g} Gb/s; "
-                "trend: above DCQCN's 85%)"
+                f"{full:g} Gb/s; trend: above DCQCN's 85%)"
             )
             rows.append(FILLED.row(text, least, _NEARLY_FULL, "full", theory=full))
             late = outcomes.mean("s1_r1_gbps", w_min="1/128", **_LONG)
@@ -168,19 +160,16 @@ class Fig18(Experiment):
         if None not in (*ours, *slow):
             told.append(
                 f"w_min decides about PCN: S0 to S1 carries {said(ours[0])} Gb/s at least, with "
-                "5.3's w_min = 1/128 "
-                f"{said(slow[0])} (from 200 us on), since rates swing by less; S1 to R1 with 3.1's "
-                "bursts "
-                f"{said(ours[1])} and {said(slow[1])}, since F1 comes up more slowly between "
-                "bursts. The paper's two "
-                f"figures, near 40 and {LONG_INTERVALS[PCN]:g}, require different w_min."
+                f"5.3's w_min = 1/128 {said(slow[0])} (from 200 us on), since rates swing by less; "
+                f"S1 to R1 with 3.1's bursts {said(ours[1])} and {said(slow[1])}, since F1 comes "
+                "up more slowly between bursts. The paper's two figures, near 40 and "
+                f"{LONG_INTERVALS[PCN]:g}, require different w_min."
             )
         f1 = outcomes.mean("f1_gbps", scheme="timely", **_LONG)
         if f1 is not None:
             told.append(
                 f"With TIMELY F1 gets {said(f1, '', 2)} Gb/s between 3.1's bursts, so S1 to R1 has "
-                "less than the "
-                "paper's."
+                "less than the paper's."
             )
         return told
 

@@ -46,17 +46,13 @@ class Fig19(Experiment):
     source = "B.3, Fig. 19"
     about = (
         "N = 2 to 10 bottlenecks of 40 Gb/s in a row, every link 5 us. PCN's T is the largest RTT, "
-        "F0's; w_min = "
-        "1/128 (5.3). Measured over the last 60 ms: of 90 ms with QCN and DCQCN; of 300 with PCN, "
-        "whose flows take "
-        "longer to where they stay; of 500 with TIMELY, whose flows come down to nearly nothing at "
-        "the start and rise "
-        "by 10 Mb/s in each least RTT, here the largest of the network. Means over two seeds, "
-        "which shift the NPs' "
-        "timers against each other and draw QCN's samples; TIMELY has neither, and what is varied "
-        "runs with one. "
-        "Rates are of frames. QCN's link is half empty where each message sets the target rate "
-        "(equation 2)."
+        "F0's; w_min = 1/128 (5.3). Measured over the last 60 ms: of 90 ms with QCN and DCQCN; of "
+        "300 with PCN, whose flows take longer to where they stay; of 500 with TIMELY, whose flows "
+        "come down to nearly nothing at the start and rise by 10 Mb/s in each least RTT, here the "
+        "largest of the network. Means over two seeds, which shift the NPs' timers against each "
+        "other and draw QCN's samples; TIMELY has neither, and what is varied runs with one. Rates "
+        "are of frames. QCN's link is half empty where each message sets the target rate (equation "
+        "2)."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -159,10 +155,8 @@ class Fig19(Experiment):
             return []
         return [
             f"w_min decides about PCN: over {most} bottlenecks F0 gets {said(f0[0])} times C / (N "
-            f"+ 1), with {other}, "
-            f"for the two flows of each link (6.2), {said(f0[1])} times, and link 1 is "
-            f"{percent(full[0])} and "
-            f"{percent(full[1])} full at least."
+            f"+ 1), with {other}, for the two flows of each link (6.2), {said(f0[1])} times, and "
+            f"link 1 is {percent(full[0])} and {percent(full[1])} full at least."
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:

@@ -60,18 +60,13 @@ class Fig2(Experiment):
     source = "3.1, Fig. 2 and 3"
     about = (
         "Fig. 1's network: F0 and F1 send, at time 0 each of H2 to H15 starts 16 flows of 64 KB to "
-        "R1. The tree lasts "
-        "from the first to the last PAUSE that S1 or S0 holds up; throughput is lost until S0 to "
-        "S1 is at 95% of its "
-        "rate again. F0 and F1 are in each scheme's steady state at time 0. TIMELY takes an RTT "
-        "each 16 KB, its "
-        "smallest segment; its steps are in proportion to the time between two and no decrease is "
-        "of more than a half, "
-        "as in its authors' code, which PCN's authors used (7). What is open there decides about "
-        "what is lost: rates "
-        "grow by 10 Mb/s in each least RTT, or in each segment where that takes longer. In the "
-        "picture each panel has "
-        "a separate time axis."
+        "R1. The tree lasts from the first to the last PAUSE that S1 or S0 holds up; throughput is "
+        "lost until S0 to S1 is at 95% of its rate again. F0 and F1 are in each scheme's steady "
+        "state at time 0. TIMELY takes an RTT each 16 KB, its smallest segment; its steps are in "
+        "proportion to the time between two and no decrease is of more than a half, as in its "
+        "authors' code, which PCN's authors used (7). What is open there decides about what is "
+        "lost: rates grow by 10 Mb/s in each least RTT, or in each segment where that takes "
+        "longer. In the picture each panel has a separate time axis."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -158,20 +153,14 @@ class Fig2(Experiment):
         unbounded = tree(open=printed)
         return [
             f"TIMELY's link is full again {full(scheme='timely')} here; by the RTTs of single "
-            "packets "
-            f"{full(open='the RTT of every packet')}, since F1 reacts at once, and by those of 64 "
-            "KB "
-            f"{full(open='one RTT each 64 KB')}, since both flows come down to nearly nothing "
-            "(paper: "
-            f"{LOSS['timely']:g} ms).",
+            f"packets {full(open='the RTT of every packet')}, since F1 reacts at once, and by "
+            f"those of 64 KB {full(open='one RTT each 64 KB')}, since both flows come down to "
+            f"nearly nothing (paper: {LOSS['timely']:g} ms).",
             "The tree lasts until F1 has been notified and slowed down. TIMELY: "
             f"{tree(scheme='timely')} by RTTs of 16 KB, {tree(open='one RTT each 64 KB')} by those "
-            "of 64, "
-            f"{unbounded} where decreases have no bound, {tree(scheme='pfc')} with PFC alone. QCN, "
-            "whose "
-            "switch has a sample of F1 in time: "
-            f"{tree(scheme='qcn')}, and with a tenth of the samples "
-            f"{tree(open='a tenth of the samples')}. DCQCN's "
+            f"of 64, {unbounded} where decreases have no bound, {tree(scheme='pfc')} with PFC "
+            f"alone. QCN, whose switch has a sample of F1 in time: {tree(scheme='qcn')}, and with "
+            f"a tenth of the samples {tree(open='a tenth of the samples')}. DCQCN's "
             f"{tree(scheme='dcqcn')} depend on its alpha at time 0 "
             "([victim.md](victim.md#before-time-0)).",
         ]

@@ -30,14 +30,11 @@ class Fig20(Experiment):
     schemes = COMPARED
     about = (
         "Section 7.4's network: 512 hosts, load 0.6, in-casts of 1 to 15 senders, 50,000 flows of "
-        "W1 and 20,000 of W2 "
-        "until all have arrived. Flows up to 10 KB (S) are in the highest of four lossless "
-        "classes, then those up to "
-        "100 KB (M), up to 1 MB (L), and longer ones (XL); switches serve classes by strict "
-        "priority, NICs their flows "
-        "round robin. Means over 3 seeds. The paper gives Table 3 for W1, of whose bytes XL has "
-        "7%, but it has its "
-        "PAUSE in XL: that is what W2's are like."
+        "W1 and 20,000 of W2 until all have arrived. Flows up to 10 KB (S) are in the highest of "
+        "four lossless classes, then those up to 100 KB (M), up to 1 MB (L), and longer ones (XL); "
+        "switches serve classes by strict priority, NICs their flows round robin. Means over 3 "
+        "seeds. The paper gives Table 3 for W1, of whose bytes XL has 7%, but it has its PAUSE in "
+        "XL: that is what W2's are like."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

@@ -43,14 +43,11 @@ class Fig21(Experiment):
     deadlocks = True
     about = (
         "One pod of the Clos, without its spines and the links from L0 to T3 and from L1 to T0: "
-        "what goes from T0 to "
-        "T3 goes up, down and up again, and closes a cycle. W2's flows for 500 ms, in-casts of 1 "
-        "to 15 senders; a run "
-        "ends when it stands still. The paper has 1,000 runs of each scheme. Section 7.4's network "
-        "has two links "
-        "from a ToR to each leaf; the drawing isn't in the text at hand, and with one, which can't "
-        "carry 0.6, the "
-        "load is 0.5. TIMELY has its paper's segments of 64 KB."
+        "what goes from T0 to T3 goes up, down and up again, and closes a cycle. W2's flows for "
+        "500 ms, in-casts of 1 to 15 senders; a run ends when it stands still. The paper has 1,000 "
+        "runs of each scheme. Section 7.4's network has two links from a ToR to each leaf; the "
+        "drawing isn't in the text at hand, and with one, which can't carry 0.6, the load is 0.5. "
+        "TIMELY has its paper's segments of 64 KB."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

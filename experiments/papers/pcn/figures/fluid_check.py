@@ -53,22 +53,16 @@ class FluidCheck(Experiment):
     source = "appendix A, Prop. 1 to 3"
     about = (
         "The dumbbell, 10 Gb/s, as appendix A assumes it: all flows are notified at once (periods "
-        "in step), every T = "
-        "500 us, and there is nearly no delay (RTT 10 us); w_min = 0.1/N. Flows start at line "
-        "rate, those of one host "
-        "share its NIC. Lines of the model are from equations 3 to 7, from the same start. "
-        "Equation 16's swing is that "
-        "of a cycle, one loop of increase and N - 1 of decrease, with all shares equal. From cycle "
-        "to cycle a flow's "
+        "in step), every T = 500 us, and there is nearly no delay (RTT 10 us); w_min = 0.1/N. "
+        "Flows start at line rate, those of one host share its NIC. Lines of the model are from "
+        "equations 3 to 7, from the same start. Equation 16's swing is that of a cycle, one loop "
+        "of increase and N - 1 of decrease, with all shares equal. From cycle to cycle a flow's "
         "rate wanders as well, which the model doesn't have: in a loop in which the queue runs "
-        "empty at the very "
-        "end a little more than 95% of one flow's packets found others waiting and a little less "
-        "of another's, so the "
-        "one falls, the other rises by w_min (C - R), and it takes many cycles to undo that. "
-        "Smaller packets bring the "
-        "flows' marked shares closer to each other, and such loops are fewer; where the flow whose "
-        "period ends first "
-        "decides for all there are none."
+        "empty at the very end a little more than 95% of one flow's packets found others waiting "
+        "and a little less of another's, so the one falls, the other rises by w_min (C - R), and "
+        "it takes many cycles to undo that. Smaller packets bring the flows' marked shares closer "
+        "to each other, and such loops are fewer; where the flow whose period ends first decides "
+        "for all there are none."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -195,18 +189,14 @@ class FluidCheck(Experiment):
         rate = theory.rate_oscillation(few, 0.1 / few, 10e9) / 1e9
         return [
             f"The queue of {few} flows swings by {said(swing['own'])} times the model's, with "
-            "packets of "
-            f"{_SMALL_BYTES} B by {said(swing['small'])} times. That of {many} flows is drained in "
-            f"{said(drained, 'ms')}, not the model's {loops * PERIOD_S * 1e3:.0f}: RecRate counts "
-            "whole packets, and "
-            f"one of the {packets:.0f} that a flow has in a period is more than w_min of its rate.",
+            f"packets of {_SMALL_BYTES} B by {said(swing['small'])} times. That of {many} flows is "
+            f"drained in {said(drained, 'ms')}, not the model's {loops * PERIOD_S * 1e3:.0f}: "
+            f"RecRate counts whole packets, and one of the {packets:.0f} that a flow has in a "
+            "period is more than w_min of its rate.",
             f"A rate of {few} flows swings by {said(outcomes.mean('rate_swing_gbps', flows=few))} "
-            "Gbit/s in a cycle "
-            f"(equation 16: {rate:.3g}), and wanders in a band of {said(wander['own'])}; with "
-            "packets of "
-            f"{_SMALL_BYTES} B of {said(wander['small'])}, and where one flow's NP decides for all "
-            "of "
-            f"{said(wander['one'])}.",
+            f"Gbit/s in a cycle (equation 16: {rate:.3g}), and wanders in a band of "
+            f"{said(wander['own'])}; with packets of {_SMALL_BYTES} B of {said(wander['small'])}, "
+            f"and where one flow's NP decides for all of {said(wander['one'])}.",
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:

@@ -29,15 +29,12 @@ _FRAME_BYTES = PAYLOAD_BYTES + HEADER_BYTES
 GROUPS = ("h0", "h1", "bursts")
 ABOUT = (
     "Fig. 1's network. Flows of W2 (Table 1) arrive at random for a second: from H0 to R0 and from "
-    "H1 to R1 with a "
-    "load of 0.3 each, and from H2 to H15 to R1, all 14 at the same times and of the same sizes, "
-    "with 0.3 together: so "
-    "both bottlenecks, S0 to S1 and S1 to R1, have 0.6. Flows are drawn until they bring these "
-    "loads within 5%: a "
-    "second holds few of the bursts' large flows, and what is drawn first may bring far less or "
-    "more. The same flows "
-    "for every scheme. A flow that is still going 100 ms after the last arrival counts with the "
-    "time that it had."
+    "H1 to R1 with a load of 0.3 each, and from H2 to H15 to R1, all 14 at the same times and of "
+    "the same sizes, with 0.3 together: so both bottlenecks, S0 to S1 and S1 to R1, have 0.6. "
+    "Flows are drawn until they bring these loads within 5%: a second holds few of the bursts' "
+    "large flows, and what is drawn first may bring far less or more. The same flows for every "
+    "scheme. A flow that is still going 100 ms after the last arrival counts with the time that it "
+    "had."
 )
 
 

@@ -156,8 +156,7 @@ def _convergence(plan: Plan, recording: Recording) -> list[Check]:
     return [
         CAPACITY.row(
             f"sum of the sending rates first at capacity (met: {CAPACITY[PCN]:g} ms; trend: before "
-            "QCN's "
-            f"{CAPACITY['qcn']:g} ms)",
+            f"QCN's {CAPACITY['qcn']:g} ms)",
             reached,
             at_most(CAPACITY[PCN], CAPACITY["qcn"]),
             PCN,
@@ -173,8 +172,7 @@ def _convergence(plan: Plan, recording: Recording) -> list[Check]:
         ),
         DRAINED.row(
             f"initial queue down to five packets (met: {DRAINED[PCN]:g} ms; trend: before QCN's "
-            f"{DRAINED['qcn']:g} "
-            "ms; theory: A.2.1, CNPs in step, the longest)",
+            f"{DRAINED['qcn']:g} ms; theory: A.2.1, CNPs in step, the longest)",
             empty,
             at_most(DRAINED[PCN], DRAINED["qcn"]),
             PCN,
@@ -225,8 +223,7 @@ def _steady(plan: Plan, recording: Recording) -> list[Check]:
         ),
         RATE_SWING.row(
             "swing of a flow's rate, last third, middle 90%, mean of the flows (met: paper's w_min "
-            "C; "
-            "trend: below twice that)",
+            "C; trend: below twice that)",
             rate_swing(recording, steady) / 1e9,
             at_most(least_gbps, 2 * least_gbps),
             paper=least_gbps,

@@ -63,14 +63,12 @@ def _setting(plan: Plan) -> list[tuple[str, str]]:
     rate = format_value("rate", plan.capacity_bps)
     text = (
         f"{senders} hosts send over one link of {rate} from {plan.bottleneck.node} to "
-        f"{plan.topology.peer(plan.bottleneck.node, plan.bottleneck.port).node}; "
-        f"the first of them has two flows, {len(plan.topology.flows)} flows in all. Every NIC and "
-        "link runs at "
-        f"{rate}, so at the start "
-        f"{senders} times as much arrives as can leave. A fair share is "
+        f"{plan.topology.peer(plan.bottleneck.node, plan.bottleneck.port).node}; the first of them "
+        f"has two flows, {len(plan.topology.flows)} flows in all. Every NIC and link runs at "
+        f"{rate}, so at the start {senders} times as much arrives as can leave. A fair share is "
         f"{format_value('rate', plan.capacity_bps / len(plan.topology.flows))} a flow. Each hop "
-        "runs the compiled P4 "
-        "program. Dots mark the ends of the flows, in the colours of the plots."
+        "runs the compiled P4 program. Dots mark the ends of the flows, in the colours of the "
+        "plots."
     )
     return [("topology", text)]
 
@@ -85,9 +83,8 @@ def _rates_by_pcn(plan: Plan, recording: Recording, steady: Steady) -> list[tupl
     target = theory.aggregate_after_decrease(capacity, w_min)
     first = (
         "Each sender starts at line rate. PCN's receivers measure what arrives and send that rate "
-        "back, so that the "
-        "senders need "
-        f"no search: the sum falls to what the bottleneck carries {_ms(reached)} after the start. "
+        "back, so that the senders need no search: the sum falls to what the bottleneck carries "
+        f"{_ms(reached)} after the start. "
         if reached is not None
         else (
             "Each sender starts at line rate. In this run the sum of the rates never came down to "
@@ -96,18 +93,14 @@ def _rates_by_pcn(plan: Plan, recording: Recording, steady: Steady) -> list[tupl
     )
     first += (
         f"The paper has {CAPACITY[PCN]:g} ms on its testbed (4 RTT) and {CAPACITY['qcn']:g} ms for "
-        "QCN, "
-        f"{CAPACITY['dcqcn']:g} for DCQCN, {CAPACITY['timely']:g} for TIMELY. One loop is enough "
-        "in theory; "
-        "the first CNPs come back after an RTT and a CNP period, "
+        f"QCN, {CAPACITY['dcqcn']:g} for DCQCN, {CAPACITY['timely']:g} for TIMELY. One loop is "
+        "enough in theory; the first CNPs come back after an RTT and a CNP period, "
         f"{_ms(plan.topology.max_rtt_s() + plan.number('T'))}."
     )
     second = (
         "While packets wait, all are marked and the receivers request (1 - w_min) of their "
-        "receiving rate: by "
-        f"equation 8 the sum then stays at {target / 1e9:.3g} Gbit/s, a little below the capacity, "
-        "and the "
-        "queue drains. "
+        f"receiving rate: by equation 8 the sum then stays at {target / 1e9:.3g} Gbit/s, a little "
+        "below the capacity, and the queue drains. "
     )
     after = draining_rate(recording, plan.topology, plan.bottleneck, capacity)
     if after is not None:
@@ -116,18 +109,16 @@ def _rates_by_pcn(plan: Plan, recording: Recording, steady: Steady) -> list[tupl
         )
         second += (
             ": the first packet of a flow comes anywhere in its NP's period, so that the first "
-            "RecRate counts a part "
-            "of a period only, and Algorithm 1 keeps the minimum while the flow is marked. "
+            "RecRate counts a part of a period only, and Algorithm 1 keeps the minimum while the "
+            "flow is marked. "
             if after < _AS_THEORY * target and plan.number("phases")
             else ". "
         )
     second += (
         "Once the queue is empty each flow climbs by a share w_min of the line rate, "
-        f"{w_min * capacity / 1e9:.3g} "
-        "Gbit/s, until packets wait again. That saw-tooth is the steady state: in the last third a "
-        "flow's rate keeps "
-        f"within {rate_swing(recording, steady) / 1e9:.3g} Gbit/s for 90% of the time (mean of the "
-        "flows)."
+        f"{w_min * capacity / 1e9:.3g} Gbit/s, until packets wait again. That saw-tooth is the "
+        "steady state: in the last third a flow's rate keeps within "
+        f"{rate_swing(recording, steady) / 1e9:.3g} Gbit/s for 90% of the time (mean of the flows)."
     )
     return [("rates", first), ("rates", second)]
 
@@ -139,8 +130,7 @@ def _rates_without_control(
         (
             "rates",
             "Nothing sets a rate here: every flow may send at line rate all the time, and the sum "
-            "of what the NICs "
-            "could send stays at "
+            "of what the NICs could send stays at "
             f"{len({flow.src for flow in plan.topology.flows})} times the capacity. PFC alone "
             "holds the senders back.",
         )
@@ -154,8 +144,7 @@ def _rates_by_search(plan: Plan, recording: Recording, steady: Steady) -> list[t
     if paper:
         text += (
             "It gets no target rate: it lowers its rate while it is notified of congestion, by "
-            "half at most "
-            "each time, and raises it step by step when it isn't. "
+            "half at most each time, and raises it step by step when it isn't. "
         )
     text += (
         "In this run the sum of the rates never came down to the capacity. "
@@ -191,8 +180,7 @@ def _queue(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
         paper = f": {stated:g} ms" if stated else ""
         text += (
             f"It is down to five packets after {_ms(empty)} (the paper's testbed{paper}, with PCN "
-            f"{DRAINED[PCN]:g} "
-            f"ms), and holds {mean}."
+            f"{DRAINED[PCN]:g} ms), and holds {mean}."
         )
         return [("queue", text)]
     text += (
@@ -218,8 +206,7 @@ def _drain(plan: Plan, recording: Recording, peak_bytes: float, empty: float | N
     loops = theory.loops_to_drain(initial_rate(plan.topology), capacity, plan.number("w_min"))
     text = (
         "Drained at exactly w_min of the capacity, as appendix A.2.1 has it, it would last "
-        f"{loops} loops, "
-        f"{_ms(loops * period)}. "
+        f"{loops} loops, {_ms(loops * period)}. "
     )
     after = draining_rate(recording, plan.topology, plan.bottleneck, capacity)
     if (
@@ -231,8 +218,7 @@ def _drain(plan: Plan, recording: Recording, peak_bytes: float, empty: float | N
         left = peak_bytes * 8 / (capacity - after)
         text += (
             f"The sum was {after / 1e9:.3g} Gbit/s here (see above), and with what that leaves of "
-            "the capacity "
-            f"{peak_bytes / 1e3:.0f} KB are gone in {_ms(left)}."
+            f"the capacity {peak_bytes / 1e3:.0f} KB are gone in {_ms(left)}."
         )
     return text
 
@@ -244,12 +230,9 @@ def _steady_queue(plan: Plan, recording: Recording, steady: Steady) -> str:
     delay = format_value("time", steady.queue_bytes_mean * 8 / plan.capacity_bps)
     text = (
         f"In the last third (shaded) the queue holds {steady.queue_bytes_mean / 1e3:.1f} KB on "
-        "average "
-        f"({steady.queue_bytes_mean / plan.frame_bytes:.0f} packets, {delay} of delay), and keeps "
-        "within "
-        f"{swing / 1e3:.0f} KB for 90% of the time. Equation 15 gives peaks of {peaks / 1e3:.1f} "
-        "KB for flows whose "
-        "CNPs come in step and without delay"
+        f"average ({steady.queue_bytes_mean / plan.frame_bytes:.0f} packets, {delay} of delay), "
+        f"and keeps within {swing / 1e3:.0f} KB for 90% of the time. Equation 15 gives peaks of "
+        f"{peaks / 1e3:.1f} KB for flows whose CNPs come in step and without delay"
     )
     if swing <= peaks / _AS_THEORY:
         return f"{text}."
@@ -260,8 +243,7 @@ def _steady_queue(plan: Plan, recording: Recording, steady: Steady) -> str:
     )
     return (
         f"{text}; here {phases}, and a CNP's content is a period and an RTT old, so that several "
-        "increases come before "
-        "the first decrease is felt."
+        "increases come before the first decrease is felt."
     )
 
 
@@ -323,10 +305,9 @@ def _marked(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
 def _checks(plan: Plan) -> list[tuple[str, str]]:
     text = (
         "Verdicts are computed from this run. Met: within the band that the row names. Trend: "
-        "outside it, yet "
-        "better than the next scheme of the paper, or within a factor of two of the theory. Where "
-        "it is known why a "
-        "run is off, the row links to that. Claim numbers are those of docs/claims.md."
+        "outside it, yet better than the next scheme of the paper, or within a factor of two of "
+        "the theory. Where it is known why a run is off, the row links to that. Claim numbers are "
+        "those of docs/claims.md."
     )
     return [("checks", text)]
 

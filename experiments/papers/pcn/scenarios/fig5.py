@@ -232,20 +232,17 @@ def about(plan: Plan) -> list[tuple[str, str]]:
         (
             "topology",
             f"{plan.values['bursting']} hosts send to R1 at line rate all the time. F0, from H0 to "
-            "R0, is limited "
-            f"to {format_value('rate', plan.number('rate') / 2)}; F1, from H1 to R1, comes down "
-            "from there to 0 in "
-            "steps. No algorithm reacts to anything: there are rate limiters and PFC.",
+            f"R0, is limited to {format_value('rate', plan.number('rate') / 2)}; F1, from H1 to "
+            "R1, comes down from there to 0 in steps. No algorithm reacts to anything: there are "
+            "rate limiters and PFC.",
         ),
         (
             "received",
             f"R1's link is shared by ingress port, {share} each: that is all that R1 gets of F1. "
-            "If F1 sends more, "
-            "S1 has to pause S0, and F0 goes with it. If F1 sends what is received of it, or less, "
-            "nothing is "
-            "paused, however congested R1's port is. That is why PCN sends the receiving rate to a "
-            "sender. (The "
-            f"paper's {SHARE['payload']:g} Gbit/s are payload; the rates here are of frames.)",
+            "If F1 sends more, S1 has to pause S0, and F0 goes with it. If F1 sends what is "
+            "received of it, or less, nothing is paused, however congested R1's port is. That is "
+            f"why PCN sends the receiving rate to a sender. (The paper's {SHARE['payload']:g} "
+            "Gbit/s are payload; the rates here are of frames.)",
         ),
         (
             "checks",
@@ -264,8 +261,7 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
     ]
     where = (
         f"From {ends[0][0].limit_bps / 1e9:.3g} to {ends[0][1].limit_bps / 1e9:.3g} Gbit/s of F1 "
-        "the PAUSEs from "
-        "S1 to S0 end"
+        "the PAUSEs from S1 to S0 end"
         if ends
         else "The PAUSEs from S1 to S0 don't end from one step to the next in this run"
     )
@@ -273,10 +269,8 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
         (
             "pauses",
             f"{where}. Measured over the last {window} of each step; at its begin F1 rests for "
-            f"{gap}, or what "
-            "waits from the step before would count. A little above the share S1's queue grows "
-            "slowly, so that it "
-            "takes a part of the step until XOFF is reached.",
+            f"{gap}, or what waits from the step before would count. A little above the share S1's "
+            "queue grows slowly, so that it takes a part of the step until XOFF is reached.",
         )
     ]
 

@@ -81,21 +81,18 @@ def _setting(plan: Plan) -> list[tuple[str, str]]:
         (
             "topology",
             "F0 runs from H0 to R0 and F1 from H1 to R1. They share the link from S0 to S1, "
-            f"{share} each. At time 0 "
-            f"each of {hosts} other hosts sends {plan.values['burst_flows']} flows of "
+            f"{share} each. At time 0 each of {hosts} other hosts sends "
+            f"{plan.values['burst_flows']} flows of "
             f"{format_value('size', plan.number('burst_size'))} to R1, all at once and at {rate}: "
-            "too short for any "
-            f"rate control, and together {_ms(burst_s(plan))} of R1's link. F0 is innocent: it "
-            "never crosses that "
-            "port. But PFC stops whole links, not flows.",
+            f"too short for any rate control, and together {_ms(burst_s(plan))} of R1's link. F0 "
+            "is innocent: it never crosses that port. But PFC stops whole links, not flows.",
         ),
         (
             "topology",
             f"Ideally R1's link is shared by the {hosts + 1} hosts that send to it, F1 falls to "
-            f"{_gbps(f1)}, and F0 "
-            f"takes what that leaves of the link from S0 to S1, {_gbps(f0)} (the paper counts 16 "
-            "hosts: "
-            f"{IDEAL['f1']:g} and {IDEAL['f0']:g}). Every hop runs the compiled P4 program.",
+            f"{_gbps(f1)}, and F0 takes what that leaves of the link from S0 to S1, {_gbps(f0)} "
+            f"(the paper counts 16 hosts: {IDEAL['f1']:g} and {IDEAL['f0']:g}). Every hop runs the "
+            "compiled P4 program.",
         ),
     ]
 
@@ -105,18 +102,16 @@ def _reading(plan: Plan) -> list[tuple[str, str]]:
         (
             "pause",
             "A tree grows when S1 pauses S0, and S0, which can't send, pauses H0 and H1. The "
-            "paper's Fig. 2a has this "
-            f"tree for {TREE_OF_PFC[PFC]:g} ms with PFC alone, {TREES['dcqcn']:g} ms with DCQCN "
-            f"({TREES['qcn']:g} with QCN, {TREES['timely']:g} with TIMELY), and none with PCN.",
+            f"paper's Fig. 2a has this tree for {TREE_OF_PFC[PFC]:g} ms with PFC alone, "
+            f"{TREES['dcqcn']:g} ms with DCQCN ({TREES['qcn']:g} with QCN, {TREES['timely']:g} "
+            "with TIMELY), and none with PCN.",
         ),
         (
             "throughput",
             "The paper's Fig. 2b: both long flows lose while the tree stands, and with DCQCN "
-            "throughput is lost for "
-            f"{LOSS['dcqcn']:g} ms, long after the bursts. Here the link counts as full from when "
-            "F0 and F1 together "
-            f"have {RECOVERED:.0%} of it over {_ms(SMOOTH_S)}, a flow as back at its share "
-            "likewise.",
+            f"throughput is lost for {LOSS['dcqcn']:g} ms, long after the bursts. Here the link "
+            f"counts as full from when F0 and F1 together have {RECOVERED:.0%} of it over "
+            f"{_ms(SMOOTH_S)}, a flow as back at its share likewise.",
         ),
         (
             "rates",
@@ -128,14 +123,14 @@ def _reading(plan: Plan) -> list[tuple[str, str]]:
         (
             "marked",
             "A mark stays on a packet, so a receiver can't detect which switch made it. S1's port "
-            "to R0 carries F0 "
-            "alone: what it doesn't mark of F0 was marked at S0, where F0 meets F1.",
+            "to R0 carries F0 alone: what it doesn't mark of F0 was marked at S0, where F0 meets "
+            "F1.",
         ),
         (
             "checks",
             "Verdicts are computed from the run. Met: within the band that the row names. Trend: "
-            "outside it, yet on "
-            "the right side of the next scheme. Claim numbers are those of docs/claims.md.",
+            "outside it, yet on the right side of the next scheme. Claim numbers are those of "
+            "docs/claims.md.",
         ),
     ]
 
@@ -145,16 +140,14 @@ def _pause(plan: Plan, made: Measures) -> tuple[str, str]:
         return "pause", "No PAUSE went from S1 to S0, and none to H0 or H1: no tree."
     spread = (
         f"S0 in turn sent {made.pause_senders:,} to H0 and H1, over {_ms(made.spread_s)}: F0's "
-        "sender is stopped "
-        "though F0's own way is free."
+        "sender is stopped though F0's own way is free."
         if made.pause_senders
         else "S0 could hold what that left with it: H0 and H1 were never stopped."
     )
     return (
         "pause",
         f"S1 sent {made.pause_trunk:,} PAUSE frames to S0. {spread} The tree stood for "
-        f"{_ms(made.tree_s)}; the bursts "
-        f"need {_ms(burst_s(plan))}.",
+        f"{_ms(made.tree_s)}; the bursts need {_ms(burst_s(plan))}.",
     )
 
 
@@ -172,10 +165,9 @@ def _throughput(made: Measures) -> tuple[str, str]:
     return (
         "throughput",
         f"During the bursts F0 gets {_gbps(made.f0_burst_bps)} and F1 {_gbps(made.f1_burst_bps)}; "
-        "F0 loses "
-        f"{_lost(made.f0_lost_burst_bytes)} against the ideal in them, {_lost(made.f0_lost_bytes)} "
-        "in all. "
-        f"{full}, {shared} After the bursts {made.trunk_after:.1%} of that link is used.",
+        f"F0 loses {_lost(made.f0_lost_burst_bytes)} against the ideal in them, "
+        f"{_lost(made.f0_lost_bytes)} in all. {full}, {shared} After the bursts "
+        f"{made.trunk_after:.1%} of that link is used.",
     )
 
 
@@ -200,12 +192,9 @@ def _rates_received(plan: Plan, made: Measures) -> str:
     )
     return (
         "F1 gets R1's receiving rate of its packets at once. F0's CNPs never have less than its "
-        "receiving rate: "
-        f"from {before} it doesn't fall below {least}, and takes what F1 leaves. Afterwards the "
-        "difference "
-        "between the two halves "
-        f"every {_ms(made.half_life_s)}; appendix A.2.2 gives {_ms(half_life)}, for flows that are "
-        "notified in step"
+        f"receiving rate: from {before} it doesn't fall below {least}, and takes what F1 leaves. "
+        f"Afterwards the difference between the two halves every {_ms(made.half_life_s)}; appendix "
+        f"A.2.2 gives {_ms(half_life)}, for flows that are notified in step"
         + (", as these are." if not plan.number("phases") else ", which these aren't.")
     )
 
@@ -237,8 +226,7 @@ def _after_pause(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
         (
             "queues",
             f"What the pauses left at S0, {left.mean() / 1e3:.0f} KB on average, stays: two "
-            "limiters of half the rate "
-            "each send exactly what the link carries.",
+            "limiters of half the rate each send exactly what the link carries.",
         )
     ]
 

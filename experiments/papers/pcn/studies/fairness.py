@@ -145,13 +145,10 @@ class FairnessSweep(Study):
     source = "study; B.1, Fig. 17"
     about = (
         f"{_ABOUT} PCN with T = RTT = 500 us, w_min = 0.1/N and the 95% rule, and one of these "
-        "changed: the rule's "
-        "threshold, T, w_min, RTT (with T), the NPs' phases (all flows' periods in step), how the "
-        "first, partial "
-        "period counts, RecRate by whole gaps. First panel: share of the periods that end in an "
-        "increase, by packets "
-        "in them. Second: all runs with other T or RTT, by the packets that a fair share has in a "
-        "period."
+        "changed: the rule's threshold, T, w_min, RTT (with T), the NPs' phases (all flows' "
+        "periods in step), how the first, partial period counts, RecRate by whole gaps. First "
+        "panel: share of the periods that end in an increase, by packets in them. Second: all runs "
+        "with other T or RTT, by the packets that a fair share has in a period."
     )
     flows = (16, 64, 256)
     settings: Mapping[Key, tuple[str, str, Mapping[str, float]]] = {
@@ -246,8 +243,7 @@ class FairnessRules(Study):
     source = "study"
     about = (
         f"{_ABOUT} PCN, PCN-X, and PCN-X with one of its four rules as PCN has it. RTT = T = 500 "
-        "us, w_min = 0.1/N, "
-        "beta = 0.005. What it does for the victim stands in fairness.md."
+        "us, w_min = 0.1/N, beta = 0.005. What it does for the victim stands in fairness.md."
     )
     flows = (4, 16, 64, 256, 1024)
     settings: Mapping[Key, tuple[str, str, str, bool]] = {

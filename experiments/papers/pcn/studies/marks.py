@@ -53,21 +53,16 @@ class Marks(Experiment):
     schemes = SCHEMES
     about = (
         "A switch leaves a packet unmarked because a PAUSE held it up (NP-ECN), or marks it by its "
-        "queue. The queue "
-        "that the same arrivals make at a port that is never PAUSEd confirms a mark where more "
-        "than the time of a "
-        "frame would have been ahead of the packet, and an unmarked packet where no more was "
-        "([how](explain.md#marks)). Decisions are those about packets that come unmarked, at each "
-        "switch of their way. "
-        f"The victim ([victim.md](victim.md)); an in-cast of {_SENDERS} flows of 1 MB with "
-        f"{_BESIDE} others beside it, "
-        f"and {_COUNT} flows of WebSearch at a load of {_LOAD:g}, both on a fat-tree of 16 hosts, "
-        "40 Gb/s, XOFF at "
-        "100 KB. With PFC alone switches mark by NP-ECN, and no sender obeys; DCQCN marks by the "
-        "length of its queue. "
-        f"{len(SEEDS)} seeds: means, in brackets their 95% interval by the bootstrap over seeds. "
-        "The victim's flows "
-        "are those of all seeds, and with PFC alone and DCQCN so is nearly all of its run."
+        "queue. The queue that the same arrivals make at a port that is never PAUSEd confirms a "
+        "mark where more than the time of a frame would have been ahead of the packet, and an "
+        "unmarked packet where no more was ([how](explain.md#marks)). Decisions are those about "
+        "packets that come unmarked, at each switch of their way. The victim "
+        f"([victim.md](victim.md)); an in-cast of {_SENDERS} flows of 1 MB with {_BESIDE} others "
+        f"beside it, and {_COUNT} flows of WebSearch at a load of {_LOAD:g}, both on a fat-tree of "
+        "16 hosts, 40 Gb/s, XOFF at 100 KB. With PFC alone switches mark by NP-ECN, and no sender "
+        f"obeys; DCQCN marks by the length of its queue. {len(SEEDS)} seeds: means, in brackets "
+        "their 95% interval by the bootstrap over seeds. The victim's flows are those of all "
+        "seeds, and with PFC alone and DCQCN so is nearly all of its run."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

@@ -33,13 +33,11 @@ class Silence(Experiment):
     schemes = (PCN, PCN_X)
     about = (
         "Section 7.4's network, load 0.6, in-casts, 50,000 flows of W1 and 20,000 of W2 until all "
-        "have arrived, in one "
-        "class and in Table 3's four. An NP with no packets sends no CNP, so a flow that a higher "
-        "class, or a queue, "
-        "holds up goes on at its rate. PCN-X with `silence` = 2 halves its rate after two periods "
-        "without a CNP, and "
-        "again after each further one; the next CNP is about the rate before "
-        "([the trace](notebook/priorities.md)). Means over 3 seeds."
+        "have arrived, in one class and in Table 3's four. An NP with no packets sends no CNP, so "
+        "a flow that a higher class, or a queue, holds up goes on at its rate. PCN-X with "
+        "`silence` = 2 halves its rate after two periods without a CNP, and again after each "
+        "further one; the next CNP is about the rate before ([the trace](notebook/priorities.md)). "
+        "Means over 3 seeds."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
