@@ -88,7 +88,12 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random numbers.")
 @click.option("--processes", is_flag=True, help="Process for each switch (default: one for all).")
 @click.option(
-    "--network", "-n", "name", metavar="NAME", help="Name of the network (default: the topology's)."
+    "--network",
+    "--name",
+    "-n",
+    "name",
+    metavar="NAME",
+    help="Name of the network (default: the topology's).",
 )
 @click.option("--logs", type=FilePath(), help="Folder of logs (default: results/up/NAME-TIME).")
 @output_options

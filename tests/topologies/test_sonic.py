@@ -19,7 +19,7 @@ from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.buffers import Share
 from pcn.topologies.ecn import EcnThresholds
 from pcn.topologies.errors import TopologyError
-from pcn.topologies.formats import FORMATS, sonic
+from pcn.topologies.formats import FORMATS, pcn, sonic
 from pcn.topologies.found import find_topology
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star
@@ -117,19 +117,46 @@ def test_switch_has_what_the_file_has(tmp_path: Path) -> None:
     switch = made.switch("s0")
     assert made.lossless_classes == (3, 4)
     assert {link.rate_bps for link in made.links} == {100e9}
-    assert switch.ecn == tuple(
-        EcnThresholds(250e3, 1048576, 0.05, port=port) for port in range(1, 6)
-    )
+    assert switch.ecn == (EcnThresholds(250e3, 1048576, 0.05),)
     assert [(schedule.weights, schedule.port) for schedule in switch.schedules] == [
-        ((14, 0, 0, 15, 15, 0, 0, 0), port) for port in range(1, 6)
+        ((14, 0, 0, 15, 15, 0, 0, 0), None)
     ]
     assert switch.watchdog == Watchdog("forward", 0.2, 0.3, 0.05)
     assert switch.buffer is not None
     lossless = switch.buffer.share(2, 100e9, 3, lossless=True)
     # `xoff` is the headroom behind the threshold, and `size` holds it.
-    assert lossless == Share(1 / 8, 0, 4096, 46_000, 2288, port=2, traffic_class=3)
+    assert lossless == Share(1 / 8, 0, 4096, 46_000, 2288, traffic_class=3)
     assert switch.buffer.share(1, 100e9, 0, lossless=False).fixed_bytes == 500_000
     assert switch.buffer.size_bytes == 8_388_608 + 5 * 2 * (4096 + 46_000)
+
+
+def test_written_file_has_rows_of_all_ports_once(tmp_path: Path) -> None:
+    """A reader changes alpha in one line a class, of a file whose lines fit a screen."""
+    everywhere = changed(
+        "BUFFER_PG", f"{','.join(PORTS)}|0", value={"profile": "ingress_lossy_profile"}
+    )
+    for name in ("Ethernet0|0", "Ethernet4|0"):
+        del everywhere["BUFFER_PG"][name]
+    topology = set_up(tmp_path, everywhere)
+    text = pcn.write(topology)
+    assert [text.count(f"class: {number}}}\n        - ") for number in (0, 3, 4)] == [1, 1, 1]
+    assert "port:" not in text
+    assert text.count("k_min:") == text.count("weights:") == 1
+    assert max(map(len, text.split("\n"))) <= 100
+    net = tmp_path / "net.yaml"
+    net.write_text(text)
+    assert find_topology(str(net)).build({}).switches == topology.switches
+
+
+def test_written_file_has_rows_that_differ_by_port(tmp_path: Path) -> None:
+    topology = set_up(tmp_path)
+    switch = topology.switch("s0")
+    assert switch.buffer is not None
+    # Only the first port has a row of class 0.
+    assert [share.port for share in switch.buffer.shares] == [1, None, None, None]
+    net = tmp_path / "net.yaml"
+    net.write_text(pcn.write(topology))
+    assert find_topology(str(net)).build({}).switches == topology.switches
 
 
 @pytest.mark.parametrize(
@@ -153,9 +180,7 @@ def test_switch_has_thresholds_by_colour(
     profile = {**CONFIG["WRED_PROFILE"]["AZURE_LOSSLESS"], "ecn": ecn}
     profile |= {"yellow_min_threshold": "90000", "yellow_max_threshold": "200000"}
     switch = set_up(tmp_path, changed("WRED_PROFILE", "AZURE_LOSSLESS", value=profile)).switch("s0")
-    assert [
-        (one.k_min_bytes, one.p_max, one.colour) for one in switch.ecn if one.port == 2
-    ] == expected
+    assert [(one.k_min_bytes, one.p_max, one.colour) for one in switch.ecn] == expected
 
 
 def test_pool_of_the_run_is_that_of_the_file(tmp_path: Path) -> None:

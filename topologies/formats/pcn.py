@@ -167,15 +167,46 @@ def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
     )
 
 
+_WIDTH = 100
+"""Of a written file's lines, in characters, where a value doesn't need more."""
+
+
 def write(topology: Topology) -> str:
-    """Writes YAML, an element a line; `read` gives an equal topology. Raises FormatError."""
+    """Writes YAML, an element a line, or several where it is longer than a line; `read` gives an
+    equal topology. Raises FormatError."""
     lines = []
     for key, value in _document(topology).items():
         if isinstance(value, list):
-            lines += [f"{key}:", *(f"  - {_flow(one)}" for one in value)]
+            lines += [f"{key}:", *(f"  {line}" for line in _listed(value, _WIDTH - 2))]
         else:
-            lines.append(f"{key}: {_flow(value)}")
+            lines += _member(key, value, _WIDTH)
     return "\n".join([*lines, ""])
+
+
+def _block(value: Any, width: int) -> list[str]:
+    """Returns the lines of a value: one where it fits into `width`, else a member each."""
+    if len(_flow(value)) <= width or not isinstance(value, dict | list):
+        return [_flow(value)]
+    if isinstance(value, list):
+        return _listed(value, width)
+    return [line for key, member in value.items() for line in _member(key, member, width)]
+
+
+def _member(key: str, value: Any, width: int) -> list[str]:
+    """Returns the lines of a mapping's member: one where it fits."""
+    line = f"{key}: {_flow(value)}"
+    if len(line) <= width or not isinstance(value, dict | list):
+        return [line]
+    return [f"{key}:", *(f"  {inner}" for inner in _block(value, width - 2))]
+
+
+def _listed(elements: list[Any], width: int) -> list[str]:
+    """Returns the lines of a list's elements, each behind a dash."""
+    lines = []
+    for element in elements:
+        first, *rest = _block(element, width - 2)
+        lines += [f"- {first}", *(f"  {line}" for line in rest)]
+    return lines
 
 
 def write_json(topology: Topology) -> str:

@@ -39,9 +39,9 @@ def one_of(*known: str) -> Callable[[Node], str]:
 
 def exact(kind: Kind, value: float) -> str:
     """Returns a text that `quantity` reads again, to the bit. Raises FormatError."""
-    text = quantity_text(kind, value).replace(" ", "")
-    for one in (text, f"{value!r}{_SI[kind]}"):
+    number = int(value) if value == int(value) else value
+    for text in (quantity_text(kind, value).replace(" ", ""), f"{number!r}{_SI[kind]}"):
         with contextlib.suppress(ValueError):
-            if quantity(kind, one) == value:
-                return one
+            if quantity(kind, text) == value:
+                return text
     raise FormatError(f"{value!r} is no {kind} that a file can hold")

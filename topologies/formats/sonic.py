@@ -40,6 +40,7 @@ _PORT = re.compile(r"Ethernet([0-9]{1,5})\Z")
 _RANGE = re.compile(r"([0-9]{1,2})(?:-([0-9]{1,2}))?\Z")
 _REFERENCE = re.compile(r"\[\w+\|(.+)\]\Z")
 T = TypeVar("T")
+Row = TypeVar("Row", Share, EcnThresholds, Schedule)
 POOL = "ingress_lossless_pool"
 _OF_CLASSES = {
     "tc_to_pg_map": ("TC_TO_PRIORITY_GROUP_MAP", "priority group"),
@@ -113,15 +114,8 @@ def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
         switches[name] = replace(
             switches[name],
             buffer=_buffer(name, config, ports),
-            ecn=tuple(replace(one, port=port) for port in ports for one in config.ecn[port - 1]),
-            schedules=tuple(
-                Schedule(
-                    tuple(config.weights[port - 1].get(number, 0) for number in range(CLASSES)),
-                    port,
-                )
-                for port in ports
-                if config.weights[port - 1]
-            ),
+            ecn=_by_port({port: config.ecn[port - 1] for port in ports}),
+            schedules=_by_port({port: _schedules(config.weights[port - 1]) for port in ports}),
             watchdog=_watchdog_of(config.watchdog, ports),
         )
     links = []
@@ -177,6 +171,21 @@ def _check_ports(
         )
 
 
+def _by_port(rows: Mapping[int, tuple[Row, ...]]) -> tuple[Row, ...]:
+    """Returns the rows of all ports: without a port where all ports have the same ones, so that a
+    reader changes a number in one place."""
+    if len(set(rows.values())) == 1:
+        return next(iter(rows.values()))
+    return tuple(replace(row, port=port) for port in rows for row in rows[port])
+
+
+def _schedules(weights: Mapping[int, int]) -> tuple[Schedule, ...]:
+    """Returns the schedule of a port; none where the file has no weights of it."""
+    if not weights:
+        return ()
+    return (Schedule(tuple(weights.get(number, 0) for number in range(CLASSES))),)
+
+
 def _watchdog_of(watchdog: Watchdog | None, ports: tuple[int, ...]) -> Watchdog | None:
     """Returns the watchdog of the ports that the switch has."""
     if watchdog is None or not watchdog.ports:
@@ -189,15 +198,20 @@ def _buffer(name: str, config: SonicSwitch, ports: tuple[int, ...]) -> SharedBuf
     """Returns a pool of `pool_bytes`, and beside it all reserves and headrooms."""
     if config.pool_bytes is None:
         return None
-    shares, size = [], config.pool_bytes
-    for port in ports:
-        for number, share in sorted(config.shares[port - 1].items()):
-            if number == CONTROL_CLASS:
-                continue
-            shares.append(replace(share, port=port, traffic_class=number))
-            size += share.reserve_bytes + (
-                share.headroom_bytes or 0 if number in config.lossless else 0
-            )
+    shares: list[Share] = []
+    size = config.pool_bytes
+    for number in range(CONTROL_CLASS):
+        rows = {
+            port: (replace(share, traffic_class=number),)
+            if (share := config.shares[port - 1].get(number)) is not None
+            else ()
+            for port in ports
+        }
+        shares += _by_port(rows)
+        for row in rows.values():
+            size += sum(share.reserve_bytes for share in row)
+            if number in config.lossless:
+                size += sum(share.headroom_bytes or 0.0 for share in row)
     return SharedBuffer(size, (*shares, Share(alpha=1.0, reserve_bytes=0.0)))
 
 
