@@ -123,10 +123,12 @@ def flow_row(row: FlowRow) -> Chosen:
     return ("flow", row.name, row.src, row.dst)
 
 
-def shown(now: Snapshot, width: int, height: int | None = None) -> Shown:
+def shown(now: Snapshot, width: int, height: int | None = None, idle: bool = True) -> Shown:
     """Returns everything, or, where it wouldn't fit into `height` rows, what is in use, and flows
-    by pair of hosts."""
+    by pair of hosts; without `idle` no port that isn't in use."""
     ports, flows = list(now.ports), flow_rows(now.flows)
+    if not idle:
+        ports = [port for port in ports if _in_use(port)]
     if height is not None:
         height -= len(_overload(now, width))
     if height is not None and _needed(ports, flows) > height:
@@ -148,9 +150,10 @@ def picture(
     width: int,
     height: int | None = None,
     chosen: Chosen | None = None,
+    idle: bool = True,
 ) -> Group:
     """Returns what `shown` does as tables; the chosen row stands out."""
-    found = shown(now, width, height)
+    found = shown(now, width, height, idle)
     ended = sum(flow.state not in GOING_ON for flow in now.flows)
     knows_ue = any(port.marked_ue_share is not None for port in now.ports)
     return Group(

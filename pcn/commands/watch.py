@@ -58,7 +58,7 @@ class _Address(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
     metavar="TIME",
     help="Real time from one look to the next, at least 0.1s.",
 )
-@click.option("--once", is_flag=True, help="One look, printed.")
+@click.option("--once", is_flag=True, help="One look, printed, of the ports in use.")
 @network_option
 @described_output("A JSON object a line; with --once one, indented.")
 @click.option(
@@ -199,7 +199,7 @@ def _once(lab: Attached, looks: Looks, as_json: bool) -> None:
     time.sleep(looks.wait_s)
     now = looks.look()
     console = Console(highlight=False)
-    console.print(picture(lab.record, now, console.width))
+    console.print(picture(lab.record, now, console.width, idle=False))
 
 
 def _lines(lab: Attached, looks: Looks, as_json: bool) -> None:

@@ -159,6 +159,17 @@ def test_without_a_height_everything_is_shown() -> None:
     assert sum("sending" in line for line in text.splitlines()) == 16
 
 
+def test_view_without_idle_ports_has_those_in_use() -> None:
+    """`pcn watch --once`: what is busy, PAUSEd or pauses, and how many others there are."""
+    console = Console(width=120, color_system=None, highlight=False)
+    with console.capture() as captured:
+        console.print(picture(RECORD, snapshot(0), 120, idle=False))
+    lines_of_ports = [line for line in captured.get().splitlines() if line[:1] == "s"]
+    assert [line.split()[0] for line in lines_of_ports] == ["s0:3", "s1:1", "s1:2"]
+    count = sum(len(TOPOLOGY.ports(switch.name)) for switch in TOPOLOGY.switches)
+    assert f"{count - 3} more ports" in captured.get()
+
+
 def test_view_counts_omitted_rows() -> None:
     text = "\n".join(lines(80, 24, 224))
     assert "17 more ports" in text

@@ -218,13 +218,20 @@ def test_switch_clock_refuses_other_ticks(tick_s: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("delay_s", "tick_s", "words"),
-    [(DELAY, 1e-9, ""), (DELAY, 1e-6, "less than 40 ticks"), (3e-3, 1e-9, "longer than 8.39 ms")],
+    ("delay_s", "tick_s", "rate_bps", "words"),
+    [
+        (DELAY, 1e-9, LINE, ""),
+        (DELAY, 1e-6, LINE, "less than 40 ticks"),
+        (3e-3, 1e-9, LINE, "longer than 8.39 ms"),
+        # 134 MB at 400 Gb/s: 2.68 ms
+        (0.66e-3, 1e-9, 400e9, ""),
+        (0.68e-3, 1e-9, 400e9, "up to 134 MB"),
+    ],
 )
-def test_remark_states_where_the_tick_is_too_coarse_or_too_fine(
-    delay_s: float, tick_s: float, words: str
+def test_remark_states_where_telemetry_is_too_coarse_or_its_range_too_short(
+    delay_s: float, tick_s: float, rate_bps: float, words: str
 ) -> None:
-    topology = star(1, LINE, delay_s=delay_s)
+    topology = star(1, rate_bps=rate_bps, delay_s=delay_s)
     remark = unfit(topology, HPCC.configure(), tick_s)
     assert words in remark
     assert bool(remark) == bool(words)
