@@ -18,7 +18,7 @@ from pcn.experiments.define.flows_by_size import CLASSES, COLLECTIVE, FLOWS, INC
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.samples import Estimate, RunSamples, Samples, digest, limits_of
 from pcn.experiments.define.tables import Measured, Table
-from pcn.experiments.define.workloads import sample
+from pcn.experiments.define.workloads import FlowSizes, sample
 from pcn.experiments.traffic import collective, flows
 from pcn.experiments.traffic.flows import ALL
 from pcn.experiments.traffic.sizes import SIZES
@@ -101,8 +101,12 @@ def _values(plan: Plan, recording: Recording) -> dict[str, Array]:
 
 @lru_cache(maxsize=32)
 def _distribution_limits(spec: TrafficSpec) -> tuple[float, ...]:
+    """Returns the bins of the distribution of a run's flows."""
+    return distribution_limits(distribution(spec))
+
+
+def distribution_limits(sizes: FlowSizes) -> tuple[float, ...]:
     """Returns the bins of a distribution, by as many of its sizes as fix them."""
-    sizes = distribution(spec)
     largest = sizes.sizes(np.full((sizes.draws, 1), np.nextafter(1, 0)))
     return limits_of([*sample(sizes, np.random.default_rng(0), _DRAWN), *largest])
 

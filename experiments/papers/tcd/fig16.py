@@ -18,21 +18,23 @@ from pcn.experiments.data.plan import (
     plan_of,
 )
 from pcn.experiments.data.recording import Recording
-from pcn.experiments.data.series_math import Array
 from pcn.experiments.define import recording_numbers
-from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import Check, at_least, between, near
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.flows_by_size import FLOWS, figure_charts
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.samples import RunSamples, Samples, digest
 from pcn.experiments.define.workloads import HADOOP, WEB_SEARCH, arrivals_per_s, uniform_flows
 from pcn.experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, HADOOP_TREE, PAPER_ALPHA, WEB_TREE
+from pcn.experiments.traffic import by_size
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.head_of_line import XOFF_BYTES, XON_BYTES
 from pcn.topologies.model import EVEN, POLARISED, Endpoint
 
 LINE_BPS, DELAY_S, LOAD = 40e9, 4e-6, 0.6
-K, FLOWS = 10, 40_000
+K, COUNT = 10, 40_000
 _AFTER_S = 30e-3
 """How long flows may still take after the last one has started."""
 HADOOP_EVEN, HADOOP_POLARISED, WEB = "Hadoop", "Hadoop, polarised ECMP at 0.3", "WebSearch"
@@ -95,7 +97,7 @@ class Fig16(Experiment):
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         given = numbers(values)
-        usual = {"web": 0.0, "polarised": 0.0, "load": LOAD, "k": K, "count": FLOWS}
+        usual = {"web": 0.0, "polarised": 0.0, "load": LOAD, "k": K, "count": COUNT}
         web, polarised, load, k, count = (given.pop(name, value) for name, value in usual.items())
         sizes = WEB_SEARCH if web else HADOOP
         topology = fat_tree(
@@ -146,11 +148,12 @@ class Fig16(Experiment):
             low, high = _LIMITS[name]
             part = slowdown[(sizes >= low) & (sizes < high)]
             found |= {f"p{q} {name}": recording_numbers.percentile(part, q) for q in _PERCENTILES}
-        return Outcome(
-            run.keys,
-            found,
-            {"p99": _by_size(sizes, slowdown, 99), "p50": _by_size(sizes, slowdown, 50)},
+        limits = by_size.distribution_limits(WEB_SEARCH if plan.values["web"] else HADOOP)
+        samples = Samples.of(limits, sizes, {"ms": times * 1e3, "slowdown": slowdown})
+        drawn = digest(
+            (flow.src, flow.dst, flow.start_s, flow.size_bytes) for flow in plan.topology.flows
         )
+        return Outcome(run.keys, found, samples=RunSamples(drawn, {FLOWS: samples}).to_json())
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         if not {DCQCN, DCQCN_TCD} <= set(outcomes.values("scheme")):
@@ -236,25 +239,10 @@ class Fig16(Experiment):
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         charts = []
         for what in (setting for setting in _SETTINGS if setting in outcomes.values("traffic")):
-            lines: list[Line] = []
-            for outcome in outcomes.where(traffic=what, seed=1):
+            runs = {}
+            for outcome in outcomes.where(traffic=what):
                 scheme, alpha = str(outcome.keys["scheme"]), float(outcome.keys["alpha"])
                 name = f"{label(scheme)}, alpha {alpha:g}" if alpha else label(scheme)
-                lines.append(
-                    curve(name, *outcome.curves["p99"], f"{scheme} {alpha:g}", points=True)
-                )
-            charts.append(
-                Chart(what, "Size (KB)", "Slowdown, 99%", lines, log_x=True, log_y=bool(lines))
-            )
+                runs[name] = outcomes.samples(traffic=what, scheme=scheme, alpha=alpha)
+            charts += figure_charts(what, runs, "p99")
         return charts
-
-
-def _by_size(sizes: Array, slowdown: Array, q: float) -> tuple[list[float], list[float]]:
-    """Returns a percentile of ten equal parts of the flows, by size: at the middle size of each,
-    KB."""
-    order = np.argsort(sizes, kind="stable")
-    parts = [part for part in np.array_split(order, 10) if part.size]
-    return (
-        [float(np.median(sizes[part])) / 1e3 for part in parts],
-        [float(np.percentile(slowdown[part], q)) for part in parts],
-    )

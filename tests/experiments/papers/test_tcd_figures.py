@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from short_plans import until
 
 from pcn.experiments.define import recording_numbers
 from pcn.experiments.define.experiment import Experiment, Run
-from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.define.flows_by_size import FLOWS
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.define.samples import RunSamples, Samples
 from pcn.experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, IBCC, IBCC_TCD, RED, TCD
 from pcn.experiments.papers.tcd.fig11 import Fig11
 from pcn.experiments.papers.tcd.fig12 import CONGESTION, ONE, SEVERAL, Fig12
 from pcn.experiments.papers.tcd.fig15b import BURSTS, Fig15b
+from pcn.experiments.papers.tcd.fig16 import HADOOP_EVEN, Fig16
 from pcn.experiments.papers.tcd.infiniband import Table3InfiniBand
 from pcn.experiments.papers.tcd.plans import (
     ARRIVALS_S,
@@ -179,3 +183,21 @@ def test_fig_15b_s_rows_and_story_follow_its_numbers() -> None:
     assert slower(outcomes(0.97, 0.97)) == ["trend"] * 5
     assert slower(outcomes(0.9, 0.9)) == ["not met"] * 5
     assert "1.2 to 1.4 times" in Fig15b().story(outcomes(1.4, 1.2))[0]
+
+
+def test_fat_tree_figure_draws_all_seeds() -> None:
+    """The 99% is that of both seeds' flows, and its ends are the least and the largest seed's."""
+
+    def outcome(seed: int, slowdown: float) -> Outcome:
+        sizes = np.full(200, 1e3)
+        units = {unit: np.full(200, slowdown) for unit in ("ms", "slowdown")}
+        samples = RunSamples("", {FLOWS: Samples.of([1e3], sizes, units)})
+        keys: dict[str, Key] = {"traffic": HADOOP_EVEN, "scheme": DCQCN, "alpha": 0.5, "seed": seed}
+        return Outcome(keys, {}, samples=samples.to_json())
+
+    (chart,) = Fig16().charts(Outcomes([outcome(1, 2.0), outcome(2, 6.0)]))
+    (line,) = chart.lines
+    assert line.counts == [400]
+    assert line.low is not None
+    assert line.high is not None
+    assert (line.low.tolist(), line.y.tolist(), line.high.tolist()) == ([2.0], [6.0], [6.0])
