@@ -293,18 +293,23 @@ class Service(p4r_grpc.P4RuntimeServicer):
             self._log.debug("a stream ended: %r", error)
             session.close()
 
+    def _arbitrate(self, session: Session, claim: p4r.MasterArbitrationUpdate) -> None:
+        """Takes a claim, and ends the session whose place it takes. Raises RpcError."""
+        late = None
+        if session.role is None and not session.left:
+            late = self._arbitration.make_room(claim)
+        self._arbitration.update(session, claim)
+        if late is not None:
+            self._dismiss(late)
+
     def _hear(self, session: Session, request: p4r.StreamMessageRequest) -> None:
         which = request.WhichOneof("update")
         if which == "arbitration":
             with self._lock:
-                if session.role is None and not session.left:
-                    late = self._arbitration.make_room(request.arbitration)
-                    self._arbitration.update(session, request.arbitration)
-                    if late is not None:
-                        self._dismiss(late)
-                else:
-                    self._arbitration.update(session, request.arbitration)
-                self._note_primaries()
+                try:
+                    self._arbitrate(session, request.arbitration)
+                finally:  # sessions that ended leave also where the claim is refused
+                    self._note_primaries()
             return
         reply = p4r.StreamMessageResponse()
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from types import SimpleNamespace
 
 import grpc
 import pytest
@@ -13,6 +14,7 @@ from p4rt_switch import Program, Switch
 
 from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS, Arbitration, Session
 from pcn.softswitch.p4runtime.errors import RpcError
+from pcn.softswitch.p4runtime.service import Service
 
 
 @pytest.fixture
@@ -80,6 +82,19 @@ def test_ended_stream_takes_no_place() -> None:
         arbitration.update(session, claim(number))
     sessions[0].close()
     assert arbitration.make_room(claim(1)) is None
+
+
+def test_refused_claim_leaves_no_ended_primary() -> None:
+    """Calls on a connection that had a primary aren't a primary's any longer."""
+    service = Service(SimpleNamespace(library=None, manual=False), None, 1, 0)  # type: ignore[arg-type]
+    primary, stranger = Session(lambda: None, "first"), Session(lambda: None, "second")
+    service._hear(primary, p4r.StreamMessageRequest(arbitration=claim(10)))
+    assert service.primary_peers() == {"first"}
+    primary.close()
+    foreign = p4r.MasterArbitrationUpdate(device_id=2)
+    with pytest.raises(RpcError, match="not 2"):
+        service._hear(stranger, p4r.StreamMessageRequest(arbitration=foreign))
+    assert service.primary_peers() == set()
 
 
 def waiting(session: Session) -> list[p4r.StreamMessageResponse]:
