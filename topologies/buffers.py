@@ -102,11 +102,11 @@ class SharedBuffer:
 
     def share(self, port: int, rate_bps: float, traffic_class: int, lossless: bool) -> Share:
         """Returns a class's share at a port."""
-        found = next(share for share in self.shares if share.applies(port, rate_bps, traffic_class))
+        share = next(share for share in self.shares if share.applies(port, rate_bps, traffic_class))
         if lossless:
-            return found
-        reserve = 0.0 if found.traffic_class is None else found.reserve_bytes
-        return replace(found, reserve_bytes=reserve, headroom_bytes=None)
+            return share
+        reserve = 0.0 if share.traffic_class is None else share.reserve_bytes
+        return replace(share, reserve_bytes=reserve, headroom_bytes=None)
 
 
 def hpcc_buffer(

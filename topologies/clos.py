@@ -93,8 +93,8 @@ def clos(
     )
 
 
-def _whole(value: float, what: str) -> int:
+def _whole(value: float, unit: str) -> int:
     number = round(value)
     if number < 1 or abs(number - value) > 1e-9:
-        raise TopologyError(f"clos: 1:1 would need {value:g} {what}")
+        raise TopologyError(f"clos: 1:1 would need {value:g} {unit}")
     return number

@@ -33,8 +33,8 @@ def dumbbell(
     and back."""
     if pairs < 1:
         raise TopologyError(f"dumbbell: {pairs} pairs; at least 1 is needed")
-    each, rest = divmod(pairs + 1 if flows is None else flows, pairs + 1)
-    if rest or not each:
+    flows_per_pair, rest = divmod(pairs + 1 if flows is None else flows, pairs + 1)
+    if rest or not flows_per_pair:
         raise TopologyError(
             f"dumbbell: {flows} flows; with {pairs} pairs it must be a multiple of {pairs + 1}"
         )
@@ -48,7 +48,7 @@ def dumbbell(
         for port, host in enumerate(names, start=1)
     ]
     bottleneck = Link(Endpoint("s0", pairs + 1), Endpoint("s1", pairs + 1), rate_bps, delay_s)
-    ends = [(f"h{i}", f"r{i}") for i in (0, *range(pairs)) for _ in range(each)]
+    ends = [(f"h{i}", f"r{i}") for i in (0, *range(pairs)) for _ in range(flows_per_pair)]
     specs = tuple(FlowSpec(number, src, dst) for number, (src, dst) in enumerate(ends, start=1))
     return Topology(
         name="dumbbell",

@@ -16,11 +16,11 @@ def parameters(ecmp_seed: int = 0) -> dict[str, Value]:
     return {SEED: ecmp_seed}
 
 
-def ordered(given: Mapping[str, Value], switch: str, ports: tuple[int, ...]) -> tuple[int, ...]:
+def ordered(settings: Mapping[str, Value], switch: str, ports: tuple[int, ...]) -> tuple[int, ...]:
     """Returns the ports of a group in the order in which the hash numbers them: with the seed 0
     their own, else one that seed and switch decide, so that the same flows take other paths. Raises
     TopologyError."""
-    seed = given.get(SEED) or 0
+    seed = settings.get(SEED) or 0
     if isinstance(seed, str) or seed != int(seed) or seed < 0:
         raise TopologyError(f"{SEED} is {seed!r}: a whole number, from 0")
     if not seed:

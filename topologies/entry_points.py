@@ -27,7 +27,7 @@ def installed(kind: str) -> list[EntryPoint]:
     from importlib.metadata import EntryPoint, entry_points  # slow to load, and seldom needed
 
     prefix = f"{kind}."
-    found = {
+    points = {
         point.name.removeprefix(prefix): EntryPoint(
             point.name.removeprefix(prefix), point.value, GROUP
         )
@@ -35,12 +35,12 @@ def installed(kind: str) -> list[EntryPoint]:
         if point.name.startswith(prefix)
     }
     for point in entry_points(group=_OLD[kind]):
-        if point.name not in found:
-            found[point.name] = point
+        if point.name not in points:
+            points[point.name] = point
             warnings.warn(
                 f"entry point {point.name} = {point.value}: write {prefix}{point.name} in the "
                 f"group {GROUP} in place of {_OLD[kind]}, which 0.3.0 doesn't read",
                 OldNameWarning,
                 stacklevel=2,
             )
-    return list(found.values())
+    return list(points.values())

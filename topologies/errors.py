@@ -45,9 +45,13 @@ def _near(name: str, names: Iterable[str], cutoff: float) -> list[str]:
     """Returns those that are about as near as the nearest, whatever their case, with - for _."""
     folded = {_folded(name): name for name in names}
     close = difflib.get_close_matches(_folded(name), folded, _NEAR, cutoff)
-    ratios = [difflib.SequenceMatcher(None, one, _folded(name)).ratio() for one in close]
+    ratios = [
+        difflib.SequenceMatcher(None, candidate, _folded(name)).ratio() for candidate in close
+    ]
     return [
-        folded[one] for one, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - _ALIKE
+        folded[candidate]
+        for candidate, ratio in zip(close, ratios, strict=True)
+        if ratio > ratios[0] - _ALIKE
     ]
 
 

@@ -67,4 +67,4 @@ def of_import(error: ImportError) -> str | None:
     """Returns the extra that brings the module that an import lacks; None for a module of no
     extra."""
     module = (error.name or "").partition(".")[0]
-    return next((extra for extra, own in MODULES.items() if own == module), None)
+    return next((extra for extra, package in MODULES.items() if package == module), None)

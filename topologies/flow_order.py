@@ -32,17 +32,19 @@ def in_order(flows: Sequence[FlowSpec]) -> Sequence[FlowSpec]:
     followers: dict[int, list[FlowSpec]] = {}
     left: dict[int, int] = {}
     for flow in flows:
-        for other in flow.after:
-            if other == flow.id:
+        for predecessor in flow.after:
+            if predecessor == flow.id:
                 raise TopologyError(f"flow {flow.id} waits for itself")
-            if other not in by_id:
-                raise TopologyError(f"flow {flow.id} waits for flow {other}, which is missing")
-            if by_id[other].size_bytes is None:
+            if predecessor not in by_id:
                 raise TopologyError(
-                    f"flow {flow.id} waits for flow {other}, which has no size, so never arrives "
-                    "whole"
+                    f"flow {flow.id} waits for flow {predecessor}, which is missing"
                 )
-            followers.setdefault(other, []).append(flow)
+            if by_id[predecessor].size_bytes is None:
+                raise TopologyError(
+                    f"flow {flow.id} waits for flow {predecessor}, which has no size, so never "
+                    "arrives whole"
+                )
+            followers.setdefault(predecessor, []).append(flow)
         left[flow.id] = len(flow.after)
     ordered = [flow for flow in flows if not flow.after]
     for flow in ordered:  # it grows
@@ -62,7 +64,10 @@ def in_order(flows: Sequence[FlowSpec]) -> Sequence[FlowSpec]:
 def _circle(stuck: Sequence[FlowSpec], left: dict[int, int]) -> list[int]:
     """Returns the numbers of flows that wait for each other, each for the next, of flows that never
     start."""
-    waits = {flow.id: next(other for other in flow.after if left[other]) for flow in stuck}
+    waits = {
+        flow.id: next(predecessor for predecessor in flow.after if left[predecessor])
+        for flow in stuck
+    }
     seen: dict[int, int] = {}
     at = stuck[0].id
     while at not in seen:

@@ -61,46 +61,57 @@ class Blueprint:
         Raises TopologyError."""
         parameters: dict[str, inspect.Parameter] = {}
         for function in (self.function, lossless.parameters, lossy.parameters, ecmp.parameters):
-            for option, one in inspect.signature(function).parameters.items():
-                if one.kind is not inspect.Parameter.VAR_KEYWORD and option not in parameters:
-                    parameters[option] = one.replace(annotation=self._type(function, one))
+            for option, parameter in inspect.signature(function).parameters.items():
+                if parameter.kind is not inspect.Parameter.VAR_KEYWORD and option not in parameters:
+                    parameters[option] = parameter.replace(
+                        annotation=self._type(function, parameter)
+                    )
         for option in parameters.keys() - self._taken:
             kind = parameters[option].annotation
             optional = {int: int | None, float: float | None}.get(kind, kind)
             parameters[option] = parameters[option].replace(annotation=optional, default=None)
-        return {option: one for option, one in parameters.items() if one.annotation in _TYPES}
+        return {
+            option: parameter
+            for option, parameter in parameters.items()
+            if parameter.annotation in _TYPES
+        }
 
     @cached_property
     def _taken(self) -> set[str]:
         """Options that the function takes."""
-        own = inspect.signature(self.function).parameters
-        takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in own.values())
-        return {*own, *(inspect.signature(lossless.parameters).parameters if takes_all else ())}
+        parameters = inspect.signature(self.function).parameters
+        takes_all = any(
+            parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
+        )
+        return {
+            *parameters,
+            *(inspect.signature(lossless.parameters).parameters if takes_all else ()),
+        }
 
-    def _type(self, function: Callable[..., Any], one: inspect.Parameter) -> Any:
+    def _type(self, function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
         """Returns an argument's type: as it is annotated, or its default's. Raises TopologyError
         for one that nothing sets."""
         try:
             owner = inspect.unwrap(function)
-            hints = SimpleNamespace(__annotations__={one.name: one.annotation})
-            found = get_type_hints(hints, getattr(owner, "__globals__", {}))[one.name]
+            hints = SimpleNamespace(__annotations__={parameter.name: parameter.annotation})
+            type_ = get_type_hints(hints, getattr(owner, "__globals__", {}))[parameter.name]
         except Exception as error:
             raise TopologyError(
-                f"{self.reference}: the type of {one.name}: {error_text(error)}"
+                f"{self.reference}: the type of {parameter.name}: {error_text(error)}"
             ) from error
-        if found is inspect.Parameter.empty:
-            found = type(one.default)
-        if found not in _TYPES and one.default is inspect.Parameter.empty:
+        if type_ is inspect.Parameter.empty:
+            type_ = type(parameter.default)
+        if type_ not in _TYPES and parameter.default is inspect.Parameter.empty:
             raise TopologyError(
-                f"{self.reference}: {one.name} needs a default, or the type int, float or str"
+                f"{self.reference}: {parameter.name} needs a default, or the type int, float or str"
             )
-        return found
+        return type_
 
     def build(self, values: Mapping[str, Value] | None = None) -> Topology:
         """Makes the topology, with options: numbers in SI units, or text with a unit. Raises
         TopologyError with the nearest name for an unknown option."""
-        known, given = self.options, values or {}
-        for option in given:
+        known, chosen = self.options, values or {}
+        for option in chosen:
             if option in self.elsewhere and option not in known:
                 raise TopologyError(
                     f"{self.reference} has no option {option!r}: {self.elsewhere[option]}"
@@ -111,16 +122,16 @@ class Blueprint:
                 )
         read = {
             option: _value(option, value, known[option].annotation)
-            for option, value in given.items()
+            for option, value in chosen.items()
         }
-        own = {option: value for option, value in read.items() if option in self._taken}
-        made = self._made(own)
-        left = {option: value for option, value in read.items() if option not in own}
-        return replace(made, parameters={**made.parameters, **left}) if left else made
+        arguments = {option: value for option, value in read.items() if option in self._taken}
+        topology = self._topology(arguments)
+        left = {option: value for option, value in read.items() if option not in arguments}
+        return replace(topology, parameters={**topology.parameters, **left}) if left else topology
 
-    def _made(self, own: Mapping[str, Value]) -> Topology:
+    def _topology(self, arguments: Mapping[str, Value]) -> Topology:
         try:
-            topology = self.function(**own)
+            topology = self.function(**arguments)
         except TopologyError:
             raise
         except Exception as error:
@@ -202,17 +213,17 @@ def _module(path: Path, _content: bytes) -> ModuleType:
 
 def _from_python(path: Path, name: str) -> Blueprint:
     try:
-        found = vars(_module(path, path.read_bytes() if path.is_file() else b""))
+        namespace = vars(_module(path, path.read_bytes() if path.is_file() else b""))
     except PythonFileError as error:
         raise TopologyError(str(error)) from error
-    if name not in found:
-        own = (
+    if name not in namespace:
+        defined = (
             key
-            for key, value in found.items()
-            if getattr(value, "__module__", "") == found["__name__"]
+            for key, value in namespace.items()
+            if getattr(value, "__module__", "") == namespace["__name__"]
         )
-        raise TopologyError(f"{path} has no {name!r}; {nearest(name, own)}")
-    return _blueprint(f"{path}:{name}", found[name], path)
+        raise TopologyError(f"{path} has no {name!r}; {nearest(name, defined)}")
+    return _blueprint(f"{path}:{name}", namespace[name], path)
 
 
 def _from_file(name: str, path: Path) -> Blueprint:
@@ -226,19 +237,19 @@ def _from_file(name: str, path: Path) -> Blueprint:
 
 def _from_entry_point(point: EntryPoint) -> Blueprint:
     try:
-        found = point.load()
+        target = point.load()
     except Exception as error:
         text = old_import(error) or error_text(error)
         raise TopologyError(f"topology {point.name!r}, {point.value}: {text}") from error
-    return _blueprint(point.name, found)
+    return _blueprint(point.name, target)
 
 
-def _blueprint(reference: str, found: object, file: Path | None = None) -> Blueprint:
+def _blueprint(reference: str, target: object, file: Path | None = None) -> Blueprint:
     """Returns the blueprint of a function that makes a topology, or of a Topology."""
-    if isinstance(found, Topology):
-        return Blueprint(reference, lambda: found, file)
-    if not inspect.isroutine(found):
+    if isinstance(target, Topology):
+        return Blueprint(reference, lambda: target, file)
+    if not inspect.isroutine(target):
         raise TopologyError(
             f"{reference} is neither a function that makes a Topology nor a Topology"
         )
-    return Blueprint(reference, found, file)
+    return Blueprint(reference, target, file)

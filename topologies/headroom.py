@@ -29,7 +29,7 @@ def faults(topology: Topology, frame_bytes: float, response_s: float = 0.0) -> I
     together."""
     if topology.flow_control != PFC:
         return
-    found: dict[tuple[str, int, float, int], list[int]] = {}
+    ports_by_fault: dict[tuple[str, int, float, int], list[int]] = {}
     for switch in topology.switches:
         for port in topology.ports(switch.name) if switch.buffer is not None else ():
             needed = needed_bytes(topology, switch.name, port, frame_bytes, response_s)
@@ -38,12 +38,12 @@ def faults(topology: Topology, frame_bytes: float, response_s: float = 0.0) -> I
                 assert switch.buffer is not None
                 share = switch.buffer.share(port, rate_bps, number, lossless=True)
                 if share.headroom_bytes is not None and share.headroom_bytes < needed:
-                    found.setdefault(
+                    ports_by_fault.setdefault(
                         (switch.name, number, share.headroom_bytes, needed), []
                     ).append(port)
-    for (name, number, given, needed), ports in found.items():
+    for (name, number, headroom_bytes, needed), ports in ports_by_fault.items():
         yield (
-            f"{name}:{','.join(map(str, ports))}: class {number}: a headroom of {given:.0f} bytes: "
-            f"after a PAUSE falls due {needed} can still come in, with frames of {frame_bytes:.0f} "
-            "bytes"
+            f"{name}:{','.join(map(str, ports))}: class {number}: a headroom of "
+            f"{headroom_bytes:.0f} bytes: after a PAUSE falls due {needed} can still come in, with "
+            f"frames of {frame_bytes:.0f} bytes"
         )

@@ -49,10 +49,10 @@ def parameters(
     """Returns PFC's parameters by name. Without `xon_bytes` XON follows XOFF (`Topology.number`).
     `lossless_classes`: those that PFC protects, as "3" or "3,4"; not CONTROL_CLASS, whose frames
     PAUSE doesn't hold at hosts."""
-    made: dict[str, Value] = {"mtu_bytes": mtu_bytes, "xoff_bytes": xoff_bytes}
+    sizes: dict[str, Value] = {"mtu_bytes": mtu_bytes, "xoff_bytes": xoff_bytes}
     if xon_bytes is not None:
-        made["xon_bytes"] = xon_bytes
-    return {**made, "pause_quanta": pause_quanta, "lossless_classes": lossless_classes}
+        sizes["xon_bytes"] = xon_bytes
+    return {**sizes, "pause_quanta": pause_quanta, "lossless_classes": lossless_classes}
 
 
 def credit_parameters(
@@ -85,12 +85,12 @@ def classes(text: str) -> tuple[int, ...]:
     return tuple(sorted(map(int, names)))
 
 
-def completed(given: Mapping[str, Value], flow_control: str) -> dict[str, Value]:
+def completed(settings: Mapping[str, Value], flow_control: str) -> dict[str, Value]:
     """Returns the parameters of a topology, with defaults for those that it lacks, except XON
     (`Topology.number`)."""
     kinds = {name: isinstance(value, str) for name, value in parameters().items()}
-    own: dict[str, Any] = {
-        name: value for name, value in given.items() if isinstance(value, str) is kinds.get(name)
+    arguments: dict[str, Any] = {
+        name: value for name, value in settings.items() if isinstance(value, str) is kinds.get(name)
     }
-    usual = {**parameters(**own), **(credit_parameters() if flow_control == CREDITS else {})}
-    return {**given, **{name: value for name, value in usual.items() if name not in given}}
+    usual = {**parameters(**arguments), **(credit_parameters() if flow_control == CREDITS else {})}
+    return {**settings, **{name: value for name, value in usual.items() if name not in settings}}

@@ -17,10 +17,10 @@ def parameters(queue_packets: int = 0) -> dict[str, Value]:
     return {QUEUE: queue_packets}
 
 
-def queue_packets(given: Mapping[str, Value]) -> int:
+def queue_packets(settings: Mapping[str, Value]) -> int:
     """Returns how many packets of a lossy class wait at a port of a switch before more are lost; 0:
     as many as the switch holds. Raises TopologyError."""
-    packets = given.get(QUEUE) or 0
+    packets = settings.get(QUEUE) or 0
     if isinstance(packets, str) or packets != int(packets) or not 0 <= packets < _MOST:
         raise TopologyError(f"{QUEUE} is {packets!r}: a whole number from 1, or 0 for no limit")
     return int(packets)

@@ -250,18 +250,18 @@ class Topology:
         """Returns the name of the direction that leaves `node` by `port`: "s0->s1", or
         "t0:17->l0:1" if it has parallels."""
         peer = self.peer(node, port)
-        if sum(other.node == peer.node for other in self._peers[node].values()) > 1:
+        if sum(end.node == peer.node for end in self._peers[node].values()) > 1:
             return f"{Endpoint(node, port)}->{peer}"
         return f"{node}->{peer.node}"
 
     def ways(self, switch: str) -> dict[Place, Ways]:
         """Returns how a switch reaches each place that it isn't of. Raises TopologyError where it
         doesn't."""
-        found = self.routing.ways(self.switch(switch).name)
+        ways = self.routing.ways(self.switch(switch).name)
         for block in self.blocks:
-            if block.place not in found and switch not in block.place:
+            if block.place not in ways and switch not in block.place:
                 raise TopologyError(f"no way from {switch} to {block.hosts[0].name} in {self.name}")
-        return found
+        return ways
 
     def next_hops(self, node: str, destination: str) -> tuple[int, ...]:
         """Returns the ports of `node` on a shortest path to the host `destination`, in order."""
@@ -339,10 +339,10 @@ class Topology:
         where there are none, and where a node would be left without a link."""
         gone = set()
         for pair in pairs:
-            found = {link for link in self.links if {link.a.node, link.b.node} == set(pair)}
-            if not found:
+            links = {link for link in self.links if {link.a.node, link.b.node} == set(pair)}
+            if not links:
                 raise TopologyError(f"no link between {pair[0]} and {pair[1]} in {self.name}")
-            gone |= found
+            gone |= links
         return replace(self, links=tuple(link for link in self.links if link not in gone))
 
     def contending_flows(self) -> int:
@@ -476,12 +476,12 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
         raise TopologyError(f"{name} has no link")
 
 
-def _number_needed(what: str, spec: Link | FlowSpec, *names: str) -> TopologyError:
+def _number_needed(subject: str, spec: Link | FlowSpec, *names: str) -> TopologyError:
     """Returns the error of the first field that is no number, with the number that a text may
     mean."""
     from pcn.softswitch.units import kind_of, quantity  # only here
 
-    defaults = {one.name: one.default for one in fields(spec)}
+    defaults = {field.name: field.default for field in fields(spec)}
     values = {name: getattr(spec, name) for name in names}
     name, value = next(
         (name, value)
@@ -492,12 +492,12 @@ def _number_needed(what: str, spec: Link | FlowSpec, *names: str) -> TopologyErr
     if isinstance(value, str):
         with contextlib.suppress(ValueError):
             meant = f": write {quantity(kind_of(name), value):g}"
-    return TopologyError(f"{what}: {name} {value!r} is no number{meant}")
+    return TopologyError(f"{subject}: {name} {value!r} is no number{meant}")
 
 
-def _unique(what: str, values: Sequence[str | int]) -> None:
+def _unique(kind: str, values: Sequence[str | int]) -> None:
     seen: set[str | int] = set()
     for value in values if len(set(values)) < len(values) else ():
         if value in seen:
-            raise TopologyError(f"{what} {value} is used twice")
+            raise TopologyError(f"{kind} {value} is used twice")
         seen.add(value)

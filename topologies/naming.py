@@ -37,8 +37,8 @@ def network_fault(name: str) -> str:
 
 def network_name(text: str) -> str:
     """Returns a network's name that is as near to a text as can be."""
-    found = re.sub(r"[^a-z0-9_-]+", "-", text.lower()).strip("-_")[:32]
-    return found if _NETWORK.match(found) else f"net-{found}".rstrip("-_")[:32]
+    name = re.sub(r"[^a-z0-9_-]+", "-", text.lower()).strip("-_")[:32]
+    return name if _NETWORK.match(name) else f"net-{name}".rstrip("-_")[:32]
 
 
 def interface(node: str, port: int) -> str:

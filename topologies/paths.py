@@ -82,13 +82,13 @@ class Paths:
         while latest:
             nearer, latest = latest, {}
             for node, links in self._links.items():
-                found = 0
+                places = 0
                 for _, peer in links:
-                    found |= nearer.get(peer, 0)
-                if found := found & ~seen[node]:
-                    latest[node] = found
-            for node, found in latest.items():
-                seen[node] |= found
+                    places |= nearer.get(peer, 0)
+                if places := places & ~seen[node]:
+                    latest[node] = places
+            for node, places in latest.items():
+                seen[node] |= places
             reached.append(latest)
         return reached
 
@@ -103,9 +103,9 @@ class Paths:
             here = reached.get(switch, 0)
             by_ports: dict[tuple[int, ...], int] = {(): here} if here else {}
             for port, peer in self._links[switch]:
-                found = nearer.get(peer, 0)
+                through = nearer.get(peer, 0)
                 parts = [
-                    (ports, port, places & found, places & ~found)
+                    (ports, port, places & through, places & ~through)
                     for ports, places in by_ports.items()
                 ]
                 by_ports = {(*ports, port): with_it for ports, port, with_it, _ in parts if with_it}
@@ -140,31 +140,31 @@ class Paths:
             alike.setdefault(place if place in self._bits else host, host)
         whole = (1 << len(self._places)) - 1 if len(self._places) == len(alike) else None
         for host in alike.values():
-            found = 0
+            reachable = 0
             for end in self._ends[host].values():
-                found |= reaches.get(end.node, 0)
-            if found != whole:
+                reachable |= reaches.get(end.node, 0)
+            if reachable != whole:
                 others = (
-                    other
-                    for other in alike.values()
-                    if other != host and self.distance(host, other) is None
+                    peer
+                    for peer in alike.values()
+                    if peer != host and self.distance(host, peer) is None
                 )
-                if (other := next(others, None)) is not None:
-                    return host, other
+                if (peer := next(others, None)) is not None:
+                    return host, peer
         return None
 
     def _distances(self, node: str, host: str) -> dict[int, int]:
         """Returns those from a host to another one, by each port by which there is a way."""
-        found = {}
+        distances = {}
         for port, end in self._ends[node].items():
             if end.node == host:
-                found[port] = 1
+                distances[port] = 1
             elif (
                 end.node not in self._ends
                 and (hops := self._hops(end.node, self._at[host])) is not None
             ):
-                found[port] = hops + 2
-        return found
+                distances[port] = hops + 2
+        return distances
 
     def next_hops(self, node: str, host: str) -> tuple[int, ...]:
         """Returns the ports of a node on a shortest path to a host, in order; none if there is
@@ -192,18 +192,18 @@ class Paths:
         with the set of the places that it leads to. Where many links are alike, these are few."""
         parts: list[tuple[_L, int]] = []
         numbers: dict[tuple[_L, int], int] = {}
-        found: dict[str, dict[int, int]] = {node: {} for node in self._links}
+        trails: dict[str, dict[int, int]] = {node: {} for node in self._links}
         before = {place: {0: bits} for place, bits in self._own.items()}
         labels = {
             node: [(label(node, port), peer) for port, peer in links]
             for node, links in self._links.items()
         }
-        for place, own in before.items():
-            found[place] |= own
+        for place, leaving in before.items():
+            trails[place] |= leaving
         for nearer, reached in pairwise(self._reached):
             latest: dict[str, dict[int, int]] = {}
             for node, left in reached.items():
-                own = latest[node] = {}
+                leaving = latest[node] = {}
                 for first, peer in labels[node]:
                     if not (through := nearer.get(peer, 0) & left):
                         continue
@@ -213,10 +213,10 @@ class Paths:
                             number = numbers.setdefault((first, rest), len(parts) + 1)
                             if number > len(parts):
                                 parts.append((first, rest))
-                            own[number] = own.get(number, 0) | common
-                found[node] |= own
+                            leaving[number] = leaving.get(number, 0) | common
+                trails[node] |= leaving
             before = latest
-        return parts, found
+        return parts, trails
 
     def bit(self, host: str) -> int:
         """Returns the set that has a host's place alone; empty where no switch is of it."""

@@ -111,14 +111,14 @@ def sources(path: Path) -> list[Path]:
     """Returns a file and those that it imports, and these in turn, as far as neither the package
     nor the environment has them: what may change while both stay as they are. Modules that are
     named by more than a constant text, and files of data, aren't among them."""
-    found, left = {path.absolute(): None}, [path.absolute()]
+    files, left = {path.absolute(): None}, [path.absolute()]
     while left:
         file = left.pop()
         for imported in _imports(file, path.absolute().parent):
-            if imported not in found and is_outside(imported):
-                found[imported] = None
+            if imported not in files and is_outside(imported):
+                files[imported] = None
                 left.append(imported)
-    return list(found)
+    return list(files)
 
 
 def is_outside(path: Path) -> bool:

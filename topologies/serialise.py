@@ -28,8 +28,8 @@ def to_dict(topology: Topology) -> dict[str, Any]:
 def _listed(value: Any) -> Any:
     """Returns the value with lists in place of tuples, as JSON has them."""
     if isinstance(value, dict):
-        return {name: _listed(one) for name, one in value.items()}
-    return [_listed(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: _listed(member) for name, member in value.items()}
+    return [_listed(element) for element in value] if isinstance(value, list | tuple) else value
 
 
 def from_dict(raw: dict[str, Any]) -> Topology:
@@ -53,17 +53,18 @@ def from_dict(raw: dict[str, Any]) -> Topology:
 
 
 def _switch(raw: dict[str, Any]) -> Switch:
-    made = dict(raw)
+    fields = dict(raw)
     if raw.get("output") is not None:
-        made["output"] = OutputBuffer(**raw["output"])
+        fields["output"] = OutputBuffer(**raw["output"])
     if raw.get("buffer") is not None:
         shares = tuple(Share(**share) for share in raw["buffer"]["shares"])
-        made["buffer"] = SharedBuffer(raw["buffer"]["size_bytes"], shares)
-    made["ecn"] = tuple(EcnThresholds(**one) for one in raw.get("ecn", ()))
-    made["schedules"] = tuple(
-        Schedule(tuple(one["weights"]), one["port"]) for one in raw.get("schedules", ())
+        fields["buffer"] = SharedBuffer(raw["buffer"]["size_bytes"], shares)
+    fields["ecn"] = tuple(EcnThresholds(**thresholds) for thresholds in raw.get("ecn", ()))
+    fields["schedules"] = tuple(
+        Schedule(tuple(schedule["weights"]), schedule["port"])
+        for schedule in raw.get("schedules", ())
     )
     if raw.get("watchdog") is not None:
         lists = {name: tuple(raw["watchdog"].get(name, ())) for name in ("ports", "classes")}
-        made["watchdog"] = Watchdog(**{**raw["watchdog"], **lists})
-    return Switch(**made)
+        fields["watchdog"] = Watchdog(**{**raw["watchdog"], **lists})
+    return Switch(**fields)

@@ -52,7 +52,7 @@ class Trails:
                     link, hops[node, port], hops[far.node, far.port], far.node
                 )
         self._single = {
-            host: next(iter(own.values())) for host, own in self._ends.items() if len(own) == 1
+            host: next(iter(ends.values())) for host, ends in self._ends.items() if len(ends) == 1
         }
         self._bits = {host: paths.bit(host) for host in self._ends}
         self._by_place: dict[str, dict[int, int]] = {}
@@ -160,23 +160,25 @@ class Trails:
         """Returns the trail from the end of the source's link to the destination's place."""
         key = first.node, self._paths.place(dst)
         if key not in self._numbers:
-            self._numbers[key] = self._found(first.node, src, dst)
+            self._numbers[key] = self._number_from(first.node, src, dst)
         return self._numbers[key]
 
-    def _found(self, node: str, src: str, dst: str) -> int:
+    def _number_from(self, node: str, src: str, dst: str) -> int:
         bit = self._bits[dst]
         trails = self._from.get(node, {})
         if len(trails) > _FEW:
             if node not in self._by_place:
                 self._by_place[node] = {
-                    one: number for number, places in trails.items() for one in _each(places)
+                    place: number
+                    for number, places in trails.items()
+                    for place in _set_bits(places)
                 }
-            found = self._by_place[node].get(bit.bit_length())
+            number = self._by_place[node].get(bit.bit_length())
         else:
-            found = next((number for number, places in trails.items() if places & bit), None)
-        if found is None:
+            number = next((number for number, places in trails.items() if places & bit), None)
+        if number is None:
             raise self._no_way(src, dst)
-        return found
+        return number
 
     def _no_way(self, src: str, dst: str) -> TopologyError:
         return TopologyError(f"no way from {src} to {dst} in {self._name}")
@@ -189,7 +191,7 @@ class Trails:
         return hops
 
 
-def _each(places: int) -> Iterable[int]:
+def _set_bits(places: int) -> Iterable[int]:
     """Yields the places of a set, from 1."""
     while places:
         yield (places & -places).bit_length()

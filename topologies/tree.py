@@ -123,16 +123,16 @@ class Faults:
     """Of one file, by line."""
 
     path: Path
-    found: list[tuple[int, str]] = field(default_factory=list)
+    texts: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, line: int, text: str) -> None:
-        self.found.append((line, text))
+        self.texts.append((line, text))
 
     def raise_any(self) -> None:
         """Raises FileError."""
-        if self.found:
+        if self.texts:
             raise FileError(
-                "\n".join(f"{self.path}:{line}: {text}" for line, text in sorted(self.found))
+                "\n".join(f"{self.path}:{line}: {text}" for line, text in sorted(self.texts))
             )
 
 
@@ -215,7 +215,8 @@ class Node:
         if len(self.tree.items) < least:
             raise self.fail("the list is empty")
         nodes = [
-            Node(one, f"{self.where}[{i}]", self.faults) for i, one in enumerate(self.tree.items)
+            Node(element, f"{self.where}[{i}]", self.faults)
+            for i, element in enumerate(self.tree.items)
         ]
         return self._all([(read, node) for node in nodes])
 
@@ -255,8 +256,8 @@ class Node:
     def get(self, name: str) -> Node | None:
         """Returns a key's value in a mapping whose other keys don't matter; None if it is missing,
         or nothing."""
-        found = next((value for key, value in self.pairs() if key.text() == name), None)
-        return None if found is None or found.is_nothing else found
+        value = next((value for key, value in self.pairs() if key.text() == name), None)
+        return None if value is None or value.is_nothing else value
 
     def pairs(self) -> list[tuple[Node, Node]]:
         """Returns the keys and values. A key that stands twice is a fault: YAML would silently take
@@ -277,15 +278,15 @@ class Node:
         return f"{self.where}.{name}" if self.where else name
 
     def _all(self, work: list[tuple[Callable[[Node], T], Node]]) -> tuple[T, ...]:
-        found, bad = [], False
+        parsed, bad = [], False
         for read, node in work:
             try:
-                found.append(read(node))
+                parsed.append(read(node))
             except FaultError:
                 bad = True
         if bad:
             raise FaultError
-        return tuple(found)
+        return tuple(parsed)
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:

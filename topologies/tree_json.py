@@ -28,7 +28,7 @@ _VALUE, _KEY, _FIRST_KEY, _COLON, _AFTER, _FIRST_VALUE = (
 
 def compose(text: str) -> Tree | None:
     """Returns the tree of a JSON text; None of an empty one. Raises ComposeError."""
-    made, at, line, wanted = Composer(), 0, 1, _VALUE
+    composer, at, line, wanted = Composer(), 0, 1, _VALUE
     while True:
         match = _TOKEN.match(text, at)
         start = at if match is None else match.start(match.lastgroup or 0)
@@ -41,31 +41,31 @@ def compose(text: str) -> Tree | None:
             )
         at, token = match.end(), match[match.lastgroup or 0]
         if match["end"] is not None:
-            if made.open or (made.root is None and text.strip()):
+            if composer.open or (composer.root is None and text.strip()):
                 raise ComposeError(line, f"this is no JSON: it ends where {wanted} is wanted")
-            return made.root
-        wanted = _step(made, match, token, wanted, line)
+            return composer.root
+        wanted = _step(composer, match, token, wanted, line)
         line += token.count("\n")
 
 
-def _step(made: Composer, found: re.Match[str], token: str, wanted: str, line: int) -> str:
+def _step(composer: Composer, match: re.Match[str], token: str, wanted: str, line: int) -> str:
     """Adds a token; returns what may come next."""
-    if not made.open and made.root is not None:
+    if not composer.open and composer.root is not None:
         raise ComposeError(line, f"this is no JSON: {token[:20]!r} behind its end")
-    inner = made.open[-1] if made.open else None
+    inner = composer.open[-1] if composer.open else None
     values = wanted in (_VALUE, _FIRST_VALUE)
-    if found["text"] is not None and (values or wanted in (_KEY, _FIRST_KEY)):
-        made.add(Scalar(line, _unescaped(token, line), plain=False))
-        return _COLON if made.wants_value else _AFTER
-    if found["plain"] is not None and values:
-        made.add(Scalar(line, token, plain=True))
+    if match["text"] is not None and (values or wanted in (_KEY, _FIRST_KEY)):
+        composer.add(Scalar(line, _unescaped(token, line), plain=False))
+        return _COLON if composer.wants_value else _AFTER
+    if match["plain"] is not None and values:
+        composer.add(Scalar(line, token, plain=True))
         return _AFTER
     if values and token in ("[", "{"):
-        made.begin(ListOf(line, []) if token == "[" else MappingOf(line, []))
+        composer.begin(ListOf(line, []) if token == "[" else MappingOf(line, []))
         return _FIRST_VALUE if token == "[" else _FIRST_KEY
     closes = "]" if isinstance(inner, ListOf) else "}"
     if inner is not None and token == closes and wanted in (_AFTER, _FIRST_VALUE, _FIRST_KEY):
-        made.end()
+        composer.end()
         return _AFTER
     if inner is not None and token == "," and wanted == _AFTER:
         return _VALUE if isinstance(inner, ListOf) else _KEY

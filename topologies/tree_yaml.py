@@ -15,7 +15,11 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten time
 def compose(text: str) -> Tree | None:
     """Returns the tree of a YAML text of one document; None of an empty one. Raises
     ComposeError."""
-    made, anchors, named = Composer(), dict[str, tuple[Tree, int]](), list[tuple[str | None, int]]()
+    composer, anchors, named = (
+        Composer(),
+        dict[str, tuple[Tree, int]](),
+        list[tuple[str | None, int]](),
+    )
     documents = 0
     for event in _events(text):
         line = int(event.start_mark.line) + 1
@@ -27,28 +31,28 @@ def compose(text: str) -> Tree | None:
             if event.anchor not in anchors:
                 raise ComposeError(line, f"this is no YAML: found undefined alias {event.anchor!r}")
             part, size = anchors[event.anchor]
-            made.count(line, size)
-            made.add(part)
+            composer.count(line, size)
+            composer.add(part)
         elif isinstance(event, yaml.ScalarEvent):
             scalar = Scalar(line, event.value, plain=event.implicit[0])
-            made.add(scalar)
+            composer.add(scalar)
             if event.anchor:
                 anchors[event.anchor] = (scalar, 1)
         elif isinstance(event, yaml.SequenceStartEvent | yaml.MappingStartEvent):
-            named.append((event.anchor, made.values))
-            made.begin(
+            named.append((event.anchor, composer.values))
+            composer.begin(
                 ListOf(line, [])
                 if isinstance(event, yaml.SequenceStartEvent)
                 else MappingOf(line, [])
             )
         elif isinstance(event, yaml.SequenceEndEvent | yaml.MappingEndEvent):
-            inner = made.end()
+            inner = composer.end()
             if isinstance(inner, MappingOf):
-                _merge(made, inner)
+                _merge(composer, inner)
             anchor, before = named.pop()
             if anchor:
-                anchors[anchor] = (inner, made.values - before)
-    root = made.root
+                anchors[anchor] = (inner, composer.values - before)
+    root = composer.root
     return None if isinstance(root, Scalar) and root.plain and not root.text else root
 
 
@@ -67,7 +71,7 @@ def _events(text: str) -> Iterator[yaml.Event]:
         ) from None
 
 
-def _merge(made: Composer, inner: MappingOf) -> None:
+def _merge(composer: Composer, inner: MappingOf) -> None:
     """`<<: *other`: the other's pairs whose keys aren't there."""
     merges = [
         value
@@ -85,11 +89,11 @@ def _merge(made: Composer, inner: MappingOf) -> None:
     others = [
         part for value in merges for part in (value.items if isinstance(value, ListOf) else [value])
     ]
-    for other in others:
-        if not isinstance(other, MappingOf):
-            raise ComposeError(other.line, "`<<` wants a mapping, or a list of mappings")
-        for key, value in other.pairs:
+    for mapping in others:
+        if not isinstance(mapping, MappingOf):
+            raise ComposeError(mapping.line, "`<<` wants a mapping, or a list of mappings")
+        for key, value in mapping.pairs:
             if isinstance(key, Scalar) and key.text not in there:
-                made.count(inner.line, 2)
+                composer.count(inner.line, 2)
                 there.add(key.text)
                 inner.pairs.append((key, value))

@@ -143,11 +143,11 @@ def test_racks_and_pods_are_subnets(
     topology: Topology, pods: int, racks: int, rack_bits: int, pod_bits: int
 ) -> None:
     """In order, without room for one more bit; a rack's hosts from its first address on."""
-    each = len(topology.hosts) // (pods * racks)
-    assert 2 ** (rack_bits - 1) < each + 2 <= 2**rack_bits
+    hosts_per_rack = len(topology.hosts) // (pods * racks)
+    assert 2 ** (rack_bits - 1) < hosts_per_rack + 2 <= 2**rack_bits
     assert 2 ** (pod_bits - rack_bits) < 2 * racks <= 2 ** (pod_bits - rack_bits + 1)
     for i, host in enumerate(topology.hosts):
-        rack, place = divmod(i, each)
+        rack, place = divmod(i, hosts_per_rack)
         number = rack // racks << pod_bits | rack % racks << rack_bits | place + 1
         assert host.ip == str(IPv4Address(0x0A000000 + number))
         assert host.mac == f"02:00:00:00:{number >> 8:02x}:{number & 0xFF:02x}"
@@ -240,10 +240,10 @@ def test_head_of_line_is_tcd_s_network() -> None:  # 3.4, 3.6, 3.7
         find_topology("two-pods").build({}),
         replace(
             clos(),
-            links=tuple(replace(one, delay_s=i % 7 * 1e-6) for i, one in enumerate(clos().links)),
+            links=tuple(replace(link, delay_s=i % 7 * 1e-6) for i, link in enumerate(clos().links)),
         ),
     ],
-    ids=lambda one: one.name,
+    ids=lambda topology: topology.name,
 )
 def test_trail_has_the_links_of_the_path(topology: Topology) -> None:
     """The reference follows each route hop by hop."""
@@ -265,7 +265,7 @@ def test_longest_round_trip_is_that_of_some_pair(switches: int, data: st.DataObj
     tree = [(i, data.draw(st.integers(0, i - 1))) for i in range(1, switches)]
     more = data.draw(
         st.lists(
-            st.tuples(*[st.integers(0, switches - 1)] * 2).filter(lambda one: one[0] != one[1]),
+            st.tuples(*[st.integers(0, switches - 1)] * 2).filter(lambda pair: pair[0] != pair[1]),
             max_size=5,
         )
     )

@@ -37,7 +37,7 @@ def links(topology: Topology) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "form", "hosts", "switches", "found"),
+    ("name", "form", "hosts", "switches", "wiring"),
     [
         (
             "topology.txt",
@@ -157,34 +157,35 @@ def links(topology: Topology) -> list[str]:
     ],
 )
 def test_reader_makes_network_of_file(
-    name: str, form: str, hosts: str, switches: str, found: list[str]
+    name: str, form: str, hosts: str, switches: str, wiring: list[str]
 ) -> None:
     assert format_of(Source.of(FILES / name)).name == form
-    made = find_topology(str(FILES / name)).build()
-    assert [host.name for host in made.hosts] == hosts.split()
-    assert [switch.name for switch in made.switches] == switches.split()
-    assert links(made) == found
-    assert find_topology(f"{form}:{FILES / name}").build() == made
+    topology = find_topology(str(FILES / name)).build()
+    assert [host.name for host in topology.hosts] == hosts.split()
+    assert [switch.name for switch in topology.switches] == switches.split()
+    assert links(topology) == wiring
+    assert find_topology(f"{form}:{FILES / name}").build() == topology
 
 
 def test_reader_of_htsim_wires_as_htsim_does() -> None:
     """By htsim's formulas: ToR h // 4; both ToRs of a pod to its two aggregation switches, by
     bundles of two links; the aggregation switch a to the cores a % 2 + 2 * place."""
-    made = find_topology(str(FILES / "small.topo")).build()
-    assert (len(made.hosts), [switch.name for switch in made.switches]) == (
+    topology = find_topology(str(FILES / "small.topo")).build()
+    assert (len(topology.hosts), [switch.name for switch in topology.switches]) == (
         16,
         ["t0", "t1", "t2", "t3", "a0", "a1", "a2", "a3", "c0", "c1", "c2", "c3"],
     )
-    assert all(made.peer(f"h{host}", 0).node == f"t{host // 4}" for host in range(16))
+    assert all(topology.peer(f"h{host}", 0).node == f"t{host // 4}" for host in range(16))
     for tor in range(4):
         pod = tor // 2
-        up = [made.peer(f"t{tor}", port).node for port in made.ports(f"t{tor}")[4:]]
+        up = [topology.peer(f"t{tor}", port).node for port in topology.ports(f"t{tor}")[4:]]
         assert up == [f"a{2 * pod}", f"a{2 * pod}", f"a{2 * pod + 1}", f"a{2 * pod + 1}"]
     for agg in range(4):
-        up = [made.peer(f"a{agg}", port).node for port in made.ports(f"a{agg}")[4:]]
+        up = [topology.peer(f"a{agg}", port).node for port in topology.ports(f"a{agg}")[4:]]
         assert up == [f"c{agg % 2}", f"c{agg % 2 + 2}"]
     kinds = {
-        (link.a.node[0] + link.b.node[0], link.rate_bps / 1e9, link.delay_s) for link in made.links
+        (link.a.node[0] + link.b.node[0], link.rate_bps / 1e9, link.delay_s)
+        for link in topology.links
     }
     assert kinds == {("ht", 100, 1e-6), ("ta", 200, 0.5e-6), ("ac", 400, 1e-6)}
 
@@ -204,13 +205,13 @@ def test_reader_of_astra_links_npus_that_differ_in_one_dimension(
     kinds, sizes = zip(*dimensions, strict=True)
     ones = [str(10 + place) for place in range(len(sizes))]
     values = (", ".join(part) for part in (kinds, map(str, sizes), ones, ones))
-    made = read("network.yml", _astra(*(f"[{one}]" for one in values)))
+    topology = read("network.yml", _astra(*(f"[{text}]" for text in values)))
     places = [tuple(reversed(place)) for place in product(*map(range, reversed(sizes)))]
-    assert [host.name for host in made.hosts] == [f"h{npu}" for npu in range(len(places))]
-    inside = [link for link in made.links if link.a.node[0] == "h" and link.b.node[0] == "n"]
+    assert [host.name for host in topology.hosts] == [f"h{npu}" for npu in range(len(places))]
+    inside = [link for link in topology.links if link.a.node[0] == "h" and link.b.node[0] == "n"]
     assert len(inside) == (0 if kinds == ("Switch",) else len(places))
     at_switch: dict[str, set[int]] = {}
-    for link in made.links:
+    for link in topology.links:
         a, b = link.a.node, link.b.node
         if a[0] == "h" and b[0] == "n":
             assert a[1:] == b[1:]
@@ -222,16 +223,16 @@ def test_reader_of_astra_links_npus_that_differ_in_one_dimension(
             continue
         at_switch[f"{a} {b}"] = {int(a[1:]), int(b[1:])}
     expected = set()
-    for (one, first), (other, second) in combinations(enumerate(places), 2):
+    for (npu, first), (peer, second) in combinations(enumerate(places), 2):
         unlike = [place for place, (x, y) in enumerate(zip(first, second, strict=True)) if x != y]
         if len(unlike) != 1:
             continue
         (dimension,) = unlike
         apart = abs(first[dimension] - second[dimension])
         if kinds[dimension] != "Ring" or apart in (1, sizes[dimension] - 1):
-            expected.add((one, other))
-    found = {pair for members in at_switch.values() for pair in combinations(sorted(members), 2)}
-    assert found == expected
+            expected.add((npu, peer))
+    linked = {pair for members in at_switch.values() for pair in combinations(sorted(members), 2)}
+    assert linked == expected
 
 
 def test_reader_of_astra_takes_delay_of_links_inside_npus_alone() -> None:
@@ -275,19 +276,23 @@ def test_reader_of_simai_gives_hosts_ports_or_leaves_nvswitches_out_or_splits_ho
 
 
 def test_reader_takes_addresses_ports_and_flows_of_own_format() -> None:
-    made = find_topology(str(FILES / "racks.yaml")).build()
-    assert [host.ip for host in made.hosts] == ["10.0.0.1", "10.0.0.2", "10.1.0.1", "10.0.0.3"]
-    assert made.host("b0").mac == "02:00:00:00:01:00"
-    assert [(switch.device_id, switch.arbitration) for switch in made.switches] == [
+    topology = find_topology(str(FILES / "racks.yaml")).build()
+    assert [host.ip for host in topology.hosts] == ["10.0.0.1", "10.0.0.2", "10.1.0.1", "10.0.0.3"]
+    assert topology.host("b0").mac == "02:00:00:00:01:00"
+    assert [(switch.device_id, switch.arbitration) for switch in topology.switches] == [
         (1, "fifo"),
         (9, "round robin"),
     ]
-    assert made.flows == (
+    assert topology.flows == (
         FlowSpec(1, "a0", "b0", 0.0, 64_000),
         FlowSpec(2, "a1", "b0", 10e-6, None, 5e9, 1e-3, "slow", 4),
     )
-    assert made.lossless_classes == (3, 4)
-    assert (made.number("xoff_bytes"), made.parameters["colour"], made.parameters["weight"]) == (
+    assert topology.lossless_classes == (3, 4)
+    assert (
+        topology.number("xoff_bytes"),
+        topology.parameters["colour"],
+        topology.parameters["weight"],
+    ) == (
         256e3,
         "blue",
         3,
@@ -530,50 +535,50 @@ def test_reader_refuses_with_file_line_and_way_out(name: str, text: str, message
 @pytest.mark.parametrize("name", TOPOLOGIES)
 @pytest.mark.parametrize("form", ["pcn", "pcn-json"])
 def test_own_format_gives_topology_back(form: str, name: str) -> None:
-    made = find_topology(name).build()
+    topology = find_topology(name).build()
     write = FORMATS[form].write
     assert write is not None
-    assert read(f"t{FORMATS[form].suffix}", write(made)) == made
+    assert read(f"t{FORMATS[form].suffix}", write(topology)) == topology
 
 
 def test_own_format_gives_all_back() -> None:
-    made = find_topology(str(FILES / "racks.yaml")).build({"xon_bytes": "100KB"})
+    topology = find_topology(str(FILES / "racks.yaml")).build({"xon_bytes": "100KB"})
     buffered = Switch("Tor-B", 9, "round robin", OutputBuffer(100e3, 1.7, 1 / 3e6, True))
-    made = replace(
-        made,
-        switches=(made.switches[0], buffered),
+    topology = replace(
+        topology,
+        switches=(topology.switches[0], buffered),
         flow_control="credits",
         flows=(
-            *made.flows,
+            *topology.flows,
             FlowSpec(7, "a0", "b1", -1 / 3e5, rate_bps=1e10 / 3),
             FlowSpec(8, "b1", "a0", 5e-6, 9, after=(1,)),
             FlowSpec(9, "b1", "a0", 5e-6, 9, after=(1, 8), after_s=(0.0, 1e-6), colour="red"),
         ),
     )
-    quick = replace(made.switches[0], latency_s=1 / 3e6, cut_through=True)
-    cut = replace(made, switches=(quick, made.switches[1]), flow_control="pfc")
-    for form, one in product(("pcn", "pcn-json"), (made, cut)):
+    quick = replace(topology.switches[0], latency_s=1 / 3e6, cut_through=True)
+    cut = replace(topology, switches=(quick, topology.switches[1]), flow_control="pfc")
+    for form, network in product(("pcn", "pcn-json"), (topology, cut)):
         write = FORMATS[form].write
         assert write is not None
-        assert read(f"t{FORMATS[form].suffix}", write(one)) == one
+        assert read(f"t{FORMATS[form].suffix}", write(network)) == network
 
 
 @given(connected_topologies())
-def test_writers_give_network_back(made: Topology) -> None:
+def test_writers_give_network_back(topology: Topology) -> None:
     """Names, addresses and ports where the format has them; HPCC's numbers its nodes, p4lang's has
     no device ids."""
     for form in FORMATS.values():
         if form.write is not None:
-            again = read(f"random{form.suffix}", form.write(made))
+            again = read(f"random{form.suffix}", form.write(topology))
             if form.name == "hpcc":
                 assert [len(again.hosts), links_by_place(again)] == [
-                    len(made.hosts),
-                    links_by_place(made),
+                    len(topology.hosts),
+                    links_by_place(topology),
                 ]
-                assert form.write(again) == form.write(made)
+                assert form.write(again) == form.write(topology)
                 assert read("random.txt", form.write(again)) == again
             else:
-                assert again == made, form.name
+                assert again == topology, form.name
 
 
 def links_by_place(topology: Topology) -> list[tuple[int, int, int, int, float, float]]:
@@ -600,7 +605,7 @@ def test_writer_is_chosen_by_name_or_suffix() -> None:
     assert writer("net.graph.json")[0].name == "node-link"
     with pytest.raises(FormatError, match="write the format before the file, as hpcc:net"):
         writer("net.xyz")
-    for name in (name for name, one in FORMATS.items() if not one.write):
+    for name in (name for name, format_ in FORMATS.items() if not format_.write):
         with pytest.raises(
             FormatError, match=f"{name}:net.topo: {name} is only read; written are pcn,"
         ):

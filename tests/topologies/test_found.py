@@ -73,10 +73,10 @@ def test_summary_of_a_topology_is_whole_sentences(name: str) -> None:
 
 def test_find_topology_gives_flow_control_to_function_without_it(file: Path) -> None:
     for name in ("mine", "MADE"):
-        made = find_topology(f"{file}:{name}").build(
+        topology = find_topology(f"{file}:{name}").build(
             {"xoff_bytes": "100KB", "lossless_classes": "3,4"}
         )
-        assert (made.number("xoff_bytes"), made.lossless_classes) == (100e3, (3, 4))
+        assert (topology.number("xoff_bytes"), topology.lossless_classes) == (100e3, (3, 4))
 
 
 def test_find_topology_reads_relative_path_from_any_folder(

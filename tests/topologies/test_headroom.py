@@ -28,10 +28,11 @@ FRAME = 1058
 def buffered(
     headroom_bytes: float, rate_bps: float = 100e9, delay_s: float = 1e-6, **switch: object
 ) -> Topology:
-    made = star(2, 1, rate_bps, delay_s)
+    topology = star(2, 1, rate_bps, delay_s)
     buffer = SharedBuffer(8e6, (Share(headroom_bytes=headroom_bytes),))
     return replace(
-        made, switches=tuple(replace(one, buffer=buffer, **switch) for one in made.switches)
+        topology,
+        switches=tuple(replace(plain, buffer=buffer, **switch) for plain in topology.switches),
     )  # type: ignore[arg-type]
 
 
@@ -42,15 +43,16 @@ def buffered(
 def test_headroom_is_what_virtual_time_reckons(
     rate_bps: float, delay_s: float, response_s: float, latency_s: float
 ) -> None:
-    made = star(2, 1, rate_bps, delay_s)
-    made = replace(
-        made, switches=tuple(replace(switch, latency_s=latency_s) for switch in made.switches)
+    topology = star(2, 1, rate_bps, delay_s)
+    topology = replace(
+        topology,
+        switches=tuple(replace(switch, latency_s=latency_s) for switch in topology.switches),
     )
-    with VirtualNetwork(made, find_scheme("pfc").configure(), response_s=response_s) as network:
+    with VirtualNetwork(topology, find_scheme("pfc").configure(), response_s=response_s) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=50_000))
         network.run(until_s=1e-3)
-        reckoned = network.link_stats("h0", 0).held_limit - made.number("xoff_bytes")
-    assert abs(headroom.needed_bytes(made, "s0", 1, FRAME, response_s) - reckoned) <= 1
+        reckoned = network.link_stats("h0", 0).held_limit - topology.number("xoff_bytes")
+    assert abs(headroom.needed_bytes(topology, "s0", 1, FRAME, response_s) - reckoned) <= 1
 
 
 def test_headroom_that_is_just_enough_runs_and_less_is_refused() -> None:
@@ -71,14 +73,14 @@ def test_headroom_that_is_just_enough_runs_and_less_is_refused() -> None:
 def everything() -> Topology:
     """All that a live network lacks and one topology can have: a buffer at outputs takes other
     switches."""
-    made = buffered(
+    topology = buffered(
         1000,
         watchdog=Watchdog(),
         schedules=(Schedule((1,) * 8),),
         latency_s=1e-6,
         arbitration=ROUND_ROBIN,
     )
-    return replace(made, parameters={**made.parameters, "queue_packets": 9})
+    return replace(topology, parameters={**topology.parameters, "queue_packets": 9})
 
 
 def test_live_network_names_all_that_it_lacks_and_goes_without() -> None:

@@ -139,9 +139,9 @@ def texts(value: object) -> object:
         case str():
             return value
         case list():
-            return [texts(one) for one in value]
+            return [texts(element) for element in value]
         case dict():
-            return [(key, texts(one)) for key, one in value.items()]
+            return [(key, texts(member)) for key, member in value.items()]
         case _:
             return json.dumps(value)
 
@@ -171,9 +171,9 @@ def test_tree_of_json_takes_what_the_standard_library_takes(text: str) -> None:
 def test_tree_of_yaml_is_what_yaml_has(value: object, flow: bool | None) -> None:
     """PyYAML's writer is the other side."""
     text = yaml.safe_dump(value, default_flow_style=flow)
-    found = tree.compose(Path("t.yaml"), text)
+    composed = tree.compose(Path("t.yaml"), text)
     if isinstance(value, list | dict):
-        assert _keys(plain(found)) == _keys(texts(value))
+        assert _keys(plain(composed)) == _keys(texts(value))
 
 
 def _keys(value: object) -> object:
@@ -181,9 +181,9 @@ def _keys(value: object) -> object:
     them."""
     match value:
         case list() if value and isinstance(value[0], tuple):
-            return sorted((str(key), str(_keys(one))) for key, one in value)
+            return sorted((str(key), str(_keys(member))) for key, member in value)
         case list():
-            return [_keys(one) for one in value]
+            return [_keys(element) for element in value]
         case str():
             try:
                 return float(value)

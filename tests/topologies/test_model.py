@@ -71,26 +71,26 @@ def test_ways_to_other_switches_are_those_to_their_hosts(topology: Topology) -> 
 
 @given(connected_topologies(), st.permutations(range(1, 30)))
 def test_blocks_are_the_longest_prefixes_whose_hosts_are_at_one_switch(
-    made: Topology, numbers: list[int]
+    base: Topology, numbers: list[int]
 ) -> None:
     hosts = tuple(
         replace(host, ip=f"10.0.0.{number}")
-        for host, number in zip(made.hosts, numbers, strict=False)
+        for host, number in zip(base.hosts, numbers, strict=False)
     )
-    topology = replace(made, hosts=hosts)
+    topology = replace(base, hosts=hosts)
 
     def inside(network: ipaddress.IPv4Network) -> list[Host]:
-        return [host for host in found if ipaddress.IPv4Address(host.ip) in network]
+        return [host for host in block_hosts if ipaddress.IPv4Address(host.ip) in network]
 
-    found = [host for block in topology.blocks for host in block.hosts]
-    assert found == sorted(hosts, key=lambda host: ipaddress.IPv4Address(host.ip))
+    block_hosts = [host for block in topology.blocks for host in block.hosts]
+    assert block_hosts == sorted(hosts, key=lambda host: ipaddress.IPv4Address(host.ip))
     for block in topology.blocks:
         network = ipaddress.IPv4Network((block.network, block.prefix))
         assert inside(network) == list(block.hosts)
         assert {topology.peer(host.name, 0).node for host in block.hosts} == {*block.place}
         if block.prefix < 32:
             assert all(map(inside, network.subnets())), "a longer prefix would have them all"
-        around = inside(network.supernet()) if block.prefix else found
+        around = inside(network.supernet()) if block.prefix else block_hosts
         assert (
             around == list(block.hosts)
             or len({topology.peer(host.name, 0).node for host in around}) > 1
@@ -300,21 +300,21 @@ def test_what_a_topology_is_not_given_has_its_usual_value() -> None:
 
 @pytest.mark.parametrize("name", sorted(TOPOLOGIES))
 def test_replacing_xoff_moves_the_xon_that_follows_it(name: str) -> None:
-    made = find_topology(name).build()
-    changed = replace(made, parameters={**made.parameters, "xoff_bytes": 300e3})
+    topology = find_topology(name).build()
+    changed = replace(topology, parameters={**topology.parameters, "xoff_bytes": 300e3})
     assert changed == serialise.from_dict(serialise.to_dict(changed))
-    distance = made.number("xoff_bytes") - made.number("xon_bytes")
+    distance = topology.number("xoff_bytes") - topology.number("xon_bytes")
     assert changed.number("xon_bytes") == 300e3 - distance
     assert plan(changed, changed.switches[0].name, 1.0).pfc[0].xon_bytes == 300e3 - distance
-    larger = replace(made, parameters={**made.parameters, "mtu_bytes": 4058})
+    larger = replace(topology, parameters={**topology.parameters, "mtu_bytes": 4058})
     assert larger.number("xoff_bytes") - larger.number("xon_bytes") == (
         distance if name == "head-of-line" else 2 * 4058
     )
-    given = replace(made, parameters={**made.parameters, "xon_bytes": 200e3})
+    with_xon = replace(topology, parameters={**topology.parameters, "xon_bytes": 200e3})
     with pytest.raises(
         TopologyError, match=r"XON 200000, XOFF 100000 bytes: .*; give another xon_bytes"
     ):
-        replace(given, parameters={**given.parameters, "xoff_bytes": 100e3})
+        replace(with_xon, parameters={**with_xon.parameters, "xoff_bytes": 100e3})
 
 
 @given(

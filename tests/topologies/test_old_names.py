@@ -21,7 +21,7 @@ def _as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has Python find no folder of the checkout, whose names are the old ones."""
     folders = {ROOT, ROOT / "tests", ROOT / "judges"}
     monkeypatch.setattr(
-        sys, "path", [one for one in sys.path if Path(one or ".").resolve() not in folders]
+        sys, "path", [entry for entry in sys.path if Path(entry or ".").resolve() not in folders]
     )
     for name in [module for module in sys.modules if module.partition(".")[0] in TOP]:
         monkeypatch.delitem(sys.modules, name)
@@ -61,9 +61,9 @@ def test_file_with_an_old_import_is_refused_with_the_new_name(
     tmp_path: Path, line: str, old: str
 ) -> None:
     path = tmp_path / "mine.py"
-    said = refusal(path, f'"""A star."""\n\n{line}\n')
+    message = refusal(path, f'"""A star."""\n\n{line}\n')
     number = 4 if line.startswith("if") else 3
-    assert said == f"{path}:{number}: import pcn.{old} in place of {old} (since 0.2.0)"
+    assert message == f"{path}:{number}: import pcn.{old} in place of {old} (since 0.2.0)"
 
 
 def test_module_that_a_file_imports_is_named(
@@ -71,10 +71,11 @@ def test_module_that_a_file_imports_is_named(
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "helper_of_mine.py").write_text("import sys\nfrom topologies.star import star\n")
-    said = refusal(tmp_path / "mine.py", "import helper_of_mine\n")
+    message = refusal(tmp_path / "mine.py", "import helper_of_mine\n")
     helper = tmp_path / "helper_of_mine.py"
     assert (
-        said == f"{helper}:2: import pcn.topologies.star in place of topologies.star (since 0.2.0)"
+        message
+        == f"{helper}:2: import pcn.topologies.star in place of topologies.star (since 0.2.0)"
     )
 
 
@@ -87,9 +88,10 @@ def test_package_of_the_user_s_with_such_a_name_is_imported(
     path = tmp_path / "mine.py"
     path.write_text(f"from hosts import COUNT\n{STAR.replace('star(2)', 'star(COUNT)')}")
     assert len(find_topology(f"{path}:mine").build().hosts) == 4
-    said = refusal(path, "from hosts.algorithms import Scheme\n")
+    message = refusal(path, "from hosts.algorithms import Scheme\n")
     assert (
-        said == f"{path}:1: import pcn.hosts.algorithms in place of hosts.algorithms (since 0.2.0)"
+        message
+        == f"{path}:1: import pcn.hosts.algorithms in place of hosts.algorithms (since 0.2.0)"
     )
     assert refusal(path, "from hosts.cellar import x\n").endswith("No module named 'hosts.cellar'")
     sys.modules.pop("hosts")

@@ -47,7 +47,7 @@ GIVEN = {
 """By format, files that have all that a file of it can have."""
 
 
-def made(name: str, text: str, **options: float | str) -> Topology:
+def read(name: str, text: str, **options: float | str) -> Topology:
     return FORMATS[name].read(Source(Path("net"), text), **options)
 
 
@@ -57,7 +57,7 @@ def test_files_are_of_each_format_that_has_rates() -> None:
     )
     for name, text in GIVEN.items():
         assert format_of(Source(Path({"pcn-json": "net.json"}.get(name, "net")), text)).name == name
-        assert made(name, text).hosts
+        assert read(name, text).hosts
 
 
 @pytest.mark.parametrize("name", GIVEN)

@@ -80,7 +80,7 @@ def test_picture_has_the_colour_of_the_busiest_way(topology: Topology, random: R
     tiers = Tiers.of(topology)
     for cable in tiers.cables:
         most = max(load[str(end)] for link in cable.links for end in (link.a, link.b))
-        if sum({cable.a, cable.b} == {other.a, other.b} for other in tiers.cables) == 1:
+        if sum({cable.a, cable.b} == {parallel.a, parallel.b} for parallel in tiers.cables) == 1:
             assert shown[f"{cable.a} - {cable.b}"] == colour(most)
     for rack in tiers.racks:
         most = max(load[str(end)] for link in rack.links for end in (link.a, link.b))
@@ -92,13 +92,15 @@ def test_picture_names_both_ports_of_every_link(topology: Topology) -> None:
     """Scripts find them; what a page that refuses inline styles can't apply isn't in the
     drawing."""
     picture = ElementTree.fromstring(svg(topology, styled=False))
-    found = {
+    drawn = {
         frozenset(pair)
         for path in picture.iter(f"{SVG}path")
         for pair in zip(path.get("data-a", "").split(), path.get("data-b", "").split(), strict=True)
     }
-    assert found == {frozenset((str(link.a), str(link.b))) for link in topology.links}
-    assert not any(one.tag == f"{SVG}style" or one.get("style") for one in picture.iter())
+    assert drawn == {frozenset((str(link.a), str(link.b))) for link in topology.links}
+    assert not any(
+        element.tag == f"{SVG}style" or element.get("style") for element in picture.iter()
+    )
 
 
 @pytest.mark.parametrize("loaded", [False, True])
@@ -192,9 +194,9 @@ def test_png_has_boxes_and_lines_of_svg(name: str) -> None:
     assert abs(pixels.height - height * scale) <= 1
 
     def at(x: float, y: float) -> tuple[int, int, int]:
-        found = pixels.getpixel((round(x * scale), round(y * scale)))
-        assert isinstance(found, tuple)
-        return found
+        pixel = pixels.getpixel((round(x * scale), round(y * scale)))
+        assert isinstance(pixel, tuple)
+        return pixel
 
     fills = {"host": (234, 242, 236), "switch": (244, 246, 248)}
     for box in picture.iter(f"{SVG}rect"):

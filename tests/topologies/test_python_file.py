@@ -41,8 +41,8 @@ def scheme(tmp_path: Path) -> Path:
 
 
 def test_sources_are_the_file_and_all_that_it_imports_from_outside(scheme: Path) -> None:
-    found = {str(path.relative_to(scheme.parent)) for path in python_file.sources(scheme)}
-    assert found == MODULES.keys() - {"unused.py"}
+    files = {str(path.relative_to(scheme.parent)) for path in python_file.sources(scheme)}
+    assert files == MODULES.keys() - {"unused.py"}
 
 
 def test_package_and_environment_are_not_outside(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def fits(schema: Mapping[str, Any], value: Any) -> bool:
     """Of JSON Schema what this one uses."""
     schema = resolved(schema)
     if "anyOf" in schema:
-        return any(fits(one, value) for one in schema["anyOf"])
+        return any(fits(subschema, value) for subschema in schema["anyOf"])
     if "enum" in schema:
         return value in schema["enum"]
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
@@ -60,13 +60,13 @@ def fits(schema: Mapping[str, Any], value: Any) -> bool:
         return re.search(schema.get("pattern", ""), value) is not None
     if isinstance(value, list):
         return len(value) >= schema.get("minItems", 0) and all(
-            fits(schema["items"], one) for one in value
+            fits(schema["items"], element) for element in value
         )
     if isinstance(value, dict):
         known, more = schema["properties"], schema.get("additionalProperties")
         return set(schema.get("required", ())) <= value.keys() and all(
-            fits(known[key], one) if key in known else bool(more) and fits(more, one)
-            for key, one in value.items()
+            fits(known[key], member) if key in known else bool(more) and fits(more, member)
+            for key, member in value.items()
         )
     return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
 
@@ -87,7 +87,7 @@ def allowed(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
             least = schema.get("minItems", 0)
             return st.lists(allowed(schema["items"]), min_size=least, max_size=max(3, least))
         case "object":
-            known = {key: allowed(one) for key, one in schema["properties"].items()}
+            known = {key: allowed(subschema) for key, subschema in schema["properties"].items()}
             needed = {key: known.pop(key) for key in schema.get("required", ())}
             return st.fixed_dictionaries(needed, optional=known)
         case "boolean":
@@ -119,12 +119,12 @@ FORM = re.compile(r"no such field|missing|is wanted|is no \w+|has no unit|write 
 def test_reader_takes_the_form_that_the_schema_allows(document: Any) -> None:
     """It refuses unknown nodes, and names that stand there twice."""
     assert fits(SCHEMA, document)
-    said = ""
+    message = ""
     try:
         FORMATS["pcn-json"].read(Source(Path("t.json"), json.dumps(document)))
     except FormatError as error:
-        said = re.sub(r"'[^']*'|no node.*", "", str(error))
-    assert not FORM.search(said), said
+        message = re.sub(r"'[^']*'|no node.*", "", str(error))
+    assert not FORM.search(message), message
 
 
 @given(connected_topologies())
@@ -133,8 +133,8 @@ def test_schema_allows_what_is_written(topology: Topology) -> None:
 
 
 def test_schema_allows_the_sample() -> None:
-    made = FORMATS["pcn"].read(Source.of(SAMPLE))
-    assert fits(SCHEMA, json.loads(pcn.write_json(made)))
+    topology = FORMATS["pcn"].read(Source.of(SAMPLE))
+    assert fits(SCHEMA, json.loads(pcn.write_json(topology)))
 
 
 @pytest.mark.parametrize(

@@ -100,12 +100,12 @@ def written(tmp_path: Path, config: object) -> Path:
 
 
 def changed(*path: str, value: object) -> dict[str, Any]:
-    made = copy.deepcopy(CONFIG)
-    at: Any = made
+    config = copy.deepcopy(CONFIG)
+    at: Any = config
     for key in path[:-1]:
         at = at[key]
     at[path[-1]] = value
-    return made
+    return config
 
 
 def set_up(tmp_path: Path, config: object = CONFIG) -> Topology:
@@ -113,10 +113,10 @@ def set_up(tmp_path: Path, config: object = CONFIG) -> Topology:
 
 
 def test_switch_has_what_the_file_has(tmp_path: Path) -> None:
-    made = set_up(tmp_path)
-    switch = made.switch("s0")
-    assert made.lossless_classes == (3, 4)
-    assert {link.rate_bps for link in made.links} == {100e9}
+    topology = set_up(tmp_path)
+    switch = topology.switch("s0")
+    assert topology.lossless_classes == (3, 4)
+    assert {link.rate_bps for link in topology.links} == {100e9}
     assert switch.ecn == (EcnThresholds(250e3, 1048576, 0.05),)
     assert [(schedule.weights, schedule.port) for schedule in switch.schedules] == [
         ((14, 0, 0, 15, 15, 0, 0, 0), None)
@@ -180,7 +180,9 @@ def test_switch_has_thresholds_by_colour(
     profile = {**CONFIG["WRED_PROFILE"]["AZURE_LOSSLESS"], "ecn": ecn}
     profile |= {"yellow_min_threshold": "90000", "yellow_max_threshold": "200000"}
     switch = set_up(tmp_path, changed("WRED_PROFILE", "AZURE_LOSSLESS", value=profile)).switch("s0")
-    assert [(one.k_min_bytes, one.p_max, one.colour) for one in switch.ecn] == expected
+    assert [
+        (thresholds.k_min_bytes, thresholds.p_max, thresholds.colour) for thresholds in switch.ecn
+    ] == expected
 
 
 def test_pool_of_the_run_is_that_of_the_file(tmp_path: Path) -> None:
@@ -351,10 +353,10 @@ def test_resume_is_at_the_higher_of_xon_and_its_offset(
 ) -> None:
     profile = {**CONFIG["BUFFER_PROFILE"]["pg_lossless_100000_5m_profile"], "static_th": threshold}
     del profile["dynamic_th"]
-    made = set_up(
+    topology = set_up(
         tmp_path, changed("BUFFER_PROFILE", "pg_lossless_100000_5m_profile", value=profile)
     )
-    buffer = made.switch("s0").buffer
+    buffer = topology.switch("s0").buffer
     assert buffer is not None
     assert buffer.share(1, 100e9, 3, lossless=True).resume_bytes == resume
 
@@ -362,13 +364,13 @@ def test_resume_is_at_the_higher_of_xon_and_its_offset(
 def rows_of_watchdog(*ports: str, classes: str | None = None) -> dict[str, Any]:
     """Returns a configuration with a watchdog at these ports alone, and `pfcwd_sw_enable` of
     all."""
-    made = changed(
+    config = changed(
         "PFC_WD",
         value={name: row for name, row in CONFIG["PFC_WD"].items() if name in ("GLOBAL", *ports)},
     )
-    for row in made["PORT_QOS_MAP"].values():
+    for row in config["PORT_QOS_MAP"].values():
         row |= {} if classes is None else {"pfcwd_sw_enable": classes}
-    return made
+    return config
 
 
 @pytest.mark.parametrize(
@@ -399,12 +401,14 @@ def test_watchdog_of_no_class_is_none(tmp_path: Path) -> None:
 
 def test_leaf_of_a_static_model_is_mapped_whole() -> None:
     """Its headrooms fit their pool, its output queues have the whole of theirs."""
-    made = sonic.apply(star(3, 1), {"s0": sonic.read(FILES / "leaf.config_db.json")})
-    switch = made.switch("s0")
+    topology = sonic.apply(star(3, 1), {"s0": sonic.read(FILES / "leaf.config_db.json")})
+    switch = topology.switch("s0")
     assert switch.buffer is not None
     assert switch.buffer.size_bytes == 26_531_072 + 4 * 2 * (18_432 + 160_000)
     assert switch.buffer.share(4, 100e9, 4, lossless=True).alpha == 1 / 8
-    assert {one.k_min_bytes for one in switch.ecn if one.colour == "green"} == {50e3}
+    assert {
+        thresholds.k_min_bytes for thresholds in switch.ecn if thresholds.colour == "green"
+    } == {50e3}
     assert switch.watchdog == Watchdog("drop", 0.2, 0.2, 0.2)
 
 
@@ -439,19 +443,19 @@ def test_option_whose_rate_the_file_would_replace_is_refused(tmp_path: Path) -> 
 
 def test_switches_that_disagree_are_refused(tmp_path: Path) -> None:
     topology = find_topology("dumbbell").build({})
-    one = sonic.read(written(tmp_path, CONFIG))
+    fast = sonic.read(written(tmp_path, CONFIG))
     (tmp_path / "two").mkdir()
     speeds = {name: {"speed": "25000"} for name in PORTS}
-    other = sonic.read(written(tmp_path / "two", changed("PORT", value=speeds)))
+    slow = sonic.read(written(tmp_path / "two", changed("PORT", value=speeds)))
     with pytest.raises(
         TopologyError, match=r"link s0:4 - s1:\d: 1e\+11 bit/s at one end, 2.5e\+10 at the other"
     ):
-        sonic.apply(topology, {"s0": one, "s1": other})
+        sonic.apply(topology, {"s0": fast, "s1": slow})
     fewer = sonic.read(
         written(tmp_path / "two", changed("PORT_QOS_MAP", value={"Ethernet0": {"pfc_enable": "3"}}))
     )
     with pytest.raises(TopologyError, match="differ in pfc_enable"):
-        sonic.apply(topology, {"s0": one, "s1": fewer})
+        sonic.apply(topology, {"s0": fast, "s1": fewer})
 
 
 def test_command_writes_a_network_with_all_of_it(tmp_path: Path) -> None:
@@ -460,9 +464,9 @@ def test_command_writes_a_network_with_all_of_it(tmp_path: Path) -> None:
         command, ["convert", "star", str(out), "--set", "senders=4", "--sonic", f"s0={file}"]
     )
     assert done.exit_code == 0, done.output
-    found = find_topology(str(out)).build({})
-    assert found.switches == set_up(tmp_path).switches
-    assert found.lossless_classes == (3, 4)
+    topology = find_topology(str(out)).build({})
+    assert topology.switches == set_up(tmp_path).switches
+    assert topology.lossless_classes == (3, 4)
 
 
 TEXTS = st.sampled_from(
@@ -480,26 +484,26 @@ def test_changed_file_is_read_or_refused_in_lines(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """Any value of the sample becomes any other; what is refused names the file."""
-    made: Any = copy.deepcopy(CONFIG)
-    at = made
+    config: Any = copy.deepcopy(CONFIG)
+    at = config
     key = data.draw(st.sampled_from(sorted(at)))
     while isinstance(at[key], dict) and at[key] and data.draw(st.booleans()):
         at = at[key]
         key = data.draw(st.sampled_from(sorted(at)))
     at[key] = data.draw(VALUES)
-    file = written(tmp_path_factory.mktemp("sonic"), made)
+    file = written(tmp_path_factory.mktemp("sonic"), config)
     why = "config_db.json:"
     try:
-        found = sonic.read(file)
+        switch = sonic.read(file)
     except TopologyError as error:
         why = str(error)
     else:
         assert (
-            len(found.rates_bps)
-            == len(found.shares)
-            == len(found.ecn)
-            == len(found.weights)
-            == len(found.lacking)
+            len(switch.rates_bps)
+            == len(switch.shares)
+            == len(switch.ecn)
+            == len(switch.weights)
+            == len(switch.lacking)
         )
     assert all("config_db.json:" in line for line in why.split("\n"))
 

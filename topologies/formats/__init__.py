@@ -23,8 +23,8 @@ from pcn.topologies.formats.source import FormatError as FormatError
 from pcn.topologies.formats.source import Source as Source
 
 FORMATS: dict[str, Format] = {
-    one.name: one
-    for one in (
+    format_.name: format_
+    for format_ in (
         pcn.FORMAT,
         pcn.JSON_FORMAT,
         hpcc.FORMAT,
@@ -63,16 +63,16 @@ def format_of(source: Source, name: str = "") -> Format:
     """Returns the format of a file, by its name, or by its content. Raises FormatError."""
     if name:
         return FORMATS[name]
-    found = [format_ for format_ in FORMATS.values() if format_.recognises(source)]
-    if len(found) == 1:
-        return found[0]
-    if not found and source.path.suffix in (".json", ".yaml", ".yml"):
+    matches = [format_ for format_ in FORMATS.values() if format_.recognises(source)]
+    if len(matches) == 1:
+        return matches[0]
+    if not matches and source.path.suffix in (".json", ".yaml", ".yml"):
         _ = source.tree  # what is wrong with it
-    names = ", ".join(one.name for one in found or FORMATS.values())
-    what = "may be in several formats" if found else "is in no format that is recognised"
-    first = (found or [hpcc.FORMAT])[0].name
+    names = ", ".join(format_.name for format_ in matches or FORMATS.values())
+    fault = "may be in several formats" if matches else "is in no format that is recognised"
+    first = (matches or [hpcc.FORMAT])[0].name
     raise FormatError(
-        f"{source.path} {what}: write which, as {first}:{source.path.name}; there are {names}"
+        f"{source.path} {fault}: write which, as {first}:{source.path.name}; there are {names}"
     )
 
 
@@ -84,11 +84,13 @@ def writer(reference: str) -> tuple[Format, Path]:
     if name:
         chosen = [able[name]] if name in able else []
     else:
-        fitting = sorted(len(one.suffix) for one in able.values() if path.name.endswith(one.suffix))
+        fitting = sorted(
+            len(format_.suffix) for format_ in able.values() if path.name.endswith(format_.suffix)
+        )
         chosen = [
-            one
-            for one in able.values()
-            if path.name.endswith(one.suffix) and len(one.suffix) == fitting[-1]
+            format_
+            for format_ in able.values()
+            if path.name.endswith(format_.suffix) and len(format_.suffix) == fitting[-1]
         ]
     if len(chosen) != 1:
         written = ", ".join(able)

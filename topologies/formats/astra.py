@@ -67,12 +67,16 @@ def read(source: Source, delay_s: float | None = None) -> Topology:
                     _INSIDE_S if delay_s is None else None,
                 )
         stride = 1
-        for number, one in enumerate(dimensions, start=1):
-            for place, members in enumerate(_groups(count, stride, one.npus)):
+        for number, dimension in enumerate(dimensions, start=1):
+            for place, members in enumerate(_groups(count, stride, dimension.npus)):
                 _connect(
-                    draft, node.line, f"d{number}s{place}", [ends[npu] for npu in members], one
+                    draft,
+                    node.line,
+                    f"d{number}s{place}",
+                    [ends[npu] for npu in members],
+                    dimension,
                 )
-            stride *= one.npus
+            stride *= dimension.npus
         return draft.topology()
 
     return source.read(topology)
@@ -86,37 +90,39 @@ def _groups(count: int, stride: int, npus: int) -> Iterator[range]:
             yield range(base, base + stride * npus, stride)
 
 
-def _connect(draft: Draft, line: int, switch: str, members: Sequence[str], one: _Dimension) -> None:
+def _connect(
+    draft: Draft, line: int, switch: str, members: Sequence[str], dimension: _Dimension
+) -> None:
     pairs: list[tuple[str, str]]
-    if one.kind == _SWITCH:
+    if dimension.kind == _SWITCH:
         draft.switch(line, switch)
         pairs = [(name, switch) for name in members]
-    elif one.kind == _MESH:
+    elif dimension.kind == _MESH:
         pairs = list(combinations(members, 2))
     else:
         pairs = [*pairwise(members)]
         pairs += [(members[-1], members[0])] if len(members) > 2 else []
     for a, b in pairs:
-        draft.link(line, End(a), End(b), one.rate_bps, one.delay_s)
+        draft.link(line, End(a), End(b), dimension.rate_bps, dimension.delay_s)
 
 
 def _dimensions(node: Node) -> list[_Dimension]:
-    found = node.fields(
+    fields = node.fields(
         {
-            "topology": needed(lambda one: one.elements(lambda kind: kind.value(_kind))),
-            "npus_count": needed(lambda one: one.elements(lambda count: count.value(_count))),
-            "bandwidth": needed(lambda one: one.elements(lambda rate: rate.value(_rate_bps))),
-            "latency": needed(lambda one: one.elements(lambda delay: delay.value(_delay_s))),
+            "topology": needed(lambda kinds: kinds.elements(lambda kind: kind.value(_kind))),
+            "npus_count": needed(lambda counts: counts.elements(lambda count: count.value(_count))),
+            "bandwidth": needed(lambda rates: rates.elements(lambda rate: rate.value(_rate_bps))),
+            "latency": needed(lambda delays: delays.elements(lambda delay: delay.value(_delay_s))),
         }
     )
-    dimensions = len(found["topology"])
-    for name, values in found.items():
+    dimensions = len(fields["topology"])
+    for name, values in fields.items():
         if len(values) != dimensions:
             list_ = node.get(name) or node
             raise list_.fail(
                 f"{len(values)} values: topology has {dimensions} dimensions, with a value each"
             )
-    kinds = [_Dimension(*values) for values in zip(*found.values(), strict=True)]
+    kinds = [_Dimension(*values) for values in zip(*fields.values(), strict=True)]
     if any(kind.kind == _SWITCH and kind.npus > MAX_PORT for kind in kinds):
         raise node.fail(f"npus_count: a switch has {MAX_PORT} ports")
     return kinds
@@ -150,12 +156,12 @@ def _delay_s(text: str) -> float:
 
 def _number(text: str, unit: str) -> float:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
         raise ValueError(f"{text!r}: a number, in {unit}") from None
-    if not math.isfinite(found):
+    if not math.isfinite(number):
         raise ValueError(f"{text!r}: a finite number, in {unit}")
-    return found
+    return number
 
 
 def _recognises(source: Source) -> bool:

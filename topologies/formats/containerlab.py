@@ -46,7 +46,7 @@ def read(
 
 
 def _elements(node: Node | None) -> tuple[Node, ...]:
-    return node.elements(lambda one: one, least=0) if node else ()
+    return node.elements(lambda element: element, least=0) if node else ()
 
 
 def _is_host(top: Node, node: Node) -> bool:
@@ -55,11 +55,11 @@ def _is_host(top: Node, node: Node) -> bool:
     levels = [node] if node.is_mapping else []
     group = levels[0].get("group") if levels else None
     for name, key in (("groups", group.text() if group else None), ("defaults", None)):
-        found = top.get(name)
-        if found and name == "groups":
-            found = found.get(key) if key else None
-        if found:
-            levels.append(found)
+        section = top.get(name)
+        if section and name == "groups":
+            section = section.get(key) if key else None
+        if section:
+            levels.append(section)
     for level in levels:
         labels = level.get("labels")
         label = labels.get(_LABEL) if labels and labels.is_mapping else None
@@ -67,7 +67,7 @@ def _is_host(top: Node, node: Node) -> bool:
             if label.text() not in ("host", "switch"):
                 raise label.fail(f"{label.text()!r}: there are host and switch")
             return label.text() == "host"
-    kind = next((found.text() for level in levels if (found := level.get("kind"))), "")
+    kind = next((field.text() for level in levels if (field := level.get("kind"))), "")
     return kind in _HOST_KINDS
 
 
@@ -84,10 +84,10 @@ def _ends(link: Node) -> tuple[Node, tuple[End, End]] | None:
 
 def _end(node: Node) -> End:
     if node.is_mapping:
-        found = node.get("node")
-        if found is None:
+        node_name = node.get("node")
+        if node_name is None:
             raise node.fail("node: missing")
-        return End(found.text())
+        return End(node_name.text())
     name, colon, interface = node.text().partition(":")
     if not (colon and interface):
         raise node.fail(f"{node.text()!r}: write a node and its interface, as leaf1:e1-1")

@@ -108,9 +108,9 @@ class Draft:
         self.links.append(_Link(line, a, b, rate_bps, delay_s))
         self._within(line, len(self.links), MOST_LINKS, "links")
 
-    def _usual(self, option: str, given: float | None, usual: float) -> float:
+    def _usual(self, option: str, setting: float | None, usual: float) -> float:
         self.assumed.add(option)
-        return usual if given is None else given
+        return usual if setting is None else setting
 
     def _new(self, line: int, name: str) -> None:
         if fault := naming.node_fault(name):
@@ -118,9 +118,9 @@ class Draft:
         if there := self.hosts.get(name) or self.switches.get(name):
             raise self.source.error(line, f"node {name} stands in line {there.line} already")
 
-    def _within(self, line: int, count: int, most: int, what: str) -> None:
+    def _within(self, line: int, count: int, most: int, kind: str) -> None:
         if count > most:
-            raise self.source.error(line, f"more than {most:,} {what}")
+            raise self.source.error(line, f"more than {most:,} {kind}")
 
     def topology(
         self,
@@ -137,12 +137,12 @@ class Draft:
         """
         if not self.links:
             raise FormatError(f"{self.source.path}: no link between nodes")
-        for option, given in (("rate_bps", self.rate_bps), ("delay_s", self.delay_s)):
-            if given is not None and option not in self.assumed:
-                what = option.partition("_")[0]
+        for option, setting in (("rate_bps", self.rate_bps), ("delay_s", self.delay_s)):
+            if setting is not None and option not in self.assumed:
+                quantity = option.partition("_")[0]
                 raise FormatError(
-                    f"{self.source.path} gives each link its {what}: leave out {option}, or edit "
-                    "the file"
+                    f"{self.source.path} gives each link its {quantity}: leave out {option}, or "
+                    "edit the file"
                 )
         draft = _split(self) if split_hosts else self
         links = tuple(draft._links())
@@ -154,14 +154,14 @@ class Draft:
         )
         switches = tuple(
             replace(
-                one.settings,
+                switch.settings,
                 name=name,
-                device_id=next(free) if one.device_id is None else one.device_id,
+                device_id=next(free) if switch.device_id is None else switch.device_id,
             )
-            for name, one in draft.switches.items()
+            for name, switch in draft.switches.items()
         )
         try:
-            made = Topology(
+            topology = Topology(
                 name=name or naming.network_name(self.source.path.name.partition(".")[0]),
                 hosts=tuple(draft._hosts()),
                 switches=switches,
@@ -170,8 +170,8 @@ class Draft:
                 parameters=parameters or {},
                 flow_control=flow_control,
             )
-            draft._require_ways(made)
-            return made
+            draft._require_ways(topology)
+            return topology
         except FormatError:
             raise
         except TopologyError as error:
@@ -184,11 +184,11 @@ class Draft:
         apart = topology.hosts_apart() if several else None
         if apart is None:
             return
-        own = [link for link in self.links if several[0] in (link.a.node, link.b.node)]
+        links = [link for link in self.links if several[0] in (link.a.node, link.b.node)]
         raise self.source.error(
-            own[1].line,
+            links[1].line,
             f"no way from {apart[0]} to {apart[1]}: hosts don't forward, and {several[0]} is one, "
-            f"with {len(own)} links; if it forwards, the file has to name it as a switch",
+            f"with {len(links)} links; if it forwards, the file has to name it as a switch",
         )
 
     def _hosts(self) -> Iterator[Host]:
@@ -196,13 +196,13 @@ class Draft:
             host.mac for host in self.hosts.values()
         }
         number = 0
-        for name, one in self.hosts.items():
-            ip, mac = one.ip, one.mac
+        for name, host in self.hosts.items():
+            ip, mac = host.ip, host.mac
             while not (ip and mac):
                 number += 1
                 if number > MOST_HOSTS:
                     raise self.source.error(
-                        one.line, f"no address is left for host {name}: give it ip and mac"
+                        host.line, f"no address is left for host {name}: give it ip and mac"
                     )
                 next_ip, next_mac = host_addresses(number)
                 if not {next_ip, next_mac} & taken:
@@ -247,26 +247,26 @@ class Draft:
 def _split(draft: Draft) -> Draft:
     """Returns the draft with a host for each link of a host with several links, without the file's
     addresses. Raises FormatError where no host has several."""
-    own: dict[str, int] = {}
+    degrees: dict[str, int] = {}
     for link in draft.links:
-        for one in (link.a, link.b):
-            own[one.node] = own.get(one.node, 0) + 1
-    if not any(own.get(name, 0) > 1 for name in draft.hosts):
+        for endpoint in (link.a, link.b):
+            degrees[endpoint.node] = degrees.get(endpoint.node, 0) + 1
+    if not any(degrees.get(name, 0) > 1 for name in draft.hosts):
         raise FormatError(f"{draft.source.path}: no host has several links; leave out split_hosts")
-    made = Draft(draft.source, switches=draft.switches)
+    split_draft = Draft(draft.source, switches=draft.switches)
     for name, host in draft.hosts.items():
-        if own.get(name, 0) < 2:
-            made.host(host.line, name, host.ip, host.mac)
+        if degrees.get(name, 0) < 2:
+            split_draft.host(host.line, name, host.ip, host.mac)
         else:
-            for nic in range(own[name]):
-                made.host(host.line, f"{name}-{nic}")
+            for nic in range(degrees[name]):
+                split_draft.host(host.line, f"{name}-{nic}")
     used: dict[str, int] = {}
 
-    def end(one: End) -> End:
-        if one.node not in draft.hosts or own[one.node] < 2:
-            return one
-        nic = used[one.node] = used.get(one.node, -1) + 1
-        return End(f"{one.node}-{nic}", 0)
+    def end(endpoint: End) -> End:
+        if endpoint.node not in draft.hosts or degrees[endpoint.node] < 2:
+            return endpoint
+        nic = used[endpoint.node] = used.get(endpoint.node, -1) + 1
+        return End(f"{endpoint.node}-{nic}", 0)
 
-    made.links = [replace(link, a=end(link.a), b=end(link.b)) for link in draft.links]
-    return made
+    split_draft.links = [replace(link, a=end(link.a), b=end(link.b)) for link in draft.links]
+    return split_draft

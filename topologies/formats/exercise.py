@@ -39,8 +39,8 @@ class Exercise:
     ) -> None:
         """Adds a link; each end is a host, or a switch with its port as s1-p2."""
         nothing = Scalar(line, "null", plain=True)
-        given = [node.tree if node is not None else nothing for node in (delay, rate)]
-        self.links.append((line, [*(Scalar(line, end, plain=False) for end in ends), *given]))
+        attributes = [node.tree if node is not None else nothing for node in (delay, rate)]
+        self.links.append((line, [*(Scalar(line, end, plain=False) for end in ends), *attributes]))
 
     def source(self, source: Source) -> Source:
         """Returns a source whose tree is this network's."""
@@ -66,7 +66,7 @@ def _mapping(line: int, values: Mapping[str, Value]) -> Tree:
 def _value(line: int, value: Value) -> Tree:
     if isinstance(value, (str, int)):
         return Scalar(line, str(value), plain=not isinstance(value, str))
-    return ListOf(line, [_text(line, one) for one in value])
+    return ListOf(line, [_text(line, text) for text in value])
 
 
 def _text(line: int, text: str) -> Scalar:
@@ -97,8 +97,8 @@ class Ports:
 
 def number(name: str) -> int | None:
     """Returns the last number in a name; None: it has none."""
-    found = re.findall(r"[0-9]{1,6}", name)
-    return int(found[-1]) if found else None
+    numbers = re.findall(r"[0-9]{1,6}", name)
+    return int(numbers[-1]) if numbers else None
 
 
 def route(gateway: str, mac: str) -> list[str]:

@@ -55,16 +55,16 @@ def topology(
     pairs = {(edge.source, edge.target): edge.line for edge in edges} if directed else {}
     for edge in edges:
         if (edge.target, edge.source) in pairs:
-            other = pairs[edge.target, edge.source]
+            reverse_line = pairs[edge.target, edge.source]
             raise source.error(
                 edge.line,
-                f"an edge from {edge.source} to {edge.target}, and line {other} has one back: a "
-                "link carries both ways; networkx.Graph(graph) makes one edge of them",
+                f"an edge from {edge.source} to {edge.target}, and line {reverse_line} has one "
+                "back: a link carries both ways; networkx.Graph(graph) makes one edge of them",
             )
-        rate, delay = (_value(source, edge, own, others) for own, others in _RATES)
+        rate, delay = (_value(source, edge, si_name, others) for si_name, others in _RATES)
         if rate is not None and not rate > 0:
             raise source.error(edge.line, "a rate must be above 0")
-        a, b = (_end(source, edge, *one) for one in (("a", edge.source), ("b", edge.target)))
+        a, b = (_end(source, edge, *end) for end in (("a", edge.source), ("b", edge.target)))
         draft.link(edge.line, a, b, rate, delay)
     return draft.topology(split_hosts, naming.network_name(name) if name else "")
 
@@ -91,17 +91,17 @@ def _device_id(source: Source, node: GraphNode) -> int | None:
     return int(text)
 
 
-def _value(source: Source, edge: GraphEdge, own: str, others: tuple[str, ...]) -> float | None:
-    """Returns the value in SI units of the attribute `own`, or of one of `others`, whose text has a
-    unit; None: the edge has none of them."""
-    kind: Kind = "rate" if own == "rate_bps" else "time"
-    for name in (own, *others):
+def _value(source: Source, edge: GraphEdge, si_name: str, others: tuple[str, ...]) -> float | None:
+    """Returns the value in SI units of the attribute `si_name`, or of one of `others`, whose text
+    has a unit; None: the edge has none of them."""
+    kind: Kind = "rate" if si_name == "rate_bps" else "time"
+    for name in (si_name, *others):
         if name in edge.attributes:
             try:
-                return quantity(kind, edge.attributes[name], si=name == own)
+                return quantity(kind, edge.attributes[name], si=name == si_name)
             except ValueError as error:
                 raise source.error(
-                    edge.line, f"{name} of {edge.source} - {edge.target}: {error}, or {own}"
+                    edge.line, f"{name} of {edge.source} - {edge.target}: {error}, or {si_name}"
                 ) from None
     return None
 
@@ -110,7 +110,7 @@ def _end(source: Source, edge: GraphEdge, name: str, node: str) -> End:
     """Returns an edge's end, with its port where `a` or `b` is NODE:PORT: the ends of an undirected
     edge may be in either order."""
     ends = dict(
-        edge.attributes[one].rpartition(":")[::2] for one in ("a", "b") if one in edge.attributes
+        edge.attributes[side].rpartition(":")[::2] for side in ("a", "b") if side in edge.attributes
     )
     port = ends.get(node, "")
     if edge.attributes.get(name) and node not in ends:

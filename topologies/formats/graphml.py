@@ -56,7 +56,7 @@ class _Reader:
     def _doctype(self, *_declared: object) -> None:
         raise self._fail("a DTD: GraphML has none, and entities aren't read")
 
-    def _start(self, name: str, given: dict[str, str]) -> None:
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._elements += 1
         if self._elements > MOST_VALUES or len(self._path) > DEEPEST:
             raise self._fail(
@@ -65,28 +65,28 @@ class _Reader:
         tag = name.rpartition(" ")[2]
         line = self._parser.CurrentLineNumber
         if tag == "key":
-            self._keys[given.get("id", "")] = given.get("attr.name", "")
+            self._keys[attributes.get("id", "")] = attributes.get("attr.name", "")
         elif tag == "graph":
             if "graph" in self._path:
                 raise self._fail("a graph in a graph: one is read")
-            self.directed = given.get("edgedefault") == "directed"
+            self.directed = attributes.get("edgedefault") == "directed"
         elif tag == "node":
             self._attributes = {}
-            self.nodes.append(GraphNode(line, self._needed(given, "id"), self._attributes))
+            self.nodes.append(GraphNode(line, self._needed(attributes, "id"), self._attributes))
         elif tag == "edge":
             self._attributes = {}
-            ends = self._needed(given, "source"), self._needed(given, "target")
+            ends = self._needed(attributes, "source"), self._needed(attributes, "target")
             self.edges.append(GraphEdge(line, *ends, self._attributes))
         elif tag == "hyperedge":
             raise self._fail("a hyperedge: links have two ends")
         elif tag == "data":
-            self._key, self._data = self._keys.get(given.get("key", ""), ""), []
+            self._key, self._data = self._keys.get(attributes.get("key", ""), ""), []
         self._path.append(tag)
 
-    def _needed(self, given: dict[str, str], name: str) -> str:
-        if not given.get(name):
+    def _needed(self, attributes: dict[str, str], name: str) -> str:
+        if not attributes.get(name):
             raise self._fail(f"{name}: missing")
-        return given[name]
+        return attributes[name]
 
     def _text(self, text: str) -> None:
         if (
@@ -133,11 +133,11 @@ def write(topology: Topology) -> str:
     """Returns what `networkx.read_graphml` reads."""
     nodes, edges = graph.attributes(topology)
     kinds: dict[tuple[str, str], str] = {("graph", "name"): "string"}
-    for what, many in (("node", nodes), ("edge", edges)):
-        for one in many:
-            for name, value in one.items():
+    for element, many in (("node", nodes), ("edge", edges)):
+        for attributes in many:
+            for name, value in attributes.items():
                 if name not in ("id", "source", "target"):
-                    kinds[what, name] = {int: "long", float: "double"}.get(type(value), "string")
+                    kinds[element, name] = {int: "long", float: "double"}.get(type(value), "string")
     keys = {place: f"d{number}" for number, place in enumerate(kinds)}
     return "\n".join(_written(topology.name, nodes, edges, kinds, keys))
 
@@ -151,9 +151,9 @@ def _written(
 ) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="utf-8"?>'
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
-    for (what, attribute), kind in kinds.items():
-        key = keys[what, attribute]
-        yield f'  <key id="{key}" for="{what}" attr.name="{attribute}" attr.type="{kind}"/>'
+    for (element, attribute), kind in kinds.items():
+        key = keys[element, attribute]
+        yield f'  <key id="{key}" for="{element}" attr.name="{attribute}" attr.type="{kind}"/>'
     yield '  <graph edgedefault="undirected">'
     yield f'    <data key="{keys["graph", "name"]}">{escape(name)}</data>'
     for node in nodes:

@@ -51,16 +51,16 @@ def network(
             draft.switch(numbers[number], name)
         else:
             draft.host(line, name)
-    for one in lines:
+    for row in lines:
         if len(draft.links) == links:
             break
-        line = one.number
-        if len(one.words) != 5:
-            raise source.error(line, f"{len(one.words)} words: a link is {_LINK}")
-        ends = [End(names[_node(source, one, word, nodes)]) for word in one.words[:2]]
-        rate_bps, delay_s, errors = _numbers(source, one)
+        line = row.number
+        if len(row.words) != 5:
+            raise source.error(line, f"{len(row.words)} words: a link is {_LINK}")
+        ends = [End(names[_node(source, row, word, nodes)]) for word in row.words[:2]]
+        rate_bps, delay_s, errors = _numbers(source, row)
         if errors:
-            raise source.error(line, f"error rate {one.words[4]}: links here lose nothing; write 0")
+            raise source.error(line, f"error rate {row.words[4]}: links here lose nothing; write 0")
         draft.link(line, ends[0], ends[1], rate_bps, delay_s)
     if len(draft.links) < links:
         raise source.error(line, f"{len(draft.links)} links: the first line counts {links}")
@@ -69,31 +69,32 @@ def network(
 
 def _switches(source: Source, lines: Iterator[Line], nodes: int, switches: int) -> dict[int, int]:
     """Returns the lines of the switches, by number."""
-    found: dict[int, int] = {}
+    switch_lines: dict[int, int] = {}
     first = 0
-    while len(found) < switches:
-        one = next(lines, None)
-        if one is None:
+    while len(switch_lines) < switches:
+        row = next(lines, None)
+        if row is None:
             raise FormatError(
-                f"{source.path}: ends after {len(found)} of {switches} switches' numbers"
+                f"{source.path}: ends after {len(switch_lines)} of {switches} switches' numbers"
             )
-        if found and not all(word.isdigit() for word in one.words):  # a link's line
+        if switch_lines and not all(word.isdigit() for word in row.words):  # a link's line
             raise source.error(
-                first, f"{len(found)} switches' numbers: the first line counts {switches}"
+                first, f"{len(switch_lines)} switches' numbers: the first line counts {switches}"
             )
-        first = first or one.number
-        for word in one.words:
-            number = _node(source, one, word, nodes)
-            if number in found:
+        first = first or row.number
+        for word in row.words:
+            number = _node(source, row, word, nodes)
+            if number in switch_lines:
                 raise source.error(
-                    one.number, f"switch {number} stands in line {found[number]} already"
+                    row.number, f"switch {number} stands in line {switch_lines[number]} already"
                 )
-            found[number] = one.number
-        if len(found) > switches:
+            switch_lines[number] = row.number
+        if len(switch_lines) > switches:
             raise source.error(
-                one.number, f"{len(found)} switches' numbers: the first line counts {switches}"
+                row.number,
+                f"{len(switch_lines)} switches' numbers: the first line counts {switches}",
             )
-    return found
+    return switch_lines
 
 
 def _count(source: Source, line: Line, word: str) -> int:
@@ -140,10 +141,10 @@ def write(topology: Topology) -> str:
 def numbered(topology: Topology) -> dict[str, int]:
     names = [host.name for host in topology.hosts] + [switch.name for switch in topology.switches]
     if all(name[1:].isdecimal() for name in names):
-        found = {name: int(name[1:]) for name in names}
-        order = sorted(names, key=found.__getitem__)
-        if [found[name] for name in order] == list(range(len(names))):
-            return found
+        numbers = {name: int(name[1:]) for name in names}
+        order = sorted(names, key=numbers.__getitem__)
+        if [numbers[name] for name in order] == list(range(len(names))):
+            return numbers
     return {name: number for number, name in enumerate(names)}
 
 
@@ -153,9 +154,9 @@ def renumbered(topology: Topology) -> str:
     others = [host.name for host in topology.hosts if host.name != f"h{numbers[host.name]}"]
     if not others:
         return ""
-    other = others[len(others) > 1]  # not node 0, whose number is as good as its name's
+    host = others[len(others) > 1]  # not node 0, whose number is as good as its name's
     return (
-        f"hosts are numbered anew: {other} is node {numbers[other]}, so files of flows need new "
+        f"hosts are numbered anew: {host} is node {numbers[host]}, so files of flows need new "
         "numbers"
     )
 

@@ -59,17 +59,19 @@ class _File:
 
     def of(self, tier: int, name: str, default: int | None = None, least: int = 1) -> int:
         """Returns a tier's value. Raises FormatError."""
-        one = self.tiers[tier]
-        value = one.values.get(name, default)
+        section = self.tiers[tier]
+        value = section.values.get(name, default)
         if value is None:
-            raise self.source.error(one.line, f"tier {tier} has no {_OF_TIER[name]}")
+            raise self.source.error(section.line, f"tier {tier} has no {_OF_TIER[name]}")
         if value < least:
-            raise self.source.error(one.lines[name], f"{_OF_TIER[name]} {value}: at least {least}")
+            raise self.source.error(
+                section.lines[name], f"{_OF_TIER[name]} {value}: at least {least}"
+            )
         return value
 
     def fail(self, tier: int, name: str, text: str) -> FormatError:
-        one = self.tiers[tier]
-        return self.source.error(one.lines.get(name, one.line), text)
+        section = self.tiers[tier]
+        return self.source.error(section.lines.get(name, section.line), text)
 
 
 def read(source: Source, delay_s: float | None = None) -> Topology:
@@ -166,14 +168,14 @@ def _check_hosts(file: _File, nodes: int, pod: int, down: list[int], bundle: lis
     switches, and all pods are at each core. Raises FormatError."""
     hosts, parts = down[0], f"Radix_Down {down[0]} of tier 0"
     of_tiers = [("Podsize", pod), ("Nodes", nodes)] if len(down) == 3 else [("Nodes", nodes)]
-    for tier, (what, value) in enumerate(of_tiers, start=1):
+    for tier, (name, value) in enumerate(of_tiers, start=1):
         hosts *= down[tier] // bundle[tier]
         parts += f" x {down[tier]} of tier {tier}" + (
             f" / Bundle {bundle[tier]}" if bundle[tier] > 1 else ""
         )
         if value != hosts:
-            text = f"{what} {value}, but the radixes make {hosts} hosts: {parts}"
-            raise file.source.error(file.head.lines[what.lower()], text)
+            text = f"{name} {value}, but the radixes make {hosts} hosts: {parts}"
+            raise file.source.error(file.head.lines[name.lower()], text)
 
 
 def _parsed(source: Source) -> _File:

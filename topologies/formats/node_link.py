@@ -23,14 +23,21 @@ def read(
         nodes, edges = node.get("nodes"), node.get("edges") or node.get("links")
         if nodes is None or edges is None:
             raise node.fail("nodes and edges are needed")
-        directed, own = node.get("directed"), node.get("graph")
-        name = own.get("name") if own and own.is_mapping else None
+        directed, attributes = node.get("directed"), node.get("graph")
+        name = attributes.get("name") if attributes and attributes.is_mapping else None
         return graph.topology(
             source,
-            nodes.elements(lambda one: GraphNode(one.line, _needed(one, "id"), _attributes(one))),
+            nodes.elements(
+                lambda element: GraphNode(
+                    element.line, _needed(element, "id"), _attributes(element)
+                )
+            ),
             edges.elements(
-                lambda one: GraphEdge(
-                    one.line, _needed(one, "source"), _needed(one, "target"), _attributes(one)
+                lambda element: GraphEdge(
+                    element.line,
+                    _needed(element, "source"),
+                    _needed(element, "target"),
+                    _attributes(element),
                 )
             ),
             directed is not None and directed.text() == "true",
@@ -44,10 +51,10 @@ def read(
 
 
 def _needed(node: Node, name: str) -> str:
-    found = node.get(name)
-    if found is None:
+    field = node.get(name)
+    if field is None:
         raise node.fail(f"{name}: missing")
-    return found.text()
+    return field.text()
 
 
 def _attributes(node: Node) -> dict[str, str]:
@@ -65,7 +72,7 @@ def write(topology: Topology) -> str:
         f'{{"directed": false, "multigraph": true, "graph": {{"name": '
         f"{json.dumps(topology.name)}}},"
     )
-    parts = (",\n".join(f"  {json.dumps(one)}" for one in many) for many in (nodes, edges))
+    parts = (",\n".join(f"  {json.dumps(element)}" for element in many) for many in (nodes, edges))
     return '{}\n "nodes": [\n{}\n ],\n "edges": [\n{}\n ]\n}}\n'.format(head, *parts)
 
 

@@ -57,7 +57,9 @@ def _exercise(node: Node) -> Exercise:
     name = default.text() if default is not None else next(iter(fitting), "")
     if name not in fitting:
         scripts = [
-            found.text() for value in pairs.values() if (found := value.get("program")) is not None
+            script.text()
+            for value in pairs.values()
+            if (script := value.get("program")) is not None
         ]
         shown = f": {', '.join(scripts)} makes it" if scripts else ""
         raise targets.fail(f"no target has `links` or `num-hosts`{shown}")
@@ -70,22 +72,22 @@ def _exercise(node: Node) -> Exercise:
 
 def _single(target: Node, settings: dict[str, Value]) -> Exercise:
     """Returns one switch, with hosts counted from 0 in their addresses."""
-    made, hosts = Exercise(target.line), target.get("num-hosts")
+    exercise, hosts = Exercise(target.line), target.get("num-hosts")
     assert hosts is not None
     for place in range(hosts.value(_count)):
         gateway = route(f"10.0.{place}.1", f"00:aa:bb:00:00:{place:02x}")
-        made.host(
+        exercise.host(
             target.line,
             f"h{place + 1}",
             f"10.0.{place}.10/24",
             f"00:04:00:00:00:{place:02x}",
             gateway,
         )
-        made.link(target.line, [f"h{place + 1}", f"s1-p{place + 1}"])
+        exercise.link(target.line, [f"h{place + 1}", f"s1-p{place + 1}"])
     if (config := target.get("switch-config")) is not None:
         settings = {**settings, "cli_input": config.text()}
-    made.switch(target.line, "s1", settings)
-    return made
+    exercise.switch(target.line, "s1", settings)
+    return exercise
 
 
 def _count(text: str) -> int:
@@ -99,12 +101,15 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
     switches."""
     listed = target.get("links")
     assert listed is not None
-    links = [(link, link.elements(lambda word: word)) for link in listed.elements(lambda one: one)]
+    links = [
+        (link, link.elements(lambda word: word))
+        for link in listed.elements(lambda element: element)
+    ]
     for link, words in links:
         if not 2 <= len(words) <= 3:
             raise link.fail('a link is ["h1", "s1"], or ["s1", "s2", LATENCY]')
     parts = {part: target.get(part) for part in ("hosts", "switches", "parameters")}
-    own = {
+    sections = {
         name: {key.text(): value for key, value in node.pairs()} if node else {}
         for name, node in parts.items()
     }
@@ -112,35 +117,37 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
     hosts = [
         name
         for name in named
-        if name in own["hosts"] or (name not in own["switches"] and name[:1] == "h")
+        if name in sections["hosts"] or (name not in sections["switches"] and name[:1] == "h")
     ]
     switches = [name for name in named if name not in hosts]
-    made, ports, drawn = Exercise(target.line), Ports(), list[_Link]()
+    exercise, ports, drawn = Exercise(target.line), Ports(), list[_Link]()
     ordered = sorted(
         links,
         key=lambda link: [hosts.index(word.text()) for word in link[1][:2] if word.text() in hosts],
     )
     between = [link for link in links if not any(word.text() in hosts for word in link[1][:2])]
-    for link, words in [*(one for one in ordered if one not in between), *between]:
+    for link, words in [*(pair for pair in ordered if pair not in between), *between]:
         ends = [word.text() for word in words[:2]]
         taken = [0 if end in hosts else ports.take(end) for end in ends]
         drawn.append(_Link(ends[0], ends[1], taken[0], taken[1]))
         shown = [
             end if end in hosts else f"{end}-p{port}" for end, port in zip(ends, taken, strict=True)
         ]
-        made.link(
-            link.line, shown, _latency(words[2], own["parameters"]) if len(words) == 3 else None
+        exercise.link(
+            link.line,
+            shown,
+            _latency(words[2], sections["parameters"]) if len(words) == 3 else None,
         )
     for place, name in enumerate(hosts, start=1):
         number = switches.index(_peer(drawn, name)) + 1 if _peer(drawn, name) in switches else 0
-        line = own["hosts"][name].line if name in own["hosts"] else target.line
+        line = sections["hosts"][name].line if name in sections["hosts"] else target.line
         gateway = route(f"10.0.{place}.1", f"00:aa:00:{number:02x}:00:{place:02x}")
-        made.host(line, name, f"10.0.{place}.10/24", f"00:04:00:00:00:{place:02x}", gateway)
+        exercise.host(line, name, f"10.0.{place}.10/24", f"00:04:00:00:00:{place:02x}", gateway)
     automatic = (
         _automatic(hosts, switches, drawn) if is_true(target.get("auto-control-plane")) else {}
     )
     for name in switches:
-        node = own["switches"].get(name)
+        node = sections["switches"].get(name)
         entries = node.get("entries") if node is not None else None
         ours, commands = dict(settings), list[str]()
         if entries is not None and entries.is_list:
@@ -148,12 +155,12 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
         elif entries is not None:
             ours["cli_input"] = entries.text()
         commands += automatic.get(name, [])
-        made.switch(
+        exercise.switch(
             node.line if node else target.line,
             name,
             {**ours, "commands": commands} if commands else ours,
         )
-    return made
+    return exercise
 
 
 def _peer(links: list[_Link], host: str) -> str:
@@ -172,7 +179,7 @@ def _latency(node: Node, parameters: dict[str, Node]) -> Node:
 def _automatic(hosts: list[str], switches: list[str], links: list[_Link]) -> dict[str, list[str]]:
     """Returns the commands that p4app adds to each switch: routes to all hosts, over the fewest
     switches, in its tables' names."""
-    made = {
+    commands = {
         switch: [f"table_set_default {table} _drop" for table in _TABLES] for switch in switches
     }
     near: dict[str, list[tuple[str, int]]] = {}
@@ -185,7 +192,7 @@ def _automatic(hosts: list[str], switches: list[str], links: list[_Link]) -> dic
         while waiting:
             node = waiting.popleft()
             for switch, _ in near.get(node, ()):
-                if switch in sent or switch not in made:
+                if switch in sent or switch not in commands:
                     continue
                 sent.add(switch)
                 waiting.append(switch)
@@ -201,12 +208,12 @@ def _automatic(hosts: list[str], switches: list[str], links: list[_Link]) -> dic
                     f"00:aa:00:{far:02x}:{number:02x}:00" if far else f"00:04:00:00:00:{place:02x}"
                 )
                 first = f"table_add send_frame rewrite_mac {port} => {source}"
-                made[switch] += [] if first in made[switch] else [first]
-                made[switch] += [
+                commands[switch] += [] if first in commands[switch] else [first]
+                commands[switch] += [
                     f"table_add forward set_dmac {ip} => {target}",
                     f"table_add ipv4_lpm set_nhop {ip}/32 => {ip} {port}",
                 ]
-    return made
+    return commands
 
 
 FORMAT = Format(

@@ -40,12 +40,12 @@ def read(
             if part is None:
                 raise node.fail(f"no {name!r}: the file has hosts, switches and links")
         for key, value in _pairs(parts["hosts"]):
-            ip, mac = (found.text() if (found := value.get(name)) else "" for name in ("ip", "mac"))
+            ip, mac = (field.text() if (field := value.get(name)) else "" for name in ("ip", "mac"))
             draft.host(key.line, key.text(), ip.partition("/")[0], mac)
         for key, _ in _pairs(parts["switches"]):
             draft.switch(key.line, key.text())
         assert parts["links"] is not None
-        for link in parts["links"].elements(lambda one: (one, one.elements(lambda word: word))):
+        for link in parts["links"].elements(lambda link: (link, link.elements(lambda word: word))):
             _link(draft, *link)
         return draft.topology(split_hosts)
 
@@ -65,26 +65,26 @@ def _derived(node: Node) -> Exercise:
     hosts, switches, listed = (node.get(name) for name in ("hosts", "switches", "links"))
     if hosts is None or switches is None or listed is None:
         raise node.fail("the file has hosts, switches and links")
-    names = hosts.elements(lambda one: (one.line, one.text()))
+    names = hosts.elements(lambda host: (host.line, host.text()))
     known = {name for _, name in names}
     links = []
-    for link in listed.elements(lambda one: one):
+    for link in listed.elements(lambda element: element):
         words = link.elements(lambda word: word)
         if not 2 <= len(words) <= 4:
             raise link.fail('a link is ["h1", "s1"], or ["s1", "s2", LATENCY, BANDWIDTH]')
         ends = sorted(word.text() for word in words[:2])
         links.append((link, [*reversed(ends)] if ends[1] in known else ends, words))
-    made, ports = Exercise(node.line), Ports()
+    exercise, ports = Exercise(node.line), Ports()
     of_hosts = [link for link in links if link[1][0] in known]
     between = [link for link in links if link[1][0] not in known]
     at = {}
     for link, ends, words in (
         *sorted(of_hosts, key=lambda host: host[1]),
-        *sorted(between, key=lambda one: one[1]),
+        *sorted(between, key=lambda link: link[1]),
     ):
         shown = [end if end in known else f"{end}-p{ports.take(end)}" for end in ends]
         at[ends[0]] = ends[1]
-        made.link(
+        exercise.link(
             link.line, shown, *(words[place] if len(words) > place else None for place in (2, 3))
         )
     for line, name in names:
@@ -95,9 +95,9 @@ def _derived(node: Node) -> Exercise:
                 "10.0.SWITCH.HOST"
             )
         mac, gateway = f"00:00:00:00:{switch:02x}:{host:02x}", f"10.0.{host}.254"
-        made.host(line, name, f"10.0.{switch}.{host}/24", mac, route(gateway, mac))
-    made.copied = switches
-    return made
+        exercise.host(line, name, f"10.0.{switch}.{host}/24", mac, route(gateway, mac))
+    exercise.copied = switches
+    return exercise
 
 
 def _pairs(node: Node | None) -> list[tuple[Node, Node]]:

@@ -130,40 +130,40 @@ def read(source: Source, split_hosts: int = 0) -> Topology:
 
 
 def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
-    found = node.fields(TOPOLOGY)
+    document = node.fields(TOPOLOGY)
     draft = Draft(source)
-    for at, one in found["hosts"]:
-        draft.host(at.line, one["name"], one["ip"], one["mac"])
-    for at, one in found["switches"]:
-        draft.switch(at.line, one["name"], one["id"], switch_settings(one))
-    for at, one in found["links"]:
+    for at, fields in document["hosts"]:
+        draft.host(at.line, fields["name"], fields["ip"], fields["mac"])
+    for at, fields in document["switches"]:
+        draft.switch(at.line, fields["name"], fields["id"], switch_settings(fields))
+    for at, fields in document["links"]:
         both = {
-            name: found["defaults"][name] if one[name] is None else one[name]
+            name: document["defaults"][name] if fields[name] is None else fields[name]
             for name in ("rate", "delay")
         }
         for name, value in both.items():
             if value is None:
                 raise at.fail(f"no {name}: give the link one, or all links in `defaults`")
-        draft.link(at.line, one["a"], one["b"], both["rate"], both["delay"])
+        draft.link(at.line, fields["a"], fields["b"], both["rate"], both["delay"])
     flows = tuple(
         FlowSpec(
-            number if one["id"] is None else one["id"],
-            one["src"],
-            one["dst"],
-            one["start"],
-            one["size"],
-            one["rate"],
-            one["duration"],
-            one["group"],
-            one["class"],
-            one["after"],
-            one["delays"],
-            one["colour"],
+            number if flow["id"] is None else flow["id"],
+            flow["src"],
+            flow["dst"],
+            flow["start"],
+            flow["size"],
+            flow["rate"],
+            flow["duration"],
+            flow["group"],
+            flow["class"],
+            flow["after"],
+            flow["delays"],
+            flow["colour"],
         )
-        for number, (_, one) in enumerate(found["flows"], start=1)
+        for number, (_, flow) in enumerate(document["flows"], start=1)
     )
     return draft.topology(
-        split_hosts, found["name"], flows, found["parameters"], found["flow_control"]
+        split_hosts, document["name"], flows, document["parameters"], document["flow_control"]
     )
 
 
@@ -214,7 +214,7 @@ def write_json(topology: Topology) -> str:
     parts = []
     for key, value in _document(topology).items():
         if isinstance(value, list):
-            text = "[\n" + ",\n".join(f"    {json.dumps(one)}" for one in value) + "\n  ]"
+            text = "[\n" + ",\n".join(f"    {json.dumps(element)}" for element in value) + "\n  ]"
         else:
             text = json.dumps(value)
         parts.append(f"  {json.dumps(key)}: {text}")
@@ -223,11 +223,13 @@ def write_json(topology: Topology) -> str:
 
 def _document(topology: Topology) -> dict[str, Any]:
     usual = lossless.completed({}, topology.flow_control)
-    own = {name: value for name, value in topology.parameters.items() if usual.get(name) != value}
+    changed = {
+        name: value for name, value in topology.parameters.items() if usual.get(name) != value
+    }
     document = {
         "name": topology.name,
         "flow_control": topology.flow_control,
-        "parameters": {name: _parameter(name, value) for name, value in own.items()},
+        "parameters": {name: _parameter(name, value) for name, value in changed.items()},
         "hosts": [{"name": host.name, "ip": host.ip, "mac": host.mac} for host in topology.hosts],
         "switches": [switch_fields(switch) for switch in topology.switches],
         "links": [
@@ -248,23 +250,23 @@ def _document(topology: Topology) -> dict[str, Any]:
     }
 
 
-def _flow_fields(one: FlowSpec) -> dict[str, Any]:
-    start = exact("time", abs(one.start_s))
-    made = {
-        "id": one.id,
-        "src": one.src,
-        "dst": one.dst,
-        "start": f"-{start}" if one.start_s < 0 else start,
-        "size": None if one.size_bytes is None else exact("size", one.size_bytes),
-        "rate": None if one.rate_bps is None else exact("rate", one.rate_bps),
-        "duration": None if one.duration_s is None else exact("time", one.duration_s),
-        "group": one.group or None,
-        "class": one.traffic_class,
-        "after": list(one.after) or None,
-        "delays": [exact("time", one_s) for one_s in one.after_s] or None,
-        "colour": None if one.colour == GREEN else one.colour,
+def _flow_fields(flow: FlowSpec) -> dict[str, Any]:
+    start = exact("time", abs(flow.start_s))
+    fields = {
+        "id": flow.id,
+        "src": flow.src,
+        "dst": flow.dst,
+        "start": f"-{start}" if flow.start_s < 0 else start,
+        "size": None if flow.size_bytes is None else exact("size", flow.size_bytes),
+        "rate": None if flow.rate_bps is None else exact("rate", flow.rate_bps),
+        "duration": None if flow.duration_s is None else exact("time", flow.duration_s),
+        "group": flow.group or None,
+        "class": flow.traffic_class,
+        "after": list(flow.after) or None,
+        "delays": [exact("time", one_s) for one_s in flow.after_s] or None,
+        "colour": None if flow.colour == GREEN else flow.colour,
     }
-    return {key: value for key, value in made.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _parameter(name: str, value: Value) -> Value:
@@ -275,7 +277,7 @@ def _parameter(name: str, value: Value) -> Value:
 def _flow(value: Any) -> str:
     """Returns a value in YAML's flow style, without quotes where YAML needs none."""
     text = json.dumps(value, ensure_ascii=False)
-    return _QUOTED.sub(lambda found: found[1] if _PLAIN.match(found[1]) else found[0], text)
+    return _QUOTED.sub(lambda match: match[1] if _PLAIN.match(match[1]) else match[0], text)
 
 
 def _recognises(source: Source) -> bool:

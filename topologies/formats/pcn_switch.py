@@ -67,130 +67,134 @@ SWITCH: dict[str, Field] = {
 }
 
 
-def _output(found: Mapping[str, Any]) -> OutputBuffer:
-    return OutputBuffer(found["size"], found["speed_up"], found["latency"], found["reliable"])
+def _output(fields: Mapping[str, Any]) -> OutputBuffer:
+    return OutputBuffer(fields["size"], fields["speed_up"], fields["latency"], fields["reliable"])
 
 
 def _share(node: Node) -> Share:
-    found = node.fields(SHARE)
+    fields = node.fields(SHARE)
     try:
-        return Share(*(found[name] for name in SHARE))
+        return Share(*(fields[name] for name in SHARE))
     except TopologyError as error:
         raise node.fail(str(error)) from None
 
 
 def _ecn(node: Node) -> EcnThresholds:
-    found = node.fields(ECN)
+    fields = node.fields(ECN)
     try:
-        return EcnThresholds(*(found[name] for name in ECN))
+        return EcnThresholds(*(fields[name] for name in ECN))
     except TopologyError as error:
         raise node.fail(str(error)) from None
 
 
 def _schedule(node: Node) -> Schedule:
-    found = node.fields(SCHEDULE)
+    fields = node.fields(SCHEDULE)
     try:
-        return Schedule(found["weights"], found["port"])
+        return Schedule(fields["weights"], fields["port"])
     except TopologyError as error:
         raise node.fail(str(error)) from None
 
 
 def _watchdog(node: Node) -> Watchdog:
-    found = node.fields(WATCHDOG)
+    fields = node.fields(WATCHDOG)
     try:
-        return Watchdog(*(found[name] for name in WATCHDOG))
+        return Watchdog(*(fields[name] for name in WATCHDOG))
     except TopologyError as error:
         raise node.fail(str(error)) from None
 
 
 def _buffer(node: Node) -> SharedBuffer:
-    found = node.fields(BUFFER)
+    fields = node.fields(BUFFER)
     try:
-        return SharedBuffer(found["size"], found["shares"])
+        return SharedBuffer(fields["size"], fields["shares"])
     except TopologyError as error:
         raise node.fail(str(error)) from None
 
 
-def switch_settings(found: Mapping[str, Any]) -> Switch:
+def switch_settings(fields: Mapping[str, Any]) -> Switch:
     """Returns a switch in all but name and id."""
     return Switch(
         "",
         0,
-        found["arbitration"],
-        found["output"],
-        found["buffer"],
-        found["ecn"],
-        found["schedules"],
-        found["watchdog"],
-        found["latency"],
-        found["cut_through"],
+        fields["arbitration"],
+        fields["output"],
+        fields["buffer"],
+        fields["ecn"],
+        fields["schedules"],
+        fields["watchdog"],
+        fields["latency"],
+        fields["cut_through"],
     )
 
 
-def switch_fields(one: Switch) -> dict[str, Any]:
-    made: dict[str, Any] = {"name": one.name, "id": one.device_id}
-    if one.arbitration != FIFO:
-        made["arbitration"] = one.arbitration
-    if one.output is not None:
-        made["output"] = {
-            "size": exact("size", one.output.size_bytes),
-            "speed_up": one.output.speed_up,
-            "latency": exact("time", one.output.latency_s),
-            "reliable": one.output.reliable,
+def switch_fields(switch: Switch) -> dict[str, Any]:
+    fields: dict[str, Any] = {"name": switch.name, "id": switch.device_id}
+    if switch.arbitration != FIFO:
+        fields["arbitration"] = switch.arbitration
+    if switch.output is not None:
+        fields["output"] = {
+            "size": exact("size", switch.output.size_bytes),
+            "speed_up": switch.output.speed_up,
+            "latency": exact("time", switch.output.latency_s),
+            "reliable": switch.output.reliable,
         }
-    if one.buffer is not None:
-        shares = [_share_fields(share) for share in one.buffer.shares]
-        made["buffer"] = {"size": exact("size", one.buffer.size_bytes), "shares": shares}
-    if one.ecn:
-        made["ecn"] = [_ecn_fields(thresholds) for thresholds in one.ecn]
-    if one.schedules:
-        made["schedules"] = [
+    if switch.buffer is not None:
+        shares = [_share_fields(share) for share in switch.buffer.shares]
+        fields["buffer"] = {"size": exact("size", switch.buffer.size_bytes), "shares": shares}
+    if switch.ecn:
+        fields["ecn"] = [_ecn_fields(thresholds) for thresholds in switch.ecn]
+    if switch.schedules:
+        fields["schedules"] = [
             {
                 "weights": list(schedule.weights),
                 **({} if schedule.port is None else {"port": schedule.port}),
             }
-            for schedule in one.schedules
+            for schedule in switch.schedules
         ]
-    if one.watchdog is not None:
-        watch = one.watchdog
+    if switch.watchdog is not None:
+        watch = switch.watchdog
         times = {
             "detection": watch.detection_s,
             "restoration": watch.restoration_s,
             "poll": watch.poll_s,
         }
         lists = {"ports": watch.ports, "classes": watch.classes}
-        made["watchdog"] = {
+        fields["watchdog"] = {
             "action": watch.action,
             **{name: exact("time", time) for name, time in times.items()},
             **{name: list(numbers) for name, numbers in lists.items() if numbers},
         }
-    if one.latency_s:
-        made["latency"] = exact("time", one.latency_s)
-    if one.cut_through:
-        made["cut_through"] = True
-    return made
+    if switch.latency_s:
+        fields["latency"] = exact("time", switch.latency_s)
+    if switch.cut_through:
+        fields["cut_through"] = True
+    return fields
 
 
-def _ecn_fields(one: EcnThresholds) -> dict[str, Any]:
-    made = {
-        "k_min": exact("size", one.k_min_bytes),
-        "k_max": exact("size", one.k_max_bytes),
-        "p_max": one.p_max,
-        "rate": None if one.rate_bps is None else exact("rate", one.rate_bps),
-        "port": one.port,
-        "colour": None if one.colour == GREEN else one.colour,
+def _ecn_fields(thresholds: EcnThresholds) -> dict[str, Any]:
+    fields = {
+        "k_min": exact("size", thresholds.k_min_bytes),
+        "k_max": exact("size", thresholds.k_max_bytes),
+        "p_max": thresholds.p_max,
+        "rate": None if thresholds.rate_bps is None else exact("rate", thresholds.rate_bps),
+        "port": thresholds.port,
+        "colour": None if thresholds.colour == GREEN else thresholds.colour,
     }
-    return {key: value for key, value in made.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
-def _share_fields(one: Share) -> dict[str, Any]:
-    sizes = {"fixed": one.fixed_bytes, "reserve": one.reserve_bytes, "resume": one.resume_bytes}
-    made = {
-        "alpha": one.alpha,
+def _share_fields(share: Share) -> dict[str, Any]:
+    sizes = {
+        "fixed": share.fixed_bytes,
+        "reserve": share.reserve_bytes,
+        "resume": share.resume_bytes,
+    }
+    fields = {
+        "alpha": share.alpha,
         **{name: exact("size", value) for name, value in sizes.items()},
-        "headroom": None if one.headroom_bytes is None else exact("size", one.headroom_bytes),
-        "rate": None if one.rate_bps is None else exact("rate", one.rate_bps),
-        "class": one.traffic_class,
-        "port": one.port,
+        "headroom": None if share.headroom_bytes is None else exact("size", share.headroom_bytes),
+        "rate": None if share.rate_bps is None else exact("rate", share.rate_bps),
+        "class": share.traffic_class,
+        "port": share.port,
     }
-    return {key: value for key, value in made.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}

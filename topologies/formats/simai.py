@@ -43,7 +43,7 @@ def _without(draft: Draft, switches: list[str]) -> Draft:
     gone = set(switches)
     return replace(
         draft,
-        switches={name: one for name, one in draft.switches.items() if name not in gone},
+        switches={name: switch for name, switch in draft.switches.items() if name not in gone},
         links=[link for link in draft.links if not {link.a.node, link.b.node} & gone],
     )
 

@@ -239,7 +239,11 @@ def _switch(node: Node, leave_out: Collection[str]) -> SonicSwitch:
             "no size, as in the dynamic buffer model: give the one that `show buffer information` "
             "prints"
         )
-    profiles = {name: _share(one) for name, one in tables["BUFFER_PROFILE"].items()} if pool else {}
+    profiles = (
+        {name: _share(profile) for name, profile in tables["BUFFER_PROFILE"].items()}
+        if pool
+        else {}
+    )
     if EGRESS not in leave_out:
         _check_limits(tables, names)
     rows = _by_class(tables["BUFFER_PG"], names, lambda at: at, groups=True) if pool else {}
@@ -251,8 +255,8 @@ def _switch(node: Node, leave_out: Collection[str]) -> SonicSwitch:
         }
         for name, by_class in rows.items()
     }
-    weights = {name: _weight(one) for name, one in tables["SCHEDULER"].items()}
-    wreds = {name: _wred(one) for name, one in tables["WRED_PROFILE"].items()}
+    weights = {name: _weight(scheduler) for name, scheduler in tables["SCHEDULER"].items()}
+    wreds = {name: _wred(profile) for name, profile in tables["WRED_PROFILE"].items()}
     scheduled = _by_class(
         tables["QUEUE"], names, lambda at: _named(at, "scheduler", weights, "SCHEDULER")
     )
@@ -261,11 +265,11 @@ def _switch(node: Node, leave_out: Collection[str]) -> SonicSwitch:
     )
     qos = {name: at for key, at in tables["PORT_QOS_MAP"].items() for name in key.split(",")}
     lossless = _lossless(node, qos, names)
-    for field, (table, what) in _OF_CLASSES.items():
+    for field, (table, kind) in _OF_CLASSES.items():
         maps = _table(node, table)
         for port, at in qos.items():
             if port == "global" or port in names:
-                _check_map(_named(at, field, maps, table), what, lossless)
+                _check_map(_named(at, field, maps, table), kind, lossless)
     for port, at in qos.items():
         if (port == "global" or port in names) and _named(
             at, "scheduler", weights, "SCHEDULER"
@@ -311,8 +315,8 @@ def _place(node: Node) -> str:
 
 
 def _mtu(port: Node) -> tuple[float, str] | None:
-    found, value = port.get("mtu"), _number(port, "mtu")
-    return None if found is None or value is None else (value, _place(found))
+    mtu, value = port.get("mtu"), _number(port, "mtu")
+    return None if mtu is None or value is None else (value, _place(mtu))
 
 
 def _profile(
@@ -399,7 +403,9 @@ def _is_limit(profile: Node, tables: Mapping[str, Mapping[str, Node]]) -> bool:
         return exponent is not None and exponent < _NO_LIMIT_EXPONENT
     pool = _named(profile, "pool", tables["BUFFER_POOL"], "BUFFER_POOL")
     sizes = [
-        _number(one, "size") for one in (pool, tables["BUFFER_POOL"].get(POOL)) if one is not None
+        _number(buffer_pool, "size")
+        for buffer_pool in (pool, tables["BUFFER_POOL"].get(POOL))
+        if buffer_pool is not None
     ]
     return static < min((size for size in sizes if size is not None), default=static + 1)
 
@@ -407,8 +413,8 @@ def _is_limit(profile: Node, tables: Mapping[str, Mapping[str, Node]]) -> bool:
 def _watched(qos: Node | None, lossless: frozenset[int]) -> tuple[int, ...]:
     """Returns the lossless classes of a port at which the watchdog looks: `pfcwd_sw_enable`, or
     all."""
-    found = None if qos is None else qos.get("pfcwd_sw_enable")
-    return tuple(sorted(lossless if found is None else lossless & _numbers(found)))
+    enabled = None if qos is None else qos.get("pfcwd_sw_enable")
+    return tuple(sorted(lossless if enabled is None else lossless & _numbers(enabled)))
 
 
 def _watchdog(
@@ -418,7 +424,7 @@ def _watchdog(
     watched: Mapping[str, tuple[int, ...]],
 ) -> Watchdog | None:
     """Returns the watchdog of all ports that have a row. They have to agree."""
-    made: Watchdog | None = None
+    agreed: Watchdog | None = None
     guarded: list[str] = []
     poll_s = (
         _number(table["GLOBAL"], "POLL_INTERVAL", 1e-3) if "GLOBAL" in table else None
@@ -442,33 +448,33 @@ def _watchdog(
             raise at.fail(str(error)) from None
         if not watched[name]:
             continue
-        if made is not None and watchdog != made:
+        if agreed is not None and watchdog != agreed:
             raise at.fail(
                 f"differs from that of {guarded[0]}, or pfcwd_sw_enable does: all ports that have "
                 "a watchdog have the same here"
             )
-        made = watchdog
+        agreed = watchdog
         guarded.append(name)
-    if made is None:
+    if agreed is None:
         return None
-    return replace(made, ports=tuple(sorted(names.index(name) + 1 for name in guarded)))
+    return replace(agreed, ports=tuple(sorted(names.index(name) + 1 for name in guarded)))
 
 
 def _table(node: Node, name: str) -> dict[str, Node]:
-    found = node.get(name)
-    return {} if found is None else {key.text(): value for key, value in found.pairs()}
+    table = node.get(name)
+    return {} if table is None else {key.text(): value for key, value in table.pairs()}
 
 
 def _number(node: Node, field: str, unit: float = 1.0, least: float = 0.0) -> float | None:
     """None: the field is missing."""
-    found = node.get(field)
+    scalar = node.get(field)
 
     def whole(text: str) -> float:
         if not re.match(r"-?[0-9]{1,15}\Z", text) or int(text) < least:
             raise ValueError(f"{text!r}: a whole number from {least:g} is wanted")
         return int(text) * unit
 
-    return None if found is None else found.value(whole)
+    return None if scalar is None else scalar.value(whole)
 
 
 def _share(node: Node) -> Share:
@@ -521,12 +527,12 @@ def _wred(node: Node) -> tuple[EcnThresholds, ...] | None:
     marked |= set(COLOURS) if "all" in marked else set()
     if not marked & set(COLOURS):
         return None
-    made = []
+    thresholds = []
     for colour in COLOURS:
         k_min, k_max = (_number(node, f"{colour}_{end}_threshold") for end in ("min", "max"))
         p_max = _number(node, f"{colour}_drop_probability", 0.01)
         if colour not in marked:
-            made.append(EcnThresholds(_NEVER, _NEVER, 0.0, colour=colour))
+            thresholds.append(EcnThresholds(_NEVER, _NEVER, 0.0, colour=colour))
             continue
         if k_min is None or k_max is None:
             if colour == GREEN or (k_min, k_max) != (None, None):
@@ -535,10 +541,12 @@ def _wred(node: Node) -> tuple[EcnThresholds, ...] | None:
                 )
             continue  # as green ones
         try:
-            made.append(EcnThresholds(k_min, k_max, 1.0 if p_max is None else p_max, colour=colour))
+            thresholds.append(
+                EcnThresholds(k_min, k_max, 1.0 if p_max is None else p_max, colour=colour)
+            )
         except TopologyError as error:
             raise node.fail(str(error)) from None
-    return tuple(made)
+    return tuple(thresholds)
 
 
 def _by_class(
@@ -550,7 +558,7 @@ def _by_class(
     """Returns the rows PORT,PORT|CLASS-CLASS, by port and class; of other ports' none, and none of
     queues from 8 on, which are those of multicast packets. `groups`: the rows are of priority
     groups, of which there are 8."""
-    known, found = set(names), dict[str, dict[int, T]]()
+    known, by_port = set(names), dict[str, dict[int, T]]()
     for key, node in table.items():
         ports, _, classes = key.partition("|")
         if key.count("|") == 3 and not groups:
@@ -568,19 +576,19 @@ def _by_class(
         value = read(node)
         for port in ports.split(","):
             if value is not None and port in known and first < CLASSES:
-                found.setdefault(port, {}).update(
+                by_port.setdefault(port, {}).update(
                     dict.fromkeys(range(first, min(last + 1, CLASSES)), value)
                 )
-    return found
+    return by_port
 
 
 def _named(node: Node, field: str, known: Mapping[str, T], table: str) -> T | None:
     """Returns what a field refers to, as NAME or [TABLE|NAME]; None: it is missing, or NULL."""
-    found = node.get(field)
+    reference = node.get(field)
     return (
         None
-        if found is None or found.text() == "NULL"
-        else _resolved(found, found.text(), known, table)
+        if reference is None or reference.text() == "NULL"
+        else _resolved(reference, reference.text(), known, table)
     )
 
 
@@ -597,10 +605,10 @@ def _lossless(node: Node, table: Mapping[str, Node], names: list[str]) -> frozen
     """Returns the lossless classes of a switch. Its ports have to agree."""
     sets: dict[frozenset[int], str] = {}
     for name, at in table.items():
-        found = at.get("pfc_enable")
-        if found is None or (name != "global" and name not in names):
+        classes = at.get("pfc_enable")
+        if classes is None or (name != "global" and name not in names):
             continue
-        sets[_numbers(found)] = name
+        sets[_numbers(classes)] = name
     if len(sets) > 1:
         raise node.fail(
             f"PORT_QOS_MAP: pfc_enable of {' and '.join(sets.values())} differ: all ports have one "
@@ -617,14 +625,14 @@ def _numbers(node: Node) -> frozenset[int]:
     return frozenset(map(int, numbers))
 
 
-def _check_map(found: Node | None, what: str, lossless: frozenset[int]) -> None:
+def _check_map(mapping: Node | None, kind: str, lossless: frozenset[int]) -> None:
     """Raises FormatError where a lossless class has a group or queue of another number, or shares
     its own."""
-    for number, to in () if found is None else found.pairs():
+    for number, to in () if mapping is None else mapping.pairs():
         pair = {number.text(), to.text()}
         if len(pair) > 1 and pair & set(map(str, lossless)):
             raise to.fail(
-                f"class {number.text()} has {what} {to.text()}: a lossless class has one of its "
+                f"class {number.text()} has {kind} {to.text()}: a lossless class has one of its "
                 "number here, alone"
             )
 
@@ -637,9 +645,9 @@ def _one_of(
 ) -> tuple[EcnThresholds, ...]:
     """Returns the thresholds of a port's lossless classes, which have to agree: a port has one set
     here."""
-    found = {one for number, one in by_class.items() if number in lossless}
-    if len(found) > 1:
+    sets = {thresholds for number, thresholds in by_class.items() if number in lossless}
+    if len(sets) > 1:
         raise node.fail(
             f"QUEUE: lossless classes of {port} differ in wred_profile: a port has one here"
         )
-    return next(iter(found), ())
+    return next(iter(sets), ())

@@ -23,7 +23,7 @@ Load = Mapping[str, float]
 
 
 def colour(share: float) -> str:
-    return next((one for most, one in STEPS if share < most), STEPS[-1][1])
+    return next((shade for most, shade in STEPS if share < most), STEPS[-1][1])
 
 
 def busiest(links: Iterable[Link], load: Load, node: str) -> tuple[float, float]:
@@ -31,7 +31,7 @@ def busiest(links: Iterable[Link], load: Load, node: str) -> tuple[float, float]
     other nodes."""
     ends = [end for link in links for end in (link.a, link.b)]
     shares = {
-        own: [load.get(str(end), 0.0) for end in ends if (end.node == node) == own]
-        for own in (True, False)
+        at_node: [load.get(str(end), 0.0) for end in ends if (end.node == node) == at_node]
+        for at_node in (True, False)
     }
     return max(shares[True]), max(shares[False])

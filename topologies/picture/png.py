@@ -89,5 +89,7 @@ def png(topology: Topology) -> bytes:
 def _shapes(picture: ElementTree.Element) -> Iterator[ElementTree.Element]:
     """Yields what is drawn, in order."""
     return (
-        one for one in picture.iter() if one.tag in (f"{_SVG}path", f"{_SVG}rect", f"{_SVG}text")
+        shape
+        for shape in picture.iter()
+        if shape.tag in (f"{_SVG}path", f"{_SVG}rect", f"{_SVG}text")
     )

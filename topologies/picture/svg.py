@@ -151,8 +151,8 @@ def _legend_of_load(left_out: int) -> Iterator[tuple[str, str]]:
     """Yields the look of each step of the load, and which it is; a text without a look, if lines
     are left out."""
     below = 0.0
-    for most, one in STEPS:
-        yield f'stroke="{one}" stroke-width="3"', f"{below:.0%} to {most:.0%}"
+    for most, shade in STEPS:
+        yield f'stroke="{shade}" stroke-width="3"', f"{below:.0%} to {most:.0%}"
         below = most
     if left_out:
         yield "", f"{left_out:,} lines of the least load are left out"
@@ -170,7 +170,7 @@ def _laid_out(legend: Sequence[tuple[str, str]]) -> tuple[list[str], float]:
     return parts, x - _APART - _MARGIN
 
 
-def _title(what: str, links: Sequence[Link], load: Load | None, ends: tuple[str, str]) -> str:
+def _title(label: str, links: Sequence[Link], load: Load | None, ends: tuple[str, str]) -> str:
     """`ends`: a node where all links end, and how the other ends are called."""
     rate, delay = quantity_text("rate", links[0].rate_bps), quantity_text("time", links[0].delay_s)
     times = f"{len(links)} x " if len(links) > 1 else ""
@@ -178,7 +178,7 @@ def _title(what: str, links: Sequence[Link], load: Load | None, ends: tuple[str,
     if load is not None:
         there, back = busiest(links, load, ends[0])
         used = f"; {there:.0%} used from {escape(ends[0])}, {back:.0%} from {escape(ends[1])}"
-    return f"<title>{escape(what)}: {times}{rate}, {delay} each way{used}</title>"
+    return f"<title>{escape(label)}: {times}{rate}, {delay} each way{used}</title>"
 
 
 def _stroke(links: Sequence[Link], colours: dict[float, str], load: Load | None, node: str) -> str:

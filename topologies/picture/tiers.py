@@ -73,16 +73,18 @@ class Tiers:
 
 def _racks(topology: Topology) -> list[Rack]:
     fold = len(topology.hosts) > UNFOLDED
-    found: dict[tuple[object, ...], list[str]] = {}
+    by_links: dict[tuple[object, ...], list[str]] = {}
     links: dict[tuple[object, ...], list[tuple[Link, ...]]] = {}
     for host in topology.hosts:
-        own = topology.host_links(host.name)
-        alike = tuple((link.other(host.name).node, link.rate_bps, link.delay_s) for link in own)
+        host_links = topology.host_links(host.name)
+        alike = tuple(
+            (link.other(host.name).node, link.rate_bps, link.delay_s) for link in host_links
+        )
         key: tuple[object, ...] = (alike, "" if fold else host.name)
-        found.setdefault(key, []).append(host.name)
-        links.setdefault(key, []).append(own)
+        by_links.setdefault(key, []).append(host.name)
+        links.setdefault(key, []).append(host_links)
     racks = []
-    for key, hosts in found.items():
+    for key, hosts in by_links.items():
         by_port = [*zip(*links[key], strict=True)]
         (node, first), *more = [(by[0].other(hosts[0]).node, by) for by in by_port]
         racks.append(Rack(node, tuple(hosts), first[0], first, tuple(more)))
@@ -92,43 +94,43 @@ def _racks(topology: Topology) -> list[Rack]:
 def _tiers(topology: Topology) -> dict[str, int]:
     """Returns the tier of each switch, from 1; in the order of the first host below for tier 1,
     then of the topology."""
-    found: dict[str, int] = {}
+    tiers: dict[str, int] = {}
     todo: deque[str] = deque()
     for host in topology.hosts:
         for port in topology.ports(host.name):
             switch = topology.peer(host.name, port).node
-            if not topology.is_host(switch) and switch not in found:
-                found[switch] = 1
+            if not topology.is_host(switch) and switch not in tiers:
+                tiers[switch] = 1
                 todo.append(switch)
     while todo:
         switch = todo.popleft()
         for port in topology.ports(switch):
             peer = topology.peer(switch, port).node
-            if peer not in found and not topology.is_host(peer):
-                found[peer] = found[switch] + 1
+            if peer not in tiers and not topology.is_host(peer):
+                tiers[peer] = tiers[switch] + 1
                 todo.append(peer)
-    top = max(found.values(), default=0) + 1
-    return found | {switch.name: top for switch in topology.switches if switch.name not in found}
+    top = max(tiers.values(), default=0) + 1
+    return tiers | {switch.name: top for switch in topology.switches if switch.name not in tiers}
 
 
 def _mean_place(topology: Topology, switch: str, places: dict[str, float]) -> float:
     """Returns the mean place of a switch's neighbours that have a place already; 1 where none
     has."""
-    own = [
+    peer_places = [
         places[peer]
         for port in topology.ports(switch)
         if (peer := topology.peer(switch, port).node) in places
     ]
-    return sum(own) / len(own) if own else 1.0
+    return sum(peer_places) / len(peer_places) if peer_places else 1.0
 
 
 def _cables(topology: Topology) -> tuple[Cable, ...]:
-    found: dict[tuple[str, str, float, float], list[Link]] = {}
+    parallel: dict[tuple[str, str, float, float], list[Link]] = {}
     for link in topology.links:
         a, b = sorted((link.a.node, link.b.node))
         if not (topology.is_host(a) or topology.is_host(b)):
-            found.setdefault((a, b, link.rate_bps, link.delay_s), []).append(link)
-    return tuple(Cable(key[0], key[1], tuple(links)) for key, links in found.items())
+            parallel.setdefault((a, b, link.rate_bps, link.delay_s), []).append(link)
+    return tuple(Cable(key[0], key[1], tuple(links)) for key, links in parallel.items())
 
 
 def kinds(topology: Topology) -> list[tuple[float, float, int]]:
