@@ -187,7 +187,7 @@ def _queue_options(settings: list[Queue], switch: P4Switch) -> tuple[str, ...]:
                 if step.queue is None
                 else f"{step.port}/{step.queue}="
             )
-            words += [f"--queue-{step.what}", f"{place}{step.value}"]
+            words += [f"--queue-{step.setting}", f"{place}{step.value}"]
     return tuple(words)
 
 

@@ -43,15 +43,15 @@ def network_at(
         raise P4NetError(f"{place} is a program: --program is for a network's file or folder")
     if topology is not None and hosts is not None:
         raise P4NetError("--hosts is for the one switch: --topology has its hosts")
-    made = _star(place.stem, hosts or HOSTS, rate_bps) if topology is None else _named(topology)
+    model = _star(place.stem, hosts or HOSTS, rate_bps) if topology is None else _named(topology)
     ran = P4Switch(Programs(place.absolute().parent, place).of_default())
     return P4Network(
-        made,
-        {switch.name: ran for switch in made.switches},
-        _hosts(made)
-        if len(made.hosts) <= MOST_HOSTS
-        else {host.name: P4Host(16) for host in made.hosts},
-        frozenset(made.links) if topology is None else frozenset(),
+        model,
+        {switch.name: ran for switch in model.switches},
+        _hosts(model)
+        if len(model.hosts) <= MOST_HOSTS
+        else {host.name: P4Host(16) for host in model.hosts},
+        frozenset(model.links) if topology is None else frozenset(),
     )
 
 
@@ -80,18 +80,23 @@ def _star(name: str, hosts: int, rate_bps: float) -> Topology:
 def _named(reference: str) -> Topology:
     from pcn.topologies.found import find_topology  # late: it reads what installed packages have
 
-    made = find_topology(reference).build()
+    topology = find_topology(reference).build()
     return replace(
-        made,
-        switches=tuple(replace(one, device_id=number) for number, one in enumerate(made.switches)),
+        topology,
+        switches=tuple(
+            replace(switch, device_id=number) for number, switch in enumerate(topology.switches)
+        ),
     )
 
 
-def _hosts(made: Topology) -> dict[str, P4Host]:
+def _hosts(topology: Topology) -> dict[str, P4Host]:
     """Returns hosts with an entry for each other: few programs forward ARP's broadcasts."""
     return {
         host.name: P4Host(
-            16, tuple(f"arp -s {one.ip} {one.mac}" for one in made.hosts if one.name != host.name)
+            16,
+            tuple(
+                f"arp -s {peer.ip} {peer.mac}" for peer in topology.hosts if peer.name != host.name
+            ),
         )
-        for host in made.hosts
+        for host in topology.hosts
     }

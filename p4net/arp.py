@@ -94,8 +94,8 @@ class Arp:
         known = self._static[host]
         hop = known.next_hop(address_of(self._network.value, dst))
         entry = self._entries.get((host, hop))
-        found = group_mac(hop) or known.macs.get(hop)
-        return hop, _bytes(found) if found is not None else entry.mac if entry is not None else None
+        mac = group_mac(hop) or known.macs.get(hop)
+        return hop, _bytes(mac) if mac is not None else entry.mac if entry is not None else None
 
     def _begin(self, host: str, hop: IPv4Address, times: Any, frame: bytes) -> None:
         """At the first of the times."""
@@ -122,16 +122,16 @@ class Arp:
             return
         entry.tries += 1
         entry.requests += 1
-        own = self._network.topology.host(host)
+        sender = self._network.topology.host(host)
         message = _message(
-            _REQUEST, _bytes(own.mac), IPv4Address(own.ip).packed, _NOBODY, hop.packed
+            _REQUEST, _bytes(sender.mac), IPv4Address(sender.ip).packed, _NOBODY, hop.packed
         )
-        self._network.send(host, now_s, _ALL + _bytes(own.mac) + ARP + message)
+        self._network.send(host, now_s, _ALL + _bytes(sender.mac) + ARP + message)
         self._network.at(now_s + EVERY_S, partial(self._request, host, hop, entry))
 
     def _take(self, host: str, arrived: Arrived) -> None:
-        frame, own = arrived.start, self._network.topology.host(host)
-        mac, ip = _bytes(own.mac), IPv4Address(own.ip).packed
+        frame, receiver = arrived.start, self._network.topology.host(host)
+        mac, ip = _bytes(receiver.mac), IPv4Address(receiver.ip).packed
         if frame[12:14] != ARP or len(frame) < 14 + _MESSAGE.size or frame[:6] not in (mac, _ALL):
             return
         *kind, operation, sender_mac, sender_ip, _, target_ip = _MESSAGE.unpack_from(frame, 14)

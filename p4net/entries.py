@@ -79,9 +79,9 @@ def _steps(source: Entries, schema: P4Schema, strict: bool) -> Iterator[Step]:
 def failed(written: Iterable[Written]) -> str:
     """Returns how many commands failed, for people; empty: none."""
     every = list(written)
-    complaints = sum(len(one.complaints) for one in every)
+    complaints = sum(len(outcome.complaints) for outcome in every)
     return (
-        f"{complaints} of {sum(one.commands for one in every)} commands failed"
+        f"{complaints} of {sum(outcome.commands for outcome in every)} commands failed"
         if complaints
         else ""
     )

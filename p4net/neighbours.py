@@ -47,7 +47,7 @@ class Neighbours:
     """Of one host: its own prefix, routes by prefix (None: on the link), MACs by address."""
 
     host: str
-    own: IPv4Network
+    subnet: IPv4Network
     routes: dict[IPv4Network, IPv4Address | None] = field(default_factory=dict)
     macs: dict[IPv4Address, str] = field(default_factory=dict)
 
@@ -56,32 +56,32 @@ class Neighbours:
         P4NetError without a route."""
         if group_mac(address) is not None:
             return address
-        found = [
+        routes = [
             (prefix.prefixlen, hop) for prefix, hop in self.routes.items() if address in prefix
         ]
-        if address in self.own:
-            found.append((self.own.prefixlen, None))
-        if not found:
+        if address in self.subnet:
+            routes.append((self.subnet.prefixlen, None))
+        if not routes:
             raise P4NetError(
                 f"{self.host} has no route to {address}: its commands lack a default route"
             )
-        hop = max(found, key=lambda one: one[0])[1]
+        hop = max(routes, key=lambda route: route[0])[1]
         return address if hop is None else hop
 
 
 def neighbours(network: P4Network, host: str) -> Neighbours:
     """Returns a host's, from its address and commands; other commands have no effect on them.
     Raises P4NetError for one of the four that can't be read."""
-    one, settings = network.topology.host(host), network.host(host)
-    found = Neighbours(host, IPv4Network(f"{one.ip}/{settings.prefix}", strict=False))
+    topology_host, settings = network.topology.host(host), network.host(host)
+    known = Neighbours(host, IPv4Network(f"{topology_host.ip}/{settings.prefix}", strict=False))
     for command in settings.commands:
         try:
-            _read(found, shlex.split(command))
+            _read(known, shlex.split(command))
         except (ValueError, IndexError, StopIteration) as error:
             raise P4NetError(
                 f"{host}: command {command!r} isn't understood ({error or 'a word is missing'})"
             ) from None
-    return found
+    return known
 
 
 def mac_of(network: P4Network, host: str, address: str) -> str:
@@ -92,20 +92,20 @@ def mac_of(network: P4Network, host: str, address: str) -> str:
         return group
     if hop in known.macs:
         return known.macs[hop]
-    for other in network.topology.hosts:
-        if other.ip == str(hop):
-            return other.mac
+    for neighbour in network.topology.hosts:
+        if neighbour.ip == str(hop):
+            return neighbour.mac
     raise P4NetError(
         f"{host} has no MAC of {hop}, its next hop to {address}: add `arp -s {hop} MAC` to its "
         "commands"
     )
 
 
-def _read(found: Neighbours, words: Sequence[str]) -> None:
+def _read(known: Neighbours, words: Sequence[str]) -> None:
     match [word for word in words if word != "sudo"]:
         case ["arp", *rest] if "-s" in rest:
             at = rest.index("-s")
-            _neighbour(found, rest[at + 1], rest[at + 2])
+            _neighbour(known, rest[at + 1], rest[at + 2])
         case [
             "ip",
             "neigh" | "neighbor" | "neighbour" | "n",
@@ -113,28 +113,28 @@ def _read(found: Neighbours, words: Sequence[str]) -> None:
             address,
             *rest,
         ]:
-            _neighbour(found, address, rest[rest.index("lladdr") + 1])
+            _neighbour(known, address, rest[rest.index("lladdr") + 1])
         case ["route", "add", *rest]:
-            _route(found, rest)
+            _route(known, rest)
         case ["ip", "route" | "r", "add" | "replace" | "change", prefix, *rest]:
-            _add(found, prefix, rest[rest.index("via") + 1] if "via" in rest else None)
+            _add(known, prefix, rest[rest.index("via") + 1] if "via" in rest else None)
 
 
-def _route(found: Neighbours, rest: list[str]) -> None:
+def _route(known: Neighbours, rest: list[str]) -> None:
     """route add default gw HOP | -net PREFIX [netmask MASK] gw HOP | -host ADDRESS gw HOP."""
     target = next(word for word in rest if not word.startswith("-"))
     if "netmask" in rest:
         target = f"{target}/{rest[rest.index('netmask') + 1]}"
     gateway = next((rest[rest.index(word) + 1] for word in ("gw", "via") if word in rest), None)
-    _add(found, target, gateway)
+    _add(known, target, gateway)
 
 
-def _add(found: Neighbours, prefix: str, gateway: str | None) -> None:
+def _add(known: Neighbours, prefix: str, gateway: str | None) -> None:
     where = _DEFAULT if prefix == "default" else IPv4Network(prefix, strict=False)
-    found.routes[where] = None if gateway is None else ipaddress.IPv4Address(gateway)
+    known.routes[where] = None if gateway is None else ipaddress.IPv4Address(gateway)
 
 
-def _neighbour(found: Neighbours, address: str, mac: str) -> None:
+def _neighbour(known: Neighbours, address: str, mac: str) -> None:
     if not _MAC.match(mac):
         raise ValueError(f"{mac!r} is no MAC")
-    found.macs[IPv4Address(address)] = mac.lower()
+    known.macs[IPv4Address(address)] = mac.lower()

@@ -44,7 +44,7 @@ def udp(
     addresses = IPv4Address(network.topology.host(src).ip).packed + address_of(network, dst).packed
     length = 8 + len(payload)
     start = struct.pack(">HHH", sport, dport, length)
-    found = (
+    udp_checksum = (
         checksum(addresses + struct.pack(">BBH", 0, UDP, length) + start + b"\0\0" + payload)
         or 0xFFFF
     )
@@ -52,7 +52,7 @@ def udp(
         network,
         src,
         dst,
-        start + struct.pack(">H", found) + payload,
+        start + struct.pack(">H", udp_checksum) + payload,
         protocol=UDP,
         tos=tos,
         ttl=ttl,

@@ -47,18 +47,22 @@ class Ping:
     def summary(self) -> dict[str, Any]:
         """Returns hosts, counts, and round-trip times in seconds (None: none)."""
         times = self.round_trips_s.values()
-        found = (min(times), sum(times) / len(times), max(times)) if times else (None, None, None)
+        round_trips = (
+            (min(times), sum(times) / len(times), max(times)) if times else (None, None, None)
+        )
         counts = {
             "from": self.src,
             "to": self.dst,
             "requests": len(self.sent_s),
             "answers": len(times),
         }
-        return counts | dict(zip(("rtt_least_s", "rtt_mean_s", "rtt_most_s"), found, strict=True))
+        return counts | dict(
+            zip(("rtt_least_s", "rtt_mean_s", "rtt_most_s"), round_trips, strict=True)
+        )
 
     def _frame(self, src: str, dst: str, kind: int, number: int, data: bytes) -> bytes:
-        found = checksum(struct.pack(">BBHHH", kind, 0, 0, self._identifier, number) + data)
-        message = struct.pack(">BBHHH", kind, 0, found, self._identifier, number) + data
+        icmp_checksum = checksum(struct.pack(">BBHHH", kind, 0, 0, self._identifier, number) + data)
+        message = struct.pack(">BBHHH", kind, 0, icmp_checksum, self._identifier, number) + data
         return ipv4(self._network.value, src, dst, message, protocol=ICMP, mac=NO_MAC)
 
     def _answer(self, frame: Arrived) -> None:
@@ -75,17 +79,17 @@ class Ping:
     def _read(self, frame: Arrived, host: str, kind: int) -> tuple[int, bytes] | None:
         """Returns number and data of this ping's message of a kind, if a kernel would take it; else
         None."""
-        data, one = frame.start, self._network.topology.host(host)
+        data, topology_host = frame.start, self._network.topology.host(host)
         if (
             len(data) < LEAST_BYTES
-            or data[:6] != bytes.fromhex(one.mac.replace(":", ""))
+            or data[:6] != bytes.fromhex(topology_host.mac.replace(":", ""))
             or data[12:15] != b"\x08\0\x45"
         ):
             return None
         length = struct.unpack_from(">H", data, 16)[0]
         message = data[IPV4_BYTES : 14 + length]
         if (
-            data[30:34] != bytes(map(int, one.ip.split(".")))
+            data[30:34] != bytes(map(int, topology_host.ip.split(".")))
             or data[23] != ICMP
             or checksum(data[14:IPV4_BYTES])
             or len(message) != length - 20
@@ -93,10 +97,10 @@ class Ping:
             or checksum(message)
         ):
             return None
-        found, code, _, identifier, number = struct.unpack_from(">BBHHH", message)
+        icmp_type, code, _, identifier, number = struct.unpack_from(">BBHHH", message)
         return (
             (number, message[8:])
-            if (found, code, identifier) == (kind, 0, self._identifier)
+            if (icmp_type, code, identifier) == (kind, 0, self._identifier)
             else None
         )
 
@@ -116,8 +120,8 @@ def ping(
         )
     if src == dst:
         raise P4NetError(f"{src}: a host pings another one")
-    made = Ping(network, src, dst, len(network.pings))
+    ping = Ping(network, src, dst, len(network.pings))
     for number in range(count):
-        made.send(from_s + number * every_s, length)
-    network.pings.append(made)
-    return made
+        ping.send(from_s + number * every_s, length)
+    network.pings.append(ping)
+    return ping

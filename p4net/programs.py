@@ -15,48 +15,48 @@ BUILD = "build"
 
 @dataclass
 class Programs:
-    """Programs of an exercise's folder. `given`: what the user names, x.p4 or x.json, which goes
+    """Programs of an exercise's folder. `chosen`: what the user names, x.p4 or x.json, which goes
     before one of the folder with the same name, and is the default."""
 
     folder: Path
-    given: Path | None = None
+    chosen: Path | None = None
     default: str = ""
     """The stem of the program of switches that name none; empty: the folder's only one."""
-    _found: dict[str, Program] = field(default_factory=dict)
+    _programs: dict[str, Program] = field(default_factory=dict)
 
     def named(self, program: str) -> Program:
         """Finds the program that a file calls build/x.json, or x.p4. Raises P4NetError."""
-        if program not in self._found:
+        if program not in self._programs:
             path = self.folder / program
             if path.suffix == ".p4":
                 places = [path.with_suffix(".json"), self.folder / f"{path.stem}.json"]
                 places.append(self.folder / BUILD / f"{path.stem}.json")
                 compiled = next((place for place in places if is_file(place)), places[-1])
-                self._found[program] = self._find(path.stem, compiled, path)
+                self._programs[program] = self._find(path.stem, compiled, path)
             else:
                 stem = path.name.removesuffix(".json")
-                self._found[program] = self._find(stem, path, self.folder / f"{stem}.p4")
-        return self._found[program]
+                self._programs[program] = self._find(stem, path, self.folder / f"{stem}.p4")
+        return self._programs[program]
 
     def of_default(self) -> Program:
         """Finds the program of switches that name none. Raises P4NetError."""
-        if self.given is not None:
-            return self.named(f"{BUILD}/{self.given.stem}.json")
+        if self.chosen is not None:
+            return self.named(f"{BUILD}/{self.chosen.stem}.json")
         stem = self.default
         if not stem:
             stems = sorted(path.stem for path in self.folder.glob("*.p4"))
             stems = stems or sorted(path.stem for path in (self.folder / BUILD).glob("*.json"))
             if len(stems) != 1:
-                found = f"{', '.join(stems)} are there" if stems else "there is none"
+                reason = f"{', '.join(stems)} are there" if stems else "there is none"
                 raise P4NetError(
-                    f"{self.folder}: name the switches' program with --program FILE.p4 ({found})"
+                    f"{self.folder}: name the switches' program with --program FILE.p4 ({reason})"
                 )
             stem = stems[0]
         return self.named(f"{BUILD}/{stem}.json")
 
     def _find(self, stem: str, compiled: Path, source: Path) -> Program:
-        if self.given is not None and self.given.stem == stem:
-            return _read(self.given)
+        if self.chosen is not None and self.chosen.stem == stem:
+            return _read(self.chosen)
         if is_file(source) and _has_compiler():
             return _read(source)
         if is_file(compiled):

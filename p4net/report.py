@@ -49,7 +49,7 @@ def by_host(network: VirtualP4) -> list[dict[str, Any]]:
     delays in seconds: means over all that hosts sent."""
     rows = []
     for host in network.topology.hosts:
-        found = network.arrivals(host.name)
+        arrivals = network.arrivals(host.name)
         rows.append(
             {
                 "host": host.name,
@@ -57,11 +57,11 @@ def by_host(network: VirtualP4) -> list[dict[str, Any]]:
                     network.link_stats(host.name, port).packets
                     for port in network.topology.ports(host.name)
                 ),
-                "received_frames": found.frames,
-                "received_bytes": found.bytes,
+                "received_frames": arrivals.frames,
+                "received_bytes": arrivals.bytes,
                 "marked_ce_frames": sum(map(_is_marked, network.arrived(host.name))),
-                "mean_delay_s": found.mean_delay_s if found.timed_frames else None,
-                "longest_delay_s": found.longest_delay_s if found.timed_frames else None,
+                "mean_delay_s": arrivals.mean_delay_s if arrivals.timed_frames else None,
+                "longest_delay_s": arrivals.longest_delay_s if arrivals.timed_frames else None,
             }
         )
     return rows
@@ -110,10 +110,14 @@ def whole(network: VirtualP4, queues: Queues | None = None) -> Mapping[str, Any]
         "arp_unanswered": [
             {"host": host, "address": address} for host, address in network.arp.unanswered()
         ],
-        "entries_read": {name: one.lines for name, one in network.written.items() if one.lines},
-        "commands": sum(one.commands for one in network.written.values()),
-        "commands_failed": sum(len(one.complaints) for one in network.written.values()),
+        "entries_read": {
+            name: outcome.lines for name, outcome in network.written.items() if outcome.lines
+        },
+        "commands": sum(outcome.commands for outcome in network.written.values()),
+        "commands_failed": sum(len(outcome.complaints) for outcome in network.written.values()),
         "complaints": {
-            name: one.complaints for name, one in network.written.items() if one.complaints
+            name: outcome.complaints
+            for name, outcome in network.written.items()
+            if outcome.complaints
         },
     }

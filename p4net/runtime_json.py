@@ -120,7 +120,7 @@ def _target(node: Node) -> str:
 
 
 def _list_of(known: dict[str, Any]) -> Callable[[Node], tuple[_Raw, ...]]:
-    return lambda node: node.elements(lambda one: _Raw(one, one.fields(known)), least=0)
+    return lambda node: node.elements(lambda element: _Raw(element, element.fields(known)), least=0)
 
 
 def _whole(least: int, most: int) -> Callable[[Node], int]:
@@ -145,8 +145,10 @@ def _by_name(read: Callable[[Node], Any]) -> Callable[[Node], dict[str, Any]]:
 
 def _replicas(node: Node) -> tuple[Replica, ...]:
     known = {"egress_port": required(_whole(0, 511)), "instance": optional(_whole(0, 2**16 - 1), 0)}
-    found = node.elements(lambda one: one.fields(known), least=0)
-    return tuple(Replica(one["egress_port"], instance=one["instance"]) for one in found)
+    replicas = node.elements(lambda element: element.fields(known), least=0)
+    return tuple(
+        Replica(replica["egress_port"], instance=replica["instance"]) for replica in replicas
+    )
 
 
 _TABLE = {
@@ -167,15 +169,15 @@ _SESSION = {
 
 def _table_entry(schema: P4Schema, fields: dict[str, Any]) -> tuple[Any, TableEntry]:
     table = values.find("table", schema.tables, fields["table"])
-    given = fields["action_params"]
+    params = fields["action_params"]
 
     def texts(action: Any) -> dict[str, str]:
         known = [param.name for param in action.params]
-        if given.keys() != set(known):
+        if params.keys() != set(known):
             raise ValueError(
-                f"{action.name} has the parameters {known or 'none'}, not {list(given) or 'none'}"
+                f"{action.name} has the parameters {known or 'none'}, not {list(params) or 'none'}"
             )
-        return given  # type: ignore[no-any-return]
+        return params  # type: ignore[no-any-return]
 
     name, arguments = values.arguments(schema, table, fields["action_name"], texts)
     action = TableAction(name, **arguments)
@@ -198,11 +200,11 @@ def _table_entry(schema: P4Schema, fields: dict[str, Any]) -> tuple[Any, TableEn
 
 
 def _match_field(table: P4Table, name: str) -> Any:
-    found = table.match_fields.get(name)
-    if found is None:
+    field = table.match_fields.get(name)
+    if field is None:
         known = ", ".join(field.name for field in table.match_fields)
         raise ValueError(f"{table.name} has no match field {name!r}; it has {known}")
-    return found
+    return field
 
 
 def _group(fields: dict[str, Any]) -> P4MulticastGroupEntry:

@@ -66,14 +66,14 @@ class Source:
             min(self.values.get("until", until_s), until_s),
         )
         if "pcap" in self.values:
-            found = traffic.capture(Path(self.values["pcap"]))
-            times = found.times_s + from_s
+            capture = traffic.capture(Path(self.values["pcap"]))
+            times = capture.times_s + from_s
             count = int((times <= end_s).sum())
-            self._require_room(network, max(map(len, found.frames[:count]), default=0))
-            if any(frame[12:14] == ARP for frame in found.frames):
+            self._require_room(network, max(map(len, capture.frames[:count]), default=0))
+            if any(frame[12:14] == ARP for frame in capture.frames):
                 network.arp.answer()
             if count:
-                network.send_all(host, times[:count], found.frames[:count], which=range(count))
+                network.send_all(host, times[:count], capture.frames[:count], which=range(count))
             return
         if "tcp" in self.values:
             self._connect(network, from_s, end_s)
@@ -162,7 +162,7 @@ def read(text: str) -> Source:
             "destination"
         )
     allowed, reason = next(
-        (found for name, found in _OF.items() if name in values), (_UDP, _FOR_OTHERS)
+        (rule for name, rule in _OF.items() if name in values), (_UDP, _FOR_OTHERS)
     )
     if more := values.keys() - allowed:
         raise P4NetError(f"{text}: {', '.join(sorted(more))}: {reason}")

@@ -51,7 +51,9 @@ class Read:
     place: Place
     title: str
     query: p4r.Entity
-    show: Callable[[Sequence[p4r.Entity]], Sequence[str]] = lambda found: list(map(_value, found))
+    show: Callable[[Sequence[p4r.Entity]], Sequence[str]] = lambda entities: list(
+        map(_value, entities)
+    )
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Queue:
     of all queues of a port."""
 
     place: Place
-    what: Literal["depth", "rate"]
+    setting: Literal["depth", "rate"]
     value: int
     port: int | None = None
     queue: int | None = None

@@ -88,8 +88,8 @@ def _insert(entity: p4r.Entity) -> p4r.Update:
 def _starts(text: str) -> Iterator[tuple[str, int]]:
     """Yields the names of the fields at the top, with their lines."""
     depth, line, name = 0, 1, ("", 0)
-    for found in _TOKEN.finditer(text):
-        token = found[0]
+    for match in _TOKEN.finditer(text):
+        token = match[0]
         if token in ("{", "<"):
             if depth == 0:
                 yield name

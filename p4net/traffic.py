@@ -30,9 +30,9 @@ def poisson(rate: float, from_s: float, until_s: float, seed: int = 1) -> Times:
     last, mean = from_s, _count(rate, from_s, until_s)
     while last < until_s:
         gaps = draw.exponential(1 / rate, max(1000, int(1.01 * mean)))
-        found = last + np.cumsum(gaps)
-        times.append(found)
-        last = float(found[-1])
+        drawn = last + np.cumsum(gaps)
+        times.append(drawn)
+        last = float(drawn[-1])
     joined = np.concatenate(times)
     return joined[joined < until_s]
 

@@ -60,7 +60,7 @@ def _network_file(folder: Path) -> Path:
     """Finds the file of the network in a folder, by its content: topology.json or p4app.json, else
     the only one. A topology.json that p4-utils has written stands behind the p4app.json that it was
     written from."""
-    own, written = list[Path](), list[Path]()
+    authored, written = list[Path](), list[Path]()
     for path in sorted(folder.glob("*.json"))[:_MOST_FILES]:
         try:
             source = Source.of(path, _MOST_BYTES)
@@ -71,8 +71,8 @@ def _network_file(folder: Path) -> Path:
                 return path  # whose fault is the reason
             continue
         if _form(source):
-            (written if p4_utils.is_generated(source) else own).append(path)
-    for known in (own, written):
+            (written if p4_utils.is_generated(source) else authored).append(path)
+    for known in (authored, written):
         usual = [path for path in known if path.name in _USUAL]
         if usual or len(known) == 1:
             return (usual or known)[-1]
@@ -122,29 +122,29 @@ def read(
     source = Source.of(path)
     source = EXERCISES[_form(source) or "p4lang"](source)
     topology = FORMATS["p4lang"].read(source)
-    switches, hosts, given = source.read(_read_parts)
+    switches, hosts, stated = source.read(_read_parts)
     links = [
         replace(
             link,
             delay_s=link.delay_s if has_delay else 0.0,
             rate_bps=link.rate_bps if has_rate else rate_bps,
         )
-        for link, (has_delay, has_rate) in zip(topology.links, given, strict=True)
+        for link, (has_delay, has_rate) in zip(topology.links, stated, strict=True)
     ]
     topology = replace(
         topology,
         links=tuple(links),
         name=naming.network_name(folder.resolve().name),
         switches=tuple(
-            replace(one, device_id=number) for number, one in enumerate(topology.switches)
+            replace(switch, device_id=number) for number, switch in enumerate(topology.switches)
         ),
     )
     programs = Programs(folder, program, default)
     return P4Network(
         topology,
-        {name: _switch(one, path, folder, programs) for name, one in switches.items()},
+        {name: _switch(switch, path, folder, programs) for name, switch in switches.items()},
         hosts,
-        frozenset(link for link, (_, has_rate) in zip(links, given, strict=True) if not has_rate),
+        frozenset(link for link, (_, has_rate) in zip(links, stated, strict=True) if not has_rate),
     )
 
 
@@ -159,13 +159,13 @@ def _read_parts(
     return (
         parts["switches"].entries(str, _read_switch),
         parts["hosts"].entries(str, _read_host),
-        parts["links"].elements(_given),
+        parts["links"].elements(_has_delay_and_rate),
     )
 
 
-def _given(link: Node) -> tuple[bool, bool]:
+def _has_delay_and_rate(link: Node) -> tuple[bool, bool]:
     """Returns whether a link has a latency, and a bandwidth."""
-    words = link.elements(lambda one: one)
+    words = link.elements(lambda word: word)
     delay, rate = (len(words) > at and not words[at].is_nothing for at in (2, 3))
     return delay, rate
 
@@ -178,7 +178,9 @@ _SWITCH = {
     "program": optional(Node.text),
     "runtime_json": optional(Node.text),
     "cli_input": optional(Node.text),
-    "commands": optional(lambda node: node.elements(lambda one: (one.line, one.text())), ()),
+    "commands": optional(
+        lambda node: node.elements(lambda command: (command.line, command.text())), ()
+    ),
     "p4runtime_entries": optional(Node.text),
     "cpu_port": optional(_whole(0, 510), 0),
     "priority_queues": optional(_whole(1, 8)),
@@ -208,7 +210,7 @@ def _read_host(node: Node) -> P4Host:
         {
             "ip": optional(Node.text, ""),
             "mac": optional(Node.text, ""),
-            "commands": optional(lambda one: one.elements(Node.text, least=0), ()),
+            "commands": optional(lambda commands: commands.elements(Node.text, least=0), ()),
         }
     )
     _, slash, prefix = fields["ip"].partition("/")
@@ -219,17 +221,17 @@ def _read_host(node: Node) -> P4Host:
     return P4Host(length, fields["commands"])
 
 
-def _switch(one: _Switch, path: Path, folder: Path, programs: Programs) -> P4Switch:
+def _switch(switch: _Switch, path: Path, folder: Path, programs: Programs) -> P4Switch:
     entries: list[Entries] = []
-    if one.commands:
-        entries.append(Commands(folder / one.commands))
-    if one.inline:
-        entries.append(Commands(path, one.inline))
-    runtime = RuntimeJson(folder / one.runtime) if one.runtime else None
+    if switch.commands:
+        entries.append(Commands(folder / switch.commands))
+    if switch.inline:
+        entries.append(Commands(path, switch.inline))
+    runtime = RuntimeJson(folder / switch.runtime) if switch.runtime else None
     if runtime is not None:
         entries.append(runtime)
-    if one.p4runtime:
-        entries.append(TextProto(folder / one.p4runtime))
-    named = (runtime.program if runtime is not None else None) or one.program
+    if switch.p4runtime:
+        entries.append(TextProto(folder / switch.p4runtime))
+    named = (runtime.program if runtime is not None else None) or switch.program
     program = programs.named(named) if named else programs.of_default()
-    return P4Switch(program, tuple(entries), one.cpu_port, **one.settings)
+    return P4Switch(program, tuple(entries), switch.cpu_port, **switch.settings)

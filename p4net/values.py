@@ -109,18 +109,18 @@ def needs_priority(table: P4Table) -> bool:
 def find(kind: str, known: Any, name: str) -> Any:
     """Finds an object of a program by its name, or by a last part that one object alone has. Raises
     ValueError."""
-    found = known.get(name)
-    if found is not None:
-        return found
-    fitting = [one for one in known if one.name.endswith(f".{name}")]
+    exact = known.get(name)
+    if exact is not None:
+        return exact
+    fitting = [spec for spec in known if spec.name.endswith(f".{name}")]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
         raise ValueError(
-            f"{kind} {name!r} is one of {', '.join(sorted(one.name for one in fitting))}: write "
+            f"{kind} {name!r} is one of {', '.join(sorted(spec.name for spec in fitting))}: write "
             "which"
         )
-    raise ValueError(f"no {kind} {name!r}; {nearest(name, [one.alias for one in known])}")
+    raise ValueError(f"no {kind} {name!r}; {nearest(name, [spec.alias for spec in known])}")
 
 
 def arguments(
@@ -128,9 +128,11 @@ def arguments(
 ) -> tuple[str, Any]:
     """Returns an action's whole name, and its arguments by name. `table`: whose action it must be;
     None: any. `values` gets the action, and returns texts by parameter. Raises ValueError."""
-    own = find_action(schema, table, action)
-    texts = values(own)
-    return own.name, {param.name: number(texts[param.name], param.bitwidth) for param in own.params}
+    p4_action = find_action(schema, table, action)
+    texts = values(p4_action)
+    return p4_action.name, {
+        param.name: number(texts[param.name], param.bitwidth) for param in p4_action.params
+    }
 
 
 def find_action(schema: P4Schema, table: P4Table | None, name: str) -> Any:

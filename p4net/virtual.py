@@ -77,19 +77,22 @@ class VirtualP4(TimedNetwork):
         self.topology = value.topology
         self.switches: dict[str, ControlPlane] = {}
         self.written: dict[str, Written] = {}
-        self._made: dict[str, VirtualSwitch] = {}
+        self._virtual_switches: dict[str, VirtualSwitch] = {}
         self._stack = ExitStack()
         try:
             for switch in value.topology.switches:
                 self._make(switch, value.switches[switch.name], seed)
             super().__init__(
                 value.topology,
-                {name: one.native for name, one in self._made.items()},
+                {
+                    name: virtual_switch.native
+                    for name, virtual_switch in self._virtual_switches.items()
+                },
                 queues=queues,
                 whole_bytes=frame_bytes,
             )
-            for name, made in self._made.items():
-                made.join(self)
+            for name, virtual_switch in self._virtual_switches.items():
+                virtual_switch.join(self)
                 self._program(name, value.switches[name])
         except BaseException:
             self.close()
@@ -110,9 +113,9 @@ class VirtualP4(TimedNetwork):
         """Runs the network as `TimedNetwork.run` does, and returns what that returns. Raises what
         `trace` raised."""
         reached = super().run(until_s, finish=finish, progress=progress)
-        for made in self._made.values():
-            if made.tracer is not None:
-                made.tracer.read()
+        for switch in self._virtual_switches.values():
+            if switch.tracer is not None:
+                switch.tracer.read()
         return reached
 
     # ---- controllers ----
@@ -123,10 +126,10 @@ class VirtualP4(TimedNetwork):
         `digests` and `idle_timeouts` return them. What the controller writes and sends takes effect
         then. The switch has this controller alone. Raises VirtualError.
         """
-        made = self._made[self.topology.switch(switch).name]
-        plane = _Delayed(switch, made)
+        virtual_switch = self._virtual_switches[self.topology.switch(switch).name]
+        plane = _Delayed(switch, virtual_switch)
         self.switches[switch] = plane
-        watch = _Watch(self, made, plane, controller, latency_s)
+        watch = _Watch(self, virtual_switch, plane, controller, latency_s)
         plane.written = watch.plan
         self.on_messages(switch, watch.take)
         watch.plan()
@@ -144,8 +147,8 @@ class VirtualP4(TimedNetwork):
             nonlocal seen
             for frame in self.new_arrivals(host, seen):
                 seen += 1
-                for one in applications:
-                    one(frame)
+                for application in applications:
+                    application(frame)
 
         self.on_frames(host, new)
 
@@ -163,7 +166,7 @@ class VirtualP4(TimedNetwork):
         virtual_switch = VirtualSwitch(
             switch.name, program, seed + switch.device_id, settings.cpu_port, write
         )
-        self._made[switch.name] = virtual_switch
+        self._virtual_switches[switch.name] = virtual_switch
         self.switches[switch.name] = self._stack.enter_context(
             InProcessSwitch(switch.name, virtual_switch)
         )
@@ -188,7 +191,7 @@ class VirtualP4(TimedNetwork):
     def _note_queue(self, step: Queue) -> None:
         for (port, queue), settings in self._queues.items():
             if step.port in (None, port) and step.queue in (None, queue):
-                settings[step.what == "rate"] = step.value
+                settings[step.setting == "rate"] = step.value
 
 
 class _Delayed(InProcessSwitch):

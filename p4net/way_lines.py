@@ -71,7 +71,7 @@ class Wanted:
 def _fields(program: Path) -> Iterator[str]:
     """Yields HEADER.FIELD of a compiled program, of stacks without the element's number."""
     document = json.loads(inputs.read_text(program))
-    types = {one["name"]: one["fields"] for one in document["header_types"]}
+    types = {header_type["name"]: header_type["fields"] for header_type in document["header_types"]}
     for header in document["headers"]:
         name = _ELEMENT.sub("", header["name"])
         yield from (f"{name}.{field[0]}" for field in types[header["header_type"]])
@@ -127,7 +127,7 @@ def _hop_json(hop: Hop, topology: Topology) -> dict[str, Any]:
         "bytes": received.fields["length"],
         "instance": received.fields["instance"],
         "fields": dict(hop.fields()),
-        "tables": [*_tables(hop.own)],
+        "tables": [*_tables(hop.ingress_steps)],
         "dropped": any(step.fields.get("dropped", False) for step in hop.steps),
         "departures": [_departure_json(hop, departure, topology) for departure in hop.departures],
     }
@@ -164,8 +164,8 @@ def _hop(hop: Hop, topology: Topology, steps: bool) -> Iterator[str]:
     if steps:
         yield from _logged(text, hop.steps)
     else:
-        yield from _program(hop.own)
-        if hop.own[-1].kind == "decided" and hop.own[-1].fields.get("dropped"):
+        yield from _program(hop.ingress_steps)
+        if hop.ingress_steps[-1].kind == "decided" and hop.ingress_steps[-1].fields.get("dropped"):
             yield "    dropped by the program"
     for departure in hop.departures:
         inner = ""

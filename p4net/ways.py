@@ -73,7 +73,7 @@ class Hop:
         return next((step for step in self.steps if step.kind == "decided"), None)
 
     @property
-    def own(self) -> list[Step]:
+    def ingress_steps(self) -> list[Step]:
         """The steps of the packet itself, up to the decision."""
         return self.steps[: self._end]
 
@@ -100,7 +100,7 @@ class Hop:
 
     def fields(self) -> Iterator[tuple[str, str]]:
         """Yields the names of header fields with their values, as the parser found them."""
-        for step in self.own:
+        for step in self.ingress_steps:
             if step.kind == "extracted":
                 header = step.fields["header"]
                 yield from (
@@ -146,7 +146,7 @@ class Ways:
             for departure in hop.departures
             if departure.sent is not None
         ]
-        for _, switch, departure in sorted(left, key=lambda one: one[0]):
+        for _, switch, departure in sorted(left, key=lambda leaving: leaving[0]):
             if departure.port in topology.ports(switch):
                 peer = topology.peer(switch, departure.port)
                 on_link[peer.node, peer.port].append(departure)
@@ -171,16 +171,16 @@ class Ways:
 
     def _returned(self) -> dict[tuple[str, str], deque[Hop | Departure]]:
         """Returns what goes back to ingress, in order, by switch and instance type."""
-        found: dict[tuple[str, str], deque[Hop | Departure]] = defaultdict(deque)
+        returned: dict[tuple[str, str], deque[Hop | Departure]] = defaultdict(deque)
         for switch, hops in self._hops.items():
             for hop in hops.values():
                 if any(step.fields.get("resubmitted") for step in hop.steps):
-                    found[switch, "resubmitted"].append(hop)
+                    returned[switch, "resubmitted"].append(hop)
             departures = [departure for hop in hops.values() for departure in hop.departures]
             for departure in sorted(departures, key=lambda departure: departure.steps[-1].time_ns):
                 if any(step.fields.get("recirculated") for step in departure.steps):
-                    found[switch, "recirculated"].append(departure)
-        return found
+                    returned[switch, "recirculated"].append(departure)
+        return returned
 
 
 def _origin(hop: Hop, waiting: deque[Departure], past: Container[int]) -> Departure | None:

@@ -33,7 +33,7 @@ _MOST = 2**63 - 1
 _ROUNDING = 0.01  # of a rate, at most
 
 
-def _found(session: Session, kind: str, name: str) -> Any:
+def _extern(session: Session, kind: str, name: str) -> Any:
     """Returns an array of a kind, or an entry's direct counter or meter."""
     known = [*getattr(session.schema, f"{kind}s")]
     if kind in ("counter", "meter"):
@@ -48,15 +48,15 @@ class _ByName:
         self._known = known
 
     def get(self, name: str) -> Any:
-        return next((one for one in self._known if name in (one.name, one.alias)), None)
+        return next((extern for extern in self._known if name in (extern.name, extern.alias)), None)
 
     def __iter__(self) -> Any:
         return iter(self._known)
 
 
-def _direct(session: Session, found: Any, handle: str) -> TableEntry | None:
-    """Returns the entry whose direct counter or meter is meant; None: `found` is an array."""
-    number = getattr(found.pbuf, "direct_table_id", 0)
+def _direct(session: Session, extern: Any, handle: str) -> TableEntry | None:
+    """Returns the entry whose direct counter or meter is meant; None: `extern` is an array."""
+    number = getattr(extern.pbuf, "direct_table_id", 0)
     if not number:
         return None
     table = session.schema.tables[number]
@@ -64,19 +64,19 @@ def _direct(session: Session, found: Any, handle: str) -> TableEntry | None:
     return replace(entry, action=None)
 
 
-def _all_direct(session: Session, found: Any) -> list[TableEntry] | None:
-    """Returns all entries that have the direct counter or meter; None: `found` is an array."""
-    number = getattr(found.pbuf, "direct_table_id", 0)
+def _all_direct(session: Session, extern: Any) -> list[TableEntry] | None:
+    """Returns all entries that have the direct counter or meter; None: `extern` is an array."""
+    number = getattr(extern.pbuf, "direct_table_id", 0)
     if not number:
         return None
     return [
-        replace(one, action=None)
-        for one in session.handles(session.schema.tables[number].name).items().values()
+        replace(entry, action=None)
+        for entry in session.handles(session.schema.tables[number].name).items().values()
     ]
 
 
-def _index(found: Any, word: str) -> int:
-    return values.whole(word, 0, found.size - 1)
+def _index(extern: Any, word: str) -> int:
+    return values.whole(word, 0, extern.size - 1)
 
 
 def _read(session: Session, title: str, entity: Any) -> list[Step]:
@@ -84,15 +84,15 @@ def _read(session: Session, title: str, entity: Any) -> list[Step]:
 
 
 def _register_read(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    found = _found(session, "register", words[0])
-    index = _index(found, words[1]) if len(words) > 1 else None
-    return _read(session, words[0], P4RegisterEntry(found.name, index=index))
+    extern = _extern(session, "register", words[0])
+    index = _index(extern, words[1]) if len(words) > 1 else None
+    return _read(session, words[0], P4RegisterEntry(extern.name, index=index))
 
 
 def _register_write(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    found = _found(session, "register", words[0])
-    index = None if words[1] == "all" else _index(found, words[1])
-    return [_register(session, found, index, _cell(words[2], _width(found)))]
+    extern = _extern(session, "register", words[0])
+    index = None if words[1] == "all" else _index(extern, words[1])
+    return [_register(session, extern, index, _cell(words[2], _width(extern)))]
 
 
 def _cell(word: str, width: int) -> int | str:
@@ -104,54 +104,56 @@ def _cell(word: str, width: int) -> int | str:
 
 
 def _register_reset(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    return [_register(session, _found(session, "register", words[0]), None, 0)]
+    return [_register(session, _extern(session, "register", words[0]), None, 0)]
 
 
-def _register(session: Session, found: Any, index: int | None, value: int | str) -> Step:
-    return session.write(MODIFY, P4RegisterEntry(found.name, index=index, data=value))
+def _register(session: Session, extern: Any, index: int | None, value: int | str) -> Step:
+    return session.write(MODIFY, P4RegisterEntry(extern.name, index=index, data=value))
 
 
-def _width(found: Any) -> int:
-    spec = found.pbuf.type_spec
+def _width(extern: Any) -> int:
+    spec = extern.pbuf.type_spec
     if not spec.HasField("bitstring"):
-        raise ValueError(f"{found.name} has cells of several fields, which P4Runtime writes alone")
+        raise ValueError(f"{extern.name} has cells of several fields, which P4Runtime writes alone")
     bits = spec.bitstring
     return int(bits.int.bitwidth or bits.bit.bitwidth or bits.varbit.max_bitwidth)
 
 
 def _counter_read(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    found = _found(session, "counter", words[0])
-    if (entry := _direct(session, found, words[1])) is not None:
+    extern = _extern(session, "counter", words[0])
+    if (entry := _direct(session, extern, words[1])) is not None:
         return _read(
-            session, f"{words[0]}[{words[1]}]", P4DirectCounterEntry(found.name, table_entry=entry)
+            session, f"{words[0]}[{words[1]}]", P4DirectCounterEntry(extern.name, table_entry=entry)
         )
-    return _read(session, words[0], P4CounterEntry(found.name, index=_index(found, words[1])))
+    return _read(session, words[0], P4CounterEntry(extern.name, index=_index(extern, words[1])))
 
 
 def _counter_write(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    found = _found(session, "counter", words[0])
+    extern = _extern(session, "counter", words[0])
     packets, count = values.whole(words[2]), values.whole(words[3])
     data = P4CounterData(byte_count=count, packet_count=packets)
-    if (entry := _direct(session, found, words[1])) is not None:
+    if (entry := _direct(session, extern, words[1])) is not None:
         return [
-            session.write(MODIFY, P4DirectCounterEntry(found.name, table_entry=entry, data=data))
+            session.write(MODIFY, P4DirectCounterEntry(extern.name, table_entry=entry, data=data))
         ]
     return [
-        session.write(MODIFY, P4CounterEntry(found.name, index=_index(found, words[1]), data=data))
+        session.write(
+            MODIFY, P4CounterEntry(extern.name, index=_index(extern, words[1]), data=data)
+        )
     ]
 
 
 def _counter_reset(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    found, data = _found(session, "counter", words[0]), P4CounterData()
-    if (entries := _all_direct(session, found)) is None:
-        return [session.write(MODIFY, P4CounterEntry(found.name, data=data))]
-    cells = [P4DirectCounterEntry(found.name, table_entry=entry, data=data) for entry in entries]
+    extern, data = _extern(session, "counter", words[0]), P4CounterData()
+    if (entries := _all_direct(session, extern)) is None:
+        return [session.write(MODIFY, P4CounterEntry(extern.name, data=data))]
+    cells = [P4DirectCounterEntry(extern.name, table_entry=entry, data=data) for entry in entries]
     return [session.write(MODIFY, cell) for cell in cells]
 
 
 def _rates(words: Sequence[str]) -> P4MeterConfig:
     """Returns two rates in units a microsecond, each with its burst in units."""
-    found: list[tuple[int, int]] = []
+    rates: list[tuple[int, int]] = []
     for word in words:
         parts = _RATE.match(word)
         rate = float(parts[1]) * _MICROSECONDS if parts else math.inf
@@ -164,44 +166,44 @@ def _rates(words: Sequence[str]) -> P4MeterConfig:
                 f"{word!r}: P4Runtime has whole units a second; simple_switch_CLI sets this rate "
                 "(--thrift)"
             )
-        found.append((round(rate), values.whole(parts[2])))
-    (cir, cburst), (pir, pburst) = found
+        rates.append((round(rate), values.whole(parts[2])))
+    (cir, cburst), (pir, pburst) = rates
     return P4MeterConfig(cir=cir, cburst=cburst, pir=pir, pburst=pburst)
 
 
 def _meter_set(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    found, config = _found(session, "meter", words[0]), _rates(words[2:])
-    if (entry := _direct(session, found, words[1])) is not None:
+    extern, config = _extern(session, "meter", words[0]), _rates(words[2:])
+    if (entry := _direct(session, extern, words[1])) is not None:
         return [session.write(MODIFY, P4DirectMeterEntry(table_entry=entry, config=config))]
     return [
         session.write(
-            MODIFY, P4MeterEntry(found.name, index=_index(found, words[1]), config=config)
+            MODIFY, P4MeterEntry(extern.name, index=_index(extern, words[1]), config=config)
         )
     ]
 
 
 def _meter_array_set(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    found, config = _found(session, "meter", words[0]), _rates(words[1:])
-    if (entries := _all_direct(session, found)) is not None:
+    extern, config = _extern(session, "meter", words[0]), _rates(words[1:])
+    if (entries := _all_direct(session, extern)) is not None:
         return [
             session.write(MODIFY, P4DirectMeterEntry(table_entry=entry, config=config))
             for entry in entries
         ]
-    return [session.write(MODIFY, P4MeterEntry(found.name, config=config))]
+    return [session.write(MODIFY, P4MeterEntry(extern.name, config=config))]
 
 
 def _meter_get(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    found = _found(session, "meter", words[0])
-    if (entry := _direct(session, found, words[1])) is not None:
+    extern = _extern(session, "meter", words[0])
+    if (entry := _direct(session, extern, words[1])) is not None:
         return _read(session, f"{words[0]}[{words[1]}]", P4DirectMeterEntry(table_entry=entry))
-    return _read(session, words[0], P4MeterEntry(found.name, index=_index(found, words[1])))
+    return _read(session, words[0], P4MeterEntry(extern.name, index=_index(extern, words[1])))
 
 
-def _queue(session: Session, words: Sequence[str], what: Any, least: int) -> Sequence[Step]:
+def _queue(session: Session, words: Sequence[str], setting: Any, least: int) -> Sequence[Step]:
     value = values.whole(words[0], least, 2**32 - 1)
     port = values.whole(words[1], 0, 511) if len(words) > 1 else None
     queue = values.whole(words[2], 0, 7) if len(words) > 2 else None
-    return [Queue(session.place, what, value, port, queue)]
+    return [Queue(session.place, setting, value, port, queue)]
 
 
 def _queue_depth(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -216,17 +218,17 @@ def _value_set(session: Session, name: str) -> Any:
     return values.find("value set", session.schema.value_sets, name)
 
 
-def _set_members(session: Session, found: Any, members: tuple[int, ...]) -> Sequence[Step]:
+def _set_members(session: Session, value_set: Any, members: tuple[int, ...]) -> Sequence[Step]:
     """Members have the fields of the set one behind the other, as BMv2 has them."""
-    made = []
+    encoded = []
     for member in members:
-        fields, left = {}, sum(field.bitwidth for field in found.match)
-        for field in found.match:
+        fields, left = {}, sum(field.bitwidth for field in value_set.match)
+        for field in value_set.match:
             left -= field.bitwidth
             fields[field.name] = _alone(field, member >> left & (1 << field.bitwidth) - 1)
-        made.append(P4ValueSetMember(fields))
-    step = session.write(MODIFY, P4ValueSetEntry(found.name, members=made))
-    session.assign(session.value_sets, found.name, members)
+        encoded.append(P4ValueSetMember(fields))
+    step = session.write(MODIFY, P4ValueSetEntry(value_set.name, members=encoded))
+    session.assign(session.value_sets, value_set.name, members)
     return [step]
 
 
@@ -236,21 +238,23 @@ def _alone(field: Any, value: int) -> Any:
     return (value, seconds[field.match_type]) if field.match_type in seconds else value
 
 
-def _member(found: Any, word: str) -> int:
-    return int(values.number(word, sum(field.bitwidth for field in found.match)))
+def _member(value_set: Any, word: str) -> int:
+    return int(values.number(word, sum(field.bitwidth for field in value_set.match)))
 
 
 def _pvs_add(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    found = _value_set(session, words[0])
-    members, member = session.value_sets.get(found.name, ()), _member(found, words[1])
-    return _set_members(session, found, members if member in members else (*members, member))
+    value_set = _value_set(session, words[0])
+    members, member = session.value_sets.get(value_set.name, ()), _member(value_set, words[1])
+    return _set_members(session, value_set, members if member in members else (*members, member))
 
 
 def _pvs_remove(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    found = _value_set(session, words[0])
-    member = _member(found, words[1])
+    value_set = _value_set(session, words[0])
+    member = _member(value_set, words[1])
     return _set_members(
-        session, found, tuple(x for x in session.value_sets.get(found.name, ()) if x != member)
+        session,
+        value_set,
+        tuple(x for x in session.value_sets.get(value_set.name, ()) if x != member),
     )
 
 
@@ -259,18 +263,23 @@ def _pvs_clear(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 
 def _pvs_get(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    found = _value_set(session, words[0])
-    entity = p4r.Entity(value_set_entry=p4r.ValueSetEntry(value_set_id=found.id))
+    value_set = _value_set(session, words[0])
+    entity = p4r.Entity(value_set_entry=p4r.ValueSetEntry(value_set_id=value_set.id))
     return [
-        Read(session.place, words[0], entity, lambda entities: [f" = {_members(found, entities)}"])
+        Read(
+            session.place,
+            words[0],
+            entity,
+            lambda entities: [f" = {_members(value_set, entities)}"],
+        )
     ]
 
 
-def _members(found: Any, entities: Sequence[p4r.Entity]) -> str:
+def _members(value_set: Any, entities: Sequence[p4r.Entity]) -> str:
     shown = []
     for member in (member for entity in entities for member in entity.value_set_entry.members):
         fields, number = {field.field_id: field for field in member.match}, 0
-        for field in found.match:
+        for field in value_set.match:
             form = getattr(
                 fields[field.id], fields[field.id].WhichOneof("field_match_type") or "exact"
             )

@@ -18,8 +18,8 @@ from pcn.p4net.steps import Read, Step
 
 
 def _profile(session: Session, name: str) -> str:
-    found: str = values.find("action profile", session.schema.action_profiles, name).name
-    return found
+    full_name: str = values.find("action profile", session.schema.action_profiles, name).name
+    return full_name
 
 
 def _members(session: Session, profile: str) -> Handles[None]:
@@ -32,19 +32,19 @@ def _groups(session: Session, profile: str) -> Handles[tuple[int, ...]]:
 
 def _create_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile = _profile(session, words[0])
-    made = tables.action(session, None, words[1], words[2:])
+    action = tables.action(session, None, words[1], words[2:])
     handle = _members(session, profile).add(None)
     return [
-        session.write(INSERT, P4ActionProfileMember(profile, member_id=handle + 1, action=made))
+        session.write(INSERT, P4ActionProfileMember(profile, member_id=handle + 1, action=action))
     ]
 
 
 def _modify_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile, handle = _profile(session, words[0]), values.whole(words[2])
     _ = _members(session, profile)[handle]
-    made = tables.action(session, None, words[1], words[3:])
+    action = tables.action(session, None, words[1], words[3:])
     return [
-        session.write(MODIFY, P4ActionProfileMember(profile, member_id=handle + 1, action=made))
+        session.write(MODIFY, P4ActionProfileMember(profile, member_id=handle + 1, action=action))
     ]
 
 
@@ -70,14 +70,14 @@ def _delete_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 
 def _add_to_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    return _change_group(session, words, lambda members, one: (*members, one))
+    return _change_group(session, words, lambda members, handle: (*members, handle))
 
 
 def _remove_from_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    def removed(members: tuple[int, ...], one: int) -> tuple[int, ...]:
-        if one not in members:
-            raise ValueError(f"member {one} isn't in group {words[2]}")
-        return tuple(member for member in members if member != one)
+    def removed(members: tuple[int, ...], handle: int) -> tuple[int, ...]:
+        if handle not in members:
+            raise ValueError(f"member {handle} isn't in group {words[2]}")
+        return tuple(member for member in members if member != handle)
 
     return _change_group(session, words, removed)
 
@@ -92,8 +92,10 @@ def _change_group(
     _ = _members(session, profile)[member]
     groups = _groups(session, profile)
     members = change(groups[handle], member)
-    made = [Member(member + 1, weight=1) for member in members]
-    step = session.write(MODIFY, P4ActionProfileGroup(profile, group_id=handle + 1, members=made))
+    weighted = [Member(member + 1, weight=1) for member in members]
+    step = session.write(
+        MODIFY, P4ActionProfileGroup(profile, group_id=handle + 1, members=weighted)
+    )
     groups[handle] = members
     return [step]
 
@@ -116,9 +118,11 @@ def _add(group: bool) -> Callable[[Session, Sequence[str]], Sequence[Step]]:
         key, rest = tables.split(words[1:])
         if not rest:
             raise ValueError(f"a handle is needed behind {tables.ARROW}")
-        made = _reference(session, table, rest[0], group)
+        reference = _reference(session, table, rest[0], group)
         ranked = tables.priority(table, rest[1:])
-        entry = TableEntry(table.name, match=tables.match(table, key), action=made, priority=ranked)
+        entry = TableEntry(
+            table.name, match=tables.match(table, key), action=reference, priority=ranked
+        )
         return tables.added(session, table, entry)
 
     return run
@@ -138,8 +142,10 @@ def _modify(group: bool) -> Callable[[Session, Sequence[str]], Sequence[Step]]:
 def _set_default(group: bool) -> Callable[[Session, Sequence[str]], Sequence[Step]]:
     def run(session: Session, words: Sequence[str]) -> Sequence[Step]:
         table = tables.find(session, words[0])
-        made = _reference(session, table, words[1], group)
-        return [session.write(MODIFY, TableEntry(table.name, action=made, is_default_action=True))]
+        reference = _reference(session, table, words[1], group)
+        return [
+            session.write(MODIFY, TableEntry(table.name, action=reference, is_default_action=True))
+        ]
 
     return run
 
@@ -150,16 +156,21 @@ _MEMBER, _GROUP = "PROFILE ACTION", "PROFILE MEMBER GROUP"
 def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile = _profile(session, words[0])
 
-    def members(found: Sequence[p4r.Entity]) -> list[str]:
-        decoded = [P4ActionProfileMember.decode(one, session.schema) for one in found]
-        decoded.sort(key=lambda one: one.member_id)
-        return [f" member {one.member_id - 1}: {one.action_str(session.schema)}" for one in decoded]
-
-    def groups(found: Sequence[p4r.Entity]) -> list[str]:
-        each = sorted((one.action_profile_group for one in found), key=lambda one: one.group_id)
+    def members(entities: Sequence[p4r.Entity]) -> list[str]:
+        decoded = [P4ActionProfileMember.decode(entity, session.schema) for entity in entities]
+        decoded.sort(key=lambda member: member.member_id)
         return [
-            f" group {one.group_id - 1}: {', '.join(str(m.member_id - 1) for m in one.members)}"
-            for one in each
+            f" member {member.member_id - 1}: {member.action_str(session.schema)}"
+            for member in decoded
+        ]
+
+    def groups(entities: Sequence[p4r.Entity]) -> list[str]:
+        ordered = sorted(
+            (entity.action_profile_group for entity in entities), key=lambda group: group.group_id
+        )
+        return [
+            f" group {group.group_id - 1}: {', '.join(str(m.member_id - 1) for m in group.members)}"
+            for group in ordered
         ]
 
     kinds = ((P4ActionProfileMember(profile), members), (P4ActionProfileGroup(profile), groups))

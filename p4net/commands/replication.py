@@ -104,7 +104,9 @@ def _dissociate(session: Session, words: Sequence[str]) -> Sequence[Step]:
         raise ValueError(f"node {handle} isn't in group {number}")
     before = _replicas(session, number)
     session.assign(
-        session.multicast, number, tuple(one for one in session.multicast[number] if one != handle)
+        session.multicast,
+        number,
+        tuple(node for node in session.multicast[number] if node != handle),
     )
     return _changed(session, number, before)
 
@@ -143,8 +145,8 @@ def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
     return [Read(session.place, "group ", P4MulticastGroupEntry().encode(session.schema), _groups)]
 
 
-def _groups(found: Sequence[p4r.Entity]) -> list[str]:
-    groups = [one.packet_replication_engine_entry.multicast_group_entry for one in found]
+def _groups(entities: Sequence[p4r.Entity]) -> list[str]:
+    groups = [entity.packet_replication_engine_entry.multicast_group_entry for entity in entities]
     return [f"{group.multicast_group_id}: {_copies(group.replicas)}" for group in groups]
 
 
@@ -153,8 +155,8 @@ def _get_mirror(session: Session, words: Sequence[str]) -> Sequence[Step]:
     return [Read(session.place, f"session {words[0]}", query, _sessions)]
 
 
-def _sessions(found: Sequence[p4r.Entity]) -> list[str]:
-    sessions = [one.packet_replication_engine_entry.clone_session_entry for one in found]
+def _sessions(entities: Sequence[p4r.Entity]) -> list[str]:
+    sessions = [entity.packet_replication_engine_entry.clone_session_entry for entity in entities]
     return [f": {_copies(session.replicas)}" for session in sessions]
 
 

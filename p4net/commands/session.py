@@ -25,8 +25,8 @@ class Handles(Generic[T]):
     """Values by handle: the lowest free index, and above 24 bits how often this index was freed,
     where BMv2 counts that (`versions`). `changes` gets what takes a change back."""
 
-    def __init__(self, what: str, changes: list[Undo], versions: bool = False) -> None:
-        self._what = what
+    def __init__(self, label: str, changes: list[Undo], versions: bool = False) -> None:
+        self._label = label
         self._changes = changes
         self._versions: list[int] = []
         self._values: dict[int, T] = {}  # by index
@@ -73,7 +73,7 @@ class Handles(Generic[T]):
     def _index(self, handle: int) -> int:
         index = handle & (1 << _VERSION_BITS) - 1
         if index not in self._values or self._versions[index] != handle >> _VERSION_BITS:
-            raise ValueError(f"no {self._what} has the handle {handle} here")
+            raise ValueError(f"no {self._label} has the handle {handle} here")
         return index
 
 

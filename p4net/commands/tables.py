@@ -42,11 +42,11 @@ def find(session: Session, name: str) -> P4Table:
 def action(session: Session, table: P4Table | None, name: str, words: Sequence[str]) -> TableAction:
     """Returns an action with its arguments in order. Raises ValueError."""
 
-    def by_name(own: Any) -> dict[str, str]:
-        names = [param.name for param in own.params]
+    def by_name(p4_action: Any) -> dict[str, str]:
+        names = [param.name for param in p4_action.params]
         if len(words) != len(names):
             wanted = f"takes {' '.join(names)}" if names else "takes no arguments"
-            raise ValueError(f"{own.name} {wanted}, not {len(words)}")
+            raise ValueError(f"{p4_action.name} {wanted}, not {len(words)}")
         return dict(zip(names, words, strict=True))
 
     whole, arguments = values.arguments(session.schema, table, name, by_name)
@@ -67,33 +67,33 @@ def match(table: P4Table, words: Sequence[str]) -> TableMatch:
     if len(words) != len(fields):
         names = " ".join(field.name for field in fields)
         raise ValueError(f"{table.name} has {len(fields)} match fields ({names}), not {len(words)}")
-    found: dict[str, Any] = {}
-    for one, word in zip(fields, words, strict=True):
-        form = _FIELD.get(one.match_type)
+    key: dict[str, Any] = {}
+    for field, word in zip(fields, words, strict=True):
+        form = _FIELD.get(field.match_type)
         parts = form.match(word) if form else None
         if parts is None:
             raise ValueError(
-                f"{one.name}: {word!r}: write it as "
-                f"{_FORMS.get(one.match_type, 'P4Runtime has it')}"
+                f"{field.name}: {word!r}: write it as "
+                f"{_FORMS.get(field.match_type, 'P4Runtime has it')}"
             )
         value = (
-            _optional(one, parts)
-            if one.match_type is P4MatchType.OPTIONAL
-            else values.field(one, parts.groups())
+            _optional(field, parts)
+            if field.match_type is P4MatchType.OPTIONAL
+            else values.field(field, parts.groups())
         )
         if value is not None:
-            found[one.name] = value
-    return TableMatch(found)
+            key[field.name] = value
+    return TableMatch(key)
 
 
-def _optional(one: Any, parts: re.Match[str]) -> Any:
+def _optional(field: Any, parts: re.Match[str]) -> Any:
     """BMv2 has optional fields as ternary ones, with a mask of zeros or ones."""
     if parts[2] is None:
-        return values.field(one, parts.groups()[:1])
-    mask, ones = values.number(parts[2], one.bitwidth), (1 << one.bitwidth) - 1
+        return values.field(field, parts.groups()[:1])
+    mask, ones = values.number(parts[2], field.bitwidth), (1 << field.bitwidth) - 1
     if mask not in (0, ones):
-        raise ValueError(f"{one.name} is optional: its mask has no ones, or ones alone")
-    return values.field(one, [parts[1]]) if mask else None
+        raise ValueError(f"{field.name} is optional: its mask has no ones, or ones alone")
+    return values.field(field, [parts[1]]) if mask else None
 
 
 def priority(table: P4Table, words: Sequence[str]) -> int:
@@ -119,17 +119,20 @@ def _add(session: Session, words: Sequence[str]) -> Sequence[Step]:
     table = find(session, words[0])
     key, rest = split(words[2:])
     count = len(list(values.find_action(session.schema, table, words[1]).params))
-    made = action(session, table, words[1], rest[:count])
+    table_action = action(session, table, words[1], rest[:count])
     if not len(table.match_fields):
-        return _add_default(session, table, [*key, *rest[count:]], made)
+        return _add_default(session, table, [*key, *rest[count:]], table_action)
     entry = TableEntry(
-        table.name, match=match(table, key), action=made, priority=priority(table, rest[count:])
+        table.name,
+        match=match(table, key),
+        action=table_action,
+        priority=priority(table, rest[count:]),
     )
     return added(session, table, entry)
 
 
 def _add_default(
-    session: Session, table: P4Table, more: Sequence[str], made: TableAction
+    session: Session, table: P4Table, more: Sequence[str], table_action: TableAction
 ) -> Sequence[Step]:
     """BMv2 has one entry in a table without a key, which all packets hit: in P4Runtime its default
     entry."""
@@ -139,7 +142,7 @@ def _add_default(
         )
     if session.handles(table.name).items():
         raise ValueError(f"{table.name} has no key, and its entry is there")
-    entry = TableEntry(table.name, action=made, is_default_action=True)
+    entry = TableEntry(table.name, action=table_action, is_default_action=True)
     step = session.write(MODIFY, entry)
     session.handles(table.name).add(entry)
     return [step]
@@ -151,8 +154,10 @@ def _removed(session: Session, entry: TableEntry) -> Step:
 
 def _set_default(session: Session, words: Sequence[str]) -> Sequence[Step]:
     table = find(session, words[0])
-    made = action(session, table, words[1], [word for word in words[2:] if word != ARROW])
-    return [session.write(MODIFY, TableEntry(table.name, action=made, is_default_action=True))]
+    table_action = action(session, table, words[1], [word for word in words[2:] if word != ARROW])
+    return [
+        session.write(MODIFY, TableEntry(table.name, action=table_action, is_default_action=True))
+    ]
 
 
 def _reset_default(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -160,11 +165,11 @@ def _reset_default(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 
 def modified(
-    session: Session, table: P4Table, handle: str, made: TableAction | P4IndirectAction
+    session: Session, table: P4Table, handle: str, action: TableAction | P4IndirectAction
 ) -> list[Step]:
     """Changes the action of the entry with a handle."""
     entries, number = session.handles(table.name), values.whole(handle)
-    entry = replace(entries[number], action=made)
+    entry = replace(entries[number], action=action)
     step = session.write(MODIFY, entry)
     entries[number] = entry
     return [step]
@@ -172,8 +177,8 @@ def modified(
 
 def _modify(session: Session, words: Sequence[str]) -> Sequence[Step]:
     table = find(session, words[0])
-    made = action(session, table, words[1], [word for word in words[3:] if word != ARROW])
-    return modified(session, table, words[2], made)
+    table_action = action(session, table, words[1], [word for word in words[3:] if word != ARROW])
+    return modified(session, table, words[2], table_action)
 
 
 def _delete(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -200,8 +205,10 @@ def _set_timeout(session: Session, words: Sequence[str]) -> Sequence[Step]:
 def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
     table = find(session, words[0])
 
-    def lines(found: Sequence[p4r.Entity]) -> list[str]:
-        return [_line(session, table, TableEntry.decode(one, session.schema)) for one in found]
+    def lines(entities: Sequence[p4r.Entity]) -> list[str]:
+        return [
+            _line(session, table, TableEntry.decode(entity, session.schema)) for entity in entities
+        ]
 
     queries = (TableEntry(table.name), TableEntry(table.name, is_default_action=True))
     return [Read(session.place, words[0], query.encode(session.schema), lines) for query in queries]
@@ -211,10 +218,14 @@ def _line(session: Session, table: P4Table, entry: TableEntry) -> str:
     match = " ".join(
         f"{name}={value}" for name, value in entry.match_dict(session.schema, wildcard="*").items()
     )
-    made = entry.action
-    if isinstance(made, P4IndirectAction) and (made.group_id or made.member_id):
+    entry_action = entry.action
+    if isinstance(entry_action, P4IndirectAction) and (
+        entry_action.group_id or entry_action.member_id
+    ):
         action = (
-            f"group {made.group_id - 1}" if made.group_id else f"member {(made.member_id or 1) - 1}"
+            f"group {entry_action.group_id - 1}"
+            if entry_action.group_id
+            else f"member {(entry_action.member_id or 1) - 1}"
         )
     else:
         action = entry.action_str(session.schema)
@@ -230,7 +241,7 @@ def _line(session: Session, table: P4Table, entry: TableEntry) -> str:
 
 def _count(session: Session, words: Sequence[str]) -> Sequence[Step]:
     query = TableEntry(find(session, words[0]).name).encode(session.schema)
-    return [Read(session.place, words[0], query, lambda found: [f": {len(found)} entries"])]
+    return [Read(session.place, words[0], query, lambda entities: [f": {len(entities)} entries"])]
 
 
 COMMANDS = {

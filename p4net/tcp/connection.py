@@ -74,22 +74,22 @@ class Connection:
         self._send(self.sender.start(self._network.now_s))
 
     def _take_acknowledgement(self, frame: Arrived) -> None:
-        found = decode(frame.start, self.receiver.next, self.sender.first)
+        decoded = decode(frame.start, self.receiver.next, self.sender.first)
         if (
-            found is not None
-            and found[:2] == (self.addresses.dport, self.addresses.sport)
+            decoded is not None
+            and decoded[:2] == (self.addresses.dport, self.addresses.sport)
             and self._is(frame, False)
         ):
-            self._send(self.sender.take(found[2], self._network.now_s))
+            self._send(self.sender.take(decoded[2], self._network.now_s))
 
     def _take_data(self, frame: Arrived) -> None:
-        found = decode(frame.start, self.receiver.next, 0)
+        decoded = decode(frame.start, self.receiver.next, 0)
         if (
-            found is not None
-            and found[:2] == (self.addresses.sport, self.addresses.dport)
+            decoded is not None
+            and decoded[:2] == (self.addresses.sport, self.addresses.dport)
             and self._is(frame, True)
         ):
-            answer = self.receiver.take(found[2])
+            answer = self.receiver.take(decoded[2])
             if answer is not None:
                 self._transmit(self._back, answer)
 

@@ -59,12 +59,12 @@ def folder_of(folder: Path, flood: bool = True, commands: tuple[str, ...] = ()) 
     return folder
 
 
-def made(folder: Path, flood: bool = True, commands: tuple[str, ...] = ()) -> VirtualP4:
+def network_of(folder: Path, flood: bool = True, commands: tuple[str, ...] = ()) -> VirtualP4:
     return VirtualP4(read_exercise(folder_of(folder / "exercise", flood, commands)))
 
 
 def kinds(network: VirtualP4, host: str) -> list[bytes]:
-    return [one.start[12:14] for one in network.arrived(host)]
+    return [frame.start[12:14] for frame in network.arrived(host)]
 
 
 def send_at(network: VirtualP4, times: object, dst: str = "h2") -> None:
@@ -75,23 +75,23 @@ def send_at(network: VirtualP4, times: object, dst: str = "h2") -> None:
 
 def test_host_sends_one_request_and_the_answer_releases_what_waits(tmp_path: Path) -> None:
     """Request and reply take 4 ms in all; the host that answers has the other one's MAC."""
-    with made(tmp_path) as network:
+    with network_of(tmp_path) as network:
         send_at(network, [0.0, 0.001, 0.002, 0.1])
         send_at(network, [0.05])
-        found = ping(network, "h2", "h1", from_s=0.2)
+        echoes = ping(network, "h2", "h1", from_s=0.2)
         network.run(until_s=0.5)
         assert kinds(network, "h2") == [ARP] + [b"\x08\x00"] * 6
-        assert [round(one.time_s, 3) for one in network.arrived("h2")[1:6]] == [0.006] * 3 + [
+        assert [round(frame.time_s, 3) for frame in network.arrived("h2")[1:6]] == [0.006] * 3 + [
             0.052,
             0.102,
         ]
-        assert found.round_trips_s[0] == pytest.approx(0.004, abs=1e-5), "h2 sends no request"
+        assert echoes.round_trips_s[0] == pytest.approx(0.004, abs=1e-5), "h2 sends no request"
         assert kinds(network, "h3") == [ARP]
         assert list(network.arp.unanswered()) == []
 
 
 def test_static_entry_and_functions_for_frames_need_no_arp(tmp_path: Path) -> None:
-    with made(tmp_path, commands=(f"arp -s 10.0.0.2 {MACS['h2']}",)) as network:
+    with network_of(tmp_path, commands=(f"arp -s 10.0.0.2 {MACS['h2']}",)) as network:
         send_at(network, [0.0])
         network.send("h3", 0.0, udp(network.value, "h3", "h2"))
         network.run(until_s=0.5)
@@ -106,7 +106,7 @@ def test_address_that_no_host_has_gets_three_requests(
     with VirtualP4(read_exercise(folder)) as network:
         send_at(network, [0.0, 1.0, 10.0])
         network.run(until_s=20.0)
-        requested = [one.time_s for one in network.arrived("h2")]
+        requested = [frame.time_s for frame in network.arrived("h2")]
         assert requested == pytest.approx(
             [start + n * EVERY_S + 0.002 for start in (0, 10) for n in range(REQUESTS)], abs=1e-5
         )
@@ -134,7 +134,7 @@ def test_waiting_frames_are_the_latest(flooding: P4Network, steps: list[int]) ->
         assert network.arrivals("h2").frames - 1 == min(int(waiting.sum()), MOST_WAITING) + int(
             (~waiting).sum()
         )
-        late = [one.time_s for one in network.arrived("h2")][
+        late = [frame.time_s for frame in network.arrived("h2")][
             1 + min(int(waiting.sum()), MOST_WAITING) :
         ]
         assert late == pytest.approx(list(times[~waiting] + 0.002), abs=1e-4)
@@ -153,7 +153,7 @@ def test_hosts_take_any_frame(flooding: P4Network, data: bytes, at: int) -> None
 
 
 def test_tcp_waits_for_the_answer(tmp_path: Path) -> None:
-    with made(tmp_path) as network:
+    with network_of(tmp_path) as network:
         connection = tcp.connect(network, "h1", "h2", size=100_000)
         network.run(until_s=5.0)
         assert connection.summary()["acknowledged_bytes"] == 100_000
@@ -163,7 +163,7 @@ def test_tcp_waits_for_the_answer(tmp_path: Path) -> None:
 def test_requests_of_a_capture_are_answered(tmp_path: Path) -> None:
     folder = tmp_path / "captures"
     folder.mkdir()
-    with made(tmp_path) as network:
+    with network_of(tmp_path) as network:
         capture_ports(network, folder)
         send_at(network, [0.0])
         network.run(until_s=0.5)
@@ -207,6 +207,6 @@ def test_messages_are_the_kernels(tmp_path: Path) -> None:
         ping(simulated, "h1", "h2")
         simulated.run(until_s=1.0)
     for port in (1, 2):
-        first = [capture(one / f"s1-eth{port}_in.pcap").frames[0] for one in (live, virtual)]
+        first = [capture(side / f"s1-eth{port}_in.pcap").frames[0] for side in (live, virtual)]
         assert first[0] == first[1]
         assert first[0][12:14] == ARP

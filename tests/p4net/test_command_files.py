@@ -256,18 +256,18 @@ table_num_entries l2
 def test_commands_behind_a_failing_one_are_carried_out(tmp_path: Path, kind: str) -> None:
     """As simple_switch_CLI does it: a refused entry has no handle."""
     with switch(kind=kind) as control:
-        found = write(control, [file(tmp_path, WITH_FAULTS)], refuse, strict=False)
+        outcome = write(control, [file(tmp_path, WITH_FAULTS)], refuse, strict=False)
         entries = control.read_table("l2")[:-1]
         ports = {entry.match["dst_addr"]: entry.action.args["port"] for entry in entries}
         assert ports == {17: 1, 18: 4}
-    assert found.lines == ["l2: 2 entries"]
-    assert found.commands == 7
-    duplicate, unknown = found.complaints
+    assert outcome.lines == ["l2: 2 entries"]
+    assert outcome.commands == 7
+    duplicate, unknown = outcome.complaints
     assert re.match(rf"{tmp_path}/commands.txt:2: s0: .*ALREADY_EXISTS", duplicate)
     assert unknown.startswith(
         f"{tmp_path}/commands.txt:4: mirroring_ad: no such command is supported; did you mean"
     )
-    assert failed([found, found]) == "4 of 14 commands failed"
+    assert failed([outcome, outcome]) == "4 of 14 commands failed"
     with (
         switch(kind=kind) as control,
         pytest.raises(P4NetError, match=r"commands.txt:2: .*ALREADY_EXISTS"),
@@ -285,13 +285,13 @@ def test_handles_behind_refusals_are_those_of_what_is_there(adds: list[tuple[int
             there[key] = len(there)
     lines += [f"table_modify l2 forward {handle} {100 + key}" for key, handle in there.items()]
     with tempfile.TemporaryDirectory() as folder, switch() as control:
-        found = write(control, [file(Path(folder), "\n".join(lines))], refuse, strict=False)
+        outcome = write(control, [file(Path(folder), "\n".join(lines))], refuse, strict=False)
         ports = {
             entry.match["dst_addr"]: entry.action.args["port"]
             for entry in control.read_table("l2")[:-1]
         }
     assert ports == {key: 100 + key for key in there}
-    assert len(found.complaints) == len(adds) - len(there)
+    assert len(outcome.complaints) == len(adds) - len(there)
 
 
 def test_value_sets_have_members_of_commands(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_commands_of_queues_come_to_the_target(tmp_path: Path) -> None:
     text = "set_queue_depth 100\nset_queue_depth 5 2\nset_queue_rate 1000 3 7\nset_queue_rate 0"
     with switch() as control:
         assert carry_out(control, file(tmp_path, text).steps(control.schema), queues.append) == []
-    assert [(one.what, one.value, one.port, one.queue) for one in queues] == [
+    assert [(queue.setting, queue.value, queue.port, queue.queue) for queue in queues] == [
         ("depth", 100, None, None),
         ("depth", 5, 2, None),
         ("rate", 1000, 3, 7),
@@ -440,7 +440,7 @@ def test_handles_are_those_of_a_model_of_bmv2(changes: list[tuple[bool, int]]) -
     frees, held, lines = [0] * 40, dict[int, tuple[int, int]](), []
     for number, (add, which) in enumerate(changes):
         if add and len(held) < 8:
-            index = next(one for one in range(40) if one not in held)
+            index = next(slot for slot in range(40) if slot not in held)
             held[index] = (frees[index] << 24 | index, number)
             lines.append(f"table_add l2 forward {number} => {number}")
         elif held:
@@ -450,11 +450,11 @@ def test_handles_are_those_of_a_model_of_bmv2(changes: list[tuple[bool, int]]) -
     lines += [f"table_modify l2 forward {handle} {100 + port}" for handle, port in held.values()]
     with tempfile.TemporaryDirectory() as folder, switch() as control:
         written(control, file(Path(folder), "\n".join(lines)))
-        found = {
+        ports = {
             entry.match["dst_addr"]: entry.action.args["port"]
             for entry in control.read_table("l2")[:-1]
         }
-    assert found == {port: 100 + port for _, port in held.values()}
+    assert ports == {port: 100 + port for _, port in held.values()}
 
 
 def test_every_command_has_a_usage_that_its_refusal_shows(tmp_path: Path) -> None:

@@ -254,8 +254,8 @@ ENTRY = st.tuples(
 def test_forms_of_a_file_come_to_the_same_table(entries: list[Any]) -> None:
     """The same ternary, range and optional matches as commands, as JSON and as text: one table."""
     lines, listed = [], []
-    for value, mask, one, other, port, rank in entries:
-        low, high = sorted((one, other))
+    for value, mask, first, second, port, rank in entries:
+        low, high = sorted((first, second))
         optional = "0&&&0" if port is None else str(port)
         lines.append(
             f"table_add acl drop {value}&&&{mask} {low}->{high} {optional} => {2**31 - 1 - rank}"

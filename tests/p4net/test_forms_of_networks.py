@@ -41,15 +41,15 @@ def addresses(network: P4Network) -> dict[str, tuple[str, int, str]]:
 
 def entries(network: P4Network, switch: str) -> list[str]:
     """The commands of a switch, as they stand."""
-    found: list[str] = []
+    commands: list[str] = []
     for source in network.switches[switch].entries:
         assert isinstance(source, Commands)
-        found += (
+        commands += (
             [line for _, line in source.inline]
             if source.inline is not None
             else [f"< {source.path.name}"]
         )
-    return found
+    return commands
 
 
 def test_exercise_of_2018_has_derived_addresses(tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_p4app_of_p4_utils_runs_as_it_lies(
     )
     assert exercise.switches["s2"].program.name == "router"
     assert run(["p4", "run", str(folder), "--clock", "virtual", "--json", "--send", "h1,h2"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [one["received_frames"] for one in found["hosts"]] == [0, 1, 0]
+    report = json.loads(capsys.readouterr().out)
+    assert [host["received_frames"] for host in report["hosts"]] == [0, 1, 0]
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,8 @@ def test_longest_prefix_decides_the_next_hop(network: P4Network) -> None:
         *(f"arp -s 10.0.1.{number} 08:00:00:00:00:0{number}" for number in (1, 2, 3)),
     ]
     known = with_commands(network, *commands)
-    found = [mac_of(known, "h1", address)[-1] for address in ("10.0.2.2", "10.0.3.3", "11.0.0.1")]
-    assert found == ["3", "2", "1"]
+    hops = [mac_of(known, "h1", address)[-1] for address in ("10.0.2.2", "10.0.3.3", "11.0.0.1")]
+    assert hops == ["3", "2", "1"]
 
 
 @pytest.mark.parametrize(

@@ -94,8 +94,8 @@ def test_entry_with_keys_of_one_last_word_reads_back(table: str, names: tuple[st
             action=TableAction("to", port=2),
         )
         switch.insert([entry])
-        found, default = switch.read_table(table)
-        assert found.match == dict(zip(aliases(names), (0, 1), strict=True))
+        read_back, default = switch.read_table(table)
+        assert read_back.match == dict(zip(aliases(names), (0, 1), strict=True))
         assert default.is_default_action
         with pytest.raises(SwitchError, match=r"is one of h\.a"):
             switch.insert(
@@ -145,7 +145,7 @@ def test_digest_has_an_error_by_its_name() -> None:
         network.send("h1", 0.0, ethernet(0x800))
         network.send("h1", 1e-3, ethernet(0x1112)[:14])
         network.run(until_s=1.0)
-        assert [one.data for one in lists] == [
+        assert [digest.data for digest in lists] == [
             [{"src": 0x020000000001, "why": "NoError"}],
             [{"src": 0x020000000001, "why": "PacketTooShort"}],
         ]
@@ -163,7 +163,7 @@ def test_packets_of_controllers_have_ports_by_string() -> None:
         for number, host in enumerate(("h1", "h2")):
             network.send(host, number * 1e-3, ethernet(0x800))
         network.run(until_s=1.0)
-        assert [one["ingress_port"] for one in seen] == ["uplink", "2"]
+        assert [packet["ingress_port"] for packet in seen] == ["uplink", "2"]
         switch = network.switches["s1"]
         switch.packet_out(ethernet(0x800), egress_port="uplink", padding=0)
         switch.packet_out(ethernet(0x800), egress_port="2", padding=0)
@@ -186,11 +186,13 @@ def test_types_read_what_they_write() -> None:
     pairs = p4t.P4DataTypeSpec(tuple=p4t.P4TupleTypeSpec(members=[bits, error]))
     types = described(outer=pairs)
     value = {"part": (7, "NoMatch")}
-    made = types.read(p4t.P4DataTypeSpec(struct=p4t.P4NamedType(name="outer")))
-    assert made.encode_data(value).struct.members[0].tuple.members[1] == p4d.P4Data(error="NoMatch")
-    assert made.decode_data(made.encode_data(value)) == value
+    outer = types.read(p4t.P4DataTypeSpec(struct=p4t.P4NamedType(name="outer")))
+    assert outer.encode_data(value).struct.members[0].tuple.members[1] == p4d.P4Data(
+        error="NoMatch"
+    )
+    assert outer.decode_data(outer.encode_data(value)) == value
     with pytest.raises(ValueError, match="not other"):
-        made.encode_data({"other": 1})
+        outer.encode_data({"other": 1})
     with pytest.raises(ValueError, match="has the form bitstring"):
         types.read(error).decode_data(p4d.P4Data(bitstring=b"\1"))
 

@@ -25,31 +25,33 @@ RUN = ["p4", "run", str(EXAMPLE), "--clock", "virtual"]
 
 def result(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     assert run([*RUN, "--json", *words]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+    report: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return report
 
 
-def hosts(found: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    return {one["host"]: (one["sent_frames"], one["received_frames"]) for one in found["hosts"]}
+def hosts(report: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    return {
+        host["host"]: (host["sent_frames"], host["received_frames"]) for host in report["hosts"]
+    }
 
 
 def test_run_without_traffic_sends_a_datagram_between_each_pair(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = result(capsys)
-    assert hosts(found) == {"h1": (2, 2), "h2": (2, 2), "h3": (2, 2)}
-    assert (found["traversals"], found["dropped_by_programs"], found["inside"]) == (10, 0, 0)
+    report = result(capsys)
+    assert hosts(report) == {"h1": (2, 2), "h2": (2, 2), "h3": (2, 2)}
+    assert (report["traversals"], report["dropped_by_programs"], report["inside"]) == (10, 0, 0)
 
 
 def test_run_counts_what_queues_refuse(capsys: pytest.CaptureFixture[str]) -> None:
     """10 Mbit/s for a second into a link of 8: 250 frames too many, of which the queue holds 64."""
-    found = result(capsys, "--send", "h1,h3,rate=10M,length=1000")
-    (port,) = [one for one in found["ports"] if one["port"] == "s1:3"]
-    assert hosts(found)["h1"] == (1250, 0)
+    report = result(capsys, "--send", "h1,h3,rate=10M,length=1000")
+    (port,) = [port for port in report["ports"] if port["port"] == "s1:3"]
+    assert hosts(report)["h1"] == (1250, 0)
     assert port["tail_drops"] == pytest.approx(250 - 65, abs=2)
     assert port["tail_drops_by_queue"] == [port["tail_drops"], 0, 0, 0, 0, 0, 0, 0]
-    assert hosts(found)["h3"] == (0, 1250 - port["tail_drops"])
-    delay_s = found["hosts"][2]["longest_delay_s"]
+    assert hosts(report)["h3"] == (0, 1250 - port["tail_drops"])
+    delay_s = report["hosts"][2]["longest_delay_s"]
     assert delay_s == pytest.approx(65e-3 + 1e-3, rel=0.02)
 
 
@@ -76,13 +78,13 @@ def test_run_samples_queues_and_counts_marks(capsys: pytest.CaptureFixture[str])
         "--for",
         "20ms",
     ]
-    found = result(capsys, *words)
-    (port,) = [one for one in found["ports"] if one["port"] == "s1:3"]
+    report = result(capsys, *words)
+    (port,) = [port for port in report["ports"] if port["port"] == "s1:3"]
     assert port["sent_frames"] == 20
     assert port["queue_most_packets"] == 19
     assert port["queue_mean_packets"] == pytest.approx(sum(range(20)) / 20, rel=0.03)
-    assert hosts(found)["h3"] == (0, 20)
-    assert [one["marked_ce_frames"] for one in found["hosts"]] == [0, 0, 0]
+    assert hosts(report)["h3"] == (0, 20)
+    assert [host["marked_ce_frames"] for host in report["hosts"]] == [0, 0, 0]
 
 
 def test_run_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,9 +102,9 @@ def test_run_sends_to_addresses_and_frames_in_hex(capsys: pytest.CaptureFixture[
     assert by_name == by_address
     assert hosts(result(capsys, "--send", "h1,239.0.0.1"))["h3"] == (0, 0)
     frame = udp(read_exercise(EXAMPLE), "h1", "h3", bytes(18)).hex()
-    found = result(capsys, "--send", f"h1,hex={frame},rate=480k,until=10ms")
-    assert hosts(found)["h1"] == (10, 0)
-    assert hosts(found)["h3"] == (0, 10)
+    report = result(capsys, "--send", f"h1,hex={frame},rate=480k,until=10ms")
+    assert hosts(report)["h1"] == (10, 0)
+    assert hosts(report)["h3"] == (0, 10)
 
 
 def test_run_takes_jumbo_frames_by_an_option(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,11 +131,11 @@ def test_run_goes_on_behind_commands_that_fail(
     assert output.err == f"note: {complaint}\n"
     assert output.out.splitlines()[-1] == "1 of 2 commands failed"
     assert run([*words, "--json"]) == 3
-    found = json.loads(capsys.readouterr().out)
-    assert (found["commands"], found["commands_failed"]) == (2, 1)
-    assert found["complaints"] == {"s1": [complaint]}
-    assert found["entries_read"] == {"s1": ["threshold[0] = 0"]}
-    assert [one["received_frames"] for one in found["hosts"]] == [0, 0, 1]
+    report = json.loads(capsys.readouterr().out)
+    assert (report["commands"], report["commands_failed"]) == (2, 1)
+    assert report["complaints"] == {"s1": [complaint]}
+    assert report["entries_read"] == {"s1": ["threshold[0] = 0"]}
+    assert [host["received_frames"] for host in report["hosts"]] == [0, 0, 1]
     assert run([*words, "--strict"]) == 1
     assert complaint in capsys.readouterr().err
     assert run(["p4", "trace", str(folder), "--send", "h1,h3"]) == 0
@@ -151,8 +153,8 @@ def test_script_prepares_sources_controllers_and_applications(
         "    network.react('h3', lambda frame: network.send('h3', frame.time_s, answer))\n"
         "    network.send('h1', 1e-3, udp(network.value, 'h1', 'h3', b'question'))\n"
     )
-    found = result(capsys, "--script", str(script))
-    assert hosts(found) == {"h1": (1, 1), "h2": (0, 0), "h3": (1, 1)}
+    report = result(capsys, "--script", str(script))
+    assert hosts(report) == {"h1": (1, 1), "h2": (0, 0), "h3": (1, 1)}
     script.write_text("x = 1\n")
     assert run([*RUN, "--script", str(script)]) == 1
     assert "has no function start(network)" in capsys.readouterr().err
@@ -170,10 +172,10 @@ def test_captures_have_each_port_and_can_be_sent_again(
     assert (folder / "s2-eth1_in.pcap").read_bytes() == (folder / "s1-eth3_out.pcap").read_bytes()
     assert [struct.unpack_from("B", frame, 22)[0] for frame in left.frames] == [63] * 13
     again = tmp_path / "again"
-    found = result(
+    report = result(
         capsys, "--send", f"h1,pcap={folder}/s1-eth1_in.pcap,from=20ms", "--pcap", str(again)
     )
-    assert hosts(found)["h3"] == (0, 13)
+    assert hosts(report)["h3"] == (0, 13)
     assert capture(again / "s2-eth2_out.pcap").frames == capture(folder / "s2-eth2_out.pcap").frames
     assert capture(again / "s1-eth1_in.pcap").times_s == pytest.approx(came.times_s, abs=2e-9)
     result(capsys, *words)  # into the same folder

@@ -141,7 +141,7 @@ def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live:
         "--logs",
         str(tmp_path / "logs"),
     ]
-    for name, said in (
+    for name, message in (
         (NAME, NAME),
         (f"{NAME}-3", "127.0.0.1:50051: Address already in use: end the network"),
     ):
@@ -149,7 +149,7 @@ def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live:
             "pcn", "p4", "run", str(EXAMPLE), "--logs", str(tmp_path / "logs"), "-n", name
         )
         assert done.returncode == 1
-        assert said in done.stderr
+        assert message in done.stderr
     assert "1 received" in inside(live, "h1", "ping", "-c", "1", IPS["h3"])
     live.stop()
     with subprocess.Popen(

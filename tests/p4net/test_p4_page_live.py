@@ -152,12 +152,12 @@ def test_page_that_ends_leaves_its_network_up(
         assert switch is not None
         os.kill(switch.pid, signal.SIGKILL)
 
-        said = ""
+        output = ""
 
         def over() -> bool:
-            nonlocal said
-            said += capfd.readouterr().err
-            return "the page has ended, the network stays until Ctrl-C: " in said
+            nonlocal output
+            output += capfd.readouterr().err
+            return "the page has ended, the network stays until Ctrl-C: " in output
 
         wait_until(over, "the page's end")
         with pytest.raises(urllib.error.URLError):

@@ -30,21 +30,23 @@ def test_round_trip_is_that_of_the_links(
 ) -> None:
     """Links of hosts have 10 Gbit/s and no latency; s1 to s2 has 100 Mbit/s and 1 us."""
     length = 1000
-    with VirtualP4(network) as made:
-        found = ping(made, *pair, count=3, every_s=0.1, from_s=1e-3, length=length)
-        made.run(until_s=1.0)
+    with VirtualP4(network) as virtual:
+        echoes = ping(virtual, *pair, count=3, every_s=0.1, from_s=1e-3, length=length)
+        virtual.run(until_s=1.0)
         one_way_s = 2 * length * 8 / 10e9 + (passes - 1) * (length * 8 / 100e6 + 1e-6)
-        assert list(found.round_trips_s.values()) == pytest.approx([2 * one_way_s] * 3, abs=2e-9)
-        summary = found.summary()
+        assert list(echoes.round_trips_s.values()) == pytest.approx([2 * one_way_s] * 3, abs=2e-9)
+        summary = echoes.summary()
         assert (summary["requests"], summary["answers"]) == (3, 3)
         assert summary["rtt_least_s"] == pytest.approx(2 * one_way_s, abs=2e-9)
 
 
 def test_frames_are_those_of_icmp(network: P4Network) -> None:
-    with VirtualP4(network) as made:
-        ping(made, "h1", "h2", count=2)
-        made.run(until_s=5.0)
-        requests, replies = ([one.start for one in made.arrived(name)] for name in ("h2", "h1"))
+    with VirtualP4(network) as virtual:
+        ping(virtual, "h1", "h2", count=2)
+        virtual.run(until_s=5.0)
+        requests, replies = (
+            [frame.start for frame in virtual.arrived(name)] for name in ("h2", "h1")
+        )
     assert [len(frame) for frame in requests + replies] == [98] * 4  # ping's default of 56 bytes
     assert [struct.unpack_from(">BB2xHH", frame, 34) for frame in requests] == [
         (8, 0, 0, 0),
@@ -59,15 +61,15 @@ def test_frames_are_those_of_icmp(network: P4Network) -> None:
 
 
 def test_pings_beside_each_other_get_their_own_answers(network: P4Network) -> None:
-    with VirtualP4(network) as made:
+    with VirtualP4(network) as virtual:
         first, second, back = (
-            ping(made, "h1", "h2"),
-            ping(made, "h1", "h2", from_s=1e-3),
-            ping(made, "h2", "h1"),
+            ping(virtual, "h1", "h2"),
+            ping(virtual, "h1", "h2", from_s=1e-3),
+            ping(virtual, "h2", "h1"),
         )
-        made.run(until_s=1.0)
-        assert [one.summary()["answers"] for one in (first, second, back)] == [1, 1, 1]
-        assert len(made.arrived("h1")) == 3
+        virtual.run(until_s=1.0)
+        assert [echoes.summary()["answers"] for echoes in (first, second, back)] == [1, 1, 1]
+        assert len(virtual.arrived("h1")) == 3
 
 
 def damaged(network: P4Network) -> dict[str, bytes]:
@@ -89,13 +91,13 @@ def damaged(network: P4Network) -> dict[str, bytes]:
 
 def test_host_answers_whole_requests_alone(network: P4Network) -> None:
     """What a router forwards of them is not answered, but the one of the ping itself is."""
-    with VirtualP4(network) as made:
-        found = ping(made, "h1", "h2")
+    with VirtualP4(network) as virtual:
+        echoes = ping(virtual, "h1", "h2")
         for number, frame in enumerate(damaged(network).values()):
-            made.send("h1", 0.01 * (number + 1), frame.ljust(LEAST_BYTES, b"\0"))
-        made.run(until_s=1.0)
-        assert len(made.arrived("h1")) == 1
-        assert found.summary()["answers"] == 1
+            virtual.send("h1", 0.01 * (number + 1), frame.ljust(LEAST_BYTES, b"\0"))
+        virtual.run(until_s=1.0)
+        assert len(virtual.arrived("h1")) == 1
+        assert echoes.summary()["answers"] == 1
 
 
 @pytest.mark.parametrize(
@@ -110,8 +112,8 @@ def test_host_answers_whole_requests_alone(network: P4Network) -> None:
 def test_ping_that_can_not_be_sent_is_refused(
     network: P4Network, options: dict[str, float], message: str
 ) -> None:
-    with VirtualP4(network) as made, pytest.raises(P4NetError, match=message):
-        ping(made, "h1", "h2", **options)  # type: ignore[arg-type]
+    with VirtualP4(network) as virtual, pytest.raises(P4NetError, match=message):
+        ping(virtual, "h1", "h2", **options)  # type: ignore[arg-type]
 
 
 def test_command_waits_for_pings_beyond_its_time(
@@ -124,7 +126,7 @@ def test_command_waits_for_pings_beyond_its_time(
         == 0
     )
     printed = json.loads(capsys.readouterr().out)
-    assert [(one["requests"], one["answers"]) for one in printed["pings"]] == [(4, 4)]
+    assert [(summary["requests"], summary["answers"]) for summary in printed["pings"]] == [(4, 4)]
     assert printed["inside"] == 0
 
 
@@ -132,8 +134,13 @@ def test_command_prints_round_trips(tmp_path: Path, capsys: pytest.CaptureFixtur
     folder = write_exercise(tmp_path / "exercise")
     words = ["p4", "run", str(folder), "--clock", "virtual", "--send", "h1,h3,ping=2,every=10ms"]
     assert run([*words, "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["pings"]
-    assert (found["from"], found["to"], found["requests"], found["answers"]) == ("h1", "h3", 2, 2)
+    (summary,) = json.loads(capsys.readouterr().out)["pings"]
+    assert (summary["from"], summary["to"], summary["requests"], summary["answers"]) == (
+        "h1",
+        "h3",
+        2,
+        2,
+    )
     assert run(words) == 0
     assert "Ping" in capsys.readouterr().out
     assert run([*words[:-1], "h1,h3,ping=2,rate=1M"]) != 0

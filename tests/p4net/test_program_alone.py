@@ -37,19 +37,19 @@ def test_program_runs_at_one_switch_whose_hosts_need_no_arp() -> None:
 
 
 def test_program_runs_at_all_switches_of_a_topology() -> None:
-    made = network_at(ROUTER, topology="dumbbell")
-    assert [switch.device_id for switch in made.topology.switches] == list(
-        range(len(made.switches))
+    network = network_at(ROUTER, topology="dumbbell")
+    assert [switch.device_id for switch in network.topology.switches] == list(
+        range(len(network.switches))
     )
-    assert {switch.program.name for switch in made.switches.values()} == {"router"}
-    assert not made.unlimited
+    assert {switch.program.name for switch in network.switches.values()} == {"router"}
+    assert not network.unlimited
 
 
 def test_command_runs_a_program_alone(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["p4", "run", str(ROUTER), "--clock", "virtual", "--json"]
     assert run([*words, "--hosts", "3"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [one["sent_frames"] for one in found["hosts"]] == [2, 2, 2]
+    report = json.loads(capsys.readouterr().out)
+    assert [host["sent_frames"] for host in report["hosts"]] == [2, 2, 2]
     assert run(words) == 0
     assert len(json.loads(capsys.readouterr().out)["hosts"]) == 2
     assert run(["p4", "trace", str(ROUTER), "--send", "h1,h2"]) == 0

@@ -299,10 +299,10 @@ def test_segments_survive_their_frames(
 ) -> None:
     """Numbers beyond 2^32 too, by a number that is near."""
     segment = Segment(sequence, acknowledgement, flags, payload, ecn)
-    with network() as made:
-        frame = encode(made, Addresses("h1", "h2", 7, 9), segment, MSS)
-    found = decode(frame, max(sequence + near, 0), max(acknowledgement + near, 0))
-    assert found == (7, 9, segment)
+    with network() as virtual:
+        frame = encode(virtual, Addresses("h1", "h2", 7, 9), segment, MSS)
+    decoded = decode(frame, max(sequence + near, 0), max(acknowledgement + near, 0))
+    assert decoded == (7, 9, segment)
 
 
 @given(st.binary(max_size=200))
@@ -319,8 +319,8 @@ def test_checksum_verifies_itself(data: bytes) -> None:
 
 
 def test_damaged_frame_is_dropped() -> None:
-    with network() as made:
-        frame = encode(made, Addresses("h1", "h2", 7, 9), Segment(5, 6, ACK, b"payload"), MSS)
+    with network() as virtual:
+        frame = encode(virtual, Addresses("h1", "h2", 7, 9), Segment(5, 6, ACK, b"payload"), MSS)
     assert decode(frame, 0, 0) is not None
     for at in range(26, len(frame)):
         damaged = frame[:at] + bytes([frame[at] ^ 1]) + frame[at + 1 :]
@@ -338,48 +338,50 @@ def network() -> VirtualP4:
 def test_connection_uses_its_link_and_arrives_whole(algorithm: str) -> None:
     """8 Mbit/s between the switches; 20 segments beyond what path and queue hold are lost in slow
     start."""
-    with network() as made:
-        connection = tcp.connect(made, "h1", "h3", algorithm=algorithm, size=2_000_000)
-        made.run(until_s=10.0)
-        found = connection.summary()
-        assert connection.receiver.delivered == found["acknowledged_bytes"] == 2_000_000
+    with network() as virtual:
+        connection = tcp.connect(virtual, "h1", "h3", algorithm=algorithm, size=2_000_000)
+        virtual.run(until_s=10.0)
+        summary = connection.summary()
+        assert connection.receiver.delivered == summary["acknowledged_bytes"] == 2_000_000
         assert connection.receiver.intact
-        assert 0.9 * 8e6 * 1460 / 1514 < found["goodput_bps"] < 8e6 * 1460 / 1514
-        assert found["retransmitted_segments"] >= sum(made.tail_drops("s1", 3)) > 0
-        assert found["finished_s"] is not None
+        assert 0.9 * 8e6 * 1460 / 1514 < summary["goodput_bps"] < 8e6 * 1460 / 1514
+        assert summary["retransmitted_segments"] >= sum(virtual.tail_drops("s1", 3)) > 0
+        assert summary["finished_s"] is not None
 
 
 def test_connections_share_a_link_and_are_equal_twice() -> None:
     def run() -> tuple[list[dict[str, object]], int]:
-        with network() as made:
+        with network() as virtual:
             for number, src in enumerate(("h1", "h2")):
-                tcp.connect(made, src, "h3", sport=7000 + number, until_s=4.0)
-            made.run(until_s=4.0)
-            return [connection.summary() for connection in made.connections], made.totals().digest
+                tcp.connect(virtual, src, "h3", sport=7000 + number, until_s=4.0)
+            virtual.run(until_s=4.0)
+            return [
+                connection.summary() for connection in virtual.connections
+            ], virtual.totals().digest
 
     first, second = run(), run()
     assert first == second
-    rates = [float(str(one["goodput_bps"])) for one in first[0]]
+    rates = [float(str(summary["goodput_bps"])) for summary in first[0]]
     assert sum(rates) > 0.95 * 8e6 * 1460 / 1514
     assert min(rates) > 0.25 * sum(rates)
 
 
 def test_other_frames_and_ports_leave_a_connection_alone() -> None:
     """Traffic by words of another host to the same port, and datagrams."""
-    with network() as made:
-        connection = tcp.connect(made, "h1", "h3", size=100_000)
+    with network() as virtual:
+        connection = tcp.connect(virtual, "h1", "h3", size=100_000)
         for text in (
             "h2,h3,tcp=reno,bytes=50KB,sport=49152",
             "h2,h3,rate=1M,length=500",
             "h3,h1,rate=1M",
         ):
-            sending.read(text).start(made, 2.0, 1)
-        made.run(until_s=5.0)
-        assert [connection.receiver.delivered for connection in made.connections] == [
+            sending.read(text).start(virtual, 2.0, 1)
+        virtual.run(until_s=5.0)
+        assert [connection.receiver.delivered for connection in virtual.connections] == [
             100_000,
             50_000,
         ]
-        assert all(connection.receiver.intact for connection in made.connections)
+        assert all(connection.receiver.intact for connection in virtual.connections)
         assert connection.summary()["finished_s"] < 2.0
 
 
@@ -398,14 +400,14 @@ def test_wrong_words_of_a_connection_are_refused(words: str, why: str) -> None:
 
 
 def test_connections_that_cannot_be_are_refused() -> None:
-    with network() as made:
+    with network() as virtual:
         assert "too long for the network" in error_of(
-            lambda: tcp.connect(made, "h1", "h2", mss=5000)
+            lambda: tcp.connect(virtual, "h1", "h2", mss=5000)
         )
-        assert "has two hosts" in error_of(lambda: tcp.connect(made, "h1", "h1"))
-        assert "at least one byte" in error_of(lambda: tcp.connect(made, "h1", "h2", size=0))
-        assert "'bbr'" in error_of(lambda: tcp.connect(made, "h1", "h2", algorithm="bbr"))
-        assert made.connections == []
+        assert "has two hosts" in error_of(lambda: tcp.connect(virtual, "h1", "h1"))
+        assert "at least one byte" in error_of(lambda: tcp.connect(virtual, "h1", "h2", size=0))
+        assert "'bbr'" in error_of(lambda: tcp.connect(virtual, "h1", "h2", algorithm="bbr"))
+        assert virtual.connections == []
 
 
 def opened(algorithm: str, size: int = 200_000) -> tuple[Sender, list[Segment]]:
@@ -422,15 +424,17 @@ def opened(algorithm: str, size: int = 200_000) -> tuple[Sender, list[Segment]]:
 def test_what_is_sent_again_is_not_ect(algorithm: str, capable: bool) -> None:
     """RFC 3168, 6.1.5; RFC 8311, 4.3 exempts DCTCP."""
     sender, data = opened(algorithm)
-    assert {one.ecn for one in data} == {ECT}
+    assert {segment.ecn for segment in data} == {ECT}
     again = [
-        one for number in range(3) for one in sender.take(Segment(1, 1, ACK), 0.02 + number * 1e-3)
+        segment
+        for number in range(3)
+        for segment in sender.take(Segment(1, 1, ACK), 0.02 + number * 1e-3)
     ]
-    assert [one.ecn == ECT for one in again if one.sequence == 1] == [capable]
+    assert [segment.ecn == ECT for segment in again if segment.sequence == 1] == [capable]
     sender, data = opened(algorithm)
     assert sender.due_s is not None
-    again = [one for one in sender.expire(sender.due_s) if one.sequence < data[-1].end]
-    assert [one.ecn == ECT for one in again] == [capable]
+    again = [segment for segment in sender.expire(sender.due_s) if segment.sequence < data[-1].end]
+    assert [segment.ecn == ECT for segment in again] == [capable]
 
 
 @pytest.mark.parametrize("losses", [1, 2, 3])
@@ -442,7 +446,11 @@ def test_lost_syn_leaves_a_window_of_one_segment_and_three_seconds(losses: int) 
         assert sender.due_s is not None
         now_s = sender.due_s
         assert sender.expire(now_s)
-    data = [one for one in sender.take(Segment(0, 1, SYN | ACK), now_s + 0.01) if one.payload]
+    data = [
+        segment
+        for segment in sender.take(Segment(0, 1, SYN | ACK), now_s + 0.01)
+        if segment.payload
+    ]
     assert len(data) == 1
     assert sender.due_s == pytest.approx(now_s + 0.01 + 3.0)
 
@@ -480,7 +488,7 @@ def test_marked_acknowledgements_do_not_raise_the_window(algorithm: str) -> None
     assert windows[:5] == [windows[0]] * 5
     assert windows[0] < 10 * MSS
     assert windows[-1] > windows[0]
-    assert [one.sequence >= data[-1].end for one in sent if one.flags & CWR] == [True]
+    assert [segment.sequence >= data[-1].end for segment in sent if segment.flags & CWR] == [True]
 
 
 def test_reno_never_falls_below_two_segments() -> None:

@@ -59,7 +59,9 @@ def test_rate_without_an_end_or_above_the_most_is_refused(
 
 
 def pcap(order: str, magic: int, frames: list[tuple[int, int, bytes]], link: int = 1) -> bytes:
-    records = [struct.pack(f"{order}IIII", s, f, len(one), len(one)) + one for s, f, one in frames]
+    records = [
+        struct.pack(f"{order}IIII", s, f, len(frame), len(frame)) + frame for s, f, frame in frames
+    ]
     return struct.pack(f"{order}IHHIIII", magic, 2, 4, 0, 0, 65535, link) + b"".join(records)
 
 
@@ -75,16 +77,16 @@ def test_capture_is_read_with_its_times(
     magic, units = form
     moments = np.cumsum([gap for gap, _ in frames]) + 3 * units if frames else []
     listed = [
-        (int(at) // units, int(at) % units, one)
-        for at, (_, one) in zip(moments, frames, strict=True)
+        (int(at) // units, int(at) % units, frame)
+        for at, (_, frame) in zip(moments, frames, strict=True)
     ]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.pcap"
         path.write_bytes(pcap(order, magic, listed))
-        found = traffic.capture(path)
-    assert found.frames == [one for _, one in frames]
+        capture = traffic.capture(path)
+    assert capture.frames == [frame for _, frame in frames]
     expected = [(at - moments[0]) / units for at in moments]
-    assert found.times_s == pytest.approx(expected, abs=1e-6)
+    assert capture.times_s == pytest.approx(expected, abs=1e-6)
 
 
 @given(st.binary(max_size=80), st.booleans())

@@ -97,8 +97,8 @@ def test_makefile_may_name_what_no_file_can_be(tmp_path: Path, name: str) -> Non
 
 def test_given_program_goes_before_one_of_its_name(tmp_path: Path) -> None:
     folder = write_exercise(tmp_path / "exercise")
-    given = read_exercise(folder, EXAMPLE / "router.json").switches["s1"].program
-    assert given.json == EXAMPLE / "router.json"
+    program = read_exercise(folder, EXAMPLE / "router.json").switches["s1"].program
+    assert program.json == EXAMPLE / "router.json"
     assert read_exercise(folder).switches["s1"].program.json == folder / "build/router.json"
 
 

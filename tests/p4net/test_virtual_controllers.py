@@ -51,10 +51,10 @@ def to_cpu(switch: ControlPlane) -> None:
     )
 
 
-def reactive(made: VirtualP4, seen: list[float], switch: ControlPlane) -> None:
+def reactive(network: VirtualP4, seen: list[float], switch: ControlPlane) -> None:
     """Lets the flow of the first packet pass, and sends what came on."""
     for packet in switch.packets_in():
-        seen.append(made.now_s)
+        seen.append(network.now_s)
         if len(seen) == 1:
             forward = TableAction("forward", port=2)
             switch.modify([TableEntry("l2", match=TableMatch(dst_addr=TO_H1), action=forward)])
@@ -78,12 +78,12 @@ def test_controller_answers_a_latency_after_each_packet(latency_s: float) -> Non
         assert seen == pytest.approx(
             [number * 10e-6 + way + latency_s for number in range(by_controller)], abs=2e-9
         )
-        assert sorted(arrived, key=lambda one: one.time_s) == arrived
+        assert sorted(arrived, key=lambda frame: frame.time_s) == arrived
         expected = [
             number * 10e-6 + 2 * way + latency_s * (number < by_controller) for number in range(10)
         ]
-        assert [one.time_s for one in arrived] == pytest.approx(sorted(expected), abs=2e-9)
-        assert {one.start for one in arrived} == {FRAME}
+        assert [frame.time_s for frame in arrived] == pytest.approx(sorted(expected), abs=2e-9)
+        assert {frame.start for frame in arrived} == {FRAME}
 
 
 def test_controller_run_is_equal_twice() -> None:
@@ -122,7 +122,7 @@ def test_digest_list_comes_when_it_is_full_and_when_its_time_is_over() -> None:
             )
         network.run(until_s=1e-3)
         way = FRAME_S + DELAY_S
-        assert [found for _, found in lists] == [[1, 2], [3]]
+        assert [sources for _, sources in lists] == [[1, 2], [3]]
         times = [10e-6 + way + 1e-6, 20e-6 + way + 100e-6 + 1e-6]
         assert [time for time, _ in lists] == pytest.approx(times, abs=2e-9)
 
@@ -135,7 +135,11 @@ def test_idle_entry_is_reported_at_its_time_after_the_last_hit() -> None:
             table.alias for table in switch.schema.tables if table.pbuf.idle_timeout_behavior
         )
         key = next(
-            iter(next(one for one in switch.schema.tables if one.alias == table).match_fields)
+            iter(
+                next(
+                    candidate for candidate in switch.schema.tables if candidate.alias == table
+                ).match_fields
+            )
         ).name
         action = next(action.alias for action in switch.schema.tables[table].actions)
         params = {param.name: 1 for param in switch.schema.actions[action].params}
@@ -219,26 +223,26 @@ def test_group_change_moves_flows_from_a_link_that_failed() -> None:
         hops = TableActions([(1, TableAction("next_hop", port=port)) for port in ports])
         return TableEntry("next_hop_group", match=TableMatch(group=1), action=hops)
 
-    with VirtualP4(network) as made:
+    with VirtualP4(network) as virtual:
         multipath = TableAction(
             "ipv4_multipath", dst_mac=topology.host("h1").mac, group_id=1, hash_shift=0
         )
-        made.switches["s0"].insert(
+        virtual.switches["s0"].insert(
             [TableEntry("ipv4_lpm", match=prefix, action=multipath), group(2, 3)]
         )
-        made.switches["s1"].insert([TableEntry("ipv4_lpm", match=prefix, action=forward)])
+        virtual.switches["s1"].insert([TableEntry("ipv4_lpm", match=prefix, action=forward)])
         frames = [udp(network, "h0", "h1", sport=1000 + flow) for flow in range(flows)]
-        made.send_all("h0", np.arange(400) * 1e-5, frames)
-        made.run(until_s=failed_s - 1e-9)
-        shares = [made.link_stats("s0", port).packets for port in (2, 3)]
+        virtual.send_all("h0", np.arange(400) * 1e-5, frames)
+        virtual.run(until_s=failed_s - 1e-9)
+        shares = [virtual.link_stats("s0", port).packets for port in (2, 3)]
         assert min(shares) > 0
         assert sum(shares) == 100
-        made.set_link("s0", 2, up=False)
-        made.at(changed_s, lambda: made.switches["s0"].modify([group(3)]))
-        made.run(until_s=1.0)
-        lost = made.tail_drops("s0", 2)[0]
+        virtual.set_link("s0", 2, up=False)
+        virtual.at(changed_s, lambda: virtual.switches["s0"].modify([group(3)]))
+        virtual.run(until_s=1.0)
+        lost = virtual.tail_drops("s0", 2)[0]
         assert lost > 0
-        assert len(made.arrived("h1")) == 400 - lost - depth
-        made.set_link("s0", 2, up=True)
-        made.run(until_s=2.0)
-        assert len(made.arrived("h1")) == 400 - lost
+        assert len(virtual.arrived("h1")) == 400 - lost - depth
+        virtual.set_link("s0", 2, up=True)
+        virtual.run(until_s=2.0)
+        assert len(virtual.arrived("h1")) == 400 - lost

@@ -32,12 +32,12 @@ TRACE = ["p4", "trace", str(EXAMPLE)]
 
 def ways(*sends: tuple[float, str, str, int]) -> tuple[list[Hop], Topology]:
     """The ways of UDP datagrams: time, source, destination, payload's length."""
-    found = Ways()
-    with VirtualP4(read_exercise(EXAMPLE), trace=found.take) as network:
+    recorded = Ways()
+    with VirtualP4(read_exercise(EXAMPLE), trace=recorded.take) as network:
         for time_s, src, dst, length in sends:
             network.send(src, time_s, udp(network.value, src, dst, bytes(length)))
         network.run(until_s=1.0)
-        return found.all(network.topology), network.topology
+        return recorded.all(network.topology), network.topology
 
 
 def places(first: Hop) -> list[str]:
@@ -45,26 +45,26 @@ def places(first: Hop) -> list[str]:
 
 
 def test_way_goes_from_switch_to_switch() -> None:
-    found, _ = ways((0.0, "h1", "h3", 10), (0.1, "h3", "h2", 10), (0.2, "h1", "h2", 10))
-    assert [places(way) for way in found] == [["s1:1", "s2:1"], ["s2:2", "s1:3"], ["s1:1"]]
-    assert [way.departures[0].port for way in found] == [3, 1, 2]
+    first_hops, _ = ways((0.0, "h1", "h3", 10), (0.1, "h3", "h2", 10), (0.2, "h1", "h2", 10))
+    assert [places(way) for way in first_hops] == [["s1:1", "s2:1"], ["s2:2", "s1:3"], ["s1:1"]]
+    assert [way.departures[0].port for way in first_hops] == [3, 1, 2]
 
 
 def test_queue_times_are_those_of_the_link() -> None:
     """At once, 1,000 bytes each at 8 Mbit/s: the n-th waits n - 1 milliseconds."""
-    found, _ = ways(*[(0.0, "h1", "h3", 1000 - 42)] * 5)
+    first_hops, _ = ways(*[(0.0, "h1", "h3", 1000 - 42)] * 5)
     waits = []
-    for way in found:
+    for way in first_hops:
         (decided,) = [step for step in way.steps if step.kind == "decided"]
         waits.append((way.departures[0].queued.time_ns - decided.time_ns) / 1e6)
     assert waits == pytest.approx([0, 1, 2, 3, 4], abs=0.01)
-    assert [way.departures[0].queued.fields["enq_qdepth"] for way in found] == [0, 0, 1, 2, 3]
+    assert [way.departures[0].queued.fields["enq_qdepth"] for way in first_hops] == [0, 0, 1, 2, 3]
 
 
 def test_equal_frames_keep_their_order() -> None:
     """All frames are equal; each way has the hop that follows by time."""
-    found, _ = ways(*[(n * 1e-4, "h1", "h3", 20) for n in range(30)])
-    arrived = [[hop.received.time_ns for hop in way.later()] for way in found]
+    first_hops, _ = ways(*[(n * 1e-4, "h1", "h3", 20) for n in range(30)])
+    arrived = [[hop.received.time_ns for hop in way.later()] for way in first_hops]
     assert all(len(times) == 2 for times in arrived)
     assert sorted(arrived) == arrived
     assert len({times[1] - times[0] for times in arrived}) == 1
@@ -83,8 +83,8 @@ BENCH_MAC = 0x020000000000
 def bench(action: str, **arguments: int) -> tuple[list[str], dict[str, object]]:
     """The lines of a packet that an entry of programs/bench.p4 takes, and the run's counts. Clone
     session 7 goes to port 3."""
-    found = Ways()
-    with VirtualP4(network_at(PROGRAMS / "bench.json", hosts=3), trace=found.take) as network:
+    recorded = Ways()
+    with VirtualP4(network_at(PROGRAMS / "bench.json", hosts=3), trace=recorded.take) as network:
         switch = network.switches["s1"]
         key = TableMatch(dst_addr=BENCH_MAC)
         switch.insert([TableEntry("l2", match=key, action=TableAction(action, **arguments))])
@@ -93,7 +93,7 @@ def bench(action: str, **arguments: int) -> tuple[list[str], dict[str, object]]:
             "h1", 0.0, BENCH_MAC.to_bytes(6, "big") + bytes([2, 0, 0, 0, 0, 1, 8, 0]) + bytes(46)
         )
         network.run(until_s=1.0)
-        (way,) = found.all(network.topology)
+        (way,) = recorded.all(network.topology)
         return list(lines(1, way, network.topology, steps=False)), dict(whole(network))
 
 
@@ -128,10 +128,10 @@ def test_clone_has_its_own_parse_and_tables() -> None:
 def test_packet_without_a_way_on_is_counted_and_shown_by_its_reason(
     action: str, arguments: dict[str, int], counts: tuple[int, int, int], line: str
 ) -> None:
-    text, found = bench(action, **arguments)
+    text, report = bench(action, **arguments)
     names = ("dropped_by_programs", "for_ports_without_link", "for_unknown_groups")
-    assert tuple(found[name] for name in names) == counts
-    assert any(line in one for one in text)
+    assert tuple(report[name] for name in names) == counts
+    assert any(line in shown for shown in text)
 
 
 def test_ways_are_chosen_by_number_place_and_header(capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,14 +166,14 @@ def test_files_of_switches_are_ways_again(
 ) -> None:
     path = tmp_path / "steps"
     assert run([*TRACE, "--send", "h1,h3", "--json", str(path)]) == 0
-    found, topology = ways((0.0, "h1", "h3", 18))
+    first_hops, topology = ways((0.0, "h1", "h3", 18))
     (again,) = read([path], {}).all(topology)
-    assert places(again) == places(found[0])
+    assert places(again) == places(first_hops[0])
     assert [json.loads(line)["step"] for line in path.read_text().splitlines()][-1] == "sent"
     for name in ("s1", "s2"):
-        own = [line for line in path.read_text().splitlines() if f'"switch":"{name}"' in line]
+        steps = [line for line in path.read_text().splitlines() if f'"switch":"{name}"' in line]
         number = {"s1": "0", "s2": "1"}[name]
-        text = "\n".join(own).replace(f'"switch":"{name}"', f'"switch":"{number}"')
+        text = "\n".join(steps).replace(f'"switch":"{name}"', f'"switch":"{number}"')
         (tmp_path / f"{name}.steps.jsonl").write_text(text)
     assert run([*TRACE, "--logs", str(tmp_path)]) == 0
     assert "s2:1" in capsys.readouterr().out
@@ -234,20 +234,20 @@ def recirculated(packet: int, time_ns: int, came: str = "recirculated") -> list[
 
 
 def test_packet_that_comes_back_for_long_has_one_way() -> None:
-    found, topology = Ways(), read_exercise(EXAMPLE).topology
+    recorded, topology = Ways(), read_exercise(EXAMPLE).topology
     for number in range(1, 3001):
         for step in recirculated(number, number, "normal" if number == 1 else "recirculated"):
-            found.take("s1", step)
-    (way,) = found.all(topology)
+            recorded.take("s1", step)
+    (way,) = recorded.all(topology)
     assert [hop.number for hop in way.later()] == list(range(1, 3001))
     assert len(list(lines(1, way, topology, steps=True))) > 3000
 
 
 def test_visit_does_not_follow_from_itself() -> None:
-    found, topology = Ways(), read_exercise(EXAMPLE).topology
+    recorded, topology = Ways(), read_exercise(EXAMPLE).topology
     for step in recirculated(1, 5):
-        found.take("s1", step)
-    (way,) = found.all(topology)
+        recorded.take("s1", step)
+    (way,) = recorded.all(topology)
     assert list(way.later()) == [way]
 
 
@@ -275,11 +275,11 @@ def test_wrong_filters_are_refused_in_a_line(
 def test_lost_frames_end_their_ways_alone(gone: set[int]) -> None:
     """Steps without some of the second switch's visits: those ways end there, the others stay
     whole."""
-    found = Ways()
+    recorded = Ways()
     for switch, step in four_packets():
         if switch == "s1" or step.packet not in gone:
-            found.take(switch, step)
-    ends = found.all(read_exercise(EXAMPLE).topology)
+            recorded.take(switch, step)
+    ends = recorded.all(read_exercise(EXAMPLE).topology)
     assert [len(places(way)) for way in ends] == [
         1 if number in gone else 2 for number in range(1, 5)
     ]
@@ -299,8 +299,8 @@ def four_packets() -> list[tuple[str, Step]]:
 
 
 def test_json_of_a_step_is_one_line() -> None:
-    found, _ = ways((0.0, "h1", "h2", 10))
-    for step in found[0].steps:
+    first_hops, _ = ways((0.0, "h1", "h2", 10))
+    for step in first_hops[0].steps:
         text = json_lines.line("s1", step)
         assert "\n" not in text
         assert json.loads(text)["step"] == step.kind
