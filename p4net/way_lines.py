@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
@@ -12,6 +13,7 @@ from typing import Any
 
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.network import P4Network
+from pcn.p4net.waits import Wait, Waits, origin
 from pcn.p4net.ways import Departure, Hop
 from pcn.softswitch import inputs
 from pcn.softswitch.trace.decoder import Step
@@ -100,25 +102,30 @@ def _number(text: str, value: str) -> int:
         raise P4NetError(f"{text!r}: {value!r} is no number, address of IPv4 or MAC") from None
 
 
-def lines(number: int, first: Hop, topology: Topology, *, steps: bool) -> Iterator[str]:
-    """Yields a way's lines; `steps`: with all that the log of a switch has."""
-    yield f"packet {number}, from {_from(first, topology)} at {_seconds(first.received.time_ns)}"
+def lines(
+    number: int, first: Hop, topology: Topology, *, steps: bool, waits: Waits | None = None
+) -> Iterator[str]:
+    """Yields a way's lines; `steps`: with all that the log of a switch has; `waits`: with what a
+    packet waited behind."""
+    yield f"packet {number}, from {origin(first, topology)} at {_seconds(first.received.time_ns)}"
     for hop in first.later():
-        yield from _hop(hop, topology, steps)
+        yield from _hop(hop, topology, steps, waits)
 
 
-def as_json(number: int, first: Hop, topology: Topology) -> dict[str, Any]:
+def as_json(
+    number: int, first: Hop, topology: Topology, waits: Waits | None = None
+) -> dict[str, Any]:
     """Returns a way for programs: what its lines have, times in seconds. Hops are in the order of
     the lines; a packet that a switch copied has several."""
     return {
         "packet": number,
-        "from": _from(first, topology),
+        "from": origin(first, topology),
         "time_s": first.received.time_ns / 1e9,
-        "hops": [_hop_json(hop, topology) for hop in first.later()],
+        "hops": [_hop_json(hop, topology, waits) for hop in first.later()],
     }
 
 
-def _hop_json(hop: Hop, topology: Topology) -> dict[str, Any]:
+def _hop_json(hop: Hop, topology: Topology, waits: Waits | None) -> dict[str, Any]:
     received = hop.received
     return {
         "switch": hop.switch,
@@ -129,11 +136,15 @@ def _hop_json(hop: Hop, topology: Topology) -> dict[str, Any]:
         "fields": dict(hop.fields()),
         "tables": [*_tables(hop.ingress_steps)],
         "dropped": any(step.fields.get("dropped", False) for step in hop.steps),
-        "departures": [_departure_json(hop, departure, topology) for departure in hop.departures],
+        "departures": [
+            _departure_json(hop, departure, topology, waits) for departure in hop.departures
+        ],
     }
 
 
-def _departure_json(hop: Hop, departure: Departure, topology: Topology) -> dict[str, Any]:
+def _departure_json(
+    hop: Hop, departure: Departure, topology: Topology, waits: Waits | None
+) -> dict[str, Any]:
     queue, sent = departure.queued, departure.sent
     assert hop.decided is not None  # what waits in a queue was put there
     return {
@@ -142,6 +153,7 @@ def _departure_json(hop: Hop, departure: Departure, topology: Topology) -> dict[
         "queue": queue.fields["queue"],
         "packets_ahead": queue.fields["enq_qdepth"],
         "waited_s": (queue.time_ns - hop.decided.time_ns) / 1e9,
+        **({} if waits is None else _wait_json(waits.of(hop, departure))),
         "tables": [*_tables(departure.steps)],
         "to": None if sent is None else _to(hop, departure, topology),
         "bytes": None if sent is None else sent.fields["length"],
@@ -149,13 +161,7 @@ def _departure_json(hop: Hop, departure: Departure, topology: Topology) -> dict[
     }
 
 
-def _from(hop: Hop, topology: Topology) -> str:
-    if hop.port in topology.ports(hop.switch):
-        return topology.peer(hop.switch, hop.port).node
-    return f"port {hop.port} of {hop.switch}"
-
-
-def _hop(hop: Hop, topology: Topology, steps: bool) -> Iterator[str]:
+def _hop(hop: Hop, topology: Topology, steps: bool, waits: Waits | None) -> Iterator[str]:
     fields = hop.received.fields
     instance = "" if fields["instance"] == "normal" else f", {fields['instance']}"
     place = f"{hop.switch}:{hop.port} {_seconds(hop.received.time_ns)}"
@@ -178,6 +184,8 @@ def _hop(hop: Hop, topology: Topology, steps: bool) -> Iterator[str]:
             parsed = hop.cloned if departure.clone == "ingress" else []
             yield from (f"{inner}{line}" for line in _program([*parsed, *departure.steps]))
         yield f"    {inner}{_left(hop, departure, topology)}"
+        if waits is not None and (text_of_wait := _behind(waits.of(hop, departure))):
+            yield f"    {inner}{text_of_wait}"
     decided: dict[str, Any] = next(
         (step.fields for step in reversed(hop.steps) if step.kind == "decided"), {}
     )
@@ -245,6 +253,30 @@ def _left(hop: Hop, departure: Departure, topology: Topology) -> str:
     to = _to(hop, departure, topology)
     where = "by a port without a link" if to is None else f"for {to}"
     return f"{waited}; {sent.fields['length']} bytes left {where} at {_seconds(sent.time_ns)}"
+
+
+def _behind(wait: Wait) -> str:
+    """Returns whose frames a packet waited behind, by the nodes from which these came, the longest
+    time first; empty: it didn't wait."""
+    by_source: dict[str, list[int]] = defaultdict(list)
+    for part in wait.behind:
+        by_source[part.source].append(part.wait_ns)
+    parts = [
+        f"{len(times_ns)} of {source} {sum(times_ns) / 1e3:.3f} us"
+        for source, times_ns in sorted(by_source.items(), key=lambda pair: -sum(pair[1]))
+    ]
+    idle = [f"an idle port {wait.idle_ns / 1e3:.3f} us"] * bool(wait.idle_ns)
+    return f"waited behind {', '.join([*parts, *idle])}" if parts or idle else ""
+
+
+def _wait_json(wait: Wait) -> dict[str, Any]:
+    return {
+        "behind": [
+            {"packet": part.packet, "from": part.source, "wait_s": part.wait_ns / 1e9}
+            for part in wait.behind
+        ],
+        "idle_s": wait.idle_ns / 1e9,
+    }
 
 
 def _to(hop: Hop, departure: Departure, topology: Topology) -> str | None:

@@ -105,6 +105,11 @@ if TYPE_CHECKING:
     ),
 )
 @click.option(
+    "--why",
+    is_flag=True,
+    help="Packets behind which each one waited in a queue, and for how long (default: how many).",
+)
+@click.option(
     "--json", "as_json", is_flag=False, flag_value="", metavar="", help="JSON instead of lines."
 )
 @quiet_option
@@ -125,6 +130,7 @@ def trace(
     at: tuple[str, ...],
     match: tuple[str, ...],
     steps: str | None,
+    why: bool,
     as_json: str | None,
 ) -> None:
     """Show packets' ways through the network of DIR or FILE: headers, table entries, actions,
@@ -136,8 +142,10 @@ def trace(
     Examples:
       pcn p4 trace examples/router --send h1,h3
       pcn p4 trace examples/router --match ipv4.dst_addr=10.0.3.3 --steps
+      pcn p4 trace examples/router --send h1,h3,rate=20M,until=5ms --packet 9 --why
     """
     from pcn.p4net.alone import network_at
+    from pcn.p4net.waits import Waits
     from pcn.p4net.way_lines import Wanted, lines
     from pcn.p4net.way_lines import as_json as way_as_json
 
@@ -161,18 +169,16 @@ def trace(
             if logs is not None
             else _virtual(network, until, sends, script, seed, strict, jumbo)
         )
-        found = [
-            (n, way)
-            for n, way in enumerate(ways.all(network.topology), start=1)
-            if wanted.has(n, way)
-        ]
+        every_way = ways.all(network.topology)
+        waits = Waits(every_way, network.topology) if why else None
+        found = [(n, way) for n, way in enumerate(every_way, start=1) if wanted.has(n, way)]
         if target is not None:
             _write_steps(target, (way for _, way in found))
     if as_json is not None:
-        print_json([way_as_json(number, way, network.topology) for number, way in found])
+        print_json([way_as_json(number, way, network.topology, waits) for number, way in found])
     elif target is None:
         for number, way in found:
-            for line in lines(number, way, network.topology, steps=steps is not None):
+            for line in lines(number, way, network.topology, steps=steps is not None, waits=waits):
                 say(line)
         say(f"packets: {len(found)}")
 
