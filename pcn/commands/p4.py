@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from pcn.commands.p4_trace import trace as trace_ways
 from pcn.commands.watch import page_of
 
 if TYPE_CHECKING:
+    from pcn.p4net.entries import Written
     from pcn.p4net.virtual import VirtualP4
 
 _LIVE, _VIRTUAL = (
@@ -255,7 +256,7 @@ def run(
             made.run(until_s=until)
         empty(made)
         _print(whole(made, queues), as_json)
-        end(made, as_json)
+        end(made.written.values(), as_json)
 
 
 def _stay(port: int, control: bool, name: str) -> None:
@@ -307,12 +308,12 @@ def complain(made: VirtualP4) -> None:
             note(complaint)
 
 
-def end(made: VirtualP4, as_json: bool) -> None:
+def end(written: Iterable[Written], as_json: bool) -> None:
     """Ends the command with exit code 3, and prints a line below tables, where commands of command
     files failed."""
     from pcn.p4net.entries import failed
 
-    if text := failed(made.written.values()):
+    if text := failed(written):
         if not as_json:
             say(text)
         click.get_current_context().exit(_FAILED)

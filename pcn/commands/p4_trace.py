@@ -15,12 +15,14 @@ from pcn.commands.common import (
     alone_options,
     jumbo_option,
     print_json,
+    refuse,
     strict_option,
     text_output,
 )
 from pcn.commands.output import note, quiet_option, say
 
 if TYPE_CHECKING:
+    from pcn.p4net.entries import Written
     from pcn.p4net.network import P4Network
     from pcn.p4net.ways import Hop, Ways
 
@@ -144,6 +146,7 @@ def trace(
       pcn p4 trace examples/router --match ipv4.dst_addr=10.0.3.3 --steps
       pcn p4 trace examples/router --send h1,h3,rate=20M,until=5ms --packet 9 --why
     """
+    from pcn.commands.p4 import end
     from pcn.p4net.alone import network_at
     from pcn.p4net.waits import Waits
     from pcn.p4net.way_lines import Wanted, lines
@@ -160,12 +163,14 @@ def trace(
     if as_json:
         note(f"--json FILE is called --steps FILE from 0.2.0 on: write --steps {as_json}")
         steps, as_json = as_json, None
+    if logs is not None:
+        refuse("not beside --logs", "until", "sends", "script", "seed", "strict", "jumbo")
     network = network_at(place, program, rate, topology=topology, hosts=hosts)
     wanted = Wanted(packets, at, match)
     wanted.require(network)
     with text_output(Path(steps)) if steps else nullcontext() as target:
-        ways = (
-            _live(network, logs)
+        ways, written = (
+            (_live(network, logs), [])
             if logs is not None
             else _virtual(network, until, sends, script, seed, strict, jumbo)
         )
@@ -181,6 +186,7 @@ def trace(
             for line in lines(number, way, network.topology, steps=steps is not None, waits=waits):
                 say(line)
         say(f"packets: {len(found)}")
+    end(written, as_json is not None or steps == "-")
 
 
 def _write_steps(target: TextIO, ways: Iterable[Hop]) -> None:
@@ -203,7 +209,8 @@ def _virtual(
     seed: int,
     strict: bool,
     jumbo: bool,
-) -> Ways:
+) -> tuple[Ways, list[Written]]:
+    """Returns the ways of a run's packets, and what of command files was written."""
     from pcn.commands.p4 import complain, empty, prepare
     from pcn.p4net.virtual import FRAME_BYTES, JUMBO_BYTES, VirtualP4
     from pcn.p4net.ways import Ways
@@ -215,7 +222,7 @@ def _virtual(
         prepare(made, until, sends, script, None, seed)
         made.run(until_s=until)
         empty(made)
-    return ways
+        return ways, list(made.written.values())
 
 
 def _live(network: P4Network, logs: Path) -> Ways:

@@ -138,8 +138,12 @@ def test_run_goes_on_behind_commands_that_fail(
     assert [host["received_frames"] for host in report["hosts"]] == [0, 0, 1]
     assert run([*words, "--strict"]) == 1
     assert complaint in capsys.readouterr().err
-    assert run(["p4", "trace", str(folder), "--send", "h1,h3"]) == 0
-    assert capsys.readouterr().err == f"note: {complaint}\n"
+    assert run(["p4", "trace", str(folder), "--send", "h1,h3"]) == 3
+    output = capsys.readouterr()
+    assert output.err == f"note: {complaint}\n"
+    assert output.out.splitlines()[-2:] == ["packets: 1", "1 of 2 commands failed"]
+    assert run(["p4", "trace", str(folder), "--send", "h1,h3", "--steps", "-"]) == 3
+    assert all(line.startswith("{") for line in capsys.readouterr().out.splitlines())
 
 
 def test_script_prepares_sources_controllers_and_applications(

@@ -243,6 +243,14 @@ def test_packet_that_comes_back_for_long_has_one_way() -> None:
     assert len(list(lines(1, way, topology, steps=True))) > 3000
 
 
+@pytest.mark.parametrize("option", ["--strict", "--jumbo", "--seed=2", "--for=1ms"])
+def test_option_of_a_run_is_refused_beside_logs(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*TRACE, "--logs", str(tmp_path), option]) == 2
+    assert f"{option.partition('=')[0]}: not beside --logs" in capsys.readouterr().err
+
+
 def test_visit_does_not_follow_from_itself() -> None:
     recorded, topology = Ways(), read_exercise(EXAMPLE).topology
     for step in recirculated(1, 5):
