@@ -149,8 +149,8 @@ def settings(arguments: argparse.Namespace) -> AgentSettings:
     return AgentSettings(
         name=arguments.name,
         nics=tuple(
-            NicSettings(*one)
-            for one in zip(
+            NicSettings(*fields)
+            for fields in zip(
                 arguments.iface,
                 arguments.line_rate,
                 arguments.delay or [0.0] * number,

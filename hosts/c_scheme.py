@@ -50,46 +50,46 @@ def scheme_in(file: Path) -> Scheme:
         raise SchemeError(f"there is no file {file}")
     library = load(file.stem, file, "", RP)
     try:
-        found = _Scheme.in_dll(library, "reaction_point_scheme")
+        declaration = _Scheme.in_dll(library, "reaction_point_scheme")
     except ValueError:
         raise SchemeError(
             f"{file}: it has no RP_SCHEME(...), which a scheme in C alone needs"
         ) from None
-    if not found.summary or not found.program:
+    if not declaration.summary or not declaration.program:
         raise SchemeError(f"{file}: RP_SCHEME needs .summary and .program")
-    marking = (found.marking or b"").decode()
+    marking = (declaration.marking or b"").decode()
     return Scheme(
         file.stem,
-        found.summary.decode(),
-        found.program.decode(),
-        _parameters(found),
-        partial(_new, library, _never_changes(found)),
+        declaration.summary.decode(),
+        declaration.program.decode(),
+        _parameters(declaration),
+        partial(_new, library, _never_changes(declaration)),
         marking=tuple(name.strip() for name in marking.split(",") if name.strip()),
     )
 
 
-def _parameters(found: _Scheme) -> type[Parameters]:
+def _parameters(declaration: _Scheme) -> type[Parameters]:
     """Returns the dataclass of the file's parameters."""
     fields: list[tuple[str, Any, Any]] = []
-    while (row := found.parameters[len(fields)]).field:
+    while (row := declaration.parameters[len(fields)]).field:
         text = row.field.decode(), row.kind.decode(), row.what.decode()
-        made = parameter(row.usual, text[1], text[2], least=row.least, most=row.most)
-        fields.append((text[0], float, made))
+        field = parameter(row.usual, text[1], text[2], least=row.least, most=row.most)
+        fields.append((text[0], float, field))
     return dataclasses.make_dataclass("CParameters", fields, bases=(Parameters,), frozen=True)
 
 
-def _never_changes(found: _Scheme) -> ReactionPoint:
+def _never_changes(declaration: _Scheme) -> ReactionPoint:
     rp = ReactionPoint()
-    rp.segment_bytes = found.segment_bytes or None
-    rp.exact_marks, rp.wants_telemetry = found.exact_marks, found.wants_telemetry
-    rp.needs_rec_rate = found.needs_rec_rate
+    rp.segment_bytes = declaration.segment_bytes or None
+    rp.exact_marks, rp.wants_telemetry = declaration.exact_marks, declaration.wants_telemetry
+    rp.needs_rec_rate = declaration.needs_rec_rate
     return rp
 
 
 def _new(
     library: ctypes.CDLL, constant: ReactionPoint, line_rate_bps: float, parameters: Any
 ) -> ReactionPoint:
-    values = [getattr(parameters, one.field) for one in describe(type(parameters))]
+    values = [getattr(parameters, parameter.field) for parameter in describe(type(parameters))]
     code = Code(library, RP, values)
     return CompiledReactionPoint(
         code, constant, next(CompiledReactionPoint.structs(code, line_rate_bps))

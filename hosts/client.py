@@ -70,9 +70,14 @@ class AgentClient:
             "dscp": dscp,
             "at": at,
         }
-        given = {name: value for name, value in optional.items() if value is not None}
+        options = {name: value for name, value in optional.items() if value is not None}
         self._ask(
-            "start", flow=flow, dst_ip=dst_ip, dst_mac=dst_mac, payload_bytes=payload_bytes, **given
+            "start",
+            flow=flow,
+            dst_ip=dst_ip,
+            dst_mac=dst_mac,
+            payload_bytes=payload_bytes,
+            **options,
         )
 
     def stop(self, flow: int) -> None:

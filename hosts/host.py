@@ -94,7 +94,7 @@ class Agent:
         self._log = EventLog(settings.log, self._clock)
         events = Events()
         self._nics = Nics(
-            ip, [self._nic(port, one, events) for port, one in enumerate(settings.nics)]
+            ip, [self._nic(port, nic, events) for port, nic in enumerate(settings.nics)]
         )
         self._sender = Sender(
             mac, ip, settings.scheme, self._nics, self._clock, self._log, settings.switch_tick_s
@@ -136,18 +136,18 @@ class Agent:
             self._loop = Loop(
                 ip,
                 self._clock,
-                [LoopPort(*one) for one in zip(self._nics, sockets, links, strict=True)],
+                [LoopPort(*parts) for parts in zip(self._nics, sockets, links, strict=True)],
                 self._receiver,
                 events,
                 self._control.poll.fileno(),
                 tolerance_s,
             )
             self._watches: dict[int, Watch] = {}
-            for port, one in enumerate(settings.nics):
-                if one.link is None:
+            for port, nic in enumerate(settings.nics):
+                if nic.link is None:
                     continue
                 watch = self._watches[port] = stack.enter_context(
-                    contextlib.closing(Watch(one.interface))
+                    contextlib.closing(Watch(nic.interface))
                 )
                 self._control.poll.register(watch.socket, select.EPOLLIN)
                 watch.ask()
@@ -292,13 +292,13 @@ class Agent:
     def _do_start(self, arguments: dict[str, Any], now: float) -> None:
         at = take(arguments, "at", NUMBER)
         start_s = now if at is None else max(now, self._clock.nominal(at))
-        given = {name: take(arguments, name, kinds) for name, kinds in START_FIELDS.items()}
+        fields = {name: take(arguments, name, kinds) for name, kinds in START_FIELDS.items()}
         nothing_left("start", arguments)
         for name in ("flow", "dst_ip", "dst_mac"):
-            if given[name] is None:
+            if fields[name] is None:
                 raise CommandError(f"start needs {name}")
         request = FlowRequest(
-            start_s=start_s, **{name: value for name, value in given.items() if value is not None}
+            start_s=start_s, **{name: value for name, value in fields.items() if value is not None}
         )
         port = min(self._ports, key=lambda port: port.max_frame)
         room = self._sender.room_bytes(port.max_frame)
@@ -319,9 +319,9 @@ class Agent:
         self._sender.stop(number, now)
 
     def _do_routes(self, arguments: dict[str, Any], now: float) -> None:
-        given = {name: arguments.pop(name, None) for name in ("usual", "now")}
+        tables = {name: arguments.pop(name, None) for name in ("usual", "now")}
         nothing_left("routes", arguments)
-        routes = Routes(**{name: self._ports_by_ip(name, table) for name, table in given.items()})
+        routes = Routes(**{name: self._ports_by_ip(name, table) for name, table in tables.items()})
         self._nics.advance(now)
         self._nics.route(routes, now)
 
@@ -421,5 +421,7 @@ class Agent:
 # By name: an attribute's name made of a request's would stay in Python's cache of methods, 60 bytes
 # a time.
 _COMMANDS = {
-    name.removeprefix("_do_"): what for name, what in vars(Agent).items() if name.startswith("_do_")
+    name.removeprefix("_do_"): command
+    for name, command in vars(Agent).items()
+    if name.startswith("_do_")
 }

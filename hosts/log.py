@@ -83,9 +83,9 @@ class EventLog:
                 0, self._line(self._lost_s, "lost", lines=unreported, why=os.strerror(self.errno))
             )
         events = len(lines) - bool(unreported)
-        kept = self._append(lines)
-        reported = bool(unreported and kept)
-        lost = events - (kept - reported)
+        written = self._append(lines)
+        reported = bool(unreported and written)
+        lost = events - (written - reported)
         self.lost += lost
         self._unreported = lost + (0 if reported else unreported)
         if lost:

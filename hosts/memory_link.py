@@ -79,14 +79,14 @@ class Watch:
             except OSError:  # messages were lost
                 self.ask()
                 continue
-            found = promiscuity(data, self._index)
-            watched = watched if found is None else found > 0
+            listeners = promiscuity(data, self._index)
+            watched = watched if listeners is None else listeners > 0
 
 
 def promiscuity(messages: bytes, index: int) -> int | None:
     """Returns the number of processes that listen at the interface `index`, from the last of the
     kernel's messages that has it; None: none has."""
-    found = None
+    listeners = None
     at = 0
     while at + _NLMSG_HEADER.size <= len(messages):
         length, kind, *_ = _NLMSG_HEADER.unpack_from(messages, at)
@@ -101,11 +101,11 @@ def promiscuity(messages: bytes, index: int) -> int | None:
         ):
             attribute = body + _IFINFO.size
             while attribute + _ATTRIBUTE.size <= end:
-                size, what = _ATTRIBUTE.unpack_from(messages, attribute)
+                size, attribute_type = _ATTRIBUTE.unpack_from(messages, attribute)
                 if size < _ATTRIBUTE.size:
                     break
-                if what == _IFLA_PROMISCUITY and attribute + 8 <= end:
-                    found = int.from_bytes(messages[attribute + 4 : attribute + 8], "little")
+                if attribute_type == _IFLA_PROMISCUITY and attribute + 8 <= end:
+                    listeners = int.from_bytes(messages[attribute + 4 : attribute + 8], "little")
                 attribute += size + 3 & ~3
         at += length + 3 & ~3
-    return found
+    return listeners

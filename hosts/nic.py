@@ -176,8 +176,10 @@ class Nic:
             to._flows[address] = flow
         elif flow not in to._leaving:
             to._leaving.append(flow)
-        others = [other for other in self._leaving if other is not flow]
-        self._leaving = [other for other in (*others, flow) if other.delivered < other.started]
+        others = [leaving for leaving in self._leaving if leaving is not flow]
+        self._leaving = [
+            leaving for leaving in (*others, flow) if leaving.delivered < leaving.started
+        ]
 
     def by(self, dst_ip: bytes, udp_port: int) -> Nic:
         """Returns the NIC for frames to that address from that UDP port: this one."""
@@ -291,6 +293,6 @@ class Nic:
     def _ended(self, event: Event) -> None:
         flow = self._flows.pop(event.flow)
         self._leaving = [
-            other for other in (*self._leaving, flow) if other.delivered < other.started
+            leaving for leaving in (*self._leaving, flow) if leaving.delivered < leaving.started
         ]
         self._on_end(flow, event.at_s)

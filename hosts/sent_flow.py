@@ -124,7 +124,7 @@ class SentFlow(NicFlow):
                 f"{configured.scheme.name}: its RP has selective repeat, and receivers here take "
                 "packets in order: use go-back-N (Repeats.GO_BACK_N), or virtual time"
             )
-        self._frames = [ctypes.create_string_buffer(one, len(one)) for one in (frame, last_frame)]
+        self._frames = [ctypes.create_string_buffer(raw, len(raw)) for raw in (frame, last_frame)]
         self.frame, self.last_frame = map(ctypes.addressof, self._frames)
         self.wants_acks = False
         self.asked: dict[

@@ -173,7 +173,7 @@ class AgentStats:
         """Returns the fields by name, nested ones too. `dataclasses.asdict` would copy each value
         deeply."""
         flat = {
-            name: [vars(one) for one in getattr(self, name)]
+            name: [vars(record) for record in getattr(self, name)]
             for name in ("sent", "received", "pauses")
         }
         return {**vars(self), **flat}

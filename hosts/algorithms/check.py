@@ -103,17 +103,17 @@ def _verdict(rule: str, test: Callable[[], str]) -> Finding:
 
 def _parameters(scheme: Scheme) -> str:
     fields = describe(scheme.parameters)
-    for one in fields:
-        if one.kind not in KINDS:
+    for parameter in fields:
+        if parameter.kind not in KINDS:
             raise _BrokenError(
-                f"{one.field} is a {one.kind!r}: it has to be one of {', '.join(KINDS)}"
+                f"{parameter.field} is a {parameter.kind!r}: it has to be one of {', '.join(KINDS)}"
             )
-        if not one.what:
+        if not parameter.what:
             raise _BrokenError(
-                f"{one.field} is a bare field: declare it with "
+                f"{parameter.field} is a bare field: declare it with "
                 "pcn.hosts.algorithms.parameters.parameter(...)"
             )
-        one.check(one.default)
+        parameter.check(parameter.default)
     recommended = scheme.recommended(NetworkFacts(4, 500e-6))
     scheme.configure(dict(recommended))
     return (
@@ -127,7 +127,7 @@ def _methods(scheme: Scheme) -> str:
         (configured.new_rp(LINE_RATES_BPS[0]), ReactionPoint),
         (configured.new_np(), NotificationPoint),
     )
-    own: list[str] = []
+    overridden: list[str] = []
     for end, base in ends:
         for name in (name for name in dir(end) if name.startswith("on_")):
             if not hasattr(base, name):
@@ -136,8 +136,8 @@ def _methods(scheme: Scheme) -> str:
                     f"{nearest(name, _events_of(base))}"
                 )
             if getattr(type(end), name, None) is not getattr(base, name):
-                own.append(name)
-    return ", ".join(own) or "it reacts to none"
+                overridden.append(name)
+    return ", ".join(overridden) or "it reacts to none"
 
 
 def _events_of(base: type[object]) -> list[str]:
@@ -210,7 +210,7 @@ def _notifications(scheme: Scheme, seed: int) -> str:
     answers = [_answer(np, event, number) for number, event in enumerate(np_events(np, seed))]
     sent = [answer for answer in answers if answer is not None]
     if (
-        any(not one.rec_rate_bps for one in sent)
+        any(not cnp.rec_rate_bps for cnp in sent)
         and scheme.configure().new_rp(LINE_RATES_BPS[0]).needs_rec_rate
     ):
         raise _BrokenError(
@@ -329,8 +329,8 @@ def _trace(scheme: Scheme, seed: int) -> Iterator[tuple[object, ...]]:
 def _closed(scheme: Scheme, seed: int) -> str:
     called: dict[str, None] = {}
 
-    def watch(_frame: object, what: str, function: Any) -> None:
-        if what == "c_call":
+    def watch(_frame: object, event: str, function: Any) -> None:
+        if event == "c_call":
             owner = getattr(function, "__self__", None)
             module = getattr(function, "__module__", None) or getattr(owner, "__module__", None)
             module = module or (

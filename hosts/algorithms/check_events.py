@@ -57,8 +57,10 @@ def rp_events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[E
             continue
         if np.grants:
             rp.left_bytes = rng.choice((None, 0, rng.randint(0, 10**4), rng.randint(0, 10**9)))
-        own = ["own cnp"] * 2 * bool(cnps) + ["ack"] * 2 * rp.wants_acks + ["grant"] * 2 * np.grants
-        kind = rng.choice([*own, "cnp", "cnm", "loss"])
+        kinds = (
+            ["own cnp"] * 2 * bool(cnps) + ["ack"] * 2 * rp.wants_acks + ["grant"] * 2 * np.grants
+        )
+        kind = rng.choice([*kinds, "cnp", "cnm", "loss"])
         if kind == "own cnp":
             yield "on_cnp", _on_the_wire(rng.choice(cnps)), now_s
         elif kind == "cnp":
@@ -170,17 +172,21 @@ def _demands(rng: random.Random) -> Iterator[Event]:
 
 
 def bring(point: ReactionPoint | NotificationPoint, event: Event) -> Cnp | None:
-    name, what, now_s = event
+    name, argument, now_s = event
     if name == "on_window":
-        return getattr(point, name)(what)  # type: ignore[no-any-return]
-    arguments: Iterable[Any] = (now_s,) if what is None else (what, now_s)
+        return getattr(point, name)(argument)  # type: ignore[no-any-return]
+    arguments: Iterable[Any] = (now_s,) if argument is None else (argument, now_s)
     return getattr(point, name)(*arguments)  # type: ignore[no-any-return]
 
 
 def event_text(event: Event) -> str:
-    name, what, now_s = event
-    if what is None or isinstance(what, Turn):
-        return f"{name}({'' if what is None else f'{what.name}, '}{now_s:.9f})"
-    fields = dataclasses.asdict(what) if dataclasses.is_dataclass(what) else what._asdict()  # type: ignore[arg-type]
+    name, argument, now_s = event
+    if argument is None or isinstance(argument, Turn):
+        return f"{name}({'' if argument is None else f'{argument.name}, '}{now_s:.9f})"
+    fields = (
+        dataclasses.asdict(argument)  # type: ignore[arg-type]
+        if dataclasses.is_dataclass(argument)
+        else argument._asdict()
+    )
     inside = ", ".join(f"{key}={getattr(value, 'name', value)}" for key, value in fields.items())
-    return f"{name}({type(what).__name__}({inside}))"
+    return f"{name}({type(argument).__name__}({inside}))"

@@ -53,8 +53,8 @@ def _schemes() -> dict[str, Scheme]:
 @cache
 def _files() -> list[str]:
     """Returns the files of this folder that have schemes: all except _MACHINERY."""
-    found = (path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
-    return sorted(name for name in found if name not in _MACHINERY)
+    names = (path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
+    return sorted(name for name in names if name not in _MACHINERY)
 
 
 def _in_file(name: str) -> Iterator[Scheme]:
@@ -65,8 +65,8 @@ def _in_file(name: str) -> Iterator[Scheme]:
 def find_scheme(text: str) -> Scheme:
     """Finds a scheme by name or file, or with another program. Raises SchemeError, which lists the
     existing schemes."""
-    if (own := text.replace("-", "_")) in _files():
-        for scheme in _in_file(own):
+    if (stem := text.replace("-", "_")) in _files():
+        for scheme in _in_file(stem):
             if scheme.name == text:
                 return scheme
     if text in _schemes():
@@ -161,12 +161,12 @@ def _from_entry_point(point: EntryPoint) -> Scheme:
 def _located(scheme: Scheme, folder: Path, reference: str) -> Scheme:
     """Returns the scheme with absolute paths of its files, found from `folder`."""
 
-    def found(name: str, *suffixes: str) -> str:
+    def located(name: str, *suffixes: str) -> str:
         return str((folder / name).absolute()) if name.endswith(suffixes) else name
 
     return dataclasses.replace(
         scheme,
-        program=found(scheme.program, ".p4", ".json"),
-        marking=tuple(found(point, ".py") for point in scheme.marking),
+        program=located(scheme.program, ".p4", ".json"),
+        marking=tuple(located(point, ".py") for point in scheme.marking),
         reference=reference,
     )

@@ -66,18 +66,18 @@ def parameter(
 
 def describe(parameters: type[Any]) -> tuple[Description, ...]:
     """Returns the fields of a scheme's dataclass, in order."""
-    found = []
+    descriptions = []
     for field in dataclasses.fields(parameters):
-        name, kind, what, least, most = field.metadata.get(
+        name, kind, meaning, least, most = field.metadata.get(
             _KEY, ("", "number", "", -math.inf, math.inf)
         )
         assert isinstance(field.default, (int, float)), (
             f"{parameters.__name__}.{field.name} has no default"
         )
-        found.append(
-            Description(field.name, name or field.name, kind, field.default, what, least, most)
+        descriptions.append(
+            Description(field.name, name or field.name, kind, field.default, meaning, least, most)
         )
-    return tuple(found)
+    return tuple(descriptions)
 
 
 @dataclass(frozen=True)

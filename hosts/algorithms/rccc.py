@@ -204,10 +204,10 @@ class RcccNotificationPoint(NotificationPoint):
 
 def recommended(facts: NetworkFacts) -> dict[str, float]:
     """Returns the network's round trip, and 1.5 bandwidth-delay products of it."""
-    found = {"network_rtt_s": facts.round_trip_s, "frame_bytes": facts.frame_bytes}
+    settings = {"network_rtt_s": facts.round_trip_s, "frame_bytes": facts.frame_bytes}
     if facts.bdp_bytes:
-        found["maxwnd_bytes"] = max(1.5 * facts.bdp_bytes, 9216.0)
-    return found
+        settings["maxwnd_bytes"] = max(1.5 * facts.bdp_bytes, 9216.0)
+    return settings
 
 
 def unfit(facts: NetworkFacts) -> Iterator[str]:

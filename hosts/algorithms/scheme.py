@@ -91,7 +91,7 @@ class Scheme:
 
         Raises SchemeError.
         """
-        kinds = {one.field: one.kind for one in describe(self.parameters)}
+        kinds = {parameter.field: parameter.kind for parameter in describe(self.parameters)}
         values: dict[str, float] = {}
         for name, value in (settings or {}).items():
             if name not in kinds:
@@ -128,9 +128,9 @@ class Configured:
     def wants_telemetry(self) -> bool:
         """Whether its RPs do: by their class, so that none is made; by one of them where a function
         makes them. Raises SchemeError."""
-        made = self.scheme.reaction_point
-        if isinstance(made, type) and issubclass(made, ReactionPoint):
-            return made.wants_telemetry
+        reaction_point = self.scheme.reaction_point
+        if isinstance(reaction_point, type) and issubclass(reaction_point, ReactionPoint):
+            return reaction_point.wants_telemetry
         return self.new_rp(1e9).wants_telemetry
 
     def new_rp(self, line_rate_bps: float) -> ReactionPoint:

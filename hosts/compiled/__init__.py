@@ -34,17 +34,17 @@ class Ends:
 
     def new_rp(self, line_rate_bps: float) -> ReactionPoint:
         """Returns the RP of a flow that starts now on a NIC of this rate."""
-        found = self._rps.get(line_rate_bps)
-        if found is None:
+        rps = self._rps.get(line_rate_bps)
+        if rps is None:
             specification = self.configured.new_rp(line_rate_bps)
             code = self.code(type(specification), RP)
             if code is None:
                 return specification
             structs = CompiledReactionPoint.structs(code, line_rate_bps)
-            found = self._rps[line_rate_bps] = map(
+            rps = self._rps[line_rate_bps] = map(
                 partial(CompiledReactionPoint, code, specification), structs
             )
-        return next(found)
+        return next(rps)
 
     def new_np(self) -> NotificationPoint:
         """Returns the NP of a flow whose first packet has arrived."""
@@ -82,7 +82,8 @@ class Ends:
     def _parameters(self) -> str:
         """Returns the scheme's parameters as a struct in C."""
         fields = " ".join(
-            f"double {one.field};" for one in describe(self.configured.scheme.parameters)
+            f"double {parameter.field};"
+            for parameter in describe(self.configured.scheme.parameters)
         )
         return f"struct parameters {{ {fields or 'double none;'} }};"
 
@@ -90,6 +91,7 @@ class Ends:
         scheme = self.configured.scheme
         library = load(scheme.name, file, self._parameters(), interface)
         values = [
-            getattr(self.configured.parameters, one.field) for one in describe(scheme.parameters)
+            getattr(self.configured.parameters, parameter.field)
+            for parameter in describe(scheme.parameters)
         ]
         return Code(library, interface, values)

@@ -50,13 +50,13 @@ class Code:
         self._start = ctypes.addressof(self.events), ctypes.addressof(self._parameters)
         _, self._struct = interface.mirrored[0]
         self._bytes = _own_bytes(library, interface)
-        found = {
+        handlers = {
             name: getattr(self.events, name)
             for name, *_ in interface.events._fields_
             if name != "logged"
         }
         # NULL is false
-        self.functions = {name: function for name, function in found.items() if function}
+        self.functions = {name: function for name, function in handlers.items() if function}
 
     def structs(self, *fields: float) -> Iterator[Held]:
         """Yields equal ones without end, that have begun. Many are in one piece of memory, as an
@@ -118,8 +118,8 @@ def load(scheme: str, file: Path, parameters: str, interface: Interface) -> ctyp
         raise SchemeError(f"{where}: {error}") from error
     except ValueError:
         raise SchemeError(f"{where}: it defines no struct {table}_events `{table}`") from None
-    made = (c_uint64 * len(mirrored)).in_dll(library, f"{table}_sizes")
-    for (name, structure), size in zip(mirrored, made, strict=True):
+    sizes = (c_uint64 * len(mirrored)).in_dll(library, f"{table}_sizes")
+    for (name, structure), size in zip(mirrored, sizes, strict=True):
         assert ctypes.sizeof(structure) == size, (
             f"{structure.__name__} differs from struct {name} in csrc"
         )

@@ -230,10 +230,10 @@ class CompiledReactionPoint(ReactionPoint):
 
     def state(self) -> dict[str, float]:
         if self._logged is None:
-            named = takewhile(lambda one: one.name is not None, self._code.events.logged)
+            named = takewhile(lambda field: field.name is not None, self._code.events.logged)
             self._logged = [
-                (one.name.decode(), c_double.from_address(self.address + one.offset))
-                for one in named
+                (field.name.decode(), c_double.from_address(self.address + field.offset))
+                for field in named
             ]
         return {name: number.value for name, number in self._logged}
 
