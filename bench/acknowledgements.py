@@ -51,15 +51,15 @@ def cost_ns(rate_bps: float | None, name: str, in_c: bool, settings: dict[str, f
 def main() -> None:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     for how, rate_bps in RATES_BPS.items():
-        found: dict[str, list[float]] = {run: [] for run in RUNS}
+        by_name: dict[str, list[float]] = {run: [] for run in RUNS}
         for _ in range(repetitions):
-            for what, run in RUNS.items():
-                found[what].append(cost_ns(rate_bps, *run))
-        alone = next(iter(found.values()))
+            for name, run in RUNS.items():
+                by_name[name].append(cost_ns(rate_bps, *run))
+        alone = next(iter(by_name.values()))
         print(how)
-        for what, each in found.items():
-            ratio = statistics.median(one / other for one, other in zip(each, alone, strict=True))
-            print(f"  {what:40} {statistics.median(each):6.0f} ns {ratio:5.2f}")
+        for name, costs in by_name.items():
+            ratio = statistics.median(cost / base for cost, base in zip(costs, alone, strict=True))
+            print(f"  {name:40} {statistics.median(costs):6.0f} ns {ratio:5.2f}")
 
 
 if __name__ == "__main__":

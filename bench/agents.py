@@ -45,7 +45,7 @@ def measure(rate: float, seconds: float, flows: int, options: list[str]) -> None
             pair.down()
     packets = sum(flow.packets for flow in receiver.received)
     allowed = rate * receiver.elapsed_real_s
-    sent_us, received_us = (1e6 * one.cpu_s / packets for one in (sender, receiver))
+    sent_us, received_us = (1e6 * agent.cpu_s / packets for agent in (sender, receiver))
     print(
         f"{rate:9,.0f} {packets / allowed:7.1%} {sent_us:9.1f} {received_us:9.1f} "
         f"{sender.late_real_s * 1e3:9.2f} {receiver.socket_drops:6d} {ready_s:7.2f}",

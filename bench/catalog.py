@@ -107,21 +107,21 @@ def drained(lab: Attached) -> tuple[int, int, int]:
 
 def discarded(lab: Attached) -> int:
     """Returns the frames that switches, or their programs, took or made and didn't send."""
-    found = 0
+    total = 0
     for switch in lab.switches.values():
         ports = interface_counters.read(switch) or {}
-        found += sum(port.in_discards + port.out_discards for port in ports.values())
-        found += sum(
+        total += sum(port.in_discards + port.out_discards for port in ports.values())
+        total += sum(
             cell.packets for cell in switch.read_cells(["dropped"], ())[0]["dropped"].values()
         )
-    return found
+    return total
 
 
 def measure(name: str, pattern: str, first: int) -> tuple[str, ...]:
     with attach(name) as lab:
         switch = lab.topology.switches[0].name
         pacing, agents = Pacing(lab.record), lab.agents
-        before = sum(flow.packets for one in flows.ask(agents).values() for flow in one.sent)
+        before = sum(flow.packets for stats in flows.ask(agents).values() for flow in stats.sent)
         ends = start(lab, pattern, first)
         commands = ("status",), ("flow", "list", "-n", name), ("counters", switch, "-n", name)
         took = dict.fromkeys(commands, 0.0)
@@ -130,7 +130,7 @@ def measure(name: str, pattern: str, first: int) -> tuple[str, ...]:
                 took[words] = max(took[words], pcn(*words))
         sent, waiting, lost = drained(lab)
         late = sorted(pacing.behind_since_last())
-        lost += sum(one.lost for one in control_frames.lost(lab))
+        lost += sum(loss.lost for loss in control_frames.lost(lab))
         times = " / ".join(f"{took[words]:.2f}" for words in commands)
         return f"{sent - before:,}", f"{waiting:,}", f"{lost}", ", ".join(late) or "none", times
 

@@ -58,14 +58,14 @@ def incast(seed: int) -> tuple[Topology, Flows]:
     return topology, [FlowSpec(i, f"h{i}", "h0") for i in range(1, len(topology.hosts))]
 
 
-def spread(topology: Topology, seed: int, each: int) -> tuple[Topology, Flows]:
+def spread(topology: Topology, seed: int, per_host: int) -> tuple[Topology, Flows]:
     """Returns a number of flows of each host, one after the other."""
     random_ = random.Random(seed)
     names = [host.name for host in topology.hosts]
     flows: Flows = []
     for number, source in enumerate(names):
         start_s = random_.uniform(0, 50_000 * 8 / (LOAD * HOST_BPS))
-        for _ in range(each):
+        for _ in range(per_host):
             size = min(1_000_000, int(10_000 * random_.paretovariate(1.25)))
             target = random_.randrange(len(names) - 1)
             target += target >= number

@@ -44,7 +44,7 @@ def numbers(scenario: str, way: str, k: float, settings: list[str]) -> dict[str,
         (file,) = Path(folder).rglob("summary.json")
         summary: dict[str, Any] = json.loads(file.read_text())
     ports, steady = summary["ports"].values(), summary["steady"]
-    found = {
+    measured = {
         "PAUSE": summary["pfc"]["pause"],
         "utilisation": steady["utilisation"],
         "Jain": steady["jain"],
@@ -53,8 +53,8 @@ def numbers(scenario: str, way: str, k: float, settings: list[str]) -> dict[str,
         / sum(port["transmitted"] for port in ports),
     }
     if scenario == "victim":
-        found["F0 marked"] = summary["measures"]["f0_marked_burst"]
-    return found
+        measured["F0 marked"] = summary["measures"]["f0_marked_burst"]
+    return measured
 
 
 def main() -> None:
@@ -69,14 +69,14 @@ def main() -> None:
     first = True
     for run in range(arguments.runs):
         for way in list(WAYS)[: 2 if run else 3]:  # virtual time has no second result
-            found = numbers(arguments.scenario, way, arguments.k, arguments.settings)
+            measured = numbers(arguments.scenario, way, arguments.k, arguments.settings)
             if first:
                 print(
                     f"{arguments.scenario}, k = {arguments.k:g}".ljust(24),
-                    *(f"{name:>11}" for name in found),
+                    *(f"{name:>11}" for name in measured),
                 )
             first = False
-            print(way.ljust(24), *(f"{value:11.4g}" for value in found.values()), flush=True)
+            print(way.ljust(24), *(f"{value:11.4g}" for value in measured.values()), flush=True)
 
 
 if __name__ == "__main__":

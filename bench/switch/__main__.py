@@ -108,7 +108,7 @@ class Report:
 
     def _line(
         self,
-        what: str,
+        label: str,
         ours: float,
         floor: float | None = None,
         bmv2: float | None = None,
@@ -117,7 +117,7 @@ class Report:
         ratio = "" if not bmv2 else f"{ours / bmv2:.2f}"
         print(
             (
-                f"{what:36}{_number(floor):>12}{_number(ours):>12}{_number(bmv2):>12}{ratio:>9}  "
+                f"{label:36}{_number(floor):>12}{_number(ours):>12}{_number(bmv2):>12}{ratio:>9}  "
                 f"{goal}"
             ),
             flush=True,
@@ -128,22 +128,26 @@ class Report:
     def _forwarding(self, blast: Path, through: Wires) -> None:
         under_test = Bench(blast, through, self._options.seconds, self._options.runs)
         softswitch = p4_switch(SOFTSWITCH, one_cpu(SWITCH_CPU), self._options.program, through)
-        found = {"copy loop": self._measure(under_test, copy_loop(blast, through))}
-        found["softswitch"] = self._measure(under_test, softswitch)
+        by_forwarder = {"copy loop": self._measure(under_test, copy_loop(blast, through))}
+        by_forwarder["softswitch"] = self._measure(under_test, softswitch)
         if self._bmv2 is not None:
-            found["BMv2"] = self._measure(
+            by_forwarder["BMv2"] = self._measure(
                 under_test, p4_switch([self._bmv2], all_cpus(), self._options.program, through)
             )
-        floor, ours, bmv2 = found["copy loop"], found["softswitch"], found.get("BMv2", {})
-        for what, value in ours.items():
+        floor, ours, bmv2 = (
+            by_forwarder["copy loop"],
+            by_forwarder["softswitch"],
+            by_forwarder.get("BMv2", {}),
+        )
+        for label, value in ours.items():
             goal = ""
-            if what.startswith("forwarded"):
-                goal = f">= 60 % of the copy loop: {value / floor[what]:.0%}"
-            elif what.startswith("latency"):
+            if label.startswith("forwarded"):
+                goal = f">= 60 % of the copy loop: {value / floor[label]:.0%}"
+            elif label.startswith("latency"):
                 goal = "below BMv2's"
-            elif what.startswith("resident"):
+            elif label.startswith("resident"):
                 goal = "< 60"
-            self._line(what, value, floor[what], bmv2.get(what), goal)
+            self._line(label, value, floor[label], bmv2.get(label), goal)
 
     def _shaping(self, blast: Path, through: Wires) -> None:
         under_test = Bench(blast, through, self._options.seconds, self._options.runs)
@@ -157,23 +161,23 @@ class Report:
             ):
                 shaped = [under_test.shaping(rate, size) for _ in range(self._options.runs)]
             name = f"{rate / 1e6:.0f} Mb/s"
-            share = 100 * statistics.median(one.rate for one in shaped) / rate
+            share = 100 * statistics.median(shaping.rate for shaping in shaped) / rate
             self._line(f"shaped to {name}: % of it", share, goal="within 0.5 over a second")
-            burst = statistics.median_high(one.burst for one in shaped)
+            burst = statistics.median_high(shaping.burst for shaping in shaped)
             self._line(f"shaped to {name}: burst, packets", burst, goal="at most 2")
 
     def _measure(self, under_test: Bench, forwarder: Any) -> dict[str, float]:
-        found: dict[str, float] = {}
+        by_name: dict[str, float] = {}
         with forwarder as pid:
             for size in self._options.sizes:
                 figures = under_test.measure(size)
-                found[f"forwarded, {size} B, packets/s"] = figures.forwarded
-                found[f"loss-free, {size} B, packets/s"] = figures.loss_free
-                found[f"CPU, {size} B, ns a packet"] = under_test.cpu_ns(pid, size)
+                by_name[f"forwarded, {size} B, packets/s"] = figures.forwarded
+                by_name[f"loss-free, {size} B, packets/s"] = figures.loss_free
+                by_name[f"CPU, {size} B, ns a packet"] = under_test.cpu_ns(pid, size)
             latency = under_test.latency(self._options.sizes[0])
-            found["latency p50, us"], found["latency p99, us"] = latency.median, latency.p99
-            found["resident, MB"] = resident_mb(pid)
-        return found
+            by_name["latency p50, us"], by_name["latency p99, us"] = latency.median, latency.p99
+            by_name["resident, MB"] = resident_mb(pid)
+        return by_name
 
     # ---- one process ----
 

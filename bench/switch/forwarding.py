@@ -161,10 +161,10 @@ class Bench:
             assert watcher.stderr is not None
             if watcher.stdout.readline() == "ready\n":
                 self.offer(roce_frame(length), 1.1 * bps / (8 * length), 1.1 + 16 * length / bps)
-            said = watcher.stdout.read().split()
-            if len(said) != 3:
+            fields = watcher.stdout.read().split()
+            if len(fields) != 3:
                 raise BenchError(f"no rate of a shaped port: {watcher.stderr.read().strip()}")
-        return Shaping(float(said[0]), int(said[1]), int(said[2]))
+        return Shaping(float(fields[0]), int(fields[1]), int(fields[2]))
 
     def _sender(self) -> list[str]:
         return ["taskset", "-c", str(min(one_cpu(SENDER_CPU))), str(self.blast)]

@@ -109,9 +109,9 @@ def enlarged(program: Path, entries: int) -> tuple[Any, str]:
             if table["name"].endswith("ipv4_lpm"):
                 table["max_size"] = entries
     info = text_format.Parse(program.with_suffix(".p4info.txtpb").read_text(), p4i.P4Info())
-    for found in info.tables:
-        if found.preamble.alias == "ipv4_lpm":
-            found.size = entries
+    for table_info in info.tables:
+        if table_info.preamble.alias == "ipv4_lpm":
+            table_info.size = entries
     return info, json.dumps(document)
 
 

@@ -69,9 +69,9 @@ def wires() -> Iterator[Wires]:
 def pairs(many: int, mtu: int = 1500) -> Iterator[list[tuple[str, str]]]:
     """Veth pairs without IPv6, removed on every exit path: the bench's end of each, and the
     switch's."""
-    made = [(f"b{i}f{os.getpid()}", f"b{i}n{os.getpid()}") for i in range(many)]
+    veths = [(f"b{i}f{os.getpid()}", f"b{i}n{os.getpid()}") for i in range(many)]
     with contextlib.ExitStack() as stack:
-        for a, b in made:
+        for a, b in veths:
             run("ip", "link", "add", a, "type", "veth", "peer", "name", b)
             stack.callback(
                 subprocess.run, ["ip", "link", "del", a], check=False, capture_output=True
@@ -81,7 +81,7 @@ def pairs(many: int, mtu: int = 1500) -> Iterator[list[tuple[str, str]]]:
                 if knob.exists():
                     knob.write_text("1")
                 run("ip", "link", "set", name, "mtu", str(mtu), "up")
-        yield made
+        yield veths
 
 
 def run(*command: str) -> str:
