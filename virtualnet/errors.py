@@ -14,9 +14,9 @@ class VirtualError(LabError):
 class CallbackError(VirtualError):
     """An endpoint's Python code or a scheduled function raised; the cause carries its traceback."""
 
-    def __init__(self, who: str, now_s: float, cause: BaseException) -> None:
+    def __init__(self, source: str, now_s: float, cause: BaseException) -> None:
         super().__init__(
-            f"{who}, at {now_s * 1e6:.6f} us of simulated time: "
+            f"{source}, at {now_s * 1e6:.6f} us of simulated time: "
             f"{error_text(cause, Path(__file__).parent)}"
         )
         self.now_s = now_s

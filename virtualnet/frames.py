@@ -101,7 +101,7 @@ class Frames:
             numbers.size and not 0 <= numbers.min() <= numbers.max() < len(frames)
         ):
             raise VirtualError(f"{host}: `which` needs the number of a frame for each time")
-        kept = np.array([self._keep(host, frame, None) for frame in frames], np.uint32)
+        handles = np.array([self._keep(host, frame, None) for frame in frames], np.uint32)
         sizes = None if lengths is None else np.asarray(lengths, np.int64)
         if sizes is not None and (
             sizes.shape != times.shape
@@ -113,7 +113,7 @@ class Frames:
                 host,
                 port,
                 np.rint(times * 1e12).astype(np.uint64),
-                kept[numbers],
+                handles[numbers],
                 traffic_class,
                 sizes,
             )
@@ -124,7 +124,7 @@ class Frames:
         n = self._library.vn_taken(
             self._alive(), self._nodes[host], ctypes.byref(at), ctypes.byref(data)
         )
-        return [self._arrived(data, one) for one in at[:n]] if n else []
+        return [self._arrived(data, taken) for taken in at[:n]] if n else []
 
     def new_arrivals(self, host: str, since: int) -> list[Arrived]:
         """Returns those of `arrived` from this number on."""
@@ -164,10 +164,10 @@ class Frames:
             )
         )
 
-    def _arrived(self, data: Any, one: native.Taken) -> Arrived:
+    def _arrived(self, data: Any, taken: native.Taken) -> Arrived:
         # a slice is a list of ints
-        stored = ctypes.string_at(ctypes.addressof(data.contents) + one.at, one.stored)
-        return Arrived(one.time_ps / 1e12, stored, one.length)
+        stored = ctypes.string_at(ctypes.addressof(data.contents) + taken.at, taken.stored)
+        return Arrived(taken.time_ps / 1e12, stored, taken.length)
 
     def _keep(self, host: str, frame: bytes, length: int | None) -> int:
         stored = frame if self.whole_bytes is not None else frame[:STORED_BYTES]
@@ -186,19 +186,19 @@ class Frames:
         host: str,
         port: int | None,
         times: npt.NDArray[np.uint64],
-        kept: Any,
+        handles: Any,
         traffic_class: int,
         lengths: Any = None,
     ) -> None:
         end = Endpoint(host, self.topology.ports(host)[0] if port is None else port)
         self.topology.link_at(end.node, end.port)  # raises
-        which = np.ascontiguousarray(kept, np.uint32)
+        which = np.ascontiguousarray(handles, np.uint32)
         sizes = None if lengths is None else np.ascontiguousarray(lengths, np.uint16)
-        one = bool((which == which[0]).all())
+        single = bool((which == which[0]).all())
         self._check(
             self._library.vn_source_frames(
                 self._changing(), self._links[end], traffic_class, times.size, times.ctypes.data,
                 int(which[0]),
-                None if one else which.ctypes.data, None if sizes is None else sizes.ctypes.data,
+                None if single else which.ctypes.data, None if sizes is None else sizes.ctypes.data,
             )
         )  # fmt: skip

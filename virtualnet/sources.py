@@ -65,8 +65,10 @@ class LinkSources:
         peer = self.topology.peer(node, port)
         return self._of_link("headroom", native.HEADROOM_BYTES, peer.node, peer.port, traffic_class)
 
-    def _of_link(self, what: str, source: int, node: str, port: int, traffic_class: int) -> Source:
+    def _of_link(
+        self, metric: str, source: int, node: str, port: int, traffic_class: int
+    ) -> Source:
         self.topology.link_at(node, port)
         return Source(
-            f"{node}:{port} {what}", source, self._links[Endpoint(node, port)], 0, traffic_class
+            f"{node}:{port} {metric}", source, self._links[Endpoint(node, port)], 0, traffic_class
         )

@@ -353,7 +353,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         if exchange.until_ps < picoseconds(self.now_s):
             raise VirtualError(f"until_s={until_s:g}: the network is at {self.now_s:g} s already")
         exchange.budget, exchange.finish = _CHUNK, finish
-        told = _Progress(progress, self.now_s, until_s)
+        reporter = _Progress(progress, self.now_s, until_s)
         try:
             with self._interrupts() as check:
                 while True:
@@ -361,7 +361,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                     reason: int = self._library.vn_run(alive[0])
                     if reason == native.BUDGET:
                         exchange.budget = _CHUNK
-                        told.tell(self)
+                        reporter.tell(self)
                         check()
                     elif reason == native.RETURN:
                         self._calls[exchange.flow][0]()
@@ -390,7 +390,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         """Returns what threads have done so far."""
         raw = native.Threads()
         self._library.vn_threads(self._alive(), ctypes.byref(raw))
-        busy_s = tuple(one / 1e9 for one in raw.busy_ns[: raw.n])
+        busy_s = tuple(busy_ns / 1e9 for busy_ns in raw.busy_ns[: raw.n])
         rounds = self._library.vn_rounds(self._alive())
         return ThreadStats(
             raw.wall_ns / 1e9,
@@ -428,21 +428,21 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                 raise VirtualError(
                     f"{switch.name} has {kind}: deadlocks are found without them alone"
                 )
-        found, members = (
+        deadlock, members = (
             native.Deadlock(),
             (ctypes.c_uint32 * (len(self._links) * native.CLASSES))(),
         )
-        self._check(self._library.vn_deadlock(self._changing(), ctypes.byref(found), members))
-        if not found.members:
+        self._check(self._library.vn_deadlock(self._changing(), ctypes.byref(deadlock), members))
+        if not deadlock.members:
             return None
         ends = {link: end for end, link in self._links.items()}
-        named = [divmod(member, native.CLASSES) for member in members[: found.members]]
+        named = [divmod(member, native.CLASSES) for member in members[: deadlock.members]]
         names = [
             (self.topology.link_name(ends[link].node, ends[link].port), number)
             for link, number in named
         ]
-        circle, behind = sorted(names[: found.circle]), sorted(names[found.circle :])
-        return Deadlock(tuple(circle), tuple(behind), found.since_ps / 1e12, found.held_bytes)
+        circle, behind = sorted(names[: deadlock.circle]), sorted(names[deadlock.circle :])
+        return Deadlock(tuple(circle), tuple(behind), deadlock.since_ps / 1e12, deadlock.held_bytes)
 
     # ---- what a network of more kinds adds ----
 
@@ -462,7 +462,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     def _with_names(self, error: str) -> str:
         """Returns an error of the engine, whose nodes have numbers there, with their names."""
         names = {number: name for name, number in self._nodes.items()}
-        return _NODE.sub(lambda found: names.get(int(found[1]), found[0]), error)
+        return _NODE.sub(lambda match: names.get(int(match[1]), match[0]), error)
 
     def _who(self, error: Exception) -> str:
         """Returns the name of the code that raised."""
