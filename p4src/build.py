@@ -96,7 +96,7 @@ def find_programs(root: Path = ROOT) -> list[Program]:
     )
     if not tops:
         raise P4BuildError(f"no program with a `main` in {root / TOPS[0]}")
-    found = []
+    programs = []
     for top in tops:
         sources = tuple(sources_of(top.relative_to(root).as_posix(), root))
         parts = (f"-I{PARTS}",) if _is_example(sources[0]) else ()
@@ -105,11 +105,11 @@ def find_programs(root: Path = ROOT) -> list[Program]:
             if any(_NATIVE in (root / source).read_text(encoding="utf-8") for source in sources)
             else {"": ()}
         )
-        found += [
+        programs += [
             Program(top.stem + suffix, root, sources, (*parts, *flags))
             for suffix, flags in variants.items()
         ]
-    return sorted(found, key=lambda program: program.name)
+    return sorted(programs, key=lambda program: program.name)
 
 
 def _is_example(top: str) -> bool:
@@ -134,9 +134,11 @@ def sources_of(top: str, root: Path) -> Iterator[str]:
             ) from error
         yield path
         for name in _INCLUDE.findall(text):
-            found = posixpath.normpath(f"{posixpath.dirname(path)}/{name}")
+            included = posixpath.normpath(f"{posixpath.dirname(path)}/{name}")
             pending.append(
-                f"{PARTS}/{name}" if _is_example(top) and not (root / found).exists() else found
+                f"{PARTS}/{name}"
+                if _is_example(top) and not (root / included).exists()
+                else included
             )
 
 

@@ -129,15 +129,15 @@ def find_tools() -> tuple[Path, Path]:
     tools = []
     for variable, name in (("P4C_TOFINO", COMPILER), ("BFAS", ASSEMBLER)):
         wanted = os.environ.get(variable, name)
-        found = shutil.which(wanted)
-        if found is None:
+        path = shutil.which(wanted)
+        if path is None:
             raise P4BuildError(
                 f"{wanted} was not found. It is only needed to change p4src/tna: the compiled form "
                 "is committed. Build p4c (github.com/p4lang/p4c) with -DENABLE_TOFINO=ON and put "
                 f"{COMPILER} and {ASSEMBLER} on the PATH, or set P4C_TOFINO and BFAS to them, and "
                 "P4C_16_INCLUDE_PATH to the folder of tna.p4 unless p4c is installed."
             )
-        tools.append(Path(found))
+        tools.append(Path(path))
     return tools[0], tools[1]
 
 
@@ -221,12 +221,14 @@ def in_order(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         return list(tables)
     ordered = sorted(of_gress, key=lambda table: "egress" in table["name"])
     moved = iter(ordered)
-    made = [next(moved) if table in of_gress else dict(table) for table in tables]
-    for table in made:
+    reordered = [next(moved) if table in of_gress else dict(table) for table in tables]
+    for table in reordered:
         if table["name"].endswith(".snapshot.cfg"):
             table["id"] += ordered[0]["id"] - of_gress[0]["id"]
-            table["depends_on"] = [one["id"] for one in ordered if one["name"].endswith("_trigger")]
-    return made
+            table["depends_on"] = [
+                trigger["id"] for trigger in ordered if trigger["name"].endswith("_trigger")
+            ]
+    return reordered
 
 
 def _run(command: Sequence[str], program: TofinoProgram) -> None:
@@ -234,14 +236,14 @@ def _run(command: Sequence[str], program: TofinoProgram) -> None:
     result = subprocess.run(
         command, cwd=program.root, capture_output=True, text=True, errors="replace", check=False
     )
-    said = _NO_WARNING.sub("", result.stderr).strip()
-    if "Can't match parser state due to previous match" in said:
+    stderr = _NO_WARNING.sub("", result.stderr).strip()
+    if "Can't match parser state due to previous match" in stderr:
         raise P4BuildError(
             f"this {COMPILER} loses what parsers select by (p4lang/p4c issue 5752): take one that "
             "has pull request 5753"
         )
-    if result.returncode != 0 or re.search(r"\b(warning|error): ", said):
-        raise P4BuildError(f"{tool} refused {program.sources[0]}:\n{said}")
+    if result.returncode != 0 or re.search(r"\b(warning|error): ", stderr):
+        raise P4BuildError(f"{tool} refused {program.sources[0]}:\n{stderr}")
 
 
 def _run_id(program: TofinoProgram) -> str:
@@ -339,7 +341,7 @@ def build_into(folder: Path, chip: str, root: Path = ROOT) -> list[Path]:
     """Compiles all programs of a checkout for a chip, each into a folder of its name; returns
     these."""
     tools = find_tools()
-    made = []
+    folders = []
     for program in find_programs(chip, root):
         into = folder / program.name
         into.mkdir(parents=True, exist_ok=True)
@@ -348,8 +350,8 @@ def build_into(folder: Path, chip: str, root: Path = ROOT) -> list[Path]:
                 program.files, compile_program(program, tools, Path(scratch)), strict=True
             ):
                 path.replace(into / name)
-        made.append(into)
-    return made
+        folders.append(into)
+    return folders
 
 
 def stale(chip: str, root: Path = ROOT) -> list[str]:

@@ -23,10 +23,10 @@ _LINE_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*"|/\*.*?\*/)|[ \t]*//[^\n]*', re
 def manifest() -> Mapping[str, Any]:
     """Returns what p4src/build.py wrote: the compiler, and the programs by name with the hashes of
     their sources."""
-    found: Mapping[str, Any] = json.loads(
+    document: Mapping[str, Any] = json.loads(
         (ROOT / FOLDER / "manifest.json").read_text(encoding="utf-8")
     )
-    return found
+    return document
 
 
 def stale(*programs: str) -> str | None:
@@ -43,14 +43,14 @@ def stale(*programs: str) -> str | None:
         ):
             continue
         sources = entries[name]["sources"]
-        found = [
+        modified = [
             path
             for path in sources
             if not (ROOT / path).is_file() or source_digest(ROOT / path) != sources[path]
         ]
-        if found:
+        if modified:
             old.append(output)
-            changed |= dict.fromkeys(found)
+            changed |= dict.fromkeys(modified)
     if not old:
         return None
     return (
@@ -62,7 +62,7 @@ def stale(*programs: str) -> str | None:
 def source_digest(source: Path) -> str:
     """Returns a P4 source's hash in a manifest: SHA-256 of its text without line comments, in
     hex."""
-    code = _LINE_COMMENT.sub(lambda found: found[1] or "", source.read_text(encoding="utf-8"))
+    code = _LINE_COMMENT.sub(lambda match: match[1] or "", source.read_text(encoding="utf-8"))
     return hashlib.sha256(code.encode()).hexdigest()
 
 
