@@ -83,7 +83,7 @@ def built(files: Files) -> tuple[str, Files]:
         (wheel,) = out.glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             return wheel.name, {
-                one.filename: (0o644, archive.read(one)) for one in archive.infolist()
+                member.filename: (0o644, archive.read(member)) for member in archive.infolist()
             }
 
 
@@ -104,8 +104,13 @@ def compiled(files: Files, compiler: str) -> Files:
     with tempfile.TemporaryDirectory() as folder:
         tree, cache = write(Path(folder) / "tree", files), Path(folder) / "cache"
         # others change what is made
-        own = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        environment = {**own, "CC": compiler, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": str(tree)}
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        environment = {
+            **inherited,
+            "CC": compiler,
+            "XDG_CACHE_HOME": str(cache),
+            "PYTHONPATH": str(tree),
+        }
         run(
             [sys.executable, str(ROOT / "release/compile.py"), str(tree / SHIPPED)],
             tree,
