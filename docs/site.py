@@ -69,19 +69,19 @@ def api() -> dict[str, str]:
     projects' names who has them."""
     by_module: dict[str, list[str]] = defaultdict(list)
     for name in pcn.__all__:
-        one = getattr(pcn, name)
-        module, own = (
-            (one.__name__, "")
-            if inspect.ismodule(one)
-            else (one.__module__, f".{one.__qualname__}")
+        symbol = getattr(pcn, name)
+        module, qualname = (
+            (symbol.__name__, "")
+            if inspect.ismodule(symbol)
+            else (symbol.__module__, f".{symbol.__qualname__}")
         )
         ours = module.startswith("pcn.")
         by_module[pcn.home(name)].append(
-            f"::: {module}{own}" if ours else f"`pcn.{name}` is `{module}{own}`."
+            f"::: {module}{qualname}" if ours else f"`pcn.{name}` is `{module}{qualname}`."
         )
     return {
-        module: "\n\n".join([f"# {module}", *found, ""])
-        for module, found in sorted(by_module.items())
+        module: "\n\n".join([f"# {module}", *directives, ""])
+        for module, directives in sorted(by_module.items())
     }
 
 
@@ -93,15 +93,15 @@ def stage(folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
     generated = {"commands/": commands(), "api/": api()}
-    for name, made in generated.items():
-        for page, text in made.items():
+    for name, texts in generated.items():
+        for page, text in texts.items():
             target = inside / name / f"{page}.md"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
     notebook = sorted(path.name for path in (ROOT / "docs/notebook").glob("*.md"))
     lists = {
-        **{name: [f"{name}{page}.md" for page in made] for name, made in generated.items()},
+        **{name: [f"{name}{page}.md" for page in texts] for name, texts in generated.items()},
         "docs/notebook/": [f"docs/notebook/{name}" for name in notebook],
     }
     config["nav"] = list(_filled(config["nav"], lists))
