@@ -81,19 +81,19 @@ def run(
     folder as `place`.
     """
     progress = progress or Logged()
-    made = find_scenario(scenario)
-    schemes = scheme_parameters.scheme_names(scheme or ",".join(made.schemes))
+    experiment = find_scenario(scenario)
+    schemes = scheme_parameters.scheme_names(scheme or ",".join(experiment.schemes))
     clocks = _clocks(clock)
     if clocks == ["virtual"] and target != DEFAULT_TARGET:
         raise ExperimentError(f"--target {target}: virtual time has the {DEFAULT_TARGET} alone")
-    values = scheme_parameters.settings(made, schemes, settings)
+    values = scheme_parameters.settings(experiment, schemes, settings)
     k = K.check(k)
-    for one in schemes:
-        _require_counters(find_scheme(one))
-    plans = [made.plan(scheme, seed, values[scheme]) for scheme in schemes]
+    for name in schemes:
+        _require_counters(find_scheme(name))
+    plans = [experiment.plan(scheme, seed, values[scheme]) for scheme in schemes]
     if records or export:
         plans = [_recording(plan, records or Records(), export, clocks) for plan in plans]
-    place = _own_place(made.name, schemes, clocks) if out is None else Path(out)
+    place = _own_place(experiment.name, schemes, clocks) if out is None else Path(out)
     if "live" in clocks:
         _require_starts(plans[0], target)
     elif k not in (None, 1.0):
@@ -105,7 +105,7 @@ def run(
     }
     failures, made_by = Failures(), provenance()
     files = {
-        plan.scheme: digests([*made.files(), *outside_files(find_scheme(plan.scheme))])
+        plan.scheme: digests([*experiment.files(), *outside_files(find_scheme(plan.scheme))])
         for plan in plans
     }
     if without := left_out(pictures):
@@ -117,15 +117,15 @@ def run(
         progress.note(note)
     with result_directory(place, replaces=out is not None) as work:
         results: list[Result] = []
-        found: dict[tuple[str, str], ResultFolder] = {}
+        folders: dict[tuple[str, str], ResultFolder] = {}
         for folder in runs:
             private.make_folder(work / folder)
         for number, (folder, (plan, clock)) in enumerate(runs.items(), start=1):
-            own = work / folder
+            run_folder = work / folder
             if folder:
                 progress.stage(f"{folder}, {number} of {len(runs)}")
-            live = Live(target, k, own / "logs") if clock == "live" else None
-            plan, recording = execute(plan, progress, live=live, folder=own, watcher=watcher)
+            live = Live(target, k, run_folder / "logs") if clock == "live" else None
+            plan, recording = execute(plan, progress, live=live, folder=run_folder, watcher=watcher)
             notes = [f"Older program: {old}."] * bool(old) + [
                 f"{note[0].upper()}{note[1:]}." for note in plan.notes
             ]
@@ -133,11 +133,21 @@ def run(
             progress.stage("Figures and report")
             on = target if clock == "live" else DEFAULT_TARGET
             result = judge(
-                made, plan, recording, clock, on, folder, failures, made_by, files[plan.scheme]
+                experiment,
+                plan,
+                recording,
+                clock,
+                on,
+                folder,
+                failures,
+                made_by,
+                files[plan.scheme],
             )
-            if write_run(result, own, pictures, export):
+            if write_run(result, run_folder, pictures, export):
                 results.append(result)
-                found[plan.scheme, clock] = ResultFolder(place.absolute() / folder, numbers(own))
+                folders[plan.scheme, clock] = ResultFolder(
+                    place.absolute() / folder, numbers(run_folder)
+                )
         if not results:
             raise ExperimentError(
                 f"nothing could be written into {place}: {'; '.join(failures.lines())}"
@@ -147,32 +157,32 @@ def run(
         whole = numbers(work)  # before the folder has its name, by which others may find it
     if failures:
         raise IncompleteError(place, failures)
-    return RunResult(place.absolute(), whole, found)
+    return RunResult(place.absolute(), whole, folders)
 
 
 def parameters(scenario: str, scheme: str | None = None) -> dict[Parameter, list[str]]:
     """Returns those that `settings` may give, of all schemes or of these, with commas between; each
     with the schemes that have it. Raises ExperimentError."""
-    made = find_scenario(scenario)
-    found: dict[Parameter, list[str]] = {}
+    experiment = find_scenario(scenario)
+    by_parameter: dict[Parameter, list[str]] = {}
     for name in scheme_parameters.scheme_names(scheme) if scheme else schemes:
-        for parameter in made.parameters(name):
-            found.setdefault(parameter, []).append(name)
-    return found
+        for parameter in experiment.parameters(name):
+            by_parameter.setdefault(parameter, []).append(name)
+    return by_parameter
 
 
 def in_effect(scenario: str, scheme: str | None = None) -> dict[str, Value]:
     """Returns what a run with no settings has, by parameter, of what follows from others; nothing
     where none is given that a run needs. Raises ExperimentError for a name that nothing has."""
-    made = find_scenario(scenario)
-    first = scheme_parameters.scheme_names(scheme or made.schemes[0])[0]
+    experiment = find_scenario(scenario)
+    first = scheme_parameters.scheme_names(scheme or experiment.schemes[0])[0]
     try:
-        values = made.plan(first, 1, {}).values
+        values = experiment.plan(first, 1, {}).values
     except ExperimentError:
         return {}
     return {
         parameter.name: values.get(parameter.name)
-        for parameter in made.parameters(first)
+        for parameter in experiment.parameters(first)
         if parameter.default is None
     }
 
@@ -181,12 +191,12 @@ def place_of(scenario: str, scheme: str | None, clock: str) -> Path:
     """Returns where the command puts a result: results/SCENARIO/SCHEME, without SCHEME for several.
     SCENARIO bears its clocks unless it is live alone (`dumbbell-virtual`): a virtual run never
     moves a live result. Raises LabError."""
-    made = find_scenario(scenario)
+    experiment = find_scenario(scenario)
     schemes, clocks = (
-        scheme_parameters.scheme_names(scheme or ",".join(made.schemes)),
+        scheme_parameters.scheme_names(scheme or ",".join(experiment.schemes)),
         _clocks(clock),
     )
-    folder = RESULTS / _with_clocks(made.name, clocks)
+    folder = RESULTS / _with_clocks(experiment.name, clocks)
     return folder if len(schemes) > 1 else folder / schemes[0]
 
 

@@ -25,12 +25,12 @@ def figures(groups: Sequence[Group]) -> Mapping[str, list[Chart]]:
         )
         for chart in flows_by_size.charts(by_group)
     ]
-    found = {
+    chart_lists = {
         "slowdown": slowdown,
         "completion": flows_by_size.completion(by_group, looks),
         "over_time": list(_over_time(groups, looks)),
     }
-    return {name: charts for name, charts in found.items() if charts}
+    return {name: charts for name, charts in chart_lists.items() if charts}
 
 
 def _looks(groups: Sequence[Group]) -> dict[str, str]:

@@ -62,15 +62,15 @@ class Group:
         """Returns the mean of the seeds' curves with its intervals, over the x of all of them,
         between whose points each is a straight line. After its end a run has nothing: 0. None where
         a run has no such curve."""
-        found = [run.curves[name] for run in self.runs if name in run.curves]
-        if len(found) < len(self.runs) or not all(x for x, _ in found):
+        curves = [run.curves[name] for run in self.runs if name in run.curves]
+        if len(curves) < len(self.runs) or not all(x for x, _ in curves):
             return None
-        grid = np.unique(np.concatenate([x for x, _ in found]))
+        grid = np.unique(np.concatenate([x for x, _ in curves]))
         if grid.size > _POINTS:
             grid = np.linspace(grid[0], grid[-1], _POINTS)
-        each = np.array([np.interp(grid, x, y, right=0.0) for x, y in found])
-        ends = [intervals.of_mean(column.tolist()) for column in each.T]
-        line = Line("", grid, each.mean(axis=0))
+        on_grid = np.array([np.interp(grid, x, y, right=0.0) for x, y in curves])
+        ends = [intervals.of_mean(column.tolist()) for column in on_grid.T]
+        line = Line("", grid, on_grid.mean(axis=0))
         if None in ends:
             return line
         low, high = (
@@ -101,28 +101,28 @@ def difference(first: Group, second: Group, number: str) -> Difference | None:
     there is none, or one seed leaves it open."""
     if pairs(first, second):
         runs = [sorted(group.runs, key=lambda run: run.seed) for group in (first, second)]
-        own = [values_of([run.numbers.get(number) for run in members]) for members in runs]
+        samples = [values_of([run.numbers.get(number) for run in members]) for members in runs]
         paired = True
     else:
-        own, paired = [group.values(number) for group in (first, second)], False
-    if own[0] is None or own[1] is None:
+        samples, paired = [group.values(number) for group in (first, second)], False
+    if samples[0] is None or samples[1] is None:
         return None
-    return intervals.difference(own[0], own[1], paired)
+    return intervals.difference(samples[0], samples[1], paired)
 
 
 def grouped(runs: Sequence[Kept]) -> list[Group]:
     """Returns the runs in groups of equal settings, in the order of their first runs. A run whose
     seed is in its group already begins another group."""
-    found: dict[tuple[str, int], list[Kept]] = {}
+    runs_by_settings: dict[tuple[str, int], list[Kept]] = {}
     for run in runs:
         settings = json.dumps(run.settings, sort_keys=True, default=str)
         number = next(
             number
             for number in range(len(runs))
-            if run.seed not in {o.seed for o in found.get((settings, number), ())}
+            if run.seed not in {o.seed for o in runs_by_settings.get((settings, number), ())}
         )
-        found.setdefault((settings, number), []).append(run)
-    groups = [Group("", tuple(members)) for members in found.values()]
+        runs_by_settings.setdefault((settings, number), []).append(run)
+    groups = [Group("", tuple(members)) for members in runs_by_settings.values()]
     return _named(
         groups,
         [name for name in different_settings(groups, alone=False) if name not in _OF_THE_TREE],
@@ -159,19 +159,19 @@ def _called(setting: str, value: Any, text: str) -> str:
 def texts_of(groups: Sequence[Group], setting: str) -> list[str]:
     """Returns a setting of each group for people: numbers with their units, files by their stems
     where these differ as the files do; a dash where a group hasn't it."""
-    found = [group.settings.get(setting, _MISSING) for group in groups]
-    files = {value for value in found if isinstance(value, str) and "/" in value}
+    values = [group.settings.get(setting, _MISSING) for group in groups]
+    files = {value for value in values if isinstance(value, str) and "/" in value}
     stems = len({Path(file).stem for file in files}) == len(files)
     kind = _kinds(groups).get(setting)
     short = [
         Path(value).stem if stems and isinstance(value, str) and value in files else value
-        for value in found
+        for value in values
     ]
     texts = [text_of(value, kind) for value in short]
-    if len(set(texts)) < len({json.dumps(value, default=str) for value in found}) and _differs(
-        found, True
+    if len(set(texts)) < len({json.dumps(value, default=str) for value in values}) and _differs(
+        values, True
     ):
-        exact = [_exact(value, kind) for value in found]
+        exact = [_exact(value, kind) for value in values]
         texts = exact if len(set(exact)) > len(set(texts)) else texts
     return texts
 
@@ -186,12 +186,12 @@ def _exact(value: Any, kind: Kind | None) -> str:
 def _kinds(groups: Sequence[Group]) -> dict[str, Kind]:
     """Returns the kinds of settings: of schemes' parameters and scenarios'; of others by a name's
     end."""
-    found: dict[str, Kind] = {
+    kinds: dict[str, Kind] = {
         setting: kind_of(setting) for group in groups for setting in group.settings
     }
     for scenario, scheme in {(run.scenario, run.scheme) for group in groups for run in group.runs}:
-        found |= {parameter.name: parameter.kind for parameter in _parameters(scenario, scheme)}
-    return found
+        kinds |= {parameter.name: parameter.kind for parameter in _parameters(scenario, scheme)}
+    return kinds
 
 
 def _parameters(scenario: str, scheme: str) -> Sequence[Parameter]:

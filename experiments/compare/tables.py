@@ -31,7 +31,7 @@ def all_tables(groups: Sequence[Group]) -> list[Table]:
     by_size = flows_by_size.tables(
         flows_by_size.pooled({group.name: group.samples for group in groups})
     )
-    return [settings(groups), numbers(groups), *_own(groups), *by_size]
+    return [settings(groups), numbers(groups), *_scenario_tables(groups), *by_size]
 
 
 def settings(groups: Sequence[Group]) -> Table:
@@ -64,26 +64,26 @@ def numbers(groups: Sequence[Group]) -> Table:
 def notes(groups: Sequence[Group]) -> list[str]:
     """Returns what intervals are, and which test marks what."""
     note = interval_note(len(group.runs) for group in groups)
-    made = [f"Means over the seeds; in brackets {note}."] if note else []
+    lines = [f"Means over the seeds; in brackets {note}."] if note else []
     first, others = groups[0], groups[1:]
-    tested = [one for one in others if len(one.runs) > 1 and len(first.runs) > 1]
+    tested = [group for group in others if len(group.runs) > 1 and len(first.runs) > 1]
     for paired, test in (
         (True, "paired t-test, as equal seeds have equal flows here"),
         (False, "Welch's t-test, unpaired, as their runs haven't the same flows seed by seed"),
     ):
-        names = [one.name for one in tested if pairs(first, one) is paired]
+        names = [group.name for group in tested if pairs(first, group) is paired]
         if names:
-            made.append(
+            lines.append(
                 f"{MARK} in {', '.join(names)}: differs from {first.name} by more than the seeds "
                 f"make likely ({test}, 95%: of a hundred numbers that don't differ it marks five). "
                 f"Below a mean stands its difference from {first.name}'s, with a 95% interval."
             )
     if untested := [group.name for group in groups if len(group.runs) < 2]:
-        made.append(
+        lines.append(
             f"{', '.join(untested)}: one seed, so nothing shows whether a difference is more than "
             "chance, and nothing is marked: compare runs of several seeds."
         )
-    return made
+    return lines
 
 
 def equal(groups: Sequence[Group]) -> list[str]:
@@ -174,11 +174,11 @@ def _row(first: Group, group: Group, name: str) -> dict[str, object]:
         return row
     if below:
         row["relative_difference"] = mean / below - 1
-    if (found := difference(first, group, name)) is not None:
-        row["test"] = "paired" if found.paired else "welch"
-        row["beyond_spread"] = str(found.beyond).lower()
+    if (change := difference(first, group, name)) is not None:
+        row["test"] = "paired" if change.paired else "welch"
+        row["beyond_spread"] = str(change.beyond).lower()
         if below:
-            low, high = sorted((found.low / below, found.high / below))
+            low, high = sorted((change.low / below, change.high / below))
             row |= {"difference_low": low, "difference_high": high}
     return row
 
@@ -231,12 +231,12 @@ def _cell(group: Group, name: str, first: Group | None) -> str:
     below = first.mean(name) if first else None
     if first is None or below is None or mean == below:
         return text
-    found = difference(first, group, name)
-    mark = MARK if found and found.beyond else ""
-    return "\n".join(filter(None, [text, _change(mean, below, found)])) + mark
+    change = difference(first, group, name)
+    mark = MARK if change and change.beyond else ""
+    return "\n".join(filter(None, [text, _change(mean, below, change)])) + mark
 
 
-def _change(mean: float, below: float, found: Difference | None) -> str:
+def _change(mean: float, below: float, change: Difference | None) -> str:
     """Returns a difference in percent of the first, with its interval."""
     if not below:
         return ""
@@ -244,13 +244,13 @@ def _change(mean: float, below: float, found: Difference | None) -> str:
     if ratio >= _FACTOR:
         return f"\u00d7{ratio:,.0f}"
     text = f"{ratio - 1:+.0%}"
-    if found is None or found.low == found.high:
+    if change is None or change.low == change.high:
         return text
-    low, high = sorted((found.low / below, found.high / below))
+    low, high = sorted((change.low / below, change.high / below))
     return f"{text}, {low:+.0%} to {high:+.0%}"
 
 
-def _own(groups: Sequence[Group]) -> list[Table]:
+def _scenario_tables(groups: Sequence[Group]) -> list[Table]:
     """Returns the scenario's tables of the means."""
     scenarios = {run.scenario for group in groups for run in group.runs}
     page = (

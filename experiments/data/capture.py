@@ -26,7 +26,7 @@ class Capture:
 
     name: str
     interface: str
-    what: str
+    description: str
     delay_ns: int
     ways: Mapping[bool, Path]
 
@@ -34,14 +34,18 @@ class Capture:
     def of(cls, port: Endpoint, topology: Topology, folder: Path) -> Capture:
         """Returns the capture of a port, with files in this folder."""
         link, name = topology.link_at(port.node, port.port), f"{port.node}-{port.port}.pcapng"
-        what = f"{port} to {link.other(port.node)} in {topology.name}, {link.rate_bps / 1e9:g} Gb/s"
+        description = (
+            f"{port} to {link.other(port.node)} in {topology.name}, {link.rate_bps / 1e9:g} Gb/s"
+        )
         ways = {incoming: folder / f".{name}.{incoming:d}" for incoming in (False, True)}
-        return cls(name, port.interface, what, round(link.delay_s * 1e9), ways)
+        return cls(name, port.interface, description, round(link.delay_s * 1e9), ways)
 
     def write(self, file: IO[bytes]) -> None:
         """Writes pcapng, once the engine has closed its files. Raises OSError, where these had no
         room, too."""
-        writer = PcapngWriter(file, self.interface, self.what, "virtual time, from the run's start")
+        writer = PcapngWriter(
+            file, self.interface, self.description, "virtual time, from the run's start"
+        )
         with ExitStack() as stack:
             ways = [
                 _frames(stack.enter_context(path.open("rb")), incoming, self.delay_ns * incoming)

@@ -36,24 +36,24 @@ class Failures:
         )
         return inner
 
-    def note(self, what: str, error: Exception) -> None:
+    def note(self, part: str, error: Exception) -> None:
         """Records each failure once, also if it fails again for another page."""
-        self._found.setdefault(self._prefix + what, reason(error))
+        self._found.setdefault(self._prefix + part, reason(error))
 
     def add(self, others: Failures) -> None:
         self._found |= others._found
 
     @contextlib.contextmanager
-    def noting(self, what: str) -> Iterator[None]:
+    def noting(self, part: str) -> Iterator[None]:
         """Notes an exception in the block, which goes no further."""
         try:
             yield
         except Exception as error:
-            self.note(what, error)
+            self.note(part, error)
 
-    def attempt(self, what: str, make: Callable[[], _T]) -> _T | None:
+    def attempt(self, part: str, make: Callable[[], _T]) -> _T | None:
         """Returns what `make` returns; None where it fails, which is noted."""
-        with self.noting(what):
+        with self.noting(part):
             return make()
         return None
 
@@ -61,9 +61,9 @@ class Failures:
         """Returns those of this folder: `queue.png, report.html: No space left on device`; a line a
         reason."""
         parts: dict[str, list[str]] = {}
-        for what, why in self._found.items():
-            if what.startswith(self._prefix):
-                parts.setdefault(why, []).append(what)
+        for part, why in self._found.items():
+            if part.startswith(self._prefix):
+                parts.setdefault(why, []).append(part)
         return [f"{', '.join(names)}: {why}" for why, names in parts.items()]
 
 

@@ -239,8 +239,8 @@ def _carried_bps(series: Series, entity: str, metric: str, rate_bps: float, edge
     if not times.size:
         return np.zeros(edges.size - 1)
     total = series_math.carried(times, started, rate_bps / 8)
-    found: Array = 8 * np.diff(series_math.counter_at(times, total, edges)) / np.diff(edges)
-    return found
+    rates: Array = 8 * np.diff(series_math.counter_at(times, total, edges)) / np.diff(edges)
+    return rates
 
 
 def _shares(

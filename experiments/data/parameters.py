@@ -90,14 +90,14 @@ def assignment(text: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-def complete(given: Mapping[str, Value], parameters: Iterable[Parameter]) -> dict[str, Value]:
+def complete(values: Mapping[str, Value], parameters: Iterable[Parameter]) -> dict[str, Value]:
     """Returns all parameters, in order: what was given, checked, and the defaults. Raises
     ExperimentError on unknown names."""
     known = {parameter.name: parameter for parameter in parameters}
-    for name, value in given.items():
+    for name, value in values.items():
         lookup(name, known, "parameter").check(value)
     return {
-        name: parameter.check(given.get(name, parameter.default))
+        name: parameter.check(values.get(name, parameter.default))
         for name, parameter in known.items()
     }
 

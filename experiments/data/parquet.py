@@ -102,7 +102,7 @@ def _type(column: Sequence[Any]) -> DataType:
     """Returns the narrowest of bool, int64, float64 and string that has all values; float64 where
     all are missing."""
     kinds = set(map(type, column)) - {NoneType}
-    for kind, made in ((bool, DataType.bool), (int, DataType.int64), (str, DataType.string)):
+    for kind, data_type in ((bool, DataType.bool), (int, DataType.int64), (str, DataType.string)):
         if kinds == {kind}:
-            return made()
+            return data_type()
     return DataType.float64()

@@ -88,7 +88,7 @@ class PortRecord:
     def marks(cls) -> tuple[str, ...]:
         """Returns the names of the counters that a program may have, by port and class, beside
         `transmitted`."""
-        return tuple(one.name for one in fields(cls) if one.default == 0)
+        return tuple(counter.name for counter in fields(cls) if counter.default == 0)
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ class Recording:
         """Returns what `make` makes of the recording, which it is called for once."""
         if name not in self.memo:
             self.memo[name] = make()
-        made: _T = self.memo[name]
-        return made
+        cached: _T = self.memo[name]
+        return cached
 
 
 def flow_entity(flow: int, group: str = "") -> str:

@@ -49,10 +49,10 @@ class Series:
 
     def get(self, entity: str, metric: str) -> tuple[Array, Array]:
         """(times in s, values), ordered by time; both empty when nothing was recorded."""
-        found = self._columns.get((entity, metric))
-        if found is None:
+        column = self._columns.get((entity, metric))
+        if column is None:
             return np.empty(0), np.empty(0)
-        arrays = found.settled()
+        arrays = column.settled()
         times, values = (
             arrays[0] if len(arrays) == 1 else map(np.concatenate, zip(*arrays, strict=True))
         )
@@ -63,7 +63,7 @@ class Series:
 
     def entities(self, metric: str) -> list[str]:
         """Returns the entities that have `metric`, in the order in which they first appeared."""
-        return [entity for entity, own in self._columns if own == metric]
+        return [entity for entity, name in self._columns if name == metric]
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(self._columns)
@@ -74,8 +74,8 @@ class Series:
     def copy(self) -> Series:
         """Returns another one with the same values, which may get more."""
         columns = {
-            key: _Column(list(one.arrays), list(one.times), list(one.values))
-            for key, one in self._columns.items()
+            key: _Column(list(column.arrays), list(column.times), list(column.values))
+            for key, column in self._columns.items()
         }
         return Series(columns)
 
@@ -95,7 +95,8 @@ class Series:
             for places in [[at[key[part]] for key in columns]]
         }
         times, values = (
-            np.concatenate([one[part] for one in data]) if data else np.empty(0) for part in (0, 1)
+            np.concatenate([series[part] for series in data]) if data else np.empty(0)
+            for part in (0, 1)
         )
         parquet.write(file, {"time_s": times, **names, "value": values})
 
@@ -113,7 +114,7 @@ class Series:
         return series
 
     def _column(self, entity: str, metric: str) -> _Column:
-        found = self._columns.get((entity, metric))
-        if found is None:
-            found = self._columns[entity, metric] = _Column()
-        return found
+        column = self._columns.get((entity, metric))
+        if column is None:
+            column = self._columns[entity, metric] = _Column()
+        return column

@@ -106,8 +106,8 @@ def carried(
     series."""
     most = times * bytes_per_s if started.ndim == 1 else times[:, None] * bytes_per_s
     behind = np.minimum(started - most, ahead)
-    found: Array = np.minimum.accumulate(behind, axis=0) + most
-    return found
+    carried_bytes: Array = np.minimum.accumulate(behind, axis=0) + most
+    return carried_bytes
 
 
 def utilisation(

@@ -131,4 +131,6 @@ def rate_swing(recording: Recording, steady: Steady) -> float:
     bit/s."""
     grid = np.linspace(steady.from_s, steady.to_s, 2000)
     series = (recording.series.get(flow.entity, "rate_bps") for flow in recording.flows)
-    return float(np.mean([series_math.spread(series_math.step_at(*one, grid)) for one in series]))
+    return float(
+        np.mean([series_math.spread(series_math.step_at(*rates, grid)) for rates in series])
+    )

@@ -33,14 +33,16 @@ class LogNormal:
         # The gap that 0 falls into is drawn in proportion to its length, which moves the mean of
         # its logarithm.
         first = float(random.lognormal(mean + self.sigma**2, self.sigma)) * float(random.random())
-        found, last = [np.array([first])], first
+        chunks, last = [np.array([first])], first
         while last < end_s:
             gaps = random.lognormal(
                 mean, self.sigma, max(16, round(_MORE * (end_s - last) * per_s))
             )
-            found.append(np.cumsum(np.append(last, gaps))[1:])  # one sum, whatever is drawn at once
-            last = float(found[-1][-1])
-        times = np.concatenate(found)
+            chunks.append(
+                np.cumsum(np.append(last, gaps))[1:]
+            )  # one sum, whatever is drawn at once
+            last = float(chunks[-1][-1])
+        times = np.concatenate(chunks)
         return times[times < end_s]
 
 
@@ -57,13 +59,13 @@ class OnOff:
         other time."""
         share = self.on_s / (self.on_s + self.off_s)
         at_s = 0.0 if random.random() < share else float(random.exponential(self.off_s))
-        found = []
+        bursts = []
         while at_s < end_s:
             on_s = float(random.exponential(self.on_s))
             count = int(random.poisson(on_s * per_s / share))
-            found.append(at_s + np.sort(random.random(count)) * on_s)
+            bursts.append(at_s + np.sort(random.random(count)) * on_s)
             at_s += on_s + float(random.exponential(self.off_s))
-        times = np.concatenate([*found, np.empty(0)])
+        times = np.concatenate([*bursts, np.empty(0)])
         return times[times < end_s]
 
 
@@ -78,10 +80,10 @@ def arrivals_at(
     seeds = random.integers(0, 2**63, sources)
     end_s = _MORE * count / (per_s * sources)
     while True:  # the same arrivals again, and more behind them
-        each = [arrivals.times(np.random.default_rng(seed), per_s, end_s) for seed in seeds]
-        times = np.concatenate(each)
+        by_source = [arrivals.times(np.random.default_rng(seed), per_s, end_s) for seed in seeds]
+        times = np.concatenate(by_source)
         if times.size >= count:
-            owners = np.repeat(np.arange(sources), [own.size for own in each])
+            owners = np.repeat(np.arange(sources), [drawn.size for drawn in by_source])
             order = np.argsort(times, kind="stable")[:count]
             return times[order], owners[order]
         end_s *= 2

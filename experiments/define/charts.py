@@ -247,7 +247,11 @@ def overlay(below: tuple[str, Chart], above: tuple[str, Chart]) -> Chart:
     first run.
     """
     first, second = below[1], above[1]
-    common = [line for line in first.lines if any(_same(line, other) for other in second.lines)]
+    common = [
+        line
+        for line in first.lines
+        if any(_same(line, second_line) for second_line in second.lines)
+    ]
     colours = {line.label: line.colour for line in (*second.lines, *first.lines)}
     lines = [
         replace(
@@ -255,7 +259,7 @@ def overlay(below: tuple[str, Chart], above: tuple[str, Chart]) -> Chart:
         )
         for name, chart in (below, above)
         for line in chart.lines
-        if line.label and not any(_same(line, other) for other in common)
+        if line.label and not any(_same(line, shared) for shared in common)
     ]
     marks = [
         Mark(f"{mark.label}, {name}", mark.x)
@@ -263,8 +267,8 @@ def overlay(below: tuple[str, Chart], above: tuple[str, Chart]) -> Chart:
         for mark in chart.marks
     ]
     tops = [
-        None if None in (view.top, other.top) else max(view.top or 0, other.top or 0)
-        for view, other in zip(first.views, second.views, strict=True)
+        None if None in (view.top, second_view.top) else max(view.top or 0, second_view.top or 0)
+        for view, second_view in zip(first.views, second.views, strict=True)
     ]
     return replace(
         first,
@@ -293,10 +297,10 @@ def shown(panels: Sequence[Chart]) -> list[tuple[Line, ...]]:
         ]
     return [
         tuple(
-            replace(line, width=line.width + _UNDER * (len(own) - 1 - own.index(index)))
+            replace(line, width=line.width + _UNDER * (len(group) - 1 - group.index(index)))
             for index, line in enumerate(chart.lines)
-            for own in alike
-            if index in own
+            for group in alike
+            if index in group
         )
         for chart, alike in zip(panels, groups, strict=True)
     ]
@@ -304,13 +308,13 @@ def shown(panels: Sequence[Chart]) -> list[tuple[Line, ...]]:
 
 def _alike(lines: Sequence[Line]) -> list[list[int]]:
     """Returns the lines, by number, that differ in nothing but name and colour."""
-    found: dict[tuple[object, ...], list[int]] = {}
+    groups: dict[tuple[object, ...], list[int]] = {}
     for index, line in enumerate(lines):
         values = (line.x.tobytes(), line.y.tobytes()) if line.x.size and line.label else (index,)
-        found.setdefault((*values, line.shape, line.stroke, line.pale, line.width), []).append(
+        groups.setdefault((*values, line.shape, line.stroke, line.pale, line.width), []).append(
             index
         )
-    return list(found.values())
+    return list(groups.values())
 
 
 def values(lines: Sequence[Line], view: View | None = None) -> Array:
@@ -321,8 +325,8 @@ def values(lines: Sequence[Line], view: View | None = None) -> Array:
     ]
     seeds = [np.array(seed, float) for line in lines for seed in line.seeds]
     ends = [end for line in lines for end in (line.low, line.high) if end is not None]
-    found: Array = np.concatenate([*inside, *seeds, *ends, np.empty(0)])
-    return np.compress(~np.isnan(found), found)
+    ys: Array = np.concatenate([*inside, *seeds, *ends, np.empty(0)])
+    return np.compress(~np.isnan(ys), ys)
 
 
 def highest(lines: Sequence[Line], view: View | None = None) -> float:
@@ -350,11 +354,11 @@ def until(series: tuple[Array, Array], end_s: float) -> tuple[Array, Array]:
     return series[0][inside], series[1][inside]
 
 
-def _same(line: Line, other: Line) -> bool:
+def _same(first: Line, second: Line) -> bool:
     return (
-        line.label == other.label
-        and np.array_equal(line.x, other.x)
-        and np.array_equal(line.y, other.y)
+        first.label == second.label
+        and np.array_equal(first.x, second.x)
+        and np.array_equal(first.y, second.y)
     )
 
 

@@ -46,7 +46,7 @@ Rule = Callable[[float | None], Verdict]
 
 def row(
     claim: str,
-    what: str,
+    text: str,
     measured: float | None,
     rule: Rule,
     unit: str = "",
@@ -55,7 +55,7 @@ def row(
     known: str = "",
 ) -> Check:
     """Returns a row judged by its rule."""
-    return Check(claim, what, paper, theory, measured, unit, rule(measured), known)
+    return Check(claim, text, paper, theory, measured, unit, rule(measured), known)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Claim:
 
     def row(
         self,
-        what: str,
+        text: str,
         measured: float | None,
         rule: Rule,
         of: str = "",
@@ -89,7 +89,7 @@ class Claim:
         stated = self.paper.get(of, paper)
         return row(
             self.id,
-            what,
+            text,
             measured,
             rule,
             self.unit if unit is None else unit,

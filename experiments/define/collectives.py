@@ -42,7 +42,12 @@ class _Schedule:
         if len(self.messages) == MOST_MESSAGES:
             raise ValueError(f"more than {MOST_MESSAGES:,} messages: give fewer ranks or chunks")
         self.messages.append(
-            Message(src, dst, size, tuple(sorted({one for one in after if one is not None})))
+            Message(
+                src,
+                dst,
+                size,
+                tuple(sorted({predecessor for predecessor in after if predecessor is not None})),
+            )
         )
         return len(self.messages) - 1
 
@@ -240,36 +245,40 @@ def repeated(once: Sequence[Message], times: int) -> list[Message]:
     if len(once) * times > MOST_MESSAGES:
         raise ValueError(f"{times:,} times {len(once):,} messages: more than {MOST_MESSAGES:,}")
     last = ends(once)
-    made: list[Message] = []
+    messages: list[Message] = []
     for time in range(times):
         first = time * len(once)
         for message in once:
             if message.after:
-                after = tuple(first + one for one in message.after)
+                after = tuple(first + predecessor for predecessor in message.after)
             else:
-                after = tuple(first - len(once) + one for one in last[message.src]) if time else ()
-            made.append(message._replace(after=after))
-    return made
+                after = (
+                    tuple(first - len(once) + predecessor for predecessor in last[message.src])
+                    if time
+                    else ()
+                )
+            messages.append(message._replace(after=after))
+    return messages
 
 
 def ends(once: Sequence[Message]) -> dict[int, list[int]]:
     """Returns by rank its messages that none of its others wait for."""
     awaited: dict[int, set[int]] = {}
-    own: dict[int, list[int]] = {}
+    by_rank: dict[int, list[int]] = {}
     for number, message in enumerate(once):
         for rank in (message.src, message.dst):
-            own.setdefault(rank, []).append(number)
-            for other in message.after:
-                if rank in once[other][:2]:
-                    awaited.setdefault(rank, set()).add(other)
+            by_rank.setdefault(rank, []).append(number)
+            for predecessor in message.after:
+                if rank in once[predecessor][:2]:
+                    awaited.setdefault(rank, set()).add(predecessor)
     return {
         rank: [number for number in numbers if number not in awaited.get(rank, ())]
-        for rank, numbers in own.items()
+        for rank, numbers in by_rank.items()
     }
 
 
 def flows(
-    made: Sequence[Message],
+    messages: Sequence[Message],
     hosts: Sequence[str],
     group: str,
     wait_s: float = 0.0,
@@ -285,7 +294,7 @@ def flows(
             wait_s if message.after else 0.0,
             message.size,
             group=group,
-            after=tuple(first_id + one for one in message.after),
+            after=tuple(first_id + predecessor for predecessor in message.after),
         )
-        for number, message in enumerate(made)
+        for number, message in enumerate(messages)
     ]

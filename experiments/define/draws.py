@@ -20,24 +20,24 @@ def draws(experiment: Experiment, run: Run, plan: Plan) -> str:
     program in the switches; NOTHING where nothing is. Raises LabError."""
     variant = experiment.variant(run)
     scheme = variant.scheme or find_scheme(plan.scheme)
-    found = [experiment.draws] if experiment.draws else []
+    drawn = [experiment.draws] if experiment.draws else []
     np = scheme.configure(plan.scheme_parameters).new_np()
     if np.period_s is not None and np.phase_spread > 0:
-        found.append("when receivers' windows begin")
+        drawn.append("when receivers' windows begin")
     program = (
         Program.compiled(variant.program)
         if variant.program
         else Program.find(scheme.program, native=True)
     )
     if program.draws:
-        found.append(f"what the program {program.name.removesuffix('_native')} draws in switches")
-    return ", ".join(found) or NOTHING
+        drawn.append(f"what the program {program.name.removesuffix('_native')} draws in switches")
+    return ", ".join(drawn) or NOTHING
 
 
-def spreads(outcomes: Sequence[Outcome], what: str = "") -> bool:
+def spreads(outcomes: Sequence[Outcome], decided: str = "") -> bool:
     """Returns whether runs that differ by their seed are a sample, which has a spread: the seed
-    decides something (`what`), and it made each of them another run."""
-    return what != NOTHING and distinct(outcomes) == len(outcomes)
+    decides something (`decided`), and it made each of them another run."""
+    return decided != NOTHING and distinct(outcomes) == len(outcomes)
 
 
 def distinct(outcomes: Sequence[Outcome]) -> int:

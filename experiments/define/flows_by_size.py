@@ -33,19 +33,20 @@ ByRun = Mapping[str, Pooled]
 def pooled(runs: Mapping[str, Sequence[RunSamples]]) -> dict[str, ByRun]:
     """Returns the flows by group and name, of the seeds that have such a group; but none of seeds
     with other bins each, as they can't be taken together."""
-    found: dict[str, dict[str, Pooled]] = {}
+    by_group: dict[str, dict[str, Pooled]] = {}
     for name, seeds in runs.items():
         for group in dict.fromkeys(group for run in seeds for group in run.groups):
-            own = [run.groups[group] for run in seeds if group in run.groups]
-            if len({one.limits for one in own}) == 1:
-                found.setdefault(group, {})[name] = Pooled(own)
+            seed_samples = [run.groups[group] for run in seeds if group in run.groups]
+            if len({sample.limits for sample in seed_samples}) == 1:
+                by_group.setdefault(group, {})[name] = Pooled(seed_samples)
     return {
-        group: found[group] for group in sorted(found, key=lambda name: (*_NAMES, name).index(name))
+        group: by_group[group]
+        for group in sorted(by_group, key=lambda name: (*_NAMES, name).index(name))
     }
 
 
 def of_measured(runs: Mapping[str, Measured]) -> dict[str, ByRun]:
-    return pooled({name: one.samples for name, one in runs.items()})
+    return pooled({name: run.samples for name, run in runs.items()})
 
 
 def tables(groups: Mapping[str, ByRun]) -> list[Table]:
@@ -74,27 +75,29 @@ def figure_charts(
     """Returns a percentile of the slowdown by size for a figure, a chart a group, two a row; one
     without lines where no bin has enough flows. `runs`: of each scheme the seeds."""
     groups = {group: of for group, of in pooled(runs).items() if group != CLASSES}
-    made = [replace(chart, log_y=True, bottom=1.0) for chart in charts(groups, [statistic])]
+    slowdown_charts = [
+        replace(chart, log_y=True, bottom=1.0) for chart in charts(groups, [statistic])
+    ]
     none = Chart(
         f"Slowdown, {statistic[1:]}%", "Flows up to", "Slowdown", [], empty="too few flows"
     )
     return [
         replace(chart, title=f"{title}: {chart.title.lower()}", columns=2)
-        for chart in made or [none]
+        for chart in slowdown_charts or [none]
     ]
 
 
 def completion(groups: Mapping[str, ByRun], looks: Mapping[str, str]) -> list[Chart]:
     """Returns the distribution of completion times of each group, a line a run. `looks`: schemes by
     name."""
-    made = []
+    completion_charts = []
     for group, runs in groups.items():
         lines = [
-            curve(label(name), *own.distribution("ms"), looks.get(name, name))
-            for name, own in runs.items()
+            curve(label(name), *run.distribution("ms"), looks.get(name, name))
+            for name, run in runs.items()
         ]
         x_label = f"Completion time (ms)\n{wrapped(caption(runs))}"
-        made.append(
+        completion_charts.append(
             Chart(
                 _titled("Completion times", group),
                 x_label,
@@ -104,24 +107,24 @@ def completion(groups: Mapping[str, ByRun], looks: Mapping[str, str]) -> list[Ch
                 columns=1,
             )
         )
-    return [chart for chart in made if any(line.x.size for line in chart.lines)]
+    return [chart for chart in completion_charts if any(line.x.size for line in chart.lines)]
 
 
 def rows(groups: Mapping[str, ByRun]) -> Iterator[tuple[str, str, int, Estimate | None]]:
     """Yields each statistic of each bin: its name, as `p95_slowdown flows up to 1000 B`, the run's
     name, the number of flows, and the value if there is one."""
     for group, runs in groups.items():
-        for name, own in runs.items():
+        for name, run in runs.items():
             for unit in UNITS:
-                for place, limit in [(None, None), *enumerate(own.limits)]:
+                for place, limit in [(None, None), *enumerate(run.limits)]:
                     where = group if limit is None else f"{group} up to {limit:.0f} B"
                     for statistic in STATISTICS:
-                        estimate = own.estimate(unit, statistic, place)
-                        yield f"{statistic}_{unit} {where}", name, own.flows(place), estimate
+                        estimate = run.estimate(unit, statistic, place)
+                        yield f"{statistic}_{unit} {where}", name, run.flows(place), estimate
 
 
 def caption(runs: ByRun) -> str:
-    return samples.caption({label(name): own for name, own in runs.items()})
+    return samples.caption({label(name): run for name, run in runs.items()})
 
 
 def wrapped(text: str) -> str:
@@ -140,14 +143,14 @@ def _notes(runs: ByRun) -> list[str]:
 
 
 def _whole(groups: Mapping[str, ByRun], unit: str) -> Table:
-    made = [
+    table_rows = [
         [
             _titled(label(name), group),
-            f"{own.flows():,}",
-            *(cell(own.estimate(unit, statistic)) for statistic in STATISTICS),
+            f"{run.flows():,}",
+            *(cell(run.estimate(unit, statistic)) for statistic in STATISTICS),
         ]
         for group, runs in groups.items()
-        for name, own in runs.items()
+        for name, run in runs.items()
     ]
     notes = [
         f"{_NAMES.get(group, group) or 'flows'}: {_notes(runs)[0]}"
@@ -156,7 +159,7 @@ def _whole(groups: Mapping[str, ByRun], unit: str) -> Table:
     return Table(
         f"{UNITS[unit]}, all flows",
         ["", "flows", *STATISTICS],
-        made,
+        table_rows,
         notes if len(groups) > 1 else _notes(next(iter(groups.values()))),
     )
 
@@ -184,25 +187,25 @@ def _by_size(group: str, runs: ByRun) -> Iterator[Table]:
 
 def _alike(runs: ByRun) -> list[ByRun]:
     """Returns the runs with the same bins together."""
-    found: dict[tuple[float, ...], dict[str, Pooled]] = {}
-    for name, own in runs.items():
-        found.setdefault(own.limits, {})[name] = own
-    return list(found.values())
+    by_limits: dict[tuple[float, ...], dict[str, Pooled]] = {}
+    for name, run in runs.items():
+        by_limits.setdefault(run.limits, {})[name] = run
+    return list(by_limits.values())
 
 
 def _of_one(group: str, runs: ByRun, unit: str) -> Table:
-    (own,) = runs.values()
+    (run,) = runs.values()
     return Table(
         _titled(f"{UNITS[unit]}, by size", group),
         ["up to", "flows", *STATISTICS],
         [
             [
                 size_text(limit),
-                f"{own.flows(place):,}",
-                *(cell(own.estimate(unit, statistic, place)) for statistic in STATISTICS),
+                f"{run.flows(place):,}",
+                *(cell(run.estimate(unit, statistic, place)) for statistic in STATISTICS),
             ]
-            for place, limit in enumerate(own.limits)
-            if own.flows(place)
+            for place, limit in enumerate(run.limits)
+            if run.flows(place)
         ],
         _notes(runs),
     )
@@ -218,7 +221,7 @@ def _beside(group: str, runs: ByRun, shown: Sequence[str]) -> Table:
     ]
     same = all(run.flows(place) == first.flows(place) for run in runs.values() for place in places)
     counted = (
-        {"flows": first} if same else {f"flows {label(name)}": own for name, own in runs.items()}
+        {"flows": first} if same else {f"flows {label(name)}": run for name, run in runs.items()}
     )
     of_one = f" {shown[0]}" if len(shown) == 1 else ""
     return Table(
@@ -226,16 +229,20 @@ def _beside(group: str, runs: ByRun, shown: Sequence[str]) -> Table:
         [
             "up to",
             *counted,
-            *(label(name) if of_one else f"{label(name)} {one}" for name in runs for one in shown),
+            *(
+                label(name) if of_one else f"{label(name)} {statistic}"
+                for name in runs
+                for statistic in shown
+            ),
         ],
         [
             [
                 size_text(first.limits[place]),
-                *(f"{own.flows(place):,}" for own in counted.values()),
+                *(f"{run.flows(place):,}" for run in counted.values()),
                 *(
-                    cell(run.estimate("slowdown", one, place))
+                    cell(run.estimate("slowdown", statistic, place))
                     for run in runs.values()
-                    for one in shown
+                    for statistic in shown
                 ),
             ]
             for place in places
@@ -258,19 +265,19 @@ def cell(estimate: Estimate | None) -> str:
 def _charts(group: str, runs: ByRun, shown: Sequence[str]) -> Iterator[Chart]:
     for same in _alike(runs):
         limits = next(iter(same.values())).limits
-        note = samples.interval_note(own.seeds for own in same.values())
+        note = samples.interval_note(run.seeds for run in same.values())
         x_label = "\n".join(["Flows up to", *map(wrapped, filter(None, (caption(same), note)))])
         if len(runs) == 1 and len(shown) > 1:
-            (own,) = same.values()
-            lines = [replace(_line(own, name), label=f"{name[1:]}%") for name in shown]
+            (run,) = same.values()
+            lines = [replace(_line(run, name), label=f"{name[1:]}%") for name in shown]
             yield from size_bins.on_bins([(_titled("Slowdown", group), lines)], limits, x_label, 1)
             continue
         titled = [
             (
                 _titled(f"Slowdown, {name[1:]}%", group),
                 [
-                    replace(_line(own, name), label=label(run), scheme=run)
-                    for run, own in same.items()
+                    replace(_line(run, name), label=label(scheme), scheme=scheme)
+                    for scheme, run in same.items()
                 ],
             )
             for name in shown
@@ -278,17 +285,22 @@ def _charts(group: str, runs: ByRun, shown: Sequence[str]) -> Iterator[Chart]:
         yield from size_bins.on_bins(titled, limits, x_label, 3)
 
 
-def _line(own: Pooled, statistic: str) -> Line:
+def _line(run: Pooled, statistic: str) -> Line:
     """Returns a statistic by size, over the largest sizes of the bins."""
-    each = [(place, own.estimate("slowdown", statistic, place)) for place in range(len(own.limits))]
-    known = [(place, estimate) for place, estimate in each if estimate]
+    estimates = [
+        (place, run.estimate("slowdown", statistic, place)) for place in range(len(run.limits))
+    ]
+    known = [(place, estimate) for place, estimate in estimates if estimate]
     line = curve(
-        "", [own.limits[place] for place, _ in known], [one.value for _, one in known], points=True
+        "",
+        [run.limits[place] for place, _ in known],
+        [estimate.value for _, estimate in known],
+        points=True,
     )
-    line = replace(line, counts=[own.flows(place) for place, _ in known])
-    if own.seeds < 2:
+    line = replace(line, counts=[run.flows(place) for place, _ in known])
+    if run.seeds < 2:
         return line
-    ends = [(one.value, one.interval) for _, one in known]
+    ends = [(estimate.value, estimate.interval) for _, estimate in known]
     low = [np.nan if end is None else min(end.low, value) for value, end in ends]
     high = [np.nan if end is None else max(end.high, value) for value, end in ends]
     return replace(line, low=np.array(low, float), high=np.array(high, float))

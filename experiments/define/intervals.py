@@ -88,13 +88,16 @@ def difference(first: Sequence[float], second: Sequence[float], paired: bool) ->
         return None
     value = statistics.fmean(second) - statistics.fmean(first)
     if paired:
-        each = [b - a for a, b in zip(first, second, strict=True)]
-        variance, freedom = statistics.variance(each) / len(each), float(len(each) - 1)
+        differences = [b - a for a, b in zip(first, second, strict=True)]
+        variance, freedom = (
+            statistics.variance(differences) / len(differences),
+            float(len(differences) - 1),
+        )
     else:
-        parts = [statistics.variance(own) / len(own) for own in (first, second)]
+        parts = [statistics.variance(sample) / len(sample) for sample in (first, second)]
         variance = sum(parts)
         below = sum(
-            part**2 / (len(own) - 1) for part, own in zip(parts, (first, second), strict=True)
+            part**2 / (len(sample) - 1) for part, sample in zip(parts, (first, second), strict=True)
         )
         freedom = variance**2 / below if below else 1.0
     half = _T[min(int(freedom), len(_T)) - 1] * math.sqrt(variance)

@@ -93,9 +93,9 @@ start."""
 def flow_colours(entities: Iterable[str]) -> dict[str, str]:
     """Returns the colour of each flow, or group of flows, by its name in series: traffic's groups
     by GROUPS, first, all else in order."""
-    found = dict.fromkeys(entities)
-    groups = {name: colour for name, colour in GROUPS.items() if name in found}
-    rest = [name for name in found if name not in groups]
+    unique = dict.fromkeys(entities)
+    groups = {name: colour for name, colour in GROUPS.items() if name in unique}
+    rest = [name for name in unique if name not in groups]
     free = (
         f"flow{number}" for number in itertools.count() if f"flow{number}" not in groups.values()
     )

@@ -31,21 +31,23 @@ class Outcome:
     samples: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, one: Mapping[str, Any]) -> Outcome:
+    def from_json(cls, document: Mapping[str, Any]) -> Outcome:
         """Reads what `dataclasses.asdict` made, from a file. Raises ValueError where it is
         something else."""
         try:
-            curves = {name: _curve(*curve) for name, curve in one["curves"].items()}
-            checks = tuple(Check(**check) for check in one["checks"])
+            curves = {name: _curve(*curve) for name, curve in document["curves"].items()}
+            checks = tuple(Check(**check) for check in document["checks"])
             numbers = {
                 name: None if value is None else _number(value)
-                for name, value in one["numbers"].items()
+                for name, value in document["numbers"].items()
             }
-            if not all(isinstance(key, str | int | float) for key in one["keys"].values()):
+            if not all(isinstance(key, str | int | float) for key in document["keys"].values()):
                 raise ValueError("keys are texts or numbers")
-            samples = one.get("samples", {})
+            samples = document.get("samples", {})
             RunSamples.from_json(samples)  # raises
-            return cls(one["keys"], numbers, curves, checks, _number(one["wall_s"]), samples)
+            return cls(
+                document["keys"], numbers, curves, checks, _number(document["wall_s"]), samples
+            )
         except (LookupError, TypeError, AttributeError) as error:
             raise ValueError(f"{type(error).__name__}: {error}") from None
 
@@ -89,9 +91,9 @@ class Outcomes:
     def mean(self, number: str, **keys: Key) -> float | None:
         """Returns the mean of a number over the seeds. None if there is no such run, or one of them
         has no such number."""
-        found = [one.numbers.get(number) for one in self.where(**keys)]
-        known = [value for value in found if value is not None]
-        return statistics.fmean(known) if known and len(known) == len(found) else None
+        numbers = [outcome.numbers.get(number) for outcome in self.where(**keys)]
+        known = [value for value in numbers if value is not None]
+        return statistics.fmean(known) if known and len(known) == len(numbers) else None
 
     def median(self, number: str, **keys: Key) -> float | None:
         """Returns the median of a number over the seeds. None as `mean` has it."""
@@ -100,21 +102,21 @@ class Outcomes:
     def extreme(self, number: str, largest: bool, **keys: Key) -> float | None:
         """Returns the largest or smallest of a number over all runs with these keys. None as `mean`
         has it."""
-        found = [one.numbers.get(number) for one in self.where(**keys)]
-        known = [value for value in found if value is not None]
-        if not known or len(known) < len(found):
+        numbers = [outcome.numbers.get(number) for outcome in self.where(**keys)]
+        known = [value for value in numbers if value is not None]
+        if not known or len(known) < len(numbers):
             return None
         return max(known) if largest else min(known)
 
     def each(self, number: str, **keys: Key) -> list[float]:
         """Returns a number of each run, of each seed; none as `mean` has it."""
-        found = [one.numbers.get(number) for one in self.where(**keys)]
-        known = [value for value in found if value is not None]
-        return known if len(known) == len(found) else []
+        numbers = [outcome.numbers.get(number) for outcome in self.where(**keys)]
+        known = [value for value in numbers if value is not None]
+        return known if len(known) == len(numbers) else []
 
     def samples(self, **keys: Key) -> list[RunSamples]:
         """Returns the flows by size of each run, of each seed."""
-        return [RunSamples.from_json(one.samples) for one in self.where(**keys)]
+        return [RunSamples.from_json(outcome.samples) for outcome in self.where(**keys)]
 
     def line(self, label: str, x: str, number: str, look: str = "", **keys: Key) -> Line:
         """Returns the means of a number over the values of key `x`, where there are any, each with

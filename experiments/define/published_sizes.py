@@ -70,8 +70,8 @@ FB_HDP = CdfSizes("FbHdp", HADOOP.points)
 
 _HPCC, _CONWEAVE = "alibaba-edu/High-Precision-Congestion-Control", "conweave-project/conweave-ns3"
 PUBLISHED: Mapping[str, Published] = {
-    one.sizes.name: one
-    for one in (
+    distribution.sizes.name: distribution
+    for distribution in (
         Published(W1, "web servers at Facebook: PCN's Table 1"),
         Published(W2, "Hadoop at Facebook: PCN's Table 1"),
         Published(
@@ -92,7 +92,14 @@ PUBLISHED: Mapping[str, Published] = {
 
 def published(name: str) -> FlowSizes | None:
     """Returns the distribution of this name, in any case of letters; None: there is none."""
-    return next((one.sizes for own, one in PUBLISHED.items() if own.lower() == name.lower()), None)
+    return next(
+        (
+            distribution.sizes
+            for known, distribution in PUBLISHED.items()
+            if known.lower() == name.lower()
+        ),
+        None,
+    )
 
 
 def percentiles(sizes: FlowSizes) -> list[tuple[float, float]]:
@@ -102,10 +109,10 @@ def percentiles(sizes: FlowSizes) -> list[tuple[float, float]]:
     assert isinstance(sizes, ClassSizes)
     points: list[tuple[float, float]] = []
     below = 0.0
-    for share, one in zip(sizes.shares, sizes.classes, strict=True):
+    for share, size_class in zip(sizes.shares, sizes.classes, strict=True):
         inside = np.linspace(0, 1, _OF_A_CLASS)
-        own = np.clip(one.quantile(inside), one.low, one.high)
-        points += zip(own.tolist(), (below + share * inside).tolist(), strict=True)
+        quantiles = np.clip(size_class.quantile(inside), size_class.low, size_class.high)
+        points += zip(quantiles.tolist(), (below + share * inside).tolist(), strict=True)
         below += share
     points[-1] = (points[-1][0], 1.0)
     return points

@@ -165,7 +165,7 @@ class SprayedPath(EmptyPath):
             )
             behind = range(stage + 1, len(self.rates_bps))
             then_s = delay_s + sum(
-                small_bits / self.rates_bps[one] + self.delays_s[one] for one in behind
+                small_bits / self.rates_bps[later] + self.delays_s[later] for later in behind
             )
             least_s = np.maximum(
                 least_s, comes_s + (full * frame_bits + last_bits) / sum_bps + then_s
@@ -202,16 +202,16 @@ class EmptyPaths:
     def between(self, src: str, dst: str) -> EmptyPath:
         """Returns what `EmptyPath.of` does, or `SprayedPath.of`."""
         if self._spread:
-            made = self._sprayed.get((src, dst))
-            if made is None:
-                made = SprayedPath.of(self._topology, src, dst)
-                made = self._sprayed[src, dst] = self._equal.setdefault(made, made)
-            return made
+            path = self._sprayed.get((src, dst))
+            if path is None:
+                path = SprayedPath.of(self._topology, src, dst)
+                path = self._sprayed[src, dst] = self._equal.setdefault(path, path)
+            return path
         trail = self._trail(src, dst)
-        found = self._found.get(id(trail))
-        if found is None:
-            found = self._found[id(trail)] = trail, EmptyPath.along(trail)
-        return found[1]
+        cached = self._found.get(id(trail))
+        if cached is None:
+            cached = self._found[id(trail)] = trail, EmptyPath.along(trail)
+        return cached[1]
 
 
 def empty_fct_s(
@@ -226,14 +226,14 @@ def slowest(plan: Plan, flows: Iterable[FlowRecord], count: int) -> tuple[int, .
     """Returns the numbers of the `count` flows with the largest slowdown, the largest first; flows
     that haven't arrived by the run's end come before all others."""
     paths = EmptyPaths.of(plan)
-    found = []
+    candidates = []
     for spec, flow in zip(plan.topology.flows, flows, strict=True):
         path = paths.between(spec.src, spec.dst)
         empty_s = path.fct_s(spec.size_bytes or 1, plan.payload_bytes)
-        found.append(
+        candidates.append(
             (-math.inf if flow.fct_s is None else -flow.fct_s / empty_s, flow.start_s, flow.id)
         )
-    return tuple(number for _, _, number in sorted(found)[:count])
+    return tuple(number for _, _, number in sorted(candidates)[:count])
 
 
 def percentile(values: Array, q: float) -> float | None:

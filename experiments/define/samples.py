@@ -75,14 +75,14 @@ class Samples:
     def of(cls, limits: Sequence[float], sizes: Array, units: Mapping[str, Array]) -> Samples:
         """`sizes` in bytes; `units`: values of each flow, NaN where it hasn't arrived."""
         which = np.minimum(np.searchsorted(np.array(limits), sizes), len(limits) - 1)
-        own = [which == number for number in range(len(limits))]
+        masks = [which == number for number in range(len(limits))]
         missing = np.isnan(next(iter(units.values())))
         return cls(
             tuple(map(float, limits)),
-            tuple(int(one.sum()) for one in own),
-            tuple(int((one & missing).sum()) for one in own),
+            tuple(int(mask.sum()) for mask in masks),
+            tuple(int((mask & missing).sum()) for mask in masks),
             {
-                unit: tuple(_reduced(values[one & ~missing]) for one in own)
+                unit: tuple(_reduced(values[mask & ~missing]) for mask in masks)
                 for unit, values in units.items()
             },
         )
@@ -92,41 +92,41 @@ class Samples:
         other."""
         values = {
             unit: base64.b64encode(
-                np.concatenate([*each, np.empty(0)]).astype("<f4").tobytes()
+                np.concatenate([*bins, np.empty(0)]).astype("<f4").tobytes()
             ).decode()
-            for unit, each in self.values.items()
+            for unit, bins in self.values.items()
         }
         counts = {"flows": list(self.flows), "unfinished": list(self.unfinished)}
         return {"limits": list(self.limits), **counts, "values": values}
 
     @classmethod
-    def from_json(cls, one: Mapping[str, Any]) -> Samples:
+    def from_json(cls, document: Mapping[str, Any]) -> Samples:
         """Reads what `to_json` made, from a file. Raises ValueError and others where it is
         something else."""
-        limits = [float(limit) for limit in one["limits"] if type(limit) in (int, float)]
-        flows, unfinished = one["flows"], one["unfinished"]
+        limits = [float(limit) for limit in document["limits"] if type(limit) in (int, float)]
+        flows, unfinished = document["flows"], document["unfinished"]
         counts = [*flows, *unfinished]
         if not all(type(count) is int and 0 <= count <= _MOST_FLOWS for count in counts):
             raise ValueError("a bin's flows are no counts")
-        if not len(limits) == len(flows) == len(unfinished) == len(one["limits"]) <= 10 * BINS:
+        if not len(limits) == len(flows) == len(unfinished) == len(document["limits"]) <= 10 * BINS:
             raise ValueError("bins of flow sizes don't fit together")
         if not all(a < b for a, b in pairwise(limits)) or not all(map(math.isfinite, limits)):
             raise ValueError("bins of flow sizes are in no order")
-        if set(one["values"]) != set(UNITS) or any(
+        if set(document["values"]) != set(UNITS) or any(
             b > a for a, b in zip(flows, unfinished, strict=True)
         ):
             raise ValueError("flows by size have no such values")
         lengths = [min(MOST, all_of - left) for all_of, left in zip(flows, unfinished, strict=True)]
         ends = np.cumsum([0, *lengths])
         values = {}
-        for unit, text in one["values"].items():
+        for unit, text in document["values"].items():
             try:
-                found = np.frombuffer(base64.b64decode(text, validate=True), "<f4").astype(float)
+                numbers = np.frombuffer(base64.b64decode(text, validate=True), "<f4").astype(float)
             except binascii.Error as error:
                 raise ValueError(f"flows by size: {error}") from None
-            if found.size != ends[-1] or not (np.abs(found) < 1e30).all():
+            if numbers.size != ends[-1] or not (np.abs(numbers) < 1e30).all():
                 raise ValueError("flows by size have other values than flows")
-            values[unit] = tuple(np.sort(found[a:b]) for a, b in pairwise(ends))
+            values[unit] = tuple(np.sort(numbers[a:b]) for a, b in pairwise(ends))
         return cls(tuple(limits), tuple(flows), tuple(unfinished), values)
 
 
@@ -158,21 +158,21 @@ class RunSamples:
     groups: Mapping[str, Samples] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, one: Mapping[str, Any]) -> RunSamples:
+    def from_json(cls, document: Mapping[str, Any]) -> RunSamples:
         """Reads what `to_json` made. Raises ValueError and others where it is something else."""
-        if not one:
+        if not document:
             return cls()
-        if not isinstance(one["digest"], str):
+        if not isinstance(document["digest"], str):
             raise ValueError("the flows' digest is no text")
         return cls(
-            one["digest"],
-            {_name(name): Samples.from_json(own) for name, own in one["groups"].items()},
+            document["digest"],
+            {_name(name): Samples.from_json(group) for name, group in document["groups"].items()},
         )
 
     def to_json(self) -> dict[str, Any]:
         return {
             "digest": self.digest,
-            "groups": {name: own.to_json() for name, own in self.groups.items()},
+            "groups": {name: group.to_json() for name, group in self.groups.items()},
         }
 
 
@@ -184,10 +184,10 @@ def _name(name: Any) -> str:
 
 def digest(rows: Iterable[tuple[object, ...]]) -> str:
     """Returns a digest (16 hex digits) of flows."""
-    made = hashlib.sha256()
+    sha = hashlib.sha256()
     for row in rows:
-        made.update(repr(row).encode())
-    return made.hexdigest()[:16]
+        sha.update(repr(row).encode())
+    return sha.hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -241,8 +241,8 @@ class Pooled:
             return intervals.of_draws(merged.statistic(statistic, drawn))
         if min(self._counts(place)) < needed(statistic):
             return None
-        each = merged.statistic(statistic, np.eye(self.seeds, dtype=np.int64))
-        return Interval(float(each.min()), float(each.max()), False)
+        by_seed = merged.statistic(statistic, np.eye(self.seeds, dtype=np.int64))
+        return Interval(float(by_seed.min()), float(by_seed.max()), False)
 
     def distribution(self, unit: str) -> tuple[list[float], list[float]]:
         """Returns values, and the share of all flows in percent that don't exceed them."""
@@ -261,7 +261,7 @@ class Pooled:
         return [sum(run.flows) if place is None else run.flows[place] for run in self.runs]
 
     def _merged(self, unit: str, place: int | None) -> _Merged:
-        if (unit, place) not in self._kept:
+        if (unit, place) not in self._cache:
             places = range(len(self.limits)) if place is None else (place,)
             parts = [
                 (seed, run.values[unit][bin_], _weights(run.flows[bin_] - run.unfinished[bin_]))
@@ -271,11 +271,11 @@ class Pooled:
             values = np.concatenate([values for _, values, _ in parts])
             weights = np.concatenate([weights for *_, weights in parts])
             seeds = np.concatenate([np.full(values.size, seed) for seed, values, _ in parts])
-            self._kept[unit, place] = _Merged(values, weights, seeds, self.seeds)
-        return self._kept[unit, place]
+            self._cache[unit, place] = _Merged(values, weights, seeds, self.seeds)
+        return self._cache[unit, place]
 
     @cached_property
-    def _kept(self) -> dict[tuple[str, int | None], _Merged]:
+    def _cache(self) -> dict[tuple[str, int | None], _Merged]:
         return {}
 
 
@@ -311,30 +311,31 @@ class _Merged:
             middle = (first + last) // 2
             enough = (times * self._below[middle]).sum(axis=1) > rank
             first, last = np.where(enough, first, middle + 1), np.where(enough, middle, last)
-        found: Array = self._values[first]
-        return found
+        drawn: Array = self._values[first]
+        return drawn
 
 
 def caption(pooled: Mapping[str, Pooled]) -> str:
     """Returns how many seeds and flows there are, of each run or group of runs by its name."""
-    texts = {name: _counted(own) for name, own in pooled.items()}
+    texts = {name: _counted(group) for name, group in pooled.items()}
     if len(set(texts.values())) == 1:
         return next(iter(texts.values())) + (" each" if len(texts) > 1 else "")
     return "; ".join(f"{name}: {text}" for name, text in texts.items())
 
 
-def _counted(own: Pooled) -> str:
+def _counted(group: Pooled) -> str:
     return (
-        f"{own.seeds} seed{'s' * (own.seeds > 1)}, {own.flows():,} flow{'s' * (own.flows() != 1)}"
+        f"{group.seeds} seed{'s' * (group.seeds > 1)}, {group.flows():,} "
+        f"flow{'s' * (group.flows() != 1)}"
     )
 
 
 def interval_note(seeds: Iterable[int]) -> str:
     """Returns what intervals are, of groups with these numbers of seeds; empty: there are none."""
     several = [count for count in seeds if count > 1]
-    found = []
+    notes = []
     if any(count >= intervals.FEWEST for count in several):
-        found.append(f"95% intervals by bootstrap over the seeds ({intervals.DRAWS:,} draws)")
+        notes.append(f"95% intervals by bootstrap over the seeds ({intervals.DRAWS:,} draws)")
     if few := sorted({count for count in several if count < intervals.FEWEST}):
-        found.append(f"least and largest of {' or '.join(map(str, few))} seeds, no 95% interval")
-    return "; ".join(found)
+        notes.append(f"least and largest of {' or '.join(map(str, few))} seeds, no 95% interval")
+    return "; ".join(notes)

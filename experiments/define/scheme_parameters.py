@@ -61,26 +61,36 @@ def scheme_names(text: str) -> list[str]:
 
 def of(
     scheme: str,
-    own: Iterable[Parameter] = (),
+    parameters: Iterable[Parameter] = (),
     defaults: Mapping[str, Default] = MappingProxyType({}),
 ) -> tuple[Parameter, ...]:
     """Returns a scenario's own parameters and then the scheme's, with the scenario's defaults:
     those of `pcn.T` are of every scheme whose T means what PCN's does. A name that the scenario has
     itself is SCHEME.NAME here."""
-    found = {one.name: one for one in own}
-    scenarios, found_scheme = frozenset(found), find_scheme(scheme)
+    by_name = {parameter.name: parameter for parameter in parameters}
+    scenarios, found_scheme = frozenset(by_name), find_scheme(scheme)
     usual = {_meaning(*full.split(".")): default for full, default in defaults.items()}
     rules = found_scheme.rules
-    for one in describe(found_scheme.parameters):
-        name = f"{scheme}.{one.name}" if one.name in scenarios else one.name
+    for description in describe(found_scheme.parameters):
+        name = f"{scheme}.{description.name}" if description.name in scenarios else description.name
         by_rule: Default = (
-            (None, rules[one.field].text) if one.field in rules else (one.default, "")
+            (None, rules[description.field].text)
+            if description.field in rules
+            else (description.default, "")
         )
-        value, derived = usual.get((one.name, one.what), by_rule)
-        if one.kind in ("size", "count") and value is not None:
+        value, derived = usual.get((description.name, description.what), by_rule)
+        if description.kind in ("size", "count") and value is not None:
             value = round(value)
-        found[name] = Parameter(name, one.kind, value, one.what, one.least, one.most, derived)
-    return tuple(found.values())
+        by_name[name] = Parameter(
+            name,
+            description.kind,
+            value,
+            description.what,
+            description.least,
+            description.most,
+            derived,
+        )
+    return tuple(by_name.values())
 
 
 def as_published(*names: str) -> dict[str, Default]:
@@ -117,15 +127,19 @@ def as_run(plan: Plan, recording: Recording) -> dict[str, Value | None]:
         if field not in plan.scheme_parameters:
             continue
         setting = _READ_BACK.get(field, "")
-        had = {found[setting] for found in recording.settings.values() if setting in found}
-        own = plan.scheme_parameters[field]
+        had = {
+            port_settings[setting]
+            for port_settings in recording.settings.values()
+            if setting in port_settings
+        }
+        planned = plan.scheme_parameters[field]
         if len(recording.settings) < ports:
             had |= (
                 {parameter[field] for parameter in plan.port_parameters.values()}
                 if field in by_port
-                else {own}
+                else {planned}
             )
-        if not all(math.isclose(one, own, rel_tol=1e-6) for one in had):
+        if not all(math.isclose(value, planned, rel_tol=1e-6) for value in had):
             values[name_of(plan.scheme, field, plan.values)] = (
                 next(iter(had)) if len(had) == 1 else None
             )
@@ -225,21 +239,21 @@ def settings(
     Raises ExperimentError for a malformed assignment, a name that none of them has (with the
     nearest one), that means different things to them or that is given twice, and for a bad value.
     """
-    found: dict[str, dict[str, Value]] = {scheme: {} for scheme in chosen}
-    for given in assignments:
-        name, text = assignment(given)
+    by_scheme: dict[str, dict[str, Value]] = {scheme: {} for scheme in chosen}
+    for argument in assignments:
+        name, text = assignment(argument)
         for scheme, parameter in meant(scenario, chosen, name).items():
-            if parameter.name in found[scheme]:
+            if parameter.name in by_scheme[scheme]:
                 raise ExperimentError(f"{name} is given twice: give one")
-            found[scheme][parameter.name] = parameter.parse(text)
-    return found
+            by_scheme[scheme][parameter.name] = parameter.parse(text)
+    return by_scheme
 
 
 def meant(scenario: Offers, chosen: Sequence[str], name: str) -> dict[str, Parameter]:
     """Returns the parameter that a name is, of each of these schemes that has it. Raises
     ExperimentError."""
     parameters = _named(scenario, chosen, name)
-    if len({(one.kind, one.what) for one in parameters.values()}) > 1:
+    if len({(parameter.kind, parameter.what) for parameter in parameters.values()}) > 1:
         raise ExperimentError(
             f"{name} differs by scheme: give "
             f"{' or '.join(f'{scheme}.{name}' for scheme in parameters)}"
@@ -273,14 +287,20 @@ def _named(scenario: Offers, among: Sequence[str], name: str) -> dict[str, Param
 
 def _meaning(scheme: str, name: str) -> tuple[str, str]:
     """Returns what distinguishes a parameter from another scheme's of that name."""
-    (found,) = [one for one in describe(find_scheme(scheme).parameters) if one.name == name]
-    return found.name, found.what
+    (description,) = [
+        description
+        for description in describe(find_scheme(scheme).parameters)
+        if description.name == name
+    ]
+    return description.name, description.what
 
 
 def _names(scheme: str, values: Mapping[str, Value]) -> dict[str, str]:
     """Returns the names of the scheme's parameters among a run's values, by field."""
     described = describe(find_scheme(scheme).parameters)
     return {
-        one.field: full if (full := f"{scheme}.{one.name}") in values else one.name
-        for one in described
+        description.field: full
+        if (full := f"{scheme}.{description.name}") in values
+        else description.name
+        for description in described
     }

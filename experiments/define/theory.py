@@ -41,8 +41,8 @@ def rate_oscillation(flows: int, w_min: float, capacity_bps: float) -> float:
 def fairness_factor(flows: int, w_min: float) -> float:
     """Returns by what a flow's distance from C / N shrinks in one cycle of N loops. [A.2.2, a in
     eq. 14]"""
-    kept = (1 - w_min) ** 2
-    return kept / (kept + flows * w_min)
+    remainder = (1 - w_min) ** 2
+    return remainder / (remainder + flows * w_min)
 
 
 def fairness_half_life_loops(flows: int, w_min: float) -> float:

@@ -136,15 +136,18 @@ class ClassSizes:
 
     @property
     def mean_bytes(self) -> float:
-        return sum(share * one.mean for share, one in zip(self.shares, self.classes, strict=True))
+        return sum(
+            share * size_class.mean
+            for share, size_class in zip(self.shares, self.classes, strict=True)
+        )
 
     draws: ClassVar[int] = 2
 
     def sizes(self, drawn: Array) -> list[int]:
         chosen, u = _chosen(self.shares, drawn[0]), drawn[1]
         sizes = np.empty(u.size)
-        for index, one in enumerate(self.classes):
-            sizes[chosen == index] = one.quantile(u[chosen == index])
+        for index, size_class in enumerate(self.classes):
+            sizes[chosen == index] = size_class.quantile(u[chosen == index])
         return [round(size) for size in sizes.tolist()]
 
 

@@ -20,7 +20,7 @@ def looks(lines: Sequence[Line]) -> list[Look]:
     """Returns each line's: its own colour, its scheme's look, or one that no other of these lines
     has. A scheme that has no look begins to search for one at a place that its name decides. A
     line's own stroke is in place of another one's."""
-    named = [_own(line) for line in lines]
+    named = [_look_of(line) for line in lines]
     colours = dict.fromkeys(f"other{number}" for number in range(len(LIGHT.others)))
     colours |= dict.fromkeys(f"flow{number}" for number in range(len(LIGHT.flows)))
     values: dict[str, str] = {}
@@ -32,7 +32,7 @@ def looks(lines: Sequence[Line]) -> list[Look]:
         MARKS
     )
     used: list[int] = []
-    found = []
+    chosen = []
     for line, look in zip(lines, named, strict=True):
         if not look:
             first = zlib.crc32(line.scheme.encode()) if line.scheme else 0
@@ -44,11 +44,11 @@ def looks(lines: Sequence[Line]) -> list[Look]:
                 marks[(place + len(free) * (used.count(place) - 1)) % len(marks)],
                 "solid",
             )
-        found.append(look if line.stroke == "solid" else look._replace(stroke=line.stroke))
-    return found
+        chosen.append(look if line.stroke == "solid" else look._replace(stroke=line.stroke))
+    return chosen
 
 
-def _own(line: Line) -> Look | None:
+def _look_of(line: Line) -> Look | None:
     if line.colour:
         return Look(palette_name(line.colour), MARKS[0], stroke_of(line.colour))
     return LOOKS.get(line.scheme)

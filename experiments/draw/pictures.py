@@ -81,11 +81,11 @@ def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
             layout.execute(figure)
         figure.set_layout_engine("none")
         # By the canvases, which aren't typed: `savefig` draws twice.
-        found = {"png": io.BytesIO(), "svg": io.BytesIO()}
+        buffers = {"png": io.BytesIO(), "svg": io.BytesIO()}
         in_png: Any = FigureCanvasAgg(figure)
         in_svg: Any = FigureCanvasSVG(figure)
-        in_png.print_png(found["png"], metadata={"Software": None})
-        in_svg.print_svg(found["svg"], metadata={"Date": None})
+        in_png.print_png(buffers["png"], metadata={"Software": None})
+        in_svg.print_svg(buffers["svg"], metadata={"Date": None})
         if pdf:
             # takes as long to load as a chart to draw
             from matplotlib.backends.backend_pdf import (
@@ -93,8 +93,10 @@ def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
             )
 
             in_pdf: Any = FigureCanvasPdf(figure)
-            in_pdf.print_pdf(found.setdefault("pdf", io.BytesIO()), metadata={"CreationDate": None})
-        return {kind: data.getvalue() for kind, data in found.items()}
+            in_pdf.print_pdf(
+                buffers.setdefault("pdf", io.BytesIO()), metadata={"CreationDate": None}
+            )
+        return {kind: data.getvalue() for kind, data in buffers.items()}
 
 
 def draw(charts: Sequence[Chart]) -> Figure:
@@ -147,13 +149,13 @@ def _name(figure: Figure, drawn: Sequence[Axes], charts: Sequence[Chart], theme:
     for chart in charts:
         for line, look in zip(chart.lines, looks(chart.lines), strict=True):
             looks_of.setdefault(line.label, set()).add(look)
-    together = {label: handle for one in reversed(named) for label, handle in one.items()}
-    together = {label: together[label] for one in named for label in one}
+    together = {label: handle for handles in reversed(named) for label, handle in handles.items()}
+    together = {label: together[label] for handles in named for label in handles}
     one_level = len({chart.level_text for chart in charts if chart.level_text}) <= 1
     same = (
         len(together) <= _TOGETHER
         and one_level
-        and all(len(found) == 1 for found in looks_of.values())
+        and all(len(label_looks) == 1 for label_looks in looks_of.values())
     )
     if charts[0].views or same:
         room = figure.get_figwidth() / (
@@ -162,11 +164,17 @@ def _name(figure: Figure, drawn: Sequence[Axes], charts: Sequence[Chart], theme:
         most = _OF_VIEWS if charts[0].views else _TOGETHER
         _legend(figure, together, theme, max(1, min(most, int(room))), loc="outside upper left")
         return
-    for axes, own in zip(drawn, named, strict=True):
+    for axes, handles in zip(drawn, named, strict=True):
         below_in = _BELOW_IN + _LINE_IN * axes.get_xlabel().count("\n")
         below = axes.transAxes + ScaledTranslation(0, -below_in, figure.dpi_scale_trans)
         _legend(
-            axes, own, theme, 2, loc="upper left", bbox_to_anchor=(-0.02, 0), bbox_transform=below
+            axes,
+            handles,
+            theme,
+            2,
+            loc="upper left",
+            bbox_to_anchor=(-0.02, 0),
+            bbox_transform=below,
         )
 
 
@@ -176,13 +184,13 @@ def _legend(
     """Handles by their labels."""
     if not named:
         return
-    made = where.legend(
+    legend = where.legend(
         list(named.values()),
         list(named),
         ncols=min(columns, len(named)),
         **place,
     )
-    for text in made.get_texts():
+    for text in legend.get_texts():
         text.set_color(theme.ink)
 
 
@@ -233,8 +241,8 @@ def _draw_rows(axes: Axes, chart: Chart, theme: Theme) -> None:
 def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> None:
     # Points of equal lines stand side by side; other equal lines are one, which has all their
     # names.
-    (own,) = shown([chart]) if view else (tuple(chart.lines),)
-    lines, count = [part(line, view) for line in own], len(own)
+    (chart_lines,) = shown([chart]) if view else (tuple(chart.lines),)
+    lines, count = [part(line, view) for line in chart_lines], len(chart_lines)
     step = (
         _step([x for line in lines for x in line.x], chart.log_x)
         if any(line.points for line in lines)

@@ -39,15 +39,15 @@ class Claim:
     @property
     def tests(self) -> list[tuple[str, str]]:
         """(file, name of a function or class)."""
-        return [(found[1], found[2]) for found in _TEST.finditer(self.checked)]
+        return [(match[1], match[2]) for match in _TEST.finditer(self.checked)]
 
     @property
     def figures(self) -> list[str]:
-        return [found[1] for found in _FIGURE.finditer(self.checked)]
+        return [match[1] for match in _FIGURE.finditer(self.checked)]
 
     @property
     def choices(self) -> list[str]:
-        return [found[1] for found in _CHOICE.finditer(self.checked)]
+        return [match[1] for match in _CHOICE.finditer(self.checked)]
 
     @property
     def missing(self) -> str:
@@ -58,8 +58,8 @@ class Claim:
 def claims(text: str) -> list[Claim]:
     """Returns the rows of docs/claims.md."""
     return [
-        Claim(found["id"], found["kind"].strip(), found["checked"].strip())
-        for found in _ROW.finditer(text)
+        Claim(match["id"], match["kind"].strip(), match["checked"].strip())
+        for match in _ROW.finditer(text)
     ]
 
 
@@ -67,17 +67,21 @@ def addressed(text: str, anchors: Mapping[str, str], verdicts: Verdicts) -> str:
     """docs/claims.md with the figures' present sections and verdicts. Figures without results stay
     as they are."""
 
-    def figure(found: re.Match[str], claim: str) -> str:
-        name = found[1]
+    def figure(match: re.Match[str], claim: str) -> str:
+        name = match[1]
         if name not in verdicts:
-            return found[0]
+            return match[0]
         counts = verdicts[name].get(claim, Counter())
-        told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
-        return f"[{name}](results.md#{anchors[name]}){': ' if told else ''}{told}"
+        summary = ", ".join(
+            f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]
+        )
+        return f"[{name}](results.md#{anchors[name]}){': ' if summary else ''}{summary}"
 
-    def row(found: re.Match[str]) -> str:
-        line, start = found[0], found.start("checked") - found.start()
-        return line[:start] + _FIGURE.sub(lambda one: figure(one, found["id"]), line[start:])
+    def row(match: re.Match[str]) -> str:
+        line, start = match[0], match.start("checked") - match.start()
+        return line[:start] + _FIGURE.sub(
+            lambda figure_match: figure(figure_match, match["id"]), line[start:]
+        )
 
     return _ROW.sub(row, text)
 
@@ -91,23 +95,23 @@ def table(text: str, verdicts: Verdicts) -> str:
     groups: dict[tuple[int, str], list[Claim]] = {}
     for claim in claims(text):
         groups.setdefault((claim.paper, claim.kind[0]), []).append(claim)
-    for (paper, kind), own in sorted(
+    for (paper, kind), members in sorted(
         groups.items(), key=lambda group: (group[0][0], "ASPX-".index(group[0][1]))
     ):
         lines.append(
-            f"| {titles[paper]} | {kind} | {' | '.join(map(str, _counts(own, verdicts)))} |"
+            f"| {titles[paper]} | {kind} | {' | '.join(map(str, _counts(members, verdicts)))} |"
         )
     lines.append(f"| all | | {' | '.join(map(str, _counts(claims(text), verdicts)))} |")
     return "\n".join(lines)
 
 
-def _counts(own: Sequence[Claim], verdicts: Verdicts) -> list[int]:
+def _counts(members: Sequence[Claim], verdicts: Verdicts) -> list[int]:
     rows: Counter[str] = Counter()
-    for claim in own:
+    for claim in members:
         for figure in verdicts.values():
             rows += figure.get(claim.id, Counter())
     ways = [
-        sum(bool(getattr(claim, way)) for claim in own)
+        sum(bool(getattr(claim, way)) for claim in members)
         for way in ("tests", "figures", "choices", "missing")
     ]
-    return [len(own), *ways, *(rows[verdict] for verdict in VERDICTS)]
+    return [len(members), *ways, *(rows[verdict] for verdict in VERDICTS)]

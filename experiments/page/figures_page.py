@@ -85,25 +85,25 @@ class Section:
 
     @property
     def tables(self) -> list[Table]:
-        return [Table(**one) for one in self.summary.get("tables", ())]
+        return [Table(**table) for table in self.summary.get("tables", ())]
 
     @property
     def verdicts(self) -> dict[str, Counter[str]]:
         """By claim."""
-        found: dict[str, Counter[str]] = {}
+        by_claim: dict[str, Counter[str]] = {}
         for check in self.summary["checks"]:
-            found.setdefault(check["claim"], Counter())[check["verdict"]] += 1
-        return found
+            by_claim.setdefault(check["claim"], Counter())[check["verdict"]] += 1
+        return by_claim
 
 
 def sections(root: Path) -> list[Section]:
     """Returns the figures that have been run into `root`, in the paper's order."""
-    found = []
+    run_sections = []
     for name, figure in FIGURES.items():
         summary = read(root / name)
         if summary is not None:
-            found.append(Section(figure, summary, _picture(root / name)))
-    return found
+            run_sections.append(Section(figure, summary, _picture(root / name)))
+    return run_sections
 
 
 def _picture(place: Path) -> bytes | None:
@@ -130,17 +130,20 @@ def write_docs(root: Path, docs: Path) -> None:
             with replacing(figures / f"{name}.png") as file:
                 file.write(section.picture)
         with replacing(figures / f"{name}.json") as file:
-            kept = {**section.summary, "runs": len(section.summary["runs"])}
-            text = json.dumps(kept, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+            document = {**section.summary, "runs": len(section.summary["runs"])}
+            text = json.dumps(document, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
             file.write(f"{text}\n".encode())
     claims = docs / "claims.md"
-    made, text = documented(docs), claims.read_text(encoding="utf-8") if claims.exists() else ""
+    all_sections, text = (
+        documented(docs),
+        claims.read_text(encoding="utf-8") if claims.exists() else "",
+    )
     if text:
-        text = with_verdicts(text, made)
+        text = with_verdicts(text, all_sections)
         with replacing(claims) as file:
             file.write(text.encode())
     with replacing(docs / "results.md") as file:
-        file.write(markdown(made, text).encode())
+        file.write(markdown(all_sections, text).encode())
 
 
 def documented(docs: Path) -> list[Section]:
@@ -153,31 +156,31 @@ def documented(docs: Path) -> list[Section]:
     ]
 
 
-def with_verdicts(claims: str, made: Sequence[Section]) -> str:
+def with_verdicts(claims: str, sections: Sequence[Section]) -> str:
     """docs/claims.md with the figures' verdicts."""
-    anchors = {section.figure.name: anchor(section.heading) for section in made}
+    anchors = {section.figure.name: anchor(section.heading) for section in sections}
     return claims_page.addressed(
-        claims, anchors, {section.figure.name: section.verdicts for section in made}
+        claims, anchors, {section.figure.name: section.verdicts for section in sections}
     )
 
 
-def markdown(made: Sequence[Section], claims: str = "") -> str:
+def markdown(sections: Sequence[Section], claims: str = "") -> str:
     """docs/results.md of these figures; `claims` is docs/claims.md."""
     parts = ["# Results", _wrapped(_OF_DOCS)]
     if claims:
-        verdicts = {section.figure.name: section.verdicts for section in made}
+        verdicts = {section.figure.name: section.verdicts for section in sections}
         parts += [_wrapped(_CLAIMS), claims_page.table(claims, verdicts)]
     table = [
         f"| paper | figure | {' | '.join(VERDICTS)} |",
         f"| --- | --- |{' --: |' * len(VERDICTS)}",
     ]
     runs, wall_s = (
-        sum(section.count for section in made),
-        sum(section.summary["wall_s"] for section in made),
+        sum(section.count for section in sections),
+        sum(section.summary["wall_s"] for section in sections),
     )
     took = f"{wall_s / 60:.0f} minutes one after the other, some of them beside other work"
     reading = f"{_READING} All together: {runs:,} runs, {took}."
-    parts += [_wrapped(reading), "\n".join([*table, *map(_line, made)]), *map(_body, made)]
+    parts += [_wrapped(reading), "\n".join([*table, *map(_line, sections)]), *map(_body, sections)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -207,10 +210,10 @@ def _body(section: Section) -> str:
     )
 
 
-def _table(one: Table) -> str:
-    lines = [f"| {' | '.join(cells)} |" for cells in (one.columns, *one.rows)]
-    lines.insert(1, f"| --- |{' --: |' * (len(one.columns) - 1)}")
-    return "\n\n".join([f"**{one.title}**", "\n".join(lines), *map(_wrapped, one.notes)])
+def _table(table: Table) -> str:
+    lines = [f"| {' | '.join(cells)} |" for cells in (table.columns, *table.rows)]
+    lines.insert(1, f"| --- |{' --: |' * (len(table.columns) - 1)}")
+    return "\n\n".join([f"**{table.title}**", "\n".join(lines), *map(_wrapped, table.notes)])
 
 
 def _wrapped(text: str) -> str:
@@ -228,11 +231,11 @@ def _linked(check: Check) -> list[str]:
     return [check.claim, check.what, *numbers, check.unit, check.verdict + link]
 
 
-def page(made: Sequence[Section]) -> str:
+def page(sections: Sequence[Section]) -> str:
     """report.html: everything in one file, with the look of a run's report."""
     checks = {
         section.figure.name: [Check(**check) for check in section.summary["checks"]]
-        for section in made
+        for section in sections
     }
     parts = [
         {
@@ -247,7 +250,7 @@ def page(made: Sequence[Section]) -> str:
             "counts": Counter(check.verdict for check in checks[section.figure.name]),
             "checks": [row(check) for check in checks[section.figure.name]],
         }
-        for section in made
+        for section in sections
     ]
     return (
         environment()
@@ -256,7 +259,7 @@ def page(made: Sequence[Section]) -> str:
             introduction=[Markup(html(text)) for text in (_OF_PAGE, _READING)],
             verdicts=VERDICTS,
             sections=parts,
-            known=known(check for own in checks.values() for check in own),
+            known=known(check for figure_checks in checks.values() for check in figure_checks),
             script=script("known.js"),
         )
     )

@@ -40,10 +40,10 @@ def page_of(result: Result) -> RunPage:
 
 def together(results: Sequence[Result]) -> list[Chart]:
     """Charts that have lines of all runs."""
-    made = page_of(results[0]).together
+    draw = page_of(results[0]).together
     return (
-        (results[0].failures.attempt(f"chart {TOGETHER}", lambda: made(measured(results))) or [])
-        if made
+        (results[0].failures.attempt(f"chart {TOGETHER}", lambda: draw(measured(results))) or [])
+        if draw
         else []
     )
 
@@ -51,10 +51,10 @@ def together(results: Sequence[Result]) -> list[Chart]:
 def measured(results: Sequence[Result]) -> dict[str, Measured]:
     """Returns the runs by name: several runs of one scheme have the folder beside its name."""
     return {
-        (one.folder or one.plan.scheme): Measured(
-            one.outcome.numbers, [RunSamples.from_json(one.outcome.samples)]
+        (result.folder or result.plan.scheme): Measured(
+            result.outcome.numbers, [RunSamples.from_json(result.outcome.samples)]
         )
-        for one in results
+        for result in results
     }
 
 
@@ -76,7 +76,9 @@ def _chart(panels: Sequence[Chart], lines: Sequence[Sequence[Line]]) -> dict[str
         "overTime": panels[0].over_time,
         "ticks": list(panels[0].ticks),
         "bins": list(panels[0].bins),
-        "panels": [_panel(chart, own) for chart, own in zip(panels, lines, strict=True)],
+        "panels": [
+            _panel(chart, chart_lines) for chart, chart_lines in zip(panels, lines, strict=True)
+        ],
     }
 
 

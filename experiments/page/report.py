@@ -87,7 +87,7 @@ class _Kept(BytecodeCache):
 def environment() -> Environment:
     """Returns where the pages' templates are, with what all of them need: colours, style, what
     opens what is known."""
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         bytecode_cache=_Kept(),
         autoescape=True,
@@ -95,13 +95,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {
+    templates.globals |= {
         "light_css": LIGHT.css(),
         "dark_css": DARK.css(),
         "style": Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
         "flow_colours": len(LIGHT.flows),
     }
-    return made
+    return templates
 
 
 def script(*names: str) -> Markup:
@@ -133,7 +133,9 @@ def render(
         ),
         "views": [view.title for view in charts[0].views] if charts else [],
         "replayed": replay.times(first).size > 2,
-        "load_steps": [(f"{below:.0%} to {most:.0%}", one) for below, (most, one) in _load_steps()],
+        "load_steps": [
+            (f"{below:.0%} to {most:.0%}", colour) for below, (most, colour) in _load_steps()
+        ],
         "tables": _tables(results),
         "about": _by_place(
             first.failures.attempt("text", lambda: plots.page_of(first).about(first.plan)) or []
@@ -220,7 +222,7 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
             ]
         ),
         "name": f"{result.name}, {result.clock}"
-        if len({one.clock for one in results}) > 1
+        if len({run.clock for run in results}) > 1
         else result.name,
         "title": scheme_title(plan.scheme),
         "lasts": format_value("time", float(f"{recording.duration_s - recording.start_s:.4g}")),
@@ -259,12 +261,12 @@ def _picture(result: Result) -> str:
 
 def _panel_text(runs: Sequence[Result]) -> dict[str, Any]:
     """Returns what stands above and below a scheme's figures."""
-    told = []
+    paragraphs = []
     for result in runs:
-        who = f"{result.clock.capitalize()}: " if len(runs) > 1 else ""
+        prefix = f"{result.clock.capitalize()}: " if len(runs) > 1 else ""
         story = result.failures.attempt("text", functools.partial(_story, result)) or []
-        told += [(place, who + text) for place, text in story]
-    return {"name": runs[0].name, "story": _by_place(told)}
+        paragraphs += [(place, prefix + text) for place, text in story]
+    return {"name": runs[0].name, "story": _by_place(paragraphs)}
 
 
 def _story(result: Result) -> list[tuple[str, str]]:
@@ -277,10 +279,10 @@ def _load_steps() -> list[tuple[float, tuple[float, str]]]:
 
 def _tables(results: Sequence[Result]) -> list[Table]:
     """Returns what becomes of many flows."""
-    made = plots.page_of(results[0]).tables
+    tabulate = plots.page_of(results[0]).tables
     return (
-        (results[0].failures.attempt("tables", lambda: made(plots.measured(results))) or [])
-        if made
+        (results[0].failures.attempt("tables", lambda: tabulate(plots.measured(results))) or [])
+        if tabulate
         else []
     )
 
@@ -293,10 +295,10 @@ def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
         lost = sent - sum(map(attrgetter("received_packets"), result.recording.flows))
         judged = [check for check in result.checks if check.verdict != "not comparable"]
         met = sum(check.verdict == "met" for check in judged)
-        own = plots.page_of(result).headlines(result.plan, result.recording, result.steady)
+        headlines = plots.page_of(result).headlines(result.plan, result.recording, result.steady)
         columns.append(
             [
-                *((line.what, line.value, line.beside) for line in own),
+                *((line.what, line.value, line.beside) for line in headlines),
                 ("packets lost", f"{lost:,} of {sent:,}", ""),
                 ("checks met", f"{met} of {len(judged)}", ""),
             ]
@@ -331,12 +333,12 @@ def known(checks: Iterable[Check]) -> list[dict[str, str]]:
     ]
     return [
         {
-            "anchor": one.anchor,
-            "heading": one.heading,
-            "page": one.page,
-            "text": Markup(html(one.text)),
+            "anchor": section.anchor,
+            "heading": section.heading,
+            "page": section.page,
+            "text": Markup(html(section.text)),
         }
-        for one in sections
+        for section in sections
     ]
 
 
@@ -359,8 +361,8 @@ def _flows(result: Result) -> list[dict[str, Any]]:
 
 def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -> dict[str, Any]:
     sent, received, marked, marked_ue = (
-        sum(map(attrgetter(f"{what}_packets"), flows))
-        for what in ("sent", "received", "marked", "marked_ue")
+        sum(map(attrgetter(f"{counter}_packets"), flows))
+        for counter in ("sent", "received", "marked", "marked_ue")
     )
     goodput = [goodput_bps(flow, result.recording.duration_s) for flow in flows]
     steady = result.steady.goodput_bps.get(flows[0].id)
@@ -408,9 +410,9 @@ def _facts(result: Result) -> list[tuple[str, str]]:
         *(
             (
                 f"packet latency, class {number}",
-                f"{_us(one.percentile_s(50))}, 99% {_us(one.percentile_s(99))}",
+                f"{_us(latency.percentile_s(50))}, 99% {_us(latency.percentile_s(99))}",
             )
-            for number, one in recording.recorded.latency.items()
+            for number, latency in recording.recorded.latency.items()
         ),
     ]
 

@@ -94,11 +94,11 @@ def show_table(table: Table, console: Console) -> None:
 def _show_latency(summary: Mapping[str, Any], console: Console) -> None:
     """Prints how long data packets took, where that was measured."""
     for name, run in summary.get("runs", {summary.get("scheme"): summary}).items():
-        for traffic_class, one in run["latency"].items():
-            if one["packets"]:
+        for traffic_class, latency in run["latency"].items():
+            if latency["packets"]:
                 times = ", ".join(
-                    f"{key.removesuffix('_s')} {one[key] * 1e6:.4g}"
-                    for key in one
+                    f"{key.removesuffix('_s')} {latency[key] * 1e6:.4g}"
+                    for key in latency
                     if key != "packets"
                 )
                 console.print(
@@ -181,9 +181,9 @@ def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> Non
         )
     console.print(checks)
     for link, claims in why.items():
-        found = section(link)
+        explanation = section(link)
         text = (
-            f"Known: {', '.join(dict.fromkeys(claims))} as {found.page} explains under "
-            f'"{found.heading}"'
+            f"Known: {', '.join(dict.fromkeys(claims))} as {explanation.page} explains under "
+            f'"{explanation.heading}"'
         )
         console.print(text, highlight=False, markup=False, soft_wrap=True)

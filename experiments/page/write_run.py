@@ -122,14 +122,14 @@ def _write_captures(result: Result, directory: Path) -> None:
 def _write_tables(result: Result, directory: Path) -> None:
     from pcn.experiments.data import parquet  # an extra
 
-    made = (
+    tables = (
         result.failures.attempt(
             "tables", lambda: result.experiment.tables(result.plan, result.recording)
         )
         or {}
     )
-    flows = () if "flows" in made else result.plan.topology.flows
-    for name, columns in {**made, **recorded_tables(result.recording.recorded, flows)}.items():
+    flows = () if "flows" in tables else result.plan.topology.flows
+    for name, columns in {**tables, **recorded_tables(result.recording.recorded, flows)}.items():
         path = directory / f"{name}.parquet"
         with result.failures.noting(path.name), whole(path) as file:
             parquet.write(file, columns)
@@ -174,7 +174,7 @@ def _write_pages(
 
 def _compare(results: Sequence[Result]) -> list[Check]:
     """Returns the clocks of each scheme, and the schemes on each clock."""
-    found = [
+    rows = [
         check
         for runs in by_scheme(results)
         if len(runs) > 1
@@ -184,9 +184,9 @@ def _compare(results: Sequence[Result]) -> list[Check]:
     for clock in clocks:
         outcomes = Outcomes(result.outcome for result in results if result.clock == clock)
         checks = results[0].experiment.checks(outcomes)
-        found += (
+        rows += (
             [replace(check, what=f"{clock}: {check.what}") for check in checks]
             if len(clocks) > 1
             else checks
         )
-    return found
+    return rows

@@ -26,10 +26,10 @@ def charts(runs: Sequence[Result]) -> tuple[Chart, ...]:
         return first.charts
     (second,) = others
     return tuple(
-        overlay((first.clock, chart), (second.clock, other))
-        for chart in first.charts
-        for other in second.charts
-        if chart.name == other.name
+        overlay((first.clock, below), (second.clock, above))
+        for below in first.charts
+        for above in second.charts
+        if below.name == above.name
     )
 
 
@@ -45,7 +45,7 @@ class _Figure:
     """`values` of both runs, in units of `scale`. Those that differ by no more than `slack` agree,
     too."""
 
-    what: str
+    name: str
     unit: str
     scale: float
     values: tuple[float, float]
@@ -53,18 +53,18 @@ class _Figure:
 
 
 def _rows(live: Result, virtual: Result) -> Iterator[Check]:
-    found = _steady(live, virtual) if live.steady.goodput_bps else _completion(live, virtual)
-    for one in found:
-        measured, expected = (value / one.scale for value in one.values)
+    figures = _steady(live, virtual) if live.steady.goodput_bps else _completion(live, virtual)
+    for figure in figures:
+        measured, expected = (value / figure.scale for value in figure.values)
         met = (
             f"met: within {TOLERANCE:.0%}"
-            + (f" or {_FRAMES} frames" if one.slack else "")
+            + (f" or {_FRAMES} frames" if figure.slack else "")
             + "; trend: within a factor of two"
         )
         close: Verdict = near(expected, TOLERANCE)(measured)
-        verdict = "met" if abs(measured - expected) <= one.slack / one.scale else close
-        what = f"{live.plan.scheme}: {one.what}, live against virtual ({met})"
-        yield Check("", what, None, expected, measured, one.unit, verdict)
+        verdict = "met" if abs(measured - expected) <= figure.slack / figure.scale else close
+        text = f"{live.plan.scheme}: {figure.name}, live against virtual ({met})"
+        yield Check("", text, None, expected, measured, figure.unit, verdict)
 
 
 def _steady(*both: Result) -> Iterator[_Figure]:
@@ -73,19 +73,23 @@ def _steady(*both: Result) -> Iterator[_Figure]:
     yield _Figure(
         "sum of the sending rates, last third", "Gbit/s", 1e9, (_sending(live), _sending(virtual))
     )
-    for what, unit, scale, own, allowed in (
+    for name, unit, scale, attribute, allowed in (
         ("bottleneck utilisation", "", 1.0, "utilisation", 0.0),
         ("Jain's index of the goodputs", "", 1.0, "jain", 0.0),
         ("mean queue", "KB", 1e3, "queue_bytes_mean", slack),
     ):
-        values = (getattr(live.steady, own), getattr(virtual.steady, own))
-        yield _Figure(f"{what}, last third", unit, scale, values, allowed)
+        values = (getattr(live.steady, attribute), getattr(virtual.steady, attribute))
+        yield _Figure(f"{name}, last third", unit, scale, values, allowed)
 
 
 def _completion(*both: Result) -> Iterator[_Figure]:
-    arrived = [float(sum(flow.fct_s is not None for flow in one.recording.flows)) for one in both]
+    arrived = [
+        float(sum(flow.fct_s is not None for flow in result.recording.flows)) for result in both
+    ]
     yield _Figure("flows that have arrived", "flows", 1.0, (arrived[0], arrived[1]))
-    live, virtual = (recording_numbers.completion_times_s(one.recording.flows) for one in both)
+    live, virtual = (
+        recording_numbers.completion_times_s(result.recording.flows) for result in both
+    )
     if live.size and virtual.size:
         yield _Figure(
             "mean completion time", "ms", 1e-3, (float(live.mean()), float(virtual.mean()))

@@ -88,7 +88,7 @@ def result_directory(place: Path, replaces: bool = True) -> Iterator[Path]:
         raise ExperimentError(error.line("choose another --out")) from None
     except OSError as error:
         file = Path(error.filename or "/")
-        what = next(
+        path = next(
             (
                 name / file.relative_to(held)
                 for held, name in names.items()
@@ -96,10 +96,10 @@ def result_directory(place: Path, replaces: bool = True) -> Iterator[Path]:
             ),
             None,
         )
-        if error.errno is None or not (what or error.errno in NO_ROOM):
+        if error.errno is None or not (path or error.errno in NO_ROOM):
             raise
         raise ExperimentError(
-            f"can't write {what or place}: {os.strerror(error.errno)}. Choose another --out"
+            f"can't write {path or place}: {os.strerror(error.errno)}. Choose another --out"
         ) from None
     finally:
         with signals.deferred():  # a second Ctrl-C
@@ -197,8 +197,8 @@ def left_out(pictures: bool = True) -> str:
         for extra in _OPTIONAL
         if not extras.installed(extra) and (pictures or extra != "figures")
     ]
-    what = " and no ".join(_OPTIONAL[extra] for extra in lacking)
-    return what and f"results have no {what} here: {extras.remedy(*lacking)} adds them"
+    missing = " and no ".join(_OPTIONAL[extra] for extra in lacking)
+    return missing and f"results have no {missing} here: {extras.remedy(*lacking)} adds them"
 
 
 def is_result(directory: Path) -> bool:

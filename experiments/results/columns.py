@@ -36,14 +36,14 @@ class Columns(list[Column]):
 
     def of(self, source: Any) -> dict[str, Any]:
         """Returns the object of `source`, for `json.dumps`."""
-        return {one.name: one.of(source) for one in self}
+        return {column.name: column.of(source) for column in self}
 
     def documented(self, path: str = "") -> Iterator[str]:
         """Yields a line of Markdown's table for each entry, those of nested objects below their
         own."""
-        for one in self:
-            kind, name = one.type, f"{path}{one.name}"
-            yield f"| `{name}` | {_text(kind)} | {one.meaning} |"
+        for column in self:
+            kind, name = column.type, f"{path}{column.name}"
+            yield f"| `{name}` | {_text(kind)} | {column.meaning} |"
             while not isinstance(kind, Columns) and isinstance(kind, list | dict):
                 name += "[]" if isinstance(kind, list) else ".*"
                 kind = kind[0] if isinstance(kind, list) else kind["*"]
@@ -74,4 +74,4 @@ def _text(kind: Any) -> str:
         )
     if isinstance(kind, dict):
         return f"{_text(kind['*'])} by name"
-    return " or ".join(_WORDS[one] for one in get_args(kind) or (kind,))
+    return " or ".join(_WORDS[member] for member in get_args(kind) or (kind,))

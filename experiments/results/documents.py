@@ -49,8 +49,8 @@ def section(link: str) -> Section:
 
 def anchor(heading: str) -> str:
     """Returns the anchor that GitHub gives a heading."""
-    kept = (letter for letter in heading.lower() if letter.isalnum() or letter in " -_")
-    return "".join(kept).replace(" ", "-")
+    letters = (letter for letter in heading.lower() if letter.isalnum() or letter in " -_")
+    return "".join(letters).replace(" ", "-")
 
 
 @lru_cache(maxsize=64)

@@ -66,12 +66,12 @@ def judge(
     files: Mapping[str, str] | None = None,
 ) -> Result:
     """Checks and charts of a recording. What of it fails is noted in `failures`."""
-    own = (Failures() if failures is None else failures).below(folder)
+    run_failures = (Failures() if failures is None else failures).below(folder)
     steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
     run = Run({"scheme": plan.scheme, "seed": plan.seed}, plan.scheme, plan.seed)
     charts = experiment.page.charts if experiment.page else ()
     drawn = [
-        own.attempt(f"chart {chart.__name__}", functools.partial(chart, plan, recording))
+        run_failures.attempt(f"chart {chart.__name__}", functools.partial(chart, plan, recording))
         for chart in charts
     ]
     return Result(
@@ -81,12 +81,14 @@ def judge(
         clock=clock,
         target=target,
         steady=steady,
-        checks=tuple(own.attempt("checks", lambda: experiment.settled(plan, recording)) or ()),
+        checks=tuple(
+            run_failures.attempt("checks", lambda: experiment.settled(plan, recording)) or ()
+        ),
         charts=tuple(chart for chart in drawn if chart),
-        outcome=own.attempt("measures", lambda: experiment.measure(run, plan, recording))
+        outcome=run_failures.attempt("measures", lambda: experiment.measure(run, plan, recording))
         or Outcome(run.keys, {}),
         folder=folder,
-        failures=own,
+        failures=run_failures,
         provenance=provenance or {},
         files=files or {},
     )

@@ -38,8 +38,8 @@ def _queue(recording: Recording, edges: Array) -> Array | None:
     read = read or [(port, "waiting_bytes") for port in series.entities("waiting_bytes")]
     if not read:
         return None
-    each = [series_math.binned_max(*series.get(entity, metric), edges) for entity, metric in read]
-    largest: Array = np.max(each, axis=0)
+    maxima = [series_math.binned_max(*series.get(entity, metric), edges) for entity, metric in read]
+    largest: Array = np.max(maxima, axis=0)
     return largest
 
 

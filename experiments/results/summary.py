@@ -91,8 +91,8 @@ class _Flow:
 
 
 def _percentile(q: float, latency: Any) -> float | None:
-    found: float | None = latency.percentile_s(q)
-    return found
+    latency_s: float | None = latency.percentile_s(q)
+    return latency_s
 
 
 def _threshold(name: str, topology: Topology) -> float | None:
@@ -106,7 +106,7 @@ def _threshold(name: str, topology: Topology) -> float | None:
 
 
 def _latency(result: Result) -> dict[str, Any]:
-    return {str(number): one for number, one in result.recording.recorded.latency.items()}
+    return {str(number): latency for number, latency in result.recording.recorded.latency.items()}
 
 
 PACKETS = Columns(
@@ -158,19 +158,19 @@ FLOW_CONTROL = Columns(
             "lossless_classes",
             [int],
             "traffic classes that it protects",
-            lambda one: list(one.lossless_classes),
+            lambda control: list(control.lossless_classes),
         ),
         *(
             Column(
                 name,
                 float | None,
                 (
-                    f"{what}; null: not of this kind, or all switches have shared buffers "
+                    f"{meaning}; null: not of this kind, or all switches have shared buffers "
                     "(topology.json)"
                 ),
                 partial(_threshold, name),
             )
-            for name, what in (
+            for name, meaning in (
                 ("xoff_bytes", "bytes of an input above which a switch sends PAUSE"),
                 ("xon_bytes", "bytes below which it sends RESUME"),
                 ("pause_quanta", "length of a PAUSE, quanta of 512 bits"),
@@ -267,7 +267,7 @@ LATENCY = Columns(
             "mean_s",
             float | None,
             "mean time from the first bit at the sender's NIC to the last one's arrival, s",
-            lambda one: one.mean_s(),
+            lambda latency: latency.mean_s(),
         ),
         *(
             Column(
@@ -283,19 +283,19 @@ LATENCY = Columns(
 )
 RULE = Columns(
     [
-        Column("value", float, "the value, in SI units", lambda one: one["value"]),
+        Column("value", float, "the value, in SI units", lambda rule: rule["value"]),
         Column(
             "rule",
             str,
             "how it follows from the network, `set`, or that it is the same on every one",
-            lambda one: one["rule"],
+            lambda rule: rule["rule"],
         ),
-        Column("source", str, "who states that, or empty", lambda one: one["source"]),
+        Column("source", str, "who states that, or empty", lambda rule: rule["source"]),
         Column(
             "ports",
             {"*": float},
             "by the rate of a switch's port, bit/s, the value that it has",
-            lambda one: one["ports"],
+            lambda rule: rule["ports"],
         ),
     ]
 )

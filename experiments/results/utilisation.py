@@ -14,7 +14,7 @@ def utilisation(result: Result) -> dict[str, float]:
     count what they transmit, of the lossless class; of a host there is what its flows sent."""
     plan, recording = result.plan, result.recording
     span_s = recording.duration_s - recording.start_s
-    found = {
+    shares = {
         name: series_math.utilisation(
             *recording.series.get(name, "transmitted_bytes"),
             port.rate_bps,
@@ -27,5 +27,5 @@ def utilisation(result: Result) -> dict[str, float]:
     for flow in recording.flows:
         sent[flow.src, flow.src_port] += flow.sent_bytes + flow.sent_packets * HEADER_BYTES
     for (host, port), size in sent.items():
-        found[f"{host}:{port}"] = 8 * size / span_s / plan.topology.link_at(host, port).rate_bps
-    return found
+        shares[f"{host}:{port}"] = 8 * size / span_s / plan.topology.link_at(host, port).rate_bps
+    return shares

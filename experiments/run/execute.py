@@ -81,6 +81,6 @@ def _live(plan: Plan, on: Live, progress: RunProgress) -> Recording:
         try:
             return run_live(plan, on.target, k, on.logs, progress)
         except TooFastError as error:
-            progress.stage(f"Again with k={error.suggestion:g}: {error.who}")
+            progress.stage(f"Again with k={error.suggestion:g}: {error.cause}")
             k = error.suggestion
     return run_live(plan, on.target, k, on.logs, progress)

@@ -82,7 +82,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         notes = [
             *_notes(lab.network.features),
             *run.late_nodes(),
-            *(f"Lost on the way: {one}." for one in lost),
+            *(f"Lost on the way: {loss}." for loss in lost),
         ]
         notes += [f"{line}." for stat in stats.values() for line in stat.refused()]
         notes += _left(left)
@@ -108,7 +108,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         wall_s=time.monotonic() - started,
         versions=versions(lab.network.configured.scheme),
         notes=(*notes, _pace_note(stats)),
-        lost_control=sum(one.lost for one in lost),
+        lost_control=sum(loss.lost for loss in lost),
     )
 
 
@@ -166,18 +166,18 @@ class _Run:
         due = dict.fromkeys(every, start)
         seen = ""
         while not self._complete if self._plan.until_complete else min(due.values()) <= end:
-            what = min(due, key=lambda name: due[name])
-            self._wait(due[what])
-            if what == "queues":
+            kind = min(due, key=lambda name: due[name])
+            self._wait(due[kind])
+            if kind == "queues":
                 waiting = self.sampler.queues()
                 now = max(self.clock.now(), start)
                 seen = f"{now * 1e3:.1f} ms, queue {waiting / 1e3:.0f} KB"
-            elif what == "counters":
+            elif kind == "counters":
                 self.sampler.counters()
             else:
                 self._look(self.read_agents())
                 self._behind |= self._pacing.behind_since_last()
-            due[what] = max(due[what] + every[what], self.clock.now())
+            due[kind] = max(due[kind] + every[kind], self.clock.now())
             self._progress.advance(min((self.clock.now() - start) / (end - start), 1.0), seen)
         self.sampler.counters()
 
@@ -234,26 +234,31 @@ class _Run:
                 self._plan.topology.link_at(end.node, end.port).rate_bps,
             )
             if share is not None and share < self._plan.live.kept_share:
-                who = (
+                cause = (
                     f"the switch {end.node} sent {share:.0%} of its rate while packets waited at "
                     f"{end}"
                 )
-                raise TooFastError(self.clock.k, who)
+                raise TooFastError(self.clock.k, cause)
 
     def read_agents(self) -> dict[str, AgentStats]:
         """Reads all statistics. Raises TooFastError when an agent fell behind, OSError when its log
         has no room, ExperimentError when a flow failed or was forgotten."""
         stats: dict[str, AgentStats] = {}
         for name, agent in self._agents.items():
-            one = stats[name] = agent.stats()
-            if one.log_errno:
-                raise OSError(one.log_errno, os.strerror(one.log_errno), str(self._logs[name]))
-            check_flows(one)
-            if how := how_it_fell_behind(name, one, self._plan, self.clock.k):
+            agent_stats = stats[name] = agent.stats()
+            if agent_stats.log_errno:
+                raise OSError(
+                    agent_stats.log_errno, os.strerror(agent_stats.log_errno), str(self._logs[name])
+                )
+            check_flows(agent_stats)
+            if how := how_it_fell_behind(name, agent_stats, self._plan, self.clock.k):
                 raise TooFastError(self.clock.k, how)
-            if one.socket_drops:
-                who = f"the agent of {name} was too slow to receive {one.socket_drops} packets"
-                raise TooFastError(self.clock.k, who)
+            if agent_stats.socket_drops:
+                cause = (
+                    f"the agent of {name} was too slow to receive {agent_stats.socket_drops} "
+                    "packets"
+                )
+                raise TooFastError(self.clock.k, cause)
         return stats
 
     def late_nodes(self) -> list[str]:
@@ -294,12 +299,14 @@ def agent_errors(logs: Mapping[str, Path]) -> Iterator[None]:
     try:
         yield
     except AgentError as error:
-        said = {
+        stderr_lines = {
             name: path.read_text(encoding="utf-8", errors="replace").split("\n")
             for name, path in logs.items()
             if path.exists()
         }
-        last = "; ".join(f"{name}: {lines[-2]}" for name, lines in said.items() if len(lines) > 1)
+        last = "; ".join(
+            f"{name}: {lines[-2]}" for name, lines in stderr_lines.items() if len(lines) > 1
+        )
         raise ExperimentError(f"{error} ({last})" if last else str(error)) from None
 
 
@@ -314,13 +321,13 @@ def _flow_records(plan: Plan, stats: Mapping[str, AgentStats]) -> list[FlowRecor
     records = []
     for flow in plan.topology.flows:
         sent: SentFlow | None = next(
-            (one for one in stats[flow.src].sent if one.flow == flow.id), None
+            (stat for stat in stats[flow.src].sent if stat.flow == flow.id), None
         )
         got: ReceivedFlow | None = next(
-            (one for one in stats[flow.dst].received if one.flow == flow.id), None
+            (stat for stat in stats[flow.dst].received if stat.flow == flow.id), None
         )
-        each = plan.payload_bytes
-        duplicate_bytes = got.duplicates * each if got else 0
+        payload = plan.payload_bytes
+        duplicate_bytes = got.duplicates * payload if got else 0
         complete = got.complete_s if got and flow.size_bytes is not None else None
         records.append(
             FlowRecord(

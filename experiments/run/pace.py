@@ -18,12 +18,12 @@ BUSY_PACKETS = 20
 class TooFastError(ExperimentError):
     """The agents or the switches can't keep pace at this k."""
 
-    def __init__(self, k: float, who: str) -> None:
+    def __init__(self, k: float, cause: str) -> None:
         self.k = k
-        self.who = who
+        self.cause = cause
         self.suggestion = max(10.0, round(k * 1.6, -1))
         super().__init__(
-            f"this machine can't carry k={k:g}: {who}. Leave k out, and it is chosen; or try "
+            f"this machine can't carry k={k:g}: {cause}. Leave k out, and it is chosen; or try "
             f"k={self.suggestion:g}"
         )
 

@@ -135,9 +135,9 @@ class Sampler:
         before = self._clock.now()
         cells = self._switches[name].read_counters(counter, list(wanted.values()))
         at = (before + self._clock.now()) / 2
-        found: dict[int, tuple[float, int, int]] = {}
+        readings: dict[int, tuple[float, int, int]] = {}
         for port, cell in wanted.items():
             packets, size = cells[cell].packets, cells[cell].bytes or 0
             base = self._base.setdefault((name, counter, cell), (packets, size))
-            found[port] = (at, packets - base[0], size - base[1])
-        return found
+            readings[port] = (at, packets - base[0], size - base[1])
+        return readings

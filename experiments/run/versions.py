@@ -31,28 +31,28 @@ _BEFORE_PATH = {"1": 8, "2": 9, "u": 10, "?": 1}
 def versions(scheme: Scheme) -> dict[str, str]:
     """Returns versions by name: of PCN Lab, Python, the kernel, Mininet and p4c, and short hashes
     of the P4 program's top file and of the scheme's files from outside the project."""
-    found = {
+    by_name = {
         extras.PROJECT: extras.version(),
         "python": platform.python_version(),
         "kernel": platform.release(),
     }
     with contextlib.suppress(metadata.PackageNotFoundError):  # an extra
-        found["mininet"] = metadata.version("mininet")
-    made, program = manifest(), scheme.program
-    if program in made["programs"]:
-        entry = made["programs"][program]
-        found["p4c"] = made["compiler"]["version"]
-        found[f"{program}.p4"] = entry["sources"][entry["source"]][:12]
-    return found | outside(scheme)
+        by_name["mininet"] = metadata.version("mininet")
+    compiled, program = manifest(), scheme.program
+    if program in compiled["programs"]:
+        entry = compiled["programs"][program]
+        by_name["p4c"] = compiled["compiler"]["version"]
+        by_name[f"{program}.p4"] = entry["sources"][entry["source"]][:12]
+    return by_name | outside(scheme)
 
 
 def outside(scheme: Scheme) -> dict[str, str]:
     """Short hashes of a scheme's files from outside the project (`outside_files`), by name."""
-    found: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     for file, folder in outside_files(scheme).items():
         name = str(file.relative_to(folder) if file.is_relative_to(folder) else file)
-        found[str(file) if name in found else name] = _hash(file)
-    return found
+        hashes[str(file) if name in hashes else name] = _hash(file)
+    return hashes
 
 
 def digests(files: Iterable[Path]) -> dict[str, str]:
@@ -69,12 +69,12 @@ def outside_files(scheme: Scheme) -> dict[Path, Path]:
     """Returns a scheme's files from outside the project, each with the folder of the one that names
     it: its own, its program, its marking points, its RP and NP in C, and what Python files
     import."""
-    own = inspect.getsourcefile(scheme.parameters) or ""
+    source = inspect.getsourcefile(scheme.parameters) or ""
     ends = (scheme.reaction_point, scheme.notification_point)
     in_c = (c_file(end) for end in ends if isinstance(end, type))
     files: dict[Path, Path] = {}
     for text in (
-        own,
+        source,
         *in_c,
         scheme.program,
         *scheme.marking,
@@ -106,10 +106,10 @@ def checkout() -> dict[str, str]:
     a file for it."""
     if RELEASED.is_file():
         return {"commit": RELEASED.read_text(encoding="utf-8").strip(), "tree": "clean"}
-    found = _git("status", "--porcelain=v2", "--branch", "--", ".")
-    if found is None:
+    status = _git("status", "--porcelain=v2", "--branch", "--", ".")
+    if status is None:
         return {"commit": "unknown", "tree": "unknown"}
-    lines = found.splitlines()
+    lines = status.splitlines()
     (commit,) = (line.rpartition(" ")[2] for line in lines if line.startswith("# branch.oid "))
     changed = [_path(line) for line in lines if not line.startswith("#")]
     return {"commit": "unknown" if commit == "(initial)" else commit, "tree": _tree(changed)}

@@ -144,9 +144,9 @@ class _Run:
         }
         made_flows = network.add_flows(map(self._times, in_order(topology.flows)))
         self._recorder.begin()
-        for made in made_flows if self._single else ():  # groups have no rates
-            if not made.spec.after:  # on_rate follows its start
-                self._rate(made, made.spec.start_s - plan.start_s)
+        for flow in made_flows if self._single else ():  # groups have no rates
+            if not flow.spec.after:  # on_rate follows its start
+                self._rate(flow, flow.spec.start_s - plan.start_s)
         network.set_paths(plan.paths)
         if self._single:  # groups have neither
             network.on_rate, network.on_window = self._rate, self._window
@@ -172,7 +172,7 @@ class _Run:
         length_s = self._plan.duration_s - self._plan.start_s
         every_s = self._plan.deadlock_every_s or length_s
 
-        def told(now_s: float, left_s: float) -> None:
+        def report(now_s: float, left_s: float) -> None:
             left = f", {left_s:.0f} s left" if every_s == length_s else ""
             done = (
                 f", {flows - network.totals().unfinished:,} of {flows:,} flows" if open_end else ""
@@ -198,7 +198,7 @@ class _Run:
         ):
             step += 1
             until_s = min(step * every_s, length_s) if until_s < length_s else until_s + _STILL_S
-            complete = network.run(until_s=until_s, finish=open_end, progress=told) and open_end
+            complete = network.run(until_s=until_s, finish=open_end, progress=report) and open_end
             self._look()
         if open_end:
             self.end_s = network.now_s + self._plan.start_s
@@ -213,9 +213,9 @@ class _Run:
             switch.output is not None or switch.buffer is not None
             for switch in self._plan.topology.switches
         )
-        found = None if buffered else self._network.deadlock()
-        if found is not None:
-            self.deadlock = replace(found, since_s=found.since_s + self._plan.start_s)
+        deadlock = None if buffered else self._network.deadlock()
+        if deadlock is not None:
+            self.deadlock = replace(deadlock, since_s=deadlock.since_s + self._plan.start_s)
 
     def drain(self) -> None:
         """Until no frame is left; gives up after _DRAIN_S. What was on its way may end in a
@@ -257,8 +257,8 @@ class _Run:
 
     def flow_records(self) -> Iterator[FlowRecord]:
         """Returns them by columns: there may be hundreds of thousands."""
-        flows, first_s, made = self._plan.topology.flows, self._plan.start_s, self._network.flows
-        rows = self._network.flow_stats()[[made[flow.id].index for flow in flows]]
+        flows, first_s, by_id = self._plan.topology.flows, self._plan.start_s, self._network.flows
+        rows = self._network.flow_stats()[[by_id[flow.id].index for flow in flows]]
         started_s, complete_s = (
             np.where(rows[name] == NEVER, np.nan, rows[name] / 1e12 + first_s)
             for name in ("start_ps", "complete_ps")
@@ -266,7 +266,7 @@ class _Run:
         start_s = np.array([flow.start_s for flow in flows])
         waited = np.fromiter((bool(flow.after) for flow in flows), bool, len(flows))
         start_s[waited] = np.where(np.isnan(started_s), self.end_s, started_s)[waited]
-        fct_s = [None if one != one else one for one in (complete_s - start_s).tolist()]
+        fct_s = [None if time_s != time_s else time_s for time_s in (complete_s - start_s).tolist()]
         names = ("sent", "sent_payload", "received", "received_payload", "marked_ce")
         return map(
             FlowRecord,
@@ -276,7 +276,7 @@ class _Run:
             *(map(attrgetter(name), flows) for name in ("group", "duration_s")),
             fct_s,
             rows["marked_ue"].tolist(),
-            [made[flow.id].port for flow in flows],
+            [by_id[flow.id].port for flow in flows],
             rows["repeated"].tolist(),
             rows["timeouts"].tolist(),
         )
@@ -402,11 +402,11 @@ class _Run:
         firsts: dict[str, FlowSpec] = {}
         for flow in self._plan.topology.flows:
             firsts.setdefault(flow.group or flow_entity(flow.id), flow)
-        found = [(entity, flow, flow.group) for entity, flow in firsts.items()]
+        sampled = [(entity, flow, flow.group) for entity, flow in firsts.items()]
         grouped = (flow for flow in self._plan.topology.flows if flow.group)
-        found += [(flow_entity(flow.id), flow, "") for flow in grouped if flow.id in self._single]
-        for entity, flow, group in found:
-            own = [
+        sampled += [(flow_entity(flow.id), flow, "") for flow in grouped if flow.id in self._single]
+        for entity, flow, group in sampled:
+            metrics = [
                 ("sent_bytes", network.flow_sent(flow.id)),
                 ("received_bytes", network.flow_received(flow.id)),
                 ("received_packets", network.flow_received_packets(flow.id)),
@@ -414,8 +414,8 @@ class _Run:
                 ("marked_ue_packets", network.flow_marked_ue_packets(flow.id)),
             ]
             if group:
-                own = [(metric, network.of_group(source, group)) for metric, source in own]
-            sources += [(entity, metric, source) for metric, source in own]
+                metrics = [(metric, network.of_group(source, group)) for metric, source in metrics]
+            sources += [(entity, metric, source) for metric, source in metrics]
         self._sample(self._plan.sampling.flows_s, sources)
 
     def _sample(self, every_s: float, sources: list[tuple[str, str, Source]]) -> None:

@@ -123,7 +123,7 @@ def _result(client: Any, task: Task, future: Any, interrupt: signals.Deferred) -
     while True:
         interrupt.check()
         try:
-            found: Done = future.result(timeout=1.0)
+            done: Done = future.result(timeout=1.0)
         except (
             NotYet,
             UnboundLocalError,
@@ -137,24 +137,24 @@ def _result(client: Any, task: Task, future: Any, interrupt: signals.Deferred) -
             if client.status != "running":
                 raise ExperimentError("the connection to Dask's scheduler was lost") from None
             return None
-        return found
+        return done
 
 
 def _require_dask(client: Any, scheduler: str) -> None:
     """Raises ExperimentError where a worker or the scheduler has another version of Dask: messages
     of one are none of the other, and a worker dies of the first."""
     versions = client.get_versions(check=False)
-    own = versions["client"]["packages"]["distributed"]
+    ours = versions["client"]["packages"]["distributed"]
     places = {
         "its scheduler": versions["scheduler"],
         **{f"worker {at}": of for at, of in versions["workers"].items()},
     }
-    for place, found in places.items():
-        theirs = found["packages"]["distributed"] if found else None
-        if theirs != own:
+    for place, reported in places.items():
+        theirs = reported["packages"]["distributed"] if reported else None
+        if theirs != ours:
             raise ExperimentError(
                 f"--scheduler {scheduler}: {place} has Dask {theirs or 'of an unknown version'}, "
-                f"this machine {own}: they have to be equal"
+                f"this machine {ours}: they have to be equal"
             )
 
 

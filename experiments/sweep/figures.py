@@ -71,16 +71,19 @@ def runs_of(
 
 def in_order(schemes: Iterable[str], order: Sequence[str]) -> list[str]:
     """Returns those of `order` first, as they are there; then others."""
-    given = list(dict.fromkeys(schemes))
-    return [*(one for one in order if one in given), *(one for one in given if one not in order)]
+    present = list(dict.fromkeys(schemes))
+    return [
+        *(scheme for scheme in order if scheme in present),
+        *(scheme for scheme in present if scheme not in order),
+    ]
 
 
 def judge(figure: Experiment, outcomes: Sequence[Outcome]) -> FigureResult:
     """Checks and text of runs that are over."""
-    failures, found = Failures().below(figure.name), Outcomes(outcomes)
-    checks = failures.attempt("checks", lambda: figure.checks(found)) or []
-    story = failures.attempt("text", lambda: figure.story(found)) or []
-    tables = failures.attempt("tables", lambda: figure.page_tables(found)) or []
+    failures, collection = Failures().below(figure.name), Outcomes(outcomes)
+    checks = failures.attempt("checks", lambda: figure.checks(collection)) or []
+    story = failures.attempt("text", lambda: figure.story(collection)) or []
+    tables = failures.attempt("tables", lambda: figure.page_tables(collection)) or []
     lossless = _lossless(outcomes, figure.deadlocks)
     return FigureResult(
         figure, (*checks, *lossless), tuple(outcomes), tuple(story), tuple(tables), failures

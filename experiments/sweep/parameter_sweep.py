@@ -69,21 +69,21 @@ def runs(
             )
         return runs_of(experiment, schemes, seeds)
     varied = _varied(experiment, schemes, settings)
-    found = []
-    for scheme, own in varied.items():
-        for values in itertools.product(*own.values()):
-            given = dict(zip(own, values, strict=True))
+    varied_runs = []
+    for scheme, choices in varied.items():
+        for values in itertools.product(*choices.values()):
+            arguments = dict(zip(choices, values, strict=True))
             keys: dict[str, Key] = {
-                name: value for name, value in given.items() if value is not None
+                name: value for name, value in arguments.items() if value is not None
             }
-            found += [
-                Run({"scheme": scheme, **keys, "seed": seed}, scheme, seed, given)
+            varied_runs += [
+                Run({"scheme": scheme, **keys, "seed": seed}, scheme, seed, arguments)
                 for seed in seeds or [1]
             ]
-    if found:
-        first = found[0]  # what is wrong with all of them, before any runs
+    if varied_runs:
+        first = varied_runs[0]  # what is wrong with all of them, before any runs
         experiment.plan(first.scheme, first.seed, first.arguments)
-    return found
+    return varied_runs
 
 
 def _varied(
@@ -112,8 +112,8 @@ def write_runs(
 
     done = [store.done[task.identity] for task in tasks]
     rows = [
-        {**task.keys, **_numbers(one), "error": one.error, **_how(one)}
-        for task, one in zip(tasks, done, strict=True)
+        {**task.keys, **_numbers(record), "error": record.error, **_how(record)}
+        for task, record in zip(tasks, done, strict=True)
     ]
     names = list(dict.fromkeys(name for row in rows for name in row))
     with replacing(place / RUNS) as file:
@@ -141,19 +141,19 @@ def group_of(keys: Mapping[str, Key]) -> str:
 
 def groups(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     """Runs that differ by their seed alone."""
-    found: dict[str, list[Outcome]] = {}
-    for one in outcomes:
-        found.setdefault(group_of(one.keys), []).append(one)
-    return found
+    by_keys: dict[str, list[Outcome]] = {}
+    for run in outcomes:
+        by_keys.setdefault(group_of(run.keys), []).append(run)
+    return by_keys
 
 
 def whole(tasks: Sequence[Task], done: Sequence[Done]) -> list[Outcome]:
     """Returns the outcomes of groups of which no run failed: means over the others would be of
     other seeds than those beside them."""
-    broken = {group_of(task.keys) for task, one in zip(tasks, done, strict=True) if one.error}
+    broken = {group_of(task.keys) for task, record in zip(tasks, done, strict=True) if record.error}
     return [
-        outcome(one)
-        for task, one in zip(tasks, done, strict=True)
+        outcome(record)
+        for task, record in zip(tasks, done, strict=True)
         if group_of(task.keys) not in broken
     ]
 
@@ -173,17 +173,17 @@ def foresee(experiment: Experiment, runs: Sequence[Run]) -> tuple[dict[str, str]
     return decided, list(remarks)
 
 
-def means(outcomes: Sequence[Outcome], what: str = "") -> dict[str, Mean]:
+def means(outcomes: Sequence[Outcome], decided: str = "") -> dict[str, Mean]:
     """Returns by name the means of the numbers that all of these runs have, with standard errors
     where the runs are a sample (`spreads`)."""
-    found, sample = {}, len(outcomes) > 1 and spreads(outcomes, what)
-    for name in dict.fromkeys(name for one in outcomes for name in one.numbers):
-        values = [one.numbers.get(name) for one in outcomes]
+    by_name, sample = {}, len(outcomes) > 1 and spreads(outcomes, decided)
+    for name in dict.fromkeys(name for run in outcomes for name in run.numbers):
+        values = [run.numbers.get(name) for run in outcomes]
         known = [value for value in values if value is not None]
         if known and len(known) == len(values):
             error = statistics.stdev(known) / math.sqrt(len(known)) if sample else None
-            found[name] = Mean(statistics.fmean(known), error, len(known))
-    return found
+            by_name[name] = Mean(statistics.fmean(known), error, len(known))
+    return by_name
 
 
 def notes(
@@ -191,24 +191,24 @@ def notes(
 ) -> list[str]:
     """Returns the remarks on the means: what seeds determine, where they give equal runs, and which
     runs lack one of the numbers `shown`."""
-    found: list[str] = []
+    remarks: list[str] = []
     grouped = groups(outcomes)
-    who: dict[str, dict[str, None]] = {}
+    by_decision: dict[str, dict[str, None]] = {}
     for group in (group for group, members in grouped.items() if len(members) > 1):
         keys = json.loads(group)
-        who.setdefault(decided[group], {})[
+        by_decision.setdefault(decided[group], {})[
             label(str(keys["scheme"])) if "scheme" in keys else text_of(keys)
         ] = None
-    for what, names in who.items():
-        found.append(
-            f"the seed decides {what}"
-            if len(who) == 1
-            else f"{', '.join(names)}: the seed decides {what}"
+    for decision, names in by_decision.items():
+        remarks.append(
+            f"the seed decides {decision}"
+            if len(by_decision) == 1
+            else f"{', '.join(names)}: the seed decides {decision}"
         )
     for group, members in grouped.items():
         name, different = text_of(json.loads(group)), distinct(members)
         if decided[group] != NOTHING and different < len(members):
-            found.append(
+            remarks.append(
                 f"{name}: {len(members)} seeds give {different} different runs, so no standard "
                 "error"
             )
@@ -219,25 +219,33 @@ def notes(
                 if number in member.numbers and member.numbers[number] is None
             ]
             if lacking:
-                found.append(f"{name}: no mean of {number}, which seed {', '.join(lacking)} lacks")
-    return found
+                remarks.append(
+                    f"{name}: no mean of {number}, which seed {', '.join(lacking)} lacks"
+                )
+    return remarks
 
 
 def write_means(place: Path, outcomes: Sequence[Outcome], decided: Mapping[str, str]) -> None:
     """means.csv: a row for each number of each group."""
-    found = {name: means(members, decided[name]) for name, members in groups(outcomes).items()}
-    columns = list(dict.fromkeys(key for name in found for key in json.loads(name)))
+    by_group = {name: means(members, decided[name]) for name, members in groups(outcomes).items()}
+    columns = list(dict.fromkeys(key for name in by_group for key in json.loads(name)))
     with (
         replacing(place / MEANS) as new,
         io.TextIOWrapper(new, encoding="utf-8", newline="") as file,
     ):
         table = csv.writer(file)
         table.writerow([*columns, "number", "mean", "standard_error", "seeds"])
-        for name, numbers in found.items():
+        for name, numbers in by_group.items():
             keys = [json.loads(name).get(column, "") for column in columns]
-            for number, one in numbers.items():
+            for number, mean in numbers.items():
                 table.writerow(
-                    [*keys, number, one.value, "" if one.error is None else one.error, one.seeds]
+                    [
+                        *keys,
+                        number,
+                        mean.value,
+                        "" if mean.error is None else mean.error,
+                        mean.seeds,
+                    ]
                 )
 
 
@@ -247,33 +255,33 @@ def charts(
     """Returns each number over the first thing that was varied, a line for each combination of the
     others; a bar for each combination where nothing was. `shown`: these numbers alone. Seeds are
     drawn where they are a sample in all."""
-    found, axis, grouped = Outcomes(outcomes), _axis(outcomes), groups(outcomes)
+    collection, axis, grouped = Outcomes(outcomes), _axis(outcomes), groups(outcomes)
     sample = all(spreads(members, decided[group]) for group, members in grouped.items())
     names = [
         name
-        for name in dict.fromkeys(name for one in outcomes for name in one.numbers)
+        for name in dict.fromkeys(name for run in outcomes for name in run.numbers)
         if _tells(name, outcomes)
     ]
     names = [name for name in shown or names if name in names][:_MOST_CHARTS]
-    made = []
+    drawn = []
     for name in names:
         if axis:
             lines = [
-                found.line(text_of(keys), axis, name, str(keys.get("scheme", "")), **keys)
+                collection.line(text_of(keys), axis, name, str(keys.get("scheme", "")), **keys)
                 for keys in _others(outcomes, axis)
             ]
             lines = lines if sample else [replace(line, seeds=()) for line in lines]
-            made.append(Chart(name, axis, name, lines, columns=min(3, len(names))))
+            drawn.append(Chart(name, axis, name, lines, columns=min(3, len(names))))
             continue
         seeds = [Outcomes(members).each(name) for members in grouped.values()]
         known = [(place, values) for place, values in enumerate(seeds) if values]
-        each = [values for _, values in known] if sample else ()
+        seed_values = [values for _, values in known] if sample else ()
         line = curve(
-            name, [x for x, _ in known], [statistics.fmean(y) for _, y in known], seeds=each
+            name, [x for x, _ in known], [statistics.fmean(y) for _, y in known], seeds=seed_values
         )
         texts = [text_of(json.loads(group)) for group in grouped]
-        made.append(Chart(name, name, "", [line], columns=min(2, len(names)), rows=texts))
-    return made
+        drawn.append(Chart(name, name, "", [line], columns=min(2, len(names)), rows=texts))
+    return drawn
 
 
 def text_of(keys: Mapping[str, Key]) -> str:
@@ -287,12 +295,12 @@ def text_of(keys: Mapping[str, Key]) -> str:
 
 def _axis(outcomes: Sequence[Outcome]) -> str:
     """Returns the first key with several numbers."""
-    found = Outcomes(outcomes)
+    collection = Outcomes(outcomes)
     keys = dict.fromkeys(
-        key for one in outcomes for key in one.keys if key not in ("scheme", "seed")
+        key for run in outcomes for key in run.keys if key not in ("scheme", "seed")
     )
     for key in keys:
-        values = found.values(key)
+        values = collection.values(key)
         if len(values) > 1 and all(isinstance(value, int | float) for value in values):
             return key
     return ""
@@ -300,8 +308,8 @@ def _axis(outcomes: Sequence[Outcome]) -> str:
 
 def _others(outcomes: Sequence[Outcome], axis: str) -> Iterator[dict[str, Key]]:
     seen = dict.fromkeys(
-        json.dumps({key: value for key, value in one.keys.items() if key not in (axis, "seed")})
-        for one in outcomes
+        json.dumps({key: value for key, value in run.keys.items() if key not in (axis, "seed")})
+        for run in outcomes
     )
     for text in seen:
         yield json.loads(text)
@@ -309,7 +317,7 @@ def _others(outcomes: Sequence[Outcome], axis: str) -> Iterator[dict[str, Key]]:
 
 def _tells(name: str, outcomes: Sequence[Outcome]) -> bool:
     """Returns whether a number differs between runs."""
-    return len({one.numbers.get(name) for one in outcomes}) > 1
+    return len({run.numbers.get(name) for run in outcomes}) > 1
 
 
 def write_picture(

@@ -62,8 +62,8 @@ class _Pool:
         for worker in self._workers:
             if worker.pipe not in heard:
                 worker.kill_above(self._most_bytes)
-        found = (self._hear(worker) for worker in list(self._workers) if worker.pipe in heard)
-        return [one for one in found if one is not None]
+        answers = (self._hear(worker) for worker in list(self._workers) if worker.pipe in heard)
+        return [answer for answer in answers if answer is not None]
 
     def _hear(self, worker: _Worker) -> tuple[Task, Done] | None:
         task = worker.task

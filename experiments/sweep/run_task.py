@@ -52,7 +52,7 @@ def run_all(
     tasks = [task_of(experiment, run, execution.limit_s) for run in runs]
     done = run_tasks(tasks, store, execution.means, progress)
     require_all(tasks, done, store)
-    return [outcome(one) for one in done]
+    return [outcome(record) for record in done]
 
 
 def run_tasks(
@@ -70,10 +70,10 @@ def run_tasks(
         store.complete()
         return done
     except BaseException:
-        kept = sum(task.identity in store.done for task in tasks)
-        if kept:
+        count = sum(task.identity in store.done for task in tasks)
+        if count:
             progress.note(
-                f"{kept} of {len(tasks)} runs are kept in {store.place}: the same command goes on "
+                f"{count} of {len(tasks)} runs are kept in {store.place}: the same command goes on "
                 "from there"
             )
         else:
@@ -83,10 +83,10 @@ def run_tasks(
 
 def require_all(tasks: Sequence[Task], done: Sequence[Done], store: Store) -> None:
     """Raises RunsFailedError that names what failed."""
-    failed = [(task, one) for task, one in zip(tasks, done, strict=True) if one.error]
+    failed = [(task, record) for task, record in zip(tasks, done, strict=True) if record.error]
     if failed:
         more = f"; and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
-        named = "; ".join(f"{task.label}: {one.error}" for task, one in failed[:_NAMED])
+        named = "; ".join(f"{task.label}: {record.error}" for task, record in failed[:_NAMED])
         raise RunsFailedError(
             f"{len(failed)} of {len(tasks)} runs failed: {named}{more}. {store.place} keeps the "
             "others, and the tracebacks; the same command runs those that failed again"
@@ -143,9 +143,9 @@ def outcome_of(
         plan = replace(plan, records=replace(plan.records, explain=True))
     progress = Silent() if limit_s is None else _Limit(limit_s)
     plan, recording = execute(plan, progress, variant=experiment.variant(run))
-    found = experiment.measure(run, plan, recording)
+    measured = experiment.measure(run, plan, recording)
     numbers = {
-        **found.numbers,
+        **measured.numbers,
         "lost": recording_numbers.lost(recording),
         "inside": float(len(recording.left_inside)),
     }
@@ -155,28 +155,28 @@ def outcome_of(
         numbers |= recording.recorded.parts.shares()
     if recording.deadlock is not None:
         numbers["deadlock_s"] = recording.deadlock.since_s
-    return replace(found, numbers=numbers, checks=tuple(experiment.settled(plan, recording)))
+    return replace(measured, numbers=numbers, checks=tuple(experiment.settled(plan, recording)))
 
 
 def _steady(plan: Plan, recording: Recording) -> dict[str, float | None]:
     """Returns what a scenario's summary has of the steady state."""
-    found = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
+    steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
     return {
-        "utilisation": found.utilisation,
-        "jain": found.jain,
-        "queue_kb": found.queue_bytes_mean / 1e3,
-        "pause": float(found.pause),
+        "utilisation": steady.utilisation,
+        "jain": steady.jain,
+        "queue_kb": steady.queue_bytes_mean / 1e3,
+        "pause": float(steady.pause),
     }
 
 
 def with_seeds(runs: Iterable[Run], seeds: Sequence[int]) -> list[Run]:
     """Returns each run with each of these seeds instead of the declared one."""
-    found: dict[str, Run] = {}
+    by_label: dict[str, Run] = {}
     for run in runs:
         for seed in seeds:
-            one = replace(run, seed=seed, keys={**run.keys, "seed": seed})
-            found.setdefault(one.label, one)
-    return list(found.values())
+            seeded = replace(run, seed=seed, keys={**run.keys, "seed": seed})
+            by_label.setdefault(seeded.label, seeded)
+    return list(by_label.values())
 
 
 class _Limit(Silent):

@@ -74,7 +74,7 @@ class Store:
         except OSError as error:
             raise ExperimentError(f"can't write into {place}: {error.strerror}") from None
         try:
-            self.done = {one.identity: one for one in self._read()}
+            self.done = {record.identity: record for record in self._read()}
         except ExperimentError:
             if self._path == self._kept:
                 raise
@@ -136,12 +136,12 @@ class Store:
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 row = json.loads(line)
-                other = row["version"] != version()
+                outdated = row["version"] != version()
                 done = Done(**{name: row[name] for name in names})
                 ours = _is_ours(done)
             except (ValueError, LookupError, TypeError, RecursionError):
-                other = ours = False
-            if other:
+                outdated = ours = False
+            if outdated:
                 raise ExperimentError(
                     f"{self.place} has runs of another version of the sources: give --fresh to run "
                     "them anew, or another --out"

@@ -68,8 +68,8 @@ def execute(task: Task) -> Done:
     value, error, trace = None, "", ""
     try:
         module, _, name = task.function.partition(":")
-        found = getattr(importlib.import_module(module), name)(**task.arguments, **task.limits)
-        value = json.loads(json.dumps(found, allow_nan=False))  # as it comes back from a file
+        returned = getattr(importlib.import_module(module), name)(**task.arguments, **task.limits)
+        value = json.loads(json.dumps(returned, allow_nan=False))  # as it comes back from a file
     except Exception as exception:
         error = (
             str(exception)

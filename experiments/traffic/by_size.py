@@ -38,33 +38,34 @@ def samples(spec: TrafficSpec, plan: Plan, recording: Recording) -> RunSamples:
     distribution of their sizes."""
     sizes, names = _sizes(plan), _groups(plan)
     values = _values(plan, recording)
-    found = {}
+    by_group = {}
     for group in dict.fromkeys(names.tolist()):
-        own = names == group
+        members = names == group
         drawn = group == FLOWS and not (spec.flows or spec.collective)
-        limits = _distribution_limits(spec) if drawn else limits_of(sizes[own].tolist())
-        found[group] = Samples.of(
-            limits, sizes[own], {unit: of[own] for unit, of in values.items()}
+        limits = _distribution_limits(spec) if drawn else limits_of(sizes[members].tolist())
+        by_group[group] = Samples.of(
+            limits, sizes[members], {unit: of[members] for unit, of in values.items()}
         )
     specs = plan.topology.flows
     of_flows = digest(
         (flow.src, flow.dst, flow.start_s, flow.size_bytes, flow.group, flow.after)
         for flow in specs
     )
-    return RunSamples(of_flows, found)
+    return RunSamples(of_flows, by_group)
 
 
 def with_classes(spec: TrafficSpec, plan: Plan, recording: Recording) -> RunSamples:
     """Returns the same, and the drawn flows once more as group `CLASSES`, whose bins are the
     classes of `SIZES`."""
-    kept, own = samples(spec, plan, recording), _groups(plan) == FLOWS
-    if not own.any():
-        return kept
+    run_samples, drawn = samples(spec, plan, recording), _groups(plan) == FLOWS
+    if not drawn.any():
+        return run_samples
     largest = _distribution_limits(spec)[-1]
     limits = [*(most for _, most in SIZES if most < largest), largest]
-    values = {unit: of[own] for unit, of in _values(plan, recording).items()}
+    values = {unit: of[drawn] for unit, of in _values(plan, recording).items()}
     return RunSamples(
-        kept.digest, {**kept.groups, CLASSES: Samples.of(limits, _sizes(plan)[own], values)}
+        run_samples.digest,
+        {**run_samples.groups, CLASSES: Samples.of(limits, _sizes(plan)[drawn], values)},
     )
 
 
@@ -141,12 +142,12 @@ def _counts(runs: Mapping[str, Measured]) -> Table:
                     _count(value)
                     for value in (flows, None if flows is None else flows - (missing or 0))
                 ),
-                _number(one.numbers.get("largest_queue_kb")),
-                *(_count(one.numbers.get(number, 0.0)) for number in ("pause_frames", *tiers)),
+                _number(measured.numbers.get("largest_queue_kb")),
+                *(_count(measured.numbers.get(number, 0.0)) for number in ("pause_frames", *tiers)),
             ]
-            for name, one in runs.items()
+            for name, measured in runs.items()
             for flows, missing in [
-                (one.numbers.get(f"flows {ALL}"), one.numbers.get(f"unfinished {ALL}"))
+                (measured.numbers.get(f"flows {ALL}"), measured.numbers.get(f"unfinished {ALL}"))
             ]
         ],
         [f"{tier}*: all switches named {tier} plus a number."] if (tier := _tier(tiers)) else (),
@@ -161,7 +162,11 @@ def _tier(numbers: Sequence[str]) -> str:
 def _parts(runs: Mapping[str, Measured]) -> list[Table]:
     """Returns where the completion times went, by run and size; none where no run was explained."""
     suffix = f"_ms {ALL}"
-    explained = {run: one.numbers for run, one in runs.items() if f"wire{suffix}" in one.numbers}
+    explained = {
+        run: measured.numbers
+        for run, measured in runs.items()
+        if f"wire{suffix}" in measured.numbers
+    }
     names = [name for name in PARTS if any(of.get(f"{name}{suffix}") for of in explained.values())]
     rows = []
     for run, of in explained.items():
@@ -190,16 +195,16 @@ def _spans(runs: Mapping[str, Measured]) -> Table:
         "time",
         ["", *columns],
         [
-            [label(run), *(_number(one.numbers.get(name)) for name in names)]
-            for run, one in runs.items()
+            [label(run), *(_number(measured.numbers.get(name)) for name in names)]
+            for run, measured in runs.items()
         ],
         [_DRAIN] if any(map(_drains, runs.values())) else (),
     )
 
 
-def _drains(one: Measured) -> bool:
-    starts, end = one.numbers.get("starts_ms"), one.numbers.get("end_ms")
-    alone = "collective_ms" not in one.numbers
+def _drains(measured: Measured) -> bool:
+    starts, end = measured.numbers.get("starts_ms"), measured.numbers.get("end_ms")
+    alone = "collective_ms" not in measured.numbers
     return alone and starts is not None and end is not None and 0 < starts < end / 2
 
 

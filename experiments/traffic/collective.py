@@ -72,10 +72,10 @@ def draw(
         once = collectives.messages(
             name, ranks, round(more["size"] or 0), round(more["chunks"] or 1)
         )
-        made = collectives.repeated(once, round(more["repeat"] or 1))
+        messages = collectives.repeated(once, round(more["repeat"] or 1))
     except ValueError as error:
         raise ExperimentError(str(error)) from None
-    return collectives.flows(made, hosts, GROUP, more["wait"] or 0.0)
+    return collectives.flows(messages, hosts, GROUP, more["wait"] or 0.0)
 
 
 def least_s(
@@ -111,9 +111,12 @@ def _starts_s(flow: FlowSpec, ends: Mapping[int, float]) -> float:
     if flow.after_s:
         return max(
             flow.start_s,
-            *(ends[one] + own for one, own in zip(flow.after, flow.after_s, strict=True)),
+            *(
+                ends[predecessor] + wait_s
+                for predecessor, wait_s in zip(flow.after, flow.after_s, strict=True)
+            ),
         )
-    return max((ends[one] for one in flow.after), default=0.0) + flow.start_s
+    return max((ends[predecessor] for predecessor in flow.after), default=0.0) + flow.start_s
 
 
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
@@ -125,24 +128,24 @@ def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
 
 
 def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
-    own = [
+    pairs = [
         (spec, record)
         for spec, record in zip(plan.topology.flows, recording.flows, strict=True)
         if spec.group == GROUP
     ]
-    if not own:
+    if not pairs:
         return {}
     repeat = round(plan.values["repeat"] or 1)
     least = (
-        least_s([spec for spec, _ in own], plan.topology, plan.payload_bytes, EmptyPaths.of(plan))
+        least_s([spec for spec, _ in pairs], plan.topology, plan.payload_bytes, EmptyPaths.of(plan))
         / repeat
     )
-    if any(record.fct_s is None for _, record in own):
+    if any(record.fct_s is None for _, record in pairs):
         return dict.fromkeys(_NUMBERS) | {"collective_least_ms": least * 1e3}
-    ends: Array = np.array([record.start_s + (record.fct_s or 0.0) for _, record in own])
+    ends: Array = np.array([record.start_s + (record.fct_s or 0.0) for _, record in pairs])
     times = np.diff(ends.reshape(repeat, -1).max(axis=1), prepend=recording.start_s)
     sent: dict[str, int] = {}
-    for spec, _ in own:
+    for spec, _ in pairs:
         sent[spec.src] = sent.get(spec.src, 0) + (spec.size_bytes or 0)
     mean_s = float(times.mean())
     return {
@@ -156,13 +159,15 @@ def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
 
 
 def headlines(plan: Plan, recording: Recording) -> list[Headline]:
-    found = numbers(plan, recording)
-    if not found:
+    measured = numbers(plan, recording)
+    if not measured:
         return []
-    least = said(found["collective_least_ms"], "ms")
+    least = said(measured["collective_least_ms"], "ms")
     return [
-        Headline("time of the operation", said(found["collective_ms"], "ms"), f"at least {least}"),
-        Headline("bus bandwidth", said(found["bus_gbps"], "Gbit/s")),
+        Headline(
+            "time of the operation", said(measured["collective_ms"], "ms"), f"at least {least}"
+        ),
+        Headline("bus bandwidth", said(measured["bus_gbps"], "Gbit/s")),
     ]
 
 
@@ -172,11 +177,11 @@ def tables(runs: Mapping[str, Measured]) -> list[Table]:
         [
             label(run),
             *(
-                "–" if (value := one.numbers.get(name)) is None else f"{value:.4g}"
+                "–" if (value := measured.numbers.get(name)) is None else f"{value:.4g}"
                 for name in _NUMBERS
             ),
         ]
-        for run, one in runs.items()
-        if "collective_ms" in one.numbers
+        for run, measured in runs.items()
+        if "collective_ms" in measured.numbers
     ]
     return [Table("collective operation", ["", *_NUMBERS.values()], rows)] * bool(rows)

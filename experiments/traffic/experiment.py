@@ -124,25 +124,27 @@ class Traffic(Experiment):
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
         """Returns its own, the topology's except texts, and the scheme's."""
-        own = [
-            one
-            for one in _OWN
-            if one.name not in _DRAWN or not (self.spec.flows or self.spec.collective)
+        parameters = [
+            parameter
+            for parameter in _OWN
+            if parameter.name not in _DRAWN or not (self.spec.flows or self.spec.collective)
         ]
-        own += collective.PARAMETERS if self.spec.collective else ()
-        own += [
+        parameters += collective.PARAMETERS if self.spec.collective else ()
+        parameters += [
             *_OF_ARRIVALS.get(self.spec.arrivals, ()),
             *(_OF_INCAST if self.spec.incast else ()),
         ]
-        own += _of_topology(self.spec.topology)
-        return scheme_parameters.of(scheme, own)
+        parameters += _of_topology(self.spec.topology)
+        return scheme_parameters.of(scheme, parameters)
 
     @property
     def texts(self) -> Mapping[str, str]:  # type: ignore[override]
         """The topology's, as `lossless_classes`."""
         options = find_topology(self.spec.topology).options
         defaults = {
-            name: str(one.default) for name, one in options.items() if one.annotation is str
+            name: str(option.default)
+            for name, option in options.items()
+            if option.annotation is str
         }
         return {**defaults, **self.spec.texts}
 
@@ -236,13 +238,13 @@ class Traffic(Experiment):
             )
 
     def _topology(self, filled: Mapping[str, Value], payload: int) -> Topology:
-        names = {one.name for one in _of_topology(self.spec.topology)}
-        given: dict[str, Any] = {
+        names = {parameter.name for parameter in _of_topology(self.spec.topology)}
+        arguments: dict[str, Any] = {
             name: value for name, value in filled.items() if name in names and value is not None
         }
-        given |= {"mtu_bytes": payload + HEADER_BYTES, **self.spec.texts}
+        arguments |= {"mtu_bytes": payload + HEADER_BYTES, **self.spec.texts}
         try:
-            return find_topology(self.spec.topology).build(given)
+            return find_topology(self.spec.topology).build(arguments)
         except TopologyError as error:
             raise ExperimentError(str(error)) from None
 
@@ -264,21 +266,23 @@ class Traffic(Experiment):
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
         unfinished = sum(flow.fct_s is None for flow in recording.flows)
-        what = "flows unfinished at the run's end"
-        return [*clean(recording), row("", what, unfinished, exactly_none, "flows", theory=0)]
+        text = "flows unfinished at the run's end"
+        return [*clean(recording), row("", text, unfinished, exactly_none, "flows", theory=0)]
 
 
 def _of_topology(name: str) -> tuple[Parameter, ...]:
     """Returns its options that are numbers, except the MTU, which follows from the payload."""
-    made = []
-    for option, one in find_topology(name).options.items():
-        if one.annotation is str or option == "mtu_bytes":
+    parameters = []
+    for option, declared in find_topology(name).options.items():
+        if declared.annotation is str or option == "mtu_bytes":
             continue
-        kind = kind_of_option(option, one.annotation)
-        default = None if one.default in (None, inspect.Parameter.empty) else one.default
+        kind = kind_of_option(option, declared.annotation)
+        default = None if declared.default in (None, inspect.Parameter.empty) else declared.default
         derived = "the topology's own" if default is None else ""
-        made.append(Parameter(option, kind, default, f"of the topology {name}", derived=derived))
-    return tuple(made)
+        parameters.append(
+            Parameter(option, kind, default, f"of the topology {name}", derived=derived)
+        )
+    return tuple(parameters)
 
 
 def _expected_s(drawn: list[FlowSpec], topology: Topology, busiest_s: float) -> float:

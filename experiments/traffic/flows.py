@@ -83,8 +83,8 @@ def _ended(plan: Plan, recording: Recording) -> Ended:
     bytes_ = np.array([spec.size_bytes for spec in specs], dtype=np.int64)
     least = np.empty(len(specs))
     for number in numbers.values():
-        own = which == number
-        least[own] = taken[int(np.argmax(own))].fcts_s(bytes_[own], plan.payload_bytes)
+        mask = which == number
+        least[mask] = taken[int(np.argmax(mask))].fcts_s(bytes_[mask], plan.payload_bytes)
     times = np.array(
         [np.nan if record.fct_s is None else record.fct_s for record in recording.flows]
     )
@@ -103,39 +103,39 @@ def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
 
 
 def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
+    measured: dict[str, float | None] = {}
     of = ended(plan, recording)
     for size in (ALL, *kinds(plan)):
         times, slowdowns = of.of(size)
         missing = np.isnan(times)
-        found[f"flows {size}"] = float(times.size)
-        found[f"unfinished {size}"] = float(missing.sum())
+        measured[f"flows {size}"] = float(times.size)
+        measured[f"unfinished {size}"] = float(missing.sum())
         for name, values in (("ms", times * 1e3), ("slowdown", slowdowns)):
             values = values[:0] if missing.any() else values
-            found[f"mean_{name} {size}"] = recording_numbers.mean(values)
+            measured[f"mean_{name} {size}"] = recording_numbers.mean(values)
             for q in PERCENTILES:
                 enough = values if values.size >= needed(f"p{q:g}") else values[:0]
-                found[f"p{q:g}_{name} {size}"] = recording_numbers.percentile(enough, q)
-    found |= _parts(plan, recording)
+                measured[f"p{q:g}_{name} {size}"] = recording_numbers.percentile(enough, q)
+    measured |= _parts(plan, recording)
     ends = [flow.start_s + flow.fct_s for flow in recording.flows if flow.fct_s is not None]
     span_s = (
         max(ends) if len(ends) == len(recording.flows) else recording.duration_s
     ) - recording.start_s
-    found["goodput_gbps"] = 8e-9 * sum(flow.received_bytes for flow in recording.flows) / span_s
-    found["flows_a_host"] = len(recording.flows) / len(plan.topology.hosts)
-    found["starts_ms"] = 1e3 * (float(of.start_s.max()) - recording.start_s)
-    found["end_ms"] = 1e3 * span_s
-    found["goodput_of_starts_gbps"] = _goodput_gbps(recording, float(of.start_s.max()))
-    found["largest_queue_kb"] = max(
+    measured["goodput_gbps"] = 8e-9 * sum(flow.received_bytes for flow in recording.flows) / span_s
+    measured["flows_a_host"] = len(recording.flows) / len(plan.topology.hosts)
+    measured["starts_ms"] = 1e3 * (float(of.start_s.max()) - recording.start_s)
+    measured["end_ms"] = 1e3 * span_s
+    measured["goodput_of_starts_gbps"] = _goodput_gbps(recording, float(of.start_s.max()))
+    measured["largest_queue_kb"] = max(
         recording.recorded.queue_max.values(), default=0.0
     ) / 1e3 or _sampled_kb(recording)
-    found["pause_frames"] = float(sum(link.pause for link in recording.links.values()))
+    measured["pause_frames"] = float(sum(link.pause for link in recording.links.values()))
     for name, frames in sorted(pause_by_tier(recording).items()):
-        found[f"pause_frames {name}"] = float(frames)
+        measured[f"pause_frames {name}"] = float(frames)
     for number, frames in enumerate(pause_by_class(recording)):
         if frames:
-            found[f"pause_frames class {number}"] = float(frames)
-    return found
+            measured[f"pause_frames class {number}"] = float(frames)
+    return measured
 
 
 def _parts(plan: Plan, recording: Recording) -> dict[str, float | None]:
@@ -145,31 +145,31 @@ def _parts(plan: Plan, recording: Recording) -> dict[str, float | None]:
     parts, of = recording.recorded.parts, ended(plan, recording)
     if parts is None:
         return {}
-    found: dict[str, float | None] = {}
+    by_name: dict[str, float | None] = {}
     for size in (ALL, *kinds(plan)):
         chosen = np.ones(of.sizes.size, bool) if size == ALL else of.sizes == size
         known = bool(chosen.any()) and not np.isnan(of.fct_s[chosen]).any()
         means = parts.parts_ps[chosen].mean(axis=0) / 1e9 if known else [None] * len(parts.names)
-        found |= {
+        by_name |= {
             f"{name}_ms {size}": None if value is None else float(value)
             for name, value in zip(parts.names, means, strict=True)
         }
-    return found
+    return by_name
 
 
 def _goodput_gbps(recording: Recording, end_s: float) -> float | None:
     """Returns the payload that arrives from the run's start to a time; None where nothing was read
     until then."""
-    each = [
+    series = [
         recording.series.get(name, "received_bytes")
         for name in dict.fromkeys(flow.group for flow in recording.flows)
     ]
     if end_s <= recording.start_s or not all(
-        times.size > 1 and times[1] <= end_s for times, _ in each
+        times.size > 1 and times[1] <= end_s for times, _ in series
     ):
         return None
     at = np.array([recording.start_s, end_s])
-    arrived = sum(float(np.diff(series_math.counter_at(*one, at))[0]) for one in each)
+    arrived = sum(float(np.diff(series_math.counter_at(*received, at))[0]) for received in series)
     return 8e-9 * arrived / (end_s - recording.start_s)
 
 
@@ -186,11 +186,11 @@ def pause_by_tier(recording: Recording) -> dict[str, int]:
 
 
 def _pause_by_tier(recording: Recording) -> dict[str, int]:
-    found: dict[str, int] = {}
+    by_tier: dict[str, int] = {}
     for name, link in recording.links.items():
         tier = tier_of(name)
-        found[tier] = found.get(tier, 0) + link.pause
-    return found
+        by_tier[tier] = by_tier.get(tier, 0) + link.pause
+    return by_tier
 
 
 def tier_of(link: str) -> str:
@@ -209,8 +209,8 @@ def table(plan: Plan, recording: Recording) -> dict[str, list[Any]]:
     of = ended(plan, recording)
     specs, records = plan.topology.flows, recording.flows
     started = [
-        one.start_s if one.sent_packets or not spec.after else None
-        for spec, one in zip(specs, records, strict=True)
+        record.start_s if record.sent_packets or not spec.after else None
+        for spec, record in zip(specs, records, strict=True)
     ]
     return {
         "id": [spec.id for spec in specs],

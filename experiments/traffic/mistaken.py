@@ -15,32 +15,32 @@ def other_kind(path: Path, option: str) -> str:
     """Returns what a file that `option` can't read is, and the option that reads it; empty: neither
     is known."""
     kinds = {"topology": _topology, "flows": _flows, "workload": _sizes}
-    for other, name in kinds.items():
-        if other != option and (found := name(path)):
-            return f"this is {found}: give it as --{other}"
+    for kind, name in kinds.items():
+        if kind != option and (description := name(path)):
+            return f"this is {description}: give it as --{kind}"
     return ""
 
 
 def _topology(path: Path) -> str:
     try:
         source = Source.of(path)
-        found = [format_.name for format_ in FORMATS.values() if format_.recognises(source)]
+        formats = [format_.name for format_ in FORMATS.values() if format_.recognises(source)]
     except LabError:
         return ""
-    return f"a topology ({' or '.join(found)})" if found else ""
+    return f"a topology ({' or '.join(formats)})" if formats else ""
 
 
 def _flows(path: Path) -> str:
     file = FlowFile(path)
     try:
-        found = [
-            name for name, one in FLOW_FORMATS.items() if name != "csv" and one.recognises(file)
+        formats = [
+            name for name, form in FLOW_FORMATS.items() if name != "csv" and form.recognises(file)
         ]
-        if not found and "src," in file.text.text.partition("\n")[0]:
-            found = ["csv"]
+        if not formats and "src," in file.text.text.partition("\n")[0]:
+            formats = ["csv"]
     except LabError:
         return ""
-    return f"a file of flows ({found[0]})" if found else ""
+    return f"a file of flows ({formats[0]})" if formats else ""
 
 
 def _sizes(path: Path) -> str:

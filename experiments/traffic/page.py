@@ -39,10 +39,10 @@ _POINTS = 400
 
 
 def slowdown(plan: Plan, recording: Recording) -> Chart:
-    found = ended(plan, recording)
+    completions = ended(plan, recording)
     lines, most, longest = [], 1.0, 1.0
     for size in kinds(plan):
-        _, values = found.of(size)
+        _, values = completions.of(size)
         ordered = np.sort(values[~np.isnan(values)])
         if ordered.size:
             shown = np.unique(np.linspace(0, ordered.size - 1, _POINTS).round().astype(int))
@@ -76,13 +76,13 @@ def slowdown(plan: Plan, recording: Recording) -> Chart:
 
 def under_way(plan: Plan, recording: Recording) -> Chart:
     lines = []
-    found = ended(plan, recording)
+    completions = ended(plan, recording)
     for size in kinds(plan):
-        own = found.sizes == size
+        mask = completions.sizes == size
         # NaN last
         starts, ends = (
-            np.sort(found.start_s[own]),
-            np.sort((found.start_s + found.fct_s)[own]),
+            np.sort(completions.start_s[mask]),
+            np.sort((completions.start_s + completions.fct_s)[mask]),
         )
         if starts.size:
             times = np.unique(np.append(starts, ends[~np.isnan(ends)]))
@@ -140,13 +140,19 @@ def pause(plan: Plan, recording: Recording) -> Chart:
     times = np.arange(0.0, recording.duration_s + bin_s, bin_s)
     for number, (tier, frames) in enumerate(sorted(pause_by_tier(recording).items())):
         if frames:
-            own = (name for name in recording.links if tier_of(name) == tier)
-            each = [
-                series_math.counter_at(*recording.series.get(name, "pause"), times) for name in own
+            link_names = (name for name in recording.links if tier_of(name) == tier)
+            counters = [
+                series_math.counter_at(*recording.series.get(name, "pause"), times)
+                for name in link_names
             ]
             lines.append(
                 charts.events(
-                    f"{tier}*", f"other{number}", (times, np.sum(each, axis=0)), bin_s, span_s, 1e-3
+                    f"{tier}*",
+                    f"other{number}",
+                    (times, np.sum(counters, axis=0)),
+                    bin_s,
+                    span_s,
+                    1e-3,
                 )
             )
     return Chart(
@@ -164,8 +170,8 @@ def pause(plan: Plan, recording: Recording) -> Chart:
 def _views(plan: Plan, recording: Recording) -> tuple[View]:
     """Returns the view that ends when the last flow has arrived, or with the run where one
     hasn't."""
-    found = ended(plan, recording)
-    last_s = float((found.start_s + found.fct_s).max())
+    completions = ended(plan, recording)
+    last_s = float((completions.start_s + completions.fct_s).max())
     end_s = recording.duration_s if math.isnan(last_s) else min(last_s * 1.02, recording.duration_s)
     return (View("whole run", 0.0, end_s * 1e3),)
 
@@ -174,22 +180,25 @@ CHARTS = (slowdown, under_way, queues, pause, *single_flows.CHARTS)
 
 
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
-    found = numbers(plan, recording)
-    missing = found[f"unfinished {ALL}"]
-    why = _unfinished(found, ALL) if missing else ""
+    measured = numbers(plan, recording)
+    missing = measured[f"unfinished {ALL}"]
+    why = _unfinished(measured, ALL) if missing else ""
     return [
         *collective.headlines(plan, recording),
-        Headline("mean completion time", said(found[f"mean_ms {ALL}"], "ms"), why),
-        Headline("99% completion time", said(found[f"p99_ms {ALL}"], "ms"), why),
-        Headline("mean slowdown", said(found[f"mean_slowdown {ALL}"]), why),
-        Headline("99% slowdown", said(found[f"p99_slowdown {ALL}"]), why),
-        Headline("PAUSE frames", f"{found['pause_frames'] or 0:,.0f}"),
+        Headline("mean completion time", said(measured[f"mean_ms {ALL}"], "ms"), why),
+        Headline("99% completion time", said(measured[f"p99_ms {ALL}"], "ms"), why),
+        Headline("mean slowdown", said(measured[f"mean_slowdown {ALL}"]), why),
+        Headline("99% slowdown", said(measured[f"p99_slowdown {ALL}"]), why),
+        Headline("PAUSE frames", f"{measured['pause_frames'] or 0:,.0f}"),
         Headline("flows unfinished", said(missing, digits=6)),
     ]
 
 
-def _unfinished(found: Mapping[str, float | None], size: str) -> str:
-    return f"{found[f'unfinished {size}']:,.0f} of {found[f'flows {size}']:,.0f} flows unfinished"
+def _unfinished(measured: Mapping[str, float | None], size: str) -> str:
+    return (
+        f"{measured[f'unfinished {size}']:,.0f} of {measured[f'flows {size}']:,.0f} flows "
+        "unfinished"
+    )
 
 
 def about(plan: Plan) -> list[tuple[str, str]]:
@@ -219,18 +228,16 @@ def about(plan: Plan) -> list[tuple[str, str]]:
 
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
-    found = numbers(plan, recording)
-    sizes = [size for size in (ALL, *kinds(plan)) if found[f"flows {size}"]]
+    measured = numbers(plan, recording)
+    sizes = [size for size in (ALL, *kinds(plan)) if measured[f"flows {size}"]]
     rows = [
-        f"{size}: {_unfinished(found, size)}, so no mean and no percentile"
-        if found[f"unfinished {size}"]
-        else f"{size}: {found[f'flows {size}']:,.0f} flows, completion time "
-        f"{said(found[f'mean_ms {size}'])} / "
-        f"{said(found[f'p50_ms {size}'])} / {said(found[f'p95_ms {size}'])} / "
-        f"{said(found[f'p99_ms {size}'])} ms, "
-        f"slowdown {said(found[f'mean_slowdown {size}'])} / {said(found[f'p50_slowdown {size}'])} "
-        "/ "
-        f"{said(found[f'p95_slowdown {size}'])} / {said(found[f'p99_slowdown {size}'])}"
+        f"{size}: {_unfinished(measured, size)}, so no mean and no percentile"
+        if measured[f"unfinished {size}"]
+        else f"{size}: {measured[f'flows {size}']:,.0f} flows, completion time "
+        f"{said(measured[f'mean_ms {size}'])} / {said(measured[f'p50_ms {size}'])} / "
+        f"{said(measured[f'p95_ms {size}'])} / {said(measured[f'p99_ms {size}'])} ms, slowdown "
+        f"{said(measured[f'mean_slowdown {size}'])} / {said(measured[f'p50_slowdown {size}'])} / "
+        f"{said(measured[f'p95_slowdown {size}'])} / {said(measured[f'p99_slowdown {size}'])}"
         for size in sizes
     ]
     tiers = [
@@ -241,7 +248,7 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
         for number, count in enumerate(pause_by_class(recording))
         if count
     ]
-    told = [("slowdown", f"Mean, 50%, 95%, 99%. {'. '.join(rows)}.")]
+    paragraphs = [("slowdown", f"Mean, 50%, 95%, 99%. {'. '.join(rows)}.")]
     if tiers:
-        told.append(("pause", f"PAUSE frames: {', '.join([*tiers, *classes])}."))
-    return told
+        paragraphs.append(("pause", f"PAUSE frames: {', '.join([*tiers, *classes])}."))
+    return paragraphs

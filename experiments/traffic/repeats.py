@@ -32,18 +32,18 @@ def reliability(texts: Iterable[str]) -> Mapping[int, Reliability]:
 
 
 def _reliability(text: str, repeats: Repeats, times: Iterable[str]) -> Reliability:
-    given: dict[str, float] = {}
-    for one in times:
-        name, _, value = one.partition("=")
-        if name not in _TIMES or name in given:
+    seconds: dict[str, float] = {}
+    for assignment in times:
+        name, _, value = assignment.partition("=")
+        if name not in _TIMES or name in seconds:
             raise ExperimentError(
-                f"--reliability {text}: {one!r}: timeout=TIME and reordering=TIME, each once"
+                f"--reliability {text}: {assignment!r}: timeout=TIME and reordering=TIME, each once"
             )
         try:
-            given[name] = quantity("time", value)
+            seconds[name] = quantity("time", value)
         except ValueError as error:
             raise ExperimentError(f"--reliability {text}: {name}: {error}") from None
     try:
-        return Reliability(repeats, **{f"{name}_s": value for name, value in given.items()})
+        return Reliability(repeats, **{f"{name}_s": value for name, value in seconds.items()})
     except ValueError as error:
         raise ExperimentError(f"--reliability {text}: {error}") from None

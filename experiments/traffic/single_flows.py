@@ -88,26 +88,28 @@ def _name(flow: FlowRecord) -> str:
 
 def _span_s(recording: Recording) -> tuple[float, float]:
     """Returns the first start of these flows and the last end, in s."""
-    found = _recorded(recording)[:_MOST]
-    ends = [recording.duration_s if one.fct_s is None else one.start_s + one.fct_s for one in found]
-    return min(one.start_s for one in found), max(ends)
+    flows = _recorded(recording)[:_MOST]
+    ends = [
+        recording.duration_s if flow.fct_s is None else flow.start_s + flow.fct_s for flow in flows
+    ]
+    return min(flow.start_s for flow in flows), max(ends)
 
 
 def _chart(
     recording: Recording, name: str, title: str, label: str, line: Callable[[int, FlowRecord], Line]
 ) -> Chart | None:
-    found = _recorded(recording)
-    if not found:
+    flows = _recorded(recording)
+    if not flows:
         return None
     start_s, end_s = _span_s(recording)
     room_s = 0.02 * (end_s - start_s)
-    first = f", the first {_MOST} of {len(found):,}" if len(found) > _MOST else ""
+    first = f", the first {_MOST} of {len(flows):,}" if len(flows) > _MOST else ""
     return Chart(
         name=name,
         title=title + first,
         what=f"{title.lower()} over time{first}",
         x_label=charts.TIME,
         y_label=label,
-        lines=tuple(line(number, flow) for number, flow in enumerate(found[:_MOST])),
+        lines=tuple(line(number, flow) for number, flow in enumerate(flows[:_MOST])),
         views=(View("whole run", (start_s - room_s) * 1e3, (end_s + room_s) * 1e3),),
     )

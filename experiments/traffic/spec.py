@@ -46,7 +46,9 @@ from pcn.topologies.found import find_topology
 from pcn.topologies.model import FlowSpec, Topology, TopologyError
 
 NAME = "traffic"
-WORKLOADS: Mapping[str, FlowSizes] = {name: one.sizes for name, one in PUBLISHED.items()}
+WORKLOADS: Mapping[str, FlowSizes] = {
+    name: distribution.sizes for name, distribution in PUBLISHED.items()
+}
 PATTERNS = ("uniform", "incast", "permutation")
 POISSON, LOG_NORMAL, ON_OFF = ARRIVALS = ("poisson", "lognormal", "onoff")
 MOST_SENDERS = 15
@@ -92,20 +94,20 @@ class TrafficSpec:
 
     @property
     def reference(self) -> str:
-        kept = {name: value for name, value in vars(self).items() if value}
+        fields = {name: value for name, value in vars(self).items() if value}
         if self.flows:
-            del kept["workload"], kept["pattern"]
-        return f"{NAME}?{urlencode(kept)}"
+            del fields["workload"], fields["pattern"]
+        return f"{NAME}?{urlencode(fields)}"
 
 
 def text_options(topology: str) -> set[str]:
     """Returns the names of a topology's options that are texts, as `lossless_classes`. Raises
     ExperimentError."""
     try:
-        found = find_topology(topology or TrafficSpec.topology).options
+        options = find_topology(topology or TrafficSpec.topology).options
     except TopologyError as error:
         raise ExperimentError(str(error)) from None
-    return {name for name, option in found.items() if option.annotation is str}
+    return {name for name, option in options.items() if option.annotation is str}
 
 
 def parse_spec(
@@ -135,7 +137,7 @@ def parse_spec(
             f"--topology {topology}: {instead}" if instead else str(error)
         ) from None
     named = published(workload)
-    made = TrafficSpec(
+    spec = TrafficSpec(
         network,
         named.name
         if named
@@ -147,26 +149,26 @@ def parse_spec(
         urlencode(options, safe=","),
     )
     for name in options:
-        lookup(name, dict.fromkeys(text_options(made.topology)), "text option of the topology")
-    lookup(made.pattern, dict.fromkeys(PATTERNS), "pattern")
+        lookup(name, dict.fromkeys(text_options(spec.topology)), "text option of the topology")
+    lookup(spec.pattern, dict.fromkeys(PATTERNS), "pattern")
     lookup(arrivals or POISSON, dict.fromkeys(ARRIVALS), "arrivals")
-    if made.arrivals and made.pattern == "incast":
+    if spec.arrivals and spec.pattern == "incast":
         raise ExperimentError(
-            f"--arrivals {made.arrivals}: of the patterns uniform and permutation; in-casts are "
+            f"--arrivals {spec.arrivals}: of the patterns uniform and permutation; in-casts are "
             "Poisson's"
         )
-    if made.collective:
+    if spec.collective:
         if arrivals:
             raise ExperimentError(
-                f"--arrivals {arrivals}: messages of {made.workload} start after others"
+                f"--arrivals {arrivals}: messages of {spec.workload} start after others"
             )
-        if made.pattern == "incast":
+        if spec.pattern == "incast":
             raise ExperimentError(
-                f"--pattern incast: ranks of {made.workload} are in order, or --pattern permutation"
+                f"--pattern incast: ranks of {spec.workload} are in order, or --pattern permutation"
             )
     if incast and not (incast.isascii() and incast.isdigit() and int(incast[:9]) > 0):
         raise ExperimentError(f"--incast {incast}: a number of senders, from 1")
-    if file := flows or ("" if made.workload in WORKLOADS or made.collective else made.workload):
+    if file := flows or ("" if spec.workload in WORKLOADS or spec.collective else spec.workload):
         path = Path(file).absolute()
         if not path.is_file():
             known = (
@@ -175,10 +177,10 @@ def parse_spec(
             )
             known = "" if flows else f"{known} {', '.join(collectives.names())}."
             raise ExperimentError(f"there is no file {file}.{known}")
-        made = replace(made, **{"flows" if flows else "workload": str(path)})
+        spec = replace(spec, **{"flows" if flows else "workload": str(path)})
         option = "flows" if flows else "workload"
         try:
-            _ = read_flows(path) if flows else sizes(made)
+            _ = read_flows(path) if flows else sizes(spec)
         except ExperimentError as error:
             instead = other_kind(path, option)
             raise ExperimentError(
@@ -188,10 +190,10 @@ def parse_spec(
         path = Path(paths).absolute()
         if not path.is_file():
             raise ExperimentError(f"--paths {paths}: there is no such file")
-        made = replace(made, paths=str(path))
+        spec = replace(spec, paths=str(path))
     if repeats.reliability(reliability):
-        made = replace(made, reliability=";".join(reliability))
-    return replace(made, digest=_digest(made))
+        spec = replace(spec, reliability=";".join(reliability))
+    return replace(spec, digest=_digest(spec))
 
 
 def from_reference(text: str) -> TrafficSpec:
@@ -357,11 +359,15 @@ def files(of: TrafficSpec) -> list[Path]:
     of paths."""
     file = of.flows or (of.workload if of.workload not in WORKLOADS and not of.collective else "")
     file_of = find_topology(of.topology).file
-    own = (
+    topology_files = (
         (python_file.sources(file_of) if file_of.suffix == ".py" else [file_of]) if file_of else []
     )
     flows = files_of(Path(of.flows)) if of.flows else []
-    return [*own, *(flows or [Path(file)] * bool(file)), *([Path(of.paths)] * bool(of.paths))]
+    return [
+        *topology_files,
+        *(flows or [Path(file)] * bool(file)),
+        *([Path(of.paths)] * bool(of.paths)),
+    ]
 
 
 def _digest(of: TrafficSpec) -> str:

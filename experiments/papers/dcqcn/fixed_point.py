@@ -91,10 +91,10 @@ class FixedPoint(Experiment):
         for scheme in outcomes.among(self.schemes):
             for flows in FLOWS:
                 marked = outcomes.mean("marked", scheme=scheme, flows=flows)
-                what = f"N = {flows}: share of packets marked (met: 1%; trend: 2%)"
+                text = f"N = {flows}: share of packets marked (met: 1%; trend: 2%)"
                 rows.append(
                     SETTLED.row(
-                        what,
+                        text,
                         marked,
                         at_most(0.01, 0.02),
                         theory=marking(flows),
@@ -105,33 +105,33 @@ class FixedPoint(Experiment):
             for flows in FLOWS:
                 queue = outcomes.mean("queue_kb", scheme=scheme, flows=flows)
                 near, half = (least + part * (most - least) for part in (_CLOSE, 0.5))
-                what = (
+                text = (
                     f"N = {flows}: mean queue (met: {_CLOSE:.0%} of the way from K_min to K_max; "
                     "trend: half)"
                 )
                 theory = least + min(marking(flows) / DcqcnParameters().p_max, 1.0) * (most - least)
                 rows.append(
                     SETTLED.row(
-                        what, queue, at_most(near, half), theory=theory, unit="kB", known=OF_FEW
+                        text, queue, at_most(near, half), theory=theory, unit="kB", known=OF_FEW
                     )
                 )
             off = [
                 ratio(outcomes.mean("marked", scheme=scheme, flows=flows), marking(flows))
                 for flows in FLOWS
             ]
-            known = [abs(one - 1) for one in off if one is not None]
-            what = (
+            known = [abs(factor - 1) for factor in off if factor is not None]
+            text = (
                 "share of packets marked and its closed form, largest distance (met: 25%; trend: "
                 "50%)"
             )
             rows.append(
-                SETTLED.row(what, max(known, default=None), at_most(0.25, 0.5), theory=0.0, unit="")
+                SETTLED.row(text, max(known, default=None), at_most(0.25, 0.5), theory=0.0, unit="")
             )
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
-        found = [outcomes.mean("marked", scheme=DCQCN, flows=flows) for flows in FLOWS]
-        shares = [f"{share:.2%}" for share in found if share is not None]
+        marked = [outcomes.mean("marked", scheme=DCQCN, flows=flows) for flows in FLOWS]
+        shares = [f"{share:.2%}" for share in marked if share is not None]
         if len(shares) < len(FLOWS):
             return []
         return [
@@ -148,8 +148,8 @@ class FixedPoint(Experiment):
         )
         shares = []
         for scheme in map(str, outcomes.values("scheme")):
-            found = [(flow, outcomes.mean("marked", scheme=scheme, flows=flow)) for flow in FLOWS]
-            known = [(float(one), 100 * share) for one, share in found if share is not None]
+            marked = [(flow, outcomes.mean("marked", scheme=scheme, flows=flow)) for flow in FLOWS]
+            known = [(float(flows), 100 * share) for flows, share in marked if share is not None]
             shares.append(
                 curve(
                     label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True

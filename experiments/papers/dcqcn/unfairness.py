@@ -49,15 +49,17 @@ class Unfairness(Experiment):
         return plan(self.name, scheme, seed, [(host, "r") for host in HOSTS])
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        found = rates(plan, recording)
-        return Outcome(run.keys, {**found, "sum": sum(found.values())})
+        by_host = rates(plan, recording)
+        return Outcome(run.keys, {**by_host, "sum": sum(by_host.values())})
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
         for scheme in outcomes.among((PFC,)):
-            most, least = (outcomes.extreme("h4", one, scheme=scheme) for one in (True, False))
+            most, least = (
+                outcomes.extreme("h4", largest, scheme=scheme) for largest in (True, False)
+            )
             others = [outcomes.extreme(host, True, scheme=scheme) for host in HOSTS[:3]]
-            theirs = max((one for one in others if one is not None), default=None)
+            theirs = max((rate for rate in others if rate is not None), default=None)
             rows += [
                 UNFAIR.row(
                     "PFC alone: H4's largest rate (met: within 1%)",
@@ -111,9 +113,9 @@ class Unfairness(Experiment):
             medians = [outcomes.median(host, scheme=scheme) for host in HOSTS]
             known = [median for median in medians if median is not None]
             spread = [
-                statistics.pstdev(each)
+                statistics.pstdev(host_rates)
                 for host in HOSTS
-                if (each := outcomes.each(host, scheme=scheme))
+                if (host_rates := outcomes.each(host, scheme=scheme))
             ]
             name = label(scheme)
             rows += [
@@ -153,19 +155,19 @@ class Unfairness(Experiment):
 def farthest(measured: Sequence[float], shares: Sequence[float]) -> float | None:
     """Returns the largest distance of a value from the share that is nearest to it, as a part of
     that."""
-    return max((min(abs(one / share - 1) for share in shares) for one in measured), default=None)
+    return max((min(abs(rate / share - 1) for share in shares) for rate in measured), default=None)
 
 
 def _extremes(outcomes: Outcomes, scheme: str) -> list[Line]:
     """Returns the least, median and largest rate of each host, as the paper's figure has them."""
-    found = [outcomes.each(host, scheme=scheme) for host in HOSTS]
+    by_host = [outcomes.each(host, scheme=scheme) for host in HOSTS]
     kinds: dict[str, Callable[[list[float]], float]] = {
         "least": min,
         "median": statistics.median,
         "largest": max,
     }
     return [
-        curve(name, range(len(HOSTS)), [of(each) for each in found])
+        curve(name, range(len(HOSTS)), [of(host_rates) for host_rates in by_host])
         for name, of in kinds.items()
-        if all(found)
+        if all(by_host)
     ]

@@ -62,23 +62,23 @@ class Victim(Experiment):
                     if senders == 0
                     else ("at most 7", at_most(7.0, 10.0))
                 )
-                what = f"PFC alone, {senders} under T3: VS's median (met: {text})"
-                rows.append(VICTIM.row(what, median, rule, str(senders)))
+                row_text = f"PFC alone, {senders} under T3: VS's median (met: {text})"
+                rows.append(VICTIM.row(row_text, median, rule, str(senders)))
         for scheme in outcomes.among((DCQCN,)):
             none, both = (
                 outcomes.median("vs", scheme=scheme, senders=senders) for senders in (0, 2)
             )
-            what = (
+            row_text = (
                 f"{label(scheme)}: VS's median with two senders under T3, over that with none "
                 "(met: 0.9; trend: 0.5)"
             )
-            rows.append(NO_VICTIM.row(what, ratio(both, none), at_least(0.9, 0.5)))
-            what = f"{label(scheme)}: VS's least median (met: 19; trend: 10)"
+            rows.append(NO_VICTIM.row(row_text, ratio(both, none), at_least(0.9, 0.5)))
+            row_text = f"{label(scheme)}: VS's least median (met: 19; trend: 10)"
             medians = [outcomes.median("vs", scheme=scheme, senders=senders) for senders in SENDERS]
             known = [median for median in medians if median is not None]
             least = min(known) if len(known) == len(SENDERS) else None
             rows.append(
-                NO_VICTIM.row(what, least, at_least(19.0, 10.0), unit="Gbit/s", theory=20.0)
+                NO_VICTIM.row(row_text, least, at_least(19.0, 10.0), unit="Gbit/s", theory=20.0)
             )
         return rows
 

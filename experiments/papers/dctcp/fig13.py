@@ -41,22 +41,22 @@ class Fig13(Experiment):
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         times, queue = recording.series.get(str(plan.bottleneck), "waiting_bytes")
         packets = queue[times >= _FROM_S] / FRAME_BYTES
-        found: dict[str, float | None] = {
+        numbers: dict[str, float | None] = {
             f"p{q}_packets": recording_numbers.percentile(packets, q) for q in (5, 50, 95, 100)
         }
         curves = {
             "queue": recording_numbers.thin(times, queue, 0.0, plan.duration_s, 1 / FRAME_BYTES)
         }
-        found["throughput_gbps"] = None
+        numbers["throughput_gbps"] = None
         if packets.size:
             rates = (
                 recording_numbers.goodput_bps(recording, flow.entity, _FROM_S, plan.duration_s)
                 for flow in recording.flows
             )
-            found["throughput_gbps"] = sum(rates) / 1e9
+            numbers["throughput_gbps"] = sum(rates) / 1e9
             shares = np.linspace(0, 100, 101)
             curves["cdf"] = np.percentile(packets, shares).tolist(), (shares / 100).tolist()
-        return Outcome(run.keys, found, curves)
+        return Outcome(run.keys, numbers, curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
@@ -84,14 +84,16 @@ class Fig13(Experiment):
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        each = [
+        by_scheme = [
             (str(scheme), outcomes.where(scheme=scheme)[0]) for scheme in outcomes.values("scheme")
         ]
-        over_time = [curve(label(scheme), *one.curves["queue"], scheme) for scheme, one in each]
+        over_time = [
+            curve(label(scheme), *outcome.curves["queue"], scheme) for scheme, outcome in by_scheme
+        ]
         shares = [
-            curve(label(scheme), *one.curves["cdf"], scheme)
-            for scheme, one in each
-            if "cdf" in one.curves
+            curve(label(scheme), *outcome.curves["cdf"], scheme)
+            for scheme, outcome in by_scheme
+            if "cdf" in outcome.curves
         ]
         return [
             Chart(

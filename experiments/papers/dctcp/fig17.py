@@ -101,7 +101,7 @@ class Fig17(Experiment):
         )
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        found: dict[str, float | None] = {}
+        numbers: dict[str, float | None] = {}
         for group, count in GROUPS.items():
             series = recording.series.get(group, "received_bytes")
             known = plan.duration_s > _FROM_S
@@ -110,14 +110,14 @@ class Fig17(Experiment):
                 if known
                 else None
             )
-            found[f"{group}_mbps"] = rate
+            numbers[f"{group}_mbps"] = rate
             bytes_ = [flow.received_bytes for flow in recording.flows if flow.group == group]
-            found[f"{group}_jain"] = jain(bytes_) if any(bytes_) else None
+            numbers[f"{group}_jain"] = jain(bytes_) if any(bytes_) else None
         for name, port in zip(("last", "trunk"), plan.sampling.queues, strict=True):
             times, queue = recording.series.get(str(port), "waiting_bytes")
             late = queue[times >= _FROM_S]
-            found[f"{name}_packets"] = float(np.mean(late)) / FRAME_BYTES if late.size else None
-        return Outcome(run.keys, found)
+            numbers[f"{name}_packets"] = float(np.mean(late)) / FRAME_BYTES if late.size else None
+        return Outcome(run.keys, numbers)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []

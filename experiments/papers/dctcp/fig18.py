@@ -91,11 +91,11 @@ class Fig18(Experiment):
         flows = recording.flows
         queries = [flows[at : at + servers] for at in range(0, len(flows), servers)]
         late = [sum(flow.timeouts for flow in query) > 0 for query in queries]
-        found: dict[str, float | None] = {"timeouts": float(np.mean(late)), "query_ms": None}
+        numbers: dict[str, float | None] = {"timeouts": float(np.mean(late)), "query_ms": None}
         if all(flow.fct_s is not None for flow in flows):
             took = [_REQUEST_S + max(flow.fct_s or 0.0 for flow in query) for query in queries]
-            found["query_ms"] = 1e3 * float(np.mean(took))
-        return Outcome(run.keys, found)
+            numbers["query_ms"] = 1e3 * float(np.mean(took))
+        return Outcome(run.keys, numbers)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
@@ -126,12 +126,14 @@ class Fig18(Experiment):
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        each = [(scheme, queue) for scheme in outcomes.values("scheme") for queue in QUEUES]
+        pairs = [(scheme, queue) for scheme in outcomes.values("scheme") for queue in QUEUES]
 
         def lines(number: str) -> list[Line]:
             return [
-                outcomes.line(f"{queue} buffer", "servers", number, queue, scheme=one, queue=queue)
-                for one, queue in each
+                outcomes.line(
+                    f"{queue} buffer", "servers", number, queue, scheme=scheme, queue=queue
+                )
+                for scheme, queue in pairs
             ]
 
         return [
@@ -171,8 +173,8 @@ def _extreme(
     servers: Sequence[int],
     largest: bool = True,
 ) -> float | None:
-    found = [outcomes.mean(number, scheme=scheme, queue=queue, servers=n) for n in servers]
-    known = [one for one in found if one is not None]
-    if len(known) < len(found):
+    means = [outcomes.mean(number, scheme=scheme, queue=queue, servers=n) for n in servers]
+    known = [mean for mean in means if mean is not None]
+    if len(known) < len(means):
         return None
     return max(known) if largest else min(known)

@@ -62,11 +62,11 @@ class Eta(Experiment):
         flows = tuple(
             FlowSpec(n, f"h{n - 1}", "r0", duration_s=ends_s) for n in range(1, count + 1)
         )
-        given = known_fields(scheme, {"max_stage": float(values["stage"] or 0)})
+        fields = known_fields(scheme, {"max_stage": float(values["stage"] or 0)})
         queue = Endpoint("s0", count + 1)
         topology = replace(topology, flows=flows)
         plan = plan_of(
-            self.name, scheme, seed, topology, ends_s, given, [queue], rtt_s / 20, rtt_s=rtt_s
+            self.name, scheme, seed, topology, ends_s, fields, [queue], rtt_s / 20, rtt_s=rtt_s
         )
         return scheme_parameters.by_rules(plan)
 

@@ -113,14 +113,14 @@ class Fig10(Experiment):
         waiting = queues.values[queues.times_s <= last_s].ravel() / 1e3
         sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows], float)
         whole = not np.isnan(ended.slowdown).any()
-        found: dict[str, float | None] = {"unfinished": float(np.isnan(ended.slowdown).sum())}
+        numbers: dict[str, float | None] = {"unfinished": float(np.isnan(ended.slowdown).sum())}
         small = ended.slowdown[sizes < _SMALL_BYTES] if whole else sizes[:0]
         for q in (50, 95, 99):
-            found[f"p{q} small"] = recording_numbers.percentile(small, q)
-            found[f"queue_p{q}_kb"] = recording_numbers.percentile(waiting, q)
-        found["largest_kb"] = max(recording.recorded.queue_max.values()) / 1e3
-        found["pause"] = float(sum(link.pause for link in recording.links.values()))
-        return Outcome(run.keys, found, samples=by_size.samples(_SPEC, plan, recording).to_json())
+            numbers[f"p{q} small"] = recording_numbers.percentile(small, q)
+            numbers[f"queue_p{q}_kb"] = recording_numbers.percentile(waiting, q)
+        numbers["largest_kb"] = max(recording.recorded.queue_max.values()) / 1e3
+        numbers["pause"] = float(sum(link.pause for link in recording.links.values()))
+        return Outcome(run.keys, numbers, samples=by_size.samples(_SPEC, plan, recording).to_json())
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
@@ -159,9 +159,9 @@ class Fig10(Experiment):
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        made = []
+        charts = []
         for load in map(float, outcomes.values("load")):
             schemes = map(str, outcomes.values("scheme"))
-            kept = {scheme: outcomes.samples(load=load, scheme=scheme) for scheme in schemes}
-            made += figure_charts(f"{load:.0%}", kept, "p99")
-        return made
+            samples = {scheme: outcomes.samples(load=load, scheme=scheme) for scheme in schemes}
+            charts += figure_charts(f"{load:.0%}", samples, "p99")
+        return charts

@@ -124,20 +124,20 @@ class Fig11(Experiment):
         sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows], float)
         normal, slowdown = ended.sizes != INCAST, ended.slowdown
         whole = not np.isnan(slowdown).any()
-        found: dict[str, float | None] = {"unfinished": float(np.isnan(slowdown).sum())}
+        numbers: dict[str, float | None] = {"unfinished": float(np.isnan(slowdown).sum())}
         for name, chosen in (
             ("short", sizes < SHORT_BYTES),
             ("long", sizes > LONG_BYTES),
             ("incast", ~normal),
         ):
-            own = slowdown[chosen & (normal | (name == "incast"))] if whole else slowdown[:0]
-            found |= {f"p{q} {name}": recording_numbers.percentile(own, q) for q in (50, 95)}
+            part = slowdown[chosen & (normal | (name == "incast"))] if whole else slowdown[:0]
+            numbers |= {f"p{q} {name}": recording_numbers.percentile(part, q) for q in (50, 95)}
         way_s = latency.percentile_s(95)
-        found["rtt_p95_us"] = None if way_s is None else (way_s + _BACK_S) * 1e6
-        found["pause"] = float(sum(link.pause for link in recording.links.values()))
+        numbers["rtt_p95_us"] = None if way_s is None else (way_s + _BACK_S) * 1e6
+        numbers["pause"] = float(sum(link.pause for link in recording.links.values()))
         load, _ = LOADS[str(run.keys["load"])]
         return Outcome(
-            run.keys, found, samples=by_size.samples(_spec(load), plan, recording).to_json()
+            run.keys, numbers, samples=by_size.samples(_spec(load), plan, recording).to_json()
         )
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
@@ -146,27 +146,27 @@ class Fig11(Experiment):
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        made = []
+        charts = []
         for load in map(str, outcomes.values("load")):
             schemes = map(str, outcomes.values("scheme"))
-            kept = {
+            samples = {
                 scheme: outcomes.samples(load=load, scheme=scheme, window=NO) for scheme in schemes
             }
-            made += figure_charts(load, kept, "p95")
-        return made
+            charts += figure_charts(load, samples, "p95")
+        return charts
 
     def story(self, outcomes: Outcomes) -> list[str]:
         lines = []
         for load in map(str, outcomes.values("load")):
-            each = [
-                f"{_name(one)} {said(one.numbers['rtt_p95_us'])} us, "
-                f"{said(one.numbers['p95 short'])} and {said(one.numbers['p50 long'])}, "
-                f"{said(one.numbers['pause'])}"
-                for one in outcomes.where(load=load)
+            texts = [
+                f"{_name(outcome)} {said(outcome.numbers['rtt_p95_us'])} us, "
+                f"{said(outcome.numbers['p95 short'])} and {said(outcome.numbers['p50 long'])}, "
+                f"{said(outcome.numbers['pause'])}"
+                for outcome in outcomes.where(load=load)
             ]
             lines.append(
                 f"{load}, 95% of round trips, slowdown of 95% of the flows below 120 KB and median "
-                f"of those above 1 MB, PAUSE frames: {'; '.join(each)}."
+                f"of those above 1 MB, PAUSE frames: {'; '.join(texts)}."
             )
         return lines
 
@@ -182,15 +182,15 @@ def _of_load(load: str, outcomes: Outcomes) -> list[Check]:
     text = f"{load}: DCTCP's 95% of round trips over HPCC's (met: 2; trend: 1)"
     share = ratio(number("rtt_p95_us", DCTCP), number("rtt_p95_us", HPCC))
     rows.append(IN_FAT_TREE.row(text, share, at_least(2, 1), "dctcp", unit=""))
-    for one in outcomes.where(load=load):
-        if one.keys["scheme"] != HPCC:
+    for outcome in outcomes.where(load=load):
+        if outcome.keys["scheme"] != HPCC:
             text = (
-                f"{load}: 95% slowdown of flows below 120 KB, HPCC's over that of {_name(one)} "
+                f"{load}: 95% slowdown of flows below 120 KB, HPCC's over that of {_name(outcome)} "
                 "(met: below 1)"
             )
             rows.append(
                 SHORT_IN_FAT_TREE.row(
-                    text, ratio(number("p95 short", HPCC), one.numbers["p95 short"]), at_most(1)
+                    text, ratio(number("p95 short", HPCC), outcome.numbers["p95 short"]), at_most(1)
                 )
             )
     rows.append(
@@ -200,27 +200,29 @@ def _of_load(load: str, outcomes: Outcomes) -> list[Check]:
     )
     if half:
         others = [
-            one.numbers["p50 long"]
-            for one in outcomes.where(load=load)
-            if one.keys["scheme"] != HPCC
+            outcome.numbers["p50 long"]
+            for outcome in outcomes.where(load=load)
+            if outcome.keys["scheme"] != HPCC
         ]
-        known = [one for one in others if one is not None]
-        own = ratio(number("p50 long", HPCC), statistics.fmean(known) if known else None)
+        known = [median for median in others if median is not None]
+        factor = ratio(number("p50 long", HPCC), statistics.fmean(known) if known else None)
         text = (
             f"{load}: median slowdown of flows above 1 MB, HPCC's over the others' mean (met: "
             "within a fifth)"
         )
-        rows.append(RESIDUAL.row(text, own, near(RESIDUAL["factor"], 0.2), "factor"))
+        rows.append(RESIDUAL.row(text, factor, near(RESIDUAL["factor"], 0.2), "factor"))
         return rows
     for scheme in (DCQCN, TIMELY):
-        own, windowed = (number("pause", scheme, window) for window in (NO, YES))
+        plain, windowed = (number("pause", scheme, window) for window in (NO, YES))
         rows.append(
             NO_PAUSE.row(
-                f"{load}: PAUSE with {label(scheme)} (met: 100; trend: 1)", own, at_least(100, 0.5)
+                f"{load}: PAUSE with {label(scheme)} (met: 100; trend: 1)",
+                plain,
+                at_least(100, 0.5),
             )
         )
         text = f"{load}: what a window around {label(scheme)} leaves of it (met: 5%; trend: half)"
-        rows.append(NO_PAUSE.row(text, ratio(windowed, own), at_most(0.05, 0.5), unit=""))
+        rows.append(NO_PAUSE.row(text, ratio(windowed, plain), at_most(0.05, 0.5), unit=""))
     return rows
 
 

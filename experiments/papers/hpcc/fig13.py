@@ -106,7 +106,7 @@ class Reference(Experiment):
         late = [rate for at_ms, rate in zip(*rates, strict=True) if at_ms * 1e-3 >= _FROM_S]
         highest = int(queue.argmax())
         low = queue[highest:] <= _FRAMES
-        found: dict[str, float | None] = {
+        numbers: dict[str, float | None] = {
             "utilisation": utilisation(*sent, plan.capacity_bps, _FROM_S, plan.duration_s),
             "least_gbps": min(late),
             "highest_kb": float(queue[highest]) / 1e3,
@@ -116,7 +116,7 @@ class Reference(Experiment):
             "rate": rates,
             "queue": recording_numbers.thin(times, queue, 0.0, plan.duration_s, 1e-3),
         }
-        return Outcome(run.keys, found, curves)
+        return Outcome(run.keys, numbers, curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
@@ -184,14 +184,14 @@ class ByWAi(Experiment):
         port, from_s = str(plan.bottleneck), 200 * T_S
         times, queue = recording.series.get(port, "waiting_bytes")
         late = queue[times >= from_s] / 1e3
-        found = {f"p{q}_kb": recording_numbers.percentile(late, q) for q in (50, 95, 99)}
+        numbers = {f"p{q}_kb": recording_numbers.percentile(late, q) for q in (50, 95, 99)}
         rates = [
             recording_numbers.goodput_bps(recording, flow.entity, from_s, plan.duration_s)
             for flow in recording.flows
         ]
         sent = recording.series.get(port, "transmitted_bytes")
         used = utilisation(*sent, plan.capacity_bps, from_s, plan.duration_s)
-        return Outcome(run.keys, {**found, "utilisation": used, "jain": jain(rates)})
+        return Outcome(run.keys, {**numbers, "utilisation": used, "jain": jain(rates)})
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []

@@ -156,8 +156,8 @@ class Fig9(Experiment):
                 )
                 rows.append(MICE.row(text, half, between(5, 6.4, 4, 7.4), scheme))
             else:
-                for what, value in (("that 95% of mice exceed", low), ("of mice, median", half)):
-                    text = f"{name}: latency {what} (met: 35 us; trend: 17)"
+                for phrase, value in (("that 95% of mice exceed", low), ("of mice, median", half)):
+                    text = f"{name}: latency {phrase} (met: 35 us; trend: 17)"
                     rows.append(MICE.row(text, value, at_least(35, 17), scheme, known=WHY))
             index = outcomes.mean("jain", load=SHARE, scheme=scheme)
             text = (
@@ -169,14 +169,22 @@ class Fig9(Experiment):
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         rates = [
-            curve(label(str(one.keys["scheme"])), *one.curves["flow 1"], str(one.keys["scheme"]))
-            for one in outcomes.where(load=LONG_SHORT)
+            curve(
+                label(str(outcome.keys["scheme"])),
+                *outcome.curves["flow 1"],
+                str(outcome.keys["scheme"]),
+            )
+            for outcome in outcomes.where(load=LONG_SHORT)
         ]
         charts = [Chart("Long-short: the long flow", "Time (ms)", "Gbit/s", rates)]
         for load in (INCAST, MOUSE):
             lines = [
-                curve(label(str(one.keys["scheme"])), *one.curves["queue"], str(one.keys["scheme"]))
-                for one in outcomes.where(load=load)
+                curve(
+                    label(str(outcome.keys["scheme"])),
+                    *outcome.curves["queue"],
+                    str(outcome.keys["scheme"]),
+                )
+                for outcome in outcomes.where(load=load)
             ]
             charts.append(Chart(f"{load.capitalize()}: queue", "Time (ms)", "KB", lines))
         return charts
@@ -212,10 +220,12 @@ def _latency(recording: Recording, times: Array, queue: Array) -> dict[str, floa
     )
     from_s = min(flow.start_s for flow in recording.flows if flow.group == MOUSE)
     late = queue[times >= from_s]
-    found = {
+    percentiles = {
         f"p{q}_us": recording_numbers.percentile((mice + _BACK_S) * 1e6, q) for q in (5, 50, 95)
     }
-    return found | {f"queue_p{q}_kb": recording_numbers.percentile(late / 1e3, q) for q in (50, 95)}
+    return percentiles | {
+        f"queue_p{q}_kb": recording_numbers.percentile(late / 1e3, q) for q in (50, 95)
+    }
 
 
 def _fairness(recording: Recording, times: Array, queue: Array) -> dict[str, float | None]:

@@ -28,11 +28,11 @@ DCQCN_ECN, DCTCP_ECN = _by_rate(_K_MIN_S, _K_MAX_S, _P_MAX), _by_rate(_DCTCP_K_S
 def fat_tree(ecn: tuple[EcnThresholds, ...] = (), dynamic: bool = True) -> Topology:
     """Returns a network of the shape of HPCC's fat.txt, with these thresholds of RED, and its
     switches' buffers, where thresholds of PAUSE are dynamic."""
-    made = clos(5, 4, 4, 16, HOST_BPS, FABRIC_BPS, DELAY_S)
+    topology = clos(5, 4, 4, 16, HOST_BPS, FABRIC_BPS, DELAY_S)
     switches = []
-    for switch in made.switches:
-        links = {port: made.link_at(switch.name, port) for port in made.ports(switch.name)}
+    for switch in topology.switches:
+        links = {port: topology.link_at(switch.name, port) for port in topology.ports(switch.name)}
         ports = {port: (link.rate_bps, link.delay_s) for port, link in links.items()}
         buffer = hpcc_buffer(_BUFFER_BYTES, ports, HOST_BPS) if dynamic else None
         switches.append(replace(switch, buffer=buffer, ecn=ecn))
-    return replace(made, switches=tuple(switches))
+    return replace(topology, switches=tuple(switches))

@@ -37,13 +37,19 @@ def _of_section_7(scheme: str, rtt_s: float, w_min: float) -> dict[str, Value]:
     """Returns what PCN's section 7.1 and B.1 have on every dumbbell: T and TIMELY's thresholds by
     the round trip without frames, and the baselines' values of their papers, whatever the links'
     rate."""
-    dcqcn = {one.name: one.default for one in describe(DcqcnParameters)}
-    own: dict[str, Value] = {"w_min": w_min, "T": max(rtt_s, 1e-6), "segment": TIMELY_SEGMENT_BYTES}
+    dcqcn = {parameter.name: parameter.default for parameter in describe(DcqcnParameters)}
+    values: dict[str, Value] = {
+        "w_min": w_min,
+        "T": max(rtt_s, 1e-6),
+        "segment": TIMELY_SEGMENT_BYTES,
+    }
     if scheme == "timely":
-        own |= {"T_low": rtt_s + 50e-6, "T_high": rtt_s + 500e-6, "min_rtt": max(rtt_s, 1e-6)}
+        values |= {"T_low": rtt_s + 50e-6, "T_high": rtt_s + 500e-6, "min_rtt": max(rtt_s, 1e-6)}
     if scheme in ("dcqcn", "dcqcn-tcd"):
-        own |= {name: dcqcn[name] for name in ("K_min", "K_max", "R_AI", "R_HAI", "byte_counter")}
-    return own
+        values |= {
+            name: dcqcn[name] for name in ("K_min", "K_max", "R_AI", "R_HAI", "byte_counter")
+        }
+    return values
 
 
 def dumbbell_plan(

@@ -146,7 +146,7 @@ def one_for_all() -> Scheme:
     """Returns PCN whose receivers share their decisions within a run. Each run needs a new one."""
     decided: dict[int, Mark] = {}
     return dataclasses.replace(
-        find_scheme("pcn"), notification_point=lambda given: OneForAll(given, decided)
+        find_scheme("pcn"), notification_point=lambda parameters: OneForAll(parameters, decided)
     )
 
 

@@ -146,9 +146,9 @@ class Convergence(Experiment):
             return []
 
         rows = []
-        for what, keys in (("", {"scheme": QCN_T}), (f", {_OPEN}", {"open": _OPEN})):
+        for suffix, keys in (("", {"scheme": QCN_T}), (f", {_OPEN}", {"open": _OPEN})):
             for claim, flows, name, number, band, rule in _ROWS:
-                text = f"N = {flows}{what}: QCN-T's {name} over QCN's ({band})"
+                text = f"N = {flows}{suffix}: QCN-T's {name} over QCN's ({band})"
                 its = outcomes.median(number, scheme=QCN, flows=flows)
                 rows.append(
                     claim.row(text, ratio(outcomes.median(number, flows=flows, **keys), its), rule)

@@ -33,13 +33,13 @@ EMPTY = 0.01
 
 def margin_us(outcomes: Outcomes, **keys: str | int) -> float | None:
     """Returns the longest delay up to which the queue is empty for EMPTY of the time at most."""
-    found = None
+    longest = None
     for delay in DELAYS_US:
         empty = outcomes.mean("empty", delay_us=delay, **keys)
         if empty is None or empty > EMPTY:
             break
-        found = float(delay)
-    return found
+        longest = float(delay)
+    return longest
 
 
 class Margin(Experiment):
@@ -94,19 +94,19 @@ class Margin(Experiment):
         span = np.array([_FROM_S, plan.duration_s])
         sent = np.diff(counter_at(*recording.series.get(port, "transmitted_bytes"), span))[0]
         rate = float(sent) * 8 / (plan.duration_s - _FROM_S) / LINE_BPS if grid.size else None
-        found = {
+        numbers = {
             "empty": float(np.mean(queue < plan.frame_bytes)) if queue.size else None,
             "queue_sd_kb": float(queue.std()) / 1e3 if queue.size else None,
             "utilisation": rate,
         }
-        return Outcome(run.keys, found)
+        return Outcome(run.keys, numbers)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         if not {QCN, QCN_T} <= set(outcomes.values("scheme")):
             return []
         rows = []
         for flows in FLOWS:
-            its, ours = (margin_us(outcomes, scheme=one, flows=flows) for one in (QCN, QCN_T))
+            its, ours = (margin_us(outcomes, scheme=scheme, flows=flows) for scheme in (QCN, QCN_T))
             least = 2.0 if flows > 5 else 1.0
             text = f"N = {flows}: QCN-T's margin over QCN's (met: {least:g}; trend: 1)"
             rows.append(
@@ -135,8 +135,8 @@ class Margin(Experiment):
         ]
         lines = []
         for scheme in map(str, outcomes.values("scheme")):
-            found = [(flows, margin_us(outcomes, scheme=scheme, flows=flows)) for flows in FLOWS]
-            known = [(float(flows), margin) for flows, margin in found if margin is not None]
+            margins = [(flows, margin_us(outcomes, scheme=scheme, flows=flows)) for flows in FLOWS]
+            known = [(float(flows), margin) for flows, margin in margins if margin is not None]
             lines.append(
                 curve(
                     label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True

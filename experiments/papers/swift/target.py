@@ -117,13 +117,13 @@ class Target(Experiment):
     def story(self, outcomes: Outcomes) -> list[str]:
         lines = []
         for ai in outcomes.values("ai"):
-            each = []
+            texts = []
             for flows in outcomes.values("flows"):
                 rtt, aim = (
                     outcomes.mean(name, ai=ai, flows=flows) for name in ("rtt_us", "target_us")
                 )
-                each.append(f"{flows} flows {said(rtt, 'us')} for {said(aim, 'us')}")
-            lines.append(f"ai = {ai:g}, round trip and target: {', '.join(each)}.")
+                texts.append(f"{flows} flows {said(rtt, 'us')} for {said(aim, 'us')}")
+            lines.append(f"ai = {ai:g}, round trip and target: {', '.join(texts)}.")
         return lines
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:

@@ -48,16 +48,19 @@ class Fig11(Experiment):
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         curves = {}
         for name, (flow, mark) in _DRAWN.items():
-            starts, found = shares(recording, flow, mark, (0.0, DURATION_S))
-            curves[name] = (((starts + BIN_S / 2) * 1e3).round(6).tolist(), found.round(6).tolist())
+            starts, marked = shares(recording, flow, mark, (0.0, DURATION_S))
+            curves[name] = (
+                ((starts + BIN_S / 2) * 1e3).round(6).tolist(),
+                marked.round(6).tolist(),
+            )
         return Outcome(run.keys, numbers(recording, RATE_BPS), curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
-        found = []
+        checks = []
         for scheme in outcomes.among((TCD, RED)):
             (outcome,) = outcomes.where(scheme=scheme)
-            found += rows(f"{label(scheme)}, ", scheme, outcome.numbers, RATE_BPS, 0.99, 0.0)
-        return found
+            checks += rows(f"{label(scheme)}, ", scheme, outcome.numbers, RATE_BPS, 0.99, 0.0)
+        return checks
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         charts = []

@@ -43,11 +43,11 @@ _LOOKS = (1,)
 def states(recording: Recording, port: Endpoint, until_s: float) -> list[tuple[float, int]]:
     """Returns a port's states in order, each from when on (s)."""
     times, values = recording.series.get(str(port), "tcd_state")
-    found: list[tuple[float, int]] = []
+    changes: list[tuple[float, int]] = []
     for time, value in zip(times, values, strict=True):
-        if time <= until_s and (not found or found[-1][1] != value):
-            found.append((float(time), int(value)))
-    return found
+        if time <= until_s and (not changes or changes[-1][1] != value):
+            changes.append((float(time), int(value)))
+    return changes
 
 
 class Fig12(Experiment):
@@ -76,8 +76,8 @@ class Fig12(Experiment):
                 yield Run(keys, TCD, arguments={"several": points == SEVERAL, "looks": looks})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        given = numbers(values)
-        several = bool(given.pop("several", 0.0))
+        settings = numbers(values)
+        several = bool(settings.pop("several", 0.0))
         flows = [
             FlowSpec(n, f"s{n}", f"r{n}", rate_bps=10e9, duration_s=DURATION_S) for n in (0, 1)
         ]
@@ -90,26 +90,26 @@ class Fig12(Experiment):
             for burst in bursts(BURSTING, "r1", 64_000, 47.5e-6, BURSTS_S, first_id=3)
         ]
         topology = replace(head_of_line(), flows=tuple(flows))
-        fields = known_fields(scheme, given)
+        fields = known_fields(scheme, settings)
         return plan_of(
             self.name, scheme, seed, topology, DURATION_S, fields, [P2, P1, P3], _EVERY_S
         )
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        found: dict[str, float | None] = {}
+        numbers: dict[str, float | None] = {}
         curves = {}
         for name, port in PORTS.items():
             marks = recording.series.get(str(port), "marked_packets")
             sent = recording.series.get(str(port), "transmitted_packets")
-            found[f"{name} ce"] = float(recording.ports[str(port)].marked)
-            found[f"{name} ue"] = float(recording.ports[str(port)].marked_ue)
+            numbers[f"{name} ce"] = float(recording.ports[str(port)].marked)
+            numbers[f"{name} ue"] = float(recording.ports[str(port)].marked_ue)
             last = np.array([_ENDS_S, DURATION_S - 1e-3])
             packets = np.diff(counter_at(*sent, last))[0]
             for mark, series in (
                 ("ce", marks),
                 ("ue", recording.series.get(str(port), "marked_ue_packets")),
             ):
-                found[f"{name} {mark}_share"] = (
+                numbers[f"{name} {mark}_share"] = (
                     float(np.diff(counter_at(*series, last))[0] / packets) if packets else None
                 )
             curves[name] = recording_numbers.thin(
@@ -119,22 +119,22 @@ class Fig12(Experiment):
                 continue
             changes = states(recording, port, _ENDS_S)
             since = {state: at for at, state in changes}
-            found[f"{name} order"] = float(_coded([state for _, state in changes]))
-            found |= {f"{name} since_ms {state}": at * 1e3 for state, at in since.items()}
+            numbers[f"{name} order"] = float(_coded([state for _, state in changes]))
+            numbers |= {f"{name} since_ms {state}": at * 1e3 for state, at in since.items()}
             grid = np.arange(0.0, _ENDS_S, _EVERY_S)
             state = step_at(*recording.series.get(str(port), "tcd_state"), grid)
             queue = step_at(*recording.series.get(str(port), "waiting_bytes"), grid)[
                 state == DRAINING
             ]
-            found[f"{name} draining_above"] = float(np.mean(queue > 5e3)) if queue.size else None
+            numbers[f"{name} draining_above"] = float(np.mean(queue > 5e3)) if queue.size else None
             curves[f"{name} state"] = recording_numbers.thin(
                 *recording.series.get(str(port), "tcd_state"), 0.0, DURATION_S, 1.0
             )
-        return Outcome(run.keys, found, curves)
+        return Outcome(run.keys, numbers, curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        for points in (one for one in (ONE, SEVERAL) if one in outcomes.values("points")):
+        for points in (points for points in (ONE, SEVERAL) if points in outcomes.values("points")):
             variants: list[tuple[str, dict[str, str | int]]] = [("", {"scheme": TCD})]
             variants += [(f", looks {looks}", {"looks": looks}) for looks in _LOOKS]
             for which, keys in variants:
@@ -187,44 +187,44 @@ def _coded(sequence: Sequence[int]) -> int:
 
 
 def _order(
-    who: str, port: str, measured: float | None, expected: Sequence[int], several: bool
+    case: str, port: str, measured: float | None, expected: Sequence[int], several: bool
 ) -> Check:
     claim = SEVERAL_POINTS if several else ONE_POINT
     names = ("none", "draining", "undetermined", "congestion")
-    text = f"{who}, {port}: {', '.join(names[state] for state in expected)}, in this order (1: so)"
+    text = f"{case}, {port}: {', '.join(names[state] for state in expected)}, in this order (1: so)"
     so = None if measured is None else float(int(measured) == _coded(expected))
     return claim.row(text, so, at_least(1), unit="")
 
 
-def _one_point(who: str, of: Callable[[str], float | None]) -> list[Check]:
+def _one_point(case: str, of: Callable[[str], float | None]) -> list[Check]:
     rows = []
     for name in PORTS:
-        rows.append(_order(who, name, of(f"{name} order"), _RELEASED[ONE], several=False))
+        rows.append(_order(case, name, of(f"{name} order"), _RELEASED[ONE], several=False))
         rows.append(
             ONE_POINT.row(
-                f"{who}, {name}'s packets marked CE (met: none)",
+                f"{case}, {name}'s packets marked CE (met: none)",
                 of(f"{name} ce"),
                 exactly_none,
                 "CE",
             )
         )
         text = (
-            f"{who}, {name} while it drains: the queue is above the threshold (met: 90% of the "
+            f"{case}, {name} while it drains: the queue is above the threshold (met: 90% of the "
             "time; trend: half)"
         )
         rows.append(ONE_POINT.row(text, of(f"{name} draining_above"), at_least(0.9, 0.5), unit=""))
     return rows
 
 
-def _several(who: str, of: Callable[[str], float | None]) -> list[Check]:
-    rows = [_order(who, "P2", of("P2 order"), _RELEASED[SEVERAL], several=True)]
-    text = f"{who}, P2 from 8 ms on: packets marked CE (met: 0.99; trend: half)"
+def _several(case: str, of: Callable[[str], float | None]) -> list[Check]:
+    rows = [_order(case, "P2", of("P2 order"), _RELEASED[SEVERAL], several=True)]
+    text = f"{case}, P2 from 8 ms on: packets marked CE (met: 0.99; trend: half)"
     rows.append(SEVERAL_POINTS.row(text, of("P2 ce_share"), at_least(0.99, 0.5), "P2's CE"))
     rows.append(
         SEVERAL_POINTS.row(
-            f"{who}, P1's packets marked CE (met: none)", of("P1 ce"), at_most(0), "P1's CE"
+            f"{case}, P1's packets marked CE (met: none)", of("P1 ce"), at_most(0), "P1's CE"
         )
     )
-    text = f"{who}, P1 from 8 ms on: packets marked UE (met: 0.95; trend: half)"
+    text = f"{case}, P1 from 8 ms on: packets marked UE (met: 0.95; trend: half)"
     rows.append(SEVERAL_POINTS.row(text, of("P1 ue_share"), at_least(0.95, 0.5)))
     return rows

@@ -68,9 +68,9 @@ class Fig15(Victims):
                 return ratio(outcomes.mean(number, scheme=DCQCN, load=load, alpha=alpha), ours)
 
             paper = (PAPER_ALPHA[DCQCN], PAPER_ALPHA[DCQCN_TCD])
-            what = "DCQCN (alpha 0.5) over DCQCN with TCD (1.2)"
+            comparison = "DCQCN (alpha 0.5) over DCQCN with TCD (1.2)"
             for load, least in zip(LOADS, (1.2, 1.8), strict=True):
-                text = f"bursts' load {load:g}: {what} (met: {least:g}; trend: above 1)"
+                text = f"bursts' load {load:g}: {comparison} (met: {least:g}; trend: above 1)"
                 rows.append(COMPLETION.row(text, gain(load, *paper), at_least(least, 1.0)))
             for alpha in ALPHAS:
                 text = (
@@ -78,7 +78,7 @@ class Fig15(Victims):
                     f"{_EQUAL}; trend: above 1)"
                 )
                 rows.append(COMPLETION.row(text, gain(0.5, alpha, alpha), at_least(_EQUAL, 1.0)))
-            text = f"bursts' load 0.5, victims above 1 MB: {what} (met: 1.7; trend: above 1)"
+            text = f"bursts' load 0.5, victims above 1 MB: {comparison} (met: 1.7; trend: above 1)"
             rows.append(
                 COMPLETION.row(text, gain(0.5, *paper, "mean_us > 1 MB"), at_least(1.7, 1.0))
             )
@@ -86,8 +86,8 @@ class Fig15(Victims):
             for load in LOADS:
                 for segment in SEGMENTS:
                     ours, theirs = (
-                        outcomes.mean("mean_us", scheme=one, load=load, segment=segment)
-                        for one in (TIMELY_TCD, TIMELY)
+                        outcomes.mean("mean_us", scheme=scheme, load=load, segment=segment)
+                        for scheme in (TIMELY_TCD, TIMELY)
                     )
                     text = (
                         f"bursts' load {load:g}, an RTT each {segment / 1e3:g} KB: TIMELY over "
@@ -100,22 +100,22 @@ class Fig15(Victims):
         there = outcomes.values("scheme")
         if DCQCN not in there or DCQCN_TCD not in there:
             return []
-        told = []
+        texts = []
         for alpha in ALPHAS:
             small, all_ = (
                 [
-                    outcomes.mean(number, scheme=one, load=0.5, alpha=alpha)
-                    for one in (DCQCN, DCQCN_TCD)
+                    outcomes.mean(number, scheme=scheme, load=0.5, alpha=alpha)
+                    for scheme in (DCQCN, DCQCN_TCD)
                 ]
                 for number in ("mean_us < 10 KB", "mean_us")
             )
-            told.append(
+            texts.append(
                 f"alpha {alpha:g}: all {said(all_[0])} and {said(all_[1])} us, below 10 KB "
                 f"{said(small[0])} and {said(small[1])} us"
             )
         return [
             "Victims' means without and with TCD at the bursts' load of 0.5: "
-            + "; ".join(told)
+            + "; ".join(texts)
             + ". What the smallest "
             "flows gain comes from alpha's start, not from detection."
         ]
@@ -126,7 +126,7 @@ class Fig15(Victims):
         pairs: list[tuple[str, ...]] = [pair for pair in PAIRS.items() if set(pair) & set(there)]
         for pair in pairs or [tuple(there)]:
             lines: list[Line] = []
-            for scheme in (one for one in pair if one in there):
+            for scheme in (scheme for scheme in pair if scheme in there):
                 keys = _settings(scheme)[-1 if scheme == DCQCN_TCD else 0][0]
                 means = [
                     outcomes.mean(f"mean_us {size}", scheme=scheme, load=0.5, **keys)

@@ -42,7 +42,8 @@ class Fig15b(Victims):
         for size in BURSTS:
             burst = size / 1e3
             ours, theirs = (
-                outcomes.mean("mean_us", scheme=one, burst=burst) for one in (DCQCN_TCD, DCQCN)
+                outcomes.mean("mean_us", scheme=scheme, burst=burst)
+                for scheme in (DCQCN_TCD, DCQCN)
             )
             if burst >= 50:
                 least = 1.3 if burst == 100 else 1.0
@@ -77,7 +78,7 @@ class Fig15b(Victims):
 
     def story(self, outcomes: Outcomes) -> list[str]:
         ours, theirs = (
-            outcomes.each("mean_us", scheme=one, burst=50.0) for one in (DCQCN_TCD, DCQCN)
+            outcomes.each("mean_us", scheme=scheme, burst=50.0) for scheme in (DCQCN_TCD, DCQCN)
         )
         if not ours or len(ours) != len(theirs):
             return []
@@ -94,11 +95,12 @@ class Fig15b(Victims):
             return [(str(scheme), number) for scheme in outcomes.values("scheme")]
 
         times = [
-            outcomes.line(label(one), "burst", number, scheme=one) for one, number in of("mean_us")
+            outcomes.line(label(scheme), "burst", number, scheme=scheme)
+            for scheme, number in of("mean_us")
         ]
         marks = [
-            outcomes.line(f"{label(one)}, CE", "burst", number, scheme=one)
-            for one, number in of("ce_share")
+            outcomes.line(f"{label(scheme)}, CE", "burst", number, scheme=scheme)
+            for scheme, number in of("ce_share")
         ]
         if DCQCN_TCD in outcomes.values("scheme"):
             marks.append(

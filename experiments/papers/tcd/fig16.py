@@ -78,12 +78,12 @@ class Fig16(Experiment):
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for what, values in _SETTINGS.items():
+        for traffic, values in _SETTINGS.items():
             for scheme in schemes:
-                for alpha in _ALPHAS.get(scheme, {}).get(what, (0.0,)):
-                    for seed in _SEEDS[what]:
+                for alpha in _ALPHAS.get(scheme, {}).get(traffic, (0.0,)):
+                    for seed in _SEEDS[traffic]:
                         keys: dict[str, Key] = {
-                            "traffic": what,
+                            "traffic": traffic,
                             "scheme": scheme,
                             "alpha": alpha,
                             "seed": seed,
@@ -96,9 +96,11 @@ class Fig16(Experiment):
                         )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        given = numbers(values)
+        settings = numbers(values)
         usual = {"web": 0.0, "polarised": 0.0, "load": LOAD, "k": K, "count": COUNT}
-        web, polarised, load, k, count = (given.pop(name, value) for name, value in usual.items())
+        web, polarised, load, k, count = (
+            settings.pop(name, value) for name, value in usual.items()
+        )
         sizes = WEB_SEARCH if web else HADOOP
         topology = fat_tree(
             round(k),
@@ -114,7 +116,7 @@ class Fig16(Experiment):
             np.random.default_rng([seed, 16]), sizes, per_s, round(count), hosts, lambda _: "all"
         )
         end_s = flows[-1].start_s + _AFTER_S
-        fields = known_fields(scheme, given)
+        fields = known_fields(scheme, settings)
         plan = plan_of(
             self.name,
             scheme,
@@ -140,31 +142,33 @@ class Fig16(Experiment):
             for flow in plan.topology.flows
         ])  # fmt: skip
         slowdown = times / empty
-        found: dict[str, float | None] = {
+        measured: dict[str, float | None] = {
             "unfinished": float(sum(flow.fct_s is None for flow in recording.flows)),
             "ue_share": float(np.mean([flow.marked_ue_packets > 0 for flow in recording.flows])),
         }
         for name in _OF_WEB if plan.values["web"] else _OF_HADOOP:
             low, high = _LIMITS[name]
             part = slowdown[(sizes >= low) & (sizes < high)]
-            found |= {f"p{q} {name}": recording_numbers.percentile(part, q) for q in _PERCENTILES}
+            measured |= {
+                f"p{q} {name}": recording_numbers.percentile(part, q) for q in _PERCENTILES
+            }
         limits = by_size.distribution_limits(WEB_SEARCH if plan.values["web"] else HADOOP)
         samples = Samples.of(limits, sizes, {"ms": times * 1e3, "slowdown": slowdown})
         drawn = digest(
             (flow.src, flow.dst, flow.start_s, flow.size_bytes) for flow in plan.topology.flows
         )
-        return Outcome(run.keys, found, samples=RunSamples(drawn, {FLOWS: samples}).to_json())
+        return Outcome(run.keys, measured, samples=RunSamples(drawn, {FLOWS: samples}).to_json())
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         if not {DCQCN, DCQCN_TCD} <= set(outcomes.values("scheme")):
             return []
 
-        def of(what: str, number: str, scheme: str, alpha: float | None = None) -> float | None:
+        def of(traffic: str, number: str, scheme: str, alpha: float | None = None) -> float | None:
             alpha = PAPER_ALPHA[scheme] if alpha is None else alpha
-            return outcomes.mean(number, traffic=what, scheme=scheme, alpha=alpha)
+            return outcomes.mean(number, traffic=traffic, scheme=scheme, alpha=alpha)
 
-        def gain(what: str, number: str) -> float | None:
-            return ratio(of(what, number, DCQCN), of(what, number, DCQCN_TCD))
+        def gain(traffic: str, number: str) -> float | None:
+            return ratio(of(traffic, number, DCQCN), of(traffic, number, DCQCN_TCD))
 
         even, polar = f"{HADOOP_EVEN}:", f"{HADOOP_POLARISED}:"
         return [
@@ -209,32 +213,32 @@ class Fig16(Experiment):
         ]  # fmt: skip
 
     def story(self, outcomes: Outcomes) -> list[str]:
-        told = []
-        for what, names in (
+        paragraphs = []
+        for traffic, names in (
             (HADOOP_EVEN, _OF_HADOOP),
             (HADOOP_POLARISED, _OF_HADOOP),
             (WEB, _OF_WEB),
         ):
             small = names[-2]
-            found = []
+            texts = []
             for scheme in outcomes.among((DCQCN, DCQCN_TCD)):
-                for alpha in _ALPHAS[scheme][what]:
+                for alpha in _ALPHAS[scheme][traffic]:
                     median, high = (
-                        outcomes.mean(f"p{q} {small}", traffic=what, scheme=scheme, alpha=alpha)
+                        outcomes.mean(f"p{q} {small}", traffic=traffic, scheme=scheme, alpha=alpha)
                         for q in (50, 99)
                     )
-                    found.append(
+                    texts.append(
                         f"{label(scheme)} with alpha {alpha:g} {said(median)} and {said(high)}"
                     )
-            if found:
-                told.append(f"{what}, flows {small}, median and 99%: {'; '.join(found)}.")
-        if told:
-            told.append(
+            if texts:
+                paragraphs.append(f"{traffic}, flows {small}, median and 99%: {'; '.join(texts)}.")
+        if paragraphs:
+            paragraphs.append(
                 "DCQCN whose alpha starts at 1.2 is as fast as TCD with it, or faster: in a "
                 "fat-tree with traffic from everywhere to everywhere few flows are ever marked UE, "
                 "and the gain is alpha's."
             )
-        return told
+        return paragraphs
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         charts = []

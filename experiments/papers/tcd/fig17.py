@@ -58,8 +58,10 @@ class Fig17(Experiment):
                 yield Run({"scheme": scheme, "seed": seed}, scheme, seed)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        given = numbers(values)
-        k, count = (round(given.pop(name, usual)) for name, usual in (("k", K), ("count", COUNT)))
+        settings = numbers(values)
+        k, count = (
+            round(settings.pop(name, usual)) for name, usual in (("k", K), ("count", COUNT))
+        )
         topology = fat_tree(k, _LINE_BPS, _DELAY_S)
         hosts = [host.name for host in topology.hosts]
         per_s = arrivals_per_s(
@@ -70,7 +72,7 @@ class Fig17(Experiment):
         )
         topology = replace(topology, flow_control=CREDITS, flows=tuple(flows))
         end_s = flows[-1].start_s + _AFTER_S
-        fields = known_fields(scheme, given)
+        fields = known_fields(scheme, settings)
         plan = plan_of(self.name, scheme, seed, topology, end_s, fields, [Endpoint("e0", 1)], end_s)
         return replace(plan, sampling=replace(plan.sampling, counters_s=end_s, flows_s=end_s))
 
@@ -80,24 +82,24 @@ class Fig17(Experiment):
             (plan.duration_s - flow.start_s if flow.fct_s is None else flow.fct_s) * 1e6
             for flow in recording.flows
         ])  # fmt: skip
-        found: dict[str, float | None] = {
+        numbers: dict[str, float | None] = {
             "unfinished": float(sum(flow.fct_s is None for flow in recording.flows)),
             "ce_share": float(np.mean([flow.marked_packets > 0 for flow in recording.flows])),
             "ue_share": float(np.mean([flow.marked_ue_packets > 0 for flow in recording.flows])),
         }
         for name, size in _KINDS.items():
             part = times[sizes == size]
-            found[name] = float(part.mean()) if part.size else None
-        return Outcome(run.keys, found)
+            numbers[name] = float(part.mean()) if part.size else None
+        return Outcome(run.keys, numbers)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         if not {IBCC, IBCC_TCD} <= set(outcomes.values("scheme")):
             return []
         rows = []
-        for number, what in _NAMES.items():
-            ours, theirs = (outcomes.mean(number, scheme=one) for one in (IBCC_TCD, IBCC))
+        for number, size in _NAMES.items():
+            ours, theirs = (outcomes.mean(number, scheme=scheme) for scheme in (IBCC_TCD, IBCC))
             text = (
-                f"messages of {what}: {label(IBCC)} over {label(IBCC_TCD)}, mean completion (met: "
+                f"messages of {size}: {label(IBCC)} over {label(IBCC_TCD)}, mean completion (met: "
                 "above 1; trend: 0.8)"
             )
             rows.append(IB_TREE.row(text, ratio(theirs, ours), at_least(1.0, 0.8)))
@@ -112,8 +114,8 @@ class Fig17(Experiment):
             for scheme in outcomes.among((IBCC, IBCC_TCD))
         ]
         return [
-            f"{who}: {ce} of the messages have a packet marked CE, {ue} one marked UE."
-            for who, ce, ue in marked
+            f"{name}: {ce} of the messages have a packet marked CE, {ue} one marked UE."
+            for name, ce, ue in marked
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:

@@ -64,36 +64,37 @@ class Table3InfiniBand(Experiment):
         return messages_plan(self.name, scheme, seed, values)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        found = victims_numbers(plan, recording)
+        victim_numbers = victims_numbers(plan, recording)
         large, small = (
             times_us(plan, recording, "s0", *ends)
             for ends in ((_LARGE_BYTES, 1e12), (0, _LARGE_BYTES))
         )
-        numbers = {name: found[name] for name in ("victims", "ce_share", "ue_share")}
+        numbers = {name: victim_numbers[name] for name in ("victims", "ce_share", "ue_share")}
         for name, times in (("mpi_us", small), ("io_us", large)):
             numbers[name] = float(times.mean()) if times.size else None
         return Outcome(run.keys, numbers)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        who = "bursts' load 0.3: victims with a packet marked CE"
+        subject = "bursts' load 0.3: victims with a packet marked CE"
         if IBCC in outcomes.values("scheme"):
             share = outcomes.mean("ce_share", scheme=IBCC, load=LOAD)
-            text = f"{label(IBCC)}, {who} (met: 10 to 22%; trend: 5 to 40%)"
+            text = f"{label(IBCC)}, {subject} (met: 10 to 22%; trend: 5 to 40%)"
             rows.append(VICTIMS.row(text, share, between(0.1, 0.22, 0.05, 0.4), IBCC))
         if IBCC_TCD in outcomes.values("scheme"):
             share = outcomes.mean("ce_share", scheme=IBCC_TCD, load=LOAD)
-            text = f"{label(IBCC_TCD)}, {who} (met: none; trend: 1%)"
+            text = f"{label(IBCC_TCD)}, {subject} (met: none; trend: 1%)"
             rows.append(VICTIMS.row(text, share, at_most(0.0, 0.01), IBCC_TCD, known=_FLAT))
         if {IBCC, IBCC_TCD} <= set(outcomes.values("scheme")):
-            for number, what in (("io_us", "1 MB"), ("mpi_us", "128 KB")):
+            for number, size in (("io_us", "1 MB"), ("mpi_us", "128 KB")):
                 ours, theirs = (
-                    outcomes.mean(number, scheme=one, load=LOAD) for one in (IBCC_TCD, IBCC)
+                    outcomes.mean(number, scheme=scheme, load=LOAD) for scheme in (IBCC_TCD, IBCC)
                 )
                 least = 3.0 if number == "io_us" else 1.0
-                who = f"{label(IBCC)} over {label(IBCC_TCD)}"
+                subject = f"{label(IBCC)} over {label(IBCC_TCD)}"
                 text = (
-                    f"bursts' load 0.3: victims of {what}, {who} (met: {least:g}; trend: above 0.9)"
+                    f"bursts' load 0.3: victims of {size}, {subject} (met: {least:g}; trend: above "
+                    "0.9)"
                 )
                 rows.append(VICTIMS.row(text, ratio(theirs, ours), at_least(least, 0.9)))
         return rows
@@ -102,15 +103,15 @@ class Table3InfiniBand(Experiment):
         if IBCC_TCD not in outcomes.values("scheme"):
             return []
         victims, shares = (
-            outcomes.each(one, scheme=IBCC_TCD, load=LOAD) for one in ("victims", "ce_share")
+            outcomes.each(number, scheme=IBCC_TCD, load=LOAD) for number in ("victims", "ce_share")
         )
         marked = round(sum(share * number for share, number in zip(shares, victims, strict=True)))
         by_time = "; ".join(
             (
-                f"{said((outcomes.mean('ce_share', max_ton_us=one * 1e6) or 0.0) * 100, '%', 2)} "
-                f"with {one * 1e6:g} us"
+                f"{said((outcomes.mean('ce_share', max_ton_us=ton_s * 1e6) or 0.0) * 100, '%', 2)} "
+                f"with {ton_s * 1e6:g} us"
             )
-            for one in _TIMES
+            for ton_s in _TIMES
         )
         parameters = find_scheme(IBCC_TCD).configure().parameters
         topology = self.plan(IBCC_TCD, 1, {}).topology
@@ -138,7 +139,10 @@ class Table3InfiniBand(Experiment):
         return [
             Chart(
                 title, "The bursts' load", y_label,
-                [outcomes.line(label(one), "load", number, scheme=one) for one, number in of(name)],
+                [
+                    outcomes.line(label(scheme), "load", number, scheme=scheme)
+                    for scheme, number in of(name)
+                ],
             )
             for title, y_label, name in (
                 ("Victims marked CE", "Share of the victims", "ce_share"),

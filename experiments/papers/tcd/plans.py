@@ -55,11 +55,18 @@ def victims_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value])
     a millisecond on average; and fields of the scheme's parameters, of which those that it hasn't
     change nothing.
     """
-    given = numbers(values)
-    load, burst_bytes = given.pop("bursts_load", 0.5), given.pop("burst_bytes", 0.0)
+    settings = numbers(values)
+    load, burst_bytes = settings.pop("bursts_load", 0.5), settings.pop("burst_bytes", 0.0)
     topology = replace(head_of_line(), flows=_flows(seed, HADOOP, load, burst_bytes))
     return plan_of(
-        name, scheme, seed, topology, DURATION_S, known_fields(scheme, given), [P2, P1, P3], 0.5e-3
+        name,
+        scheme,
+        seed,
+        topology,
+        DURATION_S,
+        known_fields(scheme, settings),
+        [P2, P1, P3],
+        0.5e-3,
     )
 
 
@@ -67,12 +74,19 @@ def messages_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value]
     """Plans the network of `victims_plan` with messages instead of Hadoop flows, and InfiniBand's
     credits instead of PFC. `sender_bps` is the rate of S0's and S1's links; it doesn't change their
     messages."""
-    given = numbers(values)
-    load, sender_bps = given.pop("bursts_load", 0.3), given.pop("sender_bps", SENDER_BPS)
+    settings = numbers(values)
+    load, sender_bps = settings.pop("bursts_load", 0.3), settings.pop("sender_bps", SENDER_BPS)
     network = head_of_line(sender_bps=sender_bps)
     topology = replace(network, flow_control=CREDITS, flows=_flows(seed, MESSAGES, load))
     return plan_of(
-        name, scheme, seed, topology, DURATION_S, known_fields(scheme, given), [P2, P1, P3], 0.5e-3
+        name,
+        scheme,
+        seed,
+        topology,
+        DURATION_S,
+        known_fields(scheme, settings),
+        [P2, P1, P3],
+        0.5e-3,
     )
 
 
@@ -143,12 +157,12 @@ SIZES = {
 def victims_numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     """Returns the shares of the victims with a packet marked CE, and UE; mean completion times in
     us, theirs by size, and the bursts'."""
-    found = victims(recording)
+    flows = victims(recording)
     return {
-        "victims": float(len(found)),
-        "ce_share": sum(flow.marked_packets > 0 for flow in found) / len(found) if found else None,
-        "ue_share": sum(flow.marked_ue_packets > 0 for flow in found) / len(found)
-        if found
+        "victims": float(len(flows)),
+        "ce_share": sum(flow.marked_packets > 0 for flow in flows) / len(flows) if flows else None,
+        "ue_share": sum(flow.marked_ue_packets > 0 for flow in flows) / len(flows)
+        if flows
         else None,
         "mean_us": recording_numbers.mean(times_us(plan, recording, "s0")),
         **{

@@ -58,15 +58,15 @@ class Table3(Victims):
         for load in LOADS:
             for scheme in outcomes.among((DCQCN, DCQCN_TCD)):
                 share = outcomes.mean("ce_share", scheme=scheme, load=load)
-                who = f"{label(scheme)}, bursts' load {load:g}: victims with a packet marked CE"
+                subject = f"{label(scheme)}, bursts' load {load:g}: victims with a packet marked CE"
                 if scheme == DCQCN_TCD:
                     rows.append(
                         VICTIMS.row(
-                            f"{who} (met: 0.1%; trend: 1%)", share, at_most(0.001, 0.01), scheme
+                            f"{subject} (met: 0.1%; trend: 1%)", share, at_most(0.001, 0.01), scheme
                         )
                     )
                 elif load >= LOAD:
-                    text = f"{who} (met: 22 to 38%; trend: 10 to 60%)"
+                    text = f"{subject} (met: 22 to 38%; trend: 10 to 60%)"
                     rule = between(0.22, 0.38, 0.1, 0.6)
                     rows.append(
                         VICTIMS.row(
@@ -80,11 +80,11 @@ class Table3(Victims):
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
-        told = []
+        paragraphs = []
         if DCQCN in outcomes.values("scheme"):
             shares = [percent(outcomes.mean("ce_share", scheme=DCQCN, load=load)) for load in LOADS]
             alpha = percent(outcomes.mean("ce_share", alpha=_DCQCN_ALPHA))
-            told.append(
+            paragraphs.append(
                 f"With DCQCN {', '.join(shares)} of the victims are marked at the bursts' loads of "
                 f"{', '.join(f'{load:g}' for load in LOADS)}; at {LOAD:g} and alpha's start of "
                 f"{_DCQCN_ALPHA:g}, as DCQCN's paper has it, {alpha}."
@@ -94,12 +94,12 @@ class Table3(Victims):
                 f"with looks {looks} {(outcomes.mean('ce_share', looks=looks) or 0) * 100:.2g}%"
                 for looks in _LOOKS
             )
-            told.append(
+            paragraphs.append(
                 f"The paper's words are one look: {by_looks} of the victims are marked at "
                 f"{LOAD:g}, none or next to none with the default of 6. "
                 "[tcd.md](tcd.md#one-look-isnt-enough) explains why."
             )
-        return told
+        return paragraphs
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         lines = [

@@ -90,15 +90,15 @@ def shares(
     if span[1] - span[0] < BIN_S / 2:
         return np.empty(0), np.empty(0)
     series = [recording.series.get(f"flow {flow}", name) for name in (mark, "received_packets")]
-    starts, found = series_math.binned_share(series[0], series[1], BIN_S, span[1], span[0])
-    return starts, np.nan_to_num(found)
+    starts, marked = series_math.binned_share(series[0], series[1], BIN_S, span[1], span[0])
+    return starts, np.nan_to_num(marked)
 
 
 def numbers(recording: Recording, rate_bps: float) -> dict[str, float | None]:
     """Returns the least and largest shares of all bins, by flow, mark and when; `rest` is before
     and after. None: the run is too short for links of this rate."""
     when = spans(recording.duration_s, rate_bps)
-    found: dict[str, float | None] = {}
+    measured: dict[str, float | None] = {}
     for flow in SHARES:
         for mark, name in ((CE, "ce"), (UE, "ue")):
             during = shares(recording, flow, mark, when["while"])[1]
@@ -106,16 +106,16 @@ def numbers(recording: Recording, rate_bps: float) -> dict[str, float | None]:
                 shares(recording, flow, mark, when[part])[1] for part in ("before", "after")
             )
             rest = np.concatenate([before, after]) if after.size else after
-            found[f"f{flow}_{name}_least"] = float(during.min()) if during.size else None
-            found[f"f{flow}_{name}_most"] = float(during.max()) if during.size else None
-            found[f"f{flow}_{name}_rest"] = float(rest.max()) if rest.size else None
-    return found
+            measured[f"f{flow}_{name}_least"] = float(during.min()) if during.size else None
+            measured[f"f{flow}_{name}_most"] = float(during.max()) if during.size else None
+            measured[f"f{flow}_{name}_rest"] = float(rest.max()) if rest.size else None
+    return measured
 
 
 def rows(
-    who: str,
+    prefix: str,
     scheme: str,
-    found: Mapping[str, float | None],
+    measured: Mapping[str, float | None],
     rate_bps: float,
     least: float,
     most: float,
@@ -123,34 +123,34 @@ def rows(
     """Returns the rows of TCD's marks, or RED's. `least`: of what is to be marked; `most`: of what
     isn't."""
     if scheme == TCD:
-        rest = [found[f"f{flow}_{mark}_rest"] for flow in SHARES for mark in ("ce", "ue")]
-        worst = None if None in rest else max(one for one in rest if one is not None)
-        kept = f"met: {least:g}; trend: 0.9"
+        rest = [measured[f"f{flow}_{mark}_rest"] for flow in SHARES for mark in ("ce", "ue")]
+        worst = None if None in rest else max(share for share in rest if share is not None)
+        band = f"met: {least:g}; trend: 0.9"
         none = f"met: {most:g}; trend: below 0.05"
         return [
             FRACTIONS.row(
-                f"{who}while A0 sends: F0's share with UE, least ({kept})",
-                found["f0_ue_least"], at_least(least, 0.9), "F0 UE",
+                f"{prefix}while A0 sends: F0's share with UE, least ({band})",
+                measured["f0_ue_least"], at_least(least, 0.9), "F0 UE",
             ),
             FRACTIONS.row(
-                f"{who}while A0 sends: F0's share with CE, most ({none})",
-                found["f0_ce_most"], at_most(most, 0.05), "F0 CE",
+                f"{prefix}while A0 sends: F0's share with CE, most ({none})",
+                measured["f0_ce_most"], at_most(most, 0.05), "F0 CE",
             ),
             FRACTIONS.row(
-                f"{who}while A0 sends: F1's share with CE, least ({kept})",
-                found["f1_ce_least"], at_least(least, 0.9), "F1 CE",
+                f"{prefix}while A0 sends: F1's share with CE, least ({band})",
+                measured["f1_ce_least"], at_least(least, 0.9), "F1 CE",
             ),
             FRACTIONS.row(
                 (
-                    f"{who}before, and from {settled_s(rate_bps) * 1e3:g} ms after A0: any mark, "
-                    f"most ({none})"
+                    f"{prefix}before, and from {settled_s(rate_bps) * 1e3:g} ms after A0: any "
+                    f"mark, most ({none})"
                 ),
                 worst, at_most(most, 0.05), "after",
             ),
         ]  # fmt: skip
     if scheme == RED:
-        text = f"{who}while A0 sends: F0's share with CE, least (met: {least:g}; trend: half)"
-        return [FRACTIONS.row(text, found["f0_ce_least"], at_least(least, 0.5))]
+        text = f"{prefix}while A0 sends: F0's share with CE, least (met: {least:g}; trend: half)"
+        return [FRACTIONS.row(text, measured["f0_ce_least"], at_least(least, 0.5))]
     return []
 
 
@@ -205,17 +205,19 @@ def pause(plan: Plan, recording: Recording) -> Chart:
 
 
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
-    found = numbers(recording, plan.number("rate"))
+    measured = numbers(recording, plan.number("rate"))
     return [
         Headline(
             "F0 marked UE while A0 sends, least",
-            percent(found["f0_ue_least"]),
+            percent(measured["f0_ue_least"]),
             "TCD: all; RED: none",
         ),
         Headline(
-            "F0 marked CE while A0 sends, most", percent(found["f0_ce_most"]), "TCD: none; RED: all"
+            "F0 marked CE while A0 sends, most",
+            percent(measured["f0_ce_most"]),
+            "TCD: none; RED: all",
         ),
-        Headline("F1 marked CE while A0 sends, least", percent(found["f1_ce_least"]), "all"),
+        Headline("F1 marked CE while A0 sends, least", percent(measured["f1_ce_least"]), "all"),
     ]
 
 
@@ -242,9 +244,11 @@ def about(plan: Plan) -> list[tuple[str, str]]:
 
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
-    found = numbers(recording, plan.number("rate"))
-    told = f"F0's packets arrive with UE to {percent(found['f0_ue_least'])} at least, with CE to "
-    return [("marks", f"While A0 sends {told}{percent(found['f0_ce_most'])} at most.")]
+    measured = numbers(recording, plan.number("rate"))
+    text = (
+        f"F0's packets arrive with UE to {percent(measured['f0_ue_least'])} at least, with CE to "
+    )
+    return [("marks", f"While A0 sends {text}{percent(measured['f0_ce_most'])} at most.")]
 
 
 class Undetermined(Experiment):

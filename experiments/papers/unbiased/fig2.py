@@ -84,9 +84,9 @@ class Fig2(Experiment):
                         seed,
                         {"switch": index},
                     )
-        for what, fields in _OPEN.items():
+        for setting, fields in _OPEN.items():
             for seed in SEEDS if OUTPUTS in schemes else ():
-                yield Run({"open": what, "seed": seed}, OUTPUTS, seed, fields)
+                yield Run({"open": setting, "seed": seed}, OUTPUTS, seed, fields)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         every_s = _BIN_S if scheme == PFC else 0.5e-3  # its pulses are shown
@@ -110,8 +110,8 @@ class Fig2(Experiment):
             "most_over_least after": ratio(max(after), min(after)),
             "f5_over_least": ratio(five[-1], min(five[:-1])),
             "f5_floor_gbps": float(at_first.min()) * 8e-9 if at_first.size else None,
-            "off_fair four": max(abs(one / FAIR["four flows"] - 1) for one in four),
-            "off_fair five": max(abs(one / FAIR["five flows"] - 1) for one in five),
+            "off_fair four": max(abs(rate / FAIR["four flows"] - 1) for rate in four),
+            "off_fair five": max(abs(rate / FAIR["five flows"] - 1) for rate in five),
         }
         if run.scheme == PFC:
             numbers |= _pulses(recording, sent)
@@ -127,7 +127,7 @@ class Fig2(Experiment):
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        for switch in (one for one in PLAIN if one in outcomes.values("switch")):
+        for switch in (switch for switch in PLAIN if switch in outcomes.values("switch")):
 
             def of(number: str, scheme: str, switch: str = switch) -> float | None:
                 return outcomes.median(number, scheme=scheme, switch=switch)
@@ -187,9 +187,9 @@ class Fig2(Experiment):
             rows.append(
                 AT_BOTH.row(text, outcomes.median("f5_over_least", **keys), at_least(1.5, 1.2))
             )
-        for what in (one for one in _OPEN if outcomes.where(open=one)):
-            found = f"{ROUND_ROBIN}: at outputs, {what}"
-            rows += _unfair(found, outcomes, 3.0, open=what)
+        for setting in (setting for setting in _OPEN if outcomes.where(open=setting)):
+            case = f"{ROUND_ROBIN}: at outputs, {setting}"
+            rows += _unfair(case, outcomes, 3.0, open=setting)
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -201,7 +201,9 @@ class Fig2(Experiment):
                 shown = [
                     (n, outcome.curves[f"f{n}"]) for n in ((1, 2) if scheme == PFC else range(1, 6))
                 ]
-                lines += [replace(curve(f"f{n}", *one), colour=f"flow{n}") for n, one in shown]
+                lines += [
+                    replace(curve(f"f{n}", *points), colour=f"flow{n}") for n, points in shown
+                ]
             where = {OUTPUTS: "QCN at outputs", PFC: "PFC alone: pulses", BOTH: "QCN at both"}.get(
                 scheme, label(scheme)
             )
@@ -242,7 +244,7 @@ def _pulses(
     }
 
 
-def _unfair(who: str, outcomes: Outcomes, most: float, **keys: str) -> list[Check]:
+def _unfair(case: str, outcomes: Outcomes, most: float, **keys: str) -> list[Check]:
     """Congestion points at outputs; `most`: where the band of f5's least rate ends, in Gbit/s."""
 
     def of(number: str) -> float | None:
@@ -250,26 +252,26 @@ def _unfair(who: str, outcomes: Outcomes, most: float, **keys: str) -> list[Chec
 
     return [
         UNFAIR.row(
-            f"{who}, largest over least of f1 to f4 (met: 1.3 to 2.5; trend: above 1.1)",
+            f"{case}, largest over least of f1 to f4 (met: 1.3 to 2.5; trend: above 1.1)",
             of("most_over_least"),
             between(1.3, 2.5, 1.1),
             "f2 / f3",
         ),
         UNFAIR.row(
-            f"{who}, least rate of f5 in its first 20 ms (met: 2 to {most:g}; trend: below 10)",
+            f"{case}, least rate of f5 in its first 20 ms (met: 2 to {most:g}; trend: below 10)",
             of("f5_floor_gbps"),
             between(FAIR["five flows"], most, 0.0, LINE_BPS / 1e9),
             "f5's floor",
             unit="Gbit/s",
         ),
         UNFAIR.row(
-            f"{who}, f5 over the least of the others, 150 to 200 ms (met: 2; trend: above 1.3)",
+            f"{case}, f5 over the least of the others, 150 to 200 ms (met: 2; trend: above 1.3)",
             of("f5_over_least"),
             at_least(2.0, 1.3),
             "f5 / f3",
         ),
         UNFAIR.row(
-            f"{who}, largest over least of f1 to f4, 250 to 300 ms (met: 1.15; trend: above 1.05)",
+            f"{case}, largest over least of f1 to f4, 250 to 300 ms (met: 1.15; trend: above 1.05)",
             of("most_over_least after"),
             at_least(1.15, 1.05),
         ),

@@ -81,12 +81,12 @@ class Fig5(Experiment):
             for name, span in _INTERVALS.items()
             for flow in (1, 6)
         }
-        told = sorted((at, flow) for flow in (1, 6) for at in cuts(recording, flow))
+        messages = sorted((at, flow) for flow in (1, 6) for at in cuts(recording, flow))
         numbers |= {
-            "f6_first_cnms": sum(flow == 6 for _, flow in told[:_FIRST]) / _FIRST
-            if len(told) >= _FIRST
+            "f6_first_cnms": sum(flow == 6 for _, flow in messages[:_FIRST]) / _FIRST
+            if len(messages) >= _FIRST
             else None,
-            "f6_cnms": sum(flow == 6 for _, flow in told) / len(told) if told else None,
+            "f6_cnms": sum(flow == 6 for _, flow in messages) / len(messages) if messages else None,
         }
         curves = {}
         if run.seed == SEEDS[0]:
@@ -99,7 +99,7 @@ class Fig5(Experiment):
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        for switch in (one for one in PLAIN if one in outcomes.values("switch")):
+        for switch in (switch for switch in PLAIN if switch in outcomes.values("switch")):
             for scheme in outcomes.among(self.schemes):
 
                 def of(number: str, scheme: str = scheme, switch: str = switch) -> float | None:
@@ -108,40 +108,40 @@ class Fig5(Experiment):
                 rates = {
                     name: (of(f"f1_gbps {name}"), of(f"f6_gbps {name}")) for name in _INTERVALS
                 }
-                who, ordered = f"{switch}: {label(scheme)}", switch == FIFO
+                case, ordered = f"{switch}: {label(scheme)}", switch == FIFO
                 for name, (f1, f6) in rates.items():
                     if scheme == PFC:
-                        rows += _modulated(who, name, f1, f6, ordered)
+                        rows += _modulated(case, name, f1, f6, ordered)
                     elif scheme == INPUTS:
-                        rows += _punished(who, name, f1, f6, ordered)
+                        rows += _punished(case, name, f1, f6, ordered)
                     else:
-                        rows += _spared(who, name, f1, f6, ordered)
+                        rows += _spared(case, name, f1, f6, ordered)
                 if scheme == INPUTS:
                     text = (
-                        f"{who}, f6's share of the first ten messages to f1 and f6 (met: half; "
+                        f"{case}, f6's share of the first ten messages to f1 and f6 (met: half; "
                         "trend: 0.3)"
                     )
                     rows.append(
                         INNOCENT.row(text, of("f6_first_cnms"), at_least(0.5, 0.3), "CNMs", unit="")
                     )
                 if scheme == LARGEST:
-                    text = f"{who}, f6's share of the messages to f1 and f6 (met: none)"
+                    text = f"{case}, f6's share of the messages to f1 and f6 (met: none)"
                     most = outcomes.extreme("f6_cnms", True, scheme=scheme, switch=switch)
                     rows.append(TOLD.row(text, most, at_most(0.0), scheme))
                 if scheme == RANDOM:
-                    text = f"{who}, f6's share of the messages to f1 and f6 (met: 8%; trend: 20%)"
+                    text = f"{case}, f6's share of the messages to f1 and f6 (met: 8%; trend: 20%)"
                     rows.append(TOLD.row(text, of("f6_cnms"), at_most(0.08, 0.2)))
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
         shares = {
-            label(one): outcomes.median("f6_cnms", scheme=one, switch=ROUND_ROBIN)
-            for one in outcomes.among((INPUTS, *OCCUPANCY))
+            label(scheme): outcomes.median("f6_cnms", scheme=scheme, switch=ROUND_ROBIN)
+            for scheme in outcomes.among((INPUTS, *OCCUPANCY))
         }
-        told = ", ".join(
+        text = ", ".join(
             f"{name} {percent(share)}" for name, share in shares.items() if share is not None
         )
-        return [f"Of the messages to f1 and f6, f6 gets: {told}."] if told else []
+        return [f"Of the messages to f1 and f6, f6 gets: {text}."] if text else []
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         charts = []
@@ -163,22 +163,22 @@ def cuts(recording: Recording, flow: int) -> list[float]:
     times, rates = recording.series.get(f"flow {flow}", "rate_bps")
     ended = np.flatnonzero(rates == 0)
     fell = np.flatnonzero(np.diff(rates[: ended[0]] if ended.size else rates) < 0) + 1
-    found: list[float] = times[fell].tolist()
-    return found
+    cut_times: list[float] = times[fell].tolist()
+    return cut_times
 
 
 def _modulated(
-    who: str, name: str, f1: float | None, f6: float | None, ordered: bool
+    case: str, name: str, f1: float | None, f6: float | None, ordered: bool
 ) -> list[Check]:
     """PAUSE alone: f6 and f1 are held alike, and so keep the ratio of what they offer."""
     tolerance = 0.02 if ordered else 0.01
-    text = f"{who}, {name}: f6 / f1 (met: within {tolerance:.0%}; trend: a factor of 1.2)"
+    text = f"{case}, {name}: f6 / f1 (met: within {tolerance:.0%}; trend: a factor of 1.2)"
     theory = MODULATED["f6 / f1"]
     rows = [
         MODULATED.row(text, ratio(f6, f1), near(theory, tolerance, 1.2), "f6 / f1", theory=theory)
     ]
     if not ordered:
-        text = f"{who}, {name}: f1, its fair share (met: within 1%; trend: a factor of 1.2)"
+        text = f"{case}, {name}: f1, its fair share (met: within 1%; trend: a factor of 1.2)"
         rows.append(
             MODULATED.row(
                 text, f1, near(FAIR[name], 0.01, 1.2), name, unit="Gbit/s", theory=FAIR[name]
@@ -188,15 +188,15 @@ def _modulated(
 
 
 def _punished(
-    who: str, name: str, f1: float | None, f6: float | None, ordered: bool
+    case: str, name: str, f1: float | None, f6: float | None, ordered: bool
 ) -> list[Check]:
     tolerance = 0.03 if ordered else 0.01
-    text = f"{who}, {name}: f6 / f1 (met: 1.2; trend: below 2.33)"
+    text = f"{case}, {name}: f6 / f1 (met: 1.2; trend: below 2.33)"
     rows = [
         INNOCENT.row(text, ratio(f6, f1), at_most(1.2, MODULATED["f6 / f1"]), paper=1.0, unit="")
     ]
     text = (
-        f"{who}, {name}: f1, its fair share (met: within {tolerance:.0%}; trend: a factor of 1.2)"
+        f"{case}, {name}: f1, its fair share (met: within {tolerance:.0%}; trend: a factor of 1.2)"
     )
     return [
         *rows,
@@ -204,10 +204,10 @@ def _punished(
     ]
 
 
-def _spared(who: str, name: str, f1: float | None, f6: float | None, ordered: bool) -> list[Check]:
+def _spared(case: str, name: str, f1: float | None, f6: float | None, ordered: bool) -> list[Check]:
     rows = [
         SPARED.row(
-            f"{who}, {name}: f6 (met: 6.95; trend: above 5.8)",
+            f"{case}, {name}: f6 (met: 6.95; trend: above 5.8)",
             f6,
             at_least(6.95, 5.8),
             "f6",
@@ -216,11 +216,11 @@ def _spared(who: str, name: str, f1: float | None, f6: float | None, ordered: bo
     ]
     fair = FAIR[name]
     if ordered:
-        text = f"{who}, {name}: f1, its fair share (met: 8% less to as much; trend: within 20%)"
+        text = f"{case}, {name}: f1, its fair share (met: 8% less to as much; trend: within 20%)"
         rule = between(0.92 * fair, 1.005 * fair, 0.8 * fair, 1.2 * fair)
     else:
         text, rule = (
-            f"{who}, {name}: f1, its fair share (met: within 1%; trend: a factor of 1.2)",
+            f"{case}, {name}: f1, its fair share (met: within 1%; trend: a factor of 1.2)",
             near(fair, 0.01, 1.2),
         )
     return [*rows, SPARED.row(text, f1, rule, name, theory=fair)]

@@ -99,10 +99,10 @@ class Fig6(Experiment):
                     seed,
                     {"switch": SWITCHES.index(BUFFERED)},
                 )
-        for what, fields in _OPEN.items():
+        for setting, fields in _OPEN.items():
             values = {"switch": SWITCHES.index(BUFFERED), **fields}
             for seed in SEEDS if BUFFERED_OUTPUTS in schemes else ():
-                yield Run({"open": what, "seed": seed}, BUFFERED_OUTPUTS, seed, values)
+                yield Run({"open": setting, "seed": seed}, BUFFERED_OUTPUTS, seed, values)
         for how, keep_alive in _STOPPED.items():
             values = {
                 "switch": SWITCHES.index(BUFFERED),
@@ -171,7 +171,7 @@ class Fig6(Experiment):
             rows.append(
                 DELIVERED.row(text, ratio(there[_DELIVERED], there[_OUTPUT]), at_least(3, 1.5))
             )
-        for where in (one for one in (_PLAIN, _FIFO) if one in there):
+        for where in (where for where in (_PLAIN, _FIFO) if where in there):
             text = f"{where} (met: 50 to 120; trend: above 40)"
             rows.append(CONVERGENCE.row(text, there[where], between(50, 120, 40)))
         if _FIFO in there and _FIFO_KEPT in there:
@@ -181,9 +181,9 @@ class Fig6(Experiment):
                     text, ratio(there[_FIFO_KEPT], there[_FIFO]), at_most(1 / 3, 1), unit=""
                 )
             )
-        for what in (one for one in _OPEN if outcomes.where(open=one)):
-            text = f"{_OUTPUT}, {what} (met: 10 to 20; trend: below 40)"
-            measured = outcomes.median("there_ms", open=what)
+        for setting in (setting for setting in _OPEN if outcomes.where(open=setting)):
+            text = f"{_OUTPUT}, {setting} (met: 10 to 20; trend: below 40)"
+            measured = outcomes.median("there_ms", open=setting)
             rows.append(CONVERGENCE.row(text, measured, between(10, 20, 0, 40), "output"))
         _, departures, generator = (outcomes.median("there_ms", stopped=how) for how in _STOPPED)
         if generator is not None:
@@ -198,11 +198,11 @@ class Fig6(Experiment):
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         def limits(title: str, *places: str, key: str = "where") -> Chart:
-            found = [(where, outcomes.where(seed=SEEDS[0], **{key: where})) for where in places]
+            by_place = [(where, outcomes.where(seed=SEEDS[0], **{key: where})) for where in places]
             lines: list[Line] = [
-                replace(curve(where, *one.curves["limit"]), colour=_COLOURS.get(where, ""))
-                for where, ones in found
-                for one in ones
+                replace(curve(where, *outcome.curves["limit"]), colour=_COLOURS.get(where, ""))
+                for where, matches in by_place
+                for outcome in matches
             ]
             return Chart(title, "Time (ms)", "Rate limit (Gbit/s)", lines, top=10)
 

@@ -105,17 +105,17 @@ class Fig7(Experiment):
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        for switch in (one for one in PLAIN if one in outcomes.values("switch")):
+        for switch in (switch for switch in PLAIN if switch in outcomes.values("switch")):
             for scheme in outcomes.among(self.schemes):
                 f1, f7 = (
                     outcomes.median(f"f{n}_gbps", scheme=scheme, switch=switch) for n in (1, 7)
                 )
-                who, ordered = f"{switch}: {label(scheme)}", switch == FIFO
+                case, ordered = f"{switch}: {label(scheme)}", switch == FIFO
                 if scheme == PFC:
                     fair, tolerance = (16.3, 0.03) if ordered else (_FAIR, 0.02)
                     text = (
-                        f"{who}: f7 (met: within {tolerance:.0%} of {fair:.1f}; trend: a factor of "
-                        "1.2)"
+                        f"{case}: f7 (met: within {tolerance:.0%} of {fair:.1f}; trend: a factor "
+                        "of 1.2)"
                     )
                     rows.append(
                         AT_100G.row(text, f7, near(fair, tolerance, 1.2), PFC, theory=_FAIR)
@@ -123,15 +123,15 @@ class Fig7(Experiment):
                 elif scheme == INPUTS:
                     rows.append(
                         AT_100G.row(
-                            f"{who}: f7 (met: 20; trend: below 30)", f7, at_most(20, 30), INPUTS
+                            f"{case}: f7 (met: 20; trend: below 30)", f7, at_most(20, 30), INPUTS
                         )
                     )
                 elif scheme in OCCUPANCY:
-                    text = f"{who}: f7 (met: 49.5; trend: above 40)"
+                    text = f"{case}: f7 (met: 49.5; trend: above 40)"
                     rows.append(
                         AT_100G.row(text, f7, at_least(49.5, 40), RANDOM, theory=LINE_BPS / 2e9)
                     )
-                    rows.append(_f1(who, f1, ordered))
+                    rows.append(_f1(case, f1, ordered))
         for (scheme, switch), bands in _BACKLOGS.items():
             for where, (number, least, most) in bands.items():
                 if outcomes.where(scheme=scheme, switch=switch):
@@ -159,13 +159,13 @@ class Fig7(Experiment):
         return charts
 
 
-def _f1(who: str, f1: float | None, ordered: bool) -> Check:
+def _f1(case: str, f1: float | None, ordered: bool) -> Check:
     if ordered:
-        text = f"{who}: f1, a sixth of the line (met: 7% less to as much; trend: within 20%)"
+        text = f"{case}: f1, a sixth of the line (met: 7% less to as much; trend: within 20%)"
         rule = between(0.93 * _FAIR, 1.005 * _FAIR, 0.8 * _FAIR, 1.2 * _FAIR)
     else:
         text, rule = (
-            f"{who}: f1, a sixth of the line (met: within 1%; trend: a factor of 1.2)",
+            f"{case}: f1, a sixth of the line (met: within 1%; trend: a factor of 1.2)",
             near(_FAIR, 0.01, 1.2),
         )
     return AT_100G.row(text, f1, rule, theory=_FAIR)

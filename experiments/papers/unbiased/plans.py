@@ -51,8 +51,8 @@ def star_plan(
 ) -> Plan:
     """Returns these flows, of which those to r0 compete. `values`: switch (which of SWITCHES, by
     number), and fields of the scheme's parameters; those that it hasn't change nothing."""
-    given = numbers(values)
-    switch = SWITCHES[round(given.pop("switch", 0))]
+    settings = numbers(values)
+    switch = SWITCHES[round(settings.pop("switch", 0))]
     senders = len({flow.src for flow in flows})
     receivers = len({flow.dst for flow in flows})
     topology = star(
@@ -71,7 +71,7 @@ def star_plan(
         seed,
         replace(topology, flows=tuple(flows)),
         duration_s,
-        known_fields(scheme, _TABLE_I | _OF_RATE[rate_bps] | _CHOSEN | given),
+        known_fields(scheme, _TABLE_I | _OF_RATE[rate_bps] | _CHOSEN | settings),
         [Endpoint("s0", senders + 1)],
         every_s,
         payload_bytes=FRAME_BYTES - HEADER_BYTES,

@@ -23,7 +23,7 @@ from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import FlowSpec, Topology
 
 FLOW_FORMATS: dict[str, FlowFormat] = {
-    one.name: one for one in (CSV, HPCC, CM, PARQUET, CAPTURE, CHAKRA)
+    form.name: form for form in (CSV, HPCC, CM, PARQUET, CAPTURE, CHAKRA)
 }
 _TRIED = (CHAKRA, PARQUET, CAPTURE, CM, HPCC)
 """In this order: those that aren't text first, since the others read it. What is none of them is
@@ -52,7 +52,7 @@ def read_flows(path: Path, topology: Topology | None = None) -> list[FlowSpec]:
     file = FlowFile(path, Ends(topology) if topology else None)
     flow_specs: list[FlowSpec] = []
     try:
-        form = next((one for one in _TRIED if one.recognises(file)), CSV)
+        form = next((form for form in _TRIED if form.recognises(file)), CSV)
         for flow in form.read(file):
             flow_specs.append(flow)
             if len(flow_specs) > MOST_FLOWS:

@@ -80,13 +80,13 @@ class _Found:
             return False
         begin, end = self.gaps[at]
         self.gaps[at : at + 1] = [
-            one for one in ((begin, number), (number + 1, end)) if one[0] < one[1]
+            gap for gap in ((begin, number), (number + 1, end)) if gap[0] < gap[1]
         ]
         return True
 
 
 def _read(file: FlowFile) -> Iterator[FlowSpec]:
-    found: dict[_Key, _Found] = {}
+    by_key: dict[_Key, _Found] = {}
     try:
         with file.path.open("rb") as opened:
             if opened.seek(0, 2) > _MOST_BYTES:
@@ -95,14 +95,14 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
                 )
             opened.seek(0)
             for frame in frames(opened):
-                _take(found, frame.time_ns, frame.data)
-                if len(found) > MOST_FLOWS:
+                _take(by_key, frame.time_ns, frame.data)
+                if len(by_key) > MOST_FLOWS:
                     raise file.error(f"more than {MOST_FLOWS:,} flows")
     except CaptureError as error:
         raise file.error(str(error)) from None
     except OSError as error:
         raise file.error(error.strerror or str(error)) from None
-    flows = {key: flow for key, flow in found.items() if flow.size_bytes}
+    flows = {key: flow for key, flow in by_key.items() if flow.size_bytes}
     first_ns = min((flow.start_ns for flow in flows.values()), default=0)
     for number, ((src, dst, *_), flow) in enumerate(flows.items()):
         flow_spec = FlowSpec(
@@ -123,7 +123,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
         raise file.error("no RoCEv2 data over IPv4 is in it")
 
 
-def _take(found: dict[_Key, _Found], time_ns: int, frame: bytes) -> None:
+def _take(by_key: dict[_Key, _Found], time_ns: int, frame: bytes) -> None:
     """Counts a frame, if it has payload of a flow that hasn't come before."""
     ip = 14
     while len(frame) >= ip + 4 and int.from_bytes(frame[ip - 2 : ip], "big") == _VLAN:
@@ -157,9 +157,9 @@ def _take(found: dict[_Key, _Found], time_ns: int, frame: bytes) -> None:
         opcode & 0x1F in _ANSWERS,
     )
     psn &= 0xFFFFFF
-    flow = found.get(key)
+    flow = by_key.get(key)
     if flow is None:
-        flow = found[key] = _Found(time_ns, psn, psn, tos >> 5)
+        flow = by_key[key] = _Found(time_ns, psn, psn, tos >> 5)
     flow.requests |= opcode & 0x1F in (*_REQUESTS, *_ANSWERS)
     if flow.take(psn) and payload > 0:  # else it is sent again
         flow.start_ns = time_ns if flow.size_bytes == 0 else min(flow.start_ns, time_ns)

@@ -45,10 +45,12 @@ def _node_class() -> Any:
     )
 
     def message(name: str, *fields: tuple[str, int, int, bool, str]) -> None:
-        made = file.message_type.add(name=name)
-        for own, number, kind, repeated, of in fields:
+        descriptor = file.message_type.add(name=name)
+        for field_name, number, kind, repeated, of in fields:
             label = kinds.LABEL_REPEATED if repeated else kinds.LABEL_OPTIONAL
-            made.field.add(name=own, number=number, type=kind, label=label, type_name=of or None)
+            descriptor.field.add(
+                name=field_name, number=number, type=kind, label=label, type_name=of or None
+            )
 
     message("Bools", ("values", 1, kinds.TYPE_BOOL, True, ""))
     message(
@@ -111,14 +113,14 @@ def _raw(file: FlowFile) -> Iterator[Any]:
 def _node(file: FlowFile, raw: Any) -> Node:
     values: dict[str, int] = {}
     group = ""
-    for one in raw.attr:
-        name = one.name.decode("ascii", "replace")
+    for attribute in raw.attr:
+        name = attribute.name.decode("ascii", "replace")
         for kind in _NUMBERS:
-            if one.HasField(kind):
-                values[name] = getattr(one, kind)
-        if name == "pg_name" and one.HasField("string_val"):
-            group = one.string_val.decode("utf-8", "replace")
-        if name == "involved_dim" and not all(one.bool_list.values):
+            if attribute.HasField(kind):
+                values[name] = getattr(attribute, kind)
+        if name == "pg_name" and attribute.HasField("string_val"):
+            group = attribute.string_val.decode("utf-8", "replace")
+        if name == "involved_dim" and not all(attribute.bool_list.values):
             raise file.error(
                 f"node {raw.id}: involved_dim of some dimensions; give groups of ranks instead"
             )
@@ -138,10 +140,12 @@ def _in_order(file: FlowFile, nodes: Sequence[Node]) -> list[Node]:
     left = {node.number: len(node.before) for node in nodes}
     followers: dict[int, list[int]] = {}
     for node in nodes:
-        for other in node.before:
-            if other not in by_number:
-                raise file.error(f"node {node.number} waits for node {other}, which is missing")
-            followers.setdefault(other, []).append(node.number)
+        for predecessor in node.before:
+            if predecessor not in by_number:
+                raise file.error(
+                    f"node {node.number} waits for node {predecessor}, which is missing"
+                )
+            followers.setdefault(predecessor, []).append(node.number)
     free = [number for number, count in left.items() if not count]
     heapq.heapify(free)
     ordered = []

@@ -46,7 +46,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
 
 def _columns(source: Source, header: list[str]) -> list[tuple[str, str]]:
     """Returns the name and unit of each column."""
-    found = []
+    columns = []
     for text in header:
         name, _, unit = text.strip().partition("_")
         kind = _KINDS.get(name)
@@ -59,15 +59,15 @@ def _columns(source: Source, header: list[str]) -> list[tuple[str, str]]:
                 raise source.error(
                     1, f"column {text.strip()!r}: {unit!r} is no unit of a {kind}"
                 ) from None
-        found.append((name, _UNITS.get(unit, unit)))
-    names = [name for name, _ in found]
+        columns.append((name, _UNITS.get(unit, unit)))
+    names = [name for name, _ in columns]
     missing = [name for name in ("src", "dst", "size") if name not in names]
     if missing or len(set(names)) < len(names):
         fault = f"{', '.join(missing)} missing" if missing else "a column stands there twice"
         raise source.error(
             1, f"{fault}: the first line has the columns, as src,dst,start_s,size_bytes"
         )
-    return found
+    return columns
 
 
 def _row(
@@ -104,20 +104,20 @@ def _row(
         None if rate_bps == math.inf else rate_bps,
         traffic_class=int(value("class", lossless.DATA_CLASS)),
         after=tuple(after),
-        after_s=tuple(one for one in after.values() if one is not None),
+        after_s=tuple(wait_s for wait_s in after.values() if wait_s is not None),
         colour=_colour(source, line, cells.get("colour", "")),
     )
 
 
 def _colour(source: Source, line: int, text: str) -> str:
-    if (found := text.strip() or GREEN) not in COLOURS:
-        raise source.error(line, f"colour: {found!r}; {nearest(found, COLOURS)}")
-    return found
+    if (colour := text.strip() or GREEN) not in COLOURS:
+        raise source.error(line, f"colour: {colour!r}; {nearest(colour, COLOURS)}")
+    return colour
 
 
 def _after(source: Source, line: int, text: str) -> dict[int, float | None]:
     """Returns times by ids of flows, of `0 1` or `0+5us 1+0us`."""
-    found: dict[int, float | None] = {}
+    waits: dict[int, float | None] = {}
     for word in text.split():
         number, plus, time = word.partition("+")
         if not (number.isascii() and number.isdigit() and len(number) < 20):
@@ -126,15 +126,15 @@ def _after(source: Source, line: int, text: str) -> dict[int, float | None]:
                 f"after: {text.strip()!r} isn't the id of a flow, or several with blanks between",
             )
         try:
-            found[int(number)] = quantity("time", time) if plus else None
+            waits[int(number)] = quantity("time", time) if plus else None
         except ValueError as error:
             raise source.error(line, f"after: {error}") from None
-    if None in found.values() and any(one is not None for one in found.values()):
+    if None in waits.values() and any(wait is not None for wait in waits.values()):
         raise source.error(
             line,
             f"after: {text.strip()!r}: each flow has a time behind it, or none has: 0+5us 1+0us",
         )
-    return found
+    return waits
 
 
 def written(flows: Iterable[FlowSpec]) -> Iterator[str]:
@@ -143,7 +143,9 @@ def written(flows: Iterable[FlowSpec]) -> Iterator[str]:
     for flow in flows:
         rate = "" if flow.rate_bps is None else repr(flow.rate_bps)
         times = [f"+{one_s!r}s" for one_s in flow.after_s] or [""] * len(flow.after)
-        after = " ".join(f"{other}{time}" for other, time in zip(flow.after, times, strict=True))
+        after = " ".join(
+            f"{predecessor}{time}" for predecessor, time in zip(flow.after, times, strict=True)
+        )
         ends = f"{flow.id},{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes}"
         colour = "" if flow.colour == GREEN else flow.colour
         yield f"{ends},{flow.traffic_class},{rate},{after},{colour}\n"

@@ -53,7 +53,7 @@ class Ends:
         names = self.names
         number = _NUMBERED.match(name)
         switch = f"s{number[1]}" if number else name
-        if any(one.name == switch for one in self._topology.switches):
+        if any(node.name == switch for node in self._topology.switches):
             return f"{switch} is a switch"
         if number and len(names) > _FEW and names == [f"h{place}" for place in range(len(names))]:
             return f"hosts are {names[0]} to {names[-1]}"

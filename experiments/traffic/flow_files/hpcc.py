@@ -18,15 +18,15 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
     source = file.text
     lines = source.lines()
     head = next(lines)
-    count, made = int(head.words[0]), list[FlowSpec]()
+    count, flows = int(head.words[0]), list[FlowSpec]()
     for line in lines:
-        if len(made) == count:
+        if len(flows) == count:
             break
-        made.append(file.checked(_flow(source, line, len(made)), line.number))
-    if len(made) < count:
-        raise source.error(head.number, f"{len(made)} flows: the first line counts {count}")
-    first_s = min((flow.start_s for flow in made), default=0.0)
-    yield from (replace(flow, start_s=flow.start_s - first_s) for flow in made)
+        flows.append(file.checked(_flow(source, line, len(flows)), line.number))
+    if len(flows) < count:
+        raise source.error(head.number, f"{len(flows)} flows: the first line counts {count}")
+    first_s = min((flow.start_s for flow in flows), default=0.0)
+    yield from (replace(flow, start_s=flow.start_s - first_s) for flow in flows)
 
 
 def _flow(source: Source, line: Line, number: int) -> FlowSpec:

@@ -71,19 +71,19 @@ class _Matrix:
             raise self.source.error(
                 line.number, "a trigger is: trigger id N oneshot, or barrier count M"
             )
-        found = self.trigger(line, values["id"])
-        if found.kind:
+        trigger = self.trigger(line, values["id"])
+        if trigger.kind:
             raise self.source.error(line.number, f"trigger {values['id']} stands there twice")
-        found.kind, found.line = kinds[0], line.number
+        trigger.kind, trigger.line = kinds[0], line.number
         if kinds[0] == "barrier":
-            found.count = _count(self.source, line, values.get("count", ""))
+            trigger.count = _count(self.source, line, values.get("count", ""))
 
     def add_flow(self, line: Line) -> None:
         ends = re.match(r"([0-9]{1,9})->([0-9]{1,9})\Z", line.words[0])
         words = dict(zip(line.words[1::2], line.words[2::2], strict=False))
         if ends is None or len(line.words) % 2 == 0:
-            what = "a connection is SRC->DST start US size BYTES, as 0->13 start 0 size 2000000"
-            raise self.source.error(line.number, what)
+            usage = "a connection is SRC->DST start US size BYTES, as 0->13 start 0 size 2000000"
+            raise self.source.error(line.number, usage)
         for word in words:
             if word not in _WORDS:
                 raise self.source.error(
@@ -97,8 +97,8 @@ class _Matrix:
             raise self.source.error(line.number, "size is missing")
         start_s = self._bare(line, "start", words.get("start", "0"), "time") / 1e6
         size = int(self._bare(line, "size", words["size"], "size"))
-        own = self._id(line, words["id"]) if "id" in words else _NO_ID
-        flow = FlowSpec(own, f"h{ends[1]}", f"h{ends[2]}", start_s, size)
+        flow_id = self._id(line, words["id"]) if "id" in words else _NO_ID
+        flow = FlowSpec(flow_id, f"h{ends[1]}", f"h{ends[2]}", start_s, size)
         for word in _DONE:
             if word in words:
                 by = self.trigger(line, words[word]).by
@@ -153,12 +153,12 @@ class _Matrix:
         hosts = None if self.file.ends is None else len(self.file.ends)
         there = {"Nodes": hosts, "Connections": len(self.flows), "Triggers": defined}
         for word, line in self.counts.items():
-            count, found = int(line.words[1]), there[word]
-            if found is not None and count != found:
+            count, actual = int(line.words[1]), there[word]
+            if actual is not None and count != actual:
                 has = (
-                    f"the topology has {found} hosts"
+                    f"the topology has {actual} hosts"
                     if word == "Nodes"
-                    else f"the file has {found}"
+                    else f"the file has {actual}"
                 )
                 raise self.source.error(
                     line.number, f"{word} {count}, but {has}: htsim refuses that, too"

@@ -24,12 +24,12 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
         )
     count = len(table["src"])
     columns = [table.get(name, [None] * count) for name in _KNOWN]
-    for number, (src, dst, size, start_s, rate_bps, traffic_class, own) in enumerate(
+    for number, (src, dst, size, start_s, rate_bps, traffic_class, flow_id) in enumerate(
         zip(*columns, strict=True)
     ):
         try:
             flow = FlowSpec(
-                number if own is None else _whole(own),
+                number if flow_id is None else _whole(flow_id),
                 _text(src),
                 _text(dst),
                 0.0 if start_s is None else _number(start_s),

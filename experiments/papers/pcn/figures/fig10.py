@@ -38,7 +38,7 @@ class Fig10(Experiment):
     def checks(self, outcomes: Outcomes) -> list[Check]:
         seen = rates()
         expected = [rate for rate, _ in islice(theory.increase(), LOOPS)]
-        worst = max(abs(one - other) for one, other in zip(seen[1:], expected, strict=True))
+        worst = max(abs(rate - ideal) for rate, ideal in zip(seen[1:], expected, strict=True))
         slow, fast = RISE["5 CNPs"], RISE["15 CNPs"]
         slow_text, fast_text = (
             f"rate after 5 CNPs (met: at most {slow:g})",

@@ -137,9 +137,9 @@ class Fig11(Experiment):
         for scheme in schemes:
             for seed in SEEDS:
                 yield Run({"scheme": scheme, "seed": seed}, scheme, seed)
-        for what, (scheme, variant, fields) in (_OPEN | _SWINGS).items():
+        for setting, (scheme, variant, fields) in (_OPEN | _SWINGS).items():
             if scheme in schemes:
-                yield Run({"open": what, "seed": SEEDS[0]}, scheme, SEEDS[0], fields, variant)
+                yield Run({"open": setting, "seed": SEEDS[0]}, scheme, SEEDS[0], fields, variant)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         return dumbbell_plan(scheme, seed, DURATION_S, values)
@@ -196,7 +196,7 @@ class Fig11(Experiment):
             DRAINED.row(drained_text, of("drained_ms"), at_most(DRAINED[PCN], DRAINED["qcn"]), PCN),
         ]
         for scheme in (scheme for scheme in schemes if scheme != PCN):
-            for claim, number, what in (
+            for claim, number, quantity in (
                 (
                     CAPACITY,
                     "settled_ms",
@@ -205,14 +205,14 @@ class Fig11(Experiment):
                 (DRAINED, "drained_ms", "its initial queue lasts this many times as long as PCN's"),
             ):
                 claimed, longer = claim[scheme] / claim[PCN], ratio(of(number, scheme), of(number))
-                text = f"{label(scheme)}: {what} {slower_text}"
+                text = f"{label(scheme)}: {quantity} {slower_text}"
                 rows.append(
                     claim.row(text, longer, at_least(claimed / 2, 1.0), paper=claimed, unit="")
                 )
-        for what, (scheme, _, _) in _OPEN.items():
-            if outcomes.where(open=what):
-                text = f"{what}: initial queue down to five packets (met: within 50%)"
-                slower = outcomes.mean("drained_ms", open=what)
+        for setting, (scheme, _, _) in _OPEN.items():
+            if outcomes.where(open=setting):
+                text = f"{setting}: initial queue down to five packets (met: within 50%)"
+                slower = outcomes.mean("drained_ms", open=setting)
                 rows.append(DRAINED.row(text, slower, near(DRAINED[scheme], 0.5, 1.0), scheme))
         for scheme in schemes:
             if scheme in _CALM:
@@ -226,13 +226,13 @@ class Fig11(Experiment):
                 rows.append(_low_queue(label(scheme), of("queue_kb", scheme)))
             else:
                 rows += _swings(outcomes, label(scheme), scheme=scheme)
-        for what in _SWINGS:
-            if not outcomes.where(open=what):
+        for setting in _SWINGS:
+            if not outcomes.where(open=setting):
                 continue
-            if what == _OTHER_W_MIN:
+            if setting == _OTHER_W_MIN:
                 rows += _of_w_min(outcomes)
             else:
-                rows += _swings(outcomes, what, open=what)
+                rows += _swings(outcomes, setting, open=setting)
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
@@ -246,28 +246,32 @@ class Fig11(Experiment):
             )
 
         present = outcomes.among(COMPARED)
-        told = []
+        paragraphs = []
         if set(present) >= {"pcn", "qcn", "dcqcn", "timely"}:
-            drained = {one: said(outcomes.mean("drained_ms", scheme=one), "ms") for one in present}
+            drained = {
+                scheme: said(outcomes.mean("drained_ms", scheme=scheme), "ms") for scheme in present
+            }
             rates = ", ".join(
-                f"{label(one)} {of_capacity(scheme=one)} ({drained[one]})" for one in present
+                f"{label(scheme)} {of_capacity(scheme=scheme)} ({drained[scheme]})"
+                for scheme in present
             )
-            told.append(
+            paragraphs.append(
                 "Mean sum of the rates until the queue is drained, of the capacity, and when that "
                 f"is: {rates}. Who cuts deeper drains sooner. Towards slower decreases: "
                 + ", ".join(
-                    f"{what} {said(outcomes.mean('drained_ms', open=what), 'ms')}" for what in _OPEN
+                    f"{setting} {said(outcomes.mean('drained_ms', open=setting), 'ms')}"
+                    for setting in _OPEN
                 )
                 + ". Nothing that is open makes the others as slow as the paper has them."
             )
         if outcomes.where(open=_WHOLE_STEPS):
-            longer = [outcomes.mean("queue_kb", open=what) for what in _LONG]
+            longer = [outcomes.mean("queue_kb", open=setting) for setting in _LONG]
             known = [
                 value / (outcomes.mean("queue_kb", scheme=PCN) or 1.0)
                 for value in longer
                 if value is not None
             ]
-            told.append(
+            paragraphs.append(
                 "Swings over PCN's, of the queue and of the sum of the rates: TIMELY "
                 f"{over_pcn('queue_swing_kb', scheme='timely')} and "
                 f"{over_pcn('rate_swing_gbps', scheme='timely')}; with a whole step at each RTT, "
@@ -281,36 +285,39 @@ class Fig11(Experiment):
                 f"{said(max(known, default=None), '', 2)} times as long as PCN's."
             )
         if outcomes.where(open=_OTHER_W_MIN):
-            told.append(
+            paragraphs.append(
                 "PCN's swing follows w_min: with 5.3's 1/128 its queue is "
                 f"{over_pcn('queue_kb', open=_OTHER_W_MIN)} of that with 0.1/4, and the queue's "
                 f"swing {over_pcn('queue_swing_kb', open=_OTHER_W_MIN)}. DCQCN's queue is "
                 f"{over_pcn('queue_kb', scheme='dcqcn')} of PCN's with 0.1/4, TIMELY's "
                 f"{over_pcn('queue_kb', scheme='timely')}."
             )
-        return told
+        return paragraphs
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         schemes = [str(outcome) for outcome in outcomes.values("scheme")]
 
         def row(kind: str, title: str, y_label: str, level: float | None) -> list[Chart]:
             runs = {scheme: outcomes.where(scheme=scheme) for scheme in schemes}
-            top = max(y for run in runs.values() for one in run for y in one.curves[kind][1]) * 1.06
+            top = (
+                max(y for run in runs.values() for outcome in run for y in outcome.curves[kind][1])
+                * 1.06
+            )
             return [
                 Chart(
                     f"{label(scheme)}: {title}",
                     "Time (ms)",
                     y_label if not place else "",
                     [
-                        _of_seed(seed, *one.curves[kind])
-                        for seed, one in reversed(list(enumerate(found)))
+                        _of_seed(seed, *outcome.curves[kind])
+                        for seed, outcome in reversed(list(enumerate(by_seed)))
                     ],
                     level=level,
                     level_text="" if level is None else "capacity",
                     top=top,
                     columns=len(schemes),
                 )
-                for place, (scheme, found) in enumerate(runs.items())
+                for place, (scheme, by_seed) in enumerate(runs.items())
             ]
 
         return [
@@ -326,7 +333,7 @@ def _of_seed(place: int, x: Sequence[float], y: Sequence[float]) -> Line:
     return dataclasses.replace(curve("other seeds", x, y, PCN), width=0.4, pale=True)
 
 
-def _swings(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:
+def _swings(outcomes: Outcomes, name: str, **keys: str) -> list[Check]:
     """Returns how long the queue is, how much it and the sum of the rates swing, over PCN's."""
     rows = []
     for number, which in (
@@ -335,7 +342,7 @@ def _swings(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:
         ("rate_swing_gbps", "swing of the sum of its rates"),
     ):
         larger = ratio(outcomes.mean(number, **keys), outcomes.mean(number, scheme=PCN))
-        text = f"{what}: {which}, last third, over PCN's (met: larger)"
+        text = f"{name}: {which}, last third, over PCN's (met: larger)"
         rows.append(STEADY.row(text, larger, at_least(1.0)))
     return rows
 
@@ -359,8 +366,8 @@ def _of_w_min(outcomes: Outcomes) -> list[Check]:
     ]
 
 
-def _low_queue(what: str, queue_kb: float | None) -> Check:
-    text = f'{what}: mean queue, last third, "almost zero" (met: 0.1 C T, 62.5 KB; trend: 100 KB)'
+def _low_queue(name: str, queue_kb: float | None) -> Check:
+    text = f'{name}: mean queue, last third, "almost zero" (met: 0.1 C T, 62.5 KB; trend: 100 KB)'
     return STEADY.row(text, queue_kb, at_most(62.5, 100.0), "queue", unit="KB")
 
 

@@ -92,12 +92,14 @@ class Fig12(Experiment):
         def of(number: str, scheme: str = PCN) -> float | None:
             return outcomes.mean(number, scheme=scheme)
 
-        present = [one for one in outcomes.among(COMPARED) if one != PCN]
+        present = [scheme for scheme in outcomes.among(COMPARED) if scheme != PCN]
         rows = []
-        for scheme in (one for one in present if one in PREVENTED):
+        for scheme in (scheme for scheme in present if scheme in PREVENTED):
             left = ratio(of("pause_per_s"), of("pause_per_s", scheme))
             rows.append(prevented_row("PCN", scheme, None if left is None else 1 - left))
-        others = [of("pause_per_s", one) for one in outcomes.among(COMPARED) if one != "qcn"]
+        others = [
+            of("pause_per_s", scheme) for scheme in outcomes.among(COMPARED) if scheme != "qcn"
+        ]
         least = of("pause_per_s", "qcn")
         if least is not None and others:
             beaten, all_of_them = (
@@ -112,30 +114,30 @@ class Fig12(Experiment):
                 )
             )
         for scheme in present:
-            for claim, number, what in FACTORS[scheme]:
+            for claim, number, times in FACTORS[scheme]:
                 factor = ratio(of(number, scheme), of(number))
-                rows.append(factor_row(claim, scheme, f"{label(scheme)} / PCN, {what}", factor))
+                rows.append(factor_row(claim, scheme, f"{label(scheme)} / PCN, {times}", factor))
         return rows + _busy(outcomes)
 
     def story(self, outcomes: Outcomes) -> list[str]:
         def shares(key: str) -> str:
-            found = {
+            means = {
                 label(scheme): outcomes.mean("h1_of_fair", **{key: scheme})
                 for scheme in _BUSY_SCHEMES
             }
             return ", ".join(
-                f"{label(one)} {percent(value)}"
-                for one, value in found.items()
+                f"{label(name)} {percent(value)}"
+                for name, value in means.items()
                 if value is not None
             )
 
         if not shares("busy"):
             return []
-        told = (
+        text = (
             "While bursts last H1's flows get of their fair share of R1's link: "
             f"{shares('scheme')}; "
         )
-        told += f"where S1 to R1 has a load of {BUSY}: {shares('busy')}."
+        text += f"where S1 to R1 has a load of {BUSY}: {shares('busy')}."
         ahead = [
             said(
                 ratio(
@@ -149,7 +151,7 @@ class Fig12(Experiment):
         ]
         return [
             (
-                f"{told} H1's mean completion time with DCQCN is {ahead[0]} times PCN's, and "
+                f"{text} H1's mean completion time with DCQCN is {ahead[0]} times PCN's, and "
                 f"{ahead[1]} times there."
             )
         ]
@@ -199,39 +201,39 @@ def _busy(outcomes: Outcomes) -> list[Check]:
     for scheme in (PCN, PCN_X):
         if slowest is not None and outcomes.where(busy=scheme):
             factor = ratio(slowest, outcomes.mean(number, busy=scheme))
-            what = f"S1 to R1 at {BUSY}: DCQCN / {label(scheme)}, {times}"
-            rows.append(factor_row(claim, "dcqcn", what, factor))
+            comparison = f"S1 to R1 at {BUSY}: DCQCN / {label(scheme)}, {times}"
+            rows.append(factor_row(claim, "dcqcn", comparison, factor))
     for key, load in (("scheme", hadoop.LOAD), ("busy", BUSY)):
         for scheme in _BUSY_SCHEMES:
             if outcomes.where(**{key: scheme}):
                 share = outcomes.mean("h1_of_fair", **{key: scheme})
                 name = label(scheme)
-                what = (
+                comparison = (
                     f"S1 to R1 at {load}: {name}, H1's rate over its flows' fair share, while "
                     "bursts last"
                 )
-                text = f"{what} (met: within 10%; trend: within a factor of 1.5)"
+                text = f"{comparison} (met: within 10%; trend: within a factor of 1.5)"
                 rows.append(H1_MEAN.row(text, share, near(1.0, 0.1, 1.5), theory=1.0))
     return rows
 
 
-def prevented_row(who: str, scheme: str, saved: float | None) -> Check:
+def prevented_row(name: str, scheme: str, saved: float | None) -> Check:
     """`saved`: how many of this scheme's PAUSE frames there aren't, as a share."""
     text = (
-        f"{who}: share of {label(scheme)}'s PAUSE frames that it prevents (met: as many; trend: "
+        f"{name}: share of {label(scheme)}'s PAUSE frames that it prevents (met: as many; trend: "
         "any)"
     )
     return PREVENTED.row(text, saved, at_least(PREVENTED[scheme], 0.0), scheme)
 
 
-def factor_row(claim: Claim, scheme: str, what: str, measured: float | None) -> Check:
+def factor_row(claim: Claim, scheme: str, comparison: str, measured: float | None) -> Check:
     """Returns both schemes' times, the other's over PCN's."""
 
     def band(measured: float | None) -> Verdict:
         verdict = at_least(0.8 * claim[scheme], 1.0)(measured)
         return "trend" if verdict == "met" and (measured or 0) > 2 * claim[scheme] else verdict
 
-    return claim.row(f"{what} {_BANDS}", measured, band, scheme)
+    return claim.row(f"{comparison} {_BANDS}", measured, band, scheme)
 
 
 def _flows(group: str) -> str:

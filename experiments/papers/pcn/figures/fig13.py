@@ -54,10 +54,10 @@ class Fig13(Experiment):
     def checks(self, outcomes: Outcomes) -> list[Check]:
         def smallest_over_largest(number: str, **keys: tuple[float, ...]) -> float | None:
             ((name, values),) = keys.items()
-            other = {"w_min": W_MIN} if name == "w_max" else {"w_max": W_MAX}
+            fixed = {"w_min": W_MIN} if name == "w_max" else {"w_max": W_MAX}
             return ratio(
-                outcomes.mean(number, **{name: values[0]}, **other),
-                outcomes.mean(number, **{name: values[-1]}, **other),
+                outcomes.mean(number, **{name: values[0]}, **fixed),
+                outcomes.mean(number, **{name: values[-1]}, **fixed),
             )
 
         fewer = smallest_over_largest("pause_s0_per_s", w_max=W_MAXS)
@@ -100,9 +100,9 @@ class Fig13(Experiment):
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        def line(label: str, number: str, x: str, values: Sequence[float], **other: float) -> Line:
-            found = [outcomes.each(number, **{x: value}, **other) for value in values]
-            known = [(float(index), seeds) for index, seeds in enumerate(found) if seeds]
+        def line(label: str, number: str, x: str, values: Sequence[float], **fixed: float) -> Line:
+            by_value = [outcomes.each(number, **{x: value}, **fixed) for value in values]
+            known = [(float(index), seeds) for index, seeds in enumerate(by_value) if seeds]
             return curve(
                 label,
                 [index for index, _ in known],
@@ -113,7 +113,7 @@ class Fig13(Experiment):
             )
 
         panels = []
-        for x, values, other in (
+        for x, values, fixed in (
             ("w_max", W_MAXS, {"w_min": W_MIN}),
             ("w_min", W_MINS, {"w_max": W_MAX}),
         ):
@@ -123,7 +123,7 @@ class Fig13(Experiment):
                 ("Completion time, 99%", "p99_ms all", "Time (ms)"),
             ):
                 panels.append(
-                    Chart(title, x, label, [line("PCN", number, x, values, **other)], ticks=ticks)
+                    Chart(title, x, label, [line("PCN", number, x, values, **fixed)], ticks=ticks)
                 )
         return panels
 

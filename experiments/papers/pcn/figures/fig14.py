@@ -84,7 +84,7 @@ class Fig14(Experiment):
                     for seed in SEEDS[workload.name]:
                         keys: dict[str, Key] = {
                             "workload": workload.name,
-                            **_keys(_who(scheme, segment)),
+                            **_keys(_scheme_name(scheme, segment)),
                             "seed": seed,
                         }
                         values: dict[str, Value] = {"workload": index}
@@ -120,14 +120,18 @@ class Fig14(Experiment):
                 continue
             if workload == "W1" and "qcn" in present:
                 more = _ratio(outcomes, workload, _PAUSE, PCN, "qcn")
-                what = "W1: PAUSE frames, PCN / QCN"
+                comparison = "W1: PAUSE frames, PCN / QCN"
                 rows.append(
-                    factor_row(WORKLOAD_1_QCN, _PAUSE, what, None if more is None else more.mean)
+                    factor_row(
+                        WORKLOAD_1_QCN, _PAUSE, comparison, None if more is None else more.mean
+                    )
                 )
             claim, others = _SAVED[workload]
-            for scheme in (one for one in others if one in present):
-                what = f"{workload}: share of {label(scheme)}'s PAUSE frames that PCN prevents"
-                text = f"{what} (met: within 10 points, or more; trend: any)"
+            for scheme in (scheme for scheme in others if scheme in present):
+                comparison = (
+                    f"{workload}: share of {label(scheme)}'s PAUSE frames that PCN prevents"
+                )
+                text = f"{comparison} (met: within 10 points, or more; trend: any)"
                 rule = at_least(claim[f"{scheme} {_PAUSE}"] - _CLOSE, 0.0)
                 rows.append(
                     claim.row(
@@ -137,9 +141,9 @@ class Fig14(Experiment):
             for claim, scheme, number in _OF_PAPER[workload]:
                 if scheme in present:
                     factor = _factor(outcomes, workload, number, scheme)
-                    what = f"{workload}: {_said(number, scheme)}"
+                    comparison = f"{workload}: {_ratio_text(number, scheme)}"
                     mean = None if factor is None else factor.mean
-                    rows.append(factor_row(claim, f"{scheme} {number}", what, mean))
+                    rows.append(factor_row(claim, f"{scheme} {number}", comparison, mean))
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
@@ -147,17 +151,17 @@ class Fig14(Experiment):
         for workload in map(str, outcomes.values("workload")):
             schemes = _present(outcomes, workload)
             pauses = [
-                (one, outcomes.mean(_PAUSE, workload=workload, **_keys(one))) for one in schemes
+                (name, outcomes.mean(_PAUSE, workload=workload, **_keys(name))) for name in schemes
             ]
             counted = ", ".join(
-                f"{_label(one)} {value:,.0f}" for one, value in pauses if value is not None
+                f"{_label(name)} {value:,.0f}" for name, value in pauses if value is not None
             )
             ratios = [
-                f"{_said(number, one)} {found}"
-                for one in schemes
-                if one != PCN
+                f"{_ratio_text(number, name)} {factor}"
+                for name in schemes
+                if name != PCN
                 for number in (_MEAN, _P99, _RATE)
-                if (found := _factor(outcomes, workload, number, one)) is not None
+                if (factor := _factor(outcomes, workload, number, name)) is not None
             ]
             lines.append(
                 f"{workload}: PAUSE frames a run: {counted}. By how much PCN is ahead: "
@@ -176,62 +180,65 @@ class Fig14(Experiment):
                 (_RATE, "flow completion rate", "Flows (1/ms)"),
             ):
                 scale = 1e-3 if number == _RATE else 1.0
-                each = {
-                    one: outcomes.each(number, workload=workload, **_keys(one)) for one in schemes
+                by_scheme = {
+                    name: outcomes.each(number, workload=workload, **_keys(name))
+                    for name in schemes
                 }
-                seeds = {one: [value * scale for value in values] for one, values in each.items()}
+                seeds = {
+                    name: [value * scale for value in values] for name, values in by_scheme.items()
+                }
                 lines = [
                     curve(
-                        _label(one),
+                        _label(name),
                         [0],
                         [statistics.fmean(values)],
-                        one if " " not in one else "",
+                        name if " " not in name else "",
                         seeds=[values],
                     )
-                    for one, values in seeds.items()
+                    for name, values in seeds.items()
                     if values
                 ]
                 charts.append(Chart(f"{workload}: {title}", "", unit, lines, bars=[""], columns=4))
         return charts
 
 
-def _who(scheme: str, segment: int | None) -> str:
+def _scheme_name(scheme: str, segment: int | None) -> str:
     """Returns a scheme as this figure has it: `timely 16 KB` beside the one that is judged."""
     return scheme if segment is None or segment == SEGMENTS[0] else f"{scheme} {segment // 1000} KB"
 
 
-def _keys(who: str) -> dict[str, Key]:
+def _keys(name: str) -> dict[str, Key]:
     """Returns the keys that distinguish its runs."""
-    return {"beside" if " " in who else "scheme": who}
+    return {"beside" if " " in name else "scheme": name}
 
 
 def _present(outcomes: Outcomes, workload: str) -> list[str]:
-    each = [str(outcome) for key in ("scheme", "beside") for outcome in outcomes.values(key)]
-    return [one for one in each if outcomes.where(workload=workload, **_keys(one))]
+    names = [str(outcome) for key in ("scheme", "beside") for outcome in outcomes.values(key)]
+    return [name for name in names if outcomes.where(workload=workload, **_keys(name))]
 
 
-def _label(who: str) -> str:
-    scheme, _, rest = who.partition(" ")
+def _label(name: str) -> str:
+    scheme, _, rest = name.partition(" ")
     return f"{label(scheme)} {rest}".strip()
 
 
-def _said(number: str, who: str) -> str:
-    above, below = (label(PCN), _label(who)) if number == _RATE else (_label(who), label(PCN))
+def _ratio_text(number: str, name: str) -> str:
+    above, below = (label(PCN), _label(name)) if number == _RATE else (_label(name), label(PCN))
     return f"{_NAMES[number]}, {above} / {below}"
 
 
-def _factor(outcomes: Outcomes, workload: str, number: str, who: str) -> Ratio | None:
+def _factor(outcomes: Outcomes, workload: str, number: str, name: str) -> Ratio | None:
     """Returns by how much PCN is ahead."""
-    above, below = (PCN, who) if number == _RATE else (who, PCN)
+    above, below = (PCN, name) if number == _RATE else (name, PCN)
     return _ratio(outcomes, workload, number, above, below)
 
 
-def _prevented(outcomes: Outcomes, workload: str, who: str) -> float | None:
+def _prevented(outcomes: Outcomes, workload: str, name: str) -> float | None:
     """Returns a share of this scheme's; none of none."""
-    theirs = outcomes.mean(_PAUSE, workload=workload, **_keys(who))
+    theirs = outcomes.mean(_PAUSE, workload=workload, **_keys(name))
     if theirs == 0:
         return 0.0
-    left = _ratio(outcomes, workload, _PAUSE, PCN, who)
+    left = _ratio(outcomes, workload, _PAUSE, PCN, name)
     return None if left is None else 1 - left.mean
 
 
@@ -239,20 +246,20 @@ def _ratio(outcomes: Outcomes, workload: str, number: str, above: str, below: st
     """Returns that of the seeds that both have run; None where one of them has no number, or 0
     below."""
 
-    def by_seed(who: str) -> dict[Key, float | None]:
+    def by_seed(name: str) -> dict[Key, float | None]:
         return {
-            one.keys["seed"]: one.numbers.get(number)
-            for one in outcomes.where(workload=workload, **_keys(who))
+            outcome.keys["seed"]: outcome.numbers.get(number)
+            for outcome in outcomes.where(workload=workload, **_keys(name))
         }
 
     tops, bottoms = by_seed(above), by_seed(below)
-    found = []
+    ratios = []
     for seed in tops.keys() & bottoms.keys():
         top, bottom = tops[seed], bottoms[seed]
         if top is None or not bottom:
             return None
-        found.append(top / bottom)
-    if not found:
+        ratios.append(top / bottom)
+    if not ratios:
         return None
-    error = statistics.stdev(found) / math.sqrt(len(found)) if len(found) > 1 else 0.0
-    return Ratio(statistics.fmean(found), error)
+    error = statistics.stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else 0.0
+    return Ratio(statistics.fmean(ratios), error)

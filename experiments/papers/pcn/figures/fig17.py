@@ -70,7 +70,7 @@ class Fig17(Experiment):
         for flows in _Q_EQ_FLOWS if "qcn" in schemes else ():
             values = {"flows": flows, "q_eq_bytes": _Q_EQ_BYTES}
             yield Run({"open": "Q_eq", "flows": flows, "seed": 1}, "qcn", 1, values)
-        for scheme in (one for one in _WITH_LEAST if one in schemes):
+        for scheme in (scheme for scheme in _WITH_LEAST if scheme in schemes):
             values = {"flows": _LEAST_FLOWS, "min_rate_bps": _LEAST_BPS}
             yield Run({"least": scheme, "flows": _LEAST_FLOWS, "seed": 1}, scheme, 1, values)
 
@@ -122,7 +122,7 @@ class Fig17(Experiment):
             text = f"PCN: Jain's index, {flows} flows (met: 0.9 and more; trend: above 0.8)"
             index = outcomes.mean("jain", scheme=PCN, flows=flows)
             rows.append(FULL_AND_FAIR.row(text, index, just, "index", theory=1.0, known=WHY_UNFAIR))
-        others = [one for one in outcomes.among(COMPARED) if one != PCN]
+        others = [scheme for scheme in outcomes.among(COMPARED) if scheme != PCN]
         return [
             *rows,
             *(row for scheme in others for row in _of_another(outcomes, scheme)),
@@ -132,18 +132,21 @@ class Fig17(Experiment):
 
     def story(self, outcomes: Outcomes) -> list[str]:
         most = FLOWS[-1]
-        found = {
-            one: outcomes.mean("jain", scheme=one, flows=most) for one in outcomes.among(COMPARED)
+        indices = {
+            scheme: outcomes.mean("jain", scheme=scheme, flows=most)
+            for scheme in outcomes.among(COMPARED)
         }
-        least = {one: outcomes.mean("jain", least=one) for one in _WITH_LEAST}
-        if not found or None in (*found.values(), *least.values()):
+        least = {scheme: outcomes.mean("jain", least=scheme) for scheme in _WITH_LEAST}
+        if not indices or None in (*indices.values(), *least.values()):
             return []
-        own = ", ".join(f"{label(one)} {said(value)}" for one, value in found.items())
-        lowest = ", ".join(f"{label(one)} {said(value)}" for one, value in least.items())
+        index_text = ", ".join(
+            f"{label(scheme)} {said(value)}" for scheme, value in indices.items()
+        )
+        lowest = ", ".join(f"{label(scheme)} {said(value)}" for scheme, value in least.items())
         return [
-            f"Jain's index with {most} flows: {own}. QCN's and TIMELY's flows are at their lowest "
-            f"rates then; where that is {_LEAST_BPS / 1e6:g} Mb/s, as in open ns-3 code, PFC "
-            f"shares: {lowest}."
+            f"Jain's index with {most} flows: {index_text}. QCN's and TIMELY's flows are at their "
+            f"lowest rates then; where that is {_LEAST_BPS / 1e6:g} Mb/s, as in open ns-3 code, "
+            f"PFC shares: {lowest}."
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -243,8 +246,8 @@ def _with_least(outcomes: Outcomes) -> list[Check]:
     return rows
 
 
-def _difference(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _difference(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first - second
 
 
 def _least_step(values: Sequence[float | None]) -> float | None:

@@ -70,10 +70,10 @@ class Fig18(Experiment):
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         more = numbers(values)
-        each, every_us = round(more.pop("flows")), more.pop("every_us")
+        per_sender, every_us = round(more.pop("flows")), more.pop("every_us")
         senders = [f"h{i}" for i in range(2, 16)]
         flows = [dataclasses.replace(flow, start_s=-BEFORE_S) for flow in compact().flows]
-        for _ in range(each):
+        for _ in range(per_sender):
             flows += bursts(
                 senders, "r1", BURST_BYTES, every_us * 1e-6, _DURATION_S, first_id=len(flows)
             )
@@ -81,14 +81,14 @@ class Fig18(Experiment):
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         span = (min(FROM_S, plan.duration_s / 2), plan.duration_s)
-        kept: dict[str, float | None] = {
+        numbers: dict[str, float | None] = {
             "s0_s1_gbps": recording_numbers.throughput_bps(recording, str(P0_S0), *span) / 1e9,
             "s1_r1_gbps": recording_numbers.throughput_bps(recording, str(P2_S1), *span) / 1e9,
             "f0_gbps": recording_numbers.goodput_bps(recording, "flow 0", *span) / 1e9,
             "f1_gbps": recording_numbers.goodput_bps(recording, "flow 1", *span) / 1e9,
             "pause_s1_s0": recording_numbers.pauses(recording, ["s1->s0"], *span),
         }
-        return Outcome(run.keys, kept)
+        return Outcome(run.keys, numbers)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         schemes, full = outcomes.among(COMPARED), FILLED["full"]
@@ -128,7 +128,9 @@ class Fig18(Experiment):
         if known:
             ours = outcomes.mean("s1_r1_gbps", scheme=PCN, **_LONG)
             ahead = None if ours is None else ours - max(known)
-            by = LONG_INTERVALS[PCN] - max(LONG_INTERVALS[one] for one in COMPARED if one != PCN)
+            by = LONG_INTERVALS[PCN] - max(
+                LONG_INTERVALS[scheme] for scheme in COMPARED if scheme != PCN
+            )
             text = (
                 f"PCN: ahead of the best of the others there (paper: by {by:g} Gb/s; met: not "
                 "behind)"
@@ -156,9 +158,9 @@ class Fig18(Experiment):
             ]
             for keys in ({"scheme": PCN}, {"w_min": "1/128"})
         )
-        told = []
+        paragraphs = []
         if None not in (*ours, *slow):
-            told.append(
+            paragraphs.append(
                 f"w_min decides about PCN: S0 to S1 carries {said(ours[0])} Gb/s at least, with "
                 f"5.3's w_min = 1/128 {said(slow[0])} (from 200 us on), since rates swing by less; "
                 f"S1 to R1 with 3.1's bursts {said(ours[1])} and {said(slow[1])}, since F1 comes "
@@ -167,11 +169,11 @@ class Fig18(Experiment):
             )
         f1 = outcomes.mean("f1_gbps", scheme="timely", **_LONG)
         if f1 is not None:
-            told.append(
+            paragraphs.append(
                 f"With TIMELY F1 gets {said(f1, '', 2)} Gb/s between 3.1's bursts, so S1 to R1 has "
                 "less than the paper's."
             )
-        return told
+        return paragraphs
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         def lines(number: str) -> list[Line]:

@@ -65,10 +65,10 @@ class Fig19(Experiment):
                         seed,
                         {"bottlenecks": n},
                     )
-        for what, (scheme, fields) in _OPEN.items():
+        for setting, (scheme, fields) in _OPEN.items():
             for n in BOTTLENECKS if scheme in schemes else ():
                 yield Run(
-                    {"open": what, "bottlenecks": n, "seed": 1},
+                    {"open": setting, "bottlenecks": n, "seed": 1},
                     scheme,
                     1,
                     {"bottlenecks": n, **fields},
@@ -111,28 +111,31 @@ class Fig19(Experiment):
                     f"{label(scheme)}: least utilisation of link 1{band}", least, rule, scheme
                 )
             )
-        for scheme in (one for one in _SLOW if one in schemes):
+        for scheme in (scheme for scheme in _SLOW if scheme in schemes):
             means = [outcomes.mean("from_start", scheme=scheme, bottlenecks=n) for n in BOTTLENECKS]
             known = [mean for mean in means if mean is not None]
             mean = statistics.fmean(known) if known else None
             text = f"{label(scheme)}: utilisation of link 1 from time 0, mean over N{_WITHIN}"
             rows.append(PARKING_LOT.row(text, mean, near(PARKING_LOT[scheme], 0.05, 1.2), scheme))
         rows += _shares(outcomes, "PCN", scheme=PCN)
-        for what, (scheme, _) in _OPEN.items():
-            if outcomes.where(open=what):
-                name, least = f"{label(scheme)}, {what}", _least(outcomes, "utilisation", open=what)
+        for setting, (scheme, _) in _OPEN.items():
+            if outcomes.where(open=setting):
+                name, least = (
+                    f"{label(scheme)}, {setting}",
+                    _least(outcomes, "utilisation", open=setting),
+                )
                 text = f"{name}: least utilisation of link 1{_WITHIN}"
                 rows.append(
                     PARKING_LOT.row(text, least, near(PARKING_LOT[scheme], 0.05, 1.2), scheme)
                 )
                 if scheme == PCN:
-                    rows += _shares(outcomes, name, open=what)
+                    rows += _shares(outcomes, name, open=setting)
         all_n = len(BOTTLENECKS)
-        for scheme, what in _F0_HAS.items():
+        for scheme, amount in _F0_HAS.items():
             if scheme in schemes:
-                beyond = _beyond(outcomes, scheme, more=what == "more")
+                beyond = _beyond(outcomes, scheme, more=amount == "more")
                 text = (
-                    f"{label(scheme)}: N for which F0 has {what} than C / (N + 1) (met: all; "
+                    f"{label(scheme)}: N for which F0 has {amount} than C / (N + 1) (met: all; "
                     "trend: more than half)"
                 )
                 rule = at_least(all_n, all_n / 2)
@@ -146,16 +149,16 @@ class Fig19(Experiment):
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
-        most, (other, *_) = BOTTLENECKS[-1], _OPEN
+        most, (setting, *_) = BOTTLENECKS[-1], _OPEN
         share = RATE_GBPS / (most + 1)
-        keys: tuple[dict[str, str], ...] = ({"scheme": PCN}, {"open": other})
+        keys: tuple[dict[str, str], ...] = ({"scheme": PCN}, {"open": setting})
         f0 = [ratio(outcomes.mean("f0_gbps", bottlenecks=most, **key), share) for key in keys]
         full = [_least(outcomes, "utilisation", **key) for key in keys]
         if None in (*f0, *full):
             return []
         return [
             f"w_min decides about PCN: over {most} bottlenecks F0 gets {said(f0[0])} times C / (N "
-            f"+ 1), with {other}, for the two flows of each link (6.2), {said(f0[1])} times, and "
+            f"+ 1), with {setting}, for the two flows of each link (6.2), {said(f0[1])} times, and "
             f"link 1 is {percent(full[0])} and {percent(full[1])} full at least."
         ]
 
@@ -187,14 +190,14 @@ def _least(outcomes: Outcomes, number: str, **keys: str) -> float | None:
     return min((mean for mean in means if mean is not None), default=None)
 
 
-def _shares(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:
+def _shares(outcomes: Outcomes, name: str, **keys: str) -> list[Check]:
     """Returns what F0 gets, by N."""
     rows = []
     for n in BOTTLENECKS:
         share = RATE_GBPS / (n + 1)
         f0 = outcomes.mean("f0_gbps", bottlenecks=n, **keys)
         text = (
-            f"{what}: F0 over {n} bottlenecks, C / (N + 1) (met: within 20%; trend: within a "
+            f"{name}: F0 over {n} bottlenecks, C / (N + 1) (met: within 20%; trend: within a "
             "factor of two)"
         )
         rows.append(LONG_FLOW.row(text, f0, near(share, 0.2), paper=share, theory=share))
@@ -202,9 +205,9 @@ def _shares(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:
 
 
 def _beyond(outcomes: Outcomes, scheme: str, more: bool) -> float | None:
-    found = [(n, outcomes.mean("f0_gbps", scheme=scheme, bottlenecks=n)) for n in BOTTLENECKS]
-    if any(value is None for _, value in found):
+    means = [(n, outcomes.mean("f0_gbps", scheme=scheme, bottlenecks=n)) for n in BOTTLENECKS]
+    if any(value is None for _, value in means):
         return None
     return float(
-        sum((value > RATE_GBPS / (n + 1)) == more for n, value in found if value is not None)
+        sum((value > RATE_GBPS / (n + 1)) == more for n, value in means if value is not None)
     )

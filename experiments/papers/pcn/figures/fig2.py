@@ -72,16 +72,16 @@ class Fig2(Experiment):
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
         for scheme in schemes:
             yield Run({"scheme": scheme, "seed": 1}, scheme, 1)
-        for what, (scheme, values, variant) in _OPEN.items():
+        for setting, (scheme, values, variant) in _OPEN.items():
             if scheme in schemes:
-                yield Run({"open": what, "seed": 1}, scheme, 1, values, variant)
+                yield Run({"open": setting, "seed": 1}, scheme, 1, values, variant)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         offered = {parameter.name for parameter in _VICTIM.parameters(scheme)}
         named = {name: value for name, value in values.items() if name in offered}
         fields = {name: value for name, value in numbers(values).items() if name not in offered}
-        own = _OF_SCHEME.get(scheme, {})
-        return with_fields(_VICTIM.plan(scheme, seed, own | named), **fields)
+        defaults = _OF_SCHEME.get(scheme, {})
+        return with_fields(_VICTIM.plan(scheme, seed, defaults | named), **fields)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         trunk = recording.series.get(str(P0_S0), "transmitted_bytes")
@@ -101,7 +101,7 @@ class Fig2(Experiment):
         rows = []
         present = [str(outcome) for outcome in outcomes.values("scheme")]
         pfc = _ms(outcomes.mean("tree_s", scheme=PFC))
-        for scheme in (one for one in present if one in TREE):
+        for scheme in (scheme for scheme in present if scheme in TREE):
             rows.append(
                 _tree(
                     TREE[scheme],
@@ -111,16 +111,16 @@ class Fig2(Experiment):
                     pfc,
                 )
             )
-        for scheme in (one for one in present if one in LOSS):
-            full, ours = (_ms(outcomes.mean("full_s", scheme=one)) for one in (scheme, PCN))
+        for scheme in (scheme for scheme in present if scheme in LOSS):
+            full, ours = (_ms(outcomes.mean("full_s", scheme=name)) for name in (scheme, PCN))
             longer = full is not None and ours is not None and full > ours
             text = f"{label(scheme)}: throughput is lost (met: within 50%; trend: longer than PCN)"
             rows.append(
                 LOSS.row(text, full, or_trend(near(LOSS[scheme], 0.5, 1.0), longer), scheme)
             )
-        for what, (scheme, _, _) in _OPEN.items():
-            for outcome in outcomes.where(open=what):
-                name, full_s = f"{label(scheme)}, {what}", outcome.numbers["full_s"]
+        for setting, (scheme, _, _) in _OPEN.items():
+            for outcome in outcomes.where(open=setting):
+                name, full_s = f"{label(scheme)}, {setting}", outcome.numbers["full_s"]
                 to_end = full_s is None and scheme == "timely"
                 lost = _ms(_TIMELY_RUN_S if to_end else full_s)
                 until = ", to the run's end" if to_end else ""
@@ -166,29 +166,29 @@ class Fig2(Experiment):
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        shown = [one for one in outcomes.where(seed=1) if "scheme" in one.keys]
+        shown = [outcome for outcome in outcomes.where(seed=1) if "scheme" in outcome.keys]
         burst_ms = burst_s(_VICTIM.plan(PCN, 1, {})) * 1e3
         return [
             Chart(
-                label(str(one.keys["scheme"])),
+                label(str(outcome.keys["scheme"])),
                 "Time (ms)",
                 "Throughput, goodput (Gbit/s)" if not place % 3 else "",
                 [
-                    curve("S0 to S1", *one.curves["trunk"]),
-                    curve("F0, the victim", *one.curves["f0"]),
+                    curve("S0 to S1", *outcome.curves["trunk"]),
+                    curve("F0, the victim", *outcome.curves["f0"]),
                 ],
                 top=RATE_GBPS * 1.06,
                 bands=(Band("bursts", 0.0, burst_ms),),
                 columns=3,
             )
-            for place, one in enumerate(shown)
+            for place, outcome in enumerate(shown)
         ]
 
 
-def _tree(claim: Claim, what: str, scheme: str, tree: float | None, pfc: float | None) -> Check:
+def _tree(claim: Claim, name: str, scheme: str, tree: float | None, pfc: float | None) -> Check:
     """Returns how long the tree of this scheme lasts, in ms, against the paper's and PFC's."""
     shorter = tree is not None and pfc is not None and tree < pfc
-    text = f"{what}: the tree lasts (met: within 50%; trend: shorter than with PFC alone)"
+    text = f"{name}: the tree lasts (met: within 50%; trend: shorter than with PFC alone)"
     return claim.row(text, tree, or_trend(near(claim[scheme], 0.5, 1.0), shorter), scheme)
 
 

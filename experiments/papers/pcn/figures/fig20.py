@@ -67,41 +67,48 @@ class Fig20(Experiment):
             for kind in _ENOUGH:
                 counts = [mean(f"pause {kind}", scheme) for scheme in present]
                 known = [count for count in counts if count is not None]
-                what = f"{workload}: PAUSE frames in {kind}'s class, the most of a scheme"
+                text = f"{workload}: PAUSE frames in {kind}'s class, the most of a scheme"
                 rows.append(
                     PRIORITIES.row(
-                        what, max(known, default=None), at_most(0), paper=0.0, unit="frames"
+                        text, max(known, default=None), at_most(0), paper=0.0, unit="frames"
                     )
                 )
-            times = [one for scheme in present if (one := mean("mean_ms S", scheme)) is not None]
-            what = (
+            times = [
+                mean_ms for scheme in present if (mean_ms := mean("mean_ms S", scheme)) is not None
+            ]
+            text = (
                 f"{workload}: S's mean completion time, largest over least of a scheme (met: 1.01; "
                 "trend: 1.1)"
             )
             rows.append(
                 PRIORITIES.row(
-                    what, ratio(max(times), min(times)) if times else None, at_most(1.01, 1.1)
+                    text, ratio(max(times), min(times)) if times else None, at_most(1.01, 1.1)
                 )
             )
-            for other in (one for one in present if one not in (PCN, "qcn") and PCN in present):
-                what = (
-                    f"{workload}: PAUSE frames in L's and XL's classes, {label(other)} over PCN "
+            for baseline in (
+                scheme for scheme in present if scheme not in (PCN, "qcn") and PCN in present
+            ):
+                text = (
+                    f"{workload}: PAUSE frames in L's and XL's classes, {label(baseline)} over PCN "
                     "(met: above 1)"
                 )
                 rows.append(
                     PRIORITIES.row(
-                        what, ratio(_low(mean, other), _low(mean, PCN)), at_least(1.0), known=SILENT
+                        text,
+                        ratio(_low(mean, baseline), _low(mean, PCN)),
+                        at_least(1.0),
+                        known=SILENT,
                     )
                 )
-            for other in (one for one in present if one != PCN and PCN in present):
+            for baseline in (scheme for scheme in present if scheme != PCN and PCN in present):
                 for number, name in (("mean_ms all", "mean"), ("p99_ms all", "99%")):
-                    what = (
-                        f"{workload}: {name} completion time, {label(other)} over PCN (met: above "
-                        "1)"
+                    text = (
+                        f"{workload}: {name} completion time, {label(baseline)} over PCN (met: "
+                        "above 1)"
                     )
                     rows.append(
                         PRIORITIES.row(
-                            what, ratio(mean(number, other), mean(number, PCN)), at_least(1.0)
+                            text, ratio(mean(number, baseline), mean(number, PCN)), at_least(1.0)
                         )
                     )
         return rows
@@ -109,7 +116,7 @@ class Fig20(Experiment):
     def story(self, outcomes: Outcomes) -> list[str]:
         lines = []
         for workload in map(str, outcomes.values("workload")):
-            each = [
+            texts = [
                 f"{label(scheme)} "
                 + " / ".join(
                     _count(outcomes.mean(f"pause {kind}", workload=workload, scheme=scheme))
@@ -117,7 +124,7 @@ class Fig20(Experiment):
                 )
                 for scheme in outcomes.among(self.schemes)
             ]
-            lines.append(f"{workload}: PAUSE frames of S / M / L / XL, a run: {'; '.join(each)}.")
+            lines.append(f"{workload}: PAUSE frames of S / M / L / XL, a run: {'; '.join(texts)}.")
         return lines
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -126,11 +133,11 @@ class Fig20(Experiment):
             for number, name in (("mean_ms", "Mean"), ("p99_ms", "99%")):
                 lines = []
                 for scheme in outcomes.among(self.schemes):
-                    found = [
+                    means = [
                         outcomes.mean(f"{number} {kind}", workload=workload, scheme=scheme)
                         for kind in SIZES
                     ]
-                    known = [(x, y) for x, y in enumerate(found) if y is not None]
+                    known = [(x, y) for x, y in enumerate(means) if y is not None]
                     lines.append(
                         curve(label(scheme), [x for x, _ in known], [y for _, y in known], scheme)
                     )
@@ -156,6 +163,6 @@ def _count(frames: float | None) -> str:
 
 def _low(mean: Callable[[str, str], float | None], scheme: str) -> float | None:
     """PAUSE frames of the two lower priorities."""
-    found = [mean(f"pause {kind}", scheme) for kind in SIZES if kind not in _ENOUGH]
-    known = [one for one in found if one is not None]
-    return sum(known) if len(known) == len(found) else None
+    counts = [mean(f"pause {kind}", scheme) for kind in SIZES if kind not in _ENOUGH]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None

@@ -83,10 +83,10 @@ class Fig21(Experiment):
         return replace(plan, sampling=sampling, deadlock_every_s=_LOOK_S)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        found = recording.deadlock
+        deadlock = recording.deadlock
         numbers: dict[str, float | None] = {
-            "stands_still": 0.0 if found is None else 1.0,
-            "since_ms": None if found is None else found.since_s * 1e3,
+            "stands_still": 0.0 if deadlock is None else 1.0,
+            "since_ms": None if deadlock is None else deadlock.since_s * 1e3,
             "pause": float(sum(link.pause for link in recording.links.values())),
         }
         return Outcome(run.keys, numbers)
@@ -108,16 +108,18 @@ class Fig21(Experiment):
             }
             for scheme, (text, rule) in rules.items():
                 if scheme in present:
-                    what = (
+                    row_text = (
                         f"{reading}: {label(scheme)}, share of runs that stand still (met: {text})"
                     )
-                    rows.append(DEADLOCKS.row(what, share[scheme], rule, scheme))
+                    rows.append(DEADLOCKS.row(row_text, share[scheme], rule, scheme))
             for less, more in ((PCN, DCQCN), (DCQCN, TIMELY)):
                 if less in present and more in present:
                     text, least = ("above 0", 1e-9) if more == TIMELY else ("from 0", 0.0)
-                    what = f"{reading}: {label(more)}'s share less {label(less)}'s (met: {text})"
+                    row_text = (
+                        f"{reading}: {label(more)}'s share less {label(less)}'s (met: {text})"
+                    )
                     rows.append(
-                        DEADLOCKS.row(what, _less(share[more], share[less]), at_least(least))
+                        DEADLOCKS.row(row_text, _less(share[more], share[less]), at_least(least))
                     )
         return rows
 
@@ -139,14 +141,14 @@ class Fig21(Experiment):
         present = outcomes.among(self.schemes)
         lines = []
         for reading in map(str, outcomes.values("reading")):
-            found = [
+            shares = [
                 outcomes.mean("stands_still", reading=reading, scheme=scheme) for scheme in present
             ]
-            known = [(x, 100 * y) for x, y in enumerate(found) if y is not None]
+            known = [(x, 100 * y) for x, y in enumerate(shares) if y is not None]
             lines.append(curve(reading, [x for x, _ in known], [y for _, y in known]))
         names = [label(scheme) for scheme in present]
         return [Chart("Runs that stand still", "Scheme", "Share (%)", lines, bars=names, top=100.0)]
 
 
-def _less(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _less(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first - second

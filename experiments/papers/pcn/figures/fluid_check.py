@@ -120,10 +120,10 @@ class FluidCheck(Experiment):
             swing = theory.queue_oscillation(flows, w_min, 10e9, PERIOD_S) / 1e3
             rate = theory.rate_oscillation(flows, w_min, 10e9) / 1e9
             half = theory.fairness_half_life_loops(flows, w_min)
-            own = w_min * 10
+            claimed = w_min * 10
             cycle = "swing of a flow's rate in a cycle of N loops, second half, mean"
             half_life = "half-life of the differences, once the queue is empty"
-            for claim, what, number, value, paper, unit, tolerance in (
+            for claim, quantity, number, value, paper, unit, tolerance in (
                 (
                     AFTER_DECREASE,
                     "sum of the rates after the first CNPs",
@@ -134,35 +134,44 @@ class FluidCheck(Experiment):
                     0.02,
                 ),
                 (QUEUE_SWING, _QUEUE_SWING, "queue_swing_kb", swing, swing, None, 0.25),
-                (RATE_SWING, cycle, "rate_swing_gbps", rate, own, None, 0.25),
-                (RATE_SWING, _WANDER, "wander_gbps", rate, own, None, 0.25),
+                (RATE_SWING, cycle, "rate_swing_gbps", rate, claimed, None, 0.25),
+                (RATE_SWING, _WANDER, "wander_gbps", rate, claimed, None, 0.25),
                 (FAIRNESS, half_life, "half_life_loops", half, half, "loops", 0.25),
             ):
-                found = outcomes.mean(number, flows=flows)
+                measured = outcomes.mean(number, flows=flows)
                 text = (
-                    f"{flows} flows: {what} (met: theory within {tolerance:.0%}; trend: within a "
-                    "factor of two)"
+                    f"{flows} flows: {quantity} (met: theory within {tolerance:.0%}; trend: within "
+                    "a factor of two)"
                 )
                 rows.append(
                     claim.row(
-                        text, found, near(value, tolerance), paper=paper, theory=value, unit=unit
+                        text, measured, near(value, tolerance), paper=paper, theory=value, unit=unit
                     )
                 )
-            for other in outcomes.where(of=flows):
+            for outcome in outcomes.where(of=flows):
                 name, band = (
-                    f"{flows} flows, {other.keys['with']}",
+                    f"{flows} flows, {outcome.keys['with']}",
                     "(met: theory within 25%; trend: within a factor of two)",
                 )
-                found = other.numbers["wander_gbps"]
+                measured = outcome.numbers["wander_gbps"]
                 rows.append(
                     RATE_SWING.row(
-                        f"{name}: {_WANDER} {band}", found, near(rate, 0.25), paper=own, theory=rate
+                        f"{name}: {_WANDER} {band}",
+                        measured,
+                        near(rate, 0.25),
+                        paper=claimed,
+                        theory=rate,
                     )
                 )
-                if other.keys["with"] == _SMALL:
-                    text, found = f"{name}: {_QUEUE_SWING} {band}", other.numbers["queue_swing_kb"]
+                if outcome.keys["with"] == _SMALL:
+                    text, measured = (
+                        f"{name}: {_QUEUE_SWING} {band}",
+                        outcome.numbers["queue_swing_kb"],
+                    )
                     rows.append(
-                        QUEUE_SWING.row(text, found, near(swing, 0.25), paper=swing, theory=swing)
+                        QUEUE_SWING.row(
+                            text, measured, near(swing, 0.25), paper=swing, theory=swing
+                        )
                     )
         return rows
 
@@ -216,9 +225,9 @@ class FluidCheck(Experiment):
             empty = float(np.flatnonzero(model.queue[1:] == 0)[0] + 1) * PERIOD_S * 1e3
             left = 0.5 ** ((DURATION_S * 1e3 - empty) / half)
             fall = curve("model", [0.0, empty, DURATION_S * 1e3], [1.0, 1.0, left], stroke="dashed")
-            curves = [one.curves for one in outcomes.where(flows=flows)]
+            curves = [outcome.curves for outcome in outcomes.where(flows=flows)]
             packets = {
-                name: [curve("packets", *one[name], PCN) for one in curves]
+                name: [curve("packets", *seed_curves[name], PCN) for seed_curves in curves]
                 for name in ("queue", "rate", "distance")
             }
             panels += [
@@ -244,8 +253,8 @@ class FluidCheck(Experiment):
 
 
 def _model(flows: int) -> Loops:
-    each = flows // 4
-    start = [10e9 / (2 * each)] * (2 * each) + [10e9 / each] * (2 * each)
+    quarter = flows // 4
+    start = [10e9 / (2 * quarter)] * (2 * quarter) + [10e9 / quarter] * (2 * quarter)
     return Fluid(10e9, PERIOD_S, 0.1 / flows).run(start, 2 * round(DURATION_S / PERIOD_S))
 
 
@@ -255,12 +264,14 @@ def _distance(plan: Plan, recording: Recording) -> Curve:
     grid = np.arange(2e-3, plan.duration_s, 1e-3)
 
     def mean(hosts: Sequence[str]) -> Array:
-        own = [
+        series = [
             recording.series.get(flow.entity, "rate_bps")
             for flow in recording.flows
             if flow.src in hosts
         ]
-        rates: Array = np.mean([series_math.step_at(*one, grid) for one in own], axis=0)
+        rates: Array = np.mean(
+            [series_math.step_at(*flow_rates, grid) for flow_rates in series], axis=0
+        )
         return rates
 
     slow, fast = mean(["h0"]), mean(["h1", "h2"])

@@ -78,7 +78,7 @@ def _load(flows: Sequence[FlowSpec]) -> float:
 
 def numbers(recording: Recording) -> dict[str, float | None]:
     """PAUSE frames a second and completion times in ms, by group and of all."""
-    found: dict[str, float | None] = {
+    measured: dict[str, float | None] = {
         "pause_per_s": recording_numbers.pauses(recording, recording.links, 0.0, DURATION_S)
         / DURATION_S,
         "pause_s0_per_s": recording_numbers.pauses(recording, ["s1->s0"], 0.0, DURATION_S)
@@ -90,9 +90,9 @@ def numbers(recording: Recording) -> dict[str, float | None]:
             np.array([_time_s(flow) for flow in recording.flows if group in ("all", flow.group)])
             * 1e3
         )
-        found[f"mean_ms {group}"] = recording_numbers.mean(times)
-        found[f"p99_ms {group}"] = recording_numbers.percentile(times, 99)
-    return found
+        measured[f"mean_ms {group}"] = recording_numbers.mean(times)
+        measured[f"p99_ms {group}"] = recording_numbers.percentile(times, 99)
+    return measured
 
 
 def h1_of_fair_share(recording: Recording) -> float | None:

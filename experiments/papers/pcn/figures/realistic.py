@@ -50,18 +50,22 @@ def realistic_plan(
     drawn = incast_flows(random, workload, per_s, count, [host.name for host in topology.hosts])
     flows = tuple(_sorted(flow, workload, by_priority) for flow in drawn)
     topology = replace(topology, flows=flows)
-    given = (
+    parameters = (
         pcn_fields(scheme, 1 / 128, 50e-6)
         | timely_fields(scheme, topology)
         | known_fields(scheme, fields)
     )
-    plan = plan_of(name, scheme, seed, topology, _ENDS_S, given, [Endpoint("t0", 1)], _ENDS_S)
+    plan = plan_of(name, scheme, seed, topology, _ENDS_S, parameters, [Endpoint("t0", 1)], _ENDS_S)
     return replace(plan, sampling=replace(plan.sampling, counters_s=_ENDS_S, flows_s=_ENDS_S))
 
 
 def _sorted(flow: FlowSpec, workload: ClassSizes, by_priority: bool) -> FlowSpec:
     size = flow.size_bytes or 0
-    kind = next(name for name, one in zip(SIZES, workload.classes, strict=True) if size <= one.high)
+    kind = next(
+        name
+        for name, size_class in zip(SIZES, workload.classes, strict=True)
+        if size <= size_class.high
+    )
     return replace(
         flow, group=kind, traffic_class=PRIORITIES[kind] if by_priority else flow.traffic_class
     )
@@ -71,7 +75,7 @@ def numbers(recording: Recording) -> dict[str, float | None]:
     """PAUSE frames by the tier that sends them and by class, completion times in ms by size, and
     how many flows complete a second, until the last one has."""
     complete = [flow.start_s + flow.fct_s for flow in recording.flows if flow.fct_s is not None]
-    found: dict[str, float | None] = {
+    measured: dict[str, float | None] = {
         "pause": float(sum(link.pause for link in recording.links.values())),
         "unfinished": float(len(recording.flows) - len(complete)),
         "flows_per_s": len(complete) / max(complete)
@@ -79,11 +83,11 @@ def numbers(recording: Recording) -> dict[str, float | None]:
         else None,
     }
     for letter, tier in TIERS.items():
-        found[f"pause {tier}"] = float(
+        measured[f"pause {tier}"] = float(
             sum(link.pause for name, link in recording.links.items() if name[0] == letter)
         )
     for kind, number in PRIORITIES.items():
-        found[f"pause {kind}"] = float(
+        measured[f"pause {kind}"] = float(
             sum(link.pause_by_class[number] for link in recording.links.values())
         )
     for kind in ("all", *SIZES):
@@ -91,8 +95,8 @@ def numbers(recording: Recording) -> dict[str, float | None]:
             completion_times_s(flow for flow in recording.flows if kind in ("all", flow.group))
             * 1e3
         )
-        found[f"mean_ms {kind}"], found[f"p99_ms {kind}"] = (
+        measured[f"mean_ms {kind}"], measured[f"p99_ms {kind}"] = (
             recording_numbers.mean(times),
             recording_numbers.percentile(times, 99),
         )
-    return found
+    return measured

@@ -133,8 +133,11 @@ class Dumbbell(Experiment):
         )
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
-        own = _CLAIMS.get(plan.scheme, ())
-        return [*clean(recording), *(check for claims in own for check in claims(plan, recording))]
+        scheme_claims = _CLAIMS.get(plan.scheme, ())
+        return [
+            *clean(recording),
+            *(check for claims in scheme_claims for check in claims(plan, recording)),
+        ]
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         return Outcome(

@@ -81,7 +81,7 @@ def points(plan: Plan, recording: Recording) -> list[Point]:
     """Returns one a step, the fastest first."""
     series, step_s = recording.series, plan.number("step")
     frame_bits = plan.frame_bytes * 8
-    found = []
+    steps = []
     for index, limit in enumerate(
         np.linspace(plan.number("rate") / 2, 0, round(plan.number("points")))
     ):
@@ -92,7 +92,7 @@ def points(plan: Plan, recording: Recording) -> list[Point]:
             for flow in (F1, "flow 0")
         )
         pause = series_math.counter_rate(*series.get(TRUNK, "pause"), *span)
-        found.append(
+        steps.append(
             Point(
                 float(limit),
                 f1 * frame_bits,
@@ -100,25 +100,25 @@ def points(plan: Plan, recording: Recording) -> list[Point]:
                 pause if pause > 0.5 / _BIN_S else 0.0,
             )
         )
-    return found
+    return steps
 
 
-def _limits(found: Sequence[Point]) -> Array:
+def _limits(steps: Sequence[Point]) -> Array:
     """F1's limiter at each of the points, in Gbit/s."""
-    return np.array([point.limit_bps * 1e-9 for point in found])
+    return np.array([point.limit_bps * 1e-9 for point in steps])
 
 
-def _by_limit(label: str, colour: str, found: Sequence[Point], values: Sequence[float]) -> Line:
-    return Line(label, _limits(found)[::-1], np.array(values[::-1]), colour)
+def _by_limit(label: str, colour: str, steps: Sequence[Point], values: Sequence[float]) -> Line:
+    return Line(label, _limits(steps)[::-1], np.array(values[::-1]), colour)
 
 
-def _span(found: Sequence[Point]) -> View:
-    return View("by F1's limiter", 0.0, float(_limits(found).max()))
+def _span(steps: Sequence[Point]) -> View:
+    return View("by F1's limiter", 0.0, float(_limits(steps).max()))
 
 
 def received(plan: Plan, recording: Recording) -> Chart:
-    found, share = points(plan, recording), share_bps(plan) / 1e9
-    limits, span = _limits(found), _span(found)
+    steps, share = points(plan, recording), share_bps(plan) / 1e9
+    limits, span = _limits(steps), _span(steps)
     return Chart(
         name="received",
         title="What is received",
@@ -126,8 +126,8 @@ def received(plan: Plan, recording: Recording) -> Chart:
         x_label=_RATE_X,
         y_label="Received, frames (Gbit/s)",
         lines=(
-            _by_limit("F0", "flow0", found, [point.f0_bps * 1e-9 for point in found]),
-            _by_limit("F1", "flow1", found, [point.f1_bps * 1e-9 for point in found]),
+            _by_limit("F0", "flow0", steps, [point.f0_bps * 1e-9 for point in steps]),
+            _by_limit("F1", "flow1", steps, [point.f1_bps * 1e-9 for point in steps]),
             Line(
                 "what F1 may send", limits[::-1], limits[::-1], "muted", stroke="dotted", width=1.2
             ),
@@ -145,7 +145,7 @@ def received(plan: Plan, recording: Recording) -> Chart:
 
 
 def pauses(plan: Plan, recording: Recording) -> Chart:
-    found = points(plan, recording)
+    steps = points(plan, recording)
     return Chart(
         name="pauses",
         title="PAUSE from S1 to S0",
@@ -153,9 +153,9 @@ def pauses(plan: Plan, recording: Recording) -> Chart:
         x_label=_RATE_X,
         y_label="PAUSE frames (1/ms)",
         lines=(
-            _by_limit("S1 to S0", "other3", found, [point.pause_rate * 1e-3 for point in found]),
+            _by_limit("S1 to S0", "other3", steps, [point.pause_rate * 1e-3 for point in steps]),
         ),
-        views=(_span(found),),
+        views=(_span(steps),),
     )
 
 
@@ -210,19 +210,19 @@ def queues(plan: Plan, recording: Recording) -> Chart:
 
 
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
-    found = points(plan, recording)
-    quiet = max((point.limit_bps for point in found if point.pause_rate == 0), default=0.0)
+    steps = points(plan, recording)
+    quiet = max((point.limit_bps for point in steps if point.pause_rate == 0), default=0.0)
     return [
         Headline(
             "F1 receives at most (frames)",
-            f"{max(point.f1_bps for point in found) / 1e9:.3g} Gbit/s",
+            f"{max(point.f1_bps for point in steps) / 1e9:.3g} Gbit/s",
         ),
         Headline(
             "fastest F1 without PAUSE",
             f"{quiet / 1e9:.3g} Gbit/s",
             f"paper: {SHARE['payload']:g} of payload",
         ),
-        Headline("F0 where F1 is fastest", f"{found[0].f0_bps / 1e9:.3g} Gbit/s"),
+        Headline("F0 where F1 is fastest", f"{steps[0].f0_bps / 1e9:.3g} Gbit/s"),
     ]
 
 
@@ -252,12 +252,12 @@ def about(plan: Plan) -> list[tuple[str, str]]:
 
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
-    found = points(plan, recording)
+    steps = points(plan, recording)
     gap, window = (format_value("time", plan.number(name)) for name in ("gap", "window"))
     ends = [
-        (one, other)
-        for one, other in pairwise(found)
-        if one.pause_rate > 0 and other.pause_rate == 0
+        (faster, slower)
+        for faster, slower in pairwise(steps)
+        if faster.pause_rate > 0 and slower.pause_rate == 0
     ]
     where = (
         f"From {ends[0][0].limit_bps / 1e9:.3g} to {ends[0][1].limit_bps / 1e9:.3g} Gbit/s of F1 "
@@ -345,13 +345,13 @@ class Fig5(Experiment):
         )
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
-        found, share, rate = points(plan, recording), share_bps(plan), plan.number("rate")
+        steps, share, rate = points(plan, recording), share_bps(plan), plan.number("rate")
         payload = plan.payload_bytes / plan.frame_bytes
-        above = [point.pause_rate > 0 for point in found if point.limit_bps > share]
-        below = [point for point in found if point.limit_bps <= share]
-        most = max(point.f1_bps for point in found) * payload / 1e9
-        quiet = max((point.limit_bps for point in found if point.pause_rate == 0), default=None)
-        step = found[0].limit_bps - found[1].limit_bps
+        above = [point.pause_rate > 0 for point in steps if point.limit_bps > share]
+        below = [point for point in steps if point.limit_bps <= share]
+        most = max(point.f1_bps for point in steps) * payload / 1e9
+        quiet = max((point.limit_bps for point in steps if point.pause_rate == 0), default=None)
+        step = steps[0].limit_bps - steps[1].limit_bps
 
         def next_below(measured: float | None) -> Verdict:
             if quiet is None:
@@ -368,7 +368,7 @@ class Fig5(Experiment):
         hurt_text = "F0 at F1's fastest, of its 20 Gbit/s: damaged (met: 75% and less)"
         worst, hurt = (
             min(point.f0_bps for point in below) / (rate / 2),
-            found[0].f0_bps / (rate / 2),
+            steps[0].f0_bps / (rate / 2),
         )
         quiet_gbps = None if quiet is None else quiet / 1e9
         return [

@@ -53,15 +53,15 @@ def pause(plan: Plan, recording: Recording) -> Chart:
         )
     ]
     if to_bursting:
-        each = [
+        by_link = [
             charts.events("", "muted", series.get(link, "pause"), _PAUSE_BIN_S, _span(plan), 1e-3)
             for link in to_bursting
         ]
-        mean = np.mean([line.y for line in each], axis=0)
+        mean = np.mean([line.y for line in by_link], axis=0)
         lines.append(
             Line(
                 "S1 to a bursting host, mean",
-                each[0].x,
+                by_link[0].x,
                 mean,
                 "muted",
                 "steps",

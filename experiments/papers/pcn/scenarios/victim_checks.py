@@ -43,19 +43,26 @@ _ORDERS = (
 
 def settled(plan: Plan, recording: Recording) -> list[Check]:
     """Returns the checks of one run."""
-    own = _CLAIMS.get(plan.scheme)
-    return [*clean(recording), *(own(plan, measure(plan, recording)) if own else ())]
+    scheme_claims = _CLAIMS.get(plan.scheme)
+    return [
+        *clean(recording),
+        *(scheme_claims(plan, measure(plan, recording)) if scheme_claims else ()),
+    ]
 
 
 def compared(outcomes: Outcomes) -> list[Check]:
     """Across schemes: a row for each pair of neighbours that ran."""
     checks = []
-    for claim, what, order, number in _ORDERS:
+    for claim, quantity, order, number in _ORDERS:
         for better, worse in pairwise(outcomes.among(order)):
-            one, other = (outcomes.mean(number, scheme=scheme) for scheme in (better, worse))
-            text, less = f"{what}: {better} less {worse} (met: below 0)", None
-            if one is not None and other is not None:
-                less = one * 1e3 - other * 1e3 if number.endswith("_s") else one / 1e6 - other / 1e6
+            ahead, behind = (outcomes.mean(number, scheme=scheme) for scheme in (better, worse))
+            text, less = f"{quantity}: {better} less {worse} (met: below 0)", None
+            if ahead is not None and behind is not None:
+                less = (
+                    ahead * 1e3 - behind * 1e3
+                    if number.endswith("_s")
+                    else ahead / 1e6 - behind / 1e6
+                )
             checks.append(
                 claim.row(text, less, _below_0, unit="ms" if number.endswith("_s") else "MB")
             )
@@ -66,23 +73,23 @@ def _below_0(measured: float | None) -> Verdict:
     return "not comparable" if measured is None else "met" if measured < 0 else "not met"
 
 
-def _pfc(plan: Plan, made: Measures) -> list[Check]:
+def _pfc(plan: Plan, measures: Measures) -> list[Check]:
     ideal, burst = ideal_bps(plan)[1] / 1e9, burst_s(plan) * 1e3
     text = f"the tree lasts (met: as long as the bursts within 10%; {_DOUBLE})"
     share = f"F0 during the bursts: no more than F1's share of R1 (met: within 50%; {_DOUBLE})"
     paused = "PAUSE frames to H0 and H1, F0's sender too (met: 2 and more)"
     return [
-        TREE_OF_PFC.row(text, made.tree_s * 1e3, near(burst, 0.1), PFC, theory=burst),
-        TREE_OF_PFC.row(paused, made.pause_senders, at_least(2), unit="frames"),
+        TREE_OF_PFC.row(text, measures.tree_s * 1e3, near(burst, 0.1), PFC, theory=burst),
+        TREE_OF_PFC.row(paused, measures.pause_senders, at_least(2), unit="frames"),
         TREE_OF_PFC.row(
-            share, made.f0_burst_bps / 1e9, near(ideal, 0.5), theory=ideal, unit="Gbit/s"
+            share, measures.f0_burst_bps / 1e9, near(ideal, 0.5), theory=ideal, unit="Gbit/s"
         ),
     ]
 
 
-def _pcn(plan: Plan, made: Measures) -> list[Check]:
+def _pcn(plan: Plan, measures: Measures) -> list[Check]:
     few, ideal = NO_TREE["a handful"], ideal_bps(plan)[0]
-    during, late = made.f0_burst_bps / ideal, made.f0_last_third_bps / ideal
+    during, late = measures.f0_burst_bps / ideal, measures.f0_last_third_bps / ideal
     few_text = f"PAUSE frames from S1 to S0 (met: a handful, {few:g}; trend: 20)"
     during_text = "F0 during the bursts, of the ideal (met: 90%; trend: 50%, its share before)"
     late_text = "F0 in the last third of the bursts, of the ideal (met: 95%; trend: 50%)"
@@ -90,25 +97,25 @@ def _pcn(plan: Plan, made: Measures) -> list[Check]:
     fair_text = "F0 and F1 afterwards: Jain's index, last third (met: 0.97; trend: 0.9)"
     return [
         NO_TREE.row(
-            "PAUSE frames to H0 and H1", made.pause_senders, at_most(0), "to senders", theory=0
+            "PAUSE frames to H0 and H1", measures.pause_senders, at_most(0), "to senders", theory=0
         ),
-        NO_TREE.row(few_text, made.pause_trunk, at_most(few, 20), "a handful"),
+        NO_TREE.row(few_text, measures.pause_trunk, at_most(few, 20), "a handful"),
         VICTIM_FULL.row(during_text, during, at_least(0.9, 0.5), theory=1.0, known=NOTIFIED),
         VICTIM_FULL.row(
             late_text, late, at_least(0.95, 0.5), "last third", theory=1.0, known=NOTIFIED
         ),
-        VICTIM_FULL.row(trunk_text, made.trunk_after, at_least(0.95, 0.9), "trunk"),
+        VICTIM_FULL.row(trunk_text, measures.trunk_after, at_least(0.95, 0.9), "trunk"),
         *(
-            _half_life(plan, made) if plan.scheme == PCN else ()
+            _half_life(plan, measures) if plan.scheme == PCN else ()
         ),  # the theory is that of its Algorithm 1
-        VICTIM_FULL.row(fair_text, made.jain_after, at_least(0.97, 0.9), "fair", theory=1.0),
+        VICTIM_FULL.row(fair_text, measures.jain_after, at_least(0.97, 0.9), "fair", theory=1.0),
     ]
 
 
-def _half_life(plan: Plan, made: Measures) -> list[Check]:
+def _half_life(plan: Plan, measures: Measures) -> list[Check]:
     expected = theory.fairness_half_life_loops(2, plan.number("w_min")) * plan.number("T") * 1e3
     text = f"F0 and F1 become equal: half-life of their difference (met: within 30%; {_DOUBLE})"
-    measured = None if made.half_life_s is None else made.half_life_s * 1e3
+    measured = None if measures.half_life_s is None else measures.half_life_s * 1e3
     return [
         FAIRNESS.row(
             text, measured, near(expected, 0.3), theory=expected, unit="ms", known=NOTIFIED
@@ -116,11 +123,15 @@ def _half_life(plan: Plan, made: Measures) -> list[Check]:
     ]
 
 
-def _searching(plan: Plan, made: Measures) -> list[Check]:
+def _searching(plan: Plan, measures: Measures) -> list[Check]:
     """Returns the schemes that look for their rate step by step."""
-    scheme, burst, tree = plan.scheme, burst_s(plan) * 1e3, made.tree_s * 1e3
-    full = None if made.full_s is None else made.full_s * 1e3
-    cut = made.f0_rate_least_bps / made.f0_rate_before_bps if made.f0_rate_before_bps else None
+    scheme, burst, tree = plan.scheme, burst_s(plan) * 1e3, measures.tree_s * 1e3
+    full = None if measures.full_s is None else measures.full_s * 1e3
+    cut = (
+        measures.f0_rate_least_bps / measures.f0_rate_before_bps
+        if measures.f0_rate_before_bps
+        else None
+    )
     tree_text = "the tree lasts (met: within 50%; trend: shorter than with PFC alone)"
     marked_text = "F0's packets marked during the bursts, though it is innocent (met: any)"
     cut_text = "F0 is cut, of its rate before (met: to 80% and less; trend: 95%)"
@@ -133,7 +144,7 @@ def _searching(plan: Plan, made: Measures) -> list[Check]:
     known = _KNOWN_TREE.get(scheme, "") if tree > TREES[scheme] else ""
     return [
         TREES.row(tree_text, tree, shorter, scheme, known=known),
-        INNOCENT_CUT.row(marked_text, made.f0_marked_burst, at_least(1e-9)),
+        INNOCENT_CUT.row(marked_text, measures.f0_marked_burst, at_least(1e-9)),
         INNOCENT_CUT.row(cut_text, cut, at_most(0.8, 0.95)),
         LOSS.row(lost_text, full, longer, scheme),
     ]

@@ -21,9 +21,9 @@ from pcn.topologies.compact import LONG_SENDERS, P0_S0, P3_S1
 
 
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
-    made = measure(plan, recording)
+    measures = measure(plan, recording)
     ideals = [f"ideal: {_gbps(rate)}" for rate in ideal_bps(plan)]
-    tree = _ms(made.tree_s) if made.tree_s else "none"
+    tree = _ms(measures.tree_s) if measures.tree_s else "none"
     return [
         Headline(
             "congestion tree: time with PAUSE to S0, H0 or H1",
@@ -31,28 +31,32 @@ def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline
             _paper(TREE.get(plan.scheme), plan) or _NONE.get(plan.scheme, ""),
         ),
         Headline(
-            "PAUSE frames to H0 and H1", f"{made.pause_senders:,}", _NONE.get(plan.scheme, "")
+            "PAUSE frames to H0 and H1", f"{measures.pause_senders:,}", _NONE.get(plan.scheme, "")
         ),
-        Headline("F0 during the bursts", _gbps(made.f0_burst_bps), ideals[0]),
-        Headline("F1 during the bursts", _gbps(made.f1_burst_bps), ideals[1]),
-        Headline("F0 lost against the ideal, in all", _lost(made.f0_lost_bytes)),
+        Headline("F0 during the bursts", _gbps(measures.f0_burst_bps), ideals[0]),
+        Headline("F1 during the bursts", _gbps(measures.f1_burst_bps), ideals[1]),
+        Headline("F0 lost against the ideal, in all", _lost(measures.f0_lost_bytes)),
         Headline(
             "S0 to S1 full again after",
-            _ms(made.full_s),
+            _ms(measures.full_s),
             _paper(LOSS, plan),
         ),
         Headline(
             "F0 and F1 both back at their share after",
-            f"not in {_ms(plan.duration_s)}" if made.shared_s is None else _ms(made.shared_s),
+            f"not in {_ms(plan.duration_s)}"
+            if measures.shared_s is None
+            else _ms(measures.shared_s),
         ),
-        Headline("flow completion time of the bursts, mean", _ms(made.burst_fct_mean_s)),
-        Headline("flow completion time of the bursts, last", _last(plan, recording, made)),
+        Headline("flow completion time of the bursts, mean", _ms(measures.burst_fct_mean_s)),
+        Headline("flow completion time of the bursts, last", _last(plan, recording, measures)),
     ]
 
 
-def _last(plan: Plan, recording: Recording, made: Measures) -> str:
+def _last(plan: Plan, recording: Recording, measures: Measures) -> str:
     open_ends = sum(flow.fct_s is None for flow in recording.flows if flow.group == BURSTS)
-    return f"{open_ends} not in {_ms(plan.duration_s)}" if open_ends else _ms(made.burst_fct_max_s)
+    return (
+        f"{open_ends} not in {_ms(plan.duration_s)}" if open_ends else _ms(measures.burst_fct_max_s)
+    )
 
 
 def about(plan: Plan) -> list[tuple[str, str]]:
@@ -62,14 +66,14 @@ def about(plan: Plan) -> list[tuple[str, str]]:
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
     """(figure that it belongs to, paragraph)."""
-    made = measure(plan, recording)
+    measures = measure(plan, recording)
     return [
-        _pause(plan, made),
-        _throughput(made),
-        *_rates(plan, made),
-        _marked(plan, recording, made),
+        _pause(plan, measures),
+        _throughput(measures),
+        *_rates(plan, measures),
+        _marked(plan, recording, measures),
         *_after_pause(plan, recording),
-        _fct(made),
+        _fct(measures),
     ]
 
 
@@ -135,66 +139,66 @@ def _reading(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def _pause(plan: Plan, made: Measures) -> tuple[str, str]:
-    if not made.pause_trunk and not made.pause_senders:
+def _pause(plan: Plan, measures: Measures) -> tuple[str, str]:
+    if not measures.pause_trunk and not measures.pause_senders:
         return "pause", "No PAUSE went from S1 to S0, and none to H0 or H1: no tree."
     spread = (
-        f"S0 in turn sent {made.pause_senders:,} to H0 and H1, over {_ms(made.spread_s)}: F0's "
-        "sender is stopped though F0's own way is free."
-        if made.pause_senders
+        f"S0 in turn sent {measures.pause_senders:,} to H0 and H1, over {_ms(measures.spread_s)}: "
+        "F0's sender is stopped though F0's own way is free."
+        if measures.pause_senders
         else "S0 could hold what that left with it: H0 and H1 were never stopped."
     )
     return (
         "pause",
-        f"S1 sent {made.pause_trunk:,} PAUSE frames to S0. {spread} The tree stood for "
-        f"{_ms(made.tree_s)}; the bursts need {_ms(burst_s(plan))}.",
+        f"S1 sent {measures.pause_trunk:,} PAUSE frames to S0. {spread} The tree stood for "
+        f"{_ms(measures.tree_s)}; the bursts need {_ms(burst_s(plan))}.",
     )
 
 
-def _throughput(made: Measures) -> tuple[str, str]:
+def _throughput(measures: Measures) -> tuple[str, str]:
     full = (
-        f"Together they fill the link from S0 to S1 again {_ms(made.full_s)} after time 0"
-        if made.full_s is not None
+        f"Together they fill the link from S0 to S1 again {_ms(measures.full_s)} after time 0"
+        if measures.full_s is not None
         else "Within this run they don't fill the link from S0 to S1 again"
     )
     shared = (
-        f"and are both back at their share after {_ms(made.shared_s)}."
-        if made.shared_s is not None
+        f"and are both back at their share after {_ms(measures.shared_s)}."
+        if measures.shared_s is not None
         else "and don't both come back to their share."
     )
     return (
         "throughput",
-        f"During the bursts F0 gets {_gbps(made.f0_burst_bps)} and F1 {_gbps(made.f1_burst_bps)}; "
-        f"F0 loses {_lost(made.f0_lost_burst_bytes)} against the ideal in them, "
-        f"{_lost(made.f0_lost_bytes)} in all. {full}, {shared} After the bursts "
-        f"{made.trunk_after:.1%} of that link is used.",
+        f"During the bursts F0 gets {_gbps(measures.f0_burst_bps)} and F1 "
+        f"{_gbps(measures.f1_burst_bps)}; F0 loses {_lost(measures.f0_lost_burst_bytes)} against "
+        f"the ideal in them, {_lost(measures.f0_lost_bytes)} in all. {full}, {shared} After the "
+        f"bursts {measures.trunk_after:.1%} of that link is used.",
     )
 
 
-def _rates(plan: Plan, made: Measures) -> list[tuple[str, str]]:
-    return [("rates", _RATES.get(plan.scheme, _rates_cut)(plan, made))]
+def _rates(plan: Plan, measures: Measures) -> list[tuple[str, str]]:
+    return [("rates", _RATES.get(plan.scheme, _rates_cut)(plan, measures))]
 
 
-def _rates_limited(plan: Plan, made: Measures) -> str:
+def _rates_limited(plan: Plan, measures: Measures) -> str:
     limit = _gbps(plan.number("limit"))
     return f"A rate limiter holds F0 and F1 at {limit} each; nothing reacts to congestion but PFC."
 
 
-def _rates_cut(plan: Plan, made: Measures) -> str:
-    before, least = _gbps(made.f0_rate_before_bps), _gbps(made.f0_rate_least_bps)
+def _rates_cut(plan: Plan, measures: Measures) -> str:
+    before, least = _gbps(measures.f0_rate_before_bps), _gbps(measures.f0_rate_least_bps)
     return f"F0's algorithm goes from {before} down to {least}, though F0 is congested nowhere."
 
 
-def _rates_received(plan: Plan, made: Measures) -> str:
-    before, least = _gbps(made.f0_rate_before_bps), _gbps(made.f0_rate_least_bps)
+def _rates_received(plan: Plan, measures: Measures) -> str:
+    before, least = _gbps(measures.f0_rate_before_bps), _gbps(measures.f0_rate_least_bps)
     half_life = theory.fairness_half_life_loops(LONG_SENDERS, plan.number("w_min")) * plan.number(
         "T"
     )
     return (
         "F1 gets R1's receiving rate of its packets at once. F0's CNPs never have less than its "
         f"receiving rate: from {before} it doesn't fall below {least}, and takes what F1 leaves. "
-        f"Afterwards the difference between the two halves every {_ms(made.half_life_s)}; appendix "
-        f"A.2.2 gives {_ms(half_life)}, for flows that are notified in step"
+        f"Afterwards the difference between the two halves every {_ms(measures.half_life_s)}; "
+        f"appendix A.2.2 gives {_ms(half_life)}, for flows that are notified in step"
         + (", as these are." if not plan.number("phases") else ", which these aren't.")
     )
 
@@ -204,14 +208,14 @@ _NONE = {PCN: "paper: none"}
 """5.4: what PCN has of the tree."""
 
 
-def _marked(plan: Plan, recording: Recording, made: Measures) -> tuple[str, str]:
+def _marked(plan: Plan, recording: Recording, measures: Measures) -> tuple[str, str]:
     port = recording.ports[str(P3_S1)]
-    own = f"{port.marked / port.transmitted:.1%}" if port.transmitted else "none"
+    share = f"{port.marked / port.transmitted:.1%}" if port.transmitted else "none"
     return (
         "marked",
-        f"During the bursts {_percent(made.f0_marked_burst)} of F0's packets arrive marked and "
-        f"{_percent(made.f1_marked_burst)} of F1's. Of what S1 sent to R0 over the whole run it "
-        f"marked {own}.",
+        f"During the bursts {_percent(measures.f0_marked_burst)} of F0's packets arrive marked and "
+        f"{_percent(measures.f1_marked_burst)} of F1's. Of what S1 sent to R0 over the whole run "
+        f"it marked {share}.",
     )
 
 
@@ -231,12 +235,12 @@ def _after_pause(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
     ]
 
 
-def _fct(made: Measures) -> tuple[str, str]:
+def _fct(measures: Measures) -> tuple[str, str]:
     return (
         "fct",
         (
-            f"The bursts' flows take {_ms(made.burst_fct_mean_s)} on average, the last "
-            f"{_ms(made.burst_fct_max_s)}."
+            f"The bursts' flows take {_ms(measures.burst_fct_mean_s)} on average, the last "
+            f"{_ms(measures.burst_fct_max_s)}."
         ),
     )
 

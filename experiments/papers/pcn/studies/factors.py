@@ -97,30 +97,32 @@ class FactorStudy(Experiment):
         """Returns the rows of one setting; none if it wasn't run."""
         if not outcomes.where(setting=key):
             return []
-        scheme, what, _, _ = self.settings[key]
+        scheme, setting, _, _ = self.settings[key]
         name, rows = label(scheme), []
         if scheme in PREVENTED:
             left = ratio(
                 outcomes.mean("pause_per_s", scheme=PCN), outcomes.mean("pause_per_s", setting=key)
             )
             saved = None if left is None else 1 - left
-            rows.append(prevented_row(f"{name}, {what}: PCN", scheme, saved))
+            rows.append(prevented_row(f"{name}, {setting}: PCN", scheme, saved))
         for claim, number, times in FACTORS[scheme]:
             factor = _factor(outcomes, key, number)
-            rows.append(factor_row(claim, scheme, f"{name}, {what}: {name} / PCN, {times}", factor))
+            rows.append(
+                factor_row(claim, scheme, f"{name}, {setting}: {name} / PCN, {times}", factor)
+            )
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
         """Returns how many of the paper's figures each setting meets."""
-        found: dict[str, list[str]] = {}
-        for key, (scheme, what, _, _) in self.settings.items():
+        by_scheme: dict[str, list[str]] = {}
+        for key, (scheme, setting, _, _) in self.settings.items():
             rows = self._rows(outcomes, key)
             if rows:
                 met = sum(row.verdict == "met" for row in rows)
-                found.setdefault(scheme, []).append(f"{what} {met} of {len(rows)}")
+                by_scheme.setdefault(scheme, []).append(f"{setting} {met} of {len(rows)}")
         return [
-            f"{label(scheme)}, the paper's figures that come out (met): {', '.join(told)}."
-            for scheme, told in found.items()
+            f"{label(scheme)}, the paper's figures that come out (met): {', '.join(texts)}."
+            for scheme, texts in by_scheme.items()
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -166,10 +168,12 @@ class FactorStudy(Experiment):
         keys = list(values)
         lines = []
         for scheme in dict.fromkeys(self.settings[key][0] for key in keys):
-            own = [row for row, key in enumerate(keys) if self.settings[key][0] == scheme]
-            means = [values[keys[row]][0] or 0.0 for row in own]
-            seeds = [[one for one in values[keys[row]][1:] if one is not None] for row in own]
-            lines.append(curve(label(scheme), own, means, scheme, seeds=seeds))
+            rows = [row for row, key in enumerate(keys) if self.settings[key][0] == scheme]
+            means = [values[keys[row]][0] or 0.0 for row in rows]
+            seeds = [
+                [value for value in values[keys[row]][1:] if value is not None] for row in rows
+            ]
+            lines.append(curve(label(scheme), rows, means, scheme, seeds=seeds))
         names = [self.settings[key][1] for key in keys]
         return Chart(title, x_label, "", lines, level=level, level_text=level_text, rows=names)
 

@@ -55,11 +55,11 @@ def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     }
 
 
-def jain_rows(outcomes: Outcomes, what: str, flows: Iterable[int], **keys: Key) -> list[Check]:
+def jain_rows(outcomes: Outcomes, name: str, flows: Iterable[int], **keys: Key) -> list[Check]:
     rows = []
     for n in flows:
         index = outcomes.mean("jain", flows=n, **keys)
-        text = f"{what}: Jain's index, {n} flows (met: {FAIR:g} and more; trend: above 0.8)"
+        text = f"{name}: Jain's index, {n} flows (met: {FAIR:g} and more; trend: above 0.8)"
         rows.append(
             FULL_AND_FAIR.row(
                 text, index, at_least(FAIR, 0.8), "index", theory=1.0, known=WHY_UNFAIR
@@ -192,9 +192,9 @@ class FairnessSweep(Study):
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         increases = [
-            curve(f"{one.keys['flows']} flows", *one.curves["increases"], points=True)
-            for one in outcomes.where(setting="pcn")
-            if one.keys["flows"] != 16
+            curve(f"{outcome.keys['flows']} flows", *outcome.curves["increases"], points=True)
+            for outcome in outcomes.where(setting="pcn")
+            if outcome.keys["flows"] != 16
         ]
         groups = (
             ("The rule's threshold", ("pcn", "rule100", "rule90", "rule80", "rule50")),
@@ -203,9 +203,9 @@ class FairnessSweep(Study):
             ("Phases and RecRate", ("pcn", "step", "first", "gaps")),
         )
         by_packets = sorted(
-            (one.numbers["packets"] or 0.0, one.numbers["jain"] or 0.0)
+            (outcome.numbers["packets"] or 0.0, outcome.numbers["jain"] or 0.0)
             for key in ("pcn", "double", "fourfold", "rtt/5", "rtt*2")
-            for one in outcomes.where(setting=key)
+            for outcome in outcomes.where(setting=key)
         )
         jain = curve(
             "T >= RTT", [x for x, _ in by_packets], [y for _, y in by_packets], PCN, points=True
@@ -292,7 +292,7 @@ class FairnessRules(Study):
 
 def _per_flow(more: Mapping[str, float], flows: int) -> dict[str, float]:
     """`w_min/` is w_min times the number of flows."""
-    made = dict(more)
-    if "w_min/" in made:
-        made["w_min"] = made.pop("w_min/") / flows
-    return made
+    fields = dict(more)
+    if "w_min/" in fields:
+        fields["w_min"] = fields.pop("w_min/") / flows
+    return fields

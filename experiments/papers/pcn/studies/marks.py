@@ -107,12 +107,12 @@ class Marks(Experiment):
         for setting in map(str, outcomes.values("setting")):
             for scheme in outcomes.among(NP_ECN):
                 where = {"setting": setting, "scheme": scheme}
-                who = f"{setting}, {label(scheme)}"
+                case = f"{setting}, {label(scheme)}"
                 most = outcomes.extreme("other", True, **where)
                 rows.append(
                     row(
                         "",
-                        f"{who}: packets that NP-ECN left unmarked without its reason",
+                        f"{case}: packets that NP-ECN left unmarked without its reason",
                         most,
                         exactly_none,
                     )
@@ -120,7 +120,7 @@ class Marks(Experiment):
                 if outcomes.extreme("held", False, **where):
                     held = outcomes.mean(_HELD, **where)
                     text = (
-                        f"{who}: share confirmed of packets that a PAUSE left unmarked (met: at "
+                        f"{case}: share confirmed of packets that a PAUSE left unmarked (met: at "
                         "least 0.5)"
                     )
                     rows.append(row("", text, held, at_least(0.5)))
@@ -184,7 +184,7 @@ class Marks(Experiment):
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         settings = [str(setting) for setting in outcomes.values("setting")]
         charts = []
-        for name, what in SHARES.items():
+        for name, title in SHARES.items():
             lines = []
             for scheme in outcomes.among(SCHEMES):
                 seeds = [
@@ -200,7 +200,7 @@ class Marks(Experiment):
                 )
             charts.append(
                 Chart(
-                    f"Confirmed: {what}", "", "Share", lines, bars=settings, columns=3, bottom=0.0
+                    f"Confirmed: {title}", "", "Share", lines, bars=settings, columns=3, bottom=0.0
                 )
             )
         return charts

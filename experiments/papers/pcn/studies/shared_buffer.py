@@ -86,7 +86,7 @@ class SharedBuffers(Experiment):
         ended = flows.ended(plan, recording)
         ends = ended.start_s + ended.fct_s
         links = recording.links.values()
-        found: dict[str, float | None] = {
+        numbers: dict[str, float | None] = {
             "unfinished": float(np.isnan(ends).sum()),
             "end_ms": None if np.isnan(ends).any() else float(ends.max()) * 1e3,
             "pause": float(sum(link.pause for link in links)),
@@ -94,31 +94,35 @@ class SharedBuffers(Experiment):
             "largest_kb": max(recording.recorded.queue_max.values()) / 1e3,
         }
         return Outcome(
-            run.keys, found, samples=by_size.with_classes(_SPEC, plan, recording).to_json()
+            run.keys, numbers, samples=by_size.with_classes(_SPEC, plan, recording).to_json()
         )
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
         for scheme in outcomes.among(SCHEMES):
-            who = label(scheme)
-            text = f"{who}: median slowdown with dynamic thresholds (met: at most 1.1)"
+            name = label(scheme)
+            text = f"{name}: median slowdown with dynamic thresholds (met: at most 1.1)"
             rows.append(
                 row("", text, _slowdown(outcomes, 50, DYNAMIC, scheme), at_most(1.1), theory=1)
             )
             for q in (95, 99):
-                text = f"{who}: {q}% slowdown, dynamic thresholds over static (met: at most 1)"
-                dynamic, static = (_slowdown(outcomes, q, one, scheme) for one in (DYNAMIC, STATIC))
+                text = f"{name}: {q}% slowdown, dynamic thresholds over static (met: at most 1)"
+                dynamic, static = (
+                    _slowdown(outcomes, q, thresholds, scheme) for thresholds in (DYNAMIC, STATIC)
+                )
                 rows.append(row("", text, ratio(dynamic, static), at_most(1)))
         for thresholds in THRESHOLDS:
-            for other in (
+            for baseline in (
                 outcomes.among((PFC, _DCQCN, _DCQCN_NS3, "timely", "timely-hpcc"))
                 if PCN in outcomes.values("scheme")
                 else ()
             ):
                 for q in (95, 99):
-                    ours, theirs = (_slowdown(outcomes, q, thresholds, one) for one in (PCN, other))
+                    ours, theirs = (
+                        _slowdown(outcomes, q, thresholds, scheme) for scheme in (PCN, baseline)
+                    )
                     text = (
-                        f"{thresholds} thresholds: {q}% slowdown, PCN's over {label(other)}'s "
+                        f"{thresholds} thresholds: {q}% slowdown, PCN's over {label(baseline)}'s "
                         "(met: at most 1)"
                     )
                     rows.append(row("", text, ratio(ours, theirs), at_most(1)))
@@ -130,11 +134,11 @@ class SharedBuffers(Experiment):
         for q in (50, 95, 99):
             spans = []
             for thresholds in THRESHOLDS:
-                each = [
+                slowdowns = [
                     (_slowdown(outcomes, q, thresholds, scheme), label(scheme))
                     for scheme in schemes
                 ]
-                known = [(value, who) for value, who in each if value is not None]
+                known = [(value, name) for value, name in slowdowns if value is not None]
                 if known:
                     (low, least), (high, most) = min(known), max(known)
                     spans.append(f"{thresholds} {said(low)} ({least}) to {said(high)} ({most})")
@@ -173,14 +177,18 @@ class SharedBuffers(Experiment):
 def _samples(outcomes: Outcomes, thresholds: str) -> dict[str, list[RunSamples]]:
     """Returns the flows by size of each scheme that was run, of each seed."""
     schemes = map(str, outcomes.values("scheme"))
-    found = {scheme: outcomes.samples(thresholds=thresholds, scheme=scheme) for scheme in schemes}
-    return {scheme: kept for scheme, kept in found.items() if kept}
+    by_scheme = {
+        scheme: outcomes.samples(thresholds=thresholds, scheme=scheme) for scheme in schemes
+    }
+    return {scheme: samples for scheme, samples in by_scheme.items() if samples}
 
 
 def _slowdown(outcomes: Outcomes, q: int, thresholds: str, scheme: str) -> float | None:
     """Returns a percentile of the flows of all seeds together, those of in-casts apart."""
-    found = by_size.estimate(outcomes.samples(thresholds=thresholds, scheme=scheme), f"p{q}", FLOWS)
-    return None if found is None else found.value
+    estimate = by_size.estimate(
+        outcomes.samples(thresholds=thresholds, scheme=scheme), f"p{q}", FLOWS
+    )
+    return None if estimate is None else estimate.value
 
 
 def _table(outcomes: Outcomes, thresholds: str) -> Table:
@@ -198,7 +206,7 @@ def _table(outcomes: Outcomes, thresholds: str) -> Table:
         [
             label(scheme),
             *(
-                cell(by_size.estimate(kept, statistic, group))
+                cell(by_size.estimate(samples, statistic, group))
                 for statistic, group in slowdowns.values()
             ),
             *(
@@ -206,6 +214,6 @@ def _table(outcomes: Outcomes, thresholds: str) -> Table:
                 for number in numbers.values()
             ),
         ]
-        for scheme, kept in _samples(outcomes, thresholds).items()
+        for scheme, samples in _samples(outcomes, thresholds).items()
     ]
     return Table(f"Slowdown with {thresholds} thresholds", ["slowdown", *slowdowns, *numbers], rows)

@@ -74,18 +74,19 @@ class Silence(Experiment):
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
         for where, keys in _places(outcomes):
-            for number, what, most in (
+            for number, quantity, most in (
                 ("pause", "PAUSE frames", 0.05),
                 ("mean_ms all", "mean completion time", 1.02),
                 ("p99_ms all", "99% completion time", 1.02),
                 ("mean_ms S", "S's mean completion time", 1.02),
             ):
                 off, on = (
-                    outcomes.mean(number, scheme=PCN_X, silence=one, **keys) for one in (0, PERIODS)
+                    outcomes.mean(number, scheme=PCN_X, silence=silence, **keys)
+                    for silence in (0, PERIODS)
                 )
                 text = (
-                    f"{where}: {what} with silence = {PERIODS} over those without (met: at most "
-                    f"{most:g})"
+                    f"{where}: {quantity} with silence = {PERIODS} over those without (met: at "
+                    f"most {most:g})"
                 )
                 rows.append(row("", text, ratio(on, off), at_most(most)))
         return rows
@@ -93,17 +94,17 @@ class Silence(Experiment):
     def story(self, outcomes: Outcomes) -> list[str]:
         lines = []
         for where, keys in _places(outcomes):
-            each = []
+            texts = []
             for scheme, silence in _KINDS:
                 of = {**_keys(scheme, silence), **keys}
-                found = (
+                formatted = (
                     said(outcomes.mean(number, **of), "", 5 if number == "pause" else 3)
                     for number in ("pause", "mean_ms all", "p99_ms all", "mean_ms S")
                 )
-                each.append(f"{_label(scheme, silence)} {' / '.join(found)}")
+                texts.append(f"{_label(scheme, silence)} {' / '.join(formatted)}")
             lines.append(
                 f"{where}: PAUSE frames / mean / 99% / S's mean completion time (ms): "
-                f"{', '.join(each)}."
+                f"{', '.join(texts)}."
             )
         return lines
 

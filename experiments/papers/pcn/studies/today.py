@@ -161,7 +161,7 @@ class Today(Experiment):
         assert queues is not None  # the plan records them
         ends = ended.start_s + ended.fct_s
         waiting = queues.values[queues.times_s <= np.nanmax(ends, initial=0.0)].sum(axis=1)
-        found: dict[str, float | None] = {
+        numbers: dict[str, float | None] = {
             "unfinished": float(np.isnan(ends).sum()),
             "end_ms": None if np.isnan(ends).any() else float(ends.max()) * 1e3,
             _PAUSE: float(sum(link.pause for link in recording.links.values())),
@@ -171,33 +171,33 @@ class Today(Experiment):
         setting = SETTINGS[str(run.keys["setting"])]
         for group in (_ALL, *setting.groups):
             times, _ = ended.of(group)
-            found[f"mean_ms {group}"] = (
+            numbers[f"mean_ms {group}"] = (
                 None if np.isnan(times).any() else recording_numbers.mean(times * 1e3)
             )
         return Outcome(
-            run.keys, found, samples=by_size.with_classes(setting.spec, plan, recording).to_json()
+            run.keys, numbers, samples=by_size.with_classes(setting.spec, plan, recording).to_json()
         )
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
         for setting in map(str, outcomes.values("setting")):
-            for number, what in _compared(setting).items():
+            for number, quantity in _compared(setting).items():
                 ours = _value(outcomes, setting, number, PCN)
                 dcqcn = _least(outcomes, setting, number, (_DCQCN, _DCQCN_FAST))
                 windows = _least(outcomes, setting, number, _WINDOWS)
-                for who, theirs in (
+                for baseline, theirs in (
                     ("DCQCN's", dcqcn),
                     ("the least of DCTCP, HPCC, Swift and NSCC", windows),
                 ):
                     least = None if theirs is None else theirs[1]
                     if number == _PAUSE:
                         text, limit = (
-                            f"{setting}: {what} of PCN (met: at most {who})",
+                            f"{setting}: {quantity} of PCN (met: at most {baseline})",
                             0.0 if least is None else least,
                         )
                         rows.append(row("", text, ours, at_most(limit), "frames", theory=least))
                     else:
-                        text = f"{setting}: {what}, PCN's over {who} (met: at most 1)"
+                        text = f"{setting}: {quantity}, PCN's over {baseline} (met: at most 1)"
                         rows.append(row("", text, ratio(ours, least), at_most(1)))
             if HPCC in outcomes.values("scheme") and INCAST in SETTINGS[setting].groups:
                 rows += _of_hpcc(outcomes, setting)
@@ -207,11 +207,13 @@ class Today(Experiment):
         lines = []
         for setting in map(str, outcomes.values("setting")):
             texts = []
-            for number, what in _compared(setting).items():
+            for number, quantity in _compared(setting).items():
                 least = _least(outcomes, setting, number, self.schemes)
                 ours = _value(outcomes, setting, number, PCN)
                 if least is not None and ours is not None:
-                    texts.append(f"{what}: {label(least[0])} {said(least[1])}, PCN {said(ours)}")
+                    texts.append(
+                        f"{quantity}: {label(least[0])} {said(least[1])}, PCN {said(ours)}"
+                    )
             if texts:
                 lines.append(f"{setting}, who has the least, and PCN: {'; '.join(texts)}.")
         return lines
@@ -233,12 +235,12 @@ def _compared(setting: str) -> dict[str, str]:
     if setting == _TO_ALL:
         return {"end_ms": "time until all have arrived (ms)"}
     groups = SETTINGS[setting].groups if setting in SETTINGS else ()
-    own = {f"p99 {INCAST}": "99% slowdown of the in-casts"} if INCAST in groups else {}
+    of_incasts = {f"p99 {INCAST}": "99% slowdown of the in-casts"} if INCAST in groups else {}
     return {
         f"mean_ms {_ALL}": "mean completion time (ms)",
         "p99 S": "99% slowdown of flows up to 10 KB",
         "p99 XL": "99% slowdown of flows above 1 MB",
-        **own,
+        **of_incasts,
         _PAUSE: "PAUSE frames",
     }
 
@@ -247,28 +249,31 @@ def _of_hpcc(outcomes: Outcomes, setting: str) -> list[Check]:
     """Returns what HPCC's authors claim of WebSearch and Hadoop."""
     shortened = []
     rows = []
-    for other in outcomes.among((_DCQCN_FAST, "timely", "timely-hpcc")):
+    for baseline in outcomes.among((_DCQCN_FAST, "timely", "timely-hpcc")):
         for group in ("S", "M"):
-            own, theirs = (_value(outcomes, setting, f"p99 {group}", one) for one in (HPCC, other))
-            factor = ratio(own, theirs)
+            ours, theirs = (
+                _value(outcomes, setting, f"p99 {group}", scheme) for scheme in (HPCC, baseline)
+            )
+            factor = ratio(ours, theirs)
             shortened += [] if factor is None else [1 - factor]
-            what = flows.size_class(group).partition(", ")[2]
+            sizes = flows.size_class(group).partition(", ")[2]
             text = (
-                f"{setting}: 99% slowdown of flows of {what}, HPCC's over {label(other)}'s (met: "
-                "below 1)"
+                f"{setting}: 99% slowdown of flows of {sizes}, HPCC's over {label(baseline)}'s "
+                "(met: below 1)"
             )
             rows.append(SHORT_FLOWS.row(text, factor, at_most(1)))
     most = max(shortened, default=None)
     text = f"{setting}: by which part HPCC shortens these, at most (met: 0.85 and more; trend: 0.5)"
     rows.append(SHORTENED.row(text, most, at_least(0.85, 0.5), "share"))
-    own, theirs = (
-        outcomes.mean("mean_ms XL", setting=setting, scheme=one) for one in (HPCC, _DCQCN_FAST)
+    ours, theirs = (
+        outcomes.mean("mean_ms XL", setting=setting, scheme=scheme)
+        for scheme in (HPCC, _DCQCN_FAST)
     )
     text = (
         f"{setting}: mean completion time of flows above 1 MB, HPCC's over DCQCN's (met: 1 and "
         "more)"
     )
-    rows.append(LONG_FLOWS.row(text, ratio(own, theirs), at_least(1)))
+    rows.append(LONG_FLOWS.row(text, ratio(ours, theirs), at_least(1)))
     return rows
 
 
@@ -277,9 +282,9 @@ def _least(
 ) -> tuple[str, float] | None:
     """Returns which of the schemes that were run has the least of a number, and that; None: one has
     no such number."""
-    each = [(scheme, _value(outcomes, setting, number, scheme)) for scheme in schemes]
-    known = [(one, value) for one, value in each if value is not None]
-    return min(known, key=lambda found: found[1], default=None)
+    by_scheme = [(scheme, _value(outcomes, setting, number, scheme)) for scheme in schemes]
+    known = [(scheme, value) for scheme, value in by_scheme if value is not None]
+    return min(known, key=lambda pair: pair[1], default=None)
 
 
 def _in_order(outcomes: Outcomes, setting: str) -> list[str]:
@@ -291,7 +296,7 @@ def _in_order(outcomes: Outcomes, setting: str) -> list[str]:
     ]
     return [
         *(scheme for scheme in SCHEMES if scheme in run),
-        *(one for one in run if one not in SCHEMES),
+        *(scheme for scheme in run if scheme not in SCHEMES),
     ]
 
 
@@ -309,19 +314,19 @@ def _value(outcomes: Outcomes, setting: str, number: str, scheme: str) -> float 
     statistic, _, group = number.partition(" ")
     if statistic not in STATISTICS:
         return outcomes.mean(number, setting=setting, scheme=scheme)
-    found = by_size.estimate(outcomes.samples(setting=setting, scheme=scheme), statistic, group)
-    return None if found is None else found.value
+    estimate = by_size.estimate(outcomes.samples(setting=setting, scheme=scheme), statistic, group)
+    return None if estimate is None else estimate.value
 
 
 def _table(outcomes: Outcomes, setting: str) -> Table:
     of = SETTINGS[setting]
     rows = []
-    for scheme, kept in _samples(outcomes, setting).items():
+    for scheme, samples in _samples(outcomes, setting).items():
         value = functools.partial(outcomes.mean, setting=setting, scheme=scheme)
         times = outcomes.each(f"mean_ms {_ALL}", setting=setting, scheme=scheme)
         rows.append([
             label(scheme),
-            *(" / ".join(_slowdowns(kept, group)) for group in of.groups),
+            *(" / ".join(_slowdowns(samples, group)) for group in of.groups),
             cell(Estimate(statistics.fmean(times), intervals.of_mean(times)) if times else None),
             *(said(value(number)) for number in ("end_ms", "waiting_kb", "largest_kb")),
             said(value(_PAUSE), digits=6),
