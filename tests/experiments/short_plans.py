@@ -28,11 +28,11 @@ def shortened(plan: Plan, duration_s: float) -> Plan:
 
 def until(figure: _Figure, ends_s: float) -> _Figure:
     """With plans that are shortened where they are longer."""
-    made, plan = copy(figure), figure.plan
+    shorter, plan = copy(figure), figure.plan
 
     def short(*arguments: Any) -> Plan:
         whole = plan(*arguments)
         return shortened(whole, min(ends_s, whole.duration_s))
 
-    made.plan = short  # type: ignore[method-assign]
-    return made
+    shorter.plan = short  # type: ignore[method-assign]
+    return shorter

@@ -20,7 +20,7 @@ def _compare(value: Any, kind: Any, path: str) -> list[str]:
         if not isinstance(value, Mapping):
             return [f"{path or 'it'} must be an object"]
         kinds = (
-            {one.name: one.type for one in kind}
+            {column.name: column.type for column in kind}
             if isinstance(kind, Columns)
             else dict.fromkeys(value, kind["*"])
         )

@@ -9,7 +9,10 @@ def workers(pid: int) -> list[int]:
     """Those of a process, whichever of its threads has started them."""
     listed = (path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children"))
     return [
-        int(child) for found in listed for child in found if alive(int(child)) and _is_worker(child)
+        int(child)
+        for children in listed
+        for child in children
+        if alive(int(child)) and _is_worker(child)
     ]
 
 

@@ -45,14 +45,14 @@ def parameters() -> dict[str, set[Parameter]]:
         Traffic(TrafficSpec(workload="allreduce:ring")),
         *(Traffic(TrafficSpec(topology=name)) for name in TOPOLOGIES),
     ]
-    found: dict[str, set[Parameter]] = {}
+    by_name: dict[str, set[Parameter]] = {}
     with mock.patch.dict(schemes):
         find_scheme(f"{ROOT}/examples/aimd/aimd.py:AIMD")  # docs/schemes.md explains it
         for experiment in (*EXPERIMENTS.values(), *traffic):
             for scheme in schemes:
                 for parameter in experiment.parameters(scheme):
-                    found.setdefault(parameter.name, set()).add(parameter)
-    return found
+                    by_name.setdefault(parameter.name, set()).add(parameter)
+    return by_name
 
 
 def accepts(parameter: Parameter, text: str) -> bool:
@@ -69,7 +69,7 @@ def test_commands_take_settings_that_texts_name() -> None:
         for name, value in NAMED.findall(file.read_text()):
             if name in known:
                 seen += 1
-                if not any(accepts(one, value) for one in known[name]):
+                if not any(accepts(parameter, value) for parameter in known[name]):
                     refused.append(f"{file.relative_to(ROOT)}: {name}={value}")
     assert seen > 50
     assert refused == []

@@ -33,14 +33,14 @@ def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -
         str(out),
     ]
     assert pcn(command) == 0
-    made = json.loads((out / "comparison.json").read_text())["runs"]
-    assert list(made) == ["pcn", "aimd"]
-    assert made["aimd"]["parameters"]["step"] == 200e6
-    assert "step" not in made["pcn"]["parameters"]
-    assert {check["claim"] for check in made["aimd"]["checks"]} == {""}
-    assert made["aimd"]["checks"][0]["measured"] == 0  # packets lost
-    own = json.loads((out / "aimd" / "summary.json").read_text())["versions"]
-    assert {"aimd.py", "step_ecn.py", "step_ecn.json"} <= own.keys()
+    runs = json.loads((out / "comparison.json").read_text())["runs"]
+    assert list(runs) == ["pcn", "aimd"]
+    assert runs["aimd"]["parameters"]["step"] == 200e6
+    assert "step" not in runs["pcn"]["parameters"]
+    assert {check["claim"] for check in runs["aimd"]["checks"]} == {""}
+    assert runs["aimd"]["checks"][0]["measured"] == 0  # packets lost
+    versions = json.loads((out / "aimd" / "summary.json").read_text())["versions"]
+    assert {"aimd.py", "step_ecn.py", "step_ecn.json"} <= versions.keys()
     assert "aimd: additive increase, multiplicative decrease" in (out / "report.html").read_text()
 
 
@@ -91,10 +91,10 @@ def test_name_that_another_scheme_has_is_the_schemes_own(
         "Parameters, Rp", "Own, Rp"
     )
     field = "    t_s: float = parameter(1e-3, 'time', 'a time', name='T')"
-    own = f"\n@dataclass(frozen=True)\nclass Own(Parameters):\n{field}\n"
+    definition = f"\n@dataclass(frozen=True)\nclass Own(Parameters):\n{field}\n"
     file = tmp_path / "wrong.py"
     head = "from dataclasses import dataclass\nfrom pcn import parameter\n"
-    file.write_text(head + text.replace("\nWRONG =", f"{own}\nWRONG ="))
+    file.write_text(head + text.replace("\nWRONG =", f"{definition}\nWRONG ="))
     command = [
         "run",
         "dumbbell",
@@ -128,9 +128,9 @@ def test_another_program_is_another_scheme(tmp_path: Path) -> None:
         str(out),
     ]
     assert pcn(command) == 0
-    made = json.loads((out / "summary.json").read_text())
-    assert made["scheme"] == "pcn@step_ecn"
-    assert {check["claim"] for check in made["checks"]} == {""}
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["scheme"] == "pcn@step_ecn"
+    assert {check["claim"] for check in summary["checks"]} == {""}
 
 
 @pytest.mark.parametrize(
@@ -307,6 +307,6 @@ def test_program_without_its_native_version_names_the_way_out(
         pcn(["run", "dumbbell", "--program", str(program), *SHORT, "--out", str(tmp_path / "out")])
         == 1
     )
-    said = capsys.readouterr().err
-    assert f"beside {program} there must be step_ecn_native.json" in said
-    assert "-DNATIVE_PFC" in said
+    error = capsys.readouterr().err
+    assert f"beside {program} there must be step_ecn_native.json" in error
+    assert "-DNATIVE_PFC" in error

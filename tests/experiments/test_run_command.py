@@ -29,7 +29,8 @@ SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms")
 
 def verdict(monkeypatch: pytest.MonkeyPatch, *verdicts: str) -> None:
     checks = [
-        Check("0.1", f"row {n} (met: 1)", 1, None, 2, "", one) for n, one in enumerate(verdicts)
+        Check("0.1", f"row {n} (met: 1)", 1, None, 2, "", verdict)
+        for n, verdict in enumerate(verdicts)
     ]  # type: ignore[arg-type]
     monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "settled", lambda *_: checks)
 
@@ -38,18 +39,18 @@ def test_json_is_all_that_comes_to_stdout(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert pcn([*SHORT, "--json", "--out", str(tmp_path / "one")]) == 0
-    said = capsys.readouterr()
-    summary = json.loads(said.out)
+    output = capsys.readouterr()
+    summary = json.loads(output.out)
     assert mismatches(summary) == []
     assert summary == json.loads((tmp_path / "one/summary.json").read_text())
-    assert "Figures and report" in said.err
+    assert "Figures and report" in output.err
     assert (
         pcn([*SHORT, "--scheme", "pfc,pcn", "--json", "--quiet", "--out", str(tmp_path / "two")])
         == 0
     )
-    said = capsys.readouterr()
-    assert list(json.loads(said.out)["runs"]) == ["pfc", "pcn"]
-    assert said.err == ""
+    output = capsys.readouterr()
+    assert list(json.loads(output.out)["runs"]) == ["pfc", "pcn"]
+    assert output.err == ""
 
 
 def test_summary_has_the_digest_of_all_events(
@@ -128,7 +129,7 @@ def test_parameters_are_listed_with_unit_default_and_meaning(
         for parameter in offered:
             rows = [line for line in table.splitlines() if line.split()[:1] == [parameter.name]]
             assert any(parameter.what in row for row in rows)
-            assert len(rows) == sum(one.name == parameter.name for one in offered)
+            assert len(rows) == sum(candidate.name == parameter.name for candidate in offered)
     assert pcn(["run", "dumbbell", "--scheme", "dcqcn", "--list", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["rate"]["default"] == 10e9
@@ -172,9 +173,9 @@ def test_what_cannot_be_set_is_refused(
 def test_nothing_is_printed_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The dumbbell has no checks across its schemes."""
     assert pcn([*SHORT, "--scheme", "pfc,pcn", "--out", str(tmp_path / "two")]) == 0
-    said = capsys.readouterr().out
-    assert "dumbbell, pfc: checks" in said
-    assert "across the runs" not in said
+    printed = capsys.readouterr().out
+    assert "dumbbell, pfc: checks" in printed
+    assert "across the runs" not in printed
 
 
 def test_page_names_the_existing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -227,6 +228,6 @@ def test_completion_offers_parameters_and_figures() -> None:
 def test_help_names_scenarios_and_figures(capsys: pytest.CaptureFixture[str]) -> None:
     for command, names in (("run", SCENARIOS), ("figure", FIGURES)):
         assert pcn([command, "--help"]) == 0
-        said = capsys.readouterr().out
+        printed = capsys.readouterr().out
         for name in names:
-            assert f"\n  {name} " in said
+            assert f"\n  {name} " in printed

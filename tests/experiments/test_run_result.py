@@ -68,10 +68,10 @@ def test_several_runs_are_by_scheme_and_clock() -> None:
     result = run("victim", scheme="pfc,pcn", settings=["duration=4ms"])
     assert result.summary == json.loads((result / "comparison.json").read_text())
     assert list(result.runs) == [("pfc", "virtual"), ("pcn", "virtual")]
-    for (scheme, _), one in result.runs.items():
-        assert one.folder == result.folder / scheme
-        assert one.summary == json.loads((one / "summary.json").read_text())
-        assert one.summary["scheme"] == scheme
+    for (scheme, _), scheme_run in result.runs.items():
+        assert scheme_run.folder == result.folder / scheme
+        assert scheme_run.summary == json.loads((scheme_run / "summary.json").read_text())
+        assert scheme_run.summary["scheme"] == scheme
 
 
 def test_result_is_a_path_for_code_that_takes_one() -> None:

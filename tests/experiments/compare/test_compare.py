@@ -56,19 +56,19 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def kept(
+def stored_run(
     seed: int, scheme: str = "pcn", number: float | None = 1.0, place: str = "a", **settings: Any
 ) -> Kept:
     return Kept(place, seed, scheme, "traffic", {"scheme": scheme, **settings}, {"n": number}, {})
 
 
 def test_runs_that_differ_by_their_seed_are_one_group(results: Path) -> None:
-    found = grouped([run for seed in range(1, 4) for run in read(results / f"both-{seed}")])
-    assert [(group.name, [run.seed for run in group.runs]) for group in found] == [
+    run_groups = grouped([run for seed in range(1, 4) for run in read(results / f"both-{seed}")])
+    assert [(group.name, [run.seed for run in group.runs]) for group in run_groups] == [
         ("PCN", [1, 2, 3]),
         ("PFC alone", [1, 2, 3]),
     ]
-    differing = groups.different_settings(found)
+    differing = groups.different_settings(run_groups)
     assert {"scheme", "w_min"} <= set(differing)
     assert not {"load", "topology", "count"} & set(differing)
     everything = grouped(read(results))
@@ -91,26 +91,36 @@ def test_comparison_has_the_runs_that_it_names(results: Path, tmp_path: Path) ->
 
 
 def test_equal_runs_from_two_places_stay_apart() -> None:
-    found = grouped(
-        [kept(1, place="a"), kept(1, place="b"), kept(2, place="a"), kept(2, place="b")]
+    run_groups = grouped(
+        [
+            stored_run(1, place="a"),
+            stored_run(1, place="b"),
+            stored_run(2, place="a"),
+            stored_run(2, place="b"),
+        ]
     )
-    assert [group.name for group in found] == ["PCN, a", "PCN, b"]
-    assert [[run.seed for run in group.runs] for group in found] == [[1, 2], [1, 2]]
-    (one,) = grouped([kept(1, number=1.0), kept(2, number=None)])
-    assert one.mean("n") is None, "a mean over the others would be of other seeds"
+    assert [group.name for group in run_groups] == ["PCN, a", "PCN, b"]
+    assert [[run.seed for run in group.runs] for group in run_groups] == [[1, 2], [1, 2]]
+    (group,) = grouped([stored_run(1, number=1.0), stored_run(2, number=None)])
+    assert group.mean("n") is None, "a mean over the others would be of other seeds"
 
 
 def test_groups_are_named_by_what_they_need() -> None:
     """Two networks with two schemes: parameters of the schemes aren't differences."""
     dcqcn: dict[str, Any] = {"R_AI": 40e6, "cnp_interval": 50e-6, "K_max": 200_000}
     runs = [
-        kept(1, scheme, topology=f"/a/long/way/{network}.txt", xoff_bytes=xoff, **own)
+        stored_run(1, scheme, topology=f"/a/long/way/{network}.txt", xoff_bytes=xoff, **parameters)
         for network, xoff in (("clos", 512e3), ("fat", 300e3))
-        for scheme, own in (("dcqcn", dcqcn), ("pcn", {"w_max": 0.5}))
+        for scheme, parameters in (("dcqcn", dcqcn), ("pcn", {"w_max": 0.5}))
     ]
-    found = grouped(runs)
-    assert [group.name for group in found] == ["DCQCN, clos", "PCN, clos", "DCQCN, fat", "PCN, fat"]
-    rows = {row[0]: row[1:] for row in tables.settings(found).rows}
+    run_groups = grouped(runs)
+    assert [group.name for group in run_groups] == [
+        "DCQCN, clos",
+        "PCN, clos",
+        "DCQCN, fat",
+        "PCN, fat",
+    ]
+    rows = {row[0]: row[1:] for row in tables.settings(run_groups).rows}
     assert rows.keys() == {
         "scheme",
         "topology",
@@ -124,38 +134,38 @@ def test_groups_are_named_by_what_they_need() -> None:
     assert rows["R_AI"] == ["40 Mbit/s", "–", "40 Mbit/s", "–"]
     assert rows["topology"] == ["clos", "clos", "fat", "fat"]
     assert rows["xoff_bytes"] == ["512 KB", "512 KB", "300 KB", "300 KB"]
-    found = grouped(
+    run_groups = grouped(
         [
             runs[1],
             *(
-                kept(seed, "dcqcn", **{**dcqcn, "R_AI": rate})
+                stored_run(seed, "dcqcn", **{**dcqcn, "R_AI": rate})
                 for seed in (3, 2)
                 for rate in (4e7, 8e7)
             ),
         ]
     )
-    assert [group.name for group in found] == [
+    assert [group.name for group in run_groups] == [
         "PCN",
         "DCQCN, R_AI 40 Mbit/s",
         "DCQCN, R_AI 80 Mbit/s",
     ]
-    rows = {row[0]: row[1:] for row in tables.settings(found).rows}
+    rows = {row[0]: row[1:] for row in tables.settings(run_groups).rows}
     assert (rows["R_AI"], rows["seeds"]) == (["–", "40 Mbit/s", "80 Mbit/s"], ["1", "2, 3", "2, 3"])
 
 
 def test_files_of_one_stem_keep_their_paths() -> None:
-    found = grouped([kept(1, topology=f"/{place}/net.txt") for place in "ab"])
-    assert [group.name for group in found] == ["PCN, /a/net.txt", "PCN, /b/net.txt"]
+    run_groups = grouped([stored_run(1, topology=f"/{place}/net.txt") for place in "ab"])
+    assert [group.name for group in run_groups] == ["PCN, /a/net.txt", "PCN, /b/net.txt"]
 
 
 def group(name: str, *values: float, flows: str = "", number: str = "n") -> Group:
-    runs = [kept(seed, number=value) for seed, value in enumerate(values)]
+    runs = [stored_run(seed, number=value) for seed, value in enumerate(values)]
     digests = [RunSamples(f"{flows} of {run.seed}" if flows else "") for run in runs]
     return Group(
         name,
         tuple(
-            replace(run, numbers={number: run.numbers["n"]}, samples=own)
-            for run, own in zip(runs, digests, strict=True)
+            replace(run, numbers={number: run.numbers["n"]}, samples=run_samples)
+            for run, run_samples in zip(runs, digests, strict=True)
         ),
     )
 
@@ -189,10 +199,10 @@ def test_groups_with_equal_flows_are_compared_in_pairs() -> None:
         table = tables.numbers(compared)
         marked[flows] = table.rows[0][2].endswith("*")
         assert ("paired t-test" in table.notes[1]) is (flows == ("x", "x"))
-        found = rows_of(tables.as_csv(compared))["n", "b"]
-        assert found["test"] == ("paired" if flows == ("x", "x") else "welch")
-        assert found["beyond_spread"] == str(marked[flows]).lower()
-        assert float(found["difference_low"]) < 0.09 < float(found["difference_high"])
+        row = rows_of(tables.as_csv(compared))["n", "b"]
+        assert row["test"] == ("paired" if flows == ("x", "x") else "welch")
+        assert row["beyond_spread"] == str(marked[flows]).lower()
+        assert float(row["difference_low"]) < 0.09 < float(row["difference_high"])
     assert marked == {("x", "x"): True, ("x", "y"): False, ("", ""): False}
     other_seeds = Group("b", group("b", *second, flows="x").runs[1:])
     assert not groups.pairs(group("a", *first, flows="x"), other_seeds)
@@ -232,10 +242,13 @@ def test_numbers_have_the_units_of_reports(
 
 
 def test_settings_that_differ_are_all_and_only_those() -> None:
-    found = grouped(
-        [kept(1, "pcn", w_min=0.025, x=5, y=1.0), kept(1, "hpcc", x=5.0, y=1.0000000001, eta=0.95)]
+    run_groups = grouped(
+        [
+            stored_run(1, "pcn", w_min=0.025, x=5, y=1.0),
+            stored_run(1, "hpcc", x=5.0, y=1.0000000001, eta=0.95),
+        ]
     )
-    rows = {row[0]: row[1:] for row in tables.settings(found).rows}
+    rows = {row[0]: row[1:] for row in tables.settings(run_groups).rows}
     assert rows == {
         "scheme": ["pcn", "hpcc"],
         "w_min": ["0.025", "–"],
@@ -264,17 +277,17 @@ def test_comparison_has_tables_page_numbers_and_pictures(
     names = {path.name for path in out.iterdir()}
     kinds = ("png", "svg", "pdf")
     assert names >= {"comparison.html", "numbers.csv", *(f"slowdown.{kind}" for kind in kinds)}
-    found = rows_of((out / "numbers.csv").read_text())
+    rows = rows_of((out / "numbers.csv").read_text())
     summaries = [
         json.loads((results / f"both-{seed}/pfc/summary.json").read_text()) for seed in range(1, 4)
     ]
     means = [summary["measures"]["mean_slowdown all"] for summary in summaries]
-    assert float(found["mean_slowdown all", "PFC alone"]["mean"]) == pytest.approx(np.mean(means))
-    assert float(found["mean_slowdown all", "PFC alone"]["standard_error"]) == pytest.approx(
+    assert float(rows["mean_slowdown all", "PFC alone"]["mean"]) == pytest.approx(np.mean(means))
+    assert float(rows["mean_slowdown all", "PFC alone"]["standard_error"]) == pytest.approx(
         np.std(means, ddof=1) / math.sqrt(3)
     )
-    assert found["mean_slowdown all", "PFC alone"]["interval"] == "range"
-    assert found["mean_slowdown all", "PFC alone"]["test"] == "paired"
+    assert rows["mean_slowdown all", "PFC alone"]["interval"] == "range"
+    assert rows["mean_slowdown all", "PFC alone"]["test"] == "paired"
     flows = pd.concat(
         [
             pq.read_table(results / f"both-{seed}/pfc/flows.parquet").to_pandas()
@@ -286,18 +299,18 @@ def test_comparison_has_tables_page_numbers_and_pictures(
         "flows"
     ]["limits"]
     for limit in limits:
-        own = flows[(flows["size_bytes"] > low) & (flows["size_bytes"] <= limit)]
+        in_bin = flows[(flows["size_bytes"] > low) & (flows["size_bytes"] <= limit)]
         low = limit
-        row = found[f"p50_slowdown flows up to {limit:.0f} B", "PFC alone"]
-        assert int(row["flows"]) == len(own)
-        assert (row["mean"] == "") == (len(own) < 2)
+        row = rows[f"p50_slowdown flows up to {limit:.0f} B", "PFC alone"]
+        assert int(row["flows"]) == len(in_bin)
+        assert (row["mean"] == "") == (len(in_bin) < 2)
         if row["mean"]:
-            assert float(row["mean"]) == pytest.approx(own["slowdown"].quantile(0.5), rel=1e-6)
+            assert float(row["mean"]) == pytest.approx(in_bin["slowdown"].quantile(0.5), rel=1e-6)
     assert low >= flows["size_bytes"].max()
-    whole = found["p95_ms flows", "PFC alone"]
+    whole = rows["p95_ms flows", "PFC alone"]
     assert float(whole["mean"]) == pytest.approx(flows["fct_s"].quantile(0.95) * 1e3, rel=1e-6)
     assert (whole["seeds"], whole["flows"]) == ("3", "180")
-    assert found["p99.9_slowdown flows", "PCN"]["mean"] == "", "180 flows have no 99.9%"
+    assert rows["p99.9_slowdown flows", "PCN"]["mean"] == "", "180 flows have no 99.9%"
     assert "3 seeds, 180 flows each" in printed
     assert "paired t-test" in printed
     text = (out / "comparison.html").read_text()
@@ -351,12 +364,12 @@ def test_comparison_reads_a_sweep(
     printed = capsys.readouterr().out
     assert pcn(["compare", f"{out}/done.jsonl", "--csv"]) == 0
     assert capsys.readouterr().out == printed, "the file that a result is kept in is the result"
-    found = rows_of(printed)
-    names = {runs for _, runs in found}
+    rows = rows_of(printed)
+    names = {runs for _, runs in rows}
     assert names == {
         f"{scheme}, load {load}" for scheme in ("PCN", "PFC alone") for load in ("0.5", "0.9")
     }
-    assert {row["seeds"] for row in found.values()} == {"2"}
+    assert {row["seeds"] for row in rows.values()} == {"2"}
 
 
 @pytest.mark.parametrize(
@@ -420,8 +433,8 @@ JSON = st.recursive(
 
 @pytest.fixture(scope="module")
 def whole(results: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((results / "low/summary.json").read_text())
-    return found
+    summary: dict[str, Any] = json.loads((results / "low/summary.json").read_text())
+    return summary
 
 
 @settings(settings.get_profile("few"))
@@ -455,16 +468,16 @@ def test_comparison_of_a_damaged_summary_ends_in_tables_or_one_line(
         }
     (place / "b/summary.json").write_text(json.dumps({**whole, name: value}))
     try:
-        found = grouped(read(place))
+        run_groups = grouped(read(place))
     except ExperimentError as error:
         lines = str(error).splitlines()
         assert len(lines) == 1  # either is right
         return
     console = Console(file=io.StringIO())
-    for table in tables.all_tables(found):
+    for table in tables.all_tables(run_groups):
         show_table(table, console)
-    assert tables.as_csv(found)
-    assert "<h1>" in render(found, {})
+    assert tables.as_csv(run_groups)
+    assert "<h1>" in render(run_groups, {})
 
 
 def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
@@ -489,12 +502,12 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
         )
         for scheme, number in (("$\\frac", 1.0), ("$\\nosuch{$", 2.0))
     ]
-    found = grouped(runs)
+    run_groups = grouped(runs)
     console = Console(file=io.StringIO(), width=200)
-    for table in tables.all_tables(found):
+    for table in tables.all_tables(run_groups):
         show_table(table, console)
     assert "[bold]" in console.file.getvalue()  # type: ignore[attr-defined]
-    names = write(found, tmp_path / "out")
+    names = write(run_groups, tmp_path / "out")
     assert {"slowdown.pdf", "comparison.html"} <= set(names)
     assert "<i>" not in (tmp_path / "out/comparison.html").read_text().split("<body>")[1]
 
@@ -504,7 +517,7 @@ def test_curves_over_time_have_one_colour_in_all_pictures() -> None:
     chart."""
     still, busy = ([0.0, 1.0], [0.0, 0.0]), ([0.0, 1.0], [5.0, 7.0])
     runs = [
-        replace(kept(1, scheme, load=load), curves={QUEUE: busy, PAUSE: pause})
+        replace(stored_run(1, scheme, load=load), curves={QUEUE: busy, PAUSE: pause})
         for scheme, load, pause in (("pcn", 0.3, still), ("pcn", 0.6, busy))
     ]
     queue, pause = figures.figures(grouped(runs))["over_time"]
@@ -520,7 +533,7 @@ def test_curves_over_time_have_one_colour_in_all_pictures() -> None:
 def test_curves_over_time_are_means_of_all_seeds() -> None:
     """Runs of other lengths: one that has ended has no queue."""
     curves = [([0.0, 1.0, 2.0], [0.0, 10.0, 20.0]), ([0.0, 2.0, 4.0], [4.0, 8.0, 16.0])]
-    runs = [replace(kept(seed), curves={QUEUE: own}) for seed, own in enumerate(curves)]
+    runs = [replace(stored_run(seed), curves={QUEUE: curve}) for seed, curve in enumerate(curves)]
     (chart,) = figures.figures(grouped(runs))["over_time"]
     (line,) = chart.lines
     assert line.x.tolist() == [0.0, 1.0, 2.0, 4.0]
@@ -569,14 +582,14 @@ def test_in_casts_are_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert [row[:4] for row in rows if row[2:3] == ["in-casts"]] == [
         ["PFC", "alone,", "in-casts", "60"]
     ] * 2
-    found = rows_of((tmp_path / "compared/numbers.csv").read_text())
-    (incasts,) = (row for (name, _), row in found.items() if name == "mean_ms incast")
+    numbers = rows_of((tmp_path / "compared/numbers.csv").read_text())
+    (incasts,) = (row for (name, _), row in numbers.items() if name == "mean_ms incast")
     assert (incasts["flows"], incasts["seeds"], incasts["interval"]) == ("60", "5", "bootstrap")
     background = {
-        name: row for (name, _), row in found.items() if name.startswith("p50_ms flows up to")
+        name: row for (name, _), row in numbers.items() if name.startswith("p50_ms flows up to")
     }
     flows = sum(int(row["flows"]) for row in background.values())
-    assert flows == int(found["mean_ms flows", "PFC alone"]["flows"])
+    assert flows == int(numbers["mean_ms flows", "PFC alone"]["flows"])
     assert f"5 seeds, {flows:,} flows" in printed
     svg = (tmp_path / "compared/slowdown.svg").read_text()
     assert "2,000 draws" in svg

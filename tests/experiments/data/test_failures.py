@@ -71,12 +71,12 @@ def test_a_text_that_fails_costs_nothing_else(
     monkeypatch.setattr(dumbbell_story, "_marked", broken)
     place = tmp_path / "mine"
     assert pcn(["run", "dumbbell", *SHORT, "--out", str(place)]) == 1
-    said = capsys.readouterr()
-    (error,) = errors_in(said.err)
+    output = capsys.readouterr()
+    (error,) = errors_in(output.err)
     assert error.startswith(
         f"pcn: {place} is incomplete: without text: KeyError: 'mine' (tests/experiments/"
     )
-    assert "packets lost" in said.out
+    assert "packets lost" in output.out
     assert files(place) == NUMBERS | {"report.html"}
     page = (place / "report.html").read_text()
     assert "Missing here: text: KeyError" in page
@@ -101,14 +101,14 @@ def test_a_picture_that_fails_costs_no_other(
         pcn(["run", "dumbbell", *SHORT, "--pictures", "--scheme", "pfc,pcn", "--out", str(place)])
         == 1
     )
-    (said,) = errors_in(capsys.readouterr().err)
-    assert said.startswith(
+    (error,) = errors_in(capsys.readouterr().err)
+    assert error.startswith(
         f"pcn: {place} is incomplete: without pfc/queue.png, pcn/queue.png: ZeroDivisionError"
     )
     assert files(place) == {"pfc", "pcn", "comparison.json", "report.html"}
     assert list(json.loads((place / "comparison.json").read_text())["runs"]) == ["pfc", "pcn"]
-    for one in ("pfc", "pcn"):
-        assert files(place / one) == NUMBERS | {"rates.png", "rates.svg", "report.html"}
+    for scheme in ("pfc", "pcn"):
+        assert files(place / scheme) == NUMBERS | {"rates.png", "rates.svg", "report.html"}
     assert (
         "Missing here: pfc/queue.png, pcn/queue.png: ZeroDivisionError"
         in (place / "report.html").read_text()
@@ -135,10 +135,10 @@ def test_data_of_a_picture_that_fail_cost_no_other(
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_charts_have_the_names_of_what_draws_them(scenario: str) -> None:
     """By which their failures are identified."""
-    made = SCENARIOS[scenario]
-    plan = made.plan(made.schemes[0], 1, {})
+    experiment = SCENARIOS[scenario]
+    plan = experiment.plan(experiment.schemes[0], 1, {})
     recording = fluid(plan) if scenario == "dumbbell" else run_virtual(plan, Silent())
-    drawn = [(draw.__name__, draw(plan, recording)) for draw in made.page.charts]
+    drawn = [(draw.__name__, draw(plan, recording)) for draw in experiment.page.charts]
     assert [name for name, chart in drawn if chart] == [chart.name for _, chart in drawn if chart]
     assert any(chart for _, chart in drawn)
 
@@ -150,9 +150,9 @@ def test_charts_have_the_names_of_what_draws_them(scenario: str) -> None:
 def test_charts_of_single_flows_have_the_names_of_what_draws_them(
     scheme: str, variable: str
 ) -> None:
-    made = SCENARIOS["traffic"]
+    traffic = SCENARIOS["traffic"]
     plan = dataclasses.replace(
-        made.plan(scheme, 1, {"count": 20}), records=Records(flows=FlowChoice(every=True))
+        traffic.plan(scheme, 1, {"count": 20}), records=Records(flows=FlowChoice(every=True))
     )
     recording = run_virtual(plan, Silent())
     drawn = {draw.__name__: draw(plan, recording) for draw in single_flows.CHARTS}
@@ -198,8 +198,8 @@ def test_a_figure_whose_picture_fails_keeps_its_numbers(
     with monkeypatch.context() as patch:
         patch.setattr(type(FIGURES["fig10"]), "charts", broken)
         assert pcn(["figure", "fig10", "--out", str(place)]) == 1
-    (said,) = errors_in(capsys.readouterr().err)
-    assert said.startswith(
+    (error,) = errors_in(capsys.readouterr().err)
+    assert error.startswith(
         f"pcn: {place} is incomplete: without fig10/figure.png: KeyError: 'mine' (tests/"
     )
     assert files(place) == {"fig10", "fig10.1", "report.html"}
@@ -216,8 +216,8 @@ def test_a_figure_whose_picture_fails_keeps_its_numbers(
     ):
         (place / "fig10" / name).write_text(text)
         assert pcn(["figure", "fig10", "--redraw", "--out", str(place)]) == 1
-        (said,) = capsys.readouterr().err.splitlines()
-        assert said.startswith(f"pcn: {place / 'fig10' / name}: no figure's")
+        (error,) = capsys.readouterr().err.splitlines()
+        assert error.startswith(f"pcn: {place / 'fig10' / name}: no figure's")
 
 
 def test_failures_are_reported_once_and_by_reason() -> None:

@@ -30,7 +30,7 @@ def pcap(times_ns: list[int], length: int) -> bytes:
     return head + b"".join(records)
 
 
-def made(folder: Path, out: bytes, come_in: bytes) -> Capture:
+def capture_of(folder: Path, out: bytes, come_in: bytes) -> Capture:
     capture = Capture.of(Endpoint("s0", 1), TOPOLOGY, folder)
     capture.ways[False].write_bytes(out)
     capture.ways[True].write_bytes(come_in)
@@ -42,15 +42,15 @@ def test_capture_merges_both_ways_by_the_port_s_time(
     out: list[int], come_in: list[int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("capture")
-    capture = made(folder, pcap(out, 60), pcap(come_in, 100))
+    capture = capture_of(folder, pcap(out, 60), pcap(come_in, 100))
     with (folder / capture.name).open("wb") as file:
         capture.write(file)
-    found = [
+    frames = [
         (meta.tshigh << 32 | meta.tslow, len(data))
         for data, meta in RawPcapNgReader(str(folder / capture.name))
     ]
-    assert [at for at, _ in found] == sorted(at for at, _ in found)
-    assert sorted(found) == sorted([(at, 60) for at in out] + [(at + 3000, 100) for at in come_in])
+    assert [at for at, _ in frames] == sorted(at for at, _ in frames)
+    assert sorted(frames) == sorted([(at, 60) for at in out] + [(at + 3000, 100) for at in come_in])
     capture.discard()
     assert [path.name for path in folder.iterdir()] == ["s0-1.pcapng"]
 
@@ -62,7 +62,7 @@ def test_capture_that_the_engine_had_no_room_for_is_an_error(
     folder, record = tmp_path_factory.mktemp("capture"), 16 + 60
     whole = pcap([1, 2, 3], 60)
     cut = data.draw(st.integers(24, len(whole) - 1).filter(lambda size: (size - 24) % record))
-    capture = made(folder, whole, whole[:cut])
+    capture = capture_of(folder, whole, whole[:cut])
     with (
         (folder / "file").open("wb") as file,
         pytest.raises(OSError, match="No space left") as caught,

@@ -41,8 +41,8 @@ PARAMETERS = DUMBBELL.parameters("pcn")
     ],
 )
 def test_values_have_units(text: str, value: float | None) -> None:
-    given = scheme_parameters.settings(DUMBBELL, ["pcn", "dcqcn"], [text])
-    (parsed,) = {value for values in given.values() for value in values.values()}
+    by_scheme = scheme_parameters.settings(DUMBBELL, ["pcn", "dcqcn"], [text])
+    (parsed,) = {value for values in by_scheme.values() for value in values.values()}
     assert parsed == (value if value is None else pytest.approx(value))
 
 
@@ -148,9 +148,9 @@ def test_schemes_parameters_are_their_fields_with_the_papers_names() -> None:
 
 @pytest.mark.parametrize("scheme", sorted(schemes))
 def test_every_field_of_a_scheme_is_described(scheme: str) -> None:
-    for one in describe(schemes[scheme].parameters):
-        assert one.what
-        one.check(one.default)
-        assert one.least < one.most
-        with pytest.raises(ValueError, match=f"{one.field} = nan: it must be"):
-            one.check(math.nan)
+    for parameter in describe(schemes[scheme].parameters):
+        assert parameter.what
+        parameter.check(parameter.default)
+        assert parameter.least < parameter.most
+        with pytest.raises(ValueError, match=f"{parameter.field} = nan: it must be"):
+            parameter.check(math.nan)

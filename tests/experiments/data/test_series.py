@@ -41,8 +41,8 @@ def test_series_has_values_in_order_of_time_and_arrival(
             expected.setdefault((entity, metric), []).extend(zip(times, values, strict=True))
     assert list(series) == list(expected)
     for key, rows in expected.items():
-        found = series.get(*key)
-        assert list(zip(*(one.tolist() for one in found), strict=True)) == sorted(
+        columns = series.get(*key)
+        assert list(zip(*(column.tolist() for column in columns), strict=True)) == sorted(
             rows, key=lambda row: row[0]
         )
     assert series.entities("rate") == [entity for entity, metric in expected if metric == "rate"]
@@ -52,8 +52,8 @@ def test_series_has_values_in_order_of_time_and_arrival(
             series.write(file)
         again = Series.read(path)
     for key in expected:
-        for one, other in zip(again.get(*key), series.get(*key), strict=True):
-            np.testing.assert_array_equal(one, other)
+        for read_back, written in zip(again.get(*key), series.get(*key), strict=True):
+            np.testing.assert_array_equal(read_back, written)
 
 
 def test_series_keeps_the_arrays_that_it_is_given() -> None:

@@ -39,17 +39,19 @@ def test_link_carries_no_more_than_its_rate_to_the_last_bit(
     started = np.array(
         [sum(n for at, n in zip(starts, sizes, strict=True) if at < time) for time in times], float
     )
-    found = series_math.carried(times, started, 1.0)
+    carried = series_math.carried(times, started, 1.0)
     true = [
         sum(min(max(time - at, 0), n) for at, n in zip(starts, sizes, strict=True))
         for time in times
     ]
-    assert (np.diff(found) <= every + 1e-9).all()
-    assert (found <= started + 1e-9).all()
-    assert (found >= np.array(true) - 1e-9).all(), "what has been carried has been counted"
+    assert (np.diff(carried) <= every + 1e-9).all()
+    assert (carried <= started + 1e-9).all()
+    assert (carried >= np.array(true) - 1e-9).all(), "what has been carried has been counted"
     half = times.size // 2
-    ahead = found[half] - times[half]
-    assert np.allclose(series_math.carried(times[half:], started[half:], 1.0, ahead), found[half:])
+    ahead = carried[half] - times[half]
+    assert np.allclose(
+        series_math.carried(times[half:], started[half:], 1.0, ahead), carried[half:]
+    )
 
 
 def test_jain_needs_a_flow() -> None:

@@ -64,7 +64,11 @@ def test_source_that_is_off_starts_nothing() -> None:
     assert (per_ms == 0).mean() > 0.75  # of a Poisson process of this rate 14%
 
 
-@given(st.integers(0, 2**32), st.sampled_from([one for one, _ in PROCESSES]), st.integers(1, 300))
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([process for process, _ in PROCESSES]),
+    st.integers(1, 300),
+)
 @settings(max_examples=30)
 def test_first_arrivals_don_t_depend_on_how_many_are_wanted(
     seed: int, arrivals: Arrivals, count: int
@@ -105,25 +109,25 @@ def incasts(senders: int, **more: float | None) -> list[tuple[float, str, set[st
         1000,
         INCASTS | more,
     )
-    found: dict[float, list[tuple[str, str, int]]] = defaultdict(list)
+    by_start: dict[float, list[tuple[str, str, int]]] = defaultdict(list)
     for flow in drawn:
         if flow.group == INCAST:
-            found[flow.start_s].append((flow.src, flow.dst, flow.size_bytes or 0))
+            by_start[flow.start_s].append((flow.src, flow.dst, flow.size_bytes or 0))
     assert len({flow.id for flow in drawn}) == len(drawn)
-    assert all(size == 20_000 for flows in found.values() for _, _, size in flows)
-    return [(start, flows[0][1], {src for src, _, _ in flows}) for start, flows in found.items()]
+    assert all(size == 20_000 for flows in by_start.values() for _, _, size in flows)
+    return [(start, flows[0][1], {src for src, _, _ in flows}) for start, flows in by_start.items()]
 
 
 def test_in_casts_have_their_senders_and_their_load_beside_the_background() -> None:
     senders = len(HOSTS) - 2
-    found = incasts(senders)
+    bursts = incasts(senders)
     assert all(
-        len(sources) == senders and receiver not in sources for _, receiver, sources in found
+        len(sources) == senders and receiver not in sources for _, receiver, sources in bursts
     )
-    last_s = max(start for start, _, _ in found)
+    last_s = max(start for start, _, _ in bursts)
     lines = sum(TOPOLOGY.link_at(host, 0).rate_bps for host in HOSTS)
-    load = len(found) * senders * 8 * 20e3 * 1.058 / last_s / lines
-    assert load == pytest.approx(0.05, rel=SPREAD / math.sqrt(len(found)))
+    load = len(bursts) * senders * 8 * 20e3 * 1.058 / last_s / lines
+    assert load == pytest.approx(0.05, rel=SPREAD / math.sqrt(len(bursts)))
     alone = draw(TrafficSpec("star", "AliStorage"), TOPOLOGY, 2, 0.3, 5000, 1000)
     both = draw(
         TrafficSpec("star", "AliStorage", incast="2"), TOPOLOGY, 2, 0.3, 5000, 1000, INCASTS
@@ -166,14 +170,14 @@ def test_each_in_cast_has_different_senders(senders: int, seed: int) -> None:
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_sizes_have_the_mean_that_they_state(name: str) -> None:
-    found = published(name.upper())
-    assert found is PUBLISHED[name].sizes
-    drawn = np.array(sample(found, np.random.default_rng(1), 400_000))
+    sizes = published(name.upper())
+    assert sizes is PUBLISHED[name].sizes
+    drawn = np.array(sample(sizes, np.random.default_rng(1), 400_000))
     assert drawn.mean() == pytest.approx(
-        found.mean_bytes, abs=SPREAD * drawn.std() / math.sqrt(drawn.size) + 0.5
+        sizes.mean_bytes, abs=SPREAD * drawn.std() / math.sqrt(drawn.size) + 0.5
     )
-    assert CdfSizes(name, tuple(percentiles(found))).mean_bytes == pytest.approx(
-        found.mean_bytes, rel=2e-3
+    assert CdfSizes(name, tuple(percentiles(sizes))).mean_bytes == pytest.approx(
+        sizes.mean_bytes, rel=2e-3
     )
 
 

@@ -23,8 +23,8 @@ def chart(*values: float, top: float | None = None) -> Chart:
 
 
 def test_equal_lines_of_one_run_are_one_with_all_their_names() -> None:
-    ((first, other),) = shown([chart(1.0, 1.0, 0.0)])
-    assert (first.label, other.label) == ("s0 to h0, s0 to h1", "s0 to h2")
+    ((first, second),) = shown([chart(1.0, 1.0, 0.0)])
+    assert (first.label, second.label) == ("s0 to h0, s0 to h1", "s0 to h2")
     assert shown([chart(1.0, 1.0), chart(3.0, 3.0)])[1][0].label == "s0 to h0, s0 to h1"
 
 
@@ -38,16 +38,16 @@ def test_where_only_one_run_has_them_each_lies_on_a_wider_one() -> None:
 
 
 def test_lines_without_values_or_of_another_stroke_stay_apart() -> None:
-    made = chart(1.0, 1.0)
-    first, second = made.lines
+    original = chart(1.0, 1.0)
+    first, second = original.lines
     empty = dataclasses.replace(first, x=np.empty(0), y=np.empty(0))
-    assert len(shown([dataclasses.replace(made, lines=(empty, empty))])[0]) == 2
+    assert len(shown([dataclasses.replace(original, lines=(empty, empty))])[0]) == 2
     assert (
         len(
             shown(
                 [
                     dataclasses.replace(
-                        made, lines=(first, dataclasses.replace(second, stroke="dashed"))
+                        original, lines=(first, dataclasses.replace(second, stroke="dashed"))
                     )
                 ]
             )[0]

@@ -32,14 +32,14 @@ def _ranks(name: str, ranks: int) -> int:
     )
 
 
-def _reached(made: list[Message], ranks: int) -> list[set[int]]:
+def _reached(schedule: list[Message], ranks: int) -> list[set[int]]:
     """From which ranks data may have come to each rank: a message brings what came with those that
     its sender waited for, its own before included."""
     brings: list[set[int]] = []
     has = [{rank} for rank in range(ranks)]
-    for message in made:
+    for message in schedule:
         arrived = set().union(
-            *(brings[one] for one in message.after if message.src in made[one][:2])
+            *(brings[index] for index in message.after if message.src in schedule[index][:2])
         )
         brings.append({message.src, *arrived})
         has[message.dst] |= brings[-1]
@@ -51,8 +51,8 @@ def test_every_rank_receives_from_all_whose_data_it_ends_with(
     name: str, ranks: int, chunks: int, size: int
 ) -> None:
     ranks = _ranks(name, ranks)
-    made = messages(name, ranks, size, chunks if name in CHUNKED else 1)
-    has = _reached(made, ranks)
+    schedule = messages(name, ranks, size, chunks if name in CHUNKED else 1)
+    has = _reached(schedule, ranks)
     if name == "pipeline:forward":
         assert has == [set(range(rank + 1)) for rank in range(ranks)]
     else:
@@ -64,16 +64,19 @@ def test_messages_carry_the_bytes_that_the_operation_needs(
     name: str, ranks: int, chunks: int, size: int
 ) -> None:
     ranks = _ranks(name, ranks)
-    made = messages(name, ranks, size, chunks if name in CHUNKED else 1)
-    total = sum(message.size for message in made)
-    assert min(message.size for message in made) > 0
+    schedule = messages(name, ranks, size, chunks if name in CHUNKED else 1)
+    total = sum(message.size for message in schedule)
+    assert min(message.size for message in schedule) > 0
     if name.startswith("pipeline"):
         assert total == size * (ranks - 1) * (2 if name.endswith("gpipe") else 1)
     elif name.startswith("allreduce"):
         assert total == 2 * (ranks - 1) * size
     elif name.startswith("alltoall"):  # a rank keeps its own part
         sent = Counter(
-            {dst: sum(one.size for one in made if one.dst == dst) for dst in range(ranks)}
+            {
+                dst: sum(message.size for message in schedule if message.dst == dst)
+                for dst in range(ranks)
+            }
         )
         assert sum(sent.values()) == total
         assert total == (ranks - 1) * size
@@ -86,16 +89,20 @@ def test_repetition_waits_for_all_that_its_rank_sends_and_receives(
     name: str, ranks: int, times: int
 ) -> None:
     once = messages(name, _ranks(name, ranks), 1000)
-    made = repeated(once, times)
-    assert len(made) == times * len(once)
-    flows = collectives.flows(made, [f"h{rank}" for rank in range(17 * 2)], "collective", 1e-6, 5)
-    assert len(in_order(flows)) == len(made)  # none waits for itself, or for one that is missing
-    for number, message in enumerate(made):
+    schedule = repeated(once, times)
+    assert len(schedule) == times * len(once)
+    flows = collectives.flows(
+        schedule, [f"h{rank}" for rank in range(17 * 2)], "collective", 1e-6, 5
+    )
+    assert len(in_order(flows)) == len(
+        schedule
+    )  # none waits for itself, or for one that is missing
+    for number, message in enumerate(schedule):
         time, place = divmod(number, len(once))
         if time and not once[place].after:
-            ends = {one for other in message.after for one in (other // len(once),)}
+            ends = {repetition for index in message.after for repetition in (index // len(once),)}
             assert ends == {time - 1}
-            assert all(message.src in made[other][:2] for other in message.after)
+            assert all(message.src in schedule[index][:2] for index in message.after)
 
 
 @pytest.mark.parametrize(

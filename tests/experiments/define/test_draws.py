@@ -55,11 +55,11 @@ def test_flow_file_leaves_the_seed_what_scheme_and_program_draw(tmp_path: Path) 
     file = tmp_path / "flows.csv"
     file.write_text(CSV)
     traffic = Traffic(parse_spec("compact", flows=str(file)))
-    found = {
+    by_scheme = {
         scheme: draws(traffic, Run({}, scheme), traffic.plan(scheme, 1, {}))
         for scheme in ("pcn", "pfc", "dcqcn")
     }
-    assert found == {
+    assert by_scheme == {
         "pcn": "when receivers' windows begin",
         "pfc": NOTHING,
         "dcqcn": "what the program dcqcn draws in switches",

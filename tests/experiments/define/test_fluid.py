@@ -48,10 +48,10 @@ def test_one_loop_brings_any_overload_to_just_below_the_capacity(
 def test_queue_of_an_overload_is_gone_after_the_loops_of_a_2_1(
     overload: int, w_min: float, loops: int
 ) -> None:
-    made = Fluid(10e9, 500e-6, w_min).run([10e9] * overload, loops + 1)
-    assert int(np.flatnonzero(made.queue[1:] == 0)[0]) + 1 == loops  # 0.29, 0.30
+    simulated = Fluid(10e9, 500e-6, w_min).run([10e9] * overload, loops + 1)
+    assert int(np.flatnonzero(simulated.queue[1:] == 0)[0]) + 1 == loops  # 0.29, 0.30
     assert theory.loops_to_drain(overload * 10e9, 10e9, w_min) == loops
-    assert made.congested[: loops - 1].all()
+    assert simulated.congested[: loops - 1].all()
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def flows(request: pytest.FixtureRequest) -> pd.DataFrame:
     return data_frame
 
 
-def kept(frame: pd.DataFrame) -> Samples:
+def stored_samples(frame: pd.DataFrame) -> Samples:
     """As a file has it."""
     units = {unit: frame[unit].to_numpy() for unit in UNITS}
     run_samples = RunSamples(
@@ -87,7 +87,7 @@ def kept(frame: pd.DataFrame) -> Samples:
 
 
 def pooled_of(flows: pd.DataFrame) -> Pooled:
-    return Pooled([kept(own) for _, own in flows.groupby("seed")])
+    return Pooled([stored_samples(frame) for _, frame in flows.groupby("seed")])
 
 
 def statistic(values: pd.Series, name: str) -> float:
@@ -99,16 +99,21 @@ def test_pooled_statistics_are_those_of_pandas(flows: pd.DataFrame) -> None:
     assert pooled.flows() == len(flows)
     checked = 0
     for place in (None, *range(len(LIMITS))):
-        own = flows if place is None else flows[flows["bin"] == place]
-        assert pooled.flows(place) == len(own)
+        selected = flows if place is None else flows[flows["bin"] == place]
+        assert pooled.flows(place) == len(selected)
         for unit in UNITS:
             for name in STATISTICS:
                 estimate = pooled.estimate(unit, name, place)
-                if len(own) < {"mean": 1, "p50": 2, "p95": 20, "p99": 100, "p99.9": 1000}[name]:
+                if (
+                    len(selected)
+                    < {"mean": 1, "p50": 2, "p95": 20, "p99": 100, "p99.9": 1000}[name]
+                ):
                     assert estimate is None
                 else:
                     assert estimate is not None
-                    assert estimate.value == pytest.approx(statistic(own[unit], name), rel=1e-6)
+                    assert estimate.value == pytest.approx(
+                        statistic(selected[unit], name), rel=1e-6
+                    )
                     checked += 1
     assert checked >= 12
 
@@ -116,21 +121,25 @@ def test_pooled_statistics_are_those_of_pandas(flows: pd.DataFrame) -> None:
 def test_interval_is_the_bootstrap_of_whole_seeds_by_pandas(flows: pd.DataFrame) -> None:
     """Each draw's flows are put together, and measured anew; of fewer seeds, each seed's own."""
     pooled, seeds = pooled_of(flows), flows["seed"].nunique()
-    by_seed = [own for _, own in flows.groupby("seed")]
+    by_seed = [frame for _, frame in flows.groupby("seed")]
     for place, name in ((None, "p95"), (None, "mean"), (1, "p50")):
-        own = [frame if place is None else frame[frame["bin"] == place] for frame in by_seed]
+        frames = [frame if place is None else frame[frame["bin"] == place] for frame in by_seed]
         estimate = pooled.estimate("slowdown", name, place)
         assert estimate is not None
         assert (interval := estimate.interval) is not None
         assert interval.bootstrap is (seeds >= 5)
         if seeds < 5:
-            values = [statistic(frame["slowdown"], name) for frame in own]
+            values = [statistic(frame["slowdown"], name) for frame in frames]
             expected = (min(values), max(values))
         else:
             drawn = {
                 tuple(row): statistic(
                     pd.concat(
-                        [frame for frame, times in zip(own, row, strict=True) for _ in range(times)]
+                        [
+                            frame
+                            for frame, times in zip(frames, row, strict=True)
+                            for _ in range(times)
+                        ]
                     )["slowdown"],
                     name,
                 )
@@ -208,9 +217,9 @@ def test_pairs_show_what_spread_of_seeds_hides() -> None:
 @given(st.integers(1, 5_000), st.integers(0, 9))
 def test_many_flows_keep_their_mean_and_nearly_their_percentiles(n: int, seed: int) -> None:
     values = 1 + np.random.default_rng(seed).pareto(1.5, n)
-    one = Samples.of((10.0,), np.full(n, 5.0), dict.fromkeys(UNITS, values))
-    assert one.values["ms"][0].size == min(n, MOST)
-    pooled = Pooled([one])
+    flow_samples = Samples.of((10.0,), np.full(n, 5.0), dict.fromkeys(UNITS, values))
+    assert flow_samples.values["ms"][0].size == min(n, MOST)
+    pooled = Pooled([flow_samples])
     mean = pooled.estimate("ms", "mean")
     assert mean is not None
     assert mean.value == pytest.approx(values.mean(), rel=1e-9)
@@ -223,7 +232,7 @@ def test_many_flows_keep_their_mean_and_nearly_their_percentiles(n: int, seed: i
             rank = (n - 1) * float(name[1:]) / 100
             low, high = max(0, int(rank) - part), min(n - 1, int(rank) + 1 + part)
             assert ordered[low] - 1e-9 <= estimate.value <= ordered[high] + 1e-9
-    text = len(str(one.to_json()))
+    text = len(str(flow_samples.to_json()))
     assert text < 2 * MOST * 6 + 300
 
 
@@ -250,9 +259,9 @@ def test_interval_of_few_seeds_needs_each_seed_s_flows() -> None:
     assert enough is not None
     assert enough.interval is not None
     assert not enough.interval.bootstrap
-    (one,) = (Pooled([seed(200)]).estimate("ms", "p99"),)
-    assert one is not None
-    assert one.interval is None
+    (flow_samples,) = (Pooled([seed(200)]).estimate("ms", "p99"),)
+    assert flow_samples is not None
+    assert flow_samples.interval is None
 
 
 def test_limits_are_few_sizes_or_shares_of_many() -> None:
@@ -282,9 +291,11 @@ def test_limits_are_few_sizes_or_shares_of_many() -> None:
     ids=str,
 )
 def test_other_content_than_a_run_s_is_refused(change: dict[str, object]) -> None:
-    one = Samples.of((1.0, 2.0), np.array([1.0, 2.0, 1.0]), dict.fromkeys(UNITS, np.ones(3)))
-    assert RunSamples.from_json({"digest": "a", "groups": {"flows": one.to_json()}}).groups[
-        "flows"
-    ].flows == (2, 1)
+    flow_samples = Samples.of(
+        (1.0, 2.0), np.array([1.0, 2.0, 1.0]), dict.fromkeys(UNITS, np.ones(3))
+    )
+    assert RunSamples.from_json(
+        {"digest": "a", "groups": {"flows": flow_samples.to_json()}}
+    ).groups["flows"].flows == (2, 1)
     with pytest.raises(ValueError, match=r"bin|flows by size|buffer size"):
-        Samples.from_json({**one.to_json(), **change})
+        Samples.from_json({**flow_samples.to_json(), **change})

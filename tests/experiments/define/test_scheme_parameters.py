@@ -26,13 +26,13 @@ def test_parameters_of_a_run_follow_from_its_network(
 ) -> None:
     """In the RPs' parameters, and in what the run records."""
     plan = scenario.plan(scheme, 1, {})
-    found = find_scheme(scheme)
+    definition = find_scheme(scheme)
     usual = {
         field: value
-        for field, value in recommended(plan.topology, found).items()
+        for field, value in recommended(plan.topology, definition).items()
         if field in plan.derived
     }
-    assert usual.keys() >= found.by_network.keys() - {"w_min", "period_s"}
+    assert usual.keys() >= definition.by_network.keys() - {"w_min", "period_s"}
     assert usual == {field: plan.scheme_parameters[field] for field in usual}
     assert set(usual.values()) <= set(plan.values.values())
 
@@ -78,7 +78,7 @@ def test_every_command_gives_a_scheme_the_same(scheme: str) -> None:
 def test_rules_of_a_plan_state_value_rule_and_source_of_each_parameter() -> None:
     plan = Dumbbell().plan("dctcp", 1, {"init_window": 20_000})
     rules = scheme_parameters.rules_of(plan)
-    assert rules.keys() == {one.name for one in scheme_parameters.of("dctcp")}
+    assert rules.keys() == {parameter.name for parameter in scheme_parameters.of("dctcp")}
     assert rules["K"] == {
         "value": plan.scheme_parameters["k_bytes"],
         "rule": "C RTT / 7 of the port, at least 20 frames",
@@ -103,7 +103,9 @@ def test_plan_remarks_networks_that_a_scheme_is_not_made_for() -> None:
         scheme: TRAFFIC.plan(scheme, 1, {"count": 5}).notes
         for scheme in ("dcqcn-ns3", "rccc", "pcn")
     }
-    assert ["made for" in note or "are for" in note for one in notes.values() for note in one] == [
+    assert [
+        "made for" in note or "are for" in note for remarks in notes.values() for note in remarks
+    ] == [
         True,
         True,
     ]
@@ -112,10 +114,10 @@ def test_plan_remarks_networks_that_a_scheme_is_not_made_for() -> None:
 
 
 def test_name_sets_the_parameter_of_each_scheme_that_has_it() -> None:
-    given = scheme_parameters.settings(
+    by_scheme = scheme_parameters.settings(
         Dumbbell(), ["dcqcn", "dcqcn-tcd", "pcn"], ["R_AI=20M", "pairs=2"]
     )
-    assert given == {
+    assert by_scheme == {
         "dcqcn": {"R_AI": 20e6, "pairs": 2},
         "dcqcn-tcd": {"R_AI": 20e6, "pairs": 2},
         "pcn": {"pairs": 2},
@@ -130,10 +132,10 @@ def test_name_of_one_scheme_is_its_papers_whatever_others_are_there() -> None:
 
 
 def test_scheme_before_a_name_chooses_among_different_meanings() -> None:
-    given = scheme_parameters.settings(
+    by_scheme = scheme_parameters.settings(
         Dumbbell(), ["dcqcn", "qcn"], ["qcn.R_AI=9M", "dcqcn.R_AI=20M"]
     )
-    assert given == {"qcn": {"R_AI": 9e6}, "dcqcn": {"R_AI": 20e6}}
+    assert by_scheme == {"qcn": {"R_AI": 9e6}, "dcqcn": {"R_AI": 20e6}}
     with pytest.raises(
         ExperimentError, match=r"^R_AI differs by scheme: give dcqcn\.R_AI or qcn\.R_AI$"
     ):
@@ -169,19 +171,21 @@ def test_name_that_no_scheme_of_the_run_has_is_refused(setting: str, message: st
 
 def test_scenarios_default_is_of_what_it_means_in_any_scheme() -> None:
     defaults: dict[str, scheme_parameters.Default] = {"dcqcn.R_AI": (1e6, "")}
-    found = {
-        scheme: {one.name: one.default for one in scheme_parameters.of(scheme, (), defaults)}[
-            "R_AI"
-        ]
+    rates = {
+        scheme: {
+            parameter.name: parameter.default
+            for parameter in scheme_parameters.of(scheme, (), defaults)
+        }["R_AI"]
         for scheme in ("dcqcn", "dcqcn-tcd", "qcn")
     }
-    assert found == {"dcqcn": 1e6, "dcqcn-tcd": 1e6, "qcn": None}
+    assert rates == {"dcqcn": 1e6, "dcqcn-tcd": 1e6, "qcn": None}
 
 
 def test_scheme_s_parameter_named_as_a_scenarios_has_the_scheme_before_it() -> None:
-    own = (Parameter("paths", "count", 3, "of the network"),)
+    parameters = (Parameter("paths", "count", 3, "of the network"),)
     offered = {
-        one.name: one.default for one in scheme_parameters.of("nscc", own, {"nscc.paths": (5, "")})
+        parameter.name: parameter.default
+        for parameter in scheme_parameters.of("nscc", parameters, {"nscc.paths": (5, "")})
     }
     assert (offered["paths"], offered["nscc.paths"]) == (3, 5)
     assert scheme_parameters.fields("nscc", offered)["paths"] == 5

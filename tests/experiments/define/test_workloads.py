@@ -52,8 +52,8 @@ def test_sizes_follow_draws_of_generator_choice(seed: int, counts: list[int]) ->
         assert sample(fixed, ours, count) == theirs.choice(values, size=count, p=shares).tolist()
         chosen, u = theirs.choice(len(W1.classes), size=count, p=W1.shares), theirs.random(count)
         expected = [
-            round(float(W1.classes[place].quantile(np.array([one]))[0]))
-            for place, one in zip(chosen, u, strict=True)
+            round(float(W1.classes[place].quantile(np.array([probability]))[0]))
+            for place, probability in zip(chosen, u, strict=True)
         ]
         assert sample(W1, ours, count) == expected
 
@@ -149,14 +149,14 @@ def test_in_casts_of_1_to_15_senders() -> None:
 
 
 def test_the_seed_decides() -> None:
-    def made(seed: int) -> list[object]:
+    def flows(seed: int) -> list[object]:
         return [
             *poisson_flows(rng(seed), W2, 1e4, 0.01, ["h0"], "r0"),
             *incast_flows(rng(seed), W2, 1e4, 99, ["a", "b"], 1),
         ]
 
-    assert made(1) == made(1)
-    assert made(1) != made(2)
+    assert flows(1) == flows(1)
+    assert flows(1) != flows(2)
 
 
 @pytest.mark.parametrize(

@@ -33,24 +33,24 @@ def lab(colour: str) -> tuple[float, float, float]:
     x = (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505
     z = (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.089
     fx, fy, fz = (
-        one ** (1 / 3) if one > 0.008856 else 7.787 * one + 16 / 116
-        for one in (x, luminance(colour), z)
+        component ** (1 / 3) if component > 0.008856 else 7.787 * component + 16 / 116
+        for component in (x, luminance(colour), z)
     )
     return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)
 
 
-def apart(one: str, other: str) -> float:
-    return float(sum((a - b) ** 2 for a, b in zip(lab(one), lab(other), strict=True)) ** 0.5)
+def apart(first: str, second: str) -> float:
+    return float(sum((a - b) ** 2 for a, b in zip(lab(first), lab(second), strict=True)) ** 0.5)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 def test_all_schemes_differ(theme: Theme) -> None:
     """In colour and stroke, and, without colours, in mark and stroke."""
     assert set(LOOKS) == set(schemes), "each scheme of `pcn scheme list` has a look"
-    for (name, one), (rival, other) in itertools.combinations(LOOKS.items(), 2):
-        assert (one.mark, one.stroke) != (other.mark, other.stroke), (name, rival)
-        if one.stroke == other.stroke:
-            distance = apart(theme.colour(one.colour), theme.colour(other.colour))
+    for (name, look), (rival, rival_look) in itertools.combinations(LOOKS.items(), 2):
+        assert (look.mark, look.stroke) != (rival_look.mark, rival_look.stroke), (name, rival)
+        if look.stroke == rival_look.stroke:
+            distance = apart(theme.colour(look.colour), theme.colour(rival_look.colour))
             assert distance > LEAST_APART, (name, rival, distance)
     assert {look.mark for look in LOOKS.values()} <= set(MARKS)
 

@@ -309,8 +309,8 @@ def test_what_is_not_there_is_one_line(
     victim: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
 ) -> None:
     assert pcn(["explain", str(victim / "pfc"), *arguments, "-q"]) == 1
-    (said,) = capsys.readouterr().err.strip().splitlines()
-    assert line in said
+    (error,) = capsys.readouterr().err.strip().splitlines()
+    assert line in error
 
 
 def test_without_its_root_a_flow_is_faster(
@@ -336,19 +336,19 @@ def test_without_its_root_a_flow_is_faster(
     ]
     place = kept_run(tmp_path / "out", *words_)
 
-    def told(*more: str) -> dict[str, Any]:
+    def explanation(*more: str) -> dict[str, Any]:
         capsys.readouterr()
         assert pcn(["explain", str(place), "--flow", "4", *more, "--json"]) == 0
         result: dict[str, Any] = json.loads(capsys.readouterr().out)
         return result
 
-    before = told()
+    before = explanation()
     assert "instead" not in before
     (flow,) = before["flows"]
     assert flow["role"] == VICTIM
     root = flow["origins"][0]["port"]
     for more in (["--what-if", f"{root}=400G"], ["--without-flows", "0", "--without-flows", "1"]):
-        after = told(*more)
+        after = explanation(*more)
         assert after["flows"] == before["flows"]
         assert after["instead"]["fct_ps"]["4"] < flow["time_ps"]
     assert pcn(["explain", str(place), "--flow", "4", "--what-if", f"{root}=400G"]) == 0
@@ -522,11 +522,11 @@ def test_pauses_that_cause_each_other_are_a_circle() -> None:
     )
 
     rows = []
-    for time, link, other in ((10, 0, 1), (20, 1, 0)):
-        rows += [(time, link, 0, XOFF), (time, link, other, WAITS), (time, link, 0, CLOSES)]
+    for time, link, awaited in ((10, 0, 1), (20, 1, 0)):
+        rows += [(time, link, 0, XOFF), (time, link, awaited, WAITS), (time, link, 0, CLOSES)]
     causes = np.zeros(len(rows), np.dtype(ExplainCause))
-    for place, (time, link, out, what) in enumerate(rows):
-        causes[place] = (time, 8, 0, 0, 1000, 1000, 500, link, out, 3, what)
+    for place, (time, link, out, kind) in enumerate(rows):
+        causes[place] = (time, 8, 0, 0, 1000, 1000, 500, link, out, 3, kind)
     empty = [np.zeros(0, np.dtype(kind)) for kind in (ExplainSent, ExplainHop, ExplainLine)]
     ports = (Endpoint("h0", 0), Endpoint("s0", 1))
     pauses = Pauses(Logs(empty[0], empty[1], empty[2], causes, ports), 10_000)

@@ -25,8 +25,13 @@ from pcn.experiments.results.documents import DOCS, anchor, section
 ROOT = DOCS.parent
 TEXT = (DOCS / "claims.md").read_text(encoding="utf-8")
 CLAIMS = claims(TEXT)
-MADE = documented(DOCS)
-ROWS = {(one.figure.name, claim) for one in MADE for claim in one.verdicts if claim}
+SECTIONS = documented(DOCS)
+ROWS = {
+    (page_section.figure.name, claim)
+    for page_section in SECTIONS
+    for claim in page_section.verdicts
+    if claim
+}
 """The claims with a figure's verdict."""
 
 
@@ -62,11 +67,11 @@ def test_every_row_of_a_figure_is_an_address_of_its_claim() -> None:
 
 def test_both_pages_are_what_was_run() -> None:
     """`pcn figure NAME --docs docs` writes them, whichever NAME."""
-    assert {one.figure.name for one in MADE} == set(FIGURES)
-    assert with_verdicts(TEXT, MADE) == TEXT
-    assert markdown(MADE, TEXT) == (DOCS / "results.md").read_text(encoding="utf-8")
-    for one in MADE:
-        assert (DOCS / "figures" / f"{one.figure.name}.png").is_file()
+    assert {page_section.figure.name for page_section in SECTIONS} == set(FIGURES)
+    assert with_verdicts(TEXT, SECTIONS) == TEXT
+    assert markdown(SECTIONS, TEXT) == (DOCS / "results.md").read_text(encoding="utf-8")
+    for page_section in SECTIONS:
+        assert (DOCS / "figures" / f"{page_section.figure.name}.png").is_file()
 
 
 def test_verdicts_follow_the_figures() -> None:
@@ -74,12 +79,14 @@ def test_verdicts_follow_the_figures() -> None:
         "| 0.36 | 7.1 | a | b | | S | `tests/a.py::test_a`; [fig11](results.md#old): 9 met; "
         "[fig99](results.md) |"
     )
-    (made,) = [one for one in MADE if one.figure.name == "fig11"]
-    now = addressed(text, {"fig11": anchor(made.heading)}, {"fig11": made.verdicts})
+    (page_section,) = [
+        page_section for page_section in SECTIONS if page_section.figure.name == "fig11"
+    ]
+    now = addressed(text, {"fig11": anchor(page_section.heading)}, {"fig11": page_section.verdicts})
     counts = ", ".join(
-        f"{count} {verdict}" for verdict, count in sorted(made.verdicts["0.36"].items())
+        f"{count} {verdict}" for verdict, count in sorted(page_section.verdicts["0.36"].items())
     )
-    assert now == text.replace("#old): 9 met", f"#{anchor(made.heading)}): {counts}")
+    assert now == text.replace("#old): 9 met", f"#{anchor(page_section.heading)}): {counts}")
 
 
 def test_paper_s_numbers_belong_to_existing_claims() -> None:
@@ -93,12 +100,12 @@ def test_paper_s_numbers_belong_to_existing_claims() -> None:
 @pytest.mark.parametrize(("change", "code"), [("", 0), ("0.5", 1)])
 def test_pages_are_compared_number_by_number(change: str, code: int, tmp_path: Path) -> None:
     page = (DOCS / "results.md").read_text(encoding="utf-8")
-    other = tmp_path / "after.md"
-    other.write_text(
+    after = tmp_path / "after.md"
+    after.write_text(
         page.replace("| 1.008 | ms |", f"| {change} | ms |") if change else page, encoding="utf-8"
     )
     script = Path(__file__).with_name("same_results.py")
-    command = [sys.executable, str(script), str(DOCS / "results.md"), str(other)]
+    command = [sys.executable, str(script), str(DOCS / "results.md"), str(after)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout
     assert ("first at capacity" in done.stdout) == bool(code)

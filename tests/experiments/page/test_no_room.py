@@ -46,16 +46,16 @@ def test_numbers_are_kept_where_pictures_have_no_room(
     with disk(tmp_path, "80k") as full:
         mine = full / "mine"
         assert pcn(["run", "dumbbell", *SHORT, "--pictures", "--out", str(mine)]) == 1
-        said = capsys.readouterr()
-        (error,) = errors_in(said.err)
+        output = capsys.readouterr()
+        (error,) = errors_in(output.err)
         assert re.fullmatch(
             rf"pcn: {mine} is incomplete: without .*\bqueue.png, .*report.html: No space left on "
             r"device. "
             r"The rest is there",
             error,
         )
-        assert "packets lost" in said.out
-        assert "Report:" not in said.out
+        assert "packets lost" in output.out
+        assert "Report:" not in output.out
         assert [path.name for path in full.iterdir()] == ["mine"]
         assert {path.name for path in mine.iterdir()} >= {"summary.json", "series.parquet"}
         assert mismatches(json.loads((mine / "summary.json").read_text())) == []
@@ -87,8 +87,8 @@ def test_a_figure_without_room_for_its_picture_keeps_its_numbers(
     with disk(tmp_path, "28k") as full:
         place = full / "figures"
         assert pcn(["figure", "fig10", "--out", str(place)]) == 1
-        said = capsys.readouterr()
-        assert errors_in(said.err) == [
+        output = capsys.readouterr()
+        assert errors_in(output.err) == [
             f"pcn: {place} is incomplete: without fig10/figure.png, fig10/figure.svg: No space "
             "left on device. The rest is there"
         ]
@@ -97,18 +97,18 @@ def test_a_figure_without_room_for_its_picture_keeps_its_numbers(
             "outcomes.json",
         }
         assert json.loads((place / "fig10" / "figure.json").read_text())["checks"]
-        assert "Report:" in said.out
+        assert "Report:" in output.out
         assert "Its picture is missing." in (place / "report.html").read_text()
 
 
 def test_logs_give_way_to_numbers(tmp_path: Path) -> None:
     with disk(tmp_path, "64k") as full:
-        made, place = SCENARIOS["dumbbell"], full / "run"
+        dumbbell, place = SCENARIOS["dumbbell"], full / "run"
         (place / "logs").mkdir(parents=True)
         with pytest.raises(OSError, match="No space left"):
             (place / "logs" / "h0.jsonl").write_bytes(bytes(1 << 20))
-        plan = made.plan("pcn", 1, {"duration": 30e-3})
-        result = judge(made, plan, fluid(plan), "live", "softswitch")
+        plan = dumbbell.plan("pcn", 1, {"duration": 30e-3})
+        result = judge(dumbbell, plan, fluid(plan), "live", "softswitch")
         assert write_run(result, place)
         lines = result.failures.lines()
         assert lines[0].startswith("logs, ")
@@ -202,8 +202,8 @@ exit $status
         check=False,
     )
     assert done.returncode == 1
-    said = done.stderr.splitlines()[-1]  # the first is of the shell, whose file has no room
-    assert said == "pcn: can't write /run/pcn-lab/dumbbell/record.json: No space left on device"
+    error = done.stderr.splitlines()[-1]  # the first is of the shell, whose file has no room
+    assert error == "pcn: can't write /run/pcn-lab/dumbbell/record.json: No space left on device"
     assert "Traceback" not in done.stderr
     assert done.stdout.splitlines()[1:] == []
     assert list(tmp_path.iterdir()) == []

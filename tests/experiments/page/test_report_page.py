@@ -416,14 +416,14 @@ def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> N
     )
     assert len(strokes) > 12
     assert "none" not in strokes
-    for what, edge, fill in (
+    for selector, edge, fill in (
         (".topology circle", "stroke", "fill"),
         (".dot", "borderTopColor", "backgroundColor"),
     ):
         pair = f"(style => `${{style.{edge}}} ${{style.{fill}}}`)(getComputedStyle(one))"
-        found = chromium.ask(f"[...document.querySelectorAll('{what}')].map(one => {pair})")
-        assert len(found) == len(set(found)) == 9, "a colour that comes again is hollow"
-        assert not [one for one in found if one.startswith("rgb(0, 0, 0)")]
+        colours = chromium.ask(f"[...document.querySelectorAll('{selector}')].map(one => {pair})")
+        assert len(colours) == len(set(colours)) == 9, "a colour that comes again is hollow"
+        assert not [colour for colour in colours if colour.startswith("rgb(0, 0, 0)")]
     rates = chromium.ask(
         "[...document.querySelectorAll('.topology .rate')].map(one => getComputedStyle(one).fill)"
     )
@@ -680,9 +680,9 @@ def test_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Environment, "_generate", noted)
     assert [compiles(tmp_path), compiles(tmp_path)] == [1, 0]
-    (kept,) = (tmp_path / "pcn-lab").iterdir()
-    kept.write_bytes(kept.read_bytes()[:-4] + bytes(4))
+    (cached,) = (tmp_path / "pcn-lab").iterdir()
+    cached.write_bytes(cached.read_bytes()[:-4] + bytes(4))
     assert [compiles(tmp_path), compiles(tmp_path)] == [1, 0]
     monkeypatch.setattr(jinja2, "__version__", "another")
     assert [compiles(tmp_path), compiles(tmp_path)] == [1, 0]
-    assert compiles(kept / "no folder") == 1
+    assert compiles(cached / "no folder") == 1

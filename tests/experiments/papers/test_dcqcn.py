@@ -20,10 +20,10 @@ pytestmark = pytest.mark.long
 
 def runs(name: str, scheme: str, seeds: tuple[int, ...], **keys: int) -> list[Outcome]:
     figure = Unfairness() if name == "dcqcn-fig3" else Victim()
-    found = [run for run in figure.runs([scheme]) if run.seed in seeds]
+    selected = [run for run in figure.runs([scheme]) if run.seed in seeds]
     return [
         outcome_of(figure, run)
-        for run in found
+        for run in selected
         if all(run.keys[key] == value for key, value in keys.items())
     ]
 
@@ -72,21 +72,21 @@ def test_draws_differ_in_flow_numbers_alone() -> None:
 def test_pfc_divides_links_by_ports() -> None:
     """Draws of each kind: H4 gets a half, two fifths, a third; the rest of the link goes to the
     others, by ports."""
-    found = runs("dcqcn-fig3", PFC, (1, 3, 5))
-    assert [round(one.numbers["h4"] or 0, 1) for one in found] == [13.3, 16.0, 20.0]
-    assert set(verdicts(found, Unfairness()).values()) == {"met"}
+    outcomes = runs("dcqcn-fig3", PFC, (1, 3, 5))
+    assert [round(outcome.numbers["h4"] or 0, 1) for outcome in outcomes] == [13.3, 16.0, 20.0]
+    assert set(verdicts(outcomes, Unfairness()).values()) == {"met"}
 
 
 def test_dcqcn_divides_them_by_flows() -> None:
-    (one,) = runs("dcqcn-fig3", DCQCN, (6,))
-    assert all(8.5 < (one.numbers[host] or 0) < 11.5 for host in HOSTS)
+    (outcome,) = runs("dcqcn-fig3", DCQCN, (6,))
+    assert all(8.5 < (outcome.numbers[host] or 0) < 11.5 for host in HOSTS)
 
 
 def test_rates_are_of_frames_in_the_measured_span() -> None:
     plan = Unfairness().plan(PFC, 5, {})
-    found = rates(plan, run_virtual(plan, Silent()))
-    assert list(found) == list(HOSTS)
-    assert sum(found.values()) == pytest.approx(40.0, rel=1e-3)
+    by_host = rates(plan, run_virtual(plan, Silent()))
+    assert list(by_host) == list(HOSTS)
+    assert sum(by_host.values()) == pytest.approx(40.0, rel=1e-3)
 
 
 def test_the_victim_has_what_pauses_leave_it() -> None:
@@ -116,8 +116,8 @@ def test_marks_settle_where_the_fluid_model_has_its_fixed_point() -> None:
     rows = FixedPoint().checks(
         Outcomes([Outcome({"scheme": DCQCN, "flows": 2}, {"marked": 0.03, "queue_kb": 190})])
     )
-    found = {check.what: check.verdict for check in rows if check.measured is not None}
-    assert list(found.values()) == ["not met"] * 3
+    by_check = {check.what: check.verdict for check in rows if check.measured is not None}
+    assert list(by_check.values()) == ["not met"] * 3
 
 
 def test_verdicts_come_from_the_numbers() -> None:
@@ -128,8 +128,8 @@ def test_verdicts_come_from_the_numbers() -> None:
     good = verdicts(outcomes(20 / 3, 20.0), Unfairness())
     assert set(good.values()) == {"met"}
     bad = verdicts(outcomes(20.0, 20 / 3), Unfairness())
-    assert [verdict for what, verdict in bad.items() if "all together" in what] == ["met"]
-    assert "met" not in [verdict for what, verdict in bad.items() if "all together" not in what]
+    assert [verdict for check, verdict in bad.items() if "all together" in check] == ["met"]
+    assert "met" not in [verdict for check, verdict in bad.items() if "all together" not in check]
     assert farthest([10.1, 4.0], SHARES) == pytest.approx(0.2)
     assert farthest([], H4_SHARES) is None
     victims = [

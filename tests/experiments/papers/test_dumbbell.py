@@ -28,38 +28,38 @@ def plan(*settings: str, scheme: str = "pcn") -> Plan:
     )
 
 
-def checks(made: Plan, **changes: object) -> dict[str, Check]:
-    recording = dataclasses.replace(fluid(made), **changes)  # type: ignore[arg-type]
+def checks(run_plan: Plan, **changes: object) -> dict[str, Check]:
+    recording = dataclasses.replace(fluid(run_plan), **changes)  # type: ignore[arg-type]
     return {
         check.what.split(",")[0].split(" (")[0]: check
-        for check in DUMBBELL.settled(made, recording)
+        for check in DUMBBELL.settled(run_plan, recording)
     }
 
 
 def test_the_defaults_are_those_of_section_7_1() -> None:
-    made = plan()
-    assert len(made.topology.flows) == 4
-    assert [flow.src for flow in made.topology.flows] == ["h0", "h0", "h1", "h2"]
-    assert str(made.bottleneck) == "s0:4"
-    assert made.capacity_bps == 10e9
-    assert made.topology.max_rtt_s() == pytest.approx(500e-6)
-    period_s = round_trip_s(made.topology)
+    run_plan = plan()
+    assert len(run_plan.topology.flows) == 4
+    assert [flow.src for flow in run_plan.topology.flows] == ["h0", "h0", "h1", "h2"]
+    assert str(run_plan.bottleneck) == "s0:4"
+    assert run_plan.capacity_bps == 10e9
+    assert run_plan.topology.max_rtt_s() == pytest.approx(500e-6)
+    period_s = round_trip_s(run_plan.topology)
     assert period_s == pytest.approx(500e-6, rel=6e-3)
-    assert made.scheme_parameters == dataclasses.asdict(
+    assert run_plan.scheme_parameters == dataclasses.asdict(
         PcnParameters(w_min=0.025, period_s=float(f"{period_s:.12g}"))
     )
-    assert made.values["xoff"] == 512_000
-    assert made.values["xon"] == 512_000 - 2 * 1058
-    assert made.steady_from_s == pytest.approx(made.duration_s * 2 / 3)
+    assert run_plan.values["xoff"] == 512_000
+    assert run_plan.values["xon"] == 512_000 - 2 * 1058
+    assert run_plan.steady_from_s == pytest.approx(run_plan.duration_s * 2 / 3)
 
 
 def test_derived_parameters_follow_those_they_come_from() -> None:
-    made = plan("pairs=7", "rtt=100us", "xoff=100KB", "payload=500B")
-    assert made.values["w_min"] == pytest.approx(0.1 / 8)
-    assert made.values["T"] == pytest.approx(round_trip_s(made.topology, 500))
-    assert made.values["xon"] == 100_000 - 2 * 558
-    assert str(made.bottleneck) == "s0:8"
-    assert made.topology.parameters["xoff_bytes"] == 100_000
+    run_plan = plan("pairs=7", "rtt=100us", "xoff=100KB", "payload=500B")
+    assert run_plan.values["w_min"] == pytest.approx(0.1 / 8)
+    assert run_plan.values["T"] == pytest.approx(round_trip_s(run_plan.topology, 500))
+    assert run_plan.values["xon"] == 100_000 - 2 * 558
+    assert str(run_plan.bottleneck) == "s0:8"
+    assert run_plan.topology.parameters["xoff_bytes"] == 100_000
 
 
 @pytest.mark.parametrize(
@@ -82,14 +82,14 @@ def test_schemes_without_parameters_get_none() -> None:
 
 
 def test_the_fluid_model_reaches_capacity_in_about_one_loop_and_fills_the_link() -> None:
-    found = checks(plan())
-    capacity = found["sum of the sending rates first at capacity"]
+    rows = checks(plan())
+    capacity = rows["sum of the sending rates first at capacity"]
     assert capacity.verdict == "met"
     assert capacity.measured is not None
     assert 0.5 <= capacity.measured <= 2
-    assert found["mean sum of the rates from then until the queue is drained"].verdict == "met"
-    assert found["bottleneck utilisation"].verdict == "met"
-    assert found["packets lost"].verdict == "met"
+    assert rows["mean sum of the rates from then until the queue is drained"].verdict == "met"
+    assert rows["bottleneck utilisation"].verdict == "met"
+    assert rows["packets lost"].verdict == "met"
 
 
 def test_a_drain_that_takes_the_theory_s_time_misses_the_paper_s() -> None:
@@ -101,32 +101,32 @@ def test_a_drain_that_takes_the_theory_s_time_misses_the_paper_s() -> None:
 
 
 def test_lost_packets_and_full_registers_are_not_met() -> None:
-    made = plan()
+    run_plan = plan()
     flows = tuple(
-        flow._replace(received_packets=flow.sent_packets - 1) for flow in fluid(made).flows
+        flow._replace(received_packets=flow.sent_packets - 1) for flow in fluid(run_plan).flows
     )
-    found = checks(made, flows=flows, left_inside={"s0:4 class 3 pn": 2})
-    assert found["packets lost"].measured == 4
-    assert found["packets lost"].verdict == "not met"
-    assert found["switch registers not back at 0 after the drain"].verdict == "not met"
+    rows = checks(run_plan, flows=flows, left_inside={"s0:4 class 3 pn": 2})
+    assert rows["packets lost"].measured == 4
+    assert rows["packets lost"].verdict == "not met"
+    assert rows["switch registers not back at 0 after the drain"].verdict == "not met"
 
 
 def test_packets_received_twice_are_no_result_either() -> None:
-    made = plan()
+    run_plan = plan()
     flows = tuple(
-        flow._replace(received_packets=flow.sent_packets + 1) for flow in fluid(made).flows
+        flow._replace(received_packets=flow.sent_packets + 1) for flow in fluid(run_plan).flows
     )
-    assert checks(made, flows=flows)["packets lost"].verdict == "not met"
+    assert checks(run_plan, flows=flows)["packets lost"].verdict == "not met"
 
 
 def test_a_run_too_short_to_drain_is_not_comparable() -> None:
-    found = checks(plan("duration=5ms"))
-    assert found["initial queue down to five packets"].verdict == "not comparable"
+    rows = checks(plan("duration=5ms"))
+    assert rows["initial queue down to five packets"].verdict == "not comparable"
 
 
 def test_flows_of_one_host_count_up_to_its_nic() -> None:
-    made = plan()
-    times, total = aggregate_rate(fluid(made), made.topology)
+    run_plan = plan()
+    times, total = aggregate_rate(fluid(run_plan), run_plan.topology)
     assert times[0] == 0
     assert total[0] == pytest.approx(30e9)
 
@@ -134,38 +134,44 @@ def test_flows_of_one_host_count_up_to_its_nic() -> None:
 @pytest.mark.parametrize("scheme", sorted(schemes))
 def test_story_names_every_figure(scheme: str) -> None:
     recording = fluid(plan())
-    made = plan(scheme=scheme)
-    steady = steady_state(recording, made.bottleneck, made.capacity_bps, made.steady_from_s)
-    told = [*DUMBBELL.page.about(made), *DUMBBELL.page.story(made, recording, steady)]
-    charts = {draw(made, recording).name for draw in DUMBBELL.page.charts}
-    assert {place for place, _ in told} == {"topology", "checks"} | charts
+    run_plan = plan(scheme=scheme)
+    steady = steady_state(
+        recording, run_plan.bottleneck, run_plan.capacity_bps, run_plan.steady_from_s
+    )
+    texts = [*DUMBBELL.page.about(run_plan), *DUMBBELL.page.story(run_plan, recording, steady)]
+    charts = {draw(run_plan, recording).name for draw in DUMBBELL.page.charts}
+    assert {place for place, _ in texts} == {"topology", "checks"} | charts
 
 
 def test_the_text_has_the_sum_that_was_measured() -> None:
     """As the model has it in the fluid recording; well below it where the flows send less."""
-    made = plan()
-    recording = fluid(made)
+    run_plan = plan()
+    recording = fluid(run_plan)
     for share, words in (
         (1.0, "In this run it is 9.75 Gbit/s on average"),
         (0.5, "is 4.88 Gbit/s on average"),
     ):
         slower = dataclasses.replace(recording, series=with_lower_rates(recording.series, share))
-        steady = steady_state(slower, made.bottleneck, made.capacity_bps, made.steady_from_s)
-        told = " ".join(
-            text for place, text in DUMBBELL.page.story(made, slower, steady) if place == "rates"
+        steady = steady_state(
+            slower, run_plan.bottleneck, run_plan.capacity_bps, run_plan.steady_from_s
         )
-        assert words in told
-        assert ("counts a part of a period" in told) == (share < 1)
+        story = " ".join(
+            text
+            for place, text in DUMBBELL.page.story(run_plan, slower, steady)
+            if place == "rates"
+        )
+        assert words in story
+        assert ("counts a part of a period" in story) == (share < 1)
 
 
 def with_lower_rates(series: Series, share: float) -> Series:
     """All sending rates after 1 ms, multiplied by a factor."""
-    made = Series()
+    lowered = Series()
     for entity, metric in series:
         times, values = series.get(entity, metric)
         lower = np.where(times >= 0.5e-3, share, 1.0) if metric == "rate_bps" else 1.0
-        made.extend(times, entity, metric, values * lower)
-    return made
+        lowered.extend(times, entity, metric, values * lower)
+    return lowered
 
 
 def test_verdicts() -> None:

@@ -40,9 +40,9 @@ def window(packets: int, marked: int, first_s: float, last_s: float) -> Window:
 
 
 def cnp(np: NotificationPoint, of: Window) -> Cnp:
-    made = np.on_window(of)
-    assert made is not None
-    return made
+    notification = np.on_window(of)
+    assert notification is not None
+    return notification
 
 
 def test_the_first_window_in_full() -> None:
@@ -56,22 +56,25 @@ def test_the_first_window_in_full() -> None:
 
 def test_whole_gaps_and_bytes_over_t_exchange_the_rates() -> None:
     windows = [window(2, 1, 100e-6, 300e-6), window(2, 2, 500e-6, 700e-6)]
-    gaps = [cnp(np, one) for np in [WholeGaps(PCN)] for one in windows]
-    over_t = [cnp(np, one) for np in [BytesOverT(PCN_X)] for one in windows]
+    gaps = [cnp(np, window) for np in [WholeGaps(PCN)] for window in windows]
+    over_t = [cnp(np, window) for np in [BytesOverT(PCN_X)] for window in windows]
     assert gaps[1].rec_rate_bps == pytest.approx(2 * FRAME * 8 / 400e-6, abs=1e6)
     assert over_t[1].rec_rate_bps == pytest.approx(2 * FRAME * 8 / T, abs=0.5e6)
     assert [gap.mark for gap in gaps] == [Mark.NONE, Mark.CE]  # PCN's decision
-    assert [one.mark for one in over_t] == [Mark.NONE, Mark.CE]  # a credit of 0.5, then 1.5
+    assert [notification.mark for notification in over_t] == [
+        Mark.NONE,
+        Mark.CE,
+    ]  # a credit of 0.5, then 1.5
 
 
 def test_all_marked_decides_as_pcn_does() -> None:
     np = AllMarked(PCN_X)
     shares = [(9, 10), (9, 10), (10, 10), (19, 20), (0, 10)]
-    found = [
+    decisions = [
         cnp(np, window(n, marked, k * T, (k + 0.9) * T)).mark is Mark.CE
         for k, (marked, n) in enumerate(shares)
     ]
-    assert found == [False, False, True, True, False]
+    assert decisions == [False, False, True, True, False]
 
 
 def test_rounded_down_is_at_most_what_arrived() -> None:
@@ -147,6 +150,6 @@ def test_w_min_follows_the_number_of_flows() -> None:
 
 def test_outcome_has_the_packets_of_a_fair_share_in_a_period() -> None:
     plan = dumbbell_plan("pcn", 1, 0.3, {}, 1e-3)
-    found = numbers(plan, run_virtual(plan, Silent()))
-    assert found["packets"] == pytest.approx(10e9 * T / 8 / FRAME / 4)
-    assert found["jain"] == pytest.approx(0.99, abs=0.02)
+    measures = numbers(plan, run_virtual(plan, Silent()))
+    assert measures["packets"] == pytest.approx(10e9 * T / 8 / FRAME / 4)
+    assert measures["jain"] == pytest.approx(0.99, abs=0.02)

@@ -34,10 +34,10 @@ def run(scheme: str) -> dict[str, float | None]:
 def test_flows_are_sorted_by_table_1_s_classes() -> None:
     """The same flows for each scheme; each of Table 1's classes has a separate priority, the
     shortest the highest."""
-    plan, other = (
+    plan, timely_plan = (
         Fig20().plan(scheme, 2, {"workload": 1, "count": 500}) for scheme in ("pcn", "timely")
     )
-    assert plan.topology.flows == other.topology.flows
+    assert plan.topology.flows == timely_plan.topology.flows
     assert len(plan.topology.flows) >= 500
     ends = dict(zip(SIZES, (10e3, 100e3, 1e6, float("inf")), strict=True))
     for flow in plan.topology.flows:
@@ -54,12 +54,12 @@ def test_flows_are_sorted_by_table_1_s_classes() -> None:
 
 def test_short_flows_are_kept_from_pauses_by_their_priority() -> None:
     for scheme in ("pcn", "dcqcn"):
-        found = run(scheme)
-        assert found["unfinished"] == 0
-        assert (found["pause S"], found["pause M"]) == (0, 0)
-        assert found["pause"] == sum(found[f"pause {tier}"] or 0 for tier in TIERS.values())
-        assert found["pause"] == sum(found[f"pause {kind}"] or 0 for kind in SIZES)
-        assert (found["pause"] or 0) > 0
+        measures = run(scheme)
+        assert measures["unfinished"] == 0
+        assert (measures["pause S"], measures["pause M"]) == (0, 0)
+        assert measures["pause"] == sum(measures[f"pause {tier}"] or 0 for tier in TIERS.values())
+        assert measures["pause"] == sum(measures[f"pause {kind}"] or 0 for kind in SIZES)
+        assert (measures["pause"] or 0) > 0
     assert run("pcn")["mean_ms S"] == pytest.approx(run("dcqcn")["mean_ms S"], rel=0.02)
 
 
@@ -84,7 +84,7 @@ def test_verdicts_come_from_the_numbers() -> None:
     assert {check.verdict for check in Fig20().checks(Outcomes(good))} == {"met"}
     bad = [outcome("pcn", 40, 4), *good[1:]]
     verdicts = {check.what: check.verdict for check in Fig20().checks(Outcomes(bad))}
-    assert sorted(what for what, verdict in verdicts.items() if verdict == "met") == sorted(
+    assert sorted(check for check, verdict in verdicts.items() if verdict == "met") == sorted(
         verdict
         for verdict in verdicts
         if " in S's" in verdict or " in M's" in verdict or verdict.startswith("W1: S's")

@@ -42,23 +42,30 @@ def test_a_pod_without_two_pairs_of_links_has_a_cycle_under_load() -> None:
         plan.topology.flows
         == Fig21().plan(TIMELY, 1, {"strands": 1, "load": 0.5, "duration": 50e-3}).topology.flows
     )
-    found = recording.deadlock
-    assert found is not None
-    assert 0 < found.since_s < 50e-3
-    assert {name.split("->")[0] for name, _ in found.circle} <= {"t0", "t1", "t2", "t3", "l0", "l1"}
-    assert any(name.startswith("l0") for name, _ in found.circle)
-    assert any(name.startswith("l1") for name, _ in found.circle)
+    deadlock = recording.deadlock
+    assert deadlock is not None
+    assert 0 < deadlock.since_s < 50e-3
+    assert {name.split("->")[0] for name, _ in deadlock.circle} <= {
+        "t0",
+        "t1",
+        "t2",
+        "t3",
+        "l0",
+        "l1",
+    }
+    assert any(name.startswith("l0") for name, _ in deadlock.circle)
+    assert any(name.startswith("l1") for name, _ in deadlock.circle)
     outcome = Fig21().measure(next(Fig21().runs([PFC])), plan, recording)
     assert outcome.numbers["stands_still"] == 1
-    assert outcome.numbers["since_ms"] == found.since_s * 1e3
+    assert outcome.numbers["since_ms"] == deadlock.since_s * 1e3
 
 
 def test_what_is_on_its_way_when_flows_stop_may_end_in_a_deadlock_too() -> None:
     """The same flows, stopped shortly before they would have closed the circle: what they had sent
     closes it."""
-    found = pod()[1].deadlock
-    assert found is not None
-    plan = Fig21().plan(PFC, 1, {"strands": 1, "load": 0.5, "duration": found.since_s - 100e-6})
+    deadlock = pod()[1].deadlock
+    assert deadlock is not None
+    plan = Fig21().plan(PFC, 1, {"strands": 1, "load": 0.5, "duration": deadlock.since_s - 100e-6})
     recording = run_virtual(plan, Silent())
     assert recording.deadlock is not None
     assert recording.deadlock.since_s > plan.duration_s
@@ -67,7 +74,7 @@ def test_what_is_on_its_way_when_flows_stop_may_end_in_a_deadlock_too() -> None:
 
 def outcomes(shares: dict[str, float]) -> list[Outcome]:
     """Ten runs each; those that stand still have frames on their way."""
-    made = []
+    runs = []
     for reading in READINGS:
         for scheme, share in shares.items():
             for seed in range(10):
@@ -79,8 +86,8 @@ def outcomes(shares: dict[str, float]) -> list[Outcome]:
                 }
                 if stuck:
                     numbers["deadlock_s"] = 0.1
-                made.append(Outcome({"reading": reading, "scheme": scheme, "seed": seed}, numbers))
-    return made
+                runs.append(Outcome({"reading": reading, "scheme": scheme, "seed": seed}, numbers))
+    return runs
 
 
 def test_verdicts_come_from_the_shares() -> None:

@@ -17,21 +17,23 @@ FIG5 = SCENARIOS["fig5"]
 def test_f1_s_share_is_where_the_pauses_begin() -> None:
     plan = FIG5.plan("pfc", 1, {})
     recording = run_virtual(plan, Silent())
-    found, share = points(plan, recording), share_bps(plan)
+    measured, share = points(plan, recording), share_bps(plan)
     assert share == 10e9
-    assert [point.limit_bps for point in found] == pytest.approx(
+    assert [point.limit_bps for point in measured] == pytest.approx(
         [20e9 * (1 - index / 9) for index in range(10)]
     )
-    for point in found:
+    for point in measured:
         assert (point.pause_rate > 0) == (point.limit_bps > share)
         assert point.f1_bps == pytest.approx(min(point.limit_bps, share), rel=0.08)
         if point.limit_bps < share:
             assert point.f0_bps == pytest.approx(20e9, rel=0.01)
-    assert found[0].f0_bps == pytest.approx(10e9, rel=0.1)
+    assert measured[0].f0_bps == pytest.approx(10e9, rel=0.1)
     checks = FIG5.settled(plan, recording)
     assert [check.verdict for check in checks] == ["met"] * len(checks)
-    told = {place for place, _ in [*FIG5.page.about(plan), *FIG5.page.story(plan, recording, None)]}  # type: ignore[arg-type]
-    assert told <= {draw(plan, recording).name for draw in FIG5.page.charts} | {
+    places = {
+        place for place, _ in [*FIG5.page.about(plan), *FIG5.page.story(plan, recording, None)]
+    }  # type: ignore[arg-type]
+    assert places <= {draw(plan, recording).name for draw in FIG5.page.charts} | {
         "topology",
         "checks",
     }

@@ -49,8 +49,11 @@ pytestmark = pytest.mark.long
 
 ALL = tuple(schemes)
 SMALL = {
-    **{one: {"k": 4, "count": 200} for one in ("tcd-fig16", "tcd-fig17")},
-    **{one: {"count": 40} for one in ("fig14", "fig20", "silence", "today", "hpcc-fig11", "marks")},
+    **{figure: {"k": 4, "count": 200} for figure in ("tcd-fig16", "tcd-fig17")},
+    **{
+        figure: {"count": 40}
+        for figure in ("fig14", "fig20", "silence", "today", "hpcc-fig11", "marks")
+    },
     "shared-buffer": {"count": 500},
     "fig21": {"duration": 4e-3},
 }
@@ -71,10 +74,10 @@ def test_runs_differ_by_their_keys_and_are_the_same_each_time(name: str) -> None
     assert list(figure.runs(())) == []
     for run in runs[-1:]:
         arguments = {**run.arguments, **SMALL.get(name, {})}
-        one, other = (figure.plan(run.scheme, run.seed, arguments) for _ in range(2))
-        assert one.topology.flows == other.topology.flows
-        assert one.scheme_parameters == other.scheme_parameters
-        assert (one.scheme, one.seed) == (run.scheme, run.seed)
+        first, second = (figure.plan(run.scheme, run.seed, arguments) for _ in range(2))
+        assert first.topology.flows == second.topology.flows
+        assert first.scheme_parameters == second.scheme_parameters
+        assert (first.scheme, first.seed) == (run.scheme, run.seed)
 
 
 @pytest.mark.parametrize("name", ["fig11", "fig12", "fig17", "fig18", "fig19"])
@@ -164,10 +167,10 @@ def test_fig_11_sets_the_others_against_pcn() -> None:
         Outcome({"scheme": "pcn", "seed": 1}, numbers),
         Outcome({"scheme": "dcqcn", "seed": 1}, slow),
     ]
-    found = [
+    dcqcn_checks = [
         check for check in Fig11().checks(Outcomes(outcomes)) if check.what.startswith("DCQCN")
     ]
-    assert [(check.measured, check.verdict) for check in found] == [
+    assert [(check.measured, check.verdict) for check in dcqcn_checks] == [
         (25.0, "met"),
         (8.0, "met"),
         (1.5, "met"),
@@ -205,18 +208,18 @@ def test_lines_of_a_chart_have_different_colours() -> None:
         for name, scheme in (("PCN", "pcn"), ("PCN-X", "pcn-x"), ("TIMELY", "timely"))
     ]
     lines += [curve(f"rule {number}", [], []) for number in range(5)]
-    found = looks(lines)
+    line_looks = looks(lines)
     assert (
-        len({LIGHT.colour(look.colour) for look in found})
-        == len({look.mark for look in found})
+        len({LIGHT.colour(look.colour) for look in line_looks})
+        == len({look.mark for look in line_looks})
         == len(lines)
     )
-    assert [look.colour for look in found[:3]] == ["flow0", "other4", "flow3"]
+    assert [look.colour for look in line_looks[:3]] == ["flow0", "other4", "flow3"]
 
 
 def test_a_scheme_without_a_look_has_the_same_one_in_every_chart() -> None:
-    stranger, pcn, other = (curve(name, [], [], name) for name in ("aimd", "pcn", "mine"))
-    alone, beside = looks([stranger, pcn])[0], looks([pcn, stranger, other])
+    stranger, pcn, newcomer = (curve(name, [], [], name) for name in ("aimd", "pcn", "mine"))
+    alone, beside = looks([stranger, pcn])[0], looks([pcn, stranger, newcomer])
     assert beside[1] == alone
     assert len({look.colour for look in beside}) == len({look.mark for look in beside}) == 3
 
@@ -263,10 +266,10 @@ def test_a_run_is_made_of_its_declaration_in_any_process(monkeypatch: pytest.Mon
     from pcn.experiments.papers.pcn.figures import fig19
 
     monkeypatch.setitem(fig19.DURATIONS_S, "pcn", 3e-3)
-    one, two = (outcome_of(Fig19(), next(Fig19().runs(("pcn",)))) for _ in range(2))
-    assert one.numbers == two.numbers
-    assert one.numbers["lost"] == 0
-    assert 0.5 < (one.numbers["utilisation"] or 0) <= 1.0
+    first, second = (outcome_of(Fig19(), next(Fig19().runs(("pcn",)))) for _ in range(2))
+    assert first.numbers == second.numbers
+    assert first.numbers["lost"] == 0
+    assert 0.5 < (first.numbers["utilisation"] or 0) <= 1.0
 
 
 def test_pages_have_the_values_of_the_summaries(tmp_path: Path) -> None:
@@ -275,9 +278,9 @@ def test_pages_have_the_values_of_the_summaries(tmp_path: Path) -> None:
     write(FigureResult(FIGURES["fig17"], checks, outcomes), tmp_path / "fig17")
     summary = json.loads((tmp_path / "fig17/figure.json").read_text())
     assert [run["keys"]["flows"] for run in summary["runs"]] == list(FLOWS)
-    made = sections(tmp_path)
-    assert [section.figure.name for section in made] == ["fig17"]
-    text = markdown(made)
+    page_sections = sections(tmp_path)
+    assert [section.figure.name for section in page_sections] == ["fig17"]
+    text = markdown(page_sections)
     assert (
         "| 0.55 | PCN: least Jain's index (met: 0.9 and more; trend: above 0.8) | 1 | 1 | 0.5 "
         "|  | not met, [known]"
@@ -285,7 +288,7 @@ def test_pages_have_the_values_of_the_summaries(tmp_path: Path) -> None:
     assert "| not met, [known](fairness.md#why-fairness-falls-with-the-number-of-flows) |" in text
     anchors = re.findall(r"\(#([^)]+)\)", text)
     assert anchors == ["flow-scalability-b1-fig-17"]
-    html = page(made)
+    html = page(page_sections)
     assert html.count('<td class="verdict') == len(checks)
     assert 'id="why-fairness-falls-with-the-number-of-flows"' in html
     assert "](" not in html  # no Markdown
@@ -309,9 +312,9 @@ def test_pages_have_the_values_of_the_summaries(tmp_path: Path) -> None:
     claims = "## 000 PCN (NSDI'20)\n\n| 0.55 | B.1 | PCN | ~100% | | S | [fig17](results.md) |\n"
     (tmp_path / "docs/claims.md").write_text(claims)
     write_docs(tmp_path / "other", tmp_path / "docs")
-    said = "[fig17](results.md#flow-scalability-b1-fig-17): 1 met, 6 not met |\n"
+    cell = "[fig17](results.md#flow-scalability-b1-fig-17): 1 met, 6 not met |\n"
     assert (tmp_path / "docs/claims.md").read_text() == claims.replace(
-        "[fig17](results.md) |\n", said
+        "[fig17](results.md) |\n", cell
     )
     counted = (tmp_path / "docs/results.md").read_text()
     assert "\n| PCN | S | 1 | 0 | 1 | 0 | 0 | 1 | 0 | 6 | 0 |\n" in counted
@@ -325,7 +328,7 @@ def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
     number: signal.Signals, moment: str, tmp_path: Path
 ) -> None:
     place = tmp_path / "figures"
-    kept = place / "unbiased-fig5.runs" / "done.jsonl"
+    done = place / "unbiased-fig5.runs" / "done.jsonl"
     command = (
         "import sys; from pcn.cli import run; sys.exit(run(['figure', 'unbiased-fig5', '--out', "
         f"{str(place)!r}]))"
@@ -339,12 +342,12 @@ def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
     )
     assert process.stderr is not None
     assert process.stderr.readline().startswith("unbiased-fig5")
-    found: list[int] = []
+    pids: list[int] = []
 
     def started() -> bool:
-        found[:] = workers(process.pid)
-        return bool(found) and (
-            moment == "its start" or (kept.is_file() and b"\n" in kept.read_bytes())
+        pids[:] = workers(process.pid)
+        return bool(pids) and (
+            moment == "its start" or (done.is_file() and b"\n" in done.read_bytes())
         )
 
     wait_until(started, "the workers, or a run's end")
@@ -352,7 +355,7 @@ def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
     _, errors = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 128 + number, errors
     assert errors.splitlines()[-1] in ("pcn: interrupted", "pcn: ended by SIGTERM")
-    assert not any(alive(pid) for pid in found)
+    assert not any(alive(pid) for pid in pids)
     if moment == "its start":
         assert not place.exists()
         return

@@ -31,12 +31,12 @@ LINE_BPS = 1e9
 
 
 def test_a_timer_alone_is_faster_and_calmer() -> None:
-    found = {}
+    by_scheme = {}
     for scheme in (QCN, QCN_T):
         run = Run({"scheme": scheme, "seed": 1}, scheme, 1, {"flows": 8})
-        found[scheme] = outcome_of(until(Convergence(), 7.0), run).numbers
+        by_scheme[scheme] = outcome_of(until(Convergence(), 7.0), run).numbers
     for number, factor in (("fair_s", 0.5), ("queue_sd_kb", 0.8)):
-        its, ours = found[QCN][number], found[QCN_T][number]
+        its, ours = by_scheme[QCN][number], by_scheme[QCN_T][number]
         assert its is not None
         assert ours is not None
         assert ours <= factor * its

@@ -56,24 +56,29 @@ def scaled(run: Outcome, factor: float, **keys: Key) -> Outcome:
     numbers = {
         name: None if number is None else factor * number for name, number in run.numbers.items()
     }
-    kept = RunSamples.from_json(run.samples)
+    run_samples = RunSamples.from_json(run.samples)
     groups = {
         group: replace(
-            own,
-            values={unit: tuple(factor * bin_ for bin_ in of) for unit, of in own.values.items()},
+            group_samples,
+            values={
+                unit: tuple(factor * bin_ for bin_ in of)
+                for unit, of in group_samples.values.items()
+            },
         )
-        for group, own in kept.groups.items()
+        for group, group_samples in run_samples.groups.items()
     }
     return replace(
-        run, keys={**run.keys, **keys}, numbers=numbers, samples=RunSamples(kept.digest,
+        run, keys={**run.keys, **keys}, numbers=numbers, samples=RunSamples(run_samples.digest,
         groups).to_json()
     )  # fmt: skip
 
 
 def slowdowns(*runs: Outcome, group: str = FLOWS) -> Array:
     """Returns those of all flows of a group, in all runs."""
-    kept = [RunSamples.from_json(run.samples).groups[group] for run in runs]
-    return np.concatenate([bin_ for own in kept for bin_ in own.values["slowdown"]])
+    samples = [RunSamples.from_json(run.samples).groups[group] for run in runs]
+    return np.concatenate(
+        [bin_ for run_samples in samples for bin_ in run_samples.values["slowdown"]]
+    )
 
 
 def test_study_runs_each_scheme_with_both_thresholds_and_all_seeds() -> None:
@@ -97,10 +102,10 @@ def test_study_gives_all_runs_of_a_seed_the_same_flows() -> None:
 def test_study_sets_buffers_by_thresholds_and_parameters_by_the_schemes_rules() -> None:
     for thresholds in THRESHOLDS:
         for scheme in SCHEMES:
-            made = plan(thresholds, scheme)
-            assert set(made.derived) == find_scheme(scheme).by_network.keys()
-            assert bool(made.port_parameters) == scheme.startswith("dcqcn")
-            for switch in made.topology.switches:
+            run_plan = plan(thresholds, scheme)
+            assert set(run_plan.derived) == find_scheme(scheme).by_network.keys()
+            assert bool(run_plan.port_parameters) == scheme.startswith("dcqcn")
+            for switch in run_plan.topology.switches:
                 assert (switch.buffer is not None) == (thresholds == DYNAMIC)
                 assert not switch.ecn
 
@@ -110,27 +115,27 @@ def test_dynamic_thresholds_send_fewer_pauses_in_an_incast() -> None:
     assert static["unfinished"] == dynamic["unfinished"] == 0
     assert 0 <= (dynamic["pause"] or 0) < (static["pause"] or 0)
     of_dynamic, of_static = (
-        np.percentile(slowdowns(outcome(one, "pcn")), 95) for one in (DYNAMIC, STATIC)
+        np.percentile(slowdowns(outcome(threshold, "pcn")), 95) for threshold in (DYNAMIC, STATIC)
     )
     assert of_dynamic < of_static
 
 
 def test_page_shows_percentiles_of_all_seeds_flows_and_leaves_in_casts_out() -> None:
     first = outcome(DYNAMIC, "pcn")
-    found = [first, scaled(first, 1.25, seed=SEEDS[1])]
+    runs = [first, scaled(first, 1.25, seed=SEEDS[1])]
     figure = SharedBuffers()
-    (table,) = figure.page_tables(Outcomes(found))
+    (table,) = figure.page_tables(Outcomes(runs))
     cells = dict(zip(table.columns, table.rows[0], strict=True))
     value, _, interval = cells["95%"].partition(" [")
-    assert float(value) == pytest.approx(np.percentile(slowdowns(*found), 95), rel=5e-3)
+    assert float(value) == pytest.approx(np.percentile(slowdowns(*runs), 95), rel=5e-3)
     ends = [float(end) for end in interval.strip("]").split(", ")]
-    assert ends == pytest.approx([np.percentile(slowdowns(run), 95) for run in found], rel=5e-3)
+    assert ends == pytest.approx([np.percentile(slowdowns(run), 95) for run in runs], rel=5e-3)
     flows = [flow for flow in plan(DYNAMIC, "pcn").topology.flows if flow.group != INCAST]
-    assert slowdowns(*found).size == 2 * len(flows)
+    assert slowdowns(*runs).size == 2 * len(flows)
     assert float(cells["in-casts, 50%"].split(" [")[0]) == pytest.approx(
-        np.percentile(slowdowns(*found, group=INCAST), 50), rel=5e-3
+        np.percentile(slowdowns(*runs, group=INCAST), 50), rel=5e-3
     )  # fmt: skip
-    (chart,) = figure.charts(Outcomes(found))
+    (chart,) = figure.charts(Outcomes(runs))
     assert [line.label for line in chart.lines] == ["PCN"]
     assert sum(chart.lines[0].counts) <= 2 * len(flows)
     assert f"2 seeds, {2 * len(flows)} flows" in chart.x_label
@@ -138,7 +143,9 @@ def test_page_shows_percentiles_of_all_seeds_flows_and_leaves_in_casts_out() -> 
 
 def test_rows_compare_thresholds_of_a_scheme_and_schemes_at_equal_thresholds() -> None:
     runs = {(threshold, "pcn"): outcome(threshold, "pcn") for threshold in THRESHOLDS}
-    runs |= {(one, "pfc"): scaled(run, 1.5, scheme="pfc") for (one, _), run in runs.items()}
+    runs |= {
+        (threshold, "pfc"): scaled(run, 1.5, scheme="pfc") for (threshold, _), run in runs.items()
+    }
     rows = {check.what: check.measured for check in SharedBuffers().checks(Outcomes(runs.values()))}
     p95 = {key: float(np.percentile(slowdowns(run), 95)) for key, run in runs.items()}
     by_thresholds = rows["PCN: 95% slowdown, dynamic thresholds over static (met: at most 1)"]

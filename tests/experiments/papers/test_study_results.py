@@ -40,7 +40,7 @@ def test_where_the_queue_is_measured_does_not_decide_about_fairness(program: str
     few, many = (outcome(MarkingPoint, reading=program, flows=flows, seed=1) for flows in (4, 64))
     assert number(few, "jain") > 0.95
     assert number(many, "jain") < 0.8
-    assert min(number(one, "utilisation") for one in (few, many)) > 0.97
+    assert min(number(run, "utilisation") for run in (few, many)) > 0.97
 
 
 def test_a_lower_threshold_and_a_longer_period_are_fairer() -> None:
@@ -71,11 +71,11 @@ def test_pcn_x_is_fair_where_pcn_is_not_and_as_full() -> None:
 
 
 def test_packets_follow_the_fluid_model() -> None:
-    found = [
+    outcomes = [
         outcome(FluidCheck, flows=4),
         outcome(FluidCheck, of=4, **{"with": "packets of 250 B"}),
     ]
-    rows = [row for row in FluidCheck().checks(Outcomes(found)) if row.measured is not None]
+    rows = [row for row in FluidCheck().checks(Outcomes(outcomes)) if row.measured is not None]
     plain = {
         row.claim: row.verdict
         for row in rows

@@ -61,16 +61,16 @@ def test_with_more_looks_than_there_is_time_for_nothing_is_congested(points: str
 
 
 def test_victims_aren_t_taken_for_congested() -> None:
-    found = {}
+    by_scheme = {}
     for scheme, alpha in ((DCQCN, 0.5), (DCQCN_TCD, 1.2)):
         run = Run({"scheme": scheme}, scheme, 1, {"bursts_load": 0.5, "initial_alpha": alpha})
-        found[scheme] = outcome_of(until(Table3(), 60e-3), run).numbers
-    marked, spared = (found[scheme]["ce_share"] or 0.0 for scheme in (DCQCN, DCQCN_TCD))
+        by_scheme[scheme] = outcome_of(until(Table3(), 60e-3), run).numbers
+    marked, spared = (by_scheme[scheme]["ce_share"] or 0.0 for scheme in (DCQCN, DCQCN_TCD))
     assert marked > 0.1
     assert spared < 0.01
-    assert (found[DCQCN_TCD]["ue_share"] or 0.0) > 0.05
-    assert (found[DCQCN_TCD]["mean_us"] or 1e9) < (found[DCQCN]["mean_us"] or 0)
-    assert found[DCQCN]["lost"] == found[DCQCN_TCD]["lost"] == 0
+    assert (by_scheme[DCQCN_TCD]["ue_share"] or 0.0) > 0.05
+    assert (by_scheme[DCQCN_TCD]["mean_us"] or 1e9) < (by_scheme[DCQCN]["mean_us"] or 0)
+    assert by_scheme[DCQCN]["lost"] == by_scheme[DCQCN_TCD]["lost"] == 0
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -139,15 +139,15 @@ def test_polarised_switches_choose_what_those_before_them_chose() -> None:
 
 
 def test_credits_victims_aren_t_taken_for_congested_either() -> None:
-    found = {}
+    by_scheme = {}
     for scheme in (IBCC, IBCC_TCD):
         run = Run({"scheme": scheme}, scheme, 1, {"bursts_load": 0.3})
-        found[scheme] = outcome_of(until(Table3InfiniBand(), 60e-3), run).numbers
-    marked, spared = (found[scheme]["ce_share"] or 0.0 for scheme in (IBCC, IBCC_TCD))
+        by_scheme[scheme] = outcome_of(until(Table3InfiniBand(), 60e-3), run).numbers
+    marked, spared = (by_scheme[scheme]["ce_share"] or 0.0 for scheme in (IBCC, IBCC_TCD))
     assert marked > 0.05
     assert spared < 0.02
-    assert (found[IBCC]["io_us"] or 0) > 2 * (found[IBCC_TCD]["io_us"] or 1e9)
-    assert found[IBCC]["lost"] == found[IBCC_TCD]["lost"] == 0
+    assert (by_scheme[IBCC]["io_us"] or 0) > 2 * (by_scheme[IBCC_TCD]["io_us"] or 1e9)
+    assert by_scheme[IBCC]["lost"] == by_scheme[IBCC_TCD]["lost"] == 0
 
 
 def test_with_credits_marked_victims_pass_a_port_that_has_exactly_what_it_can_take() -> None:
@@ -171,10 +171,10 @@ def test_fig_15b_s_rows_and_story_follow_its_numbers() -> None:
             for scheme, mean_us in ((DCQCN, 100.0 * gain), (DCQCN_TCD, 100.0))
         ])  # fmt: skip
 
-    def slower(found: Outcomes) -> list[str]:
+    def slower(runs: Outcomes) -> list[str]:
         return [
             check.verdict
-            for check in Fig15b().checks(found)
+            for check in Fig15b().checks(runs)
             if "over" in check.what and "overload" not in check.what
         ]
 

@@ -50,10 +50,10 @@ def outcome(setting: str, scheme: str, count: int = _FEW, seed: int = 1) -> Outc
         run for run in figure.runs((scheme,))
         if run.keys["setting"] == setting and run.keys["seed"] == seed
     )  # fmt: skip
-    made = figure.measure(
+    measured = figure.measure(
         run, plan(setting, scheme, count, seed), recording(setting, scheme, count, seed)
     )
-    return replace(made, numbers={**made.numbers, "lost": 0.0, "inside": 0.0})
+    return replace(measured, numbers={**measured.numbers, "lost": 0.0, "inside": 0.0})
 
 
 def slowdowns(setting: str, scheme: str, count: int, seeds: Sequence[int]) -> pd.DataFrame:
@@ -92,9 +92,12 @@ def test_study_gives_every_scheme_the_same_flows(setting: str) -> None:
 @pytest.mark.parametrize("setting", ["W1", "WebSearch"])
 def test_flows_begin_with_a_bandwidth_delay_product(setting: str) -> None:
     for scheme in ("dctcp", "swift", "hpcc"):
-        made = plan(setting, scheme)
-        line_bps, rtt_s = made.topology.link_at("h0", 0).rate_bps, round_trip_s(made.topology)
-        rp = find_scheme(scheme).configure(made.scheme_parameters).new_rp(line_bps)
+        run_plan = plan(setting, scheme)
+        line_bps, rtt_s = (
+            run_plan.topology.link_at("h0", 0).rate_bps,
+            round_trip_s(run_plan.topology),
+        )
+        rp = find_scheme(scheme).configure(run_plan.scheme_parameters).new_rp(line_bps)
         assert rp.window_bytes == pytest.approx(line_bps * rtt_s / 8, rel=0.05)
 
 
@@ -103,22 +106,22 @@ def test_page_has_a_table_of_each_setting_with_the_runs_numbers(
 ) -> None:
     monkeypatch.setitem(FIGURES, "today", Today())
     outcomes = tuple(outcome("WebSearch", scheme) for scheme in ("pcn", "dctcp", "dcqcn-ns3"))
-    assert not any(one.numbers["unfinished"] for one in outcomes)
+    assert not any(run.numbers["unfinished"] for run in outcomes)
     result = judge(Today(), outcomes)
     (table,) = result.tables
     assert [row[0] for row in table.rows] == ["PCN", "DCQCN (ns-3)", "DCTCP"]
     assert {len(row) for row in table.rows} == {len(table.columns)}
-    own = dict(zip(table.columns, table.rows[0], strict=True))
-    assert float(own["largest queue, KB"].replace(",", "")) == pytest.approx(
+    cells = dict(zip(table.columns, table.rows[0], strict=True))
+    assert float(cells["largest queue, KB"].replace(",", "")) == pytest.approx(
         outcomes[0].numbers["largest_kb"] or 0, rel=5e-3
     )
     write(result, tmp_path / "today")
-    made = sections(tmp_path)
-    assert made[0].tables == [
+    page_sections = sections(tmp_path)
+    assert page_sections[0].tables == [
         Table(table.title, list(table.columns), [list(row) for row in table.rows], [])
     ]
-    assert f"| {' | '.join(table.rows[1])} |" in markdown(made)
-    html = page(made)
+    assert f"| {' | '.join(table.rows[1])} |" in markdown(page_sections)
+    html = page(page_sections)
     assert all(cell in html for row in table.rows for cell in row)
 
 
@@ -127,9 +130,9 @@ def test_curves_and_cells_are_of_all_seeds_flows_with_in_casts_apart() -> None:
     of an in-cast."""
     setting, count, seeds = "FbHdp", 1_500, (1, 2)
     outcomes = Outcomes([outcome(setting, "pcn", count, seed) for seed in seeds])
-    own = slowdowns(setting, "pcn", count, seeds)
-    drawn = own[own["group"] != INCAST]
-    assert len(drawn) < len(own)
+    flows = slowdowns(setting, "pcn", count, seeds)
+    drawn = flows[flows["group"] != INCAST]
+    assert len(drawn) < len(flows)
     (chart,) = Today().charts(outcomes)
     assert f"2 seeds, {len(drawn):,} flows" in chart.x_label
     (line,) = chart.lines
@@ -148,9 +151,9 @@ def test_curves_and_cells_are_of_all_seeds_flows_with_in_casts_apart() -> None:
         assert value == pytest.approx(of_bin["slowdown"].quantile(0.99), rel=1e-5)
         by_seed = of_bin.groupby("seed")["slowdown"]
         if by_seed.size().min() >= 100:
-            each = by_seed.quantile(0.99)
-            assert low == pytest.approx(min(each.min(), value), rel=1e-5)
-            assert high == pytest.approx(max(each.max(), value), rel=1e-5)
+            percentiles = by_seed.quantile(0.99)
+            assert low == pytest.approx(min(percentiles.min(), value), rel=1e-5)
+            assert high == pytest.approx(max(percentiles.max(), value), rel=1e-5)
         else:
             assert math.isnan(low)
             assert math.isnan(high)
@@ -162,7 +165,7 @@ def test_curves_and_cells_are_of_all_seeds_flows_with_in_casts_apart() -> None:
         ("XL, above 1 MB", "XL"),
         ("incast", INCAST),
     ):
-        of_group = own[own["group"] == size]["slowdown"]
+        of_group = flows[flows["group"] == size]["slowdown"]
         half, most = cells[group].split(" / ")
         assert float(half) == pytest.approx(of_group.median(), rel=5e-3)
         assert (most == "–") == (len(of_group) < 100)
@@ -179,9 +182,9 @@ def limits_of_bins(outcomes: Outcomes) -> Sequence[float]:
 
 def test_rows_compare_pcn_with_dcqcn_and_with_the_best_window() -> None:
     names = ("pcn", "dctcp", "hpcc", "dcqcn-ns3")
-    one = outcome("WebSearch", "pcn")
+    pcn_run = outcome("WebSearch", "pcn")
     outcomes = Outcomes(
-        Outcome({**one.keys, "scheme": name}, {"mean_ms all": 1.0 / number})
+        Outcome({**pcn_run.keys, "scheme": name}, {"mean_ms all": 1.0 / number})
         for number, name in enumerate(names, 1)
     )
     number = {name: outcomes.mean("mean_ms all", scheme=name) or 0.0 for name in names}

@@ -33,48 +33,50 @@ def plan(scheme: str = "pcn", *settings: str) -> Plan:
 @pytest.fixture(scope="module")
 def runs() -> Runs:
     """A scheme's run in virtual time, made once."""
-    made: dict[str, tuple[Plan, Recording]] = {}
+    by_scheme: dict[str, tuple[Plan, Recording]] = {}
 
     def run(scheme: str) -> tuple[Plan, Recording]:
-        if scheme not in made:
+        if scheme not in by_scheme:
             its = plan(scheme)
-            made[scheme] = its, run_virtual(its, Silent())
-        return made[scheme]
+            by_scheme[scheme] = its, run_virtual(its, Silent())
+        return by_scheme[scheme]
 
     return run
 
 
-def verdicts(made: Plan, recording: Recording) -> dict[str, str]:
+def verdicts(plan: Plan, recording: Recording) -> dict[str, str]:
     return {
-        check.what.split(" (met")[0]: check.verdict for check in VICTIM.settled(made, recording)
+        check.what.split(" (met")[0]: check.verdict for check in VICTIM.settled(plan, recording)
     }
 
 
 def test_the_plan_is_figure_1() -> None:
-    made = plan()
-    long = [flow for flow in made.topology.flows if not flow.group]
-    bursts = [flow for flow in made.topology.flows if flow.group]
+    run_plan = plan()
+    long = [flow for flow in run_plan.topology.flows if not flow.group]
+    bursts = [flow for flow in run_plan.topology.flows if flow.group]
     assert [(flow.id, flow.src, flow.dst, flow.start_s) for flow in long] == [
-        (0, "h0", "r0", made.start_s),
-        (1, "h1", "r1", made.start_s),
+        (0, "h0", "r0", run_plan.start_s),
+        (1, "h1", "r1", run_plan.start_s),
     ]
-    assert made.start_s < 0
+    assert run_plan.start_s < 0
     assert len(bursts) == 14 * 16
     assert {(flow.dst, flow.start_s, flow.size_bytes, flow.rate_bps) for flow in bursts} == {
         ("r1", 0, 64_000, None)
     }
     assert {flow.src for flow in bursts} == {f"h{index}" for index in range(2, 16)}
-    assert str(made.bottleneck) == "s0:3"
-    assert made.values["xoff"] == 512_000
-    assert made.scheme_parameters == dataclasses.asdict(PcnParameters(w_min=0.05, phase_spread=0.0))
+    assert str(run_plan.bottleneck) == "s0:3"
+    assert run_plan.values["xoff"] == 512_000
+    assert run_plan.scheme_parameters == dataclasses.asdict(
+        PcnParameters(w_min=0.05, phase_spread=0.0)
+    )
 
 
 def test_the_bursts_and_the_ideal_are_those_of_the_claims() -> None:
-    made = plan()
-    payload_only = burst_s(made) * made.payload_bytes / made.frame_bytes
+    run_plan = plan()
+    payload_only = burst_s(run_plan) * run_plan.payload_bytes / run_plan.frame_bytes
     assert payload_only * 14 / 15 == pytest.approx(2.867e-3, rel=1e-3)  # 0.18
     # 0.19
-    assert [rate / 1e9 for rate in ideal_bps(made)] == pytest.approx([37.333, 2.667], abs=1e-3)
+    assert [rate / 1e9 for rate in ideal_bps(run_plan)] == pytest.approx([37.333, 2.667], abs=1e-3)
     assert theory.incast_duration(14, 14 * 16 * 64e3, 40e9, others=0) == pytest.approx(
         2.867e-3, rel=1e-3
     )
@@ -122,41 +124,41 @@ def test_parameters_that_do_not_go_together_are_refused() -> None:
 
 
 def test_pfc_alone_builds_the_tree_for_as_long_as_the_bursts_last(runs: Runs) -> None:
-    made, recording = runs("pfc")
-    assert set(verdicts(made, recording).values()) == {"met"}
-    found = measure(made, recording)
-    assert found.tree_s == pytest.approx(3.1e-3, abs=0.15e-3)
-    assert found.f0_burst_bps < 4e9
-    assert found.f0_lost_burst_bytes == pytest.approx(
-        (37.333e9 - found.f0_burst_bps) * 3.25e-3 / 8, rel=0.01
+    plan, recording = runs("pfc")
+    assert set(verdicts(plan, recording).values()) == {"met"}
+    measures = measure(plan, recording)
+    assert measures.tree_s == pytest.approx(3.1e-3, abs=0.15e-3)
+    assert measures.f0_burst_bps < 4e9
+    assert measures.f0_lost_burst_bytes == pytest.approx(
+        (37.333e9 - measures.f0_burst_bps) * 3.25e-3 / 8, rel=0.01
     )
-    assert found.burst_fct_max_s == pytest.approx(burst_s(made), rel=0.03)
+    assert measures.burst_fct_max_s == pytest.approx(burst_s(plan), rel=0.03)
     # after it, two limiters of 20 Gb/s fill the link
-    assert found.trunk_after > 0.99
+    assert measures.trunk_after > 0.99
 
 
 def test_pcn_builds_none_and_f0_fills_the_link(runs: Runs) -> None:
-    made, recording = runs("pcn")
-    found = measure(made, recording)
-    assert (found.pause_trunk, found.pause_senders, found.tree_s) == (0, 0, 0)
-    assert found.f0_burst_bps > 0.9 * 37.333e9
-    assert found.f0_last_third_bps > 0.95 * 37.333e9
-    assert found.trunk_after > 0.95
-    assert found.half_life_s == pytest.approx(0.66e-3, rel=0.3)
-    assert found.full_s is not None
-    assert found.full_s < 1e-3
-    assert "not met" not in verdicts(made, recording).values()
+    plan, recording = runs("pcn")
+    measures = measure(plan, recording)
+    assert (measures.pause_trunk, measures.pause_senders, measures.tree_s) == (0, 0, 0)
+    assert measures.f0_burst_bps > 0.9 * 37.333e9
+    assert measures.f0_last_third_bps > 0.95 * 37.333e9
+    assert measures.trunk_after > 0.95
+    assert measures.half_life_s == pytest.approx(0.66e-3, rel=0.3)
+    assert measures.full_s is not None
+    assert measures.full_s < 1e-3
+    assert "not met" not in verdicts(plan, recording).values()
 
 
 def test_dcqcn_marks_and_cuts_the_innocent_and_is_long_in_mending_it(runs: Runs) -> None:
-    made, recording = runs("dcqcn")
-    found = measure(made, recording)
-    assert found.f0_marked_burst
-    assert found.f0_rate_least_bps < 0.8 * found.f0_rate_before_bps
-    assert 0 < found.tree_s < measure(*runs("pfc")).tree_s
-    assert found.full_s is not None
-    assert 10e-3 < found.full_s < 40e-3
-    assert "not met" not in verdicts(made, recording).values()
+    plan, recording = runs("dcqcn")
+    measures = measure(plan, recording)
+    assert measures.f0_marked_burst
+    assert measures.f0_rate_least_bps < 0.8 * measures.f0_rate_before_bps
+    assert 0 < measures.tree_s < measure(*runs("pfc")).tree_s
+    assert measures.full_s is not None
+    assert 10e-3 < measures.full_s < 40e-3
+    assert "not met" not in verdicts(plan, recording).values()
 
 
 def test_the_schemes_are_ordered_as_in_the_paper(runs: Runs) -> None:
@@ -172,11 +174,11 @@ def test_the_schemes_are_ordered_as_in_the_paper(runs: Runs) -> None:
 
 def test_before_the_bursts_all_is_in_the_steady_state(runs: Runs) -> None:
     for scheme in ("pcn", "dcqcn"):
-        made, recording = runs(scheme)
+        plan, recording = runs(scheme)
         for entity in ("flow 0", "flow 1"):
             times, packets = recording.series.get(entity, "received_packets")
             first, last = np.interp([-2e-3, 0], times, packets)
-            assert (last - first) * made.frame_bytes * 8 / 2e-3 == pytest.approx(20e9, rel=0.12), (
+            assert (last - first) * plan.frame_bytes * 8 / 2e-3 == pytest.approx(20e9, rel=0.12), (
                 scheme,
                 entity,
             )
@@ -191,15 +193,15 @@ def test_before_the_bursts_all_is_in_the_steady_state(runs: Runs) -> None:
 
 def test_story_names_every_figure_and_every_measure_is_a_number(runs: Runs) -> None:
     for scheme in ("pfc", "dcqcn", "pcn"):
-        made, recording = runs(scheme)
-        told = {
+        plan, recording = runs(scheme)
+        places = {
             place
-            for place, _ in [*VICTIM.page.about(made), *VICTIM.page.story(made, recording, None)]
+            for place, _ in [*VICTIM.page.about(plan), *VICTIM.page.story(plan, recording, None)]
         }  # type: ignore[arg-type]
-        charts = {draw(made, recording).name for draw in VICTIM.page.charts}
-        assert told <= charts | {"topology", "checks"}
-        assert charts - {"queues"} <= told
-        numbers = VICTIM.measure(Run({"scheme": scheme}, scheme), made, recording).numbers
+        charts = {draw(plan, recording).name for draw in VICTIM.page.charts}
+        assert places <= charts | {"topology", "checks"}
+        assert charts - {"queues"} <= places
+        numbers = VICTIM.measure(Run({"scheme": scheme}, scheme), plan, recording).numbers
         assert set(numbers) == {field.name for field in dataclasses.fields(Measures)}
 
 

@@ -73,7 +73,7 @@ def test_dctcp_shares_two_bottlenecks_as_the_paper_orders_them() -> None:
 
 def test_network_of_two_bottlenecks_has_k_by_rate() -> None:
     topology = network()
-    at = {(one.rate_bps, one.k_min_bytes) for switch in topology.switches for one in switch.ecn}
+    at = {(ecn.rate_bps, ecn.k_min_bytes) for switch in topology.switches for ecn in switch.ecn}
     assert at == {(1e9, 30e3), (10e9, 97.5e3)}
     assert {flow.dst for flow in topology.flows if flow.group != "S2"} == {"r0"}
 
@@ -98,23 +98,25 @@ def test_hpcc_carries_eta_with_steps_of_none_and_of_five(line: float) -> None:
     """With a clock of 1 us the loads of a round trip of 12 us were so wrong that steps of five cost
     1%."""
     for stage in (0, 5):
-        found = outcome(Eta, line=line, stage=stage, flows=8)
-        assert number(found, "utilisation") == pytest.approx(0.952, abs=0.002)
+        measured = outcome(Eta, line=line, stage=stage, flows=8)
+        assert number(measured, "utilisation") == pytest.approx(0.952, abs=0.002)
 
 
 def test_hpcc_recovers_and_reacts_sooner_than_dcqcn() -> None:
     hpcc, dcqcn = (
-        number(outcome(Fig9, load=LONG_SHORT, scheme=one), "recovered_us") for one in (HPCC, DCQCN)
+        number(outcome(Fig9, load=LONG_SHORT, scheme=scheme), "recovered_us")
+        for scheme in (HPCC, DCQCN)
     )
     assert hpcc <= 54 < 2000 <= dcqcn
     hpcc, dcqcn = (
-        number(outcome(Fig9, load=INCAST, scheme=one), "highest_rtts") for one in (HPCC, DCQCN)
+        number(outcome(Fig9, load=INCAST, scheme=scheme), "highest_rtts")
+        for scheme in (HPCC, DCQCN)
     )
     assert hpcc < 2.2 < 10 < dcqcn
 
 
 def test_hpcc_mice_meet_no_queue_and_flows_are_fair() -> None:
-    hpcc, dcqcn = (outcome(Fig9, 35e-3, load=MOUSE, scheme=one) for one in (HPCC, DCQCN))
+    hpcc, dcqcn = (outcome(Fig9, 35e-3, load=MOUSE, scheme=scheme) for scheme in (HPCC, DCQCN))
     assert number(hpcc, "p95_us") < 6.4
     assert number(dcqcn, "p50_us") > 17
     assert number(hpcc, "queue_p50_kb") == 0
@@ -123,7 +125,7 @@ def test_hpcc_mice_meet_no_queue_and_flows_are_fair() -> None:
 
 def test_hpcc_without_reference_loses_throughput_or_keeps_the_queue() -> None:
     reference, ack, trip = (
-        outcome(Reference, reaction=one) for one in (REFERENCE, EACH_ACK, EACH_ROUND)
+        outcome(Reference, reaction=reaction) for reaction in (REFERENCE, EACH_ACK, EACH_ROUND)
     )
     assert number(ack, "least_gbps") < 5 < 80 < number(reference, "least_gbps")
     assert number(ack, "utilisation") < 0.8 < 0.94 < number(reference, "utilisation")
@@ -153,24 +155,24 @@ def test_hpcc_testbed_has_two_nics_a_server_and_loads_its_uplinks() -> None:
 
 def test_hpcc_shortens_small_flows_on_the_testbed() -> None:
     """With 300 of the figure's flows."""
-    figure, found = Fig10(), {}
+    figure, outcomes = Fig10(), {}
     for run in list(figure.runs((HPCC, DCQCN)))[-2:]:
         plan = figure.plan(run.scheme, 1, {**run.arguments, "count": 300})
-        found[run.scheme] = figure.measure(run, plan, run_virtual(plan, Silent()))
-    assert number(found[HPCC], "unfinished") == 0
-    assert number(found[HPCC], "p95 small") < number(found[DCQCN], "p95 small")
-    assert 10 * number(found[HPCC], "queue_p99_kb") < number(found[DCQCN], "queue_p99_kb")
+        outcomes[run.scheme] = figure.measure(run, plan, run_virtual(plan, Silent()))
+    assert number(outcomes[HPCC], "unfinished") == 0
+    assert number(outcomes[HPCC], "p95 small") < number(outcomes[DCQCN], "p95 small")
+    assert 10 * number(outcomes[HPCC], "queue_p99_kb") < number(outcomes[DCQCN], "queue_p99_kb")
 
 
 def test_hpcc_keeps_a_fat_tree_free_of_pause_and_a_window_helps_dcqcn() -> None:
     """With 3,000 of the figure's flows, an in-cast among them."""
-    figure, found = Fig11(), {}
+    figure, outcomes = Fig11(), {}
     for run in figure.runs((HPCC, DCQCN)):
         if "in-casts" in str(run.keys["load"]):
             plan = figure.plan(run.scheme, 1, {**run.arguments, "count": 3000})
             recording = run_virtual(plan, Silent(), figure.variant(run))
-            found[run.keys["scheme"], run.keys["window"]] = figure.measure(run, plan, recording)
-    hpcc, dcqcn, windowed = (found[of] for of in ((HPCC, NO), (DCQCN, NO), (DCQCN, YES)))
+            outcomes[run.keys["scheme"], run.keys["window"]] = figure.measure(run, plan, recording)
+    hpcc, dcqcn, windowed = (outcomes[of] for of in ((HPCC, NO), (DCQCN, NO), (DCQCN, YES)))
     assert number(hpcc, "unfinished") == 0
     assert number(hpcc, "pause") == 0 == number(windowed, "pause") < number(dcqcn, "pause")
     assert (

@@ -42,29 +42,31 @@ def both() -> tuple[Result, Result]:
     return result("live", 1), result("virtual", 2)
 
 
-def scaled(made: Result, metric: str, factor: float) -> Result:
+def scaled(result: Result, metric: str, factor: float) -> Result:
     """The result of a run in which one metric of the bottleneck was `factor` times as large."""
-    series, old = Series(), made.recording.series
+    series, old = Series(), result.recording.series
     for entity, name in old:
         times, values = old.get(entity, name)
         series.extend(
             times, entity, name, values * factor if (entity, name) == (PORT, metric) else values
         )
-    recording = dataclasses.replace(made.recording, series=series)
-    return judge(made.experiment, made.plan, recording, made.clock, made.target, made.folder)
+    recording = dataclasses.replace(result.recording, series=series)
+    return judge(
+        result.experiment, result.plan, recording, result.clock, result.target, result.folder
+    )
 
 
-def row(live: Result, virtual: Result, what: str) -> Check:
-    (found,) = [check for check in agreement.agreement(live, virtual) if what in check.what]
-    return found
+def row(live: Result, virtual: Result, name: str) -> Check:
+    (check,) = [check for check in agreement.agreement(live, virtual) if name in check.what]
+    return check
 
 
 def test_a_limited_flow_counts_with_its_limit() -> None:
     """With PFC alone a limiter holds F0 and F1 at 20 Gb/s each, whatever their RPs allow."""
     scenario = SCENARIOS["victim"]
     plan = scenario.plan("pfc", 1, {"burst_flows": 1, "duration": 2e-3})
-    made = judge(scenario, plan, run_virtual(plan, Silent()), "virtual", "softswitch", "")
-    assert row(made, made, "sending rates").measured == pytest.approx(40.0)
+    result = judge(scenario, plan, run_virtual(plan, Silent()), "virtual", "softswitch", "")
+    assert row(result, result, "sending rates").measured == pytest.approx(40.0)
 
 
 def test_a_run_agrees_with_itself_to_the_bit(both: tuple[Result, Result]) -> None:
@@ -89,7 +91,7 @@ def test_rows_hold_the_live_figure_against_the_virtual_one(both: tuple[Result, R
 
 
 @pytest.mark.parametrize(
-    ("metric", "factor", "what", "verdict"),
+    ("metric", "factor", "name", "verdict"),
     [
         ("waiting_bytes", 1.09, "mean queue", "met"),
         ("waiting_bytes", 0.91, "mean queue", "met"),
@@ -100,11 +102,11 @@ def test_rows_hold_the_live_figure_against_the_virtual_one(both: tuple[Result, R
     ],
 )
 def test_ten_percent_is_the_limit(
-    both: tuple[Result, Result], metric: str, factor: float, what: str, verdict: str
+    both: tuple[Result, Result], metric: str, factor: float, name: str, verdict: str
 ) -> None:
     checks = agreement.agreement(scaled(both[0], metric, factor), both[0])
-    assert [check.verdict for check in checks if what in check.what] == [verdict]
-    assert {check.verdict for check in checks if what not in check.what} == {"met"}
+    assert [check.verdict for check in checks if name in check.what] == [verdict]
+    assert {check.verdict for check in checks if name not in check.what} == {"met"}
 
 
 def test_queues_of_a_few_frames_are_equal_enough(both: tuple[Result, Result]) -> None:
@@ -124,8 +126,10 @@ def test_an_overlay_has_both_runs_lines_and_shared_ones_once(both: tuple[Result,
         assert len(drawn) == len(chart.lines), "no label twice"
         for line in first.lines:
             if line.label in drawn:  # the same in both
-                (other,) = [one for one in second.lines if one.label == line.label]
-                assert np.array_equal(line.y, other.y, equal_nan=True)
+                (counterpart,) = [
+                    candidate for candidate in second.lines if candidate.label == line.label
+                ]
+                assert np.array_equal(line.y, counterpart.y, equal_nan=True)
                 assert not drawn[line.label].pale
                 continue
             told_apart.add(line.label)
@@ -143,13 +147,13 @@ def test_a_line_that_one_run_alone_has_keeps_its_colour_and_a_cut_holds_both() -
     x = np.array([0.0, 1.0])
     view = charts.View("whole", 0, 1, 3.0)
     chart = charts.Chart("C", charts.TIME, "y", (charts.Line("a", x, x, "flow0"),), views=(view,))
-    other = dataclasses.replace(
+    virtual_chart = dataclasses.replace(
         chart,
         lines=(charts.Line("b", x, x, "other1"), charts.Line("a", x, x + 1, "other2")),
         views=(dataclasses.replace(view, top=4.0),),
         marks=(charts.Mark("m", 0.5),),
     )
-    over = charts.overlay(("live", chart), ("virtual", other))
+    over = charts.overlay(("live", chart), ("virtual", virtual_chart))
     assert [(line.label, line.colour, line.pale) for line in over.lines] == [
         ("a, live", "flow0", True),
         ("b, virtual", "other1", False),
@@ -163,7 +167,7 @@ def test_a_line_that_one_run_alone_has_keeps_its_colour_and_a_cut_holds_both() -
 def test_one_page_and_one_summary_hold_both(both: tuple[Result, Result], tmp_path: Path) -> None:
     compared = agreement.agreement(*both)
     together = summary.side_by_side(both, compared)
-    assert {name: (one["clock"], one["k"]) for name, one in together["runs"].items()} == {
+    assert {name: (run["clock"], run["k"]) for name, run in together["runs"].items()} == {
         "live": ("live", 1.0),
         "virtual": ("virtual", 1.0),
     }
@@ -218,7 +222,7 @@ def test_an_overlay_is_a_picture_beside_the_page_of_both(
 
 def test_several_schemes_are_side_by_side_each_with_its_clocks(both: tuple[Result, Result]) -> None:
     four = (*both, result("live", 1, "pfc"), result("virtual", 1, "pfc"))
-    assert [[one.name for one in runs] for runs in by_scheme(four)] == [
+    assert [[run.name for run in runs] for runs in by_scheme(four)] == [
         ["PCN"] * 2,
         ["PFC alone"] * 2,
     ]

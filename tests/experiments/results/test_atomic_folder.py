@@ -32,7 +32,7 @@ def test_file_is_there_whole_or_not_at_all(writing: Writing, tmp_path: Path) -> 
 
     with pytest.raises(KeyboardInterrupt):
         write(b"half")
-    assert [one.read_bytes() for one in tmp_path.iterdir()] == (
+    assert [entry.read_bytes() for entry in tmp_path.iterdir()] == (
         [b"whole"] if writing is replacing else []
     )
 
@@ -60,9 +60,9 @@ def test_file_never_goes_through_another_user_s_link(writing: Writing) -> None:
         as_nobody(plant)
         with umask(0), writing(shared / "out" / "file") as file:
             file.write(b"ours")
-        made = shared / "out" / "file"
-        assert (secret.read_text(), made.read_text()) == ("root's", "ours")
-        assert (made.lstat().st_uid, stat.S_IMODE(made.lstat().st_mode)) == (0, 0o644)
+        written = shared / "out" / "file"
+        assert (secret.read_text(), written.read_text()) == ("root's", "ours")
+        assert (written.lstat().st_uid, stat.S_IMODE(written.lstat().st_mode)) == (0, 0o644)
 
 
 def test_results_are_never_written_by_others_whatever_the_umask(
@@ -75,11 +75,11 @@ def test_results_are_never_written_by_others_whatever_the_umask(
             whole(work / "summary.json") as file,
         ):
             file.write(b"{}")
-        made = [path for path in tmp_path.rglob("*") if path.lstat().st_mode & 0o022]
-    assert made == []
+        writable = [path for path in tmp_path.rglob("*") if path.lstat().st_mode & 0o022]
+    assert writable == []
 
 
-def _kept(place: Path, *files: str) -> None:
+def _write_result(place: Path, *files: str) -> None:
     with result_directory(place) as work:
         for name in files:
             (work / name).parent.mkdir(exist_ok=True)
@@ -99,26 +99,26 @@ def test_run_inside_a_comparison_moves_all_of_it(
             if path.is_file()
         }
 
-    _kept(together, "comparison.json", "pcn/summary.json", "pfc/summary.json")
+    _write_result(together, "comparison.json", "pcn/summary.json", "pfc/summary.json")
     first = {
         "traffic.1/comparison.json",
         "traffic.1/pcn/summary.json",
         "traffic.1/pfc/summary.json",
     }
     for scheme in ("pcn", "dcqcn", "pcn"):
-        _kept(together / scheme, "summary.json")
+        _write_result(together / scheme, "summary.json")
     singles = {
         "traffic/pcn/summary.json",
         "traffic/pcn.1/summary.json",
         "traffic/dcqcn/summary.json",
     }
     assert files() == first | singles
-    _kept(together, "comparison.json", "pcn/summary.json")
+    _write_result(together, "comparison.json", "pcn/summary.json")
     second = {"traffic/comparison.json", "traffic/pcn/summary.json"}
     moved = {name.replace("traffic.1/", "traffic.2/") for name in first}
     assert files() == moved | second | {name.replace("traffic/", "traffic.1/") for name in singles}
     monkeypatch.chdir(together)
-    _kept(Path("dcqcn"), "summary.json")
+    _write_result(Path("dcqcn"), "summary.json")
     assert (together / "dcqcn" / "summary.json").is_file(), "the folder that one works in stays"
 
 
@@ -126,7 +126,7 @@ def test_failed_run_inside_a_comparison_moves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    _kept(tmp_path / "both", "comparison.json", "pcn/summary.json")
+    _write_result(tmp_path / "both", "comparison.json", "pcn/summary.json")
     with pytest.raises(KeyboardInterrupt), result_directory(tmp_path / "both" / "pcn"):
         raise KeyboardInterrupt
     assert {path.name for path in tmp_path.iterdir()} == {"both", "cache"}
@@ -143,9 +143,9 @@ def test_deploy_writes_into_no_folder_of_another_user(
         as_nobody((shared / "out").mkdir)
         words = ["deploy", "--ports", str(shared / "ports.yaml"), "--check", "--out"]
         assert cli.run([*words, str(shared / "out")]) == 1
-        said = capsys.readouterr().err
+        error = capsys.readouterr().err
         owners = "belongs to nobody (uid 65534), not to root (uid 0)"
-        assert said == f"pcn: {shared}/out {owners}: choose another --out\n"
+        assert error == f"pcn: {shared}/out {owners}: choose another --out\n"
         assert list((shared / "out").iterdir()) == []
         with umask(0):
             assert cli.run([*words, str(shared / "own")]) == 0
@@ -177,18 +177,18 @@ def test_path_that_can_t_be_is_one_line(
     assert cli.run(["deploy", "--sample"]) == 0
     Path("ports.yaml").write_text(capsys.readouterr().out)
     assert cli.run([*command, LONG]) == 1
-    said = capsys.readouterr().err
-    assert "File name too long" in said
-    assert len(said.splitlines()) == 1
+    error = capsys.readouterr().err
+    assert "File name too long" in error
+    assert len(error.splitlines()) == 1
     for name, shown in (
         ("\x1b[31mred", r"'\x1b[31mred'"),
         ("two\nlines", r"'two\nlines'"),
         ("\x9b1m", r"'\x9b1m'"),
     ):
         assert cli.run([*command, name]) == 2
-        said = capsys.readouterr().err
-        assert f"{shown}: a name without control characters is needed" in said
-        assert len(said.splitlines()) == 1
+        error = capsys.readouterr().err
+        assert f"{shown}: a name without control characters is needed" in error
+        assert len(error.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["ports.yaml"]
 
 
@@ -200,6 +200,6 @@ def test_error_shows_no_control_characters(
     assert (
         cli.run(["run", "dumbbell", "--clock", "virtual", "--scheme", "\x1b]0;title\x07.py:X"]) == 1
     )
-    said = capsys.readouterr().err
-    assert "\x1b" not in said
-    assert "\x07" not in said
+    error = capsys.readouterr().err
+    assert "\x1b" not in error
+    assert "\x07" not in error

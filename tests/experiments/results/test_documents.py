@@ -25,27 +25,27 @@ from pcn.experiments.run.virtual import run_virtual
 
 @pytest.mark.parametrize("link", [OUT_OF_STEP, DCQCN_ALPHA, NOTIFIED])
 def test_what_rows_link_to_is_there(link: str) -> None:
-    found = section(link)
-    assert found.text
-    assert (DOCS.parent / found.page).is_file()
-    assert f"#{anchor(found.heading)}" == link[link.index("#") :]
+    linked = section(link)
+    assert linked.text
+    assert (DOCS.parent / linked.page).is_file()
+    assert f"#{anchor(linked.heading)}" == link[link.index("#") :]
 
 
 @pytest.mark.parametrize("link", ["choices.md#nowhere", "nowhere.md#nowhere"])
 def test_a_section_that_is_not_there_has_a_name_alone(link: str) -> None:
-    found = section(link)
-    assert (found.heading, found.text) == ("nowhere", "")
+    linked = section(link)
+    assert (linked.heading, linked.text) == ("nowhere", "")
 
 
 def test_markdown_becomes_html_that_needs_no_other_file() -> None:
-    made = html(
+    rendered = html(
         "**a** `b<c` [claims.md](claims.md), [as before](x.md#y), [below](#z) ![picture](p.png)\n\n"
         "| h |\n| --: |\n| 1 |"
     )
-    assert "<strong>a</strong> <code>b&lt;c</code> docs/claims.md, as before, " in made
-    assert '<a href="#z">below</a>' in made
-    assert "<td" in made
-    assert "img" not in made
+    assert "<strong>a</strong> <code>b&lt;c</code> docs/claims.md, as before, " in rendered
+    assert '<a href="#z">below</a>' in rendered
+    assert "<td" in rendered
+    assert "img" not in rendered
     assert "<p>" not in plain("one *line*")
     assert "<script" not in html("<script>1</script>")
 
@@ -86,9 +86,9 @@ def test_only_what_is_off_is_explained(capsys: pytest.CaptureFixture[str]) -> No
     ]
     assert [bool(row.explained) for row in rows] == [False, True, True, False]
     show_checks("checks", [vars(row) for row in rows], stdout())
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     assert (
         'Known: 0.2, 0.3 as docs/choices.md explains under "Flows that aren\'t notified in step"'
-        in said
+        in printed
     )
-    assert said.count("known") == 2
+    assert printed.count("known") == 2

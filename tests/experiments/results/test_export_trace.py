@@ -96,7 +96,7 @@ class Trace:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def export_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trace") / "out"
     assert (
         pcn([*RUN, *SET, "--series", "flows=worst:5", "--export", "trace", "--out", str(folder)])
@@ -106,18 +106,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trace(made: Path) -> Trace:
-    return Trace((made / "trace.json").read_text())
+def trace(export_folder: Path) -> Trace:
+    return Trace((export_folder / "trace.json").read_text())
 
 
-def rows_of(made: Path, table: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = pq.read_table(made / f"{table}.parquet").to_pylist()
+def rows_of(export_folder: Path, table: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(export_folder / f"{table}.parquet").to_pylist()
     return rows
 
 
-def test_tracks_of_ports_are_their_pauses(made: Path, trace: Trace) -> None:
+def test_tracks_of_ports_are_their_pauses(export_folder: Path, trace: Trace) -> None:
     stops: dict[str, list[list[float]]] = defaultdict(list)
-    for row in rows_of(made, "events"):
+    for row in rows_of(export_folder, "events"):
         of = stops[f"{row['node']}:{row['port']} class {row['class']}"]
         if row["event"] == "paused" and (not of or len(of[-1]) == 2):
             of.append([row["time_s"]])
@@ -135,9 +135,9 @@ def test_tracks_of_ports_are_their_pauses(made: Path, trace: Trace) -> None:
         ]
 
 
-def test_counters_are_the_queues(made: Path, trace: Trace) -> None:
+def test_counters_are_the_queues(export_folder: Path, trace: Trace) -> None:
     queues: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for row in rows_of(made, "queues"):
+    for row in rows_of(export_folder, "queues"):
         queues[f"{row['port']} queue"].append((row["time_s"], row["queue_bytes"]))
     assert set(trace.counters) == {
         name for name, values in queues.items() if any(value for _, value in values)
@@ -151,9 +151,13 @@ def test_counters_are_the_queues(made: Path, trace: Trace) -> None:
         assert points == [(pytest.approx(time, abs=2), value) for time, value in expected]
 
 
-def test_tracks_of_flows_sum_to_their_completion_times(made: Path, trace: Trace) -> None:
-    rows = rows_of(made, "flows")
-    series = {row["entity"] for row in rows_of(made, "series") if row["entity"].startswith("flow ")}
+def test_tracks_of_flows_sum_to_their_completion_times(export_folder: Path, trace: Trace) -> None:
+    rows = rows_of(export_folder, "flows")
+    series = {
+        row["entity"]
+        for row in rows_of(export_folder, "series")
+        if row["entity"].startswith("flow ")
+    }
     assert len(series) == 5
     assert len(rows) == len([1 for process, _ in trace.tracks if process == 2]) == 80
     for row in rows:
@@ -181,11 +185,11 @@ def test_tracks_of_flows_sum_to_their_completion_times(made: Path, trace: Trace)
         assert all(first != second for first, second in pairwise(sending))
 
 
-def test_trace_changes_no_result(made: Path, tmp_path: Path) -> None:
+def test_trace_changes_no_result(export_folder: Path, tmp_path: Path) -> None:
     assert pcn([*RUN, *SET, "--out", str(tmp_path / "out")]) == 0
     digests = [
         json.loads((place / "summary.json").read_text())["digest"]
-        for place in (made, tmp_path / "out")
+        for place in (export_folder, tmp_path / "out")
     ]
     assert digests[0] == digests[1]
 
@@ -203,9 +207,9 @@ def speedscope() -> Path:
     return page
 
 
-def test_speedscope_shows_each_track(made: Path, trace: Trace, tmp_path: Path) -> None:
+def test_speedscope_shows_each_track(export_folder: Path, trace: Trace, tmp_path: Path) -> None:
     page = speedscope()
-    content = base64.b64encode((made / "trace.json").read_bytes()).decode()
+    content = base64.b64encode((export_folder / "trace.json").read_bytes()).decode()
     script = tmp_path / "profile.js"
     script.write_text(f'speedscope.loadFileFromBase64("trace.json", "{content}")')
     with browser.page(offline=False) as chromium:

@@ -77,10 +77,10 @@ class Attacker:
 
 @pytest.fixture(scope="module")
 def attacker() -> Iterator[Attacker]:
-    made = Attacker()
-    sys.addaudithook(made)  # there is no way to remove it
-    yield made
-    made.act = None
+    hook = Attacker()
+    sys.addaudithook(hook)  # there is no way to remove it
+    yield hook
+    hook.act = None
 
 
 def _result(folder: Path) -> None:
@@ -157,17 +157,17 @@ def _fill(root: Path) -> None:
 
 
 def _state(root: Path) -> dict[str, tuple[int, ...]]:
-    found = {}
+    states = {}
     for path in [root, *root.rglob("*")]:
         status = path.lstat()
-        found[str(path)] = (
+        states[str(path)] = (
             status.st_ino,
             status.st_mode,
             status.st_uid,
             status.st_size,
             status.st_mtime_ns,
         )
-    return found
+    return states
 
 
 def _swap_folder(folder: Path, root: Path) -> None:

@@ -76,7 +76,7 @@ def test_field_of_port_record_names_the_counter_that_runners_sample() -> None:
     assert PortRecord.marks() == ("marked", "marked_ue", "notified")
     assert dataclass.marks() == (*PortRecord.marks(), "trimmed")
     assert {field.name for field in fields(PortRecord)} - {"rate_bps"} <= {
-        one.name for one in summary.PORT
+        column.name for column in summary.PORT
     }
 
 

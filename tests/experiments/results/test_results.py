@@ -47,8 +47,8 @@ def test_series_survive_parquet(tmp_path: Path) -> None:
     assert table.column_names == ["time_s", "entity", "metric", "value"]
     back = Series.read(tmp_path / "series.parquet")
     for key in RECORDING.series:
-        for one, other in zip(RECORDING.series.get(*key), back.get(*key), strict=True):
-            assert (one == other).all()
+        for written, read_back in zip(RECORDING.series.get(*key), back.get(*key), strict=True):
+            assert (written == read_back).all()
 
 
 def test_an_empty_series_is_a_table_without_rows(tmp_path: Path) -> None:
@@ -66,12 +66,12 @@ def test_series_come_back_in_the_order_of_time() -> None:
 
 
 def test_summary_matches_its_schema() -> None:
-    made = json.loads(summary.dumps(built()))
-    assert mismatches(made) == []
-    assert made["packets"]["lost"] == 0
-    assert made["ports"]["s0:4"]["utilisation"] == pytest.approx(1, abs=0.02)
-    assert sum(flow["received_bytes"] for flow in made["flows"]) > 0
-    assert made["parameters"]["w_min"] == 0.025
+    document = json.loads(summary.dumps(built()))
+    assert mismatches(document) == []
+    assert document["packets"]["lost"] == 0
+    assert document["ports"]["s0:4"]["utilisation"] == pytest.approx(1, abs=0.02)
+    assert sum(flow["received_bytes"] for flow in document["flows"]) > 0
+    assert document["parameters"]["w_min"] == 0.025
 
 
 def test_ue_stands_beside_ce() -> None:
@@ -80,20 +80,20 @@ def test_ue_stands_beside_ce() -> None:
         flow._replace(received_packets=1000, marked_packets=100, marked_ue_packets=300)
         for flow in RECORDING.flows
     )
-    made = judge(DUMBBELL, PLAN, replace(RECORDING, flows=flows), "live", "softswitch")
-    flow = summary.build(made)["flows"][0]
+    result = judge(DUMBBELL, PLAN, replace(RECORDING, flows=flows), "live", "softswitch")
+    flow = summary.build(result)["flows"][0]
     assert (flow["marked_fraction"], flow["marked_ue_fraction"]) == (0.1, 0.3)
-    assert "10.0%, UE 30.0%" in render([made])
+    assert "10.0%, UE 30.0%" in render([result])
     assert marks_text(0.1, 0.0) == "10.0%"
 
 
 def test_the_schema_names_what_is_wrong() -> None:
-    made = built()
-    made["extra"] = 1
-    made["packets"]["lost"] = "none"
-    del made["flows"][1]["fct_s"]
-    made["steady"]["jain"] = math.nan
-    problems = " | ".join(mismatches(made))
+    document = built()
+    document["extra"] = 1
+    document["packets"]["lost"] = "none"
+    del document["flows"][1]["fct_s"]
+    document["steady"]["jain"] = math.nan
+    problems = " | ".join(mismatches(document))
     for part in (
         "extra is unknown",
         "packets.lost",

@@ -69,9 +69,9 @@ def test_series_are_those_of_the_page() -> None:
         _, recording = execute(
             replace(plan, records=Records(flows=FlowChoice(every=True))), Silent()
         )
-        found = results_format.kinds(recording.series)
-        seen |= found
-        undocumented |= dict.fromkeys(found - page, f"{plan.scenario}, {plan.scheme}")
+        kinds = results_format.kinds(recording.series)
+        seen |= kinds
+        undocumented |= dict.fromkeys(kinds - page, f"{plan.scenario}, {plan.scheme}")
     assert undocumented == {}
     assert page - seen == set(), "no run writes these"
 

@@ -67,14 +67,14 @@ def mark() -> Iterator[str]:
 
 def marked(mark: str) -> list[str]:
     """Command lines of the processes that have the mark in their environment."""
-    found = []
+    commands = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             if mark.encode() in (path / "environ").read_bytes():
-                found.append((path / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                commands.append((path / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:
             continue
-    return found
+    return commands
 
 
 def start(
@@ -187,16 +187,16 @@ def test_a_run_on_both_clocks_lays_one_over_the_other(both: Both) -> None:
         ("virtual", 1.0),
     ]
     alone = {"live": both.live, "virtual": both.virtual}
-    for clock, own in together["runs"].items():
+    for clock, summary in together["runs"].items():
         assert mismatches(alone[clock]) == []
-        assert own["steady"] == alone[clock]["steady"]
-        assert own["packets"]["lost"] == 0
+        assert summary["steady"] == alone[clock]["steady"]
+        assert summary["packets"]["lost"] == 0
     # Three milliseconds, of a machine that may be late, have nothing to agree in.
     (used,) = [check for check in together["checks"] if "utilisation" in check["what"]]
     assert (used["measured"], used["theory"]) == tuple(
-        one["steady"]["utilisation"] for one in alone.values()
+        summary["steady"]["utilisation"] for summary in alone.values()
     )
-    assert all(one["ports"][BOTTLENECK]["queue_bytes_max"] > 0 for one in alone.values())
+    assert all(summary["ports"][BOTTLENECK]["queue_bytes_max"] > 0 for summary in alone.values())
     assert (out / "report.html").read_text().count('data-chart="queue"') == 1
 
 

@@ -47,11 +47,11 @@ def test_queues_of_all_ports_are_those_of_sampled_ones(name: str) -> None:
         times, waiting = recording.series.get(str(port), "waiting_bytes")
         _, output = recording.series.get(str(port), "output_bytes")
         expected = waiting + output if output.size else waiting
-        own = queues.values[:, queues.ports.index(port)]
+        queue = queues.values[:, queues.ports.index(port)]
         assert queues.times_s.tolist() == times.tolist()
-        assert own.tolist() == expected.tolist()
-        assert own.max() > 0
-        assert recording.recorded.queue_max[str(port)] == own.max()
+        assert queue.tolist() == expected.tolist()
+        assert queue.max() > 0
+        assert recording.recorded.queue_max[str(port)] == queue.max()
     largest = recording.series.get("network", "largest_queue_bytes")[1]
     assert largest.tolist() == queues.values.max(axis=1).tolist()
 
@@ -80,8 +80,10 @@ def test_events_are_what_counters_count_at_each_time() -> None:
             continue
         link = plan.topology.link_name(port.node, port.port)
         for kind, metric in (("PAUSE queued", "pause"), ("RESUME queued", "resume")):
-            own = events.times_s[(events.which == number) & (events.kinds == KINDS.index(kind))]
+            event_times = events.times_s[
+                (events.which == number) & (events.kinds == KINDS.index(kind))
+            ]
             times, counted = recording.series.get(link, metric)
-            assert np.searchsorted(own, times + 1e-13).tolist() == counted.tolist()
-            seen += own.size
+            assert np.searchsorted(event_times, times + 1e-13).tolist() == counted.tolist()
+            seen += event_times.size
     assert seen > 100

@@ -29,8 +29,11 @@ def test_a_commit_and_what_was_changed_since(checkout: Path) -> None:
         (checkout / f"{name}.p4").write_text("1")
     git(checkout, "add", ".")
     git(checkout, "commit", "-qm", "all")
-    found = versions.provenance()
-    assert (found["commit"], found["tree"]) == (git(checkout, "rev-parse", "HEAD"), "clean")
+    provenance = versions.provenance()
+    assert (provenance["commit"], provenance["tree"]) == (
+        git(checkout, "rev-parse", "HEAD"),
+        "clean",
+    )
     (checkout / "a.p4").write_text("2")
     assert versions.provenance()["tree"] == "changed: a.p4"
     for name in "bcdef":
@@ -43,8 +46,8 @@ def test_a_commit_and_what_was_changed_since(checkout: Path) -> None:
 
 
 def test_no_repository(checkout: Path) -> None:
-    found = versions.provenance()
-    assert (found["commit"], found["tree"]) == ("unknown", "unknown")
+    provenance = versions.provenance()
+    assert (provenance["commit"], provenance["tree"]) == ("unknown", "unknown")
 
 
 def test_within_somebodys_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

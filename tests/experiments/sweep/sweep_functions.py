@@ -14,8 +14,8 @@ def square(number: float) -> float:
     return number * number
 
 
-def fail(what: str) -> None:
-    raise RuntimeError(what)
+def fail(message: str) -> None:
+    raise RuntimeError(message)
 
 
 def die() -> None:
@@ -28,9 +28,9 @@ def kill() -> None:
 
 def hog(megabytes: int) -> int:
     """Takes memory until it is ended for it."""
-    kept = bytearray(b"x") * (megabytes << 20)
+    memory = bytearray(b"x") * (megabytes << 20)
     threading.Event().wait()
-    return len(kept)
+    return len(memory)
 
 
 def once(file: str, number: float) -> float:

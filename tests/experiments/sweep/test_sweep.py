@@ -48,41 +48,41 @@ def task_for(name: str, **arguments: Any) -> Task:
 
 
 def test_a_task_is_known_by_what_is_run_and_not_by_its_limits() -> None:
-    one = task_for("square", number=3)
-    assert one.identity == Task(one.function, one.arguments, one.keys, {"limit_s": 5}).identity
-    assert one.identity != task_for("square", number=4).identity
-    assert one.label == "function square, number 3"
+    task = task_for("square", number=3)
+    assert task.identity == Task(task.function, task.arguments, task.keys, {"limit_s": 5}).identity
+    assert task.identity != task_for("square", number=4).identity
+    assert task.label == "function square, number 3"
 
 
 def test_what_a_task_comes_to_or_why_it_failed() -> None:
     done, again = (execute(task_for("square", number=3)) for _ in range(2))
     assert (done.value, done.error, done.digest) == (9, "", again.digest)
-    failed = execute(task_for("fail", what="no"))
+    failed = execute(task_for("fail", message="no"))
     assert (failed.value, failed.error, failed.digest) == (None, "RuntimeError: no", "")
-    assert "raise RuntimeError(what)" in failed.traceback
+    assert "raise RuntimeError(message)" in failed.traceback
     assert execute(Task("sweep_functions:nosuch", {}, {})).error.startswith("AttributeError: ")
     assert "not JSON compliant" in execute(task_for("square", number=1e200)).error
 
 
 class Telling(Silent):
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.texts: list[str] = []
 
     def advance(self, share: float, text: str) -> None:
-        self.said.append(text)
+        self.texts.append(text)
 
 
 def test_only_what_is_missing_or_failed_is_run(tmp_path: Path) -> None:
     tasks = [task_for("square", number=number) for number in range(4)]
     sweep(tasks[:2], Store(tmp_path), Means(), Silent())
-    telling, mixed = Telling(), [tasks[3], task_for("fail", what="no"), *tasks[:3]]
+    telling, mixed = Telling(), [tasks[3], task_for("fail", message="no"), *tasks[:3]]
     done = sweep(mixed, Store(tmp_path), Means(), telling)
-    assert [one.value for one in done] == [9, None, 0, 1, 4], "in the order of the tasks"
-    assert len(telling.said) == 3
-    assert telling.said[-1] == "3 of 3, 1 failed; function square, number 2"
+    assert [outcome.value for outcome in done] == [9, None, 0, 1, 4], "in the order of the tasks"
+    assert len(telling.texts) == 3
+    assert telling.texts[-1] == "3 of 3, 1 failed; function square, number 2"
     again = Telling()
     assert sweep(mixed, Store(tmp_path), Means(), again)[0] == done[0]
-    assert len(again.said) == 1, "what failed"
+    assert len(again.texts) == 1, "what failed"
 
 
 @pytest.mark.parametrize("room", range(0, 300, 23))
@@ -145,12 +145,12 @@ def test_store_cuts_off_what_a_crash_left_of_a_line(
     tasks = [task_for("square", number=number) for number in range(3)]
     sweep(tasks, Store(place), Means(), Silent())
     whole = (place / "done.jsonl").read_bytes()
-    kept = whole[: round(share * len(whole))]
-    (place / "done.jsonl").write_bytes(kept)
-    assert len(Store(place).done) == kept.count(b"\n")
+    cut = whole[: round(share * len(whole))]
+    (place / "done.jsonl").write_bytes(cut)
+    assert len(Store(place).done) == cut.count(b"\n")
     telling = Telling()
-    assert [one.value for one in sweep(tasks, Store(place), Means(), telling)] == [0, 1, 4]
-    assert len(telling.said) == 3 - kept.count(b"\n")
+    assert [outcome.value for outcome in sweep(tasks, Store(place), Means(), telling)] == [0, 1, 4]
+    assert len(telling.texts) == 3 - cut.count(b"\n")
     assert len((place / "done.jsonl").read_bytes().splitlines()) == 3
 
 
@@ -193,8 +193,8 @@ def test_fresh_sweep_replaces_the_old_one_when_it_is_complete(tmp_path: Path) ->
     assert (tmp_path / "done.jsonl").read_bytes() == bytes_
     telling = Telling()
     done = run_tasks(tasks, Store(tmp_path, fresh=True), Means(), telling)
-    assert [one.value for one in done] == [0, 1]
-    assert len(telling.said) == 1, "the one that the interrupted sweep hadn't done"
+    assert [outcome.value for outcome in done] == [0, 1]
+    assert len(telling.texts) == 1, "the one that the interrupted sweep hadn't done"
     assert {path.name for path in tmp_path.iterdir()} == {"done.jsonl", "runs.parquet"}
     assert (tmp_path / "done.jsonl").read_bytes() != bytes_
     assert len(Store(tmp_path).done) == 2
@@ -254,10 +254,10 @@ def test_a_scheme_from_outside_is_another_one_when_its_files_change(
 def test_files_that_aren_t_those_of_the_declaration_are_refused() -> None:
     task = task_of(find_experiment("dumbbell"), Run({"seed": 1}, "pcn", 1))
     assert task.arguments["files"] == {}
-    other = Task(
+    stale = Task(
         task.function, {**task.arguments, "files": {"aimd.py": "0" * 12}}, task.keys, task.limits
     )
-    assert "the files of pcn aren't those of when this run was declared" in execute(other).error
+    assert "the files of pcn aren't those of when this run was declared" in execute(stale).error
 
 
 @pytest.mark.parametrize(
@@ -274,14 +274,14 @@ def test_workers_of_our_own(tmp_path: Path) -> None:
     as they are here."""
     good = [task_for("square", number=number / 7) for number in range(20)]
     bad = [
-        task_for("fail", what="no"),
+        task_for("fail", message="no"),
         task_for("die"),
         task_for("kill"),
         task_for("hog", megabytes=500),
     ]
     tasks = [*good[:5], *bad, *good[5:]]
-    found = sweep(tasks, Store(tmp_path), Means(jobs=2, memory_bytes=400_000_000), Silent())
-    by_task = dict(zip((task.identity for task in tasks), found, strict=True))
+    outcomes = sweep(tasks, Store(tmp_path), Means(jobs=2, memory_bytes=400_000_000), Silent())
+    by_task = dict(zip((task.identity for task in tasks), outcomes, strict=True))
     assert [by_task[task.identity].digest for task in good] == [
         execute(task).digest for task in good
     ]
@@ -304,12 +304,12 @@ def test_task_whose_worker_is_killed_once_is_run_again(tmp_path: Path) -> None:
         def advance(self, share: float, text: str) -> None:
             if share < 1:
                 wait_until(lambda: any((tmp_path / "waits").iterdir()), "the second task")
-                (found,) = (tmp_path / "waits").iterdir()
-                os.kill(int(found.name), signal.SIGKILL)
+                (pid_file,) = (tmp_path / "waits").iterdir()
+                os.kill(int(pid_file.name), signal.SIGKILL)
 
     tasks = [task_for("square", number=1), task_for("first_waits", place=str(tmp_path / "waits"))]
-    found = sweep(tasks, Store(tmp_path / "sweep"), Means(jobs=2), Killing())
-    assert [(done.value, done.error) for done in found] == [(1, ""), (2, "")]
+    outcomes = sweep(tasks, Store(tmp_path / "sweep"), Means(jobs=2), Killing())
+    assert [(done.value, done.error) for done in outcomes] == [(1, ""), (2, "")]
 
 
 def test_task_that_leaves_a_child_behind_leaves_none(tmp_path: Path) -> None:
@@ -387,29 +387,31 @@ sweep(tasks, Store(__import__("pathlib").Path({str(place)!r})), Means(jobs=2), S
 def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
     """Its workers end by themselves; what was over stays, and nothing else."""
     with sweeping(tmp_path) as process:
-        found = workers(process.pid)
-        assert len(found) == 2
+        pids = workers(process.pid)
+        assert len(pids) == 2
         process.kill()
-    wait_until(lambda: not any(alive(pid) for pid in found), "the end of the workers")
+    wait_until(lambda: not any(alive(pid) for pid in pids), "the end of the workers")
     assert {path.name for path in (tmp_path / "sweep").iterdir()} == {"done.jsonl"}
     tasks = [task_for("square", number=number) for number in (1, 2)]
-    assert [one.value for one in sweep(tasks, Store(tmp_path / "sweep"), Means(), Silent())] == [
+    assert [
+        outcome.value for outcome in sweep(tasks, Store(tmp_path / "sweep"), Means(), Silent())
+    ] == [
         1,
         4,
     ]
 
 
 def test_sweep_opens_no_socket_that_others_reach(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as other:
-        other.bind(str(tmp_path / "door"))
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(str(tmp_path / "door"))
         assert set(doors([os.getpid()])) >= {
             Door("tcp", *server.getsockname()),
             Door("unix", str(tmp_path / "door"), 0),
         }, "it would be seen"
     with sweeping(tmp_path) as process:
-        found = [process.pid, *workers(process.pid)]
-        assert len(found) == 3
-        assert doors(found) == []
+        pids = [process.pid, *workers(process.pid)]
+        assert len(pids) == 3
+        assert doors(pids) == []
 
 
 # ---- pcn sweep ----
@@ -468,13 +470,13 @@ def test_a_run_that_fails_is_a_row(
     assert pcn([*command, "--out", str(out)]) == 1
     rows = pq.read_table(out / "runs.parquet").to_pylist()
     assert [bool(row["error"]) for row in rows] == [False, True, False]
-    said = capsys.readouterr()
-    assert "PCN, duration 0.002, w_min 0.5" not in said.out
+    output = capsys.readouterr()
+    assert "PCN, duration 0.002, w_min 0.5" not in output.out
     assert (
         "1 of 3 runs failed: scheme pcn, duration 0.002, w_min 0.5, seed 1: half is too much. "
-        in said.err
+        in output.err
     )
-    assert "Traceback" not in said.err
+    assert "Traceback" not in output.err
 
 
 def test_run_beyond_its_time_limit_fails(
@@ -544,9 +546,9 @@ def test_sweep_prints_remarks_of_plans_once(
         pcn([*words, "--set", "rate_bps=10G", "--jobs", "1", "--out", str(tmp_path / "out")]) == 0
     )
     printed = capsys.readouterr()
-    said = printed.out + printed.err
-    assert said.count("its timers are for hosts of 40") == 1
-    assert said.index("its timers are for hosts of 40") < said.index("traffic: 4 runs")
+    text = printed.out + printed.err
+    assert text.count("its timers are for hosts of 40") == 1
+    assert text.index("its timers are for hosts of 40") < text.index("traffic: 4 runs")
 
 
 def test_module_that_a_user_s_files_import_makes_a_run_another(tmp_path: Path) -> None:

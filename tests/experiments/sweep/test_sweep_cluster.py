@@ -82,11 +82,11 @@ class Dask:
 
     def kill_workers(self) -> None:
         for process in self.processes[1:]:
-            for one in (
+            for member in (
                 psutil.Process(process.pid),
                 *psutil.Process(process.pid).children(recursive=True),
             ):
-                one.kill()
+                member.kill()
             process.wait()
         del self.processes[1:]
 
@@ -95,7 +95,11 @@ class Dask:
         parents = [
             psutil.Process(process.pid) for process in self.processes if process.poll() is None
         ]
-        return [one.pid for parent in parents for one in (parent, *parent.children(recursive=True))]
+        return [
+            member.pid
+            for parent in parents
+            for member in (parent, *parent.children(recursive=True))
+        ]
 
     def close(self) -> None:
         for pid in self.family():
@@ -107,14 +111,18 @@ class Dask:
     def _start(self, line: str) -> None:
         paths = os.pathsep.join([str(ROOT), str(TESTS)])
         programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        own = {"PYTHONPATH": paths, "PATH": programs, "DASK_TEMPORARY_DIRECTORY": str(self.folder)}
+        environment = {
+            "PYTHONPATH": paths,
+            "PATH": programs,
+            "DASK_TEMPORARY_DIRECTORY": str(self.folder),
+        }
         with (self.folder / "log").open("ab") as log:
             self.processes.append(
                 subprocess.Popen(
                     ["sh", "-c", f"{self._options}; exec {line}"],
                     stdout=log,
                     stderr=log,
-                    env={**os.environ, **own},
+                    env={**os.environ, **environment},
                     cwd=self.folder,
                 )
             )
@@ -129,20 +137,20 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
     """Without workers at first; the last test kills it."""
-    with contextlib.closing(Dask(tmp_path_factory.mktemp("dask"), tls=False)) as made:
-        yield made
+    with contextlib.closing(Dask(tmp_path_factory.mktemp("dask"), tls=False)) as scheduler:
+        yield scheduler
 
 
 @pytest.fixture(scope="module")
 def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
     needs.program("openssl", needs.OPENSSL)
-    with contextlib.closing(Dask(tmp_path_factory.mktemp("secure"), tls=True)) as made:
-        made.need_worker()
-        yield made
+    with contextlib.closing(Dask(tmp_path_factory.mktemp("secure"), tls=True)) as scheduler:
+        scheduler.need_worker()
+        yield scheduler
 
 
 @pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with another's key and certificate."""
     folder = tmp_path_factory.mktemp("other")
     new = (
@@ -172,7 +180,10 @@ def said_to(door: Door, files: Tls | None, encrypted: bool) -> bytes:
 
 
 def test_cluster_with_tls_as_printed_answers_its_own_alone(
-    secure: Dask, other: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    secure: Dask,
+    stranger: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(secure.folder)
     command = [*secure.sweep.split()[1:], "--out", "out"]
@@ -185,13 +196,13 @@ def test_cluster_with_tls_as_printed_answers_its_own_alone(
     assert [(row["seed"], row["error"]) for row in rows] == [(1, ""), (2, "")]
     mine, theirs = (
         Tls(folder / "cert.pem", folder / "cert.pem", folder / "key.pem")
-        for folder in (secure.folder, other)
+        for folder in (secure.folder, stranger)
     )
-    found = doors(secure.family())
-    web = [door for door in found if said_to(door, None, encrypted=False).startswith(b"HTTP/")]
-    assert len(found) - len(web) >= 3, "the scheduler, a worker and its nanny"
+    open_doors = doors(secure.family())
+    web = [door for door in open_doors if said_to(door, None, encrypted=False).startswith(b"HTTP/")]
+    assert len(open_doors) - len(web) >= 3, "the scheduler, a worker and its nanny"
     assert {door.address for door in web} == {"127.0.0.1"}
-    for door in found:
+    for door in open_doors:
         if door not in web:
             assert said_to(door, mine, encrypted=True), "Dask's greeting"
             assert not said_to(door, theirs, encrypted=True)
@@ -200,17 +211,17 @@ def test_cluster_with_tls_as_printed_answers_its_own_alone(
 
 
 def test_client_refuses_a_scheduler_that_another_signed(
-    secure: Dask, other: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    secure: Dask, stranger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
-    files = Tls(other / "cert.pem", secure.folder / "cert.pem", secure.folder / "key.pem")
+    files = Tls(stranger / "cert.pem", secure.folder / "cert.pem", secure.folder / "key.pem")
     means = Means(scheduler=secure.address, tls=files)
     with pytest.raises(ExperimentError, match="no Dask scheduler answers there"):
         sweep([task_for("square", number=1)], Store(tmp_path / "sweep"), means, Silent())
 
 
 @pytest.mark.parametrize(
-    ("given", "address", "message"),
+    ("options", "address", "message"),
     [
         (
             list(FILES)[:2],
@@ -239,7 +250,7 @@ def test_client_refuses_a_scheduler_that_another_signed(
 @pytest.mark.parametrize("command", [["sweep", "dumbbell"], ["figure", "fig19"]])
 def test_command_refuses_half_of_tls(
     command: list[str],
-    given: list[str],
+    options: list[str],
     address: str | None,
     message: str,
     tmp_path: Path,
@@ -249,7 +260,7 @@ def test_command_refuses_half_of_tls(
     monkeypatch.chdir(tmp_path)
     for name in FILES.values():
         Path(name).write_text("no PEM")
-    words = [word for option in given for word in (option, FILES[option])]
+    words = [word for option in options for word in (option, FILES[option])]
     assert (
         pcn([*command, *words, *(["--scheduler", address] if address else []), "--out", "out"]) == 1
     )
@@ -278,13 +289,13 @@ def test_workers_with_another_dask_are_refused(
     dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of another version a worker dies at the first message."""
-    own = distributed.Client.get_versions
+    get_versions = distributed.Client.get_versions
 
     def with_another(self: distributed.Client, check: bool) -> Any:
-        found = own(self, check=check)
-        for worker in found["workers"].values():
+        versions = get_versions(self, check=check)
+        for worker in versions["workers"].values():
             worker["packages"]["distributed"] = "2025.1.0"
-        return found
+        return versions
 
     dask.need_worker()
     monkeypatch.setattr(distributed.Client, "get_versions", with_another)
@@ -361,11 +372,11 @@ def test_what_dask_gives_up_is_computed_again(dask: Dask, tmp_path: Path) -> Non
     given_up = tmp_path / "given up"
     tasks = [
         task_for("square", number=0),
-        *(task_for("once", file=str(given_up), number=one) for one in range(1, 6)),
+        *(task_for("once", file=str(given_up), number=number) for number in range(1, 6)),
     ]
     first = {f"task-{task.identity}" for task in tasks}
-    found = sweep(tasks, Store(tmp_path / "sweep"), Means(scheduler=dask.address), Disturbing())
-    assert [done.value for done in found] == [0, 1, 4, 9, 16, 25]
+    outcomes = sweep(tasks, Store(tmp_path / "sweep"), Means(scheduler=dask.address), Disturbing())
+    assert [done.value for done in outcomes] == [0, 1, 4, 9, 16, 25]
 
 
 def test_a_scheduler_that_is_gone(dask: Dask, tmp_path: Path) -> None:

@@ -52,17 +52,17 @@ def samples_of(sizes: Array, times: list[float]) -> RunSamples:
 @given(FLOWS)
 def test_bins_hold_each_flow_once_and_no_size_twice(flows: list[tuple[int, float]]) -> None:
     sizes = np.array([size for size, _ in flows], float)
-    kept = samples_of(sizes, [time for _, time in flows])
-    pooled = Pooled([kept.groups["flows"]])
+    samples = samples_of(sizes, [time for _, time in flows])
+    pooled = Pooled([samples.groups["flows"]])
     assert pooled.flows() == len(flows)
     assert len(pooled.limits) <= BINS
     below = 0.0
     for place, limit in enumerate(pooled.limits):
-        own = np.array([time * 1e3 for size, time in flows if below < size <= limit])
-        assert pooled.flows(place) == own.size >= 1
-        for statistic, value in (("mean", own.mean()), ("p95", np.percentile(own, 95))):
+        slowdowns = np.array([time * 1e3 for size, time in flows if below < size <= limit])
+        assert pooled.flows(place) == slowdowns.size >= 1
+        for statistic, value in (("mean", slowdowns.mean()), ("p95", np.percentile(slowdowns, 95))):
             estimate = pooled.estimate("slowdown", statistic, place)
-            assert (estimate is None) == (own.size < needed(statistic))
+            assert (estimate is None) == (slowdowns.size < needed(statistic))
             assert estimate is None or estimate.value == pytest.approx(value, rel=1e-5)
         below = limit
 
@@ -70,12 +70,12 @@ def test_bins_hold_each_flow_once_and_no_size_twice(flows: list[tuple[int, float
 def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
     sizes = np.arange(1, 401, dtype=float)
     times = [float("nan") if size == 30 else 1e-3 for size in sizes]
-    kept = [samples_of(sizes, times)]
-    for bins in by_size.tables({"pcn": Measured({}, kept)})[-2:]:
+    samples = [samples_of(sizes, times)]
+    for bins in by_size.tables({"pcn": Measured({}, samples)})[-2:]:
         assert bins.rows[1] == ["40 B", "20", *["–"] * 5]
         assert bins.rows[2][:3] == ["60 B", "20", "1"]
         assert bins.rows[2][-2:] == ["–", "–"], "20 flows have no 99%"
-    (*_, bins) = by_size.tables({"pcn": Measured({}, kept), "pfc": Measured({}, kept)})
+    (*_, bins) = by_size.tables({"pcn": Measured({}, samples), "pfc": Measured({}, samples)})
     assert bins.columns == [
         "up to",
         "flows",
@@ -127,19 +127,19 @@ def test_run_prints_what_becomes_of_its_flows(
     assert float(slowdowns[-1]) == pytest.approx(
         summary["measures"]["p99.9_slowdown all"], rel=1e-3
     )
-    kept = summary["samples"]["groups"]["flows"]
+    samples = summary["samples"]["groups"]["flows"]
     rows = [line for line in lines if len(line) == 9 and line[1] in ("B", "KB", "MB")]
-    assert [float(row[2]) for row in rows] == kept["flows"]
+    assert [float(row[2]) for row in rows] == samples["flows"]
     table = pq.read_table(tmp_path / "out/pcn/flows.parquet").to_pydict()
     low = 0
-    for row, limit in zip(rows, kept["limits"], strict=True):
-        own = [
-            one
-            for one, size in zip(table["slowdown"], table["size_bytes"], strict=True)
+    for row, limit in zip(rows, samples["limits"], strict=True):
+        of_bin = [
+            slowdown
+            for slowdown, size in zip(table["slowdown"], table["size_bytes"], strict=True)
             if low < size <= limit
         ]
-        assert float(row[4]) == pytest.approx(np.percentile(own, 95), rel=1e-3)
-        assert (row[5] == "–") == (len(own) < 100)
+        assert float(row[4]) == pytest.approx(np.percentile(of_bin, 95), rel=1e-3)
+        assert (row[5] == "–") == (len(of_bin) < 100)
         low = limit
     assert printed.count("1 seed, 1,200 flows each.") == 3
     assert "pfc: packet latency of class 3, us: mean " in printed
@@ -149,14 +149,16 @@ def test_run_prints_what_becomes_of_its_flows(
 def test_tables_fit_a_terminal_of_80_columns(tmp_path: Path) -> None:
     """Of long times, many flows, and more schemes than one table has."""
     sizes = np.arange(1, 60_001, dtype=float) * 1e6
-    kept = [samples_of(sizes, (sizes / 1e10).tolist())]
-    numbers: dict[str, float | None] = {f"{what} all": 60_000.0 for what in ("flows", "unfinished")}
+    samples = [samples_of(sizes, (sizes / 1e10).tolist())]
+    numbers: dict[str, float | None] = {
+        f"{measure} all": 60_000.0 for measure in ("flows", "unfinished")
+    }
     numbers |= dict.fromkeys(
         ("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps"), 12345.6
     )
     for names in (["pcn"], ["pcn", "dcqcn", "timely", "qcn"]):
         console = Console(file=io.StringIO(), width=80)
-        for table in by_size.tables({name: Measured(numbers, kept) for name in names}):
+        for table in by_size.tables({name: Measured(numbers, samples) for name in names}):
             show_table(table, console)
         printed = console.file.getvalue()  # type: ignore[attr-defined]
         assert "\N{HORIZONTAL ELLIPSIS}" not in printed
@@ -192,26 +194,26 @@ def test_run_draws_slowdown_by_size_of_one_scheme_or_of_several(
     assert all(
         f"<!-- {text} -->" in svg for text in ("PCN", "PFC alone", "Slowdown, 50%", "Slowdown, 99%")
     )
-    one = (tmp_path / "out" / "pcn" / "slowdown_by_size.svg").read_text()
-    assert all(f"<!-- {text} -->" in one for text in ("50%", "95%", "99%"))
+    pcn_svg = (tmp_path / "out" / "pcn" / "slowdown_by_size.svg").read_text()
+    assert all(f"<!-- {text} -->" in pcn_svg for text in ("50%", "95%", "99%"))
     sizes = (tmp_path / "out" / "pcn" / "slowdown.svg").read_text()
     assert all(f"<!-- {text} -->" in sizes for text in ("S, up to 10 KB", "M, 10 to 100 KB"))
 
 
 def test_chart_of_several_runs_has_a_line_a_run(tmp_path: Path) -> None:
     sizes = np.arange(1, 4001, dtype=float) * 100
-    kept = samples_of(sizes, (sizes / 1e5).tolist())
-    runs = {name: Measured({}, [kept]) for name in ("pcn", "dcqcn")}
-    found = by_size.charts(runs)
-    assert [chart.title for chart in found] == ["Slowdown, 50%", "Slowdown, 95%", "Slowdown, 99%"]
-    assert {chart.x_label for chart in found} == {"Flows up to\n1 seed, 4,000 flows each"}
-    limits = kept.groups["flows"].limits
-    for line in found[1].lines:
+    samples = samples_of(sizes, (sizes / 1e5).tolist())
+    runs = {name: Measured({}, [samples]) for name in ("pcn", "dcqcn")}
+    charts = by_size.charts(runs)
+    assert [chart.title for chart in charts] == ["Slowdown, 50%", "Slowdown, 95%", "Slowdown, 99%"]
+    assert {chart.x_label for chart in charts} == {"Flows up to\n1 seed, 4,000 flows each"}
+    limits = samples.groups["flows"].limits
+    for line in charts[1].lines:
         bins = [sizes[(sizes > low) & (sizes <= high)] for low, high in pairwise([0, *limits])]
         expected = [np.percentile(bin_ / 1e2, 95) for bin_ in bins]
         assert line.y.tolist() == pytest.approx(expected, rel=1e-6)
         assert line.x.tolist() == list(range(len(limits)))
-    assert [line.label for line in found[1].lines] == ["PCN", "DCQCN"]
+    assert [line.label for line in charts[1].lines] == ["PCN", "DCQCN"]
     (single,) = by_size.charts({"pcn": runs["pcn"]})
     assert [line.label for line in single.lines] == ["50%", "95%", "99%"]
 
@@ -237,12 +239,14 @@ def test_goodput_of_starts_is_that_of_the_time_in_which_flows_start(tmp_path: Pa
     file.write_text("src,dst,start_s,size_bytes\nh0,r0,0,100000000\nh1,r0,0.01,1000\n")
     traffic = Traffic(parse_spec("star", flows=str(file)))
     plan = traffic.plan("pfc", 1, {})
-    found = flows_numbers(plan, run_virtual(plan, Silent()))
+    numbers = flows_numbers(plan, run_virtual(plan, Silent()))
     rate_bps = plan.topology.link_at("r0", 0).rate_bps
-    assert found["starts_ms"] == 10
-    assert found["goodput_of_starts_gbps"] == pytest.approx(rate_bps / 1e9 * 1000 / 1058, rel=0.01)
-    received = 8 * 100_001_000 / (found["end_ms"] or 1) / 1e6
-    assert found["goodput_gbps"] == pytest.approx(received)
+    assert numbers["starts_ms"] == 10
+    assert numbers["goodput_of_starts_gbps"] == pytest.approx(
+        rate_bps / 1e9 * 1000 / 1058, rel=0.01
+    )
+    received = 8 * 100_001_000 / (numbers["end_ms"] or 1) / 1e6
+    assert numbers["goodput_gbps"] == pytest.approx(received)
 
 
 def test_columns_of_a_pipe_are_those_of_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,20 +48,22 @@ NAMES = {
 
 def starts(flows: Sequence[FlowSpec], lasts: Mapping[int, float]) -> dict[int, float]:
     """When each starts, if flows last for these times."""
-    by_id, found = {flow.id: flow for flow in flows}, dict[int, float]()
+    by_id, start_times = {flow.id: flow for flow in flows}, dict[int, float]()
 
     def start(number: int) -> float:
-        if number not in found:
+        if number not in start_times:
             flow = by_id[number]
-            ends = [start(other) + lasts[other] for other in flow.after]
+            ends = [start(predecessor) + lasts[predecessor] for predecessor in flow.after]
             delays = flow.after_s or [flow.start_s] * len(ends)
-            each = [end + delay for end, delay in zip(ends, delays, strict=True)]
-            found[number] = max([*each, *([flow.start_s] if flow.after_s or not ends else [])])
-        return found[number]
+            ready_times = [end + delay for end, delay in zip(ends, delays, strict=True)]
+            start_times[number] = max(
+                [*ready_times, *([flow.start_s] if flow.after_s or not ends else [])]
+            )
+        return start_times[number]
 
     for flow in flows:
         start(flow.id)
-    return found
+    return start_times
 
 
 # ---- random traces, run node by node ----
@@ -82,46 +84,46 @@ class Random:
 @st.composite
 def random(draw: st.DrawFn) -> Random:
     count = draw(st.integers(2, 4))
-    made = Random([[] for _ in range(count)], {}, [], {"1": [0, 1]})
+    drawn = Random([[] for _ in range(count)], {}, [], {"1": [0, 1]})
 
     def node(
         rank: int, kind: int, us: int = 0, values: Mapping[str, int | str] | None = None
     ) -> Node:
-        before = draw(st.lists(st.integers(0, len(made.ranks[rank]) - 1), unique=True,
-        max_size=3)) if made.ranks[
+        before = draw(st.lists(st.integers(0, len(drawn.ranks[rank]) - 1), unique=True,
+        max_size=3)) if drawn.ranks[
             rank
         ] else []  # fmt: skip
-        one = Node(len(made.ranks[rank]), kind, before, us, values or {}, draw(st.booleans()))
-        made.ranks[rank].append(one)
-        return one
+        new_node = Node(len(drawn.ranks[rank]), kind, before, us, values or {}, draw(st.booleans()))
+        drawn.ranks[rank].append(new_node)
+        return new_node
 
     for _ in range(draw(st.integers(1, 14))):
-        what = draw(st.sampled_from(["compute", "compute", "message", "operation"]))
-        if what == "compute":
+        activity = draw(st.sampled_from(["compute", "compute", "message", "operation"]))
+        if activity == "compute":
             node(
                 draw(st.integers(0, count - 1)),
                 draw(st.sampled_from([1, 2, 3, COMPUTE])),
                 draw(st.integers(0, 9)),
             )
-        elif what == "message":
+        elif activity == "message":
             src, step = draw(st.integers(0, count - 1)), draw(st.integers(1, count - 1))
             dst, tag = (src + step) % count, draw(st.integers(0, 1))
-            one = node(
+            send_node = node(
                 src,
                 SEND,
                 0,
                 {"comm_dst": dst, "comm_size": draw(st.integers(1, 99)), "comm_tag": tag},
             )
-            other = node(dst, RECEIVE, 0, {"comm_src": src, "comm_size": 5, "comm_tag": tag})
-            made.arrivals[dst, other.number] = src, one.number
+            receive_node = node(dst, RECEIVE, 0, {"comm_src": src, "comm_size": 5, "comm_tag": tag})
+            drawn.arrivals[dst, receive_node.number] = src, send_node.number
         else:
             group = draw(st.sampled_from(["", "0", "1"]))
             ranks = (0, 1) if group == "1" else tuple(range(count))
             kind, size = draw(st.sampled_from(list(NAMES))), draw(st.integers(count, 99))
             values = {"comm_type": kind, "comm_size": size, **({"pg_name": group} if group else {})}
-            own = {rank: node(rank, COLLECTIVE, 0, values).number for rank in ranks}
-            made.operations.append((ranks, own, kind, size))
-    return made
+            by_rank = {rank: node(rank, COLLECTIVE, 0, values).number for rank in ranks}
+            drawn.operations.append((ranks, by_rank, kind, size))
+    return drawn
 
 
 def by_node(of: Random, lasts: Mapping[int, float]) -> dict[int, float]:
@@ -141,53 +143,64 @@ def by_node(of: Random, lasts: Mapping[int, float]) -> dict[int, float]:
                 flows[rank, node.number], number = number, number + 1
             elif node.kind == COLLECTIVE:
                 place = next(
-                    i for i, one in enumerate(of.operations) if one[1].get(rank) == node.number
+                    i
+                    for i, operation in enumerate(of.operations)
+                    if operation[1].get(rank) == node.number
                 )
                 if place not in first:
                     first[place], number = number, number + len(messages[place])
     over: dict[tuple[int, int], float] = {}
-    found: dict[int, float] = {}
+    start_times: dict[int, float] = {}
     # Every node comes behind those that it waits for, of all ranks, after a few rounds.
     while len(over) < sum(map(len, of.ranks)):
         before = len(over)
         for rank, nodes in enumerate(of.ranks):
             for node in nodes:
                 key = rank, node.number
-                if key in over or any((rank, one) not in over for one in node.before):
+                if key in over or any(
+                    (rank, predecessor) not in over for predecessor in node.before
+                ):
                     continue
-                ready = max((over[rank, one] for one in node.before), default=0.0)
+                ready = max((over[rank, predecessor] for predecessor in node.before), default=0.0)
                 if node.kind == SEND:
-                    found[flows[key]] = ready
+                    start_times[flows[key]] = ready
                     over[key] = ready + lasts[flows[key]]
                 elif node.kind == RECEIVE:
                     if of.arrivals[key] in over:
                         over[key] = max(ready, over[of.arrivals[key]])
                 elif node.kind != COLLECTIVE:
                     over[key] = ready + node.us * 1e-6
-        for place, (ranks, own, _, _) in enumerate(of.operations):
-            waits = [(rank, own[rank]) for rank in ranks]
-            nodes = {rank: of.ranks[rank][own[rank]] for rank in ranks}
+        for place, (ranks, by_rank, _, _) in enumerate(of.operations):
+            waits = [(rank, by_rank[rank]) for rank in ranks]
+            nodes = {rank: of.ranks[rank][by_rank[rank]] for rank in ranks}
             if waits[0] in over or any(
-                (rank, one) not in over for rank in ranks for one in nodes[rank].before
+                (rank, predecessor) not in over
+                for rank in ranks
+                for predecessor in nodes[rank].before
             ):
                 continue
             ready_of = {
-                rank: max((over[rank, one] for one in nodes[rank].before),
+                rank: max((over[rank, predecessor] for predecessor in nodes[rank].before),
                 default=0.0) for rank in ranks
             }  # fmt: skip
             ends: list[float] = []
             for i, message in enumerate(messages[place]):
-                at = max([ready_of[ranks[message.src]], *(ends[one] for one in message.after)])
-                found[first[place] + i] = at
+                at = max(
+                    [
+                        ready_of[ranks[message.src]],
+                        *(ends[predecessor] for predecessor in message.after),
+                    ]
+                )
+                start_times[first[place] + i] = at
                 ends.append(at + lasts[first[place] + i])
             for place_of, rank in enumerate(ranks):
-                over[rank, own[rank]] = max(
+                over[rank, by_rank[rank]] = max(
                     end
-                    for end, one in zip(ends, messages[place], strict=True)
-                    if place_of in one[:2]
+                    for end, message in zip(ends, messages[place], strict=True)
+                    if place_of in message[:2]
                 )
         assert len(over) > before
-    return found
+    return start_times
 
 
 @given(random(), st.randoms(use_true_random=False))
@@ -202,11 +215,11 @@ def test_flows_start_when_their_nodes_are_ready(
         return
     flows = read_flows(file)
     lasts = {flow.id: any_.choice([1e-6, 3e-6, 50e-6]) for flow in flows}  # type: ignore[attr-defined]
-    found = starts(flows, lasts)
+    start_times = starts(flows, lasts)
     expected = by_node(of, lasts)
-    assert found.keys() == expected.keys()
+    assert start_times.keys() == expected.keys()
     for number, start in expected.items():
-        assert found[number] == pytest.approx(start, abs=1e-12)
+        assert start_times[number] == pytest.approx(start, abs=1e-12)
     csv = folder / "again.csv"
     csv.write_text("".join(written(flows)))
     assert read_flows(csv) == flows

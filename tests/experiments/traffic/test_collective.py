@@ -55,9 +55,9 @@ def test_collective_takes_the_alpha_beta_time(
     workload: str, ranks: int, size: float, expected_s: float
 ) -> None:
     """On a network that nothing else uses, in which no two messages share a link."""
-    found = times(workload, ranks, size=size)
-    assert found["collective_ms"] == pytest.approx(expected_s * 1e3, rel=0.01)
-    assert found["collective_slowdown"] == pytest.approx(1, abs=0.01)
+    measures = times(workload, ranks, size=size)
+    assert measures["collective_ms"] == pytest.approx(expected_s * 1e3, rel=0.01)
+    assert measures["collective_slowdown"] == pytest.approx(1, abs=0.01)
 
 
 def test_chunks_of_a_tree_overlap() -> None:
@@ -87,26 +87,34 @@ def test_repetitions_have_a_mean_and_a_slowest() -> None:
 
 def test_in_casts_slow_a_collective_down() -> None:
     """They come until its least time."""
-    own = {"senders": 8, "size": 4e6, "incast_size": 300e3, "incast_period": 0.4e-3, "ranks": 8}
+    parameters = {
+        "senders": 8,
+        "size": 4e6,
+        "incast_size": 300e3,
+        "incast_period": 0.4e-3,
+        "ranks": 8,
+    }
     traffic = Traffic(parse_spec("star", "allreduce", incast="4"))
-    plan = traffic.plan("pfc", 1, own)
-    found = collective.numbers(plan, run_virtual(plan, Silent()))
+    plan = traffic.plan("pfc", 1, parameters)
+    measures = collective.numbers(plan, run_virtual(plan, Silent()))
     last_s = max(flow.start_s for flow in plan.topology.flows if flow.group == "incast")
-    assert 0 < last_s <= (found["collective_least_ms"] or 0) / 1e3
-    assert (found["collective_slowdown"] or 0) > 1.1
+    assert 0 < last_s <= (measures["collective_least_ms"] or 0) / 1e3
+    assert (measures["collective_slowdown"] or 0) > 1.1
 
 
 def test_unfinished_collective_has_no_time() -> None:
-    found = times("allreduce:ring", 4, size=4e6, duration=1e-3)
-    assert found["collective_ms"] is None
-    assert found["collective_least_ms"]
+    measures = times("allreduce:ring", 4, size=4e6, duration=1e-3)
+    assert measures["collective_ms"] is None
+    assert measures["collective_least_ms"]
 
 
 def test_ranks_of_a_permutation_follow_the_seed() -> None:
     traffic = Traffic(parse_spec("star", "allreduce", "permutation"))
     plans = [traffic.plan("pfc", seed, {"senders": 7, "size": 8e3}) for seed in (1, 1, 2)]
-    first, again, other = ([(flow.src, flow.dst) for flow in plan.topology.flows] for plan in plans)
-    assert first == again != other
+    first, again, second_seed = (
+        [(flow.src, flow.dst) for flow in plan.topology.flows] for plan in plans
+    )
+    assert first == again != second_seed
     assert Traffic(parse_spec("star", "allreduce")).draws == ""
 
 

@@ -32,16 +32,16 @@ def plan(folder: Path, topology: str, flows: str, **values: float) -> Plan:
 
 
 def test_flow_uses_the_nic_of_its_number_on_split_hosts(tmp_path: Path) -> None:
-    made = plan(
+    run_plan = plan(
         tmp_path,
         TWO_RAILS,
         "3\n2 1 3 100 4000 2\n2 0 3 100 4000 2\n3 0 3 100 4000 2\n",
         split_hosts=1,
     )
-    assert [(flow.src, flow.dst) for flow in made.topology.flows] == [
+    assert [(flow.src, flow.dst) for flow in run_plan.topology.flows] == [
         ("h2-0", "h1-0"), ("h2-1", "h0-1"), ("h3-0", "h0-0"),
     ]  # fmt: skip
-    assert any("NIC h2-N at each end, N its id modulo" in note for note in made.notes)
+    assert any("NIC h2-N at each end, N its id modulo" in note for note in run_plan.notes)
 
 
 @pytest.mark.parametrize(

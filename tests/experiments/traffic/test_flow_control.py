@@ -17,10 +17,13 @@ MORE = ["--set", "count=10", "--scheme", "pfc", "-q"]
 
 
 @pytest.mark.parametrize(
-    "given", [(), ("xoff_bytes=20KB",), ("xoff_bytes=20KB", "xon_bytes=10KB", "pause_quanta=900")]
+    "assignments",
+    [(), ("xoff_bytes=20KB",), ("xoff_bytes=20KB", "xon_bytes=10KB", "pause_quanta=900")],
 )
-def test_result_has_the_thresholds_of_the_switches(given: tuple[str, ...], tmp_path: Path) -> None:
-    settings = [word for one in given for word in ("--set", one)]
+def test_result_has_the_thresholds_of_the_switches(
+    assignments: tuple[str, ...], tmp_path: Path
+) -> None:
+    settings = [word for assignment in assignments for word in ("--set", assignment)]
     assert pcn([*RUN, *MORE, *settings, "--out", str(tmp_path / "run")]) == 0
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     plan = find_experiment(summary["reference"]).plan("pfc", 1, summary["parameters"])
@@ -34,7 +37,9 @@ def test_result_has_the_thresholds_of_the_switches(given: tuple[str, ...], tmp_p
         "buffer_bytes": None,
         "credit_interval_s": None,
     }
-    assert summary["parameters"]["xoff_bytes"] == port.xoff_bytes == (20e3 if given else 512e3)
+    assert (
+        summary["parameters"]["xoff_bytes"] == port.xoff_bytes == (20e3 if assignments else 512e3)
+    )
     assert summary["parameters"]["xon_bytes"] == port.xon_bytes
     page = (tmp_path / "run" / "report.html").read_text()
     assert f"pfc, classes 3: xoff {port.xoff_bytes // 1000} KB, xon " in page

@@ -91,9 +91,12 @@ FLOWS = st.lists(
 
 @given(FLOWS)
 def test_flows_written_as_csv_are_read_equal(flows: list[FlowSpec]) -> None:
-    chained = [flows[0], *(replace(two, after=(one.id,)) for one, two in pairwise(flows))]
     chained = [
-        replace(one, colour="yellow") if 0 < one.traffic_class < 3 else one for one in chained
+        flows[0],
+        *(replace(flow, after=(previous.id,)) for previous, flow in pairwise(flows)),
+    ]
+    chained = [
+        replace(flow, colour="yellow") if 0 < flow.traffic_class < 3 else flow for flow in chained
     ]
     with tempfile.TemporaryDirectory() as folder:
         assert read_flows(written(Path(folder), "".join(csv_file.written(chained)))) == chained
@@ -315,12 +318,12 @@ def pcap(
     cut: int = 65535,
 ) -> bytes:
     unit = 1 if magic == 0xA1B23C4D else 1000
-    made = struct.pack(f"{order}IHHIIII", magic, 2, 4, 0, 0, cut, 1)
+    capture = struct.pack(f"{order}IHHIIII", magic, 2, 4, 0, 0, cut, 1)
     for time_ns, frame in records:
-        kept = frame[:cut]
-        head = (*divmod(time_ns, 10**9), len(kept), len(frame))
-        made += struct.pack(f"{order}IIII", head[0], head[1] // unit, *head[2:]) + kept
-    return made
+        captured = frame[:cut]
+        head = (*divmod(time_ns, 10**9), len(captured), len(frame))
+        capture += struct.pack(f"{order}IIII", head[0], head[1] // unit, *head[2:]) + captured
+    return capture
 
 
 def pcapng(records: Sequence[tuple[int, bytes]]) -> bytes:
@@ -353,18 +356,18 @@ def test_capture_s_flows_are_those_that_were_sent(
         ],
     )
     ends = [
-        (one.node, one.port) for one in topology.path("h0", "r0") if not topology.is_host(one.node)
+        (hop.node, hop.port) for hop in topology.path("h0", "r0") if not topology.is_host(hop.node)
     ]
-    own = tmp_path / "own.pcap"
+    forward = tmp_path / "own.pcap"
     with VirtualNetwork(topology, find_scheme("timely").configure()) as network:
-        network.capture(*ends[-1], own)
+        network.capture(*ends[-1], forward)
         network.capture(
-            *[(one.node, one.port) for one in topology.path("r0", "h0")][-1], tmp_path / "back.pcap"
+            *[(hop.node, hop.port) for hop in topology.path("r0", "h0")][-1], tmp_path / "back.pcap"
         )
         for flow in sent:
             network.add_flow(flow)
         assert network.run(until_s=1.0, finish=True)
-    with own.open("rb") as file:
+    with forward.open("rb") as file:
         records = [(frame.time_ns, frame.data) for frame in frames(file)]
     assert len(records) == 71 + 30
     # a link that repeats: nothing counts twice
@@ -410,8 +413,8 @@ def test_capture_counts_payload_of_other_operations(tmp_path: Path) -> None:
         (3_000, frame(0x08, 1, 0, 13, vlan=True)), (4_000, frame(0x11, 2, 4, 0)), (5_000,
         frame(0x0C, 3, 16, 0)),
     ]  # fmt: skip
-    [found] = read_flows(written(tmp_path, pcap(records)))
-    assert (found.size_bytes, found.src, found.dst) == (1024 + 1024 + 13, "10.0.0.1", "10.0.0.2")
+    [flow] = read_flows(written(tmp_path, pcap(records)))
+    assert (flow.size_bytes, flow.src, flow.dst) == (1024 + 1024 + 13, "10.0.0.1", "10.0.0.2")
 
 
 def send(psn: int, payload: int = 1000, opcode: int = 0x04) -> bytes:
@@ -488,13 +491,13 @@ def test_capture_reader_ends_in_frames_or_one_line(
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, len(whole)))
     try:
-        found = list(frames(io.BytesIO(bytes(whole[:cut]))))
+        parsed = list(frames(io.BytesIO(bytes(whole[:cut]))))
     except CaptureError as error:
         message = str(error)
         assert len(message.splitlines()) == 1
         return
-    assert len(found) <= 2 + len(whole) // 12
-    assert all(len(frame.data) <= len(whole) for frame in found)
+    assert len(parsed) <= 2 + len(whole) // 12
+    assert all(len(frame.data) <= len(whole) for frame in parsed)
 
 
 def test_parquet_that_ends_its_reader_is_refused(

@@ -51,15 +51,15 @@ EVERY = [
 
 
 @dataclass(frozen=True)
-class Made:
+class RunFiles:
     """A run's folder."""
 
     folder: Path
 
     @property
     def summary(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / "summary.json").read_text())
-        return found
+        summary: dict[str, Any] = json.loads((self.folder / "summary.json").read_text())
+        return summary
 
     def table(self, name: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = pq.read_table(self.folder / f"{name}.parquet").to_pylist()
@@ -74,42 +74,42 @@ class Made:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     """A run that records all, with much PAUSE."""
     folder = tmp_path_factory.mktemp("records") / "all"
     assert pcn([*RUN, *SET, *EVERY, "--out", str(folder)]) == 0
-    return Made(folder)
+    return RunFiles(folder)
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Made:
+def plain(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     """The same run, which records nothing more than others."""
     folder = tmp_path_factory.mktemp("records") / "plain"
     assert pcn([*RUN, *SET, "--out", str(folder)]) == 0
-    return Made(folder)
+    return RunFiles(folder)
 
 
-def test_what_is_recorded_changes_no_result(made: Made, plain: Made) -> None:
-    assert made.table("flows") == plain.table("flows")
+def test_what_is_recorded_changes_no_result(recorded: RunFiles, plain: RunFiles) -> None:
+    assert recorded.table("flows") == plain.table("flows")
     for entry in ("packets", "pfc", "ports", "measures"):
         if entry == "measures":  # the largest queue is seen more often here
             assert (
-                made.summary[entry].pop("largest_queue_kb")
+                recorded.summary[entry].pop("largest_queue_kb")
                 >= plain.summary[entry]["largest_queue_kb"]
             )
             continue
-        assert made.summary[entry] == plain.summary[entry]
+        assert recorded.summary[entry] == plain.summary[entry]
     assert not {"events.parquet", "queues.parquet", "fct.txt", "s0-5.pcapng"} & {
         path.name for path in plain.folder.iterdir()
     }
 
 
-def test_events_are_what_links_count(made: Made) -> None:
-    rows = made.table("events")
+def test_events_are_what_links_count(recorded: RunFiles) -> None:
+    rows = recorded.table("events")
     counts = Counter((row["node"], row["port"], row["event"]) for row in rows)
     topology = star()
     for port in topology.ports("s0"):
-        link = made.links()[topology.link_name("s0", port)]
+        link = recorded.links()[topology.link_name("s0", port)]
         peer = topology.peer("s0", port)
         assert (
             counts["s0", port, "PAUSE queued"]
@@ -121,64 +121,66 @@ def test_events_are_what_links_count(made: Made) -> None:
             == counts[peer.node, peer.port, "resumed"]
             == link["resume"]
         )
-    assert sum(link["pause"] for link in made.links().values()) > 10
+    assert sum(link["pause"] for link in recorded.links().values()) > 10
     times = [row["time_s"] for row in rows]
     assert times == sorted(times)
     assert {row["class"] for row in rows} == {3}
 
 
-def test_queues_are_those_of_all_ports(made: Made) -> None:
-    rows = made.table("queues")
+def test_queues_are_those_of_all_ports(recorded: RunFiles) -> None:
+    rows = recorded.table("queues")
     times = sorted({row["time_s"] for row in rows})
     assert np.diff(times) == pytest.approx(5e-6)
     assert Counter(row["port"] for row in rows) == {
         f"s0:{port}": len(times) for port in star().ports("s0")
     }
     most = max(row["queue_bytes"] for row in rows)
-    assert most / 1e3 == made.summary["measures"]["largest_queue_kb"]
+    assert most / 1e3 == recorded.summary["measures"]["largest_queue_kb"]
     assert most > 20e3
 
 
-def test_series_of_the_worst_flows_are_those_of_the_largest_slowdown(made: Made) -> None:
-    flows = sorted(made.table("flows"), key=lambda row: -row["slowdown"])
+def test_series_of_the_worst_flows_are_those_of_the_largest_slowdown(recorded: RunFiles) -> None:
+    flows = sorted(recorded.table("flows"), key=lambda row: -row["slowdown"])
     expected = {f"flow {row['id']}" for row in flows[:2]}
-    series = made.table("series")
+    series = recorded.table("series")
     assert {row["entity"] for row in series if row["entity"].startswith("flow ")} == expected
     for entity in expected:
-        own = {row["metric"]: row["value"] for row in series if row["entity"] == entity}
+        last = {row["metric"]: row["value"] for row in series if row["entity"] == entity}
         flow = next(row for row in flows if f"flow {row['id']}" == entity)
-        assert own["rate_bps"] == 0, "it has ended"
-        assert own["received_bytes"] <= flow["size_bytes"]
-        assert own["sent_bytes"] > 0
+        assert last["rate_bps"] == 0, "it has ended"
+        assert last["received_bytes"] <= flow["size_bytes"]
+        assert last["sent_bytes"] > 0
 
 
-def test_capture_has_both_ways_in_order(made: Made) -> None:
+def test_capture_has_both_ways_in_order(recorded: RunFiles) -> None:
     frames = [
         (meta.tshigh << 32 | meta.tslow, Ether(data))
-        for data, meta in RawPcapNgReader(str(made.folder / "s0-5.pcapng"))
+        for data, meta in RawPcapNgReader(str(recorded.folder / "s0-5.pcapng"))
     ]
     times = [time for time, _ in frames]
     assert times == sorted(times)
     topology = star()
     macs = Counter(frame.src for _, frame in frames if frame.type == 0x0800)
     host = topology.host(topology.peer("s0", 5).node)
-    flows = made.table("flows")
+    flows = recorded.table("flows")
     assert macs[host.mac] >= sum(row["sent_packets"] for row in flows if row["src"] == host.name)
     assert sum(macs.values()) >= sum(
         row["sent_packets"] for row in flows if host.name in (row["src"], row["dst"])
     )
     pauses = [frame for _, frame in frames if frame.type == 0x8808]
-    link = made.links()[topology.link_name("s0", 5)]
+    link = recorded.links()[topology.link_name("s0", 5)]
     assert len(pauses) == link["pause"] + link["resume"]
-    assert sorted(path.name for path in made.folder.iterdir() if path.name.startswith(".")) == []
+    assert (
+        sorted(path.name for path in recorded.folder.iterdir() if path.name.startswith(".")) == []
+    )
 
 
-def test_fct_of_hpcc_has_our_slowdowns(made: Made) -> None:
+def test_fct_of_hpcc_has_our_slowdowns(recorded: RunFiles) -> None:
     """Its script divides the seventh column by the eighth, of the flows with 100 in the fourth."""
-    rows = made.lines("fct.txt")
+    rows = recorded.lines("fct.txt")
     flows = {
         (row["src"], row["dst"], row["size_bytes"], round(row["start_s"] * 1e9)): row
-        for row in made.table("flows")
+        for row in recorded.table("flows")
     }
     numbers = numbers_in_topology_txt()
     assert len(rows) == len(flows) == 80
@@ -204,14 +206,16 @@ def numbers_in_topology_txt() -> dict[int, str]:
     return {number: host.name for number, host in enumerate(topology.hosts)}
 
 
-def test_pfc_of_hpcc_is_at_the_port_that_stops(made: Made) -> None:
-    rows = [tuple(map(int, row)) for row in made.lines("pfc.txt")]
+def test_pfc_of_hpcc_is_at_the_port_that_stops(recorded: RunFiles) -> None:
+    rows = [tuple(map(int, row)) for row in recorded.lines("pfc.txt")]
     assert [row[0] for row in rows] == sorted(row[0] for row in rows)
     assert {row[2:4] for row in rows} == {(0, 1)}, (
         "hosts alone are stopped here, at their one interface"
     )
-    assert sum(row[4] for row in rows) == sum(link["pause"] for link in made.links().values())
-    assert sum(1 - row[4] for row in rows) == sum(link["resume"] for link in made.links().values())
+    assert sum(row[4] for row in rows) == sum(link["pause"] for link in recorded.links().values())
+    assert sum(1 - row[4] for row in rows) == sum(
+        link["resume"] for link in recorded.links().values()
+    )
     hosts = {
         number: star().peer(name, 0).port for number, name in numbers_in_topology_txt().items()
     }
@@ -219,15 +223,15 @@ def test_pfc_of_hpcc_is_at_the_port_that_stops(made: Made) -> None:
     assert stopped == {
         port: count
         for port in star().ports("s0")
-        if (count := made.links()[star().link_name("s0", port)]["pause"])
+        if (count := recorded.links()[star().link_name("s0", port)]["pause"])
     }
 
 
-def test_qlen_of_hpcc_counts_samples_by_kilobyte(made: Made) -> None:
-    lines = made.lines("qlen.txt")
+def test_qlen_of_hpcc_counts_samples_by_kilobyte(recorded: RunFiles) -> None:
+    lines = recorded.lines("qlen.txt")
     last = lines[len(lines) - 1 - [line[0] for line in lines[::-1]].index("time:") + 1 :]
     queues: dict[int, list[float]] = {}
-    for row in made.table("queues"):
+    for row in recorded.table("queues"):
         queues.setdefault(int(row["port"].partition(":")[2]), []).append(row["queue_bytes"])
     assert {int(line[1]) for line in last} == set(queues)
     for line in last:
@@ -290,17 +294,17 @@ def test_choice_of_all_flows_has_what_single_flows_have(tmp_path: Path) -> None:
         "dcqcn",
     ]
     assert pcn([*command, "-q", "--series", "flows=all", "--out", str(tmp_path / "out")]) == 0
-    rows = Made(tmp_path / "out").table("series")
+    rows = RunFiles(tmp_path / "out").table("series")
     metrics = {row["metric"] for row in rows if row["entity"] == "flow 2"}
     assert {"rate_bps", "alpha", "received_bytes", "marked_packets"} <= metrics
     assert {row["entity"] for row in rows if row["entity"].startswith("flow")} == {
-        f"flow {one}" for one in range(4)
+        f"flow {number}" for number in range(4)
     }
 
 
-def test_report_draws_recorded_flows(made: Made, plain: Made) -> None:
-    flows = sorted(made.table("flows"), key=lambda row: -row["slowdown"])[:2]
-    page = (made.folder / "report.html").read_text()
+def test_report_draws_recorded_flows(recorded: RunFiles, plain: RunFiles) -> None:
+    flows = sorted(recorded.table("flows"), key=lambda row: -row["slowdown"])[:2]
+    page = (recorded.folder / "report.html").read_text()
     for flow in flows:
         assert f"flow {flow['id']}: {flow['src']} to {flow['dst']}" in page
     assert 'id="single_rates"' in page
@@ -325,9 +329,9 @@ def test_run_takes_the_paths_of_a_file(tmp_path: Path) -> None:
     ]
 
     def run(name: str, *more: str) -> tuple[str, list[dict[str, Any]]]:
-        found = Made(tmp_path / name)
-        assert pcn([*tree, "--log-paths", *more, "-q", "--out", str(found.folder)]) == 0
-        return (found.folder / "paths.csv").read_text(), found.table("flows")
+        files = RunFiles(tmp_path / name)
+        assert pcn([*tree, "--log-paths", *more, "-q", "--out", str(files.folder)]) == 0
+        return (files.folder / "paths.csv").read_text(), files.table("flows")
 
     first = run("first", "--set", "ecmp_seed=1")
     assert first[0] != run("other", "--set", "ecmp_seed=2")[0]

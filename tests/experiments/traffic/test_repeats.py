@@ -17,8 +17,8 @@ FLOWS = "src,dst,start_s,size_bytes,class\n" + "".join(f"h{n},r0,0,200000,1\n" f
 
 
 def test_reliability_is_read_by_class() -> None:
-    found = reliability(["0=selective,timeout=200us,reordering=2us", "4=go-back-n"])
-    assert found == {
+    by_class = reliability(["0=selective,timeout=200us,reordering=2us", "4=go-back-n"])
+    assert by_class == {
         0: Reliability(Repeats.SELECTIVE, 200e-6, 2e-6),
         4: Reliability(Repeats.GO_BACK_N),
     }

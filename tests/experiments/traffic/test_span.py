@@ -39,13 +39,13 @@ def test_flows_start_until_the_span_with_the_load(pattern: str, arrivals: str) -
     per_s = 0.5 * rate_bps * len(network.hosts) / (8 * sizes_of(spec).mean_bytes * 1058 / 1000)
     counts = []
     for seed in range(1, 5):
-        found = draw(spec, network, seed, 0.5, 1000, 1000, {**MORE, "span": SPAN_S})
-        assert found == draw(spec, network, seed, 0.5, 7, 1000, {**MORE, "span": SPAN_S}), (
+        flows = draw(spec, network, seed, 0.5, 1000, 1000, {**MORE, "span": SPAN_S})
+        assert flows == draw(spec, network, seed, 0.5, 7, 1000, {**MORE, "span": SPAN_S}), (
             "whatever count is"
         )
-        assert max(flow.start_s for flow in found) < SPAN_S
-        assert max(flow.start_s for flow in found) > 0.9 * SPAN_S
-        counts.append(len(found))
+        assert max(flow.start_s for flow in flows) < SPAN_S
+        assert max(flow.start_s for flow in flows) > 0.9 * SPAN_S
+        counts.append(len(flows))
     expected = per_s * SPAN_S
     assert sum(counts) / len(counts) == pytest.approx(expected, abs=12 * math.sqrt(expected))
 
@@ -53,7 +53,7 @@ def test_flows_start_until_the_span_with_the_load(pattern: str, arrivals: str) -
 def test_in_casts_come_until_the_span() -> None:
     spec = parse_spec("star", "W1", incast="3")
     for count in (0, 1000):
-        found = draw(
+        flows = draw(
             spec,
             star(senders=8),
             1,
@@ -62,9 +62,9 @@ def test_in_casts_come_until_the_span() -> None:
             1000,
             {**MORE, "incast_period": 1e-3, "span": 10.5e-3},
         )
-        starts = {flow.start_s for flow in found if flow.group == INCAST}
+        starts = {flow.start_s for flow in flows if flow.group == INCAST}
         assert sorted(starts) == pytest.approx([number * 1e-3 for number in range(11)])
-        assert any(flow.group != INCAST for flow in found) == bool(count)
+        assert any(flow.group != INCAST for flow in flows) == bool(count)
 
 
 def test_plan_has_the_number_of_flows_that_start() -> None:

@@ -57,9 +57,9 @@ def test_run_without_claims_has_no_column_of_them(
     assert "<h2>Checks</h2>" in text
     assert "<th>claim</th>" not in text
     assert "<h2>Sending rates of single flows, the first 8 of 30</h2>" in text
-    (kept,) = read(tmp_path / "run")
-    assert QUEUE in kept.curves
-    assert not [name for name in kept.numbers if name.startswith("steady")]
+    (run,) = read(tmp_path / "run")
+    assert QUEUE in run.curves
+    assert not [name for name in run.numbers if name.startswith("steady")]
 
 
 def test_logarithmic_axis_of_many_values_has_powers_of_ten() -> None:

@@ -52,16 +52,16 @@ def test_reference_names_its_parts(tmp_path: Path) -> None:
     assert from_reference(spec.reference) == spec
     file = tmp_path / "my flows & more.csv"
     file.write_text(CSV)
-    given = parse_spec("compact", flows=str(file))
-    again = from_reference(given.reference)
-    assert (again.flows, again.digest) == (str(file), given.digest)
-    experiment = find_experiment(given.reference)
+    file_spec = parse_spec("compact", flows=str(file))
+    again = from_reference(file_spec.reference)
+    assert (again.flows, again.digest) == (str(file), file_spec.digest)
+    experiment = find_experiment(file_spec.reference)
     assert isinstance(experiment, Traffic)
     assert len(experiment.plan("pcn", 1, {}).topology.flows) == 3
     file.write_text(CSV + "h0,r0,1,1\n")
-    assert parse_spec("compact", flows=str(file)).digest != given.digest
+    assert parse_spec("compact", flows=str(file)).digest != file_spec.digest
     with pytest.raises(ExperimentError, match="isn't what it was when these runs were declared"):
-        from_reference(given.reference)
+        from_reference(file_spec.reference)
 
 
 def test_spec_holds_digest_of_topology_s_file(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_traffic_keeps_what_the_topology_s_file_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("words", "message"),
     [
         (("nosuch",), "no topology 'nosuch'"),
         (
@@ -113,9 +113,9 @@ def test_traffic_keeps_what_the_topology_s_file_has() -> None:
         (("", "", "", "/nosuch.csv"), "there is no file /nosuch.csv"),
     ],
 )
-def test_words_that_mean_nothing(given: tuple[str, ...], message: str) -> None:
+def test_words_that_mean_nothing(words: tuple[str, ...], message: str) -> None:
     with pytest.raises(ExperimentError, match=message):
-        parse_spec(*given)
+        parse_spec(*words)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,8 @@ def test_reader_of_flows_ends_in_flows_or_one_line(
             assert problem.startswith(file.name)  # either is right
             return
     assert all(
-        0 <= one.start_s <= LONGEST_S and 0 < (one.size_bytes or 0) < 2**63 for one in flows_of_file
+        0 <= flow.start_s <= LONGEST_S and 0 < (flow.size_bytes or 0) < 2**63
+        for flow in flows_of_file
     )
 
 
@@ -377,20 +378,20 @@ def test_what_becomes_of_the_flows() -> None:
         "pfc", 2, {"pods": 1, "spines": 0, "count": 300, "xoff_bytes": 50_000, "load": 0.8}
     )
     recording = run_virtual(plan, Silent())
-    found = flows.numbers(plan, recording)
-    assert found["unfinished all"] == 0
+    numbers = flows.numbers(plan, recording)
+    assert numbers["unfinished all"] == 0
     assert (
-        sum(found[f"flows {size}"] or 0 for size, _ in sizes.SIZES)
-        == found["flows all"]
+        sum(numbers[f"flows {size}"] or 0 for size, _ in sizes.SIZES)
+        == numbers["flows all"]
         == len(recording.flows)
     )
-    slowest = found["p99_slowdown all"] or 0
-    assert 1 <= (found["p50_slowdown all"] or 0) <= (found["p95_slowdown all"] or 0) <= slowest
+    slowest = numbers["p99_slowdown all"] or 0
+    assert 1 <= (numbers["p50_slowdown all"] or 0) <= (numbers["p95_slowdown all"] or 0) <= slowest
     assert np.nanmin(flows.ended(plan, recording).slowdown) == pytest.approx(1, abs=1e-3)
     tiers = flows.pause_by_tier(recording)
     assert set(tiers) == {"l", "t"}
     assert tiers["t"] > 0
-    assert sum(tiers.values()) == found["pause_frames"] == found["pause_frames class 3"]
+    assert sum(tiers.values()) == numbers["pause_frames"] == numbers["pause_frames class 3"]
     assert traffic.settled(plan, recording)[0].verdict == "met"
 
 
@@ -403,26 +404,33 @@ def short_run() -> tuple[Traffic, Plan, Recording]:
 
 def test_run_that_ends_early_has_no_mean_of_those_that_arrived() -> None:
     traffic, plan, recording = short_run()
-    found = flows.numbers(plan, recording)
+    numbers = flows.numbers(plan, recording)
     for size in ("all", *(name for name, _ in sizes.SIZES)):
-        arrived = (found[f"flows {size}"] or 0) - (found[f"unfinished {size}"] or 0)
-        for what, least in (("mean", 1), ("p50", 2), ("p95", 20), ("p99", 100), ("p99.9", 1000)):
-            none = bool(found[f"unfinished {size}"]) or arrived < least
+        arrived = (numbers[f"flows {size}"] or 0) - (numbers[f"unfinished {size}"] or 0)
+        for statistic, least in (
+            ("mean", 1),
+            ("p50", 2),
+            ("p95", 20),
+            ("p99", 100),
+            ("p99.9", 1000),
+        ):
+            none = bool(numbers[f"unfinished {size}"]) or arrived < least
             assert all(
-                (found[f"{what}_{unit} {size}"] is None) == none for unit in ("ms", "slowdown")
+                (numbers[f"{statistic}_{unit} {size}"] is None) == none
+                for unit in ("ms", "slowdown")
             )
-    assert found["unfinished all"]
+    assert numbers["unfinished all"]
     check = traffic.settled(plan, recording)[-1]
-    assert (check.verdict, check.measured) == ("not met", found["unfinished all"])
+    assert (check.verdict, check.measured) == ("not met", numbers["unfinished all"])
     table = flows.table(plan, recording)
-    assert table["finished"].count(False) == found["unfinished all"] == table["fct_s"].count(None)
-    assert len(table["fct_s"]) == found["flows all"]
+    assert table["finished"].count(False) == numbers["unfinished all"] == table["fct_s"].count(None)
+    assert len(table["fct_s"]) == numbers["flows all"]
     chart = page.slowdown(plan, recording)
     assert min(float(line.y[-1]) for line in chart.lines) < 100 - 1e-9
     texts = " ".join(text for _, text in page.story(plan, recording, None))  # type: ignore[arg-type]
     assert (
-        f"{found['unfinished all']:.0f} of {found['flows all']:.0f} flows unfinished, so no mean"
-        in texts
+        f"{numbers['unfinished all']:.0f} of {numbers['flows all']:.0f} flows unfinished, so "
+        "no mean" in texts
     )
     tile = page.headlines(plan, recording, None)[0]  # type: ignore[arg-type]
     assert (tile.value, "unfinished" in tile.beside) == ("–", True)

@@ -37,7 +37,7 @@ class Counted:
             self.columns.append(len(sources))
             return sample(network, every_s, sources, **more)
 
-        def found(paths: EmptyPaths, src: str, dst: str) -> EmptyPath:
+        def looked_up(paths: EmptyPaths, src: str, dst: str) -> EmptyPath:
             self.paths += 1
             return between(paths, src, dst)
 
@@ -52,7 +52,7 @@ class Counted:
         settings = [f"count={count}", "duration=20ms", "receivers=4"]
         with (
             mock.patch.object(VirtualNetwork, "sample", sampled),
-            mock.patch.object(EmptyPaths, "between", found),
+            mock.patch.object(EmptyPaths, "between", looked_up),
             mock.patch.multiple(Configured, new_rp=rp, new_np=np),
         ):
             self.out = runner.run(
@@ -91,8 +91,8 @@ def test_flows_are_in_their_table_alone(runs: tuple[Counted, Counted]) -> None:
     texts = []
     for run, count in zip(runs, (FEW, MANY), strict=True):
         summary = json.loads((run.out / "summary.json").read_text())
-        kept = summary.pop("samples")["groups"]["flows"]
-        assert sum(kept["flows"]) == count
+        samples = summary.pop("samples")["groups"]["flows"]
+        assert sum(samples["flows"]) == count
         texts.append(len(json.dumps(summary)))
     assert texts[1] < 1.05 * texts[0]
 
