@@ -169,24 +169,24 @@ class Egress:
         """Whether an entry fits, its action or the default one, and the parameters."""
         indirect = self._tables.get(str(table.get("indirect")), table)
         keys = [
-            (text, one)
+            (text, field)
             for text, how in (table.get("p4_param_order") or {}).items()
-            for one in (how if isinstance(how, list) else [how])
+            for field in (how if isinstance(how, list) else [how])
         ]
         key = tuple(
             (self._slice(text).of(before) >> how.get("start_bit", 0)) & ((1 << how["size"]) - 1)
             for text, how in keys
         )
-        for one in (table.get("context_json") or {}).get("static_entries", ()):
+        for entry in (table.get("context_json") or {}).get("static_entries", ()):
             if all(
                 _matches(part, how)
-                for part, how in zip(key, one["match_key_fields_values"], strict=True)
+                for part, how in zip(key, entry["match_key_fields_values"], strict=True)
             ):
-                given = {
+                parameters = {
                     how["parameter_name"]: int(how["value"], 16)
-                    for how in one["action_parameters_values"]
+                    for how in entry["action_parameters_values"]
                 }
-                return True, _by_handle(indirect, one["action_handle"]), given
+                return True, _by_handle(indirect, entry["action_handle"]), parameters
         name = table["p4"]["name"]
         if any(how["type"] in ("range", "lpm") for _, how in keys):
             lower = [
@@ -211,9 +211,9 @@ class Egress:
             for instruction in instructions
             if isinstance(instruction, str)
         ]
-        for one in instructions:
-            if isinstance(one, dict):
-                known |= _named(one, parameters)
+        for instruction in instructions:
+            if isinstance(instruction, dict):
+                known |= _named(instruction, parameters)
         for call in filter(None, map(_CALL.fullmatch, texts)):
             if call.group(2):
                 known[call.group(1)] = self._stateful(call.group(1), call.group(2), table, before)
@@ -228,10 +228,10 @@ class Egress:
         for text in texts:
             if _CALL.fullmatch(text):
                 continue
-            what, operands = text.split(" ", 1)
+            operation, operands = text.split(" ", 1)
             target, *sources = operands.split(", ")
             numbers = [value(source) for source in sources]
-            if what == "deposit-field":
+            if operation == "deposit-field":
                 whole = self._slice(target.split("(")[0])
                 whole.into(after, numbers[1])
                 self._slice(target).into(after, numbers[0])
@@ -243,7 +243,7 @@ class Egress:
                 "ssubu": lambda n: max(n[0] - n[1], 0),
                 "and": lambda n: n[0] & n[1],
                 "shl": lambda n: n[0] << n[1] & _MASK32,
-            }[what](numbers)
+            }[operation](numbers)
             self._slice(target).into(after, result)
 
     def _stateful(
@@ -268,17 +268,17 @@ class Egress:
             return int(text) & _MASK32 if text.isdecimal() else values[text.split("(")[0]]
 
         for text in unit["actions"][action]:
-            what, condition, operands = _parsed(text)
-            if what in _COMPARE:
+            operation, condition, operands = _parsed(text)
+            if operation in _COMPARE:
                 # Those of memory and of the packet are compared as numbers; without the latter,
                 # with 0.
                 left, *right = operands[1:]
-                holds[f"cmp{operands[0]}"] = _COMPARE[what](
+                holds[f"cmp{operands[0]}"] = _COMPARE[operation](
                     value(left), value(right[0][1:]) if right else 0
                 )
             elif not _fulfilled(condition, holds):
                 continue
-            elif what == "output":
+            elif operation == "output":
                 out = known[operands[0]]
             else:
                 target, *sources = operands
@@ -287,7 +287,7 @@ class Egress:
                     "alu_a": lambda n: n[-1],
                     "add": lambda n: sum(n) & _MASK32,
                     "sub": lambda n: n[0] - n[1] & _MASK32,
-                }[what](numbers)
+                }[operation](numbers)
         # `{ lo: 32, hi:32 }` or `{ lo: 8 }`: the ALU of a word that the register doesn't have only
         # computes.
         pair = any(word.startswith("hi") for word in unit["format"])
@@ -340,24 +340,26 @@ def _named(names: Mapping[str, Any], parameters: Mapping[str, int]) -> dict[str,
     def place(name: str, number: int) -> None:
         """A name, and the words that it is in."""
         known[name] = known.get(name, 0) | number
-        given = names.get(name, ())
-        for one in given if isinstance(given, list) else [given]:
-            if isinstance(one, str):
-                match = _SLICE.fullmatch(one)
+        parts = names.get(name, ())
+        for part in parts if isinstance(parts, list) else [parts]:
+            if isinstance(part, str):
+                match = _SLICE.fullmatch(part)
                 assert match is not None
                 place(match[1], number << int(match[2] or 0))
 
-    for name, given in names.items():
+    for name, parts in names.items():
         constants = [
-            one for one in (given if isinstance(given, list) else [given]) if isinstance(one, int)
+            part
+            for part in (parts if isinstance(parts, list) else [parts])
+            if isinstance(part, int)
         ]
-        found = re.fullmatch(r"(.+?)(?:\.(\d+)-(\d+))?", name)
-        assert found is not None
+        match = re.fullmatch(r"(.+?)(?:\.(\d+)-(\d+))?", name)
+        assert match is not None
         if constants:
             place(name, constants[0])
-        elif found[1] in parameters:
-            low, high = int(found[2] or 0), int(found[3] or 63)
-            place(name, parameters[found[1]] >> low & ((1 << high + 1 - low) - 1))
+        elif match[1] in parameters:
+            low, high = int(match[2] or 0), int(match[3] or 63)
+            place(name, parameters[match[1]] >> low & ((1 << high + 1 - low) - 1))
     return known
 
 
@@ -372,14 +374,20 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # libyaml's, wher
     """Keeps all values of a name that a mapping has more than once, in a list."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        made: dict[Any, Any] = {}
-        for key, value in [(self.construct_object(one, deep=True), two) for one, two in node.value]:
-            found = self.construct_object(value, deep=True)
-            if key not in made:
-                made[key] = found
+        mapping: dict[Any, Any] = {}
+        for key, value in [
+            (self.construct_object(key_node, deep=True), value_node)
+            for key_node, value_node in node.value
+        ]:
+            constructed = self.construct_object(value, deep=True)
+            if key not in mapping:
+                mapping[key] = constructed
             else:
-                made[key] = [*(made[key] if isinstance(made[key], list) else [made[key]]), found]
-        return made
+                mapping[key] = [
+                    *(mapping[key] if isinstance(mapping[key], list) else [mapping[key]]),
+                    constructed,
+                ]
+        return mapping
 
 
 _Loader.add_constructor(
@@ -396,8 +404,8 @@ def _section(text: str, name: str) -> dict[str, Any]:
     end = next(
         n for n in range(start + 1, len(lines)) if lines[n] and not lines[n].startswith((" ", "\t"))
     )
-    made: dict[str, Any] = yaml.load("\n".join(lines[start:end]), _Loader)
-    return made
+    section: dict[str, Any] = yaml.load("\n".join(lines[start:end]), _Loader)
+    return section
 
 
 def _actions(table: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
@@ -407,8 +415,12 @@ def _actions(table: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
 
 def _action(table: Mapping[str, Any], name: str) -> list[Any]:
     return next(
-        [one for one in found if not (isinstance(one, dict) and set(one) & _ABOUT)]
-        for known, found in _actions(table)
+        [
+            instruction
+            for instruction in instructions
+            if not (isinstance(instruction, dict) and set(instruction) & _ABOUT)
+        ]
+        for known, instructions in _actions(table)
         if known == name
     )
 
@@ -424,7 +436,9 @@ _ABOUT = {
 
 
 def _by_handle(table: Mapping[str, Any], handle: int) -> str:
-    return next(name for name, found in _actions(table) if {"handle": handle} in found)
+    return next(
+        name for name, instructions in _actions(table) if {"handle": handle} in instructions
+    )
 
 
 def _fits(pattern: int | str, key: int) -> bool:

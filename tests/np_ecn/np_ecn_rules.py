@@ -17,11 +17,11 @@ class Dequeue:
     at: int
     number: int
     enqueued_at: int
-    found: int
+    queued: int
 
 
 @dataclass(frozen=True)
-class Told:
+class Evidence:
     """What a packet of a watched class shows: it is the first to show a RESUME; the latest one
     found it enqueued."""
 
@@ -45,7 +45,7 @@ class TimeRule:
         self._since = 0
         self._resumed = dict.fromkeys(watched, (0, 0))
 
-    def tells(self, packet: Dequeue) -> Told | None:
+    def tells(self, packet: Dequeue) -> Evidence | None:
         """None: its class isn't watched. Packets come in the order in which they leave."""
         if packet.number not in self._counted:
             return None
@@ -63,12 +63,12 @@ class TimeRule:
             at = now
             self._resumed[packet.number] = (self._since, at)
         age = (now - at) % WRAP
-        return Told(shows or (self.by_age and rested and age == 0), waited >= age)
+        return Evidence(shows or (self.by_age and rested and age == 0), waited >= age)
 
     def marks(self, packet: Dequeue) -> bool:
         """NP-ECN: whether it marks this packet, if that is ECN-capable."""
-        told = self.tells(packet)
-        return told is not None and not told.held_up and packet.found > 0
+        evidence = self.tells(packet)
+        return evidence is not None and not evidence.held_up and packet.queued > 0
 
     def _waited(self, packet: Dequeue) -> int:
         return (packet.at - packet.enqueued_at) % WRAP

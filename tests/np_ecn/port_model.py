@@ -70,21 +70,23 @@ def run(packets: Iterable[Packet], pauses: Iterable[Pause]) -> Trace:
     now = free = pending[0][0] if pending else 0
     while True:
         while pending and pending[0][0] <= now:
-            at, kind, what = pending.popleft()
-            if isinstance(what, Packet):
-                queues[what.number].append((what, len(queues[what.number])))
+            at, kind, packet_or_pause = pending.popleft()
+            if isinstance(packet_or_pause, Packet):
+                queues[packet_or_pause.number].append(
+                    (packet_or_pause, len(queues[packet_or_pause.number]))
+                )
             else:
-                paused[what.number] = kind == _PAUSE
+                paused[packet_or_pause.number] = kind == _PAUSE
                 if kind == _RESUME:
-                    pn[what.number] = len(queues[what.number])
-                    resumes.append(Resume(at, what.number))
+                    pn[packet_or_pause.number] = len(queues[packet_or_pause.number])
+                    resumes.append(Resume(at, packet_or_pause.number))
         ready = [number for number in range(CLASSES) if queues[number] and not paused[number]]
         if ready and free <= now:
             number = max(ready)
-            packet, found = queues[number].popleft()
-            dequeue = Dequeue(now, number, packet.at, found)
+            packet, queued = queues[number].popleft()
+            dequeue = Dequeue(now, number, packet.at, queued)
             left = sum(waiting.length for waiting, _ in queues[number])
-            departures.append(Departure(dequeue, pn[number] == 0 and found > 0, left))
+            departures.append(Departure(dequeue, pn[number] == 0 and queued > 0, left))
             pn[number] = max(pn[number] - 1, 0)
             free = now + packet.length
         elif pending or ready:
@@ -107,7 +109,7 @@ def differences(trace: Trace, rule: TimeRule, marked: frozenset[int], tick: int 
     time_alone, counter_alone = set(), set()
     for place, departure in enumerate(trace.departures):
         packet = departure.dequeue
-        seen = Dequeue(packet.at // tick, packet.number, packet.enqueued_at // tick, packet.found)
+        seen = Dequeue(packet.at // tick, packet.number, packet.enqueued_at // tick, packet.queued)
         by_time = rule.marks(seen)
         if packet.number in marked and by_time != departure.counted:
             (time_alone if by_time else counter_alone).add(place)
@@ -140,9 +142,9 @@ def allowed(
     counter_alone: set[int] = set()
     for resume in trace.resumes:
         mine = [
-            (k, one.dequeue)
-            for k, one in enumerate(trace.departures)
-            if one.dequeue.number == resume.number
+            (k, departure.dequeue)
+            for k, departure in enumerate(trace.departures)
+            if departure.dequeue.number == resume.number
         ]
         after = [(place, packet) for place, packet in mine if packet.at >= resume.at]
         if resume.number not in marked or not after:

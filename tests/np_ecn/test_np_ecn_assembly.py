@@ -43,7 +43,7 @@ def ecn(program: Egress, packet: Dequeue, before: int = wire.ECN_ECT0) -> int:
             "eg_intr_md_from_prsr.global_tstamp.0-31": packet.at % WRAP,
             "meta.bridge.arrival": (packet.enqueued_at - INGRESS) % WRAP,
             "eg_intr_md.deq_timedelta": (packet.at - packet.enqueued_at) % (1 << 18),
-            "eg_intr_md.enq_qdepth": packet.found,
+            "eg_intr_md.enq_qdepth": packet.queued,
             "eg_intr_md.egress_port": PORT,
             "hdr.ipv4.dscp": packet.number << 3,
             "hdr.ipv4.ecn": before,
@@ -65,9 +65,9 @@ def test_the_program_is_the_model(
     lossless = {number for number, action in CONFIG.actions.items() if action == "set_rest"}
     rule = TofinoRule(GAP, frozenset(lossless), frozenset(CONFIG.actions) - lossless, INGRESS)
     now = start
-    for after, number, waited, found in steps:
+    for after, number, waited, queued in steps:
         now += after
-        packet = Dequeue(now, number, max(now - waited, 0), found)
+        packet = Dequeue(now, number, max(now - waited, 0), queued)
         assert (ecn(program, packet) == wire.ECN_CE) == rule.marks(packet), packet
 
 

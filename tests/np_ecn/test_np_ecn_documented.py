@@ -60,14 +60,16 @@ def test_every_row_names_its_cases() -> None:
     assert [bool(cases) for cases in named] == [
         not row.startswith("The packet waited") for row in CASES
     ]
-    found = [(file or "np_ecn_time_errors", name) for cases in named for file, name in cases]
-    for file, name in found:
+    named_cases = [(file or "np_ecn_time_errors", name) for cases in named for file, name in cases]
+    for file, name in named_cases:
         assert f"class {name}(" in (ROOT / f"ptf-tests/cases/{file}.py").read_text()
     recorded = json.loads((ROOT / "ptf-tests/recorded/pcn_time.json").read_text())
-    assert {name for file, name in found if f"{file}.{name}" not in recorded} == CHIP_ALONE
+    assert {name for file, name in named_cases if f"{file}.{name}" not in recorded} == CHIP_ALONE
     classes = (ROOT / "ptf-tests/cases/np_ecn_time_errors.py").read_text().split("\nclass ")[1:]
     shown = [text.split("(")[0] for text in classes if "def runTest" in text or "other =" in text]
-    assert sorted(shown) == sorted(name for file, name in found if file == "np_ecn_time_errors")
+    assert sorted(shown) == sorted(
+        name for file, name in named_cases if file == "np_ecn_time_errors"
+    )
 
 
 def test_every_row_has_its_tests() -> None:

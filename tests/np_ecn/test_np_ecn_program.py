@@ -23,8 +23,8 @@ BEGIN = 1 << 20
 
 @pytest.fixture(scope="module", params=["pcn_time", "pcn_time_native"])
 def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
-    with Driver((COMPILED / f"{request.param}.json").read_text(), flags=()) as made:
-        made.add(
+    with Driver((COMPILED / f"{request.param}.json").read_text(), flags=()) as driver:
+        driver.add(
             "SwitchIngress.forwarding.ipv4_lpm",
             bytes(4),
             "SwitchIngress.forwarding.ipv4_forward",
@@ -32,8 +32,8 @@ def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
         )
         for number, action in CONFIG.actions.items():
             key = PORT.to_bytes(2, "big") + bytes((number,))
-            made.add("PcnTimeEgress.rest.rest_config", key, f"PcnTimeEgress.rest.{action}", [GAP])
-        yield made
+            driver.add("PcnTimeEgress.rest.rest_config", key, f"PcnTimeEgress.rest.{action}", [GAP])
+        yield driver
 
 
 def frame(number: int) -> bytes:
@@ -47,8 +47,8 @@ def frame(number: int) -> bytes:
 def marked(driver: Driver, packet: Dequeue) -> bool:
     """It found others by the program's own count, which decides where PFC is emulated, and in its
     queue."""
-    driver.register("waiting_packets", PORT * 8 + packet.number, packet.found)
-    driver.ingress(frame(packet.number)).queued(packet.enqueued_at, packet.at, packet.found)
+    driver.register("waiting_packets", PORT * 8 + packet.number, packet.queued)
+    driver.ingress(frame(packet.number)).queued(packet.enqueued_at, packet.at, packet.queued)
     decoded = wire.decode(driver.egress(PORT).deparse())
     assert isinstance(decoded, wire.DataPacket)
     return decoded.ecn == wire.ECN_CE
@@ -77,7 +77,7 @@ def test_the_program_is_the_model(
     lossless = {number for number, action in CONFIG.actions.items() if action == "set_rest"}
     rule = TimeRule(GAP, frozenset(lossless), frozenset(CONFIG.actions) - lossless)
     now = start
-    for after, number, waited, found in steps:
+    for after, number, waited, queued in steps:
         now += after
-        packet = Dequeue(now, number, max(now - waited, 0), found)
+        packet = Dequeue(now, number, max(now - waited, 0), queued)
         assert marked(driver, packet) == rule.marks(packet), packet

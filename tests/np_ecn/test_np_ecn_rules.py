@@ -47,17 +47,17 @@ def port(
 ) -> Trace:
     """Arrivals: (time after the one before, class, length). Stops: by class, (time after the last
     RESUME, length)."""
-    made, at = [], start
+    arrived, at = [], start
     for after, number, length in arrivals:
         at += after
-        made.append(Packet(at, number, length))
+        arrived.append(Packet(at, number, length))
     held = []
     for number, times in stops.items():
         at = start
         for after, length in times:
             held.append(Pause(number, at + after, at + after + length))
             at += after + length
-    return run(made, held)
+    return run(arrived, held)
 
 
 def new(gap: int = JUMBO) -> TimeRule:
@@ -68,8 +68,8 @@ def across_a_wrap(trace: Trace) -> frozenset[int]:
     """Waited while the clock wrapped: a RESUME that never was counts from 0."""
     return frozenset(
         place
-        for place, one in enumerate(trace.departures)
-        if one.dequeue.enqueued_at // WRAP != one.dequeue.at // WRAP
+        for place, departure in enumerate(trace.departures)
+        if departure.dequeue.enqueued_at // WRAP != departure.dequeue.at // WRAP
     )
 
 
@@ -78,9 +78,9 @@ def test_without_pauses_they_are_equal(start: int, arrivals: list[tuple[int, int
     """Whatever else keeps a packet waiting: its own queue, higher classes, a lower one's jumbo
     frame that has begun."""
     trace = port(start, arrivals, {})
-    found = differences(trace, new(), MARKED)
-    assert found.time_alone == frozenset()
-    assert found.counter_alone <= across_a_wrap(trace)
+    observed = differences(trace, new(), MARKED)
+    assert observed.time_alone == frozenset()
+    assert observed.counter_alone <= across_a_wrap(trace)
 
 
 @settings(max_examples=100)
@@ -94,10 +94,10 @@ def test_with_pauses_they_differ_within_the_bound(
 ) -> None:
     trace = port(start, arrivals, {DATA: stops, OTHER: other_stops})
     bound = allowed(trace, rests(trace, JUMBO, COUNTED), JUMBO, MARKED)
-    found = differences(trace, new(), MARKED)
-    assert found.time_alone <= bound.time_alone
-    assert found.counter_alone <= bound.counter_alone | across_a_wrap(trace)
-    event(f"time alone {bool(found.time_alone)}, counter alone {bool(found.counter_alone)}")
+    observed = differences(trace, new(), MARKED)
+    assert observed.time_alone <= bound.time_alone
+    assert observed.counter_alone <= bound.counter_alone | across_a_wrap(trace)
+    event(f"time alone {bool(observed.time_alone)}, counter alone {bool(observed.counter_alone)}")
 
 
 @given(st.integers(0, 999), packets, pauses)
@@ -109,9 +109,9 @@ def test_in_whole_microseconds(
     gap = -(-JUMBO // 1000)
     trace = port(10**6 + offset, arrivals, {DATA: stops})
     bound = allowed(trace, rests(trace, gap, COUNTED, 1000), gap, MARKED, 1000)
-    found = differences(trace, new(gap), MARKED, 1000)
-    assert found.time_alone <= bound.time_alone
-    assert found.counter_alone <= bound.counter_alone
+    observed = differences(trace, new(gap), MARKED, 1000)
+    assert observed.time_alone <= bound.time_alone
+    assert observed.counter_alone <= bound.counter_alone
 
 
 @given(st.integers(0, 40_000), packets, pauses)
@@ -129,9 +129,9 @@ def test_what_comes_in_the_microsecond_of_the_resume_is_unmarked() -> None:
         [*burst(5, every=100), (20_700, DATA, FRAME), *burst(9, every=100)],
         {DATA: [(1000, 20_450)]},
     )
-    found = differences(trace, new(8), MARKED, 1000)
-    assert found.time_alone == frozenset()
-    came = [trace.departures[place].dequeue.enqueued_at for place in sorted(found.counter_alone)]
+    observed = differences(trace, new(8), MARKED, 1000)
+    assert observed.time_alone == frozenset()
+    came = [trace.departures[place].dequeue.enqueued_at for place in sorted(observed.counter_alone)]
     assert came == [1_021_500, 1_021_600, 1_021_700, 1_021_800, 1_021_900]
 
 
@@ -262,14 +262,14 @@ def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> 
     """Then what it held up is marked where it found others: at most the queue at the RESUME. The
     latest frame had begun 350 ns before the pause."""
     trace = port(10**6, burst(40, every=100), {DATA: [(3000, length)]})
-    found = differences(trace, new(), MARKED)
-    assert found.counter_alone == frozenset()
-    assert bool(found.time_alone) != seen
+    observed = differences(trace, new(), MARKED)
+    assert observed.counter_alone == frozenset()
+    assert bool(observed.time_alone) != seen
     waiting = sum(
         departure.dequeue.enqueued_at < 10**6 + 3000 + length <= departure.dequeue.at
         for departure in trace.departures
     )
-    assert len(found.time_alone) in ((0,) if seen else (waiting,))
+    assert len(observed.time_alone) in ((0,) if seen else (waiting,))
 
 
 def test_packets_that_come_late_in_a_pause_of_an_empty_queue_are_marked() -> None:
@@ -289,10 +289,11 @@ def test_what_comes_between_resume_and_first_departure_is_taken_for_paused() -> 
     ]
     trace = port(10**6, arrivals, {DATA: [(5, 20_500)]})
     assert trace.resumes[0].at < trace.departures[1].dequeue.at
-    found = differences(trace, new(), MARKED)
-    assert found.time_alone == frozenset()
+    observed = differences(trace, new(), MARKED)
+    assert observed.time_alone == frozenset()
     assert [
-        trace.departures[place].dequeue.enqueued_at - 10**6 for place in sorted(found.counter_alone)
+        trace.departures[place].dequeue.enqueued_at - 10**6
+        for place in sorted(observed.counter_alone)
     ] == [
         21_100,
         22_100,
@@ -304,21 +305,24 @@ def test_higher_classes_without_rest_hide_a_pause() -> None:
     difference."""
     arrivals = [(10, DATA, FRAME)] * 5 + [(800, CNP, FRAME)] * 60
     trace = port(10**6, arrivals, {DATA: [(5, 30_000)]})
-    found = differences(trace, new(), MARKED)
-    assert found.counter_alone == frozenset()
-    assert len(found.time_alone) == 4
+    observed = differences(trace, new(), MARKED)
+    assert observed.counter_alone == frozenset()
+    assert len(observed.time_alone) == 4
 
 
 @pytest.mark.parametrize("held", sorted(MARKED))
 def test_two_lossless_classes_hide_each_other_s_pauses(held: int) -> None:
     """While the other one keeps the port busy, be it higher or lower. At ease it doesn't."""
-    (other,) = MARKED - {held}
+    (busy_class,) = MARKED - {held}
     for every, hidden in ((800, True), (20_000, False)):
-        arrivals = [*burst(5, every=10, number=held), *burst(60 if hidden else 3, every, other)]
+        arrivals = [
+            *burst(5, every=10, number=held),
+            *burst(60 if hidden else 3, every, busy_class),
+        ]
         trace = port(10**6, arrivals, {held: [(5, 45_000)]})
-        found = differences(trace, new(), MARKED)
-        assert found.counter_alone == frozenset()
-        assert len(found.time_alone) == (4 if hidden else 0)
+        observed = differences(trace, new(), MARKED)
+        assert observed.counter_alone == frozenset()
+        assert len(observed.time_alone) == (4 if hidden else 0)
 
 
 def test_a_resume_a_wrap_ago_counts_for_as_long_as_packets_wait() -> None:
@@ -329,24 +333,24 @@ def test_a_resume_a_wrap_ago_counts_for_as_long_as_packets_wait() -> None:
     assert differences(paused, rule, MARKED) == NONE
     for wraps in (1, 2):
         later = port(resumed_at + wraps * WRAP - 5000, burst(60), {})
-        found = differences(later, rule, MARKED)
+        observed = differences(later, rule, MARKED)
         across = [
             place
-            for place, one in enumerate(later.departures)
-            if one.dequeue.enqueued_at <= resumed_at + wraps * WRAP <= one.dequeue.at
-            and one.counted
+            for place, departure in enumerate(later.departures)
+            if departure.dequeue.enqueued_at <= resumed_at + wraps * WRAP <= departure.dequeue.at
+            and departure.counted
         ]
-        assert found == Differences(frozenset(), frozenset(across))
+        assert observed == Differences(frozenset(), frozenset(across))
         assert across
 
 
 def test_at_a_port_without_any_resume_the_clock_s_zero_counts_for_one() -> None:
     trace = port(WRAP - 5000, burst(60), {})
-    found = differences(trace, new(), MARKED)
-    assert found == Differences(
-        frozenset(), frozenset(one for one in across_a_wrap(trace) if counted(trace, one))
+    observed = differences(trace, new(), MARKED)
+    assert observed == Differences(
+        frozenset(), frozenset(place for place in across_a_wrap(trace) if counted(trace, place))
     )
-    assert found.counter_alone
+    assert observed.counter_alone
 
 
 def counted(trace: Trace, place: int) -> bool:
@@ -371,9 +375,9 @@ def test_tofino_differs_within_the_same_bound(
     gap = JUMBO + INGRESS
     trace = port(start, arrivals, {DATA: stops})
     bound = allowed(trace, rests(trace, gap, COUNTED), gap, MARKED)
-    found = differences(trace, tofino(gap), MARKED)
-    assert found.time_alone <= bound.time_alone
-    assert found.counter_alone <= bound.counter_alone | across_a_wrap(trace)
+    observed = differences(trace, tofino(gap), MARKED)
+    assert observed.time_alone <= bound.time_alone
+    assert observed.counter_alone <= bound.counter_alone | across_a_wrap(trace)
 
 
 @pytest.mark.parametrize(
@@ -397,10 +401,10 @@ def test_what_was_in_tofino_s_ingress_pipeline_at_the_resume_is_unmarked() -> No
         *burst(9, every=100),
     ]
     trace = port(10**6, arrivals, {DATA: [(3000, length)]})
-    found = differences(trace, tofino(), MARKED)
-    assert found.time_alone == frozenset()
+    observed = differences(trace, tofino(), MARKED)
+    assert observed.time_alone == frozenset()
     resumed_at = trace.resumes[0].at
-    packets = [trace.departures[place].dequeue for place in sorted(found.counter_alone)]
+    packets = [trace.departures[place].dequeue for place in sorted(observed.counter_alone)]
     assert [packet.enqueued_at - resumed_at for packet in packets] == [50, 150, 250, 350]
     assert all(packet.at - packet.enqueued_at > 1 << 18 for packet in packets)
     assert differences(trace, new(), MARKED) == NONE
