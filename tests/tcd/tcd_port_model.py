@@ -26,7 +26,7 @@ class Met:
     def differ(self) -> bool:
         """What the packet is marked with isn't decided alike."""
         pfc, time = (
-            State.CONGESTION if one in SETTLED else one for one in (self.by_pfc, self.by_time)
+            State.CONGESTION if state in SETTLED else state for state in (self.by_pfc, self.by_time)
         )
         return pfc is not time
 
@@ -37,15 +37,15 @@ def states(trace: Trace, rule: TimeRule, number: int, new: Callable[[], States])
     resumes = deque(resume.at for resume in trace.resumes if resume.number == number)
     met = []
     for place, departure in enumerate(trace.departures):
-        told, at = rule.tells(departure.dequeue), departure.dequeue.at
+        evidence, at = rule.tells(departure.dequeue), departure.dequeue.at
         if departure.dequeue.number != number:
             continue
-        assert told is not None
+        assert evidence is not None
         resumed = None
         while resumes and resumes[0] <= at:
             resumed = resumes.popleft()
         by_pfc = pfc.depart(at, departure.left, resumed)
-        by_time = time.depart(at, departure.left, at if told.shows else None)
+        by_time = time.depart(at, departure.left, at if evidence.shows else None)
         met.append(Met(place, at, departure.left, by_pfc, by_time))
     return met
 
@@ -59,12 +59,12 @@ class Undetermined:
 
 
 def undetermined(met: Sequence[Met]) -> Undetermined:
-    def alone(this: State, other: State) -> bool:
-        return this is State.UNDETERMINED and other is not State.UNDETERMINED
+    def alone(this: State, counterpart: State) -> bool:
+        return this is State.UNDETERMINED and counterpart is not State.UNDETERMINED
 
     return Undetermined(
-        frozenset(one.place for one in met if alone(one.by_time, one.by_pfc)),
-        frozenset(one.place for one in met if alone(one.by_pfc, one.by_time)),
+        frozenset(packet.place for packet in met if alone(packet.by_time, packet.by_pfc)),
+        frozenset(packet.place for packet in met if alone(packet.by_pfc, packet.by_time)),
     )
 
 
@@ -84,7 +84,7 @@ def shown(trace: Trace, ends: Sequence[int], gap: int, number: int) -> list[Show
     mine = [
         departure.dequeue for departure in trace.departures if departure.dequeue.number == number
     ]
-    found = []
+    resumes = []
     for at in (resume.at for resume in trace.resumes if resume.number == number):
         after = [packet for packet in mine if packet.at >= at]
         if after:
@@ -92,8 +92,8 @@ def shown(trace: Trace, ends: Sequence[int], gap: int, number: int) -> list[Show
             shows = any(
                 before < end <= after[0].at and end > after[0].enqueued_at + gap for end in ends
             )
-            found.append(Shown(at, after[0].at if shows else None))
-    return found
+            resumes.append(Shown(at, after[0].at if shows else None))
+    return resumes
 
 
 def allowed(met: Sequence[Met], resumes: Sequence[Shown], max_ton: int) -> Undetermined:
@@ -102,12 +102,13 @@ def allowed(met: Sequence[Met], resumes: Sequence[Shown], max_ton: int) -> Undet
     A RESUME that doesn't show is PFC's alone, for max(Ton). One that shows is seen at the first
     departure after it: until then packets are marked UE by time alone."""
     time_alone, pfc_alone = set(), set()
-    for one in met:
+    for packet in met:
         for resume in resumes:
-            if resume.first is None and resume.at <= one.at <= resume.at + max_ton:
-                pfc_alone.add(one.place)
+            if resume.first is None and resume.at <= packet.at <= resume.at + max_ton:
+                pfc_alone.add(packet.place)
             elif (
-                resume.first is not None and resume.at + max_ton < one.at <= resume.first + max_ton
+                resume.first is not None
+                and resume.at + max_ton < packet.at <= resume.first + max_ton
             ):
-                time_alone.add(one.place)
+                time_alone.add(packet.place)
     return Undetermined(frozenset(time_alone), frozenset(pfc_alone))

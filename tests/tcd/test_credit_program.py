@@ -88,9 +88,9 @@ def test_resume_is_detected_when_a_lane_has_credits_for_a_frame_again(
     sent, limit = INITIAL - left, INITIAL
     driver.register("fctbs", CELL, sent % COUNTS)
     resumed, now = 0, 1000
-    for what, value in steps:
+    for action, value in steps:
         now += 3
-        if what == "depart":
+        if action == "depart":
             n = math.ceil(len(data(value)) / 64)
             if limit - sent < FRAME:  # then nothing departs
                 continue

@@ -114,14 +114,14 @@ def test_the_program_is_the_model(
     for after, number, waited, left, draw, before in steps:
         now += after
         packet = Dequeue(now, number, max(now - waited, 0), 0)
-        told = rule.tells(packet)
-        found = ecn(program, packet, left, draw, before)
-        if told is None:
-            assert found == before
+        evidence = rule.tells(packet)
+        ecn_after = ecn(program, packet, left, draw, before)
+        if evidence is None:
+            assert ecn_after == before
             continue
-        state = ports[number].depart(now, left, told.shows)
+        state = ports[number].depart(now, left, evidence.shows)
         event(state.name)
-        assert found == expected(state, left, draw, before), (packet, state)
+        assert ecn_after == expected(state, left, draw, before), (packet, state)
     for number, port in ports.items():
         cell = PORT * 8 + number
         held = {

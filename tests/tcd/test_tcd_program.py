@@ -37,7 +37,7 @@ LENGTH = len(data(wire.ECN_ECT0))
 @pytest.fixture(
     scope="module", params=[("tcd", 1), ("tcd", 3), ("tcd_native", 1), ("tcd_native", 3)], ids=str
 )
-def made(request: pytest.FixtureRequest) -> Iterator[tuple[Driver, int]]:
+def driver_and_looks(request: pytest.FixtureRequest) -> Iterator[tuple[Driver, int]]:
     """A program whose RED marks whatever leaves a byte behind, and its number of looks."""
     program, looks = request.param
     with Driver((COMPILED / f"{program}.json").read_text(), flags=()) as driver:
@@ -100,17 +100,17 @@ steps = st.lists(
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(steps=steps)
 def test_the_program_is_the_state_machine(
-    made: tuple[Driver, int], steps: list[tuple[str, int, int, int]]
+    driver_and_looks: tuple[Driver, int], steps: list[tuple[str, int, int, int]]
 ) -> None:
     """Each step: what, time after the one before, quanta or bytes left behind, the packet's ECN."""
-    driver, looks = made
+    driver, looks = driver_and_looks
     for name in REGISTERS:
         driver.register(name, CELL, 0)
     port = Port(States(MAX_TON, EMPTY, looks))
     now = 1000
-    for what, after, value, ecn in steps:
+    for action, after, value, ecn in steps:
         now += after
-        if what == "depart":
+        if action == "depart":
             if port.paused(now):  # then nothing departs
                 continue
             state = port.depart(now, value)
@@ -118,14 +118,14 @@ def test_the_program_is_the_state_machine(
             assert driver.register("tcd_state", CELL) == state
         else:
             driver.ingress(wire.encode_pfc(wire.PfcFrame(bytes(6), {CLASS: value})), PORT, now)
-            if what == "pause":
+            if action == "pause":
                 port.pause(now, value * QUANTUM_US)
             else:
                 port.resume(now)
 
 
-def test_other_classes_and_ports_have_separate_states(made: tuple[Driver, int]) -> None:
-    driver, _ = made
+def test_other_classes_and_ports_have_separate_states(driver_and_looks: tuple[Driver, int]) -> None:
+    driver, _ = driver_and_looks
     for name in REGISTERS:
         driver.register(name, CELL, 0)
     for port, quanta in (

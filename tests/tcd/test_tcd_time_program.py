@@ -41,33 +41,33 @@ LENGTH = len(data(wire.ECN_ECT0, DATA))
 @pytest.fixture(scope="module", params=["tcd_time", "tcd_time_native"])
 def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
     """RED marks whatever leaves a byte behind."""
-    with Driver((COMPILED / f"{request.param}.json").read_text(), flags=()) as made:
+    with Driver((COMPILED / f"{request.param}.json").read_text(), flags=()) as driver:
         key = PORT.to_bytes(2, "big")
-        made.add(
+        driver.add(
             "SwitchIngress.forwarding.ipv4_lpm",
             bytes(4),
             "SwitchIngress.forwarding.ipv4_forward",
             [1, PORT],
         )
         pfc = [2**31, 2**30, 2, 1, QUANTUM_US << 16, 1 << DATA]
-        made.add("SwitchIngress.pfc.pfc_config", key, "SwitchIngress.pfc.set_pfc", pfc)
-        made.add(
+        driver.add("SwitchIngress.pfc.pfc_config", key, "SwitchIngress.pfc.set_pfc", pfc)
+        driver.add(
             "TcdTimeEgress.red_ecn.red_config", key, "TcdTimeEgress.red_ecn.set_red", [0, 0, 0]
         )
-        made.add(
+        driver.add(
             "TcdTimeEgress.tcd_port.tcd_config",
             key,
             "TcdTimeEgress.tcd_port.set_tcd",
             [MAX_TON, EMPTY, LOOKS],
         )
         for number, action in CONFIG.actions.items():
-            made.add(
+            driver.add(
                 "TcdTimeEgress.rest.rest_config",
                 key + bytes((number,)),
                 f"TcdTimeEgress.rest.{action}",
                 [GAP],
             )
-        yield made
+        yield driver
 
 
 def marks(driver: Driver, packet: Dequeue, left: int, ecn: int) -> int:
@@ -127,32 +127,36 @@ def test_the_program_is_the_models(
     by_time, by_pfc = States(MAX_TON, EMPTY, LOOKS), Port(States(MAX_TON, EMPTY, LOOKS))
     time_alone = pfc_alone = ue = 0
     now = 1000
-    for what, after, value, waited, ecn in steps:
+    for action, after, value, waited, ecn in steps:
         now += after
-        if what in ("pause", "resume"):
+        if action in ("pause", "resume"):
             driver.ingress(wire.encode_pfc(wire.PfcFrame(bytes(6), {DATA: value})), PORT, now)
-            if what == "pause":
+            if action == "pause":
                 by_pfc.pause(now, value * QUANTUM_US)
             else:
                 by_pfc.resume(now)
-        elif what == "cnp":
+        elif action == "cnp":
             packet = Dequeue(now, CNP, now - waited, 1)
             rule.tells(packet)
             assert marks(driver, packet, 1000, wire.ECN_ECT0) == wire.ECN_ECT0
         elif not by_pfc.paused(now):  # otherwise nothing departs
             packet = Dequeue(now, DATA, now - waited, 1)
-            told = rule.tells(packet)
-            assert told is not None
-            state = by_time.depart(now, value, now if told.shows else None)
-            other = by_pfc.depart(now, value)
+            evidence = rule.tells(packet)
+            assert evidence is not None
+            state = by_time.depart(now, value, now if evidence.shows else None)
+            pfc_state = by_pfc.depart(now, value)
             assert marks(driver, packet, value, ecn) == expected(state, value, ecn), (now, state)
             takes = ecn in (UE, wire.ECN_ECT0)
             ue += takes and state is State.UNDETERMINED
-            time_alone += takes and state is State.UNDETERMINED and other is not State.UNDETERMINED
-            pfc_alone += takes and other is State.UNDETERMINED and state is not State.UNDETERMINED
-            event(f"{state.name}, {other.name}")
-    found = [driver.counter(name, CELL)[0] for name in counters]
-    assert [new - old for new, old in zip(found, before, strict=True)] == [
+            time_alone += (
+                takes and state is State.UNDETERMINED and pfc_state is not State.UNDETERMINED
+            )
+            pfc_alone += (
+                takes and pfc_state is State.UNDETERMINED and state is not State.UNDETERMINED
+            )
+            event(f"{state.name}, {pfc_state.name}")
+    counted = [driver.counter(name, CELL)[0] for name in counters]
+    assert [new - old for new, old in zip(counted, before, strict=True)] == [
         time_alone,
         pfc_alone,
         ue,

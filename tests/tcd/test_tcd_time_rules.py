@@ -43,17 +43,17 @@ def port(
 ) -> Trace:
     """Arrivals: (time after the one before, class, length). Stops: by class, (time after the last
     RESUME, length)."""
-    made, at = [], START
+    arrived, at = [], START
     for after, number, length in arrivals:
         at += after
-        made.append(Packet(at, number, length))
+        arrived.append(Packet(at, number, length))
     held = []
     for number, times in stops.items():
         at = START
         for after, length in times:
             held.append(Pause(number, at + after, at + after + length))
             at += after + length
-    return run(made, held)
+    return run(arrived, held)
 
 
 def machine() -> States:
@@ -72,9 +72,9 @@ def burst(
     return [(every, number, length)] * n
 
 
-def after(found: Sequence[Met], at: int, until: int) -> frozenset[int]:
+def after(departures: Sequence[Met], at: int, until: int) -> frozenset[int]:
     """Places of the packets that left in this time, the end included."""
-    return frozenset(one.place for one in found if at <= one.at <= until)
+    return frozenset(packet.place for packet in departures if at <= packet.at <= until)
 
 
 # ---- the bound ----
@@ -84,7 +84,7 @@ def after(found: Sequence[Met], at: int, until: int) -> frozenset[int]:
 def test_without_pauses_no_port_is_undetermined(arrivals: list[tuple[int, int, int]]) -> None:
     """And all that is marked is RED's."""
     assert not any(
-        one.differ or one.by_time is State.UNDETERMINED for one in met(port(arrivals, {}))
+        packet.differ or packet.by_time is State.UNDETERMINED for packet in met(port(arrivals, {}))
     )
 
 
@@ -97,15 +97,15 @@ def test_with_pauses_they_differ_within_the_bound(
     trace = port(arrivals, {DATA: stops, OTHER: other_stops})
     ends = rests(trace, JUMBO, WATCHED | BEFORE)
     for number in sorted(WATCHED):
-        found = met(trace, number=number)
-        told = shown(trace, ends, JUMBO, number)
-        alone, bound = undetermined(found), allowed(found, told, MAX_TON)
+        departures = met(trace, number=number)
+        resumes = shown(trace, ends, JUMBO, number)
+        alone, bound = undetermined(departures), allowed(departures, resumes, MAX_TON)
         assert alone.time_alone <= bound.time_alone
         assert alone.pfc_alone <= bound.pfc_alone
         event(f"time alone {bool(alone.time_alone)}, PFC alone {bool(alone.pfc_alone)}")
-        if all(one.first == one.at for one in told):
-            assert not any(one.differ for one in found)
-            event(f"{bool(told)}: all are detected when they come")
+        if all(resume.first == resume.at for resume in resumes):
+            assert not any(packet.differ for packet in departures)
+            event(f"{bool(resumes)}: all are detected when they come")
 
 
 @given(packets, pauses)
@@ -117,17 +117,17 @@ def test_they_are_the_same_again_once_the_queue_is_gone(
     trace = port(arrivals, {DATA: stops})
     resumes = [resume.at for resume in trace.resumes]
     same = True
-    for one in met(trace):
-        while resumes and resumes[0] <= one.at:
+    for packet in met(trace):
+        while resumes and resumes[0] <= packet.at:
             resumes.pop(0)
             same = False
         if (
-            State.UNDETERMINED not in (one.by_pfc, one.by_time)
-            and one.left <= EMPTY
-            and one.by_pfc in SETTLED
+            State.UNDETERMINED not in (packet.by_pfc, packet.by_time)
+            and packet.left <= EMPTY
+            and packet.by_pfc in SETTLED
         ):
-            same = same or one.by_time in SETTLED
-        assert not (same and one.differ)
+            same = same or packet.by_time in SETTLED
+        assert not (same and packet.differ)
 
 
 @pytest.mark.parametrize("congested", [False, True])
@@ -136,12 +136,12 @@ def test_a_pause_makes_the_same_states(congested: bool) -> None:
     trace = port(
         burst(150, every=FRAME) if congested else burst(60, every=500), {DATA: [(3000, 15_100)]}
     )
-    found = met(trace)
-    assert not any(one.differ for one in found)
+    departures = met(trace)
+    assert not any(packet.differ for packet in departures)
     runs = [
-        one.by_time
-        for one, last in zip(found[1:], found, strict=False)
-        if one.by_time is not last.by_time
+        packet.by_time
+        for packet, last in zip(departures[1:], departures, strict=False)
+        if packet.by_time is not last.by_time
     ]
     last = State.CONGESTION if congested else State.NON_CONGESTION
     assert runs == [
@@ -159,15 +159,15 @@ def test_a_pause_makes_the_same_states(congested: bool) -> None:
 def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> None:
     """PFC alone marks UE until max(Ton) has passed, and by time RED decides meanwhile. The latest
     frame had begun 350 ns before the pause."""
-    found = met(port(burst(60, every=100), {DATA: [(3000, length)]}))
+    departures = met(port(burst(60, every=100), {DATA: [(3000, length)]}))
     resumed_at = START + 3000 + length
-    expected = frozenset() if seen else after(found, resumed_at, resumed_at + MAX_TON)
-    assert undetermined(found) == Undetermined(frozenset(), expected)
+    expected = frozenset() if seen else after(departures, resumed_at, resumed_at + MAX_TON)
+    assert undetermined(departures) == Undetermined(frozenset(), expected)
     assert len(expected) in (0, MAX_TON // FRAME + 1)
-    draining = [one for one in found if one.by_pfc is State.DRAINING]
+    draining = [packet for packet in departures if packet.by_pfc is State.DRAINING]
     assert draining
     assert all(
-        one.by_time is (State.DRAINING if seen else State.NON_CONGESTION) for one in draining
+        packet.by_time is (State.DRAINING if seen else State.NON_CONGESTION) for packet in draining
     )
 
 
@@ -175,29 +175,36 @@ def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> 
 def test_a_resume_that_no_packet_waited_for_is_not_seen(late: int) -> None:
     """Nothing waited, or only what had come less than the bound before."""
     arrivals = [(30_000 - late, DATA, FRAME), *burst(40, every=100)]
-    found = met(port(arrivals, {DATA: [(0, 29_999)]}))
-    expected = after(found, START + 29_999, START + 29_999 + MAX_TON)
+    departures = met(port(arrivals, {DATA: [(0, 29_999)]}))
+    expected = after(departures, START + 29_999, START + 29_999 + MAX_TON)
     assert expected
-    assert undetermined(found) == Undetermined(frozenset(), expected)
+    assert undetermined(departures) == Undetermined(frozenset(), expected)
 
 
 def test_higher_classes_without_rest_hide_a_pause() -> None:
     arrivals = [(10, DATA, FRAME)] * 5 + [(800, CNP, FRAME)] * 40 + burst(30, every=100)
-    found = met(port(arrivals, {DATA: [(5, 30_000)]}))
-    alone = undetermined(found)
+    departures = met(port(arrivals, {DATA: [(5, 30_000)]}))
+    alone = undetermined(departures)
     assert alone.time_alone == frozenset()
-    assert alone.pfc_alone == after(found, START + 30_005, START + 30_005 + MAX_TON) != frozenset()
+    assert (
+        alone.pfc_alone
+        == after(departures, START + 30_005, START + 30_005 + MAX_TON)
+        != frozenset()
+    )
 
 
 @pytest.mark.parametrize("held", sorted(WATCHED))
 def test_two_lossless_classes_hide_each_other_s_pauses(held: int) -> None:
     """While the other one keeps the port busy, be it higher or lower. At ease it doesn't."""
-    (other,) = WATCHED - {held}
+    (busy_class,) = WATCHED - {held}
     for every, hidden in ((800, True), (20_000, False)):
-        arrivals = [*burst(5, every=10, number=held), *burst(60 if hidden else 3, every, other)]
-        found = met(port(arrivals, {held: [(5, 45_000)]}), number=held)
-        assert undetermined(found).time_alone == frozenset()
-        assert len(undetermined(found).pfc_alone) == (5 if hidden else 0)
+        arrivals = [
+            *burst(5, every=10, number=held),
+            *burst(60 if hidden else 3, every, busy_class),
+        ]
+        departures = met(port(arrivals, {held: [(5, 45_000)]}), number=held)
+        assert undetermined(departures).time_alone == frozenset()
+        assert len(undetermined(departures).pfc_alone) == (5 if hidden else 0)
 
 
 def test_a_resume_is_seen_at_the_first_departure_after_it() -> None:
@@ -205,11 +212,11 @@ def test_a_resume_is_seen_at_the_first_departure_after_it() -> None:
     longer, by the rest of that frame's time."""
     arrivals = [*burst(10, every=10), (20_000, CNP, JUMBO), *burst(60, every=100)]
     resumed_at = START + 20_505
-    found = met(port(arrivals, {DATA: [(5, 20_500)]}))
-    first = next(one.at for one in found if one.at >= resumed_at)
+    departures = met(port(arrivals, {DATA: [(5, 20_500)]}))
+    first = next(packet.at for packet in departures if packet.at >= resumed_at)
     assert 6000 < first - resumed_at < JUMBO
-    expected = after(found, resumed_at + MAX_TON + 1, first + MAX_TON)
-    assert undetermined(found) == Undetermined(expected, frozenset())
+    expected = after(departures, resumed_at + MAX_TON + 1, first + MAX_TON)
+    assert undetermined(departures) == Undetermined(expected, frozenset())
     assert len(expected) == round((first - resumed_at) / FRAME)
 
 
@@ -219,12 +226,14 @@ def test_a_class_that_goes_before_and_is_not_known_makes_a_resume() -> None:
     trace = port(
         [*burst(10, every=10), *burst(20, every=20, number=CNP), *burst(60, every=100)], {}
     )
-    assert not any(one.differ for one in met(trace))
-    found = met(trace, before=frozenset())
-    first = min(undetermined(found).time_alone)
-    at = next(one.at for one in found if one.place == first)
-    assert undetermined(found) == Undetermined(after(found, at, at + MAX_TON), frozenset())
-    assert any(one.by_time is State.DRAINING for one in found)
+    assert not any(packet.differ for packet in met(trace))
+    departures = met(trace, before=frozenset())
+    first = min(undetermined(departures).time_alone)
+    at = next(packet.at for packet in departures if packet.place == first)
+    assert undetermined(departures) == Undetermined(
+        after(departures, at, at + MAX_TON), frozenset()
+    )
+    assert any(packet.by_time is State.DRAINING for packet in departures)
     small = met(port([(0, LOWER, JUMBO), *burst(60, every=10)], {}), gap=2 * FRAME)
     assert len(undetermined(small).time_alone) == MAX_TON // FRAME + 1
 
@@ -253,8 +262,8 @@ def test_tofino_s_registers_are_the_state_machine(
     for after, left, resumed in steps:
         now += after
         expected = machine.depart(now, left, now if resumed == 0 else None)
-        found = registers.depart(now, left, resumed == 0)
-        assert found is (State.CONGESTION if expected in SETTLED else expected)
+        state = registers.depart(now, left, resumed == 0)
+        assert state is (State.CONGESTION if expected in SETTLED else expected)
 
 
 def test_a_look_that_is_due_for_a_wrap_is_put_off() -> None:
@@ -296,9 +305,9 @@ def test_a_resume_is_shown_again_a_wrap_later() -> None:
     rule = TofinoRule(gap, frozenset({3}))
 
     def shows(at: int, waited: int) -> bool:
-        told = rule.tells(Dequeue(at, 3, at - waited, 0))
-        assert told is not None
-        return told.shows
+        evidence = rule.tells(Dequeue(at, 3, at - waited, 0))
+        assert evidence is not None
+        return evidence.shows
 
     assert [shows(at, 500), shows(at + 1, 20)] == [True, False]
     assert [shows(WRAP + at - 1, 20), shows(WRAP + at, 20)] == [True, False]
