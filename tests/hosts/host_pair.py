@@ -88,11 +88,11 @@ class Pair:
             if here.sender.timer_s <= wake:
                 here.nic.advance(wake)
                 here.sender.on_timer(wake)
-            for host, other in ((here, there), (there, here)):
+            for host, peer in ((here, there), (there, here)):
                 for frame in host.leave(self.now):
-                    other.nic.advance(self.now)
+                    peer.nic.advance(self.now)
                     if (arrived := self.on_the_way(frame, self.now)) is not None:
-                        other.loop.frame(arrived, self.now)
+                        peer.loop.frame(arrived, self.now)
             for flow in here.nic.flows:
                 self.largest = max(
                     self.largest, (flow.transport.sent - flow.transport.acked) * DATA

@@ -69,7 +69,7 @@ class ModelFlow:
         self.number = 0  # in order of addition
         self.every = every
         self.window_bits = window_bits
-        self.asked: list[int] = []  # packets that asked for an acknowledgement
+        self.requests: list[int] = []  # packets that requested an acknowledgement
         self.acked = 0  # packets, from the first
         self.closed = False
 
@@ -178,7 +178,7 @@ class ModelNic:
     def _window_changed(self, flow: ModelFlow, now_s: float) -> None:
         """A flow waits while its window is full and an ACK is requested; nothing starts before it
         opens."""
-        closed = flow.full() and any(number >= flow.acked for number in flow.asked)
+        closed = flow.full() and any(number >= flow.acked for number in flow.requests)
         if closed == flow.closed:
             return
         self.account(now_s)
@@ -369,7 +369,7 @@ class ModelNic:
         flow.started += 1
         last = flow.started == flow.packets
         if (flow.every and (last or flow.started % flow.every == 0)) or (not last and flow.full()):
-            flow.asked.append(flow.started - 1)
+            flow.requests.append(flow.started - 1)
 
         # A flow that had to wait keeps the credit for one packet
         flow.base_s = max(flow.next_s, at_s - flow.interval_s)

@@ -204,7 +204,7 @@ def test_flow_that_fails_leaves_the_agent_and_its_other_flow(bare_pair: Pair) ->
     pair.inject(1, wire.encode_cnp(cnp))
     sender = pair.clients[0]
     wait_until(lambda: sender.flows()[0].state == "failed", "the failure")
-    failed, other = sender.flows()
+    failed, survivor = sender.flows()
     assert failed.end_s is not None
     # Python 3.14 leaves "float" out.
     assert failed.error is not None
@@ -216,7 +216,7 @@ def test_flow_that_fails_leaves_the_agent_and_its_other_flow(bare_pair: Pair) ->
         (1, failed.error)
     ]
     assert list(sender.stats().failed()) == [f"flow 1 failed at a: {failed.error}"]
-    wait_until(lambda: sender.flows()[1].packets > other.packets + 20, "the other flow")
+    wait_until(lambda: sender.flows()[1].packets > survivor.packets + 20, "the other flow")
 
 
 BACK = """

@@ -48,10 +48,10 @@ def test_receiver_forgets_silent_flows_beyond_its_most() -> None:
         host.packet(number * 1e-5, flow=number, src=wire.parse_ip("10.6.6.6"), psn=number)
         if number % 1000 == 0:
             host.packet(number * 1e-5, flow=1, psn=number // 1000)
-    found = host.receiver.stats()
-    assert len(found) == most
+    flow_stats = host.receiver.stats()
+    assert len(flow_stats) == most
     assert host.receiver.forgotten == invented + 1 - most
-    assert [flow.packets for flow in found if flow.src_ip == wire.format_ip(PEER)] == [
+    assert [flow.packets for flow in flow_stats if flow.src_ip == wire.format_ip(PEER)] == [
         len(range(0, invented, 1000))
     ]
     host.receiver.reset()
@@ -104,9 +104,9 @@ def test_flows_that_come_and_go_are_each_found_and_each_have_their_windows(
             assert after == dict(known)
             assert len(after) <= 4
         host.timers(now_s + 1)
-        for one in host.receiver._flows.values():
-            assert one.window_end_s == -math.inf
-            assert one.window_start.packets == one.packets
+        for tracked in host.receiver._flows.values():
+            assert tracked.window_end_s == -math.inf
+            assert tracked.window_start.packets == tracked.packets
     assert host.receiver.timer_s == math.inf
 
 
@@ -260,9 +260,9 @@ def test_notification_is_decoded_or_refused(
         frame[-4:] = wire.icrc(bytes(frame)).to_bytes(4, "little")
     with Host() as host:
         host.loop.frame(bytes(frame), 1.0)
-        for one in host.frames:
+        for delivered in host.frames:
             try:
-                packet = wire.decode(one)
+                packet = wire.decode(delivered)
             except wire.WireError:
                 continue
             assert isinstance(packet, (wire.CnpPacket, wire.AckPacket, wire.CnmPacket))

@@ -67,8 +67,8 @@ class Dumbbell:
         self.samples: list[tuple[float, int, float]] = []
         self.woken = [float("inf")] * 3
 
-    def at(self, time: float, what: Callable[..., None], *arguments: Any) -> None:
-        heapq.heappush(self.events, (time, next(self.ticket), what, arguments))
+    def at(self, time: float, action: Callable[..., None], *arguments: Any) -> None:
+        heapq.heappush(self.events, (time, next(self.ticket), action, arguments))
 
     def start(self, host: int, flow: int, at: float) -> None:
         request = FlowRequest(
@@ -156,8 +156,8 @@ class Dumbbell:
 
     def run(self, until: float) -> None:
         while self.events[0][0] <= until:
-            self.now, _, what, arguments = heapq.heappop(self.events)
-            what(*arguments)
+            self.now, _, action, arguments = heapq.heappop(self.events)
+            action(*arguments)
 
 
 def marked(frame: bytes) -> bytes:

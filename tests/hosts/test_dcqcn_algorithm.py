@@ -237,9 +237,9 @@ def test_any_run_is_that_of_a_model_that_ticks_each_microsecond(
             counted = 0
         if rp.due_bytes is not None and rp.sent_bytes >= rp.due_bytes:
             rp.on_bytes_sent(now * 1e-6)
-        for found, expected in ((rp.alpha, alpha), (rp.rate_bps, rc), (rp.target_bps, rt)):
+        for actual, expected in ((rp.alpha, alpha), (rp.rate_bps, rc), (rp.target_bps, rt)):
             # a pytest.approx each would cost more than all else
-            assert math.isclose(found, expected, rel_tol=1e-9)
+            assert math.isclose(actual, expected, rel_tol=1e-9)
 
 
 @given(st.lists(st.sampled_from(["cnp", "timer", "bytes"]), max_size=200), st.floats(0.1, 100))

@@ -14,9 +14,9 @@ LINE = 10e9
 
 
 def rp(**settings: float) -> DctcpReactionPoint:
-    made = find_scheme("dctcp").configure(settings).new_rp(LINE)
-    assert isinstance(made, DctcpReactionPoint)
-    return made
+    point = find_scheme("dctcp").configure(settings).new_rp(LINE)
+    assert isinstance(point, DctcpReactionPoint)
+    return point
 
 
 def window(of: DctcpReactionPoint, marked: int, frames: int) -> None:

@@ -96,11 +96,12 @@ def test_discovery_names_each_fault(text: str, message: str, file: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("line", "what"), [("x = 1 / 0", "ZeroDivisionError"), ("import nosuch", "ModuleNotFoundError")]
+    ("line", "error"),
+    [("x = 1 / 0", "ZeroDivisionError"), ("import nosuch", "ModuleNotFoundError")],
 )
-def test_a_file_that_fails_is_named_with_its_line(line: str, what: str, file: Path) -> None:
+def test_a_file_that_fails_is_named_with_its_line(line: str, error: str, file: Path) -> None:
     file.write_text(f"\n\n{line}\n")
-    with pytest.raises(SchemeError, match=rf"stay\.py:3: {what}: "):
+    with pytest.raises(SchemeError, match=rf"stay\.py:3: {error}: "):
         find_scheme(f"{file}:STAY")
 
 

@@ -69,7 +69,7 @@ def test_flow_arrives_whole_whatever_is_lost(
     (sent,) = pair.hosts[0].sender.stats()
     assert (sent.payload_bytes, sent.in_flight_bytes) == (size, 0)
     assert sent.packets - sent.repeated_packets == received.packets
-    assert (sent.repeated_packets > 0) >= any(one < flow.packets for one in data)
+    assert (sent.repeated_packets > 0) >= any(number < flow.packets for number in data)
 
 
 def test_nak_goes_back_to_the_packet_that_is_missing() -> None:

@@ -14,11 +14,11 @@ PER_T = round(T / TICK)
 
 
 def rp(**settings: float) -> HpccReactionPoint:
-    made = (
+    point = (
         find_scheme("hpcc").configure({"base_rtt_s": T, "w_ai_bytes": 100, **settings}).new_rp(LINE)
     )
-    assert isinstance(made, HpccReactionPoint)
-    return made
+    assert isinstance(point, HpccReactionPoint)
+    return point
 
 
 def hop(tick: int, load: float, queue_bytes: int = 0, rate_bps: float = LINE) -> Hop:
@@ -106,8 +106,8 @@ def test_window_of_payload_is_its_frames_bytes() -> None:
     plain, payload = rp(), rp(frame_per_payload=1.102)
     assert payload.window_bytes == pytest.approx(1.102 * W_INIT)
     for tick in (0, PER_T, 2 * PER_T):
-        for one in (plain, payload):
-            ack(one, hop(tick, 2))
+        for point in (plain, payload):
+            ack(point, hop(tick, 2))
         assert payload.window_bytes == pytest.approx(1.102 * plain.window_bytes)
         assert (payload.w_c, payload.rate_bps) == (plain.w_c, plain.rate_bps)
 
@@ -180,9 +180,9 @@ def test_links_of_unknown_rate_and_older_records_are_ignored() -> None:
 def test_recommended_w_ai_is_the_paper_s_on_its_network() -> None:
     """80 bytes at 100 Gbit/s and 13 us; with more than 100 flows a flow's part is less."""
     facts = NetworkFacts(16, 12e-6, 13e-6 / 1.02, LINE)
-    found = find_scheme("hpcc").recommended(facts)
-    assert found["base_rtt_s"] == pytest.approx(13e-6)
-    assert found["w_ai_bytes"] == pytest.approx(80, rel=0.02)
+    recommended = find_scheme("hpcc").recommended(facts)
+    assert recommended["base_rtt_s"] == pytest.approx(13e-6)
+    assert recommended["w_ai_bytes"] == pytest.approx(80, rel=0.02)
     assert find_scheme("hpcc").recommended(facts._replace(flows=200))[
         "w_ai_bytes"
     ] == pytest.approx(40, rel=0.02)

@@ -128,9 +128,9 @@ def test_rp_that_fails_ends_its_flow_alone(
     host.sender.on_cnp(1, PEER, Cnp(Mark.NONE, BAD_BPS), 0.4)
     host.sender.on_timer(0.6)
     assert host.states() == {1: "failed", 2: "sending"}
-    failed, other = host.sender.stats()
+    failed, survivor = host.sender.stats()
     assert error in (failed.error or "")
-    assert (other.error, failed.rate_bps, other.rate_bps) == (None, LINE, LINE)
+    assert (survivor.error, failed.rate_bps, survivor.rate_bps) == (None, LINE, LINE)
     json.dumps(vars(failed))
     host.log.flush()
     events = [json.loads(line) for line in log.read_text().splitlines()]
@@ -185,9 +185,9 @@ def test_np_that_fails_ends_its_own_cnps_alone(
     host.packet(3.0, flow=1, psn=3, ecn=ecn)
     host.packet(3.0, flow=2, psn=1)
     host.timers(4.0)
-    failed, other = host.receiver.stats()
+    failed, survivor = host.receiver.stats()
     assert error in (failed.error or "")
-    assert (failed.packets, failed.cnps, other.packets, other.cnps, other.error) == (
+    assert (failed.packets, failed.cnps, survivor.packets, survivor.cnps, survivor.error) == (
         4,
         0,
         2,

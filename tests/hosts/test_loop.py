@@ -74,8 +74,8 @@ class Host:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in (self.near, self.far, self.quiet, self.caller):
-            one.close()
+        for end in (self.near, self.far, self.quiet, self.caller):
+            end.close()
 
     def run_until(self, condition: Callable[[], object]) -> None:
         """In turns of a millisecond of real time, however many it takes."""
@@ -222,7 +222,7 @@ def test_a_flow_whose_last_packet_leaves_beside_a_cnp_for_it_has_ended(stopped: 
         for number, size in ((1, 1000), (2, None)):
             request = FlowRequest(number, "10.0.0.1", "00:00:00:00:00:01", now, size_bytes=size)
             host.sender.start(request, now)
-        ending, other = host.nic.flows
+        ending, endless = host.nic.flows
         known_to_have_ended: list[bool] = []
 
         def on_cnp(event: Event) -> None:
@@ -234,11 +234,11 @@ def test_a_flow_whose_last_packet_leaves_beside_a_cnp_for_it_has_ended(stopped: 
 
         host.events.listen(FRAME, on_cnp)
         host.far.send(wire.encode_cnp(CnpPacket(PEER_MAC, MAC, PEER, IP, 1, True, 77)))
-        host.run_until(lambda: ending.delivered == 1 and other.delivered > 1)
+        host.run_until(lambda: ending.delivered == 1 and endless.delivered > 1)
         assert known_to_have_ended == [False]
-        assert host.nic.flows == (other,)
+        assert host.nic.flows == (endless,)
         assert [flow.state for flow in host.sender.stats()] == ["done", "sending"]
-        assert other.rate_bps == LINE
+        assert endless.rate_bps == LINE
 
 
 def test_it_returns_when_it_is_called() -> None:

@@ -67,13 +67,13 @@ class LinkedHost(Host):
 
     def taken(self) -> list[tuple[float, bytes]]:
         """What the host has sent by the link, and when it arrives."""
-        found = []
+        frames = []
         while (at_ns := self.library.sw_channel_next(self.inward)) != NEVER:
             length = ctypes.c_uint32()
             frame = self.library.sw_channel_first(self.inward, ctypes.byref(length))
-            found.append((at_ns / 1e9 - self.clock.origin, ctypes.string_at(frame, length.value)))
+            frames.append((at_ns / 1e9 - self.clock.origin, ctypes.string_at(frame, length.value)))
             self.library.sw_channel_drop(self.inward, length)
-        return found
+        return frames
 
     def set_flag(self, offset: int, value: bool) -> None:
         """Of the direction to the switch."""
@@ -105,11 +105,11 @@ def test_frames_have_the_times_at_which_they_are_due() -> None:
     with LinkedHost() as host:
         host.send(50)
         host.run_until(lambda: host.sent() == 50)
-        found = host.taken()
-        assert [wire.decode(frame).psn for _, frame in found] == list(range(50))  # type: ignore[union-attr]
-        start = found[0][0]
+        frames = host.taken()
+        assert [wire.decode(frame).psn for _, frame in frames] == list(range(50))  # type: ignore[union-attr]
+        start = frames[0][0]
         assert start >= DELAY_S
-        assert [at for at, _ in found] == pytest.approx(
+        assert [at for at, _ in frames] == pytest.approx(
             [start + n * FRAME_S for n in range(50)], abs=1e-8
         )
 
@@ -194,9 +194,9 @@ def message(index: int, listeners: int, kind: int = 16) -> bytes:
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 5), st.sampled_from([16, 17]))))
-def test_last_message_of_the_interface_counts(said: list[tuple[int, int, int]]) -> None:
-    data = b"".join(message(index, listeners, kind) for index, listeners, kind in said)
-    expected = [listeners for index, listeners, kind in said if index == 2 and kind == 16]
+def test_last_message_of_the_interface_counts(messages: list[tuple[int, int, int]]) -> None:
+    data = b"".join(message(index, listeners, kind) for index, listeners, kind in messages)
+    expected = [listeners for index, listeners, kind in messages if index == 2 and kind == 16]
     assert promiscuity(data, 2) == (expected[-1] if expected else None)
 
 

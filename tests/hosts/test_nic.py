@@ -49,34 +49,36 @@ def flow(rate: float = LINE, start: float = 0.0, **limits: float) -> NicFlow:
 
 def make(*flows: NicFlow, **options: float) -> Driver:
     nic = Nic(LINE, **options)  # type: ignore[arg-type]
-    for one in flows:
-        nic.add(one, 0.0)
+    for nic_flow in flows:
+        nic.add(nic_flow, 0.0)
     return Driver(nic)
 
 
 def test_one_flow_at_line_rate_fills_the_line() -> None:
-    one = flow()
-    driver = make(one)
+    nic_flow = flow()
+    driver = make(nic_flow)
     driver.run(1000.5 * FRAME_S)
-    assert driver.times(one) == pytest.approx([n * FRAME_S for n in range(1, 1001)])
+    assert driver.times(nic_flow) == pytest.approx([n * FRAME_S for n in range(1, 1001)])
     assert [number for *_, number in driver.left] == list(range(1000))
 
 
 def test_a_frame_leaves_after_its_length_and_the_delay() -> None:
-    one = flow(start=1e-3)
-    driver = make(one, delay_s=5e-6)
+    nic_flow = flow(start=1e-3)
+    driver = make(nic_flow, delay_s=5e-6)
     driver.run(1e-3 + 5e-6 + 2.5 * FRAME_S)
-    assert driver.times(one) == pytest.approx([1e-3 + 5e-6 + FRAME_S, 1e-3 + 5e-6 + 2 * FRAME_S])
+    assert driver.times(nic_flow) == pytest.approx(
+        [1e-3 + 5e-6 + FRAME_S, 1e-3 + 5e-6 + 2 * FRAME_S]
+    )
 
 
 @given(st.floats(1e6, LINE))
 def test_pacing_has_no_drift(rate: float) -> None:
-    one = flow(rate)
-    driver = make(one)
+    nic_flow = flow(rate)
+    driver = make(nic_flow)
     driver.run(200 * BITS / rate)
     expected = [FRAME_S + n * BITS / rate for n in range(len(driver.left))]
     # A gap is of whole picoseconds
-    assert driver.times(one) == pytest.approx(expected, rel=1e-9, abs=200 * 0.5e-12)
+    assert driver.times(nic_flow) == pytest.approx(expected, rel=1e-9, abs=200 * 0.5e-12)
     assert len(driver.left) >= 199
 
 
@@ -113,7 +115,7 @@ def test_a_slow_flow_gets_its_rate_beside_fast_ones() -> None:
     flows = [flow(1e9), flow(), flow()]
     driver = make(*flows)
     driver.run(1e-3)
-    share = [len(driver.times(one)) * BITS / 1e-3 for one in flows]
+    share = [len(driver.times(nic_flow)) * BITS / 1e-3 for nic_flow in flows]
     assert share[0] == pytest.approx(1e9, rel=0.01)
     assert share[1] == pytest.approx(4.5e9, rel=0.01)
     assert share[2] == pytest.approx(4.5e9, rel=0.01)
@@ -128,45 +130,45 @@ def test_paced_flows_all_get_their_rates_when_the_line_suffices(shares: list[flo
     flows = [flow(LINE * share / total * 0.98) for share in shares]
     driver = make(*flows)
     driver.run(2000 * FRAME_S)
-    for one in flows:
-        assert len(driver.times(one)) >= one.rate_bps * 2000 * FRAME_S / BITS - 2
+    for nic_flow in flows:
+        assert len(driver.times(nic_flow)) >= nic_flow.rate_bps * 2000 * FRAME_S / BITS - 2
 
 
 def test_a_new_rate_holds_from_the_next_frame() -> None:
-    one = flow()
-    driver = make(one)
+    nic_flow = flow()
+    driver = make(nic_flow)
     driver.run(10.5 * FRAME_S)
-    driver.nic.set_rate(one, LINE / 10, driver.now)
+    driver.nic.set_rate(nic_flow, LINE / 10, driver.now)
     driver.run(100 * FRAME_S)
-    gaps = [b - a for a, b in itertools.pairwise(driver.times(one))]
+    gaps = [b - a for a, b in itertools.pairwise(driver.times(nic_flow))]
     assert gaps[:10] == pytest.approx([FRAME_S] * 10)  # the 11th frame was on the line already
     assert gaps[10:] == pytest.approx([10 * FRAME_S] * len(gaps[10:]))
-    driver.nic.set_rate(one, LINE, driver.now)
+    driver.nic.set_rate(nic_flow, LINE, driver.now)
     start = len(driver.left)
     driver.run(driver.now + 5 * FRAME_S)
     assert len(driver.left) - start in (4, 5)
 
 
 def test_a_rate_from_low_to_high_does_not_wait_for_the_old_gap() -> None:
-    one = flow(1e6)
-    driver = make(one)
+    nic_flow = flow(1e6)
+    driver = make(nic_flow)
     driver.run(1e-5)
-    driver.nic.set_rate(one, LINE, driver.now)
+    driver.nic.set_rate(nic_flow, LINE, driver.now)
     driver.run(2e-5)
     assert len(driver.left) >= 10
 
 
 def test_a_rate_set_before_the_start_does_not_start_the_flow() -> None:
-    one = flow(start=1e-3)
-    driver = make(one)
-    driver.nic.set_rate(one, LINE / 2, driver.now)
+    nic_flow = flow(start=1e-3)
+    driver = make(nic_flow)
+    driver.nic.set_rate(nic_flow, LINE / 2, driver.now)
     driver.run(1e-3 + 3.5 * FRAME_S)
-    assert driver.times(one) == pytest.approx([1e-3 + FRAME_S, 1e-3 + 3 * FRAME_S])
+    assert driver.times(nic_flow) == pytest.approx([1e-3 + FRAME_S, 1e-3 + 3 * FRAME_S])
 
 
 def test_sizes_and_durations_end_flows() -> None:
     ended: list[tuple[NicFlow, float]] = []
-    nic = Nic(LINE, on_end=lambda one, at: ended.append((one, at)))
+    nic = Nic(LINE, on_end=lambda nic_flow, at: ended.append((nic_flow, at)))
     sized = flow(packets=5, last_bits=BITS // 2)
     timed = flow(1e9, start=1e-5, end_s=2e-5)
     nic.add(sized, 0.0)
@@ -176,7 +178,7 @@ def test_sizes_and_durations_end_flows() -> None:
     assert len(driver.times(sized)) == 5
     assert driver.times(sized)[-1] == pytest.approx(4.5 * FRAME_S)
     assert len(driver.times(timed)) == math.ceil(1e-5 * 1e9 / BITS)
-    assert [one for one, _ in ended] == [sized, timed]
+    assert [nic_flow for nic_flow, _ in ended] == [sized, timed]
     assert ended[0][1] == pytest.approx(4.5 * FRAME_S)
     assert ended[1][1] == pytest.approx(2e-5)
     assert nic.flows == ()
@@ -184,13 +186,13 @@ def test_sizes_and_durations_end_flows() -> None:
 
 
 def test_a_stopped_flow_stops_at_once() -> None:
-    one, other = flow(), flow()
-    driver = make(one, other)
+    stopped, going = flow(), flow()
+    driver = make(stopped, going)
     driver.run(10.5 * FRAME_S)
-    driver.nic.remove(one, driver.now)
-    before = len(driver.times(one))
+    driver.nic.remove(stopped, driver.now)
+    before = len(driver.times(stopped))
     driver.run(20.5 * FRAME_S)
-    assert len(driver.times(one)) - before <= 1
+    assert len(driver.times(stopped)) - before <= 1
     assert len(driver.left) == 20
 
 
@@ -209,14 +211,14 @@ def test_pause_stops_its_class_within_one_packet_and_nothing_else() -> None:
 def test_a_pause_expires_after_its_quanta() -> None:
     expired: list[tuple[int, float]] = []
     nic = Nic(LINE, on_expiry=lambda priority, at: expired.append((priority, at)))
-    one = flow()
-    nic.add(one, 0.0)
+    nic_flow = flow()
+    nic.add(nic_flow, 0.0)
     driver = Driver(nic)
     driver.run(10.5 * FRAME_S)
     nic.pfc({ROCE: 1000}, driver.now)
     until = driver.now + 1000 * QUANTUM_S
     driver.run(until + 10.5 * FRAME_S)
-    after = [at for at in driver.times(one) if at > 12 * FRAME_S]
+    after = [at for at in driver.times(nic_flow) if at > 12 * FRAME_S]
     assert after[0] == pytest.approx(until + FRAME_S)
     assert expired == [(ROCE, pytest.approx(until))]
     assert nic.pauses[ROCE].paused_ps / 1e12 == pytest.approx(1000 * QUANTUM_S)
@@ -224,11 +226,11 @@ def test_a_pause_expires_after_its_quanta() -> None:
 
 
 def test_a_flow_that_starts_in_a_pause_waits() -> None:
-    one = flow(start=5 * FRAME_S)
-    driver = make(one)
+    nic_flow = flow(start=5 * FRAME_S)
+    driver = make(nic_flow)
     driver.nic.pfc({ROCE: 1000}, driver.now)
     driver.run(1000 * QUANTUM_S + 2.5 * FRAME_S)
-    assert driver.times(one) == pytest.approx([1000 * QUANTUM_S + n * FRAME_S for n in (1, 2)])
+    assert driver.times(nic_flow) == pytest.approx([1000 * QUANTUM_S + n * FRAME_S for n in (1, 2)])
 
 
 def test_each_pause_counts_from_its_arrival() -> None:
@@ -248,8 +250,8 @@ def test_paused_time_ends_with_the_quanta_without_a_call() -> None:
 
 
 def test_counters_start_anew_within_a_pause() -> None:
-    one = flow()
-    driver = make(one)
+    nic_flow = flow()
+    driver = make(nic_flow)
     driver.run(10.5 * FRAME_S)
     begin = driver.now
     driver.nic.pfc({ROCE: 1000}, begin)
@@ -264,8 +266,8 @@ def test_counters_start_anew_within_a_pause() -> None:
 
 
 def test_resume_ends_a_pause_and_refresh_prolongs_it() -> None:
-    one = flow()
-    driver = make(one)
+    nic_flow = flow()
+    driver = make(nic_flow)
     driver.run(10.5 * FRAME_S)
     begin = driver.now
     driver.nic.pfc({ROCE: 1000}, driver.now)
@@ -277,30 +279,30 @@ def test_resume_ends_a_pause_and_refresh_prolongs_it() -> None:
     driver.nic.pfc({ROCE: 0}, driver.now)
     resumed = driver.now
     driver.run(resumed + 3.5 * FRAME_S)
-    assert driver.times(one)[11:] == pytest.approx([resumed + n * FRAME_S for n in (1, 2, 3)])
+    assert driver.times(nic_flow)[11:] == pytest.approx([resumed + n * FRAME_S for n in (1, 2, 3)])
     assert driver.nic.pauses[ROCE].paused_ps / 1e12 == pytest.approx(1500 * QUANTUM_S)
     assert driver.nic.shortfall_s(driver.now) <= FRAME_S
 
 
 def test_a_resume_without_pause_changes_nothing() -> None:
-    one = flow()
-    driver = make(one)
+    nic_flow = flow()
+    driver = make(nic_flow)
     driver.run(10.5 * FRAME_S)
     driver.nic.pfc({ROCE: 0, 1: 0}, driver.now)
     driver.run(20.5 * FRAME_S)
-    assert driver.times(one) == pytest.approx([n * FRAME_S for n in range(1, 21)])
+    assert driver.times(nic_flow) == pytest.approx([n * FRAME_S for n in range(1, 21)])
 
 
 def test_after_a_pause_a_flow_bursts_by_one_packet_at_most() -> None:
-    one = flow(LINE / 10)
-    driver = make(one)
+    nic_flow = flow(LINE / 10)
+    driver = make(nic_flow)
     driver.run(10 * FRAME_S)
     driver.nic.pfc({ROCE: 0xFFFF}, driver.now)
     driver.run(driver.now + 500 * FRAME_S)
     driver.nic.pfc({ROCE: 0}, driver.now)
     resumed = driver.now
     driver.run(resumed + 100 * FRAME_S)
-    after = [at for at in driver.times(one) if at > resumed]
+    after = [at for at in driver.times(nic_flow) if at > resumed]
     assert len(after) <= 12
     assert [at - after[0] for at in after[1:4]] == pytest.approx(
         [FRAME_S, 10 * FRAME_S, 20 * FRAME_S]
@@ -308,8 +310,8 @@ def test_after_a_pause_a_flow_bursts_by_one_packet_at_most() -> None:
 
 
 def test_control_frames_go_first_and_ignore_pauses() -> None:
-    one = flow()
-    driver = make(one)
+    nic_flow = flow()
+    driver = make(nic_flow)
     driver.run(10.5 * FRAME_S)
     driver.nic.pfc(dict.fromkeys(range(8), 0xFFFF), driver.now)
     driver.nic.send_control(b"x" * 74, driver.now)
@@ -324,8 +326,8 @@ def test_control_frames_go_first_and_ignore_pauses() -> None:
 
 
 def test_late_process_bursts_little_and_reports_lost_time() -> None:
-    one = flow()
-    driver = make(one)
+    nic_flow = flow()
+    driver = make(nic_flow)
     driver.run(10.5 * FRAME_S)
     driver.at(60 * FRAME_S)  # 50 frames late
     driver.at(driver.now)
@@ -341,8 +343,8 @@ def test_late_process_bursts_little_and_reports_lost_time() -> None:
 
 
 def test_a_slightly_late_process_loses_nothing() -> None:
-    one = flow()
-    driver = make(one)
+    nic_flow = flow()
+    driver = make(nic_flow)
     for step in range(1, 501):
         driver.at(step * 2 * FRAME_S)
     assert len(driver.left) >= 999
@@ -350,8 +352,8 @@ def test_a_slightly_late_process_loses_nothing() -> None:
 
 
 def test_a_slow_flow_survives_lateness_that_a_fast_one_does_not() -> None:
-    one = flow(LINE / 100)
-    driver = make(one)
+    nic_flow = flow(LINE / 100)
+    driver = make(nic_flow)
     for step in range(1, 101):
         driver.at(step * 100.7 * FRAME_S)
     assert len(driver.left) >= 99
@@ -359,14 +361,14 @@ def test_a_slow_flow_survives_lateness_that_a_fast_one_does_not() -> None:
 
 
 def test_what_could_not_be_sent_holds_the_rest_up() -> None:
-    one = flow()
-    driver = make(one)
+    nic_flow = flow()
+    driver = make(nic_flow)
     driver.run(5.5 * FRAME_S)
     for step in range(6, 107):
         driver.nic.advance(step * FRAME_S)
     driver.now = 106 * FRAME_S
     driver.run(120.5 * FRAME_S)
-    assert one.delivered <= one.started < 30
+    assert nic_flow.delivered <= nic_flow.started < 30
     assert driver.nic.shortfall_s(driver.now) > 80 * FRAME_S
 
 
@@ -388,12 +390,12 @@ def test_allowed_bits_follow_rates_starts_ends_and_pauses() -> None:
 
 def test_nic_reports_the_end_of_each_of_many_flows() -> None:
     ended: list[tuple[NicFlow, float]] = []
-    nic = Nic(LINE, on_end=lambda one, at_s: ended.append((one, at_s)))
+    nic = Nic(LINE, on_end=lambda nic_flow, at_s: ended.append((nic_flow, at_s)))
     flows = [flow(start=1.0, end_s=n * 1e-6) for n in range(1, 301)]
-    for one in flows:
-        nic.add(one, 0.0)
+    for nic_flow in flows:
+        nic.add(nic_flow, 0.0)
     nic.advance(1e-3)
-    assert ended == [(one, pytest.approx(n * 1e-6)) for n, one in enumerate(flows, 1)]
+    assert ended == [(nic_flow, pytest.approx(n * 1e-6)) for n, nic_flow in enumerate(flows, 1)]
 
 
 def test_all_starts_ends_and_pauses_lie_between_two_accounts() -> None:
@@ -445,6 +447,6 @@ def test_whatever_happens_the_line_is_never_exceeded(rng: random.Random) -> None
     sizes = [BITS if sender else 74 * 8 for _, sender, _ in driver.left]
     assert sum(sizes) <= LINE * driver.now + 8 * BITS
     assert sum(sender is None for _, sender, _ in driver.left) == control
-    for one in flows:
-        numbers = [number for _, sender, number in driver.left if sender is one]
+    for nic_flow in flows:
+        numbers = [number for _, sender, number in driver.left if sender is nic_flow]
         assert numbers == list(range(len(numbers)))

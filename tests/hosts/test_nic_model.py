@@ -152,7 +152,7 @@ class Twins:
         """Of a packet that requested it, the first in flight or a later one; or of one that never
         was sent."""
         real, model = self.flows[number], self.models[number]
-        waiting = [one for one in model.asked if one >= model.acked]
+        waiting = [packet for packet in model.requests if packet >= model.acked]
         first_psn = real.transport.first_psn
         if not waiting:
             assert self.real.acknowledge(real, (first_psn + model.started) % PSNS, self.now_s) == -1
@@ -174,13 +174,13 @@ class Twins:
             if left is None or expected is None:
                 assert left is expected is None
                 return
-            due_s, flow, what = expected
+            due_s, flow, frame_or_number = expected
             assert equal(left.due_s, due_s)
             if flow is None:
-                assert (left.flow, left.frame) == (None, what)
+                assert (left.flow, left.frame) == (None, frame_or_number)
             else:
                 assert left.flow is self.flows[self.models.index(flow)]
-                assert left.number == what
+                assert left.number == frame_or_number
             self.left += 1
 
     def pass_time(self) -> None:
@@ -202,8 +202,8 @@ class Twins:
         assert self.real.allowed_bits == pytest.approx(self.model.allowed_bits, rel=1e-9)
         assert self.real.started_bits == self.model.started_bits
         for real, model in ((self.ended[0], self.ended[1]), (self.expired[0], self.expired[1])):
-            for (what, at_s), (model_what, model_s) in zip(real, model, strict=True):
-                assert what == model_what
+            for (subject, at_s), (model_subject, model_s) in zip(real, model, strict=True):
+                assert subject == model_subject
                 assert equal(at_s, model_s)
         for priority, (pause, expected) in enumerate(
             zip(self.real.pauses, self.model.pauses, strict=True)

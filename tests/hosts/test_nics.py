@@ -32,11 +32,11 @@ class Host:
         def on_end(flow: NicFlow, at_s: float) -> None:
             self.ended.append(flow)
 
-        made = [
+        nics = [
             Nic(LINE, port=port, delay_s=delay_s, events=self.events, on_end=on_end)
             for port in range(ports)
         ]
-        self.nics = Nics(IP, made)
+        self.nics = Nics(IP, nics)
         self.left: dict[int, list[tuple[NicFlow | None, int, bytes]]] = {
             port: [] for port in range(ports)
         }
@@ -57,8 +57,8 @@ class Host:
             now_s = step * step_s
             self.nics.advance(now_s)
             for nic in self.nics:
-                while nic.port in alive and (one := nic.due(now_s)) is not None:
-                    self.left[nic.port].append((one.flow, one.number, one.frame))
+                while nic.port in alive and (due := nic.due(now_s)) is not None:
+                    self.left[nic.port].append((due.flow, due.number, due.frame))
 
     def numbers(self, port: int, flow: NicFlow) -> list[int]:
         return [number for sent, number, _ in self.left[port] if sent is flow]
@@ -165,7 +165,7 @@ ONE = ["--name", "h", "--mac", "02:00:00:00:00:01", "--ip", "10.0.0.1", "--contr
 
 
 def test_agent_has_a_nic_for_each_interface() -> None:
-    given = [
+    options = [
         "--iface",
         "a",
         "--line-rate",
@@ -179,7 +179,7 @@ def test_agent_has_a_nic_for_each_interface() -> None:
         "--delay",
         "2",
     ]
-    nics = settings(parser().parse_args([*ONE, *given, "--link", "3:4", "--link", "5:6"])).nics
+    nics = settings(parser().parse_args([*ONE, *options, "--link", "3:4", "--link", "5:6"])).nics
     assert [(nic.interface, nic.line_rate_bps, nic.delay_s, nic.link) for nic in nics] == [
         ("a", 1e9, 1.0, (3, 4)),
         ("b", 2e9, 2.0, (5, 6)),
@@ -187,7 +187,7 @@ def test_agent_has_a_nic_for_each_interface() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("options", "why"),
     [
         (
             ["--iface", "a", "--iface", "b", "--line-rate", "1"],
@@ -203,6 +203,6 @@ def test_agent_has_a_nic_for_each_interface() -> None:
         ),
     ],
 )
-def test_agent_refuses_options_that_do_not_match(given: list[str], why: str) -> None:
+def test_agent_refuses_options_that_do_not_match(options: list[str], why: str) -> None:
     with pytest.raises(CommandError, match=why):
-        settings(parser().parse_args([*ONE, *given]))
+        settings(parser().parse_args([*ONE, *options]))

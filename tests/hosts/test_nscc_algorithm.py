@@ -16,27 +16,27 @@ TARGET = 0.75 * RTT
 
 def rp(window: float = BDP, **settings: float) -> NsccReactionPoint:
     """The reference network, of which the increases' scale is 1."""
-    made = (
+    point = (
         find_scheme("nscc")
         .configure({"network_rtt_s": RTT, "frame_bytes": FRAME, **settings})
         .new_rp(LINE)
     )
-    assert isinstance(made, NsccReactionPoint)
-    assert made.window_bytes == 1.5 * BDP
-    made.window_bytes = window
-    return made
+    assert isinstance(point, NsccReactionPoint)
+    assert point.window_bytes == 1.5 * BDP
+    point.window_bytes = window
+    return point
 
 
 def ack(delay: float, mark: Mark = Mark.NONE, acked: int = FRAME) -> Ack:
     return Ack(RTT + delay, mark, acked)
 
 
-def grown(made: NsccReactionPoint, one: Ack, packets: int, now_s: float = 1e-6) -> float:
+def grown(point: NsccReactionPoint, ack: Ack, packets: int, now_s: float = 1e-6) -> float:
     """What a window gains by a number of acknowledgements, within a round trip."""
-    before = made.window_bytes
+    before = point.window_bytes
     for _ in range(packets):
-        made.on_ack(one, now_s)
-    return made.window_bytes - before
+        point.on_ack(ack, now_s)
+    return point.window_bytes - before
 
 
 def test_window_grows_in_proportion_to_what_the_delay_lacks() -> None:
@@ -151,5 +151,5 @@ def test_flow_sprays_over_as_many_ports_as_the_parameter_has() -> None:
 
 
 def test_network_s_round_trip_is_recommended() -> None:
-    found = find_scheme("nscc").recommended(NetworkFacts(4, 13e-6))
-    assert (found["network_rtt_s"], found["target_qdelay_s"]) == (13e-6, 13e-6)
+    recommended = find_scheme("nscc").recommended(NetworkFacts(4, 13e-6))
+    assert (recommended["network_rtt_s"], recommended["target_qdelay_s"]) == (13e-6, 13e-6)

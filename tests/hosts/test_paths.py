@@ -85,7 +85,7 @@ def test_paths_take_ports_in_turn_and_leave_out_marked_ones(
     n: int, gap: int, avoids: bool, taken: list[tuple[Any, ...]]
 ) -> None:
     ports = Paths("packet", n).ports_of(1, 2, 3)
-    model, made = (
+    model, handle = (
         Model(ports, gap, avoids),
         core().new((ctypes.c_uint16 * n)(*ports), n, gap, avoids),
     )
@@ -93,13 +93,13 @@ def test_paths_take_ports_in_turn_and_leave_out_marked_ones(
     for step in taken:
         if step[0] == "next":
             now += step[1]
-            assert core().next(made, now) == model.next(now)
+            assert core().next(handle, now) == model.next(now)
         else:
             # one that it may not have
             port = ports[step[1]] if step[1] < n else 0xC000 | step[1] % 256
-            core().avoid(made, port, step[2])
+            core().avoid(handle, port, step[2])
             model.avoid(port, step[2])
-    core().release(made)
+    core().release(handle)
 
 
 def test_port_names_its_place_and_draws_differ_by_flow() -> None:

@@ -19,10 +19,10 @@ PARAMETERS = PcnXParameters(w_min=0.025, period_s=T)
 
 
 def rp(rate: float = LINE) -> PcnXReactionPoint:
-    made = PcnXReactionPoint(LINE, PARAMETERS)
+    point = PcnXReactionPoint(LINE, PARAMETERS)
     if rate != LINE:
-        made.on_cnp(Cnp(Mark.CE, rate / (1 - 0.025)), 0)  # an overload: as PCN
-    return made
+        point.on_cnp(Cnp(Mark.CE, rate / (1 - 0.025)), 0)  # an overload: as PCN
+    return point
 
 
 def window(packets: int, marked: int, last_s: float) -> Window:
@@ -30,22 +30,22 @@ def window(packets: int, marked: int, last_s: float) -> Window:
 
 
 def test_an_overload_is_cut_to_the_receiving_rate_as_pcn_does() -> None:
-    made, pcn = rp(), PcnReactionPoint(LINE, PcnParameters(w_min=0.025, period_s=T))
-    for one in (made, pcn):
-        one.on_cnp(Cnp(Mark.CE, 3e9), 0)
-    assert made.rate_bps == pytest.approx(3e9 * 0.975)
-    assert made.rate_bps == pytest.approx(pcn.rate_bps)
+    pcn_x, pcn = rp(), PcnReactionPoint(LINE, PcnParameters(w_min=0.025, period_s=T))
+    for point in (pcn_x, pcn):
+        point.on_cnp(Cnp(Mark.CE, 3e9), 0)
+    assert pcn_x.rate_bps == pytest.approx(3e9 * 0.975)
+    assert pcn_x.rate_bps == pytest.approx(pcn.rate_bps)
 
 
 def test_increases_are_pcn_s() -> None:
-    made, pcn = rp(), PcnReactionPoint(LINE, PcnParameters(w_min=0.025, period_s=T))
-    for one in (made, pcn):
-        one.on_cnp(Cnp(Mark.CE, 1e9), 0)
+    pcn_x, pcn = rp(), PcnReactionPoint(LINE, PcnParameters(w_min=0.025, period_s=T))
+    for point in (pcn_x, pcn):
+        point.on_cnp(Cnp(Mark.CE, 1e9), 0)
         for _ in range(6):
-            one.on_cnp(Cnp(Mark.NONE, 1e9), 0)
-    assert (made.rate_bps, made.w) == pytest.approx((pcn.rate_bps, pcn.w))
-    made.on_cnp(Cnp(Mark.CE, 9e9), 0)
-    assert made.w == 0.025
+            point.on_cnp(Cnp(Mark.NONE, 1e9), 0)
+    assert (pcn_x.rate_bps, pcn_x.w) == pytest.approx((pcn.rate_bps, pcn.w))
+    pcn_x.on_cnp(Cnp(Mark.CE, 9e9), 0)
+    assert pcn_x.w == 0.025
 
 
 def test_a_rate_that_arrives_whole_is_lowered_by_beta_alone() -> None:

@@ -42,7 +42,7 @@ MIXED = clos(2, 2, 2, 8, 25e9, 100e9, 1e-6)
 
 
 @pytest.mark.parametrize(
-    "topology", [dumbbell(), compact(), fat_tree(), MIXED], ids=lambda one: one.name
+    "topology", [dumbbell(), compact(), fat_tree(), MIXED], ids=lambda topology: topology.name
 )
 def test_round_trip_is_the_longest_of_all_pairs_with_frames_there_and_acks_back(
     topology: Topology,
@@ -79,10 +79,10 @@ def test_topology_decides_what_pcn_is_recommended() -> None:
     """6.2's w_min, w_max and T; a T of 20 frames of each flow, where that is longer than a round
     trip."""
     pcn = find_scheme("pcn")
-    found = recommended(dumbbell(), pcn)
-    assert found == {"w_min": 0.025, "period_s": pytest.approx(longest_s(dumbbell()))}
-    assert found["period_s"] == pytest.approx(500e-6, rel=6e-3)
-    assert pcn.configure(found).parameters.w_max == 0.5
+    parameters = recommended(dumbbell(), pcn)
+    assert parameters == {"w_min": 0.025, "period_s": pytest.approx(longest_s(dumbbell()))}
+    assert parameters["period_s"] == pytest.approx(500e-6, rel=6e-3)
+    assert pcn.configure(parameters).parameters.w_max == 0.5
     assert recommended(compact(), pcn) == {
         "w_min": 0.05,
         "period_s": pytest.approx(longest_s(compact())),
@@ -102,8 +102,8 @@ def test_flows_that_end_are_no_number_of_flows() -> None:
         star(16, 1, 25e9, 3e-6),
         flows=tuple(FlowSpec(n, f"h{n}", "r0", size_bytes=1) for n in range(16)),
     )
-    found = recommended(drawn, find_scheme("pcn"))
-    assert found == {"w_min": 1 / 128, "period_s": pytest.approx(longest_s(drawn))}
+    parameters = recommended(drawn, find_scheme("pcn"))
+    assert parameters == {"w_min": 1 / 128, "period_s": pytest.approx(longest_s(drawn))}
 
 
 def test_topology_decides_what_windows_are_recommended() -> None:
@@ -152,23 +152,23 @@ def test_what_depends_on_the_frame_follows_the_payload() -> None:
 def test_rules_give_the_defaults_at_the_rate_that_these_are_for(
     scheme: str, rate_bps: float
 ) -> None:
-    found = find_scheme(scheme)
-    usual = found.configure().parameters
-    for name, value in recommended(star(2, 1, rate_bps, 5e-6), found).items():
+    definition = find_scheme(scheme)
+    usual = definition.configure().parameters
+    for name, value in recommended(star(2, 1, rate_bps, 5e-6), definition).items():
         assert value == pytest.approx(getattr(usual, name)), name
 
 
 def test_timely_s_rules_give_the_papers_values_on_the_papers_network() -> None:
     """10 Gb/s and a round trip of 20 us; segments of 16 KB are the smallest of the paper's."""
-    found = find_scheme("timely").recommended(NetworkFacts(4, 20e-6, rate_bps=10e9))
+    parameters = find_scheme("timely").recommended(NetworkFacts(4, 20e-6, rate_bps=10e9))
     usual = find_scheme("timely").configure().parameters
-    assert found.pop("segment_bytes") == 16e3
-    assert found == {name: pytest.approx(getattr(usual, name)) for name in found}
+    assert parameters.pop("segment_bytes") == 16e3
+    assert parameters == {name: pytest.approx(getattr(usual, name)) for name in parameters}
 
 
 def test_qcn_s_rules_give_the_papers_values_at_100_gbps() -> None:
-    found = find_scheme("qcn").recommended(NetworkFacts(4, 20e-6, rate_bps=100e9))
-    assert found == pytest.approx(
+    parameters = find_scheme("qcn").recommended(NetworkFacts(4, 20e-6, rate_bps=100e9))
+    assert parameters == pytest.approx(
         {"r_ai_bps": 15e6, "q_eq_bytes": 60e3, "timer_s": 3e-3, "r_hai_bps": 250e6}
     )
 
@@ -188,7 +188,7 @@ def test_rules_stay_within_bounds_on_any_network(
 
 def test_ports_have_thresholds_of_their_rate() -> None:
     """In the entries of the switches: hosts' links of 25 Gb/s, 100 between switches."""
-    for name, own in (
+    for name, threshold in (
         ("dctcp", "k_bytes"),
         ("dcqcn", "k_max_bytes"),
         ("dcqcn-ns3", "k_min_bytes"),
@@ -201,8 +201,8 @@ def test_ports_have_thresholds_of_their_rate() -> None:
         tor = next(switch.name for switch in MIXED.switches if switch.name.startswith("t"))
         for entry in plan(MIXED, tor, 1.0, configured).marking:
             rate_bps = MIXED.link_at(tor, entry.port).rate_bps
-            assert getattr(entry, own) == round(at_ports[rate_bps][own])
-        assert at_ports[100e9][own] > at_ports[25e9][own]
+            assert getattr(entry, threshold) == round(at_ports[rate_bps][threshold])
+        assert at_ports[100e9][threshold] > at_ports[25e9][threshold]
 
 
 def test_value_that_is_given_holds_at_every_port() -> None:
@@ -215,7 +215,7 @@ def test_value_that_is_given_holds_at_every_port() -> None:
 def test_facts_have_the_frames_of_the_scheme() -> None:
     topology = star(2, 1, 100e9, 3e-6)
     plain, telemetry, credit = (
-        network_facts(topology, find_scheme(one)) for one in ("pcn", "hpcc", "rccc")
+        network_facts(topology, find_scheme(name)) for name in ("pcn", "hpcc", "rccc")
     )
     assert plain.frame_bytes == FRAME
     assert telemetry.frame_bytes == FRAME + wire.TELEMETRY_BYTES

@@ -384,7 +384,7 @@ def test_trimmed_packet_is_repeated_once_for_each_time() -> None:
         channel.send(False, number == 2)
     while channel.forward:
         channel.arrive(False)
-    nak = next(one for one in channel.back if one[0] == NAK)
+    nak = next(answer for answer in channel.back if answer[0] == NAK)
     assert nak[1] == 2
     while channel.back:
         channel.answer()

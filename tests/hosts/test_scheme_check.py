@@ -38,7 +38,7 @@ def _few_events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("name", list(schemes))
 def test_ours_keep_the_rules(name: str) -> None:
-    assert [one for one in check(find_scheme(name)) if not one.kept] == []
+    assert [finding for finding in check(find_scheme(name)) if not finding.kept] == []
 
 
 class Plain(ReactionPoint):
@@ -64,18 +64,20 @@ PLAIN = Scheme("plain", "", "pcn", Parameters, Plain, Periodic)
 def _assertion(scheme: Scheme) -> str:
     """What an RP that bears all but one value is found by."""
     (finding,) = [
-        one for one in check(scheme) if not one.kept and one.seen.startswith("AssertionError")
+        finding
+        for finding in check(scheme)
+        if not finding.kept and finding.seen.startswith("AssertionError")
     ]
     return finding.seen
 
 
 def broken(scheme: Scheme) -> Finding:
-    (finding,) = [one for one in check(scheme) if not one.kept]
+    (finding,) = [finding for finding in check(scheme) if not finding.kept]
     return finding
 
 
 def test_a_plain_one_keeps_the_rules() -> None:
-    assert [one for one in check(PLAIN) if not one.kept] == []
+    assert [finding for finding in check(PLAIN) if not finding.kept] == []
 
 
 def rp(on_cnp: Callable[[Plain, Cnp, float], None]) -> Scheme:
@@ -111,7 +113,7 @@ def _set(name: str, value: Any) -> Callable[[Plain, Cnp, float], None]:
     ],
 )
 def test_rates_timers_and_segments(on_cnp: Callable[[Plain, Cnp, float], None], seen: str) -> None:
-    findings = {one.rule: one for one in check(rp(on_cnp)) if not one.kept}
+    findings = {finding.rule: finding for finding in check(rp(on_cnp)) if not finding.kept}
     assert seen in findings["rates are finite, above 0 and at most the line rate"].seen
 
 
@@ -166,7 +168,9 @@ def test_check_finds_rate_of_packets_that_came_at_once() -> None:
             elapsed_s, self.last_s = window.last_s - self.last_s, window.last_s
             return Cnp(Mark.CE, window.bytes * 8 / elapsed_s) if elapsed_s > 0 else None
 
-    finding = next(one for one in check(replace(PLAIN, notification_point=Hasty)) if not one.kept)
+    finding = next(
+        finding for finding in check(replace(PLAIN, notification_point=Hasty)) if not finding.kept
+    )
     assert "rec_rate_bps is" in finding.seen
 
 
@@ -181,7 +185,9 @@ def test_check_finds_rate_of_packets_that_came_at_once() -> None:
 def test_notifications(answer: Any, seen: str) -> None:
     np = type("Broken", (Periodic,), {"on_window": lambda self, window: answer})
     findings = {
-        one.rule: one for one in check(replace(PLAIN, notification_point=np)) if not one.kept
+        finding.rule: finding
+        for finding in check(replace(PLAIN, notification_point=np))
+        if not finding.kept
     }
     assert seen in findings["windows are answered by a CNP or nothing"].seen
 
@@ -214,19 +220,19 @@ def test_check_finds_random_numbers() -> None:
     def on_cnp(self: Plain, cnp: Cnp, now_s: float) -> None:
         self.rate_bps = 1e9 * (1 - random.random() / 2)
 
-    rules = [one.rule for one in check(rp(on_cnp)) if not one.kept]
+    rules = [finding.rule for finding in check(rp(on_cnp)) if not finding.kept]
     assert "no clock, random number, file or socket" in rules
 
 
 def test_check_blames_no_scheme_for_what_collects_garbage() -> None:
-    def registered(_phase: str, _what: dict[str, int]) -> None:
+    def registered(_phase: str, _info: dict[str, int]) -> None:
         time.perf_counter()
 
     threshold = gc.get_threshold()
     gc.callbacks.append(registered)
     gc.set_threshold(1)
     try:
-        assert [one for one in check(PLAIN) if not one.kept] == []
+        assert [finding for finding in check(PLAIN) if not finding.kept] == []
     finally:
         gc.set_threshold(*threshold)
         gc.callbacks.remove(registered)

@@ -96,9 +96,9 @@ def test_sender_refuses_scheme_that_sprays() -> None:
     assert bench.sender.stats() == ()
     with pytest.raises(SchemeError, match=r"rccc: its NP grants, .*: use virtual time"):
         Bench(find_scheme("rccc").configure({"paths": 1})).start()
-    one = Bench(find_scheme("nscc").configure({"paths": 1}))
-    one.start()
-    assert len(one.sender.stats()) == 1
+    single_path = Bench(find_scheme("nscc").configure({"paths": 1}))
+    single_path.start()
+    assert len(single_path.sender.stats()) == 1
 
 
 def test_a_flow_of_a_size_sends_exactly_that() -> None:
@@ -319,38 +319,38 @@ def clocked(delay_s: float = 0.0) -> tuple[Bench, list[_ClockedRp]]:
 
 
 def test_rp_timers_and_byte_counters_run() -> None:
-    bench, made = clocked()
+    bench, points = clocked()
     bench.start()
     bench.run(0.0, 1e-4)
     assert bench.sender.stats()[0].rate_bps == LINE / 2**6
     assert bench.sender.timer_s == float("inf")
     # After 5 and 10 frames of 1058 B, and at the times that the RP named.
-    assert made[0].counts == [5290, 10580]
-    assert made[0].timers == pytest.approx([10e-6, 20e-6, 30e-6, 40e-6])
+    assert points[0].counts == [5290, 10580]
+    assert points[0].timers == pytest.approx([10e-6, 20e-6, 30e-6, 40e-6])
 
 
 def test_rp_counts_bytes_that_wait_for_the_delay_of_their_link() -> None:
-    bench, made = clocked(delay_s=1.0)
+    bench, points = clocked(delay_s=1.0)
     bench.start()
     bench.run(0.0, 1e-4)
-    assert (made[0].counts, bench.left) == ([5290, 10580], [])
-    assert made[0].sent_bytes >= 10580
+    assert (points[0].counts, bench.left) == ([5290, 10580], [])
+    assert points[0].sent_bytes >= 10580
 
 
 def test_rp_timers_run_at_their_time_however_late_the_process_is() -> None:
-    bench, made = clocked()
+    bench, points = clocked()
     bench.start(now=1.0)
     assert bench.sender.timer_s == 1.0 + 10e-6
     bench.sender.on_timer(1.0 + 25e-6)
-    assert made[0].timers == pytest.approx([1.0 + 10e-6, 1.0 + 20e-6])
+    assert points[0].timers == pytest.approx([1.0 + 10e-6, 1.0 + 20e-6])
     assert bench.sender.timer_s == pytest.approx(1.0 + 30e-6)
 
 
 def test_the_rp_of_a_flow_that_ended_sees_nothing() -> None:
-    bench, made = clocked()
+    bench, points = clocked()
     bench.start(size_bytes=5000)
     bench.run(0.0, 1e-3)
-    assert made[0].counts == made[0].timers == []
+    assert points[0].counts == points[0].timers == []
     assert bench.sender.timer_s == float("inf")
 
 

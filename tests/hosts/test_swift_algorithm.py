@@ -16,9 +16,9 @@ TARGET = 25e-6
 
 def rp(cwnd: float = 10, **settings: float) -> SwiftReactionPoint:
     values = {"init_cwnd": cwnd, "fs_range_s": 0.0, "base_target_s": TARGET, **settings}
-    made = find_scheme("swift").configure(values).new_rp(LINE)
-    assert isinstance(made, SwiftReactionPoint)
-    return made
+    point = find_scheme("swift").configure(values).new_rp(LINE)
+    assert isinstance(point, SwiftReactionPoint)
+    return point
 
 
 def test_window_grows_by_ai_a_round_trip_below_the_target() -> None:

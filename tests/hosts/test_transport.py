@@ -51,7 +51,7 @@ class Flow:
             first_psn=first_psn,
         )  # fmt: skip
         self.sizes: list[int] = []
-        self.asked: list[bool] = []
+        self.requests: list[bool] = []
         self.acked = 0
 
     def size(self, number: int) -> int:
@@ -64,16 +64,16 @@ class Flow:
     @property
     def open(self) -> bool:
         fits = self.in_flight + self.size(len(self.sizes)) <= self.raw.window_bytes
-        return fits or not any(self.asked[self.acked :])
+        return fits or not any(self.requests[self.acked :])
 
     def send(self) -> bool:
         self.sizes.append(self.size(len(self.sizes)))
         number, last = len(self.sizes), len(self.sizes) == self.raw.packets
         due = self.raw.every != 0 and (last or number % self.raw.every == 0)
         fills = not last and self.in_flight + self.size(number) > self.raw.window_bytes
-        self.asked.append(due or fills)
-        assert core().sent(ctypes.byref(self.raw)) == self.asked[-1]
-        return self.asked[-1]
+        self.requests.append(due or fills)
+        assert core().sent(ctypes.byref(self.raw)) == self.requests[-1]
+        return self.requests[-1]
 
     def acknowledge(self, number: int) -> int:
         """Of packet `number`; the bytes that it acknowledges."""
@@ -107,7 +107,7 @@ def test_core_does_what_the_model_does(
     flow = Flow(window_bytes, every, packets, first_psn=first_psn)
     for step, value in steps:
         outstanding = [
-            number for number in range(flow.acked, len(flow.sizes)) if flow.asked[number]
+            number for number in range(flow.acked, len(flow.sizes)) if flow.requests[number]
         ]
         if step == "send" and flow.open and len(flow.sizes) != packets:
             flow.send()
@@ -118,7 +118,7 @@ def test_core_does_what_the_model_does(
         elif step == "window":
             flow.raw.window_bytes = 100.0 * value + 1
         flow.check()
-        assert flow.open or any(flow.asked[flow.acked :])  # an acknowledgement will open it
+        assert flow.open or any(flow.requests[flow.acked :])  # an acknowledgement will open it
 
 
 @given(st.integers(1, 40), st.integers(0, 50))

@@ -143,8 +143,8 @@ def test_stats_have_the_window_and_what_is_in_flight() -> None:
     pair.run(2 * RTT)
     (sent,) = pair.hosts[0].sender.stats()
     assert sent.in_flight_bytes == 0
-    other = Pair(find_scheme("pfc").configure())
-    other.start()
-    other.run(2 * RTT)
-    (sent,) = other.hosts[0].sender.stats()
+    unwindowed = Pair(find_scheme("pfc").configure())
+    unwindowed.start()
+    unwindowed.run(2 * RTT)
+    (sent,) = unwindowed.hosts[0].sender.stats()
     assert (sent.window_bytes, sent.in_flight_bytes) == (None, 0)

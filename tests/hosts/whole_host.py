@@ -93,7 +93,7 @@ class WholeHost:
         left = []
         while (now_s := min(self.nic.wake(), until_s)) < until_s:
             self.nic.advance(now_s)
-            left += [one.frame for one in iter(lambda: self.nic.due(now_s), None)]
+            left += [due.frame for due in iter(lambda: self.nic.due(now_s), None)]
         self.nic.advance(until_s)
         return left
 
