@@ -63,10 +63,10 @@ def _library(name: str) -> str:
     """Where the compiler has it; "" if nowhere."""
     try:
         words = [*compiler(), f"-print-file-name={name}"]
-        found = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+        path = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return ""
-    return found if Path(found).is_absolute() else ""
+    return path if Path(path).is_absolute() else ""
 
 
 def main(arguments: list[str]) -> None:
@@ -75,10 +75,10 @@ def main(arguments: list[str]) -> None:
         sys.exit(0 if arguments else 2)
     threads = arguments[0] == "--threads"
     arguments = arguments[threads:]
-    found = environment(threads)
-    if found is None:
+    variables = environment(threads)
+    if variables is None:
         sys.exit(f"sanitizers: {compiler()[0]} has no shared sanitizer of this kind; CC=gcc has")
-    os.execve(sys.executable, [sys.executable, *arguments], found)
+    os.execve(sys.executable, [sys.executable, *arguments], variables)
 
 
 if __name__ == "__main__":

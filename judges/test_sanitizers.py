@@ -29,9 +29,9 @@ counts, and tests in a process that preloads another library."""
 @pytest.fixture(scope="module")
 def sanitized() -> Mapping[str, str]:
     """The environment."""
-    found = sanitizers.environment() or needs.missing(needs.SANITIZERS)
+    variables = sanitizers.environment() or needs.missing(needs.SANITIZERS)
     paths = os.pathsep.join([str(TESTS), str(HERE.parent)])
-    return {**found, "PYTHONPATH": paths, "SW_EXAMPLES": "8"}
+    return {**variables, "PYTHONPATH": paths, "SW_EXAMPLES": "8"}
 
 
 def output(sanitized: Mapping[str, str], *words: str | Path) -> str:
@@ -58,10 +58,14 @@ def test_what_fuzzing_kept_under_the_sanitizers(sanitized: Mapping[str, str], sc
 
 
 def test_threads_of_virtual_time_under_the_sanitizer_of_threads() -> None:
-    found = sanitizers.environment(threads=True) or needs.missing(needs.SANITIZERS)
+    variables = sanitizers.environment(threads=True) or needs.missing(needs.SANITIZERS)
     options = ["-x", "-s", "-p", "no:cacheprovider", "-k", THREADED]
     assert "9 passed" in output(
-        found, "-m", "pytest", *options, HERE.parent / "tests/virtualnet/test_virtual_threads.py"
+        variables,
+        "-m",
+        "pytest",
+        *options,
+        HERE.parent / "tests/virtualnet/test_virtual_threads.py",
     )
 
 

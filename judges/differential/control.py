@@ -100,15 +100,15 @@ class Digests:
     def take(self, n: int | None) -> list[str]:
         """All there are, each once, as a switch may leave out repeats until acknowledged; n: how
         many must come."""
-        found: set[str] = set()
+        digests: set[str] = set()
         with contextlib.suppress(queue.Empty):
             while True:
-                found.add(
+                digests.add(
                     self._seen.get(
-                        timeout=0.5 if n is None else 0.05 if len(found) >= n else LIMIT_S
+                        timeout=0.5 if n is None else 0.05 if len(digests) >= n else LIMIT_S
                     )
                 )
-        return sorted(found)
+        return sorted(digests)
 
 
 def change(client: Client, names: Names, setup: Setup) -> None:
@@ -116,8 +116,8 @@ def change(client: Client, names: Names, setup: Setup) -> None:
     for kind, number, params in setup.changes:
         entry = setup.entries[number]
         action = names.action(entry.action, **params) if kind == "modify" else None
-        found = names.entry(entry.table, entry.keys, action, priority=entry.priority)
-        client.write(update(kind.upper(), table_entry=found))
+        table_entry = names.entry(entry.table, entry.keys, action, priority=entry.priority)
+        client.write(update(kind.upper(), table_entry=table_entry))
 
 
 def state(
@@ -125,11 +125,11 @@ def state(
 ) -> dict[str, Any]:
     """Counters, direct counters and registers up to 64 bits (BMv2's Thrift has no wider ones).
     `registers` where P4Runtime doesn't have them."""
-    found: dict[str, Any] = {}
+    readings: dict[str, Any] = {}
     for counter in names.info.counters:
         cells = client.read(counter_entry=p4r.CounterEntry(counter_id=counter.preamble.id))
         cells.sort(key=lambda cell: cell.index.index)
-        found[counter.preamble.alias] = [_count(cell.data, counter.spec.unit) for cell in cells]
+        readings[counter.preamble.alias] = [_count(cell.data, counter.spec.unit) for cell in cells]
     for counter in names.info.direct_counters:
         (table,) = (t for t in names.tables.values() if t.preamble.id == counter.direct_table_id)
         counts = []
@@ -143,7 +143,7 @@ def state(
                     c for c in cells if (len(c.table_entry.match), c.table_entry.priority) == here
                 )
                 counts.append(_count(cell.data, counter.spec.unit))
-        found[counter.preamble.alias] = counts
+        readings[counter.preamble.alias] = counts
     for register in names.info.registers:
         width = _width(register)
         if width > 64:
@@ -153,8 +153,8 @@ def state(
         else:
             cells = client.read(register_entry=p4r.RegisterEntry(register_id=register.preamble.id))
             values = [int.from_bytes(cell.data.bitstring, "big") % (1 << width) for cell in cells]
-        found[register.preamble.alias] = values
-    return found
+        readings[register.preamble.alias] = values
+    return readings
 
 
 def _count(data: p4r.CounterData, unit: int) -> list[int]:

@@ -78,7 +78,7 @@ class Ports:
             silence_s = SILENCE_S * (1 if frames else 5)
             ready, _, _ = select.select(list(self._sockets.values()), [], [], silence_s)
             if not ready:
-                return {port: sorted(found) for port, found in sorted(frames.items())}
+                return {port: sorted(received) for port, received in sorted(frames.items())}
             for port, sock in self._sockets.items():
                 if sock in ready:
                     frames.setdefault(str(port), []).append(sock.recv(16384).hex())
@@ -150,10 +150,10 @@ def run(
             outputs.append(ports.exchange(packet))
             if not alive():
                 raise SystemExit(f"{kind.name} died of packet {number} of {program}: {packet}")
-        found = learned.take(None)
+        digests = learned.take(None)
         return {
             "outputs": outputs,
-            "digests": found,
+            "digests": digests,
             "state": state(client, names, setup, kind.registers(pid)),
         }
 

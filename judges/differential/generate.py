@@ -48,8 +48,10 @@ class Setup:
     @classmethod
     def of(cls, plain: dict[str, Any]) -> Setup:
         """What `plain` made."""
-        made = {name: [Entry(**entry) for entry in plain[name]] for name in ("entries", "defaults")}
-        return cls(**{**plain, **made})
+        entries = {
+            name: [Entry(**entry) for entry in plain[name]] for name in ("entries", "defaults")
+        }
+        return cls(**{**plain, **entries})
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,13 @@ def generate(program: str, seed: int, packets: int) -> Case:
     """A program's case; the same for the same seed."""
     rng = random.Random(f"{program} {seed}")
     setup, frames = _GENERATORS[program](rng)
-    made = []
+    sent = []
     for _ in range(packets):
         frame = next(frames)
         if rng.random() < 0.06:  # a frame that ends early; below 14 bytes no interface takes it
             frame = frame[: rng.randint(14, max(14, len(frame) - 1))]
-        made.append(Packet(rng.choice(PORTS), frame))
-    return setup, made
+        sent.append(Packet(rng.choice(PORTS), frame))
+    return setup, sent
 
 
 def _ethernet(rng: random.Random, kind: int) -> bytes:
@@ -183,7 +185,7 @@ def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
         # Unlike the switch, BMv2 takes 0 .. 255 of any width for all values, and refuses it.
         return None if low == 0 and high in (255, top) else [low, high]
 
-    def kept(keys: dict[str, Any]) -> dict[str, Any]:
+    def specified(keys: dict[str, Any]) -> dict[str, Any]:
         return {name: key for name, key in keys.items() if key is not None}
 
     for _ in range(14):
@@ -202,7 +204,7 @@ def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
             add("prefixes", keys, "set_lpm", value=value())
         else:
             add("prefixes", keys, "out_of", port=rng.choice(PORTS))
-        keys = kept(
+        keys = specified(
             some(b=masked(SIXTEEN, 16), address=prefix(), odd=masked((0, 16, 17, 31, 127), 7))
         )
         action = rng.choice(("set_ternary", "set_ternary", "out_of", "drop", "swap"))
@@ -213,7 +215,7 @@ def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
             "swap": {"with": 2},
         }[action]
         add("masks", keys, action, rng.randint(1, 6), **params)
-        keys = kept(
+        keys = specified(
             some(number=interval(NUMBERS, 65535), a=masked(SMALL, 8), c=interval(SMALL, 255))
         )
         add("ranges", keys, "set_range", rng.randint(1, 9), value=value())
@@ -222,7 +224,7 @@ def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
             add("options", keys, "set_optional", rng.randint(1, 4), value=value())
         else:
             add("options", keys, "leave", rng.randint(1, 4))
-        keys = kept({"wide": masked(WIDE, 128)})
+        keys = specified({"wide": masked(WIDE, 128)})
         add("wides", keys, "set_wide", rng.randint(1, 5), value=_number(rng, 128))
     for wide in WIDE[:3]:
         add("wide_exact", {"wide": wide}, "set_wide", value=_number(rng, 128))
@@ -241,9 +243,9 @@ def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
             keys = struct.pack("!BHIHB", a, b, address, number, c) + wide.to_bytes(16, "big")
             yield _ethernet(rng, 0x0900) + keys + rng.randbytes(rng.randint(0, 30))
 
-    made = list(entries.values())
+    entry_list = list(entries.values())
     changes: list[list[Any]] = []
-    for number, entry in enumerate(made):
+    for number, entry in enumerate(entry_list):
         draw = rng.random()
         if draw < 0.1 and entry.table not in COUNTED:  # a counter is read at the end, by its entry
             changes.append(["delete", number, {}])
@@ -251,7 +253,7 @@ def _lookups(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:
             changes.append(
                 ["modify", number, {name: value & 0x7F for name, value in entry.params.items()}]
             )
-    return Setup(made, defaults, changes=changes), frames()
+    return Setup(entry_list, defaults, changes=changes), frames()
 
 
 def _state(rng: random.Random) -> tuple[Setup, Iterator[bytes]]:

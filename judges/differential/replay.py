@@ -38,9 +38,9 @@ def _replay(client: Client, clock: ManualClock, known: Result) -> Result:
             change(client, names, setup)
         clock.send(port, bytes.fromhex(frame))
         clock.advance(STEP_S)
-        found: dict[str, list[str]] = {}
+        by_port: dict[str, list[str]] = {}
         for left in clock.received():
-            found.setdefault(str(left.port), []).append(left.data.hex())
-        outputs.append({port: sorted(frames) for port, frames in sorted(found.items())})
+            by_port.setdefault(str(left.port), []).append(left.data.hex())
+        outputs.append({port: sorted(frames) for port, frames in sorted(by_port.items())})
     digests = learned.take(len(known["digests"]))
     return {"outputs": outputs, "digests": digests, "state": state(client, names, setup, None)}

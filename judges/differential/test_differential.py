@@ -25,15 +25,15 @@ RECORDINGS = sorted((HERE / "recordings").glob("*.json"))
 
 def compare(path: Path) -> None:
     known: dict[str, Any] = json.loads(path.read_text())
-    found = replay(known)
+    replayed = replay(known)
     for number, (packet, expected, got) in enumerate(
-        zip(known["packets"], known["outputs"], found["outputs"], strict=True)
+        zip(known["packets"], known["outputs"], replayed["outputs"], strict=True)
     ):
         assert got == expected, (
             f"packet {number} of {path.name}, into port {packet[0]}: {packet[1]}"
         )
-    assert found["digests"] == known["digests"]
-    assert found["state"] == known["state"]
+    assert replayed["digests"] == known["digests"]
+    assert replayed["state"] == known["state"]
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)

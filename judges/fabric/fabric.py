@@ -199,14 +199,14 @@ def group(number: int, members: list[int]) -> ProfileGroup:
     )
 
 
-def program_leaf(made: VirtualP4, leaf: str) -> None:
+def program_leaf(network: VirtualP4, leaf: str) -> None:
     """Routes to the leaf's hosts and to the other leaf; ARP to all hosts, and to the controller."""
-    plane, mac = made.switches[leaf], MACS[leaf]
-    (other,) = set(LEAVES) - {leaf}
+    plane, mac = network.switches[leaf], MACS[leaf]
+    (far_leaf,) = set(LEAVES) - {leaf}
     ports = range(1, HOSTS + 1)
     for port in ports:
         plane.insert([*port_entries(port, VLAN, EDGE), classify(port, mac, UNICAST)])
-        host = made.topology.host(made.topology.peer(leaf, port).node)
+        host = network.topology.host(network.topology.peer(leaf, port).node)
         next_group(plane, port, VLAN, [(port, mac, host.mac)])
         plane.insert([route(f"{host.ip}/32", port)])
         next_output(plane, BRIDGED + port, port)
@@ -214,8 +214,8 @@ def program_leaf(made: VirtualP4, leaf: str) -> None:
     for port in UPLINKS.values():
         plane.insert([*port_entries(port, UNTAGGED, INFRA), classify(port, mac, UNICAST)])
     hops = [(port, mac, MACS[spine]) for spine, port in UPLINKS.items()]
-    next_group(plane, SPINES, UNTAGGED, hops, LABELS[other])
-    plane.insert([route(f"10.0.{LEAVES.index(other) + 1}.0/24", SPINES)])
+    next_group(plane, SPINES, UNTAGGED, hops, LABELS[far_leaf])
+    plane.insert([route(f"10.0.{LEAVES.index(far_leaf) + 1}.0/24", SPINES)])
     copy = TableAction("set_clone_session_id", clone_id=CLONE)
     to_all = TableAction("set_mcast_group_id", group_id=GROUP)
     plane.insert(
@@ -236,8 +236,8 @@ def program_leaf(made: VirtualP4, leaf: str) -> None:
     plane.insert([TableEntry("fwd_classifier", match=match, action=action, priority=10)])
 
 
-def program_spine(made: VirtualP4, spine: str) -> None:
-    plane, mac = made.switches[spine], MACS[spine]
+def program_spine(network: VirtualP4, spine: str) -> None:
+    plane, mac = network.switches[spine], MACS[spine]
     for port, leaf in enumerate(LEAVES, 1):
         plane.insert([*port_entries(port, UNTAGGED, INFRA), classify(port, mac, MPLS)])
         next_group(plane, LABELS[leaf], UNTAGGED, [(port, mac, MACS[leaf])])
@@ -265,18 +265,18 @@ def labelled(frame: bytes, source: str, target: str, label: int) -> bytes:
     return _mac(target) + _mac(source) + struct.pack(">H", MPLS_TYPE) + word + frame[14:]
 
 
-def arp(made: VirtualP4, host: str) -> bytes:
-    one = made.topology.host(host)
-    address = bytes(map(int, one.ip.split(".")))
+def arp(network: VirtualP4, host: str) -> bytes:
+    sender = network.topology.host(host)
+    address = bytes(map(int, sender.ip.split(".")))
     words = (
         struct.pack(">HHBBH", 1, IPV4, 6, 4, 1)
-        + _mac(one.mac)
+        + _mac(sender.mac)
         + address
         + bytes(6)
         + address[:3]
         + b"\2"
     )
-    return b"\xff" * 6 + _mac(one.mac) + struct.pack(">H", ARP) + words + bytes(34)
+    return b"\xff" * 6 + _mac(sender.mac) + struct.pack(">H", ARP) + words + bytes(34)
 
 
 @dataclass(frozen=True)
@@ -291,24 +291,24 @@ class Sent:
 
 
 def datagram(
-    made: VirtualP4, time_s: float, source: str, target: str, sport: int, text: bytes = b"fabric"
+    network: VirtualP4, time_s: float, source: str, target: str, sport: int, text: bytes = b"fabric"
 ) -> Sent:
-    frame = udp(made.value, source, target, text, sport=sport)
-    leaves = [leaf_of(made.topology, name) for name in (source, target)]
+    frame = udp(network.value, source, target, text, sport=sport)
+    leaves = [leaf_of(network.topology, name) for name in (source, target)]
     # The spine, which removes the label, and the far leaf lower the TTL. Neighbours' frames are
     # bridged.
-    far = routed(frame, MACS[leaves[1]], made.topology.host(target).mac, hops=2)
+    far = routed(frame, MACS[leaves[1]], network.topology.host(target).mac, hops=2)
     expected = frame if leaves[0] == leaves[1] else far
     return Sent(time_s, source, target, frame, expected)
 
 
 def start(value: P4Network, **options: object) -> VirtualP4:
-    made = VirtualP4(value, **options)  # type: ignore[arg-type]
+    network = VirtualP4(value, **options)  # type: ignore[arg-type]
     for leaf in LEAVES:
-        program_leaf(made, leaf)
+        program_leaf(network, leaf)
     for spine in UPLINKS:
-        program_spine(made, spine)
-    return made
+        program_spine(network, spine)
+    return network
 
 
 # ---- what is checked; each returns a line, or raises AssertionError ----
@@ -317,37 +317,39 @@ def start(value: P4Network, **options: object) -> VirtualP4:
 def unicast(value: P4Network, scratch: Path) -> str:
     """Each host sends to each other one, with 20 source ports: by both spines, a flow by one of
     them."""
-    with start(value) as made:
-        names = [host.name for host in made.topology.hosts]
+    with start(value) as network:
+        names = [host.name for host in network.topology.hosts]
         pairs = [(a, b) for a in names for b in names if a != b]
         sent = [
-            datagram(made, (20 * number + flow) * 1e-5, a, b, 1000 + flow)
+            datagram(network, (20 * number + flow) * 1e-5, a, b, 1000 + flow)
             for number, (a, b) in enumerate(pairs)
             for flow in range(20)
         ]
-        for one in sent:
-            made.send(one.source, one.time_s, one.frame)
-            made.send(one.source, one.time_s + 5e-6, one.frame)
+        for packet in sent:
+            network.send(packet.source, packet.time_s, packet.frame)
+            network.send(packet.source, packet.time_s + 5e-6, packet.frame)
         ups = {
             (leaf, spine): scratch / f"{leaf}-{spine}.pcap" for leaf in LEAVES for spine in UPLINKS
         }
         for (leaf, spine), path in ups.items():
-            made.capture(leaf, UPLINKS[spine], path)
-        made.run(until_s=1.0)
+            network.capture(leaf, UPLINKS[spine], path)
+        network.run(until_s=1.0)
         for name in names:
-            expected = [one.expected for one in sent if one.target == name for _ in range(2)]
-            assert sorted(frame.start for frame in made.arrived(name)) == sorted(expected), name
+            expected = [
+                packet.expected for packet in sent if packet.target == name for _ in range(2)
+            ]
+            assert sorted(frame.start for frame in network.arrived(name)) == sorted(expected), name
     ways: dict[bytes, set[str]] = {}
     crossing = {
-        one.frame[14:]
-        for one in sent
-        if (one.source in names[:HOSTS]) != (one.target in names[:HOSTS])
+        packet.frame[14:]
+        for packet in sent
+        if (packet.source in names[:HOSTS]) != (packet.target in names[:HOSTS])
     }
     for (leaf, spine), path in ups.items():
-        (other,) = set(LEAVES) - {leaf}
+        (far_leaf,) = set(LEAVES) - {leaf}
         for frame in capture(path).frames:
             assert frame == labelled(
-                b"\0" * 14 + frame[18:], MACS[leaf], MACS[spine], LABELS[other]
+                b"\0" * 14 + frame[18:], MACS[leaf], MACS[spine], LABELS[far_leaf]
             ), frame.hex()
             ways.setdefault(frame[18:], set()).add(spine)
     assert ways.keys() == crossing
@@ -363,21 +365,25 @@ def unicast(value: P4Network, scratch: Path) -> str:
 def broadcast(value: P4Network, scratch: Path) -> str:
     """An ARP request reaches the leaf's other hosts, and the controller with its port."""
     seen: list[tuple[float, PacketIn]] = []
-    with start(value) as made:
-        made.control(
+    with start(value) as network:
+        network.control(
             "leaf1",
-            lambda plane: seen.extend((made.now_s, one) for one in plane.packets_in()),
+            lambda plane: seen.extend(
+                (network.now_s, packet_in) for packet_in in plane.packets_in()
+            ),
             latency_s=1e-3,
         )
         for port in range(1, HOSTS + 1):
-            made.send(f"h{port}", port * 1e-3, arp(made, f"h{port}"))
-        made.run(until_s=0.1)
+            network.send(f"h{port}", port * 1e-3, arp(network, f"h{port}"))
+        network.run(until_s=0.1)
         for port in range(1, HOSTS + 1):
-            others = [arp(made, f"h{other}") for other in range(1, HOSTS + 1) if other != port]
-            assert [frame.start for frame in made.arrived(f"h{port}")] == others
-            assert not made.arrived(f"h{HOSTS + port}")
-        assert [(one.payload, one["ingress_port"]) for _, one in seen] == [
-            (arp(made, f"h{port}"), port) for port in range(1, HOSTS + 1)
+            others = [
+                arp(network, f"h{sender}") for sender in range(1, HOSTS + 1) if sender != port
+            ]
+            assert [frame.start for frame in network.arrived(f"h{port}")] == others
+            assert not network.arrived(f"h{HOSTS + port}")
+        assert [(packet_in.payload, packet_in["ingress_port"]) for _, packet_in in seen] == [
+            (arp(network, f"h{port}"), port) for port in range(1, HOSTS + 1)
         ]
     return (
         f"{HOSTS} ARP requests reach the leaf's other hosts, and the controller "
@@ -387,27 +393,32 @@ def broadcast(value: P4Network, scratch: Path) -> str:
 
 def packet_out(value: P4Network, scratch: Path) -> str:
     """A controller's frame leaves by its port as it is, or is routed."""
-    with start(value) as made:
-        sent = udp(made.value, "h4", "h1", b"out")
+    with start(value) as network:
+        sent = udp(network.value, "h4", "h1", b"out")
         frame = _mac(MACS["leaf1"]) + sent[6:]
-        made.at(
+        network.at(
             1e-3,
-            lambda: made.switches["leaf1"].packet_out(
+            lambda: network.switches["leaf1"].packet_out(
                 frame, egress_port=3, do_forwarding=0, _pad=0
             ),
         )
-        made.at(
+        network.at(
             2e-3,
-            lambda: made.switches["leaf1"].packet_out(
+            lambda: network.switches["leaf1"].packet_out(
                 frame, egress_port=0, do_forwarding=1, _pad=0
             ),
         )
-        made.run(until_s=0.1)
-        found = {name: [one.start for one in made.arrived(name)] for name in ("h1", "h2", "h3")}
-        host = made.topology.host("h1")
-        assert found == {"h1": [routed(frame, MACS["leaf1"], host.mac)], "h2": [], "h3": [frame]}, (
-            found
-        )
+        network.run(until_s=0.1)
+        arrived = {
+            name: [arrival.start for arrival in network.arrived(name)]
+            for name in ("h1", "h2", "h3")
+        }
+        host = network.topology.host("h1")
+        assert arrived == {
+            "h1": [routed(frame, MACS["leaf1"], host.mac)],
+            "h2": [],
+            "h3": [frame],
+        }, arrived
     return "one leaves by its port as it is, one is routed"
 
 
@@ -418,41 +429,42 @@ def failure(value: P4Network, scratch: Path) -> str:
     """
     every_s, flows = 5e-6, 20
     lost: list[Sent] = []
-    with start(value) as made:
+    with start(value) as network:
         sent = [
-            datagram(made, number * every_s, "h1", "h4", 1000 + number % flows)
+            datagram(network, number * every_s, "h1", "h4", 1000 + number % flows)
             for number in range(1000)
         ]
-        for one in sent:
-            made.send("h1", one.time_s, one.frame)
+        for packet in sent:
+            network.send("h1", packet.time_s, packet.frame)
         first = scratch / "spine1.pcap"
-        made.capture("leaf1", UPLINKS["spine1"], first)
-        made.at(FAILED_S, lambda: made.set_link("leaf1", UPLINKS["spine1"], up=False))
+        network.capture("leaf1", UPLINKS["spine1"], first)
+        network.at(FAILED_S, lambda: network.set_link("leaf1", UPLINKS["spine1"], up=False))
 
         def reroute() -> None:
             for leaf in LEAVES:
-                made.switches[leaf].modify([group(SPINES, [1000 * SPINES + UPLINKS["spine2"]])])
+                network.switches[leaf].modify([group(SPINES, [1000 * SPINES + UPLINKS["spine2"]])])
 
-        made.at(FAILED_S + NOTICED_S, reroute)
-        made.run(until_s=0.05)
-        arrived = [frame.start for frame in made.arrived("h4")]
-        dropped = made.tail_drops("leaf1", UPLINKS["spine1"])
-        made.set_link("leaf1", UPLINKS["spine1"], up=True)
-        made.run(until_s=0.1)
-        late = [frame.start for frame in made.arrived("h4")][len(arrived) :]
+        network.at(FAILED_S + NOTICED_S, reroute)
+        network.run(until_s=0.05)
+        arrived = [frame.start for frame in network.arrived("h4")]
+        dropped = network.tail_drops("leaf1", UPLINKS["spine1"])
+        network.set_link("leaf1", UPLINKS["spine1"], up=True)
+        network.run(until_s=0.1)
+        late = [frame.start for frame in network.arrived("h4")][len(arrived) :]
         depth = value.switches["leaf1"].queue_depth
     by_spine1 = {frame[38:40] for frame in capture(first).frames}
     reach_s = DELAY_S + len(sent[0].frame) * 8 / RATE_BPS  # from the host into the leaf
     down = [
-        one
-        for one in sent
-        if one.frame[34:36] in by_spine1 and FAILED_S < one.time_s + reach_s <= FAILED_S + NOTICED_S
+        packet
+        for packet in sent
+        if packet.frame[34:36] in by_spine1
+        and FAILED_S < packet.time_s + reach_s <= FAILED_S + NOTICED_S
     ]
     lost = down[depth:]
     assert sum(dropped) == len(lost), (dropped, len(down))
-    assert late == [one.expected for one in down[:depth]]
-    kept = [one.expected for one in sent if one not in down]
-    assert sorted(arrived) == sorted(kept), (len(arrived), len(kept))
+    assert late == [packet.expected for packet in down[:depth]]
+    forwarded = [packet.expected for packet in sent if packet not in down]
+    assert sorted(arrived) == sorted(forwarded), (len(arrived), len(forwarded))
     return (
         f"{len(by_spine1)} of {flows} flows cross spine1; of {len(down)} datagrams that meet the "
         f"failed link in {NOTICED_S * 1e3:g} ms {len(lost)} are lost, {len(late)} wait for its "
@@ -464,15 +476,15 @@ def twice(value: P4Network, scratch: Path) -> str:
     """All of it gives the same events again."""
     digests = []
     for _ in range(2):
-        with start(value) as made:
+        with start(value) as network:
             for number in range(1000):
-                one = datagram(
-                    made, number * 1e-6, f"h{1 + number % 3}", f"h{4 + number % 3}", number
+                packet = datagram(
+                    network, number * 1e-6, f"h{1 + number % 3}", f"h{4 + number % 3}", number
                 )
-                made.send(one.source, one.time_s, one.frame)
-            made.at(5e-4, lambda made=made: made.set_link("leaf1", 4, up=False))  # type: ignore[misc]
-            made.run(until_s=0.01)
-            digests.append(made.totals().digest)
+                network.send(packet.source, packet.time_s, packet.frame)
+            network.at(5e-4, lambda network=network: network.set_link("leaf1", 4, up=False))  # type: ignore[misc]
+            network.run(until_s=0.01)
+            digests.append(network.totals().digest)
     assert digests[0] == digests[1]
     return f"digest {digests[0]:016x} both times"
 
@@ -488,19 +500,19 @@ CHECKS: dict[str, Callable[[P4Network, Path], str]] = {
 
 def speed(value: P4Network, seconds: float) -> str:
     """All hosts send 1,000-byte datagrams at 8 Gbit/s, to the other leaf."""
-    with start(value, queues="nodes") as made:
+    with start(value, queues="nodes") as network:
         for number in range(1, 2 * HOSTS + 1):
             target = f"h{(number + HOSTS - 1) % (2 * HOSTS) + 1}"
             frames = [
-                datagram(made, 0, f"h{number}", target, 1000 + flow, bytes(958)).frame
+                datagram(network, 0, f"h{number}", target, 1000 + flow, bytes(958)).frame
                 for flow in range(50)
             ]
-            made.count_alone(target)
-            made.send_all(f"h{number}", np.arange(0, seconds, 1e-6), frames)
+            network.count_alone(target)
+            network.send_all(f"h{number}", np.arange(0, seconds, 1e-6), frames)
         begun = time.process_time()
-        made.run(until_s=seconds + 1e-3)
+        network.run(until_s=seconds + 1e-3)
         took = time.process_time() - begun
-        traversals = made.totals().traversals
+        traversals = network.totals().traversals
     return (
         f"{traversals:,} traversals in {took:.2f} s of processor time: "
         f"{traversals / took / 1e6:.2f} million a second"

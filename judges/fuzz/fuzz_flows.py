@@ -71,10 +71,10 @@ def _frames() -> list[tuple[int, bytes]]:
 
 
 def _pcap() -> bytes:
-    made = struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
+    capture = struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
     for time_ns, frame in _frames():
-        made += struct.pack("<IIII", 0, time_ns, len(frame), len(frame)) + frame
-    return made
+        capture += struct.pack("<IIII", 0, time_ns, len(frame), len(frame)) + frame
+    return capture
 
 
 def _pcapng() -> bytes:
@@ -124,27 +124,27 @@ def cases(name: str, draw: random.Random) -> bytes:
 
 def of_bytes(data: bytes, draw: random.Random) -> bytes:
     """Bytes, changed in some places."""
-    made = bytearray(data)
+    changed = bytearray(data)
     for _ in range(draw.choice((1, 1, 1, 2, 4))):
-        at = draw.randrange(len(made) or 1)
+        at = draw.randrange(len(changed) or 1)
         length = draw.choice((1, 2, 4, 8))
         match draw.randrange(6):
             case 0:
-                made = made[:at]
+                changed = changed[:at]
             case 1:
                 number = draw.choice(_NUMBERS) % 2 ** (8 * length)
-                made[at : at + length] = number.to_bytes(length, draw.choice(("little", "big")))
+                changed[at : at + length] = number.to_bytes(length, draw.choice(("little", "big")))
             case 2:
-                part = made[at : at + draw.choice((1, 4, 16, 70, 200))]
-                made[at:at] = part * draw.choice((1, 1, 3, 50))
+                part = changed[at : at + draw.choice((1, 4, 16, 70, 200))]
+                changed[at:at] = part * draw.choice((1, 1, 3, 50))
             case 3:
-                del made[at : at + draw.choice((1, 2, 4, 16, 90))]
+                del changed[at : at + draw.choice((1, 2, 4, 16, 90))]
             case 4:
-                made[at : at + length] = draw.randbytes(length)
+                changed[at : at + length] = draw.randbytes(length)
             case _:
-                other = draw.randrange(len(made) or 1)
-                made[at : at + length] = made[other : other + length]
-    return bytes(made)
+                source = draw.randrange(len(changed) or 1)
+                changed[at : at + length] = changed[source : source + length]
+    return bytes(changed)
 
 
 def judge(name: str, data: bytes) -> str:

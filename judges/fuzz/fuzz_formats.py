@@ -178,7 +178,7 @@ def _change(value: Any, draw: random.Random) -> None:
     keys = list(inner) if isinstance(inner, dict) else list(range(len(inner)))
     if not keys:
         return
-    key, other = draw.choice(keys), draw.choice(keys)
+    key, source_key = draw.choice(keys), draw.choice(keys)
     match draw.randrange(7):
         case 0:
             del inner[key]
@@ -190,8 +190,8 @@ def _change(value: Any, draw: random.Random) -> None:
             )
         case 3:
             inner[key] = (
-                inner[other]
-                if isinstance(inner[other], str | int | float | None)
+                inner[source_key]
+                if isinstance(inner[source_key], str | int | float | None)
                 else draw.choice(WORDS)
             )
         case 4 if isinstance(inner, list):
@@ -254,35 +254,35 @@ def judge(name: str, text: str) -> str:
     outcome = "refused"
     for read in readers:
         with contextlib.suppress(FormatError):
-            made = read()
+            topology = read()
             outcome = "read"
-            drawn(made, ".svg")
+            drawn(topology, ".svg")
             for form in FORMATS.values():
-                again = _written(form.name, made)
+                again = _written(form.name, topology)
                 assert (
                     again is None
                     or form.name in ("hpcc", "p4lang")
-                    or _alike(again, made, form.name)
+                    or _alike(again, topology, form.name)
                 ), form.name
     return outcome
 
 
-def _written(name: str, made: Topology) -> Topology | None:
+def _written(name: str, topology: Topology) -> Topology | None:
     form = FORMATS[name]
     if form.write is None:
         return None
     try:
-        text = form.write(made)
+        text = form.write(topology)
     except LabError:
         return None
-    return form.read(Source(Path(f"{made.name}{form.suffix}"), text))
+    return form.read(Source(Path(f"{topology.name}{form.suffix}"), text))
 
 
-def _alike(again: Topology, made: Topology, name: str) -> bool:
+def _alike(again: Topology, topology: Topology, name: str) -> bool:
     """Graphs have no flows and no parameters."""
     if name.startswith("pcn"):
-        return again == made
-    return (again.hosts, again.links) == (made.hosts, made.links)
+        return again == topology
+    return (again.hosts, again.links) == (topology.hosts, topology.links)
 
 
 @contextlib.contextmanager
@@ -336,7 +336,7 @@ def run(
     most_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     print(
         f"{number:,} cases: "
-        f"{', '.join(f'{what} {count:,}' for what, count in sorted(counts.items()))}"
+        f"{', '.join(f'{outcome} {count:,}' for outcome, count in sorted(counts.items()))}"
     )
     print(f"{spent_s():.0f} s of the processor, {most_mb:.0f} MB")
     return 0

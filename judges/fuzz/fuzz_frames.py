@@ -273,17 +273,17 @@ def attack(scheme: str, seconds: float, seed: int, frames: int = FRAMES) -> str:
     end = time.monotonic() + seconds
     with (
         tempfile.TemporaryDirectory(prefix="pcn-frames-") as folder,
-        Attack(scheme, Path(folder)) as made,
+        Attack(scheme, Path(folder)) as session,
     ):
-        made.cycle(seed, frames)
-        warm_kb, cycles = made.memory_kb(), 1
+        session.cycle(seed, frames)
+        warm_kb, cycles = session.memory_kb(), 1
         while time.monotonic() < end:
-            made.cycle(seed + cycles, frames)
+            session.cycle(seed + cycles, frames)
             cycles += 1
-        refused = "; ".join(made.pair.clients[VICTIM].stats().refused())
+        refused = "; ".join(session.pair.clients[VICTIM].stats().refused())
         return (
-            f"{scheme}: {cycles} cycles, {made.frames} frames, memory {warm_kb} to "
-            f"{made.memory_kb()} KB, log {made.log_bytes() >> 20} MiB; {refused}"
+            f"{scheme}: {cycles} cycles, {session.frames} frames, memory {warm_kb} to "
+            f"{session.memory_kb()} KB, log {session.log_bytes() >> 20} MiB; {refused}"
         )
 
 

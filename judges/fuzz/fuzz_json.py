@@ -48,12 +48,12 @@ PORTS = (1, 2, 3)
 @lru_cache(maxsize=1)
 def frames() -> list[bytes]:
     """What the fuzzing of packets kept (judges/fuzz/corpus), of each input its first frame."""
-    found = []
+    first_frames = []
     for path in sorted((ROOT / "judges/fuzz/corpus").glob("*.hex")):
         for line in path.read_text().splitlines():
             data = bytes.fromhex(line)
-            found.append(data[2 : 2 + (int.from_bytes(data[:2], "big") & 0x1FFF)])
-    return found
+            first_frames.append(data[2 : 2 + (int.from_bytes(data[:2], "big") & 0x1FFF)])
+    return first_frames
 
 
 # ---- judgement ----
@@ -199,16 +199,16 @@ def fuzz(seconds: float, folder: Path, seed: int) -> int:
             start_new_session=True,
         )
         try:
-            said, errors = process.communicate(timeout=EACH * CASE_S)
+            output, errors = process.communicate(timeout=EACH * CASE_S)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            said, errors = process.communicate()
+            output, errors = process.communicate()
             errors += "hangs"
         if process.returncode == 0:
             seed, tried = seed + EACH, tried + EACH
-            results.update(json.loads(said[said.index("{") :].replace("'", '"')))
+            results.update(json.loads(output[output.index("{") :].replace("'", '"')))
             continue
-        last = int(said.split()[-1])
+        last = int(output.split()[-1])
         failures += 1
         (folder / f"{last}.json").write_text(mutant(last))
         (folder / f"{last}.txt").write_text(errors[-20000:])

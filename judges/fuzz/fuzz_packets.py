@@ -116,7 +116,7 @@ def replay() -> None:
 def fuzzing_environment(folder: Path) -> dict[str, str]:
     """libFuzzer's part that is no program, loaded before everything else together with the
     sanitizers."""
-    where = Path(_said("clang", "-print-file-name=libclang_rt.asan-x86_64.so"))
+    where = Path(_output("clang", "-print-file-name=libclang_rt.asan-x86_64.so"))
     library = folder / "libfuzzer.so"
     archive = where.parent / "libclang_rt.fuzzer_no_main-x86_64.a"
     words = [
@@ -136,7 +136,7 @@ def fuzzing_environment(folder: Path) -> dict[str, str]:
     }
 
 
-def _said(*command: str) -> str:
+def _output(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -169,8 +169,8 @@ def inside(name: str, target: Path, options: list[str]) -> None:
 def run(name: str, seconds: str, folder: Path) -> int:
     """Fuzzes from the kept inputs, the first ones and what FOLDER has."""
     folder.mkdir(parents=True, exist_ok=True)
-    kept = corpus(name) if (CORPUS / f"{name}.hex").exists() else []
-    for number, data in enumerate([*starts(name), *kept]):
+    inputs = corpus(name) if (CORPUS / f"{name}.hex").exists() else []
+    for number, data in enumerate([*starts(name), *inputs]):
         (folder / f"start-{number}").write_bytes(data)
     limits = [
         f"-max_total_time={seconds}",

@@ -63,8 +63,8 @@ _RUN = (
 _DRAWN = 40
 """A picture takes as long as a hundred tables: one case in 40 has them."""
 _TASKS = [
-    Task("pcn.experiments.runner:run", {"scheme": one}, {"scheme": one, "seed": 1})
-    for one in ("pcn", "pfc")
+    Task("pcn.experiments.runner:run", {"scheme": scheme}, {"scheme": scheme, "seed": 1})
+    for scheme in ("pcn", "pfc")
 ]
 _OUTCOME = Outcome(
     {"scheme": "pcn", "seed": 1, "load": 0.5},
@@ -131,7 +131,9 @@ def _compare(place: Path, drawn: bool) -> None:
         show_table(table, Console(file=io.StringIO()))
     tables.as_csv(groups)
     charts = figures(groups)
-    inline = {name: pictures(one)["svg"].decode() for name, one in charts.items()} if drawn else {}
+    inline = (
+        {name: pictures(chart)["svg"].decode() for name, chart in charts.items()} if drawn else {}
+    )
     render(groups, inline)
 
 

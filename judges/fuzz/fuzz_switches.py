@@ -92,16 +92,16 @@ def _text_proto() -> str:
 
 
 def _steps() -> str:
-    found: list[str] = []
+    step_lines: list[str] = []
 
     def take(switch: str, step: Step) -> None:
-        found.append(json_lines.line(switch, step))
+        step_lines.append(json_lines.line(switch, step))
 
     with VirtualP4(read_exercise(EXAMPLE), trace=take) as network:
         network.send("h1", 0.0, udp(network.value, "h1", "h3", b"twice"))
         network.send("h1", 1e-3, udp(network.value, "h1", "h2", b"once"))
         network.run(until_s=0.1)
-    return "\n".join(found)
+    return "\n".join(step_lines)
 
 
 SAMPLES: dict[str, Callable[[], str | bytes]] = {
@@ -130,7 +130,7 @@ def cases(name: str, draw: random.Random) -> str | bytes:
         changed = json.loads(
             of_tree([json.loads(line) for line in sample.splitlines()], draw, as_json=True)
         )
-        return "\n".join(json.dumps(one) for one in changed)
+        return "\n".join(json.dumps(record) for record in changed)
     return of_lines(sample, draw)
 
 
@@ -140,9 +140,9 @@ def judge(name: str, case: str | bytes) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         if name in _JUDGED:
-            found, place = _JUDGED[name], path
+            reader, place = _JUDGED[name], path
         else:
-            found, place = _network, Path(shutil.copytree(EXAMPLE, Path(folder, "exercise")))
+            reader, place = _network, Path(shutil.copytree(EXAMPLE, Path(folder, "exercise")))
             path = place / name
             if name == "entries.txtpb":
                 topology = json.loads((place / "topology.json").read_text())
@@ -150,7 +150,7 @@ def judge(name: str, case: str | bytes) -> str:
                 (place / "topology.json").write_text(json.dumps(topology))
         path.write_bytes(case if isinstance(case, bytes) else case.encode("utf-8", "surrogatepass"))
         try:
-            found(place)
+            reader(place)
         except LabError:
             return "refused"
     return "read"
@@ -180,16 +180,16 @@ def _ways(path: Path) -> None:
 
 
 def _capture(path: Path) -> None:
-    found = traffic.capture(path)
-    assert len(found.times_s) == len(found.frames)
+    capture = traffic.capture(path)
+    assert len(capture.times_s) == len(capture.frames)
 
 
 def _sonic(path: Path) -> None:
-    made = sonic.apply(star(3, 1, rate_bps=10e9), {"s0": sonic.read(path)})
+    topology = sonic.apply(star(3, 1, rate_bps=10e9), {"s0": sonic.read(path)})
     again: Topology = FORMATS["pcn"].read(
-        Source(Path(f"{made.name}.yaml"), FORMATS["pcn"].write(made))
+        Source(Path(f"{topology.name}.yaml"), FORMATS["pcn"].write(topology))
     )  # type: ignore[misc]
-    assert again == made
+    assert again == topology
 
 
 def _tofino(path: Path) -> None:

@@ -140,15 +140,15 @@ def cases(name: str, draw: random.Random) -> bytes:
         )
     rank = int(name.split(".")[1])
     nodes = [
-        _Changed(one.number, one.kind, list(one.before), one.us, dict(one.values), one.packed)
-        for one in RANKS[rank]
+        _Changed(node.number, node.kind, list(node.before), node.us, dict(node.values), node.packed)
+        for node in RANKS[rank]
     ]
     kind = draw.random()
     if kind < 0.8:
         for _ in range(draw.choice((1, 1, 1, 2, 4))):
             _change(nodes, draw)
-    made = _file(nodes)
-    return of_bytes(made, draw) if kind > 0.7 else made
+    trace = _file(nodes)
+    return of_bytes(trace, draw) if kind > 0.7 else trace
 
 
 def _change(nodes: list[_Changed], draw: random.Random) -> None:

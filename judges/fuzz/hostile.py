@@ -156,9 +156,9 @@ def cases(seed: int) -> Iterator[tuple[str, p4i.P4Info | None, Setup, list[bytes
             frames = [packet.frame for packet in packets]
         yield text, info, setup, frames
         if name == "headers":
-            found = damaged(text, rng)
+            damaged_texts = damaged(text, rng)
             for _ in range(DAMAGED):
-                yield next(found), None, Setup(), frames
+                yield next(damaged_texts), None, Setup(), frames
 
 
 def main() -> int:

@@ -351,18 +351,18 @@ def bases() -> list[str]:
 
 def places(document: Json) -> dict[str, list[Path_]]:
     """Every place of the document, by the key under which it, or its list, stands."""
-    found: defaultdict[str, list[Path_]] = defaultdict(list)
+    paths: defaultdict[str, list[Path_]] = defaultdict(list)
     todo: list[tuple[Path_, str, Json]] = [((), "", document)]
     while todo:
         path, kind, node = todo.pop()
-        found[kind].append(path)
+        paths[kind].append(path)
         if isinstance(node, dict):
             todo += [
                 ((*path, key), key, child) for key, child in node.items() if key != "source_info"
             ]
         elif isinstance(node, list):
             todo += [((*path, i), kind, child) for i, child in enumerate(node)]
-    return found
+    return paths
 
 
 def at(document: Json, path: Path_) -> Json:
@@ -384,7 +384,7 @@ def mutate(document: Json, rng: random.Random) -> None:
     path = rng.choice(known[kind])
     holder, key = at(document, path[:-1]), path[-1]
     old = holder[key]
-    other = copied(at(document, rng.choice(known[kind])))
+    replacement = copied(at(document, rng.choice(known[kind])))
     match rng.randrange(9):
         case 0:
             holder[key] = copied(rng.choice(OTHERS))
@@ -396,7 +396,7 @@ def mutate(document: Json, rng: random.Random) -> None:
         case 3 if isinstance(holder, list):
             del holder[key]
         case 4 | 5:
-            holder[key] = other
+            holder[key] = replacement
         case 6 if isinstance(old, dict) and "type" in old:
             for _ in range(rng.choice((1, 2, 60, 149, 151, 3000))):
                 name = rng.choice(OPS)
@@ -405,7 +405,7 @@ def mutate(document: Json, rng: random.Random) -> None:
                     "value": {
                         "op": name,
                         "left": old,
-                        "right": copied(other)
+                        "right": copied(replacement)
                         if rng.random() < 0.05
                         else value(rng.choice(NUMBERS[:20])),
                         "cond": None,

@@ -27,7 +27,11 @@ def test_mutated_document_has_each_node_once() -> None:
             json_mutants.mutate(document, random.Random(seed))
         todo, seen = (
             [document],
-            {id(other) for other in json_mutants.OTHERS if isinstance(other, list | dict)},
+            {
+                id(replacement)
+                for replacement in json_mutants.OTHERS
+                if isinstance(replacement, list | dict)
+            },
         )
         while todo:
             node = todo.pop()

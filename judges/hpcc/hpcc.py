@@ -267,15 +267,15 @@ def run(
     )
     numbers, trails = numbered(topology), Trails(topology)
     fcts, acked = [], []
-    for flow, row, port, one in zip(flows, rows, source_ports(flows), stats, strict=True):
+    for flow, row, port, stat in zip(flows, rows, source_ports(flows), stats, strict=True):
         src, dst = numbers[flow.src], numbers[flow.dst]
         ends = f"{_address(src):08x} {_address(dst):08x} {port}"
         start = f"{ends} {row.kind} {flow.size_bytes} {round(row.start_s * 1e9)}"
-        if one.complete_s is not None:
+        if stat.complete_s is not None:
             back_s = trails.between(flow.src, flow.dst).back_s(chosen.wants_telemetry)
-            fcts.append(f"{start} {round((one.complete_s - flow.start_s + back_s) * 1e9)} 0\n")
-        if ack_each and one.ended_s is not None:
-            acked.append(f"{start} {round((one.ended_s - flow.start_s) * 1e9)} 0\n")
+            fcts.append(f"{start} {round((stat.complete_s - flow.start_s + back_s) * 1e9)} 0\n")
+        if ack_each and stat.ended_s is not None:
+            acked.append(f"{start} {round((stat.ended_s - flow.start_s) * 1e9)} 0\n")
     (out / "fct.txt").write_text("".join(fcts))
     if ack_each:
         (out / "acked.txt").write_text("".join(acked))
@@ -312,14 +312,14 @@ def read_fct(
     """Slowdown at the receiver over the empty network, by pair of hosts and port."""
     names = {number: name for name, number in numbered(topology).items()}
     trails = Trails(topology)
-    found = {}
+    flows = {}
     for line in file.read_text().splitlines():
         src, dst, port, kind, size, _, fct, _ = line.split()
         trail = trails.between(*(names[int(end, 16) >> 8 & 0xFFFF] for end in (src, dst)))
         fct_s = int(fct) * 1e-9 - trail.back_s(telemetry)
         slowdown = fct_s / trail.ideal_s(int(size), header_bytes)
-        found[src, dst, port] = Flow(int(kind), int(size), slowdown)
-    return found
+        flows[src, dst, port] = Flow(int(kind), int(size), slowdown)
+    return flows
 
 
 def compare(
@@ -341,15 +341,15 @@ def compare(
     least = 0.0
     for most, name in (*((math.inf, "all"),), *SIZES):
         chosen = [
-            one
-            for one in both
-            if (name == "all" or least < there[one].size_bytes <= most) and _normal(there, one)
+            key
+            for key in both
+            if (name == "all" or least < there[key].size_bytes <= most) and _normal(there, key)
         ]
         least = most if name != "all" else 0.0
         lines += _row(name, chosen, there, here)
-    lines += _row("in-casts", [one for one in both if not _normal(there, one)], there, here)
-    ratios = np.array([here[one].slowdown / there[one].slowdown for one in both])
-    logs = [np.log([flows[one].slowdown for one in both]) for flows in (here, there)]
+    lines += _row("in-casts", [key for key in both if not _normal(there, key)], there, here)
+    ratios = np.array([here[key].slowdown / there[key].slowdown for key in both])
+    logs = [np.log([flows[key].slowdown for key in both]) for flows in (here, there)]
     lines.append(
         "\n"
         f"{len(both)} flows in both, {len(there) - len(both)} in ns-3 alone, "
@@ -360,8 +360,8 @@ def compare(
     return lines
 
 
-def _normal(flows: Mapping[tuple[str, ...], Flow], one: tuple[str, ...]) -> bool:
-    return flows[one].kind == NORMAL
+def _normal(flows: Mapping[tuple[str, ...], Flow], key: tuple[str, ...]) -> bool:
+    return flows[key].kind == NORMAL
 
 
 def _row(
@@ -372,7 +372,7 @@ def _row(
 ) -> list[str]:
     if not chosen:
         return []
-    a, b = (_percentiles([flows[one].slowdown for one in chosen]) for flows in (there, here))
+    a, b = (_percentiles([flows[key].slowdown for key in chosen]) for flows in (there, here))
     texts = [" / ".join(f"{x:.3f}" for x in side) for side in (a, b)]
     return [
         (
@@ -391,42 +391,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("draw", help="a flow.txt")
-    one.add_argument("topology", type=Path)
-    one.add_argument("out", type=Path)
-    one.add_argument("--workload", default="FbHdp")
-    one.add_argument("--load", type=float, default=0.3)
-    one.add_argument("--duration", default="1ms")
-    one.add_argument(
+    command = commands.add_parser("draw", help="a flow.txt")
+    command.add_argument("topology", type=Path)
+    command.add_argument("out", type=Path)
+    command.add_argument("--workload", default="FbHdp")
+    command.add_argument("--load", type=float, default=0.3)
+    command.add_argument("--duration", default="1ms")
+    command.add_argument(
         "--incast", type=int, default=0, help="senders of each of three in-casts (default: none)"
     )
-    one.add_argument("--seed", type=int, default=1)
-    one = commands.add_parser("run", help="the flows in virtual time")
-    one.add_argument("topology", type=Path)
-    one.add_argument("flows", type=Path)
-    one.add_argument("out", type=Path)
-    one.add_argument("--scheme", default="dcqcn-ns3")
-    one.add_argument(
+    command.add_argument("--seed", type=int, default=1)
+    command = commands.add_parser("run", help="the flows in virtual time")
+    command.add_argument("topology", type=Path)
+    command.add_argument("flows", type=Path)
+    command.add_argument("out", type=Path)
+    command.add_argument("--scheme", default="dcqcn-ns3")
+    command.add_argument(
         "--param", action="append", default=[], help="NAME=NUMBER of the scheme, in SI units"
     )
-    one.add_argument("--seed", type=int, default=1)
-    one.add_argument(
+    command.add_argument("--seed", type=int, default=1)
+    command.add_argument(
         "--as-ns3", action="store_true", help="ns-3's frames, and its times, of whole nanoseconds"
     )
-    one.add_argument(
+    command.add_argument(
         "--acks-in-data", action="store_true", help="ACKs in data's class, as in ns-3's switches"
     )
-    one.add_argument(
+    command.add_argument(
         "--ack-each",
         action="store_true",
         help="an ACK of each packet, and acked.txt beside fct.txt",
     )
-    one = commands.add_parser("compare", help="a table")
-    one.add_argument("topology", type=Path)
-    one.add_argument("ours", type=Path)
-    one.add_argument("theirs", type=Path)
-    one.add_argument("--as-ns3", action="store_true", help="ours ran with it")
-    one.add_argument("--telemetry", action="store_true", help="of HPCC, whose packets have it")
+    command = commands.add_parser("compare", help="a table")
+    command.add_argument("topology", type=Path)
+    command.add_argument("ours", type=Path)
+    command.add_argument("theirs", type=Path)
+    command.add_argument("--as-ns3", action="store_true", help="ours ran with it")
+    command.add_argument("--telemetry", action="store_true", help="of HPCC, whose packets have it")
     of = parser.parse_args(arguments)
     try:
         if of.command == "draw":

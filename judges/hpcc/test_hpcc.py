@@ -23,7 +23,10 @@ from pcn.topologies.model import FlowSpec
 HPCC = [
     "--scheme",
     "hpcc",
-    *(f"--param={one}" for one in ("frame_per_payload=1.102", "min_rate_bps=1e9", "first_rtt=1")),
+    *(
+        f"--param={setting}"
+        for setting in ("frame_per_payload=1.102", "min_rate_bps=1e9", "first_rtt=1")
+    ),
 ]
 
 # Two ToRs of two hosts, 100 Gb/s, and two spines behind them, 400 Gb/s.
@@ -52,7 +55,10 @@ def test_network_has_hpccs_buffers_and_thresholds(network: Path) -> None:
     assert [(share.alpha, share.headroom_bytes) for share in tor.buffer.shares[:4]] == [
         (1 / 8, 37_500)
     ] * 2 + [(0.5, 150_000)] * 2
-    assert [(one.k_min_bytes, one.k_max_bytes, one.rate_bps) for one in tor.ecn] == [
+    assert [
+        (thresholds.k_min_bytes, thresholds.k_max_bytes, thresholds.rate_bps)
+        for thresholds in tor.ecn
+    ] == [
         (400e3, 1600e3, 100e9),
         (1600e3, 6400e3, 400e9),
     ]
@@ -118,7 +124,7 @@ def test_frames_are_as_long_as_in_ns3(network: Path, tmp_path: Path, scheme: lis
     assert hpcc.main(["run", str(network), str(flows), str(out), "--as-ns3", *scheme]) == 0
     topology = find_topology(str(network)).build({})
     fct = hpcc.read_fct(out / "fct.txt", topology, 90 if scheme else 48, bool(scheme))
-    assert [(one.size_bytes, one.slowdown) for one in fct.values()] == [
+    assert [(flow.size_bytes, flow.slowdown) for flow in fct.values()] == [
         (2500, pytest.approx(1, abs=2e-3)),
         (700, pytest.approx(1, abs=2e-3)),
     ]
@@ -132,13 +138,13 @@ def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path: Path) -> 
     assert hpcc.main(["run", str(network), str(flows), str(out)]) == 0
     topology = find_topology(str(network)).build({})
     assert [
-        one.slowdown for one in hpcc.read_fct(out / "fct.txt", topology, 58, False).values()
+        flow.slowdown for flow in hpcc.read_fct(out / "fct.txt", topology, 58, False).values()
     ] == pytest.approx([1, 1], abs=2e-3)
     # 748 bytes over two links of 100 Gb/s and 1 us, and an ACK of 60 bytes back.
     fct_ns = round(2 * (1000 + 748 * 0.08) + 2 * (1000 + 60 * 0.08))
     (tmp_path / "ns3.txt").write_text(f"0b000101 0b000001 10000 100 700 2001000000 {fct_ns} 4120\n")
     fct = hpcc.read_fct(tmp_path / "ns3.txt", topology, 48, False)
-    assert [one.slowdown for one in fct.values()] == pytest.approx([1], abs=1e-3)
+    assert [flow.slowdown for flow in fct.values()] == pytest.approx([1], abs=1e-3)
     with pytest.raises(ValueError, match="1 flows in common"):
         hpcc.compare(network, out / "fct.txt", tmp_path / "ns3.txt")
 
@@ -153,14 +159,14 @@ def test_slowdown_of_hpcc_in_the_empty_network_is_one(
     assert hpcc.main(["run", str(network), str(flows), str(out), *scheme, "--acks-in-data"]) == 0
     topology = find_topology(str(network)).build({})
     slowdowns = [
-        one.slowdown for one in hpcc.read_fct(out / "fct.txt", topology, 102, True).values()
+        flow.slowdown for flow in hpcc.read_fct(out / "fct.txt", topology, 102, True).values()
     ]
     assert slowdowns == pytest.approx([1, 1], abs=2e-3)
     # 790 bytes over two links of 100 Gb/s and 1 us, and an ACK of 102 bytes back.
     fct_ns = round(2 * (1000 + 790 * 0.08) + 2 * (1000 + 102 * 0.08))
     (tmp_path / "ns3.txt").write_text(f"0b000101 0b000001 10000 100 700 2001000000 {fct_ns} 4120\n")
     fct = hpcc.read_fct(tmp_path / "ns3.txt", topology, 90, True)
-    assert [one.slowdown for one in fct.values()] == pytest.approx([1], abs=1e-3)
+    assert [flow.slowdown for flow in fct.values()] == pytest.approx([1], abs=1e-3)
     both = ["compare", str(network), str(out / "fct.txt"), str(out / "fct.txt"), "--telemetry"]
     assert hpcc.main(both) == 0
 

@@ -162,7 +162,7 @@ def network(
     reliability = {
         number: Reliability(Repeats.SELECTIVE, 200e-6 if number == LOSSY else 0.1, reordering_s=1)
     }
-    made = VirtualNetwork(
+    simulation = VirtualNetwork(
         topology,
         _scheme(scheme, rate_bps, rtt_s),
         payload_bytes=FRAME - wire.data_bytes(0, credit=scheme == "rccc"),
@@ -173,15 +173,15 @@ def network(
     for switch in topology.switches:
         for port in topology.ports(switch.name):
             if queues == "drop":
-                made.set_queue(switch.name, port, LOSSY, depth=5 * depth)
+                simulation.set_queue(switch.name, port, LOSSY, depth=5 * depth)
             elif queues == "trim":
-                made.set_queue(switch.name, port, LOSSY, depth=depth)
-                made.set_trimming(
+                simulation.set_queue(switch.name, port, LOSSY, depth=depth)
+                simulation.set_trimming(
                     switch.name, port, [LOSSY], Trimming(weight=FRAME // 64), depth=8000
                 )
     for flow in in_order(flows):
-        made.add_flow(replace(flow, traffic_class=number))
-    return made
+        simulation.add_flow(replace(flow, traffic_class=number))
+    return simulation
 
 
 def ours(
@@ -194,10 +194,10 @@ def ours(
     with tempfile.TemporaryDirectory() as scratch:
         flows = read_flows(_matrix_file(scenario, folder, Path(scratch)), scenario.make())
     begun = time.process_time()
-    with network(scenario, flows, seed, scheme, queues) as made:
-        made.run(until_s=0.2, finish=True)
-        made.run(until_s=made.now_s + 1e-3)
-        stats = [flow.stats() for flow in made.flows.values()]
+    with network(scenario, flows, seed, scheme, queues) as simulation:
+        simulation.run(until_s=0.2, finish=True)
+        simulation.run(until_s=simulation.now_s + 1e-3)
+        stats = [flow.stats() for flow in simulation.flows.values()]
         ended = [stat.ended_s * 1e6 for stat in stats if stat.ended_s is not None]
         repeated, timeouts = (
             sum(stat.repeated_packets for stat in stats),
@@ -242,7 +242,7 @@ def htsim(name: str, folder: Path, seed: int = 1, scheme: str = "nscc") -> Resul
             file.write_text(LEAF_SPINE)
             command += ["-topo", str(file)]
         text, usage = _measured(command)
-    ended = [float(one) for one in re.findall(r" finished at ([\d.]+)", text)]
+    ended = [float(time_us) for time_us in re.findall(r" finished at ([\d.]+)", text)]
     if not ended:
         raise SystemExit(f"{command[0]} ended no flow:\n{text[-2000:]}")
     trimmed = re.search(r"NACKs: (\d+)", text)
@@ -273,17 +273,17 @@ def _measured(command: Sequence[str]) -> tuple[str, Any]:
 def _mean(results: Sequence[Result]) -> Result:
     means = [
         sum(values) / len(results)
-        for values in zip(*(astuple(one) for one in results), strict=True)
+        for values in zip(*(astuple(result) for result in results), strict=True)
     ]
     return Result(
         means[0], means[1], round(means[2]), round(means[3]), means[4], means[5], round(means[6])
     )
 
 
-def _row(label: str, one: Result) -> str:
+def _row(label: str, result: Result) -> str:
     return (
-        f"{label:16} {one.mean_us:10.1f} {one.max_us:10.1f} {one.flows:6d} {one.trimmed:8d} "
-        f"{one.timeouts:8d} {one.cpu_s:8.2f} {one.memory_gb:8.2f}"
+        f"{label:16} {result.mean_us:10.1f} {result.max_us:10.1f} {result.flows:6d} "
+        f"{result.trimmed:8d} {result.timeouts:8d} {result.cpu_s:8.2f} {result.memory_gb:8.2f}"
     )
 
 

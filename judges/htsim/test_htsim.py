@@ -19,22 +19,28 @@ def runs(name: str, scheme: str = "nscc", queues: str = "trim") -> list[Result]:
 
 @pytest.mark.parametrize(("name", "mean_bound"), [("permutation", MEAN_BOUND), ("incast", 0.06)])
 def test_nscc_takes_the_time_that_htsim_has(name: str, mean_bound: float) -> None:
-    made = runs(name)
-    assert mean(one.mean_us for one in made) == pytest.approx(HTSIM[name][0], rel=mean_bound)
-    assert mean(one.max_us for one in made) == pytest.approx(HTSIM[name][1], rel=MAX_BOUND)
-    assert all(one.trimmed > 500 and one.timeouts == 0 for one in made)
+    results = runs(name)
+    assert mean(result.mean_us for result in results) == pytest.approx(
+        HTSIM[name][0], rel=mean_bound
+    )
+    assert mean(result.max_us for result in results) == pytest.approx(HTSIM[name][1], rel=MAX_BOUND)
+    assert all(result.trimmed > 500 and result.timeouts == 0 for result in results)
 
 
 @pytest.mark.parametrize("name", HTSIM_RCCC)
 def test_rccc_takes_the_time_that_htsim_has(name: str) -> None:
-    made = runs(name, "rccc")
-    assert mean(one.mean_us for one in made) == pytest.approx(HTSIM_RCCC[name][0], rel=MEAN_BOUND)
-    assert mean(one.max_us for one in made) == pytest.approx(HTSIM_RCCC[name][1], rel=MAX_BOUND)
-    assert all(one.trimmed > 500 and one.timeouts == 0 for one in made)
+    results = runs(name, "rccc")
+    assert mean(result.mean_us for result in results) == pytest.approx(
+        HTSIM_RCCC[name][0], rel=MEAN_BOUND
+    )
+    assert mean(result.max_us for result in results) == pytest.approx(
+        HTSIM_RCCC[name][1], rel=MAX_BOUND
+    )
+    assert all(result.trimmed > 500 and result.timeouts == 0 for result in results)
 
 
 def test_nscc_needs_trimming_for_it() -> None:
     """Without, what a queue drops is found by the timer."""
     dropped = runs("incast", queues="drop")
-    assert sum(one.timeouts for one in dropped) > 0
-    assert mean(one.max_us for one in dropped) > 1.1 * HTSIM["incast"][1]
+    assert sum(result.timeouts for result in dropped) > 0
+    assert mean(result.max_us for result in dropped) > 1.1 * HTSIM["incast"][1]

@@ -63,7 +63,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Found:
+class Behaviour:
     """Lines, each with what it is of, in order."""
 
     setup: list[str]
@@ -74,29 +74,31 @@ class Found:
 def cases(root: Path) -> list[Case]:
     """Returns the switches of all p4app.json below a folder, one for each program with other
     commands."""
-    found: dict[tuple[Path, Path | None], Case] = {}
+    distinct: dict[tuple[Path, Path | None], Case] = {}
     for app in sorted(root.rglob("p4app*.json")):
         document = json.loads(app.read_text())
         for name, switch in document.get("topology", {}).get("switches", {}).items():
             source = switch.get("program", switch.get("p4_src", document.get("p4_src")))
-            given = switch.get("cli_input")
+            cli_input = switch.get("cli_input")
             if source is None or not (app.parent / source).is_file():
                 continue
-            commands = app.parent / given if given and (app.parent / given).is_file() else None
+            commands = (
+                app.parent / cli_input if cli_input and (app.parent / cli_input).is_file() else None
+            )
             key = ((app.parent / source).resolve(), commands)
-            found.setdefault(
+            distinct.setdefault(
                 key, Case(f"{app.parent.relative_to(root)} {name} {Path(source).name}", *key)
             )
-    return list(found.values())
+    return list(distinct.values())
 
 
 # ---- the two switches ----
 
 
 def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
 
 
 @contextlib.contextmanager
@@ -198,17 +200,20 @@ def state_commands(document: dict[str, Any]) -> str:
     for pipeline in document["pipelines"]:
         for table in pipeline["tables"]:
             lines += [f"table_dump {table['name']}", f"table_num_entries {table['name']}"]
-        lines += [f"act_prof_dump {one['name']}" for one in pipeline.get("action_profiles", [])]
-    lines += [f"register_read {one['name']}" for one in document["register_arrays"]]
-    for one in document["counter_arrays"]:
         lines += [
-            f"counter_read {one['name']} {cell}"
-            for cell in range(min(one.get("size") or CELLS, CELLS))
+            f"act_prof_dump {profile['name']}" for profile in pipeline.get("action_profiles", [])
         ]
-    for one in document["meter_arrays"]:
-        if not one["is_direct"]:
+    lines += [f"register_read {register['name']}" for register in document["register_arrays"]]
+    for array in document["counter_arrays"]:
+        lines += [
+            f"counter_read {array['name']} {cell}"
+            for cell in range(min(array.get("size") or CELLS, CELLS))
+        ]
+    for array in document["meter_arrays"]:
+        if not array["is_direct"]:
             lines += [
-                f"meter_get_rates {one['name']} {cell}" for cell in range(min(one["size"], CELLS))
+                f"meter_get_rates {array['name']} {cell}"
+                for cell in range(min(array["size"], CELLS))
             ]
     return "\n".join(lines) + "\n"
 
@@ -219,7 +224,7 @@ def play(
     commands: str,
     frames: list[tuple[int, bytes]],
     cli: str,
-) -> Found:
+) -> Behaviour:
     """Returns what a switch does. Raises SwitchError."""
     with switch(program) as (thrift, send):
         setup = command_line(cli, thrift, commands)
@@ -232,7 +237,7 @@ def play(
                 for to, data in out
             ]
         document = json.loads(program.read_text())
-        return Found(
+        return Behaviour(
             setup, left, groups_in_order(command_line(cli, thrift, state_commands(document)))
         )
 
@@ -250,14 +255,14 @@ def groups_in_order(lines: list[str]) -> list[str]:
 
 def settled(first: list[str], second: list[str]) -> tuple[list[str], list[str]]:
     """Returns the lines that both runs have, "" in place of the others, and those others."""
-    kept, changing = [], []
+    common, changing = [], []
     for a, b in zip(first, second, strict=False):
         if a == b:
-            kept.append(a)
+            common.append(a)
         else:
             changing.append(a)
-            kept.append("")
-    return kept, changing
+            common.append("")
+    return common, changing
 
 
 @dataclass(frozen=True)
@@ -295,8 +300,8 @@ def judge(case: Case, count: int, seed: int, cli: str) -> Verdict:
 def _compare(
     program: Path, commands: str, count: int, seed: int, cli: str, *, whole: bool
 ) -> Verdict:
-    made = Frames(program, known_values(commands), seed, whole=whole)
-    frames = [(1 + number % 4, made.one()) for number in range(count)]
+    generator = Frames(program, known_values(commands), seed, whole=whole)
+    frames = [(1 + number % 4, generator.frame()) for number in range(count)]
     runs = [play(bmv2, program, commands, frames, cli) for _ in range(2)]
     mine = play(ours, program, commands, frames, cli)
     different, unsteady = _differences(runs, mine)
@@ -315,18 +320,21 @@ def _compare(
     return Verdict(line, different)
 
 
-def _differences(runs: list[Found], mine: Found) -> tuple[list[str], list[str]]:
+def _differences(runs: list[Behaviour], mine: Behaviour) -> tuple[list[str], list[str]]:
     """Returns how the embedded switch differs from BMv2's runs, and the lines that these don't
     share."""
     different, unsteady = list[str](), list[str]()
-    for what in ("setup", "frames", "state"):
-        kept, own = getattr(runs[0], what), getattr(mine, what)
+    for part in ("setup", "frames", "state"):
+        expected, actual = getattr(runs[0], part), getattr(mine, part)
         for run in runs[1:]:
-            kept, changing = settled(kept, getattr(run, what))
+            expected, changing = settled(expected, getattr(run, part))
             unsteady += filter(None, changing)
-        own = [line if index >= len(kept) or kept[index] else "" for index, line in enumerate(own)]
+        actual = [
+            line if index >= len(expected) or expected[index] else ""
+            for index, line in enumerate(actual)
+        ]
         different += difflib.unified_diff(
-            kept, own, f"BMv2, {what}", f"softswitch, {what}", lineterm="", n=1
+            expected, actual, f"BMv2, {part}", f"softswitch, {part}", lineterm="", n=1
         )
     return different, unsteady
 
@@ -347,11 +355,11 @@ def main() -> int:
     cli = shutil.which("simple_switch_CLI")
     if cli is None or shutil.which("simple_switch_grpc") is None:
         raise SystemExit("simple_switch_grpc and simple_switch_CLI must be on PATH")
-    found = [
+    selected = [
         case for folder in args.folders for case in cases(folder) if args.only in str(case.source)
     ]
     wrong = refused = 0
-    for case in found:
+    for case in selected:
         try:
             verdict = judge(case, args.frames, args.seed, cli)
         except p4c.P4Error as error:
@@ -370,7 +378,10 @@ def main() -> int:
                 ]
             )
         )
-    print(f"{len(found) - wrong - refused} of {len(found)} cases are equal, p4c refuses {refused}")
+    print(
+        f"{len(selected) - wrong - refused} of {len(selected)} cases are equal, p4c refuses "
+        f"{refused}"
+    )
     return int(wrong > 0)
 
 

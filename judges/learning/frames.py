@@ -22,13 +22,15 @@ class Frames:
         self, program: Path, known: dict[int, list[int]], seed: int, *, whole: bool = False
     ) -> None:
         document: Json = json.loads(program.read_text())
-        self._fields = {one["name"]: one["fields"] for one in document["header_types"]}
-        self._types = {one["name"]: one["header_type"] for one in document["headers"]}
+        self._fields = {
+            header_type["name"]: header_type["fields"] for header_type in document["header_types"]
+        }
+        self._types = {header["name"]: header["header_type"] for header in document["headers"]}
         for stack in document["header_stacks"]:
             self._types[stack["name"]] = stack["header_type"]
         parser = document["parsers"][0]
         self._start = parser["init_state"]
-        self._states = {one["name"]: one for one in parser["parse_states"]}
+        self._states = {state["name"]: state for state in parser["parse_states"]}
         self._known = {bits: list(values) for bits, values in known.items()}
         for table in (table for pipeline in document["pipelines"] for table in pipeline["tables"]):
             for part in (part for entry in table.get("entries", []) for part in entry["match_key"]):
@@ -39,7 +41,7 @@ class Frames:
         self._random = random.Random(seed)
         self._whole = whole
 
-    def one(self) -> bytes:
+    def frame(self) -> bytes:
         """Returns a frame: the headers of a way through the parser, then 1 to 60 bytes."""
         headers: list[tuple[str, dict[str, tuple[int, int]]]] = []
         self._ahead: list[
@@ -91,8 +93,8 @@ class Frames:
                 self._most(transition["next_state"], frozenset()) for transition in transitions
             ]
             transitions = [
-                one
-                for one, length in zip(transitions, lengths, strict=True)
+                transition
+                for transition, length in zip(transitions, lengths, strict=True)
                 if length == max(lengths)
             ]
         chosen = self._random.choice(transitions)
@@ -107,22 +109,25 @@ class Frames:
                     value, mask = value >> bits, mask >> bits
                     continue
                 header, name = part["value"]
-                found = next(
+                header_fields = next(
                     (
                         fields
-                        for own, fields in reversed(headers)
-                        if own == header and name in fields
+                        for extracted, fields in reversed(headers)
+                        if extracted == header and name in fields
                     ),
                     None,
                 )
                 bits = (
-                    found[name][1]
-                    if found
+                    header_fields[name][1]
+                    if header_fields
                     else next(b for n, b, *_ in self._fields[self._types[header]] if n == name)
                 )
-                if found:
-                    kept = mask & (1 << bits) - 1
-                    found[name] = (value & kept | found[name][0] & ~kept & (1 << bits) - 1, bits)
+                if header_fields:
+                    field_mask = mask & (1 << bits) - 1
+                    header_fields[name] = (
+                        value & field_mask | header_fields[name][0] & ~field_mask & (1 << bits) - 1,
+                        bits,
+                    )
                 value, mask = value >> bits, mask >> bits
         return str(chosen["next_state"]) if chosen["next_state"] else None
 
@@ -131,31 +136,31 @@ class Frames:
         if state is None or state in passed:
             return 0
         rules = self._states[state]
-        own = sum(step["op"] == "extract" for step in rules["parser_ops"])
-        return own + max(
+        extracts = sum(step["op"] == "extract" for step in rules["parser_ops"])
+        return extracts + max(
             self._most(rule["next_state"], passed | {state}) for rule in rules["transitions"]
         )
 
 
 def known_values(commands: str) -> dict[int, list[int]]:
     """Returns the values in a text of commands by widths in bits: addresses, prefixes, numbers."""
-    found: dict[int, set[int]] = {}
+    by_width: dict[int, set[int]] = {}
     for word in re.split(r"[\s,&]+|->|=>", commands):
         address = word.partition("/")[0]
         if re.fullmatch(r"\d+(\.\d+){3}", address):
-            found.setdefault(32, set()).add(
+            by_width.setdefault(32, set()).add(
                 int.from_bytes(bytes(int(part) & 255 for part in address.split(".")), "big")
             )
         elif re.fullmatch(r"[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}", word):
-            found.setdefault(48, set()).add(
+            by_width.setdefault(48, set()).add(
                 int(word.replace(":", "") if len(word) == 17 else _long(word), 16)
             )
         elif re.fullmatch(r"\d+|0x[0-9a-fA-F]+", address):
             value = int(address, 0)
             for bits in (1, 3, 4, 6, 7, 8, 9, 16, 19, 20, 32):
                 if value < 1 << bits:
-                    found.setdefault(bits, set()).add(value)
-    return {bits: sorted(values) for bits, values in found.items()}
+                    by_width.setdefault(bits, set()).add(value)
+    return {bits: sorted(values) for bits, values in by_width.items()}
 
 
 def _long(mac: str) -> str:

@@ -35,34 +35,34 @@ def folder(root: Path) -> Path:
 
 
 def test_cases_are_programs_with_other_commands(tmp_path: Path) -> None:
-    found = cases(folder(tmp_path))
-    assert [(one.name, one.commands) for one in found] == [
+    listed = cases(folder(tmp_path))
+    assert [(case.name, case.commands) for case in listed] == [
         (". s1 router.p4", tmp_path / "s1-commands.txt"),
         (". s2 router.p4", None),
     ]
 
 
 def test_values_are_read_by_width() -> None:
-    found = known_values(COMMANDS + "table_add t a 0x0a010101&&&0xff 1:2:3:4:5:6 => 300")
-    assert {1, 3, 300, 0x0A000101, 0x0A000300, 0x0A010101} <= set(found[32])
-    assert found[48] == [0x010203040506, 0x080000000111, 0x080000000311]
-    assert 300 in found[9]
-    assert 300 not in found[8]
+    by_width = known_values(COMMANDS + "table_add t a 0x0a010101&&&0xff 1:2:3:4:5:6 => 300")
+    assert {1, 3, 300, 0x0A000101, 0x0A000300, 0x0A010101} <= set(by_width[32])
+    assert by_width[48] == [0x010203040506, 0x080000000111, 0x080000000311]
+    assert 300 in by_width[9]
+    assert 300 not in by_width[8]
 
 
 @given(st.integers(0, 2**32))
 def test_whole_frames_pass_the_longest_way_of_the_parser(seed: int) -> None:
     """The router's: Ethernet, IPv4, UDP."""
-    frame = Frames(ROUTER / "router.json", known_values(COMMANDS), seed, whole=True).one()
+    frame = Frames(ROUTER / "router.json", known_values(COMMANDS), seed, whole=True).frame()
     assert (frame[12:14], frame[14] & 15, frame[23]) == (b"\x08\x00", 5, 17)
     assert len(frame) > 42
 
 
 @given(st.integers(0, 2**32))
 def test_frames_are_the_same_from_the_same_seed(seed: int) -> None:
-    one, other = (Frames(ROUTER / "router.json", {}, seed) for _ in range(2))
-    frames = [one.one() for _ in range(5)]
-    assert frames == [other.one() for _ in range(5)]
+    first, second = (Frames(ROUTER / "router.json", {}, seed) for _ in range(2))
+    frames = [first.frame() for _ in range(5)]
+    assert frames == [second.frame() for _ in range(5)]
     assert all(len(frame) >= 15 for frame in frames)
 
 
@@ -70,7 +70,9 @@ def test_state_of_all_tables_and_arrays_is_read() -> None:
     document = json.loads((ROUTER / "router.json").read_text())
     commands = state_commands(document).splitlines()
     assert f"table_dump {document['pipelines'][0]['tables'][0]['name']}" in commands
-    assert all(f"register_read {one['name']}" in commands for one in document["register_arrays"])
+    assert all(
+        f"register_read {register['name']}" in commands for register in document["register_arrays"]
+    )
 
 
 def test_lines_that_bmv2_repeats_are_kept() -> None:

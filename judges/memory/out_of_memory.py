@@ -37,8 +37,8 @@ SEND_S, FLOWS = 300e-6, 3
 def environment(folder: Path) -> Mapping[str, str] | None:
     """Under the sanitizers, with `failing_memory` built in `folder`. None: the compiler has no
     sanitizers."""
-    found = sanitizers.environment()
-    if found is None:
+    variables = sanitizers.environment()
+    if variables is None:
         return None
     library = folder / "failing_memory.so"
     subprocess.run(
@@ -46,7 +46,7 @@ def environment(folder: Path) -> Mapping[str, str] | None:
         check=True,
     )
     included = shlex.join(["-include", str(HERE / "failing_memory.h")])
-    return {**found, "CC": f"{found['CC']} {included}", "FAILING_MEMORY": str(library)}
+    return {**variables, "CC": f"{variables['CC']} {included}", "FAILING_MEMORY": str(library)}
 
 
 # ---- what is tried; each returns what has to be the same with memory ----
@@ -76,8 +76,8 @@ def switch() -> Callable[[], Outcome]:
                 native.port_add(port, None)
                 native.port_shape(port, rate_bps=10**9, delay_ns=1000)
             native.start()
-            for other in others:
-                native.load(other)
+            for predecessor in others:
+                native.load(predecessor)
             native.load(program)
             mask = (0xFFF0).to_bytes(2, "big")
             for table, kind in enumerate(("exact", "lpm", "ternary", "range", "optional"), 1):
@@ -157,8 +157,8 @@ def agent() -> Callable[[], Outcome]:
             raise MemoryError
         try:
             known = [NativeReceivedFlow(src=n, flow=n) for n in range(100)]
-            for one in known:
-                checked(c_side.received_add(received, one))
+            for received_flow in known:
+                checked(c_side.received_add(received, received_flow))
         finally:
             c_side.received_free(received)
         return left

@@ -58,7 +58,7 @@ class Change:
         assert text[self.offset : end] == self.old
         return text[: self.offset] + self.new + text[end:]
 
-    def said(self, text: str) -> str:
+    def described(self, text: str) -> str:
         """virtualnet/csrc/links/pfc.c:59:23: if (in->held_bytes <= in->xoff) return; [<= -> <]"""
         start = self.offset + len(self.old) - len(self.old.lstrip())
         line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
@@ -75,39 +75,39 @@ def changes(path: str, text: str) -> list[Change]:
     code = (
         _without_strings(text)
         if python
-        else _C_HIDDEN.sub(lambda found: _blank(found.group()), text)
+        else _C_HIDDEN.sub(lambda match: _blank(match.group()), text)
     )
-    found = [*_operators(path, code, PYTHON if python else C), *_numbers(path, code)]
+    mutations = [*_operators(path, code, PYTHON if python else C), *_numbers(path, code)]
     for start, end in _statements(code, python):
-        found.append(Change(path, start, text[start:end], "pass" if python else ";"))
-    return sorted(found, key=lambda change: (change.offset, change.new))
+        mutations.append(Change(path, start, text[start:end], "pass" if python else ";"))
+    return sorted(mutations, key=lambda change: (change.offset, change.new))
 
 
 def _operators(path: str, code: str, table: dict[str, str]) -> Iterator[Change]:
     for old, new in table.items():
         word = old.strip().isalpha() and old == old.strip()
         pattern = rf"\b{old}\b" if word else re.escape(old) + (r"(?!=)" if old == "!" else "")
-        yield from (Change(path, one.start(), old, new) for one in re.finditer(pattern, code))
+        yield from (Change(path, match.start(), old, new) for match in re.finditer(pattern, code))
 
 
 def _numbers(path: str, code: str) -> Iterator[Change]:
-    for one in _NUMBER.finditer(code):
-        number = int(one.group())
-        yield Change(path, one.start(), one.group(), str(number + 1))
+    for match in _NUMBER.finditer(code):
+        number = int(match.group())
+        yield Change(path, match.start(), match.group(), str(number + 1))
         if number == 1:
-            yield Change(path, one.start(), "1", "0")
+            yield Change(path, match.start(), "1", "0")
 
 
 def _statements(code: str, python: bool) -> Iterator[tuple[int, int]]:
     """Assignments and calls of one line, from where to where."""
-    for one in _STATEMENT.finditer(code):
-        text = one.group().strip(" \t\0")
+    for match in _STATEMENT.finditer(code):
+        text = match.group().strip(" \t\0")
         whole = text.count("(") == text.count(")") and (
             "=" in text or text.endswith((")", ");", "++;", "--;"))
         )
         if not whole or text.endswith(("\\", ",", ":")) or (not python and not text.endswith(";")):
             continue
-        start = one.start() + len(one.group()) - len(one.group().lstrip())
+        start = match.start() + len(match.group()) - len(match.group().lstrip())
         yield start, start + len(text)
 
 

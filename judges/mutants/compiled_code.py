@@ -37,12 +37,12 @@ def code(place: Path, path: str) -> str | dict[Path, str] | None:
     )
 
 
-def same(one: str | dict[Path, str], other: str | dict[Path, str]) -> bool:
+def same(before: str | dict[Path, str], after: str | dict[Path, str]) -> bool:
     """Except the lines that compiled P4 names."""
-    if isinstance(one, str) or isinstance(other, str):
-        return one == other
-    return {path: _without_lines(text) for path, text in one.items()} == {
-        path: _without_lines(text) for path, text in other.items()
+    if isinstance(before, str) or isinstance(after, str):
+        return before == after
+    return {path: _without_lines(text) for path, text in before.items()} == {
+        path: _without_lines(text) for path, text in after.items()
     }
 
 
@@ -56,7 +56,7 @@ def _assembly(place: Path, path: str) -> str | None:
             [*OBSERVED, engine, "-include", rdma, place / "hosts/csrc/virtual/explain.c"],
         ]
     elif path.endswith(".h"):
-        units = [[one] for one in sorted(folder.glob("*.c"))]
+        units = [[source] for source in sorted(folder.glob("*.c"))]
         # what programs have of it, which aren't compiled here
         if folder.parent.name == "softswitch":
             units.append(["-fkeep-inline-functions", "-x", "c", folder / "pipeline.h"])
@@ -68,16 +68,16 @@ def _assembly(place: Path, path: str) -> str | None:
         if flag[:2] != "-l"
     ]
     includes = [
-        f"-I{place / other}" for other in ("virtualnet/csrc", "hosts/csrc", "softswitch/csrc")
+        f"-I{place / include}" for include in ("virtualnet/csrc", "hosts/csrc", "softswitch/csrc")
     ]
-    made = ""
+    assembly = ""
     for unit in units:
         command = [*compiler(), *flags, *includes, "-g0", "-w", "-S", "-o", "-", *unit]
         done = subprocess.run(command, capture_output=True, text=True, cwd=place)
         if done.returncode:
             return None
-        made += done.stdout
-    return made
+        assembly += done.stdout
+    return assembly
 
 
 def _tree(place: Path, path: str) -> str | None:
@@ -96,7 +96,7 @@ def _tree(place: Path, path: str) -> str | None:
 
 
 def _programs(place: Path, path: str) -> dict[Path, str] | None:
-    made: dict[Path, str] = {}
+    compiled: dict[Path, str] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for program in build.find_programs(place):
             if path in program.sources:
@@ -104,16 +104,16 @@ def _programs(place: Path, path: str) -> dict[Path, str] | None:
                     outputs = build.compile_program(program, p4c.find_compiler(), Path(scratch))
                 except build.P4BuildError:
                     return None
-                made |= {
+                compiled |= {
                     place / name: file.read_text()
                     for name, file in zip(program.outputs, outputs, strict=True)
                 }
-    return made
+    return compiled
 
 
 def _without_lines(text: str) -> Any:
     if not text.startswith("{"):
         return text
     return json.loads(
-        text, object_hook=lambda found: {k: v for k, v in found.items() if k != "source_info"}
+        text, object_hook=lambda node: {k: v for k, v in node.items() if k != "source_info"}
     )

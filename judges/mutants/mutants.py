@@ -106,13 +106,13 @@ def git(*words: str) -> str:
 
 
 def files() -> list[str]:
-    found = [
+    paths = [
         path
         for folder in FOLDERS
         for path in (ROOT / folder).glob("**/*" if folder in WITH_INNER else "*")
         if path.suffix in SUFFIXES
     ]
-    return sorted(str(path.relative_to(ROOT)) for path in found if path.name not in LEFT_OUT)
+    return sorted(str(path.relative_to(ROOT)) for path in paths if path.name not in LEFT_OUT)
 
 
 def folder_of(path: str) -> str:
@@ -216,7 +216,7 @@ def baseline(commit: str, folder: str) -> dict[str, Any]:
     place = copy(commit)
     times = place / COMPILED / "times.xml"
     options = ("-o", "junit_family=xunit1", f"--junitxml={times}")
-    places = [one for one in FOLDERS[folder] if one != PTF]
+    places = [path for path in FOLDERS[folder] if path != PTF]
     failed, took_s = tests(place, f"{folder}/*", 3600.0, [*options, *places])
     if failed:
         raise LabError(f"{folder}: without any change {failed} fails")
@@ -242,10 +242,10 @@ def replaced(texts: Mapping[Path, str]) -> Iterator[None]:
 @cache
 def unchanged(place: Path, path: str) -> str | dict[Path, str]:
     """A copy's code before any change. Raises LabError where there is none."""
-    found = code(place, path)
-    if found is None:
+    original = code(place, path)
+    if original is None:
         raise LabError(f"{path} doesn't compile as it is")
-    return found
+    return original
 
 
 def attempt(
@@ -255,59 +255,62 @@ def attempt(
     who noticed."""
     place, change = copy(commit), Change(path, offset, old, new)
     text = (place / path).read_text()
-    said = {"file": path, "change": change.said(text)}
+    record = {"file": path, "change": change.described(text)}
     before = unchanged(place, path)
     source = {place / path: change.applied(text)}
     with replaced(source):
         after = code(place, path)
     if after is None or same(before, after):
-        return said | {"verdict": "doesn't compile" if after is None else "the same code", "by": ""}
+        return record | {
+            "verdict": "doesn't compile" if after is None else "the same code",
+            "by": "",
+        }
     # Tests take P4 as it is compiled, and C and Python as they stand.
     with replaced(source if isinstance(after, str) else after):
         by, _ = tests(place, path, LEAST_S + PATIENCE * took_s, files)
-    return said | {"verdict": "noticed" if by else "not noticed", "by": by}
+    return record | {"verdict": "noticed" if by else "not noticed", "by": by}
 
 
-def drawn(commit: str, paths: Sequence[str], each: int, seed: int) -> list[Change]:
+def drawn(commit: str, paths: Sequence[str], per_file: int, seed: int) -> list[Change]:
     """One of each file, then another of each: of a sweep that is interrupted, every file has as
     many. More of a file are those that fewer were, and others."""
-    found = []
+    numbered = []
     for path in paths:
         of_file = changes(path, git("show", f"{commit}:{path}"))
         random.Random(f"{seed} {path}").shuffle(of_file)
-        found += list(enumerate(of_file[:each]))
-    return [change for _, change in sorted(found, key=lambda one: one[0])]
+        numbered += list(enumerate(of_file[:per_file]))
+    return [change for _, change in sorted(numbered, key=lambda pair: pair[0])]
 
 
 def tried(
-    commit: str, found: Sequence[Change], store: Store, means: Means, progress: RunProgress
+    commit: str, mutations: Sequence[Change], store: Store, means: Means, progress: RunProgress
 ) -> list[Done]:
     """All of them, after their folders' baselines. Raises LabError where one of these fails."""
-    folders = sorted({folder_of(change.path) for change in found})
+    folders = sorted({folder_of(change.path) for change in mutations})
     progress.stage("mutants: the tests without a change")
     whole = [
         Task("mutants:baseline", {"commit": commit, "folder": folder}, {"folder": folder})
         for folder in folders
     ]
     before = dict(zip(folders, sweep(whole, store, means, progress), strict=True))
-    if failed := [one.error for one in before.values() if one.error]:
+    if failed := [outcome.error for outcome in before.values() if outcome.error]:
         raise LabError("; ".join(failed))
-    made = []
-    for change in found:
+    tasks = []
+    for change in mutations:
         keys = {"file": change.path, "offset": change.offset, "new": change.new}
         limits = before[folder_of(change.path)].value
-        made.append(Task("mutants:attempt", {"commit": commit, **asdict(change)}, keys, limits))
-    progress.stage(f"mutants: {len(made)} changes")
-    return sweep(made, store, means, progress)
+        tasks.append(Task("mutants:attempt", {"commit": commit, **asdict(change)}, keys, limits))
+    progress.stage(f"mutants: {len(tasks)} changes")
+    return sweep(tasks, store, means, progress)
 
 
 def report(done: list[Done]) -> None:
     by_file: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for one in done:
-        if one.error:
-            print(f"not tried: {one.error}")
+    for outcome in done:
+        if outcome.error:
+            print(f"not tried: {outcome.error}")
         else:
-            by_file[one.value["file"]].append(one.value)
+            by_file[outcome.value["file"]].append(outcome.value)
     if not by_file:
         return
     print(f"{'file':36} {'tried':>6} {'noticed':>8} {'left out':>9}")
@@ -349,11 +352,13 @@ def main() -> int:
     signals.heed_interrupts()
     try:
         commit = git("rev-parse", "HEAD").strip()
-        found = drawn(commit, chosen(arguments.files), arguments.each, arguments.seed)
+        mutations = drawn(commit, chosen(arguments.files), arguments.each, arguments.seed)
         with signals.raising(), tempfile.TemporaryDirectory(prefix="pcn-mutants-") as copies:
             os.environ[COPIES] = copies
             with ConsoleProgress(stdout()) as progress:
-                done = tried(commit, found, Store(arguments.out), Means(arguments.jobs), progress)
+                done = tried(
+                    commit, mutations, Store(arguments.out), Means(arguments.jobs), progress
+                )
     except LabError as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 1

@@ -29,26 +29,27 @@ PYTHON_TEXT = '''def f(a, b):
 '''
 
 
-def said(path: str, text: str) -> set[str]:
+def edits(path: str, text: str) -> set[str]:
     return {
-        change.said(text).partition(":")[2].rpartition("[")[2] for change in changes(path, text)
+        change.described(text).partition(":")[2].rpartition("[")[2]
+        for change in changes(path, text)
     }
 
 
 def test_changes_of_c() -> None:
-    found = changes("a.c", C_TEXT)
-    assert said("a.c", C_TEXT) == {
+    mutations = changes("a.c", C_TEXT)
+    assert edits("a.c", C_TEXT) == {
         (
             "< -> <=]"
         ), "&& -> ||]", "!= -> ==]", "0 -> 1]", "1 -> 2]", "1 -> 0]", "+= -> -=]", "2 -> 3]",
         "count += 2; -> ;]", "if (a < b && c != 0) call(x, 1); -> ;]", 'puts("x + 1"); -> ;]',
     }  # fmt: skip
-    assert all(C_TEXT[change.offset :].startswith(change.old) for change in found)
-    assert all(change.applied(C_TEXT).count("\n") == C_TEXT.count("\n") for change in found)
+    assert all(C_TEXT[change.offset :].startswith(change.old) for change in mutations)
+    assert all(change.applied(C_TEXT).count("\n") == C_TEXT.count("\n") for change in mutations)
 
 
 def test_changes_of_python() -> None:
-    assert said("a.py", PYTHON_TEXT) == {
+    assert edits("a.py", PYTHON_TEXT) == {
         (
             "< -> <=]"
         ), "and -> or]", "not -> -]", "min( -> max(]", "5 -> 6]", "self.x = min(a, 5) -> pass]",
@@ -57,30 +58,30 @@ def test_changes_of_python() -> None:
 
 def test_change_names_its_place() -> None:
     change = next(change for change in changes("a.c", C_TEXT) if change.old == " < ")
-    assert change.said(C_TEXT) == "a.c:3:11: if (a < b && c != 0) call(x, 1); // one [< -> <=]"
+    assert change.described(C_TEXT) == "a.c:3:11: if (a < b && c != 0) call(x, 1); // one [< -> <=]"
     assert "if (a <= b && c" in change.applied(C_TEXT)
 
 
 @pytest.mark.parametrize("path", mutants.files())
 def test_every_change_of_ours_fits_its_file(path: str) -> None:
     text = (mutants.ROOT / path).read_text()
-    found = changes(path, text)
-    assert len(found) == len(set(found))
-    assert all(text[change.offset :].startswith(change.old) for change in found)
+    mutations = changes(path, text)
+    assert len(mutations) == len(set(mutations))
+    assert all(text[change.offset :].startswith(change.old) for change in mutations)
 
 
 def test_changes_are_drawn_the_same_each_time_and_of_all_files() -> None:
     paths = ["hosts/algorithms/pcn.py", "virtualnet/csrc/links/pfc.c"]
-    found = mutants.drawn("HEAD", paths, 5, 1)
-    assert [change.path for change in found] == paths * 5
-    assert found[:4] == mutants.drawn("HEAD", paths, 2, 1)
-    assert found == mutants.drawn("HEAD", paths, 5, 1)
-    assert found != mutants.drawn("HEAD", paths, 5, 2)
+    mutations = mutants.drawn("HEAD", paths, 5, 1)
+    assert [change.path for change in mutations] == paths * 5
+    assert mutations[:4] == mutants.drawn("HEAD", paths, 2, 1)
+    assert mutations == mutants.drawn("HEAD", paths, 5, 1)
+    assert mutations != mutants.drawn("HEAD", paths, 5, 2)
     assert mutants.drawn("HEAD", paths, 0, 1) == []
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "alike"),
+    ("first", "second", "alike"),
     [
         ("x = 1  # one", "x = (1)", True),
         ("x = 1", "x = 2", False),
@@ -90,11 +91,11 @@ def test_changes_are_drawn_the_same_each_time_and_of_all_files() -> None:
     ],
 )
 def test_mutants_distinguish_equal_code_from_other_code(
-    tmp_path: Path, one: str, other: str, alike: bool
+    tmp_path: Path, first: str, second: str, alike: bool
 ) -> None:
-    (tmp_path / "a.py").write_text(one)
+    (tmp_path / "a.py").write_text(first)
     before = code(tmp_path, "a.py")
-    (tmp_path / "a.py").write_text(other)
+    (tmp_path / "a.py").write_text(second)
     after = code(tmp_path, "a.py")
     assert before is not None
     assert after is not None
@@ -108,14 +109,16 @@ def test_what_does_not_compile_is_no_code(tmp_path: Path) -> None:
 
 def test_compiled_p4_is_the_same_wherever_its_lines_are() -> None:
     place = Path("a.json")
-    one = {
+    compiled = {
         place: (
             '{"op": "<", "source_info": {"line": 3}, "of": [{"source_info": {"line": 4}, "value": '
             "1}]}"
         )
     }
-    assert same(one, {place: '{"op": "<", "source_info": {"line": 9}, "of": [{"value": 1}]}'})
-    assert not same(one, {place: '{"op": "<=", "source_info": {"line": 3}, "of": [{"value": 1}]}'})
+    assert same(compiled, {place: '{"op": "<", "source_info": {"line": 9}, "of": [{"value": 1}]}'})
+    assert not same(
+        compiled, {place: '{"op": "<=", "source_info": {"line": 3}, "of": [{"value": 1}]}'}
+    )
 
 
 def test_files_are_as_they_were_afterwards(tmp_path: Path) -> None:

@@ -240,9 +240,9 @@ class Mutator:
             message.ClearField(field.name)
         else:
             present = [
-                other
-                for other, _ in message.ListFields()
-                if other.message_type and not other.is_repeated
+                descriptor
+                for descriptor, _ in message.ListFields()
+                if descriptor.message_type and not descriptor.is_repeated
             ]
             if present and rng.random() < 0.7:  # stay within what a oneof has
                 value = getattr(message, rng.choice(present).name)
@@ -277,13 +277,13 @@ class Mutator:
         if not parts or draw < 0.1:
             parts.append(p4r.WriteRequest() if rng.random() < 0.7 else rng.choice(KINDS)())
         elif draw < 0.2:
-            other = (
+            duplicate = (
                 type(part)()
                 if not isinstance(part := rng.choice(parts), p4r.WriteRequest)
                 else p4r.WriteRequest()
             )
-            other.CopyFrom(part)
-            parts.append(other)
+            duplicate.CopyFrom(part)
+            parts.append(duplicate)
         elif draw < 0.25:
             del parts[rng.randrange(len(parts))]
         for _ in range(rng.choice((1, 1, 2, 4))):
@@ -346,8 +346,8 @@ def starts(info: p4i.P4Info) -> list[bytes]:
     groups = p4r.MulticastGroupEntry(multicast_group_id=1, replicas=replicas)
     clones = p4r.CloneSessionEntry(session_id=1, replicas=replicas, packet_length_bytes=40)
     for entry in ({"multicast_group_entry": groups}, {"clone_session_entry": clones}):
-        made = p4r.PacketReplicationEngineEntry(**entry)  # type: ignore[arg-type]
-        entities.append(p4r.Entity(packet_replication_engine_entry=made))
+        replication = p4r.PacketReplicationEngineEntry(**entry)  # type: ignore[arg-type]
+        entities.append(p4r.Entity(packet_replication_engine_entry=replication))
     entities += [
         p4r.Entity(digest_entry=p4r.DigestEntry(digest_id=d.preamble.id)) for d in info.digests
     ]
@@ -397,7 +397,7 @@ def starts(info: p4i.P4Info) -> list[bytes]:
     ]
     return (
         [joined([write]) for write in writes]
-        + [joined([other]) for other in others]
+        + [joined([request]) for request in others]
         + [joined([writes[0], deletes])]
     )
 
@@ -416,10 +416,10 @@ def fuzz(name: str, options: list[str]) -> int:
         "import atheris, glob; print(atheris.path(), *glob.glob(atheris.__path__[0] + "
         "'/custom_mutator.*.so'))"
     )
-    said = subprocess.run(
+    paths = subprocess.run(
         [sys.executable, "-c", where], capture_output=True, text=True, check=True
     ).stdout.split()
-    library = f"{said[0]}/asan_with_fuzzer.so {said[1]}"
+    library = f"{paths[0]}/asan_with_fuzzer.so {paths[1]}"
     environment = os.environ | {
         "CC": CLANG,
         "LD_PRELOAD": library,
@@ -443,8 +443,8 @@ def run(name: str, seconds: str, folder: Path) -> int:
     """Fuzzes from the kept inputs, the first ones and what FOLDER has."""
     folder.mkdir(parents=True, exist_ok=True)
     info = text_format.Parse((PROGRAMS / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
-    kept = corpus(name) if (CORPUS / f"{name}.hex").exists() else []
-    for number, data in enumerate([*starts(info), *kept]):
+    inputs = corpus(name) if (CORPUS / f"{name}.hex").exists() else []
+    for number, data in enumerate([*starts(info), *inputs]):
         (folder / f"start-{number}").write_bytes(data)
     limits = [
         f"-max_total_time={seconds}",

@@ -27,7 +27,7 @@ def test_there_are_rows() -> None:
     assert sections == sorted(sections), "in the order of the specification"
     for section in set(sections):
         within = [
-            place[-1] for place, other in zip(places, sections, strict=True) if other == section
+            place[-1] for place, heading in zip(places, sections, strict=True) if heading == section
         ]
         assert within == list(range(1, len(within) + 1)), section
 

@@ -113,7 +113,7 @@ def test_any_entity_is_carried_out_or_refused(
         if undone:
             undo()
     with suppress(RpcError):
-        assert all(found.WhichOneof("entity") == name for found in state.read(entity))
+        assert all(answer.WhichOneof("entity") == name for answer in state.read(entity))
 
 
 @pytest.mark.parametrize("name", fuzz_messages.NAMES)

@@ -204,7 +204,7 @@ def takes_any_election_id(target: Wrong, request: p4r.WriteRequest) -> Answer:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [
         (drops_an_update, "is missing"),
         (accepts_what_it_refused, "accepted, not"),
@@ -216,13 +216,13 @@ def takes_any_election_id(target: Wrong, request: p4r.WriteRequest) -> Answer:
         (takes_any_election_id, "it breaks election"),
     ],
 )
-def test_a_wrong_answer_is_noticed(embedded: Embedded, change: Change, said: str) -> None:
-    found = []
+def test_a_wrong_answer_is_noticed(embedded: Embedded, change: Change, text: str) -> None:
+    unexpected = []
     for violation in violations(Wrong(embedded, change), "bench"):
-        if said in violation:
+        if text in violation:
             return
-        found.append(violation)
-    pytest.fail(f"found alone: {found}")
+        unexpected.append(violation)
+    pytest.fail(f"it is in none of {unexpected}")
 
 
 def refuses_to_roll_back(target: Wrong, request: p4r.WriteRequest) -> Answer:
@@ -301,8 +301,8 @@ def test_a_known_difference_is_counted(
 def test_one_of_another_name_is_a_violation(
     embedded: Embedded, change: Change, difference: Difference
 ) -> None:
-    other = dataclasses.replace(difference, name="member-zero")
-    assert any(tally.violations for tally in differing(embedded, change, other))
+    renamed = dataclasses.replace(difference, name="member-zero")
+    assert any(tally.violations for tally in differing(embedded, change, renamed))
 
 
 def test_bmv2_differs_as_it_is_known_to() -> None:
@@ -356,4 +356,4 @@ def violations(target: Wrong, name: str, seeds: Iterable[int] = SEEDS) -> Iterat
     for seed in seeds:
         judge = Judge(target, PROGRAMS[name], seed=seed)
         judge.episode(0)
-        yield from (violation.finding.what for violation in judge.tally.violations)
+        yield from (violation.finding.text for violation in judge.tally.violations)

@@ -77,12 +77,12 @@ def topology(text: str) -> Topology:
         used[number] = used.get(number, -1) + 1
         return Endpoint(f"s{number}", used[number])
 
-    for first, kind, second, other, rate, delay in lines[1 : 1 + int(lines[0][2])]:
-        a, b = end(first, kind), end(second, other)
+    for first, kind, second, second_kind, rate, delay in lines[1 : 1 + int(lines[0][2])]:
+        a, b = end(first, kind), end(second, second_kind)
         links.append(
             Link(a, b, float(rate[:-4]) * UNITS[rate[-4:]], float(delay.removesuffix("ms")) * 1e-3)
         )
-    names = {one.node for link in links for one in (link.a, link.b)}
+    names = {endpoint.node for link in links for endpoint in (link.a, link.b)}
     hosts = sorted((name for name in names if name.startswith("h")), key=lambda name: int(name[1:]))
     switches = sorted(
         (name for name in names if name.startswith("s")), key=lambda name: int(name[1:])
@@ -101,16 +101,16 @@ def topology(text: str) -> Topology:
 
 def read(folder: Path, scratch: Path) -> Example:
     """Returns an example. `scratch`: for files made of it. Raises LabError."""
-    found = topology((folder / "topo.txt").read_text())
+    parsed = topology((folder / "topo.txt").read_text())
     program = sorted(folder.glob("*.json"))[0]
     info = scratch / "p4info.txtpb"
     info.write_text(text_format.MessageToString(describe(load_program(program.read_text()))))
     tables = {}
-    for number, switch in enumerate(found.switches):
+    for number, switch in enumerate(parsed.switches):
         paths = [folder / f"flowtable_{number}{end}" for end in (".txt", "")]
         tables[switch.name] = next((path.read_text() for path in paths if path.exists()), "")
-    made = Program(folder.name, program, info)
-    value = P4Network(found, {name: P4Switch(made) for name in tables})
+    compiled = Program(folder.name, program, info)
+    value = P4Network(parsed, {name: P4Switch(compiled) for name in tables})
     refused = []
     for name, text in tables.items():
         lines = text.splitlines()
@@ -133,7 +133,7 @@ def frames_of(example: Example, seed: int = 1, *, whole: bool = False) -> list[t
     """Returns frames and their hosts: a datagram of each host to each other one, and ways through
     the parser. `whole`: the longest ways alone."""
     hosts = [host.name for host in example.network.topology.hosts]
-    made = Frames(
+    generator = Frames(
         example.program, known_values("\n".join(example.tables.values())), seed, whole=whole
     )
     sent = (
@@ -148,7 +148,7 @@ def frames_of(example: Example, seed: int = 1, *, whole: bool = False) -> list[t
             (hosts[0], header.replace(b"+", sign) + numbers) for sign in (b"+", b"-", b"^", b"?")
         ]
     return sent + [
-        (hosts[i % len(hosts)], made.one().ljust(60, b"\0")) for i in range(RANDOM_FRAMES)
+        (hosts[i % len(hosts)], generator.frame().ljust(60, b"\0")) for i in range(RANDOM_FRAMES)
     ]
 
 
@@ -161,7 +161,7 @@ def by_bmv2(example: Example, frames: list[tuple[str, bytes]], cli: str) -> list
         for name, commands in example.tables.items():
             thrift, switches[name] = stack.enter_context(bmv2(example.program))
             command_line(cli, thrift, commands)
-        found = []
+        arrivals = []
         for host, frame in frames:
             under_way, arrived, hops = [(network.peer(host, 0), frame)], list[str](), 0
             while under_way and hops < MOST_HOPS:
@@ -174,21 +174,21 @@ def by_bmv2(example: Example, frames: list[tuple[str, bytes]], cli: str) -> list
                             under_way.append((to, out))
                         else:
                             arrived.append(f"{to.node} {out.hex()}")
-            found.append(sorted(arrived) if hops < MOST_HOPS else ["goes round"])
-        return found
+            arrivals.append(sorted(arrived) if hops < MOST_HOPS else ["goes round"])
+        return arrivals
 
 
 def virtual(example: Example, frames: list[tuple[str, bytes]]) -> list[list[str]]:
     """Returns what arrives in virtual time, by frame."""
-    with VirtualP4(example.network) as made:
+    with VirtualP4(example.network) as network:
         for number, (host, frame) in enumerate(frames):
-            made.send(host, number * APART_S, frame)
-        made.run(until_s=(len(frames) + 10) * APART_S)
-        found: list[list[str]] = [[] for _ in frames]
+            network.send(host, number * APART_S, frame)
+        network.run(until_s=(len(frames) + 10) * APART_S)
+        arrivals: list[list[str]] = [[] for _ in frames]
         for host in example.network.topology.hosts:
-            for one in made.arrived(host.name):
-                found[int(one.time_s / APART_S)].append(f"{host.name} {one.start.hex()}")
-        return [sorted(arrived) for arrived in found]
+            for arrival in network.arrived(host.name):
+                arrivals[int(arrival.time_s / APART_S)].append(f"{host.name} {arrival.start.hex()}")
+        return [sorted(arrived) for arrived in arrivals]
 
 
 def compare(example: Example, cli: str) -> tuple[str, list[str]]:
@@ -196,7 +196,7 @@ def compare(example: Example, cli: str) -> tuple[str, list[str]]:
     SwitchError."""
     line, different = _compare(example, frames_of(example), cli)
     if different:
-        lacking = sum(one.startswith("-[") for one in different)
+        lacking = sum(difference.startswith("-[") for difference in different)
         line, different = _compare(example, frames_of(example, whole=True), cli)
         line += f"; {UNDEFINED}: {lacking} frames that lack some differ"
     return line, different
@@ -205,11 +205,13 @@ def compare(example: Example, cli: str) -> tuple[str, list[str]]:
 def _compare(example: Example, frames: list[tuple[str, bytes]], cli: str) -> tuple[str, list[str]]:
     first = by_bmv2(example, frames, cli)
     round_ = {number for number, arrived in enumerate(first) if arrived == ["goes round"]}
-    kept = [frame for number, frame in enumerate(frames) if number not in round_]
-    first, second = (by_bmv2(example, kept, cli) for _ in range(2))
-    mine = virtual(example, kept)
-    theirs, unsteady = settled([repr(one) for one in first], [repr(one) for one in second])
-    own = [repr(one) if line else "" for one, line in zip(mine, theirs, strict=True)]
+    loopless = [frame for number, frame in enumerate(frames) if number not in round_]
+    first, second = (by_bmv2(example, loopless, cli) for _ in range(2))
+    mine = virtual(example, loopless)
+    theirs, unsteady = settled(
+        [repr(arrivals) for arrivals in first], [repr(arrivals) for arrivals in second]
+    )
+    ours = [repr(arrivals) if line else "" for arrivals, line in zip(mine, theirs, strict=True)]
     arrived = sum(map(len, first))
     notes = [f"{len(unsteady)} are otherwise in BMv2's second run"] if unsteady else []
     notes += [f"{len(round_)} go round without end"] if round_ else []
@@ -218,22 +220,22 @@ def _compare(example: Example, frames: list[tuple[str, bytes]], cli: str) -> tup
         if example.refused
         else []
     )
-    line = "; ".join([f"{len(kept)} frames, {arrived} arrive as by BMv2", *notes])
-    return line, list(difflib.unified_diff(theirs, own, "BMv2", "virtual time", lineterm="", n=0))
+    line = "; ".join([f"{len(loopless)} frames, {arrived} arrive as by BMv2", *notes])
+    return line, list(difflib.unified_diff(theirs, ours, "BMv2", "virtual time", lineterm="", n=0))
 
 
 def rate(example: Example, count: int = 200_000) -> str:
     """Returns traversals a second: datagrams of 1,000 bytes from the first host to the last."""
     hosts = example.network.topology.hosts
     frame = udp(example.network, hosts[0].name, hosts[-1].name, bytes(958))
-    with VirtualP4(example.network, queues="nodes") as made:
+    with VirtualP4(example.network, queues="nodes") as network:
         for host in hosts:
-            made.count_alone(host.name)
-        made.send_all(hosts[0].name, np.arange(count) * 1e-5, [frame])
+            network.count_alone(host.name)
+        network.send_all(hosts[0].name, np.arange(count) * 1e-5, [frame])
         begun = time.process_time()
-        made.run(until_s=count * 1e-5 + 1.0)
+        network.run(until_s=count * 1e-5 + 1.0)
         took = time.process_time() - begun
-        traversals, arrived = made.totals().traversals, made.arrivals(hosts[-1].name).frames
+        traversals, arrived = network.totals().traversals, network.arrivals(hosts[-1].name).frames
     figure = (
         f"{traversals / took / 1e6:.2f} million traversals a second, "
         f"{traversals / took / PUBLISHED:,.0f} x p4sim's"
@@ -248,23 +250,23 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("examples", nargs="*", metavar="EXAMPLE", help="default: all")
     parser.add_argument("--rate", action="store_true", help="measure traversals a second instead")
-    given = parser.parse_args()
+    args = parser.parse_args()
     cli = shutil.which("simple_switch_CLI")
-    if not given.rate and (cli is None or shutil.which("simple_switch_grpc") is None):
+    if not args.rate and (cli is None or shutil.which("simple_switch_grpc") is None):
         raise SystemExit("simple_switch_grpc and simple_switch_CLI must be on PATH")
     wrong = 0
-    for name in given.examples or sorted(
-        path.parent.name for path in given.folder.glob("*/topo.txt")
+    for name in args.examples or sorted(
+        path.parent.name for path in args.folder.glob("*/topo.txt")
     ):
         with tempfile.TemporaryDirectory() as scratch:
             try:
-                example = read(given.folder / name, Path(scratch))
+                example = read(args.folder / name, Path(scratch))
             except (LabError, ProgramError) as error:
                 print(f"{name:15} can't run: {error}", flush=True)
                 continue
             different = list[str]()
             try:
-                if given.rate:
+                if args.rate:
                     line = rate(example)
                 else:
                     line, different = compare(example, str(cli))

@@ -35,14 +35,14 @@ def folder(root: Path) -> Path:
 
 
 def test_ports_count_from_0_in_the_order_of_links() -> None:
-    found = topology(TOPO)
-    assert [(str(link.a), str(link.b)) for link in found.links] == [
+    parsed = topology(TOPO)
+    assert [(str(link.a), str(link.b)) for link in parsed.links] == [
         ("h2:0", "s0:0"),
         ("h3:0", "s1:0"),
         ("s0:1", "s1:1"),
     ]
-    assert [link.rate_bps for link in found.links] == [1e9, 1e9, 10e9]
-    assert [(host.ip, host.mac) for host in found.hosts] == [
+    assert [link.rate_bps for link in parsed.links] == [1e9, 1e9, 10e9]
+    assert [(host.ip, host.mac) for host in parsed.hosts] == [
         ("10.1.1.1", "00:00:00:00:00:01"),
         ("10.1.1.2", "00:00:00:00:00:03"),
     ]
@@ -58,6 +58,6 @@ def test_refused_lines_are_left_out(tmp_path: Path) -> None:
 def test_datagrams_arrive_by_ports_0(tmp_path: Path) -> None:
     example = read(folder(tmp_path), tmp_path)
     frames = frames_of(example)[:2]
-    found = virtual(example, frames)
-    assert [[one.split()[0] for one in arrived] for arrived in found] == [["h3"], ["h2"]]
+    arrivals = virtual(example, frames)
+    assert [[arrival.split()[0] for arrival in arrived] for arrived in arrivals] == [["h3"], ["h2"]]
     assert rate(example, 1000).startswith("1000 of 1000 arrive")

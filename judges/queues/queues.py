@@ -73,13 +73,13 @@ def network() -> P4Network:
 
 
 def open_network() -> VirtualP4:
-    made = VirtualP4(network(), frame_bytes=None)
-    target = made.topology.host("h1")
+    opened = VirtualP4(network(), frame_bytes=None)
+    target = opened.topology.host("h1")
     forward = TableAction("forward", dst_addr=target.mac, port=2)
-    made.switches["s0"].insert(
+    opened.switches["s0"].insert(
         [TableEntry("routes", match=TableMatch(dst_addr=f"{target.ip}/32"), action=forward)]
     )
-    return made
+    return opened
 
 
 def lengths(kind: str, count: int, draw: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -102,25 +102,25 @@ def arrivals(
 def measure(kind: str, load: float, packets: int, seed: int = 1) -> Means:
     """The means of a run with this number of packets."""
     draw, service_s = np.random.default_rng(seed), MEAN_BYTES * 8 / PORT_BPS
-    with open_network() as made:
-        made.count_alone("h1")
-        frame = udp(made.value, "h0", "h1")
-        queue = made.sample(SERVICES * service_s, [made.queue_packets("s0", 2, 0)])
+    with open_network() as network:
+        network.count_alone("h1")
+        frame = udp(network.value, "h0", "h1")
+        queue = network.sample(SERVICES * service_s, [network.queue_packets("s0", 2, 0)])
         left, sent_bytes, last_s = packets, 0, 0.0
         while left:
             count = min(left, CHUNK)
             times, sizes = arrivals(load, count, draw, last_s), lengths(kind, count, draw)
-            made.send_all("h0", times, [frame], lengths=sizes)
+            network.send_all("h0", times, [frame], lengths=sizes)
             last_s, sent_bytes, left = float(times[-1]), sent_bytes + int(sizes.sum()), left - count
-            made.run(until_s=last_s)
-        until_s = made.now_s
-        made.run(until_s=until_s + 10)
-        found = made.arrivals("h1")
-        assert found.frames == packets
-        assert made.tail_drops("s0", 2) == (0,) * 8
+            network.run(until_s=last_s)
+        until_s = network.now_s
+        network.run(until_s=until_s + 10)
+        received = network.arrivals("h1")
+        assert received.frames == packets
+        assert network.tail_drops("s0", 2) == (0,) * 8
         own_s = sent_bytes / packets * 8 * (1 / PORT_BPS + 1 / FAST_BPS)
         waiting = queue.values[queue.times_s <= until_s, 0]
-        return Means((found.mean_delay_s - own_s) / service_s, float(waiting.mean()))
+        return Means((received.mean_delay_s - own_s) / service_s, float(waiting.mean()))
 
 
 def main() -> int:
@@ -136,11 +136,14 @@ def main() -> int:
     print("kind   load   wait: theory  measured   queue: theory  measured   differs by")
     for kind in KINDS:
         for load in LOADS:
-            theory, found = closed_form(kind, load), measure(kind, load, args.packets, args.seed)
-            off = max(abs(got / expected - 1) for got, expected in zip(found, theory, strict=True))
+            theory, measured = closed_form(kind, load), measure(kind, load, args.packets, args.seed)
+            off = max(
+                abs(got / expected - 1) for got, expected in zip(measured, theory, strict=True)
+            )
             worst = max(worst, off)
             numbers = (
-                f"{theory.wait:12.4f} {found.wait:9.4f} {theory.queue:15.4f} {found.queue:9.4f}"
+                f"{theory.wait:12.4f} {measured.wait:9.4f} {theory.queue:15.4f} "
+                f"{measured.queue:9.4f}"
             )
             print(f"{kind}  {load:4.1f} {numbers} {off:11.2%}", flush=True)
     return int(worst > BOUND)

@@ -33,11 +33,11 @@ PACKETS = 200_000
 def departures(times_ps: list[int], lengths_bytes: list[int], rate_bps: float) -> list[int]:
     """When each has left a link completely, ps: a packet starts when it has come and the one before
     it has left."""
-    last, found = 0, []
+    last, departed = 0, []
     for time, length in zip(times_ps, lengths_bytes, strict=True):
         last = max(last, time) + round(length * 8e12 / rate_bps)
-        found.append(last)
-    return found
+        departed.append(last)
+    return departed
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -48,20 +48,20 @@ def test_every_packet_leaves_at_the_time_of_lindleys_recursion(kind: str, load: 
     with open_network() as network:
         network.send_all("h0", times, [udp(network.value, "h0", "h1")], lengths=sizes)
         network.run(until_s=1.0)
-        found = [round(one.time_s * 1e12) for one in network.arrived("h1")]
-    came = departures([int(one) for one in np.rint(times * 1e12)], sizes.tolist(), FAST_BPS)
-    assert found == departures(came, sizes.tolist(), PORT_BPS)
+        arrived_ps = [round(arrival.time_s * 1e12) for arrival in network.arrived("h1")]
+    came = departures([int(time_ps) for time_ps in np.rint(times * 1e12)], sizes.tolist(), FAST_BPS)
+    assert arrived_ps == departures(came, sizes.tolist(), PORT_BPS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("load", LOADS)
 def test_means_are_the_closed_form_s_within_their_errors(kind: str, load: float) -> None:
     """Five standard errors of M/M/1, of the packets and of the samples."""
-    theory, found = closed_form(kind, load), measure(kind, load, PACKETS)
+    theory, measured = closed_form(kind, load), measure(kind, load, PACKETS)
     error = 5 * standard_error(load, PACKETS)
-    assert found.wait == pytest.approx(theory.wait, abs=error)
+    assert measured.wait == pytest.approx(theory.wait, abs=error)
     samples = PACKETS / load / SERVICES
-    assert found.queue == pytest.approx(
+    assert measured.queue == pytest.approx(
         theory.queue, abs=load * error + 5 * np.sqrt(load / samples)
     )
     assert error < theory.wait  # else the bound holds nothing

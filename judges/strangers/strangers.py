@@ -122,7 +122,7 @@ KINDS: dict[str, Callable[[Stranger | None, int, int], Stranger]] = {
 }
 
 
-def hold(kind: str, port: int, first: int, ending: Any, made: Any) -> None:
+def hold(kind: str, port: int, first: int, ending: Any, stranger_count: Any) -> None:
     """Holds a process's share of the strangers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     numbers = range(first, STRANGERS, PROCESSES)
@@ -141,8 +141,8 @@ def hold(kind: str, port: int, first: int, ending: Any, made: Any) -> None:
                 break
             try:
                 if stranger is None:
-                    with made.get_lock():
-                        made.value += 1
+                    with stranger_count.get_lock():
+                        stranger_count.value += 1
                 held[number] = KINDS[kind](stranger, port, number)
             except OSError:
                 held[number] = None
@@ -160,7 +160,7 @@ def resident_mb(pid: int) -> float:
 def judge(kind: str, seconds: float) -> bool:
     """Prints a line; returns whether the switch held."""
     process = Process("--no-p4", "--device-id", "1", "--cpu-port", "255")
-    pid, ending, made, faults = (
+    pid, ending, stranger_count, faults = (
         process.process.pid,
         CONTEXT.Event(),
         CONTEXT.Value("i", 0),
@@ -180,7 +180,9 @@ def judge(kind: str, seconds: float) -> bool:
             client.set_pipeline(program.info, program.json)
             began = time.monotonic()
             holders = [
-                CONTEXT.Process(target=hold, args=(kind, process.port, first, ending, made))
+                CONTEXT.Process(
+                    target=hold, args=(kind, process.port, first, ending, stranger_count)
+                )
                 for first in range(PROCESSES)
             ]
             for holder in holders:
@@ -223,8 +225,8 @@ def judge(kind: str, seconds: float) -> bool:
         f"{kind:8} {'held' if good else 'FAILED'}: resident {last_mb:.0f} MB at the end (at most "
         f"{early_mb + GROWTH_MB:.0f}: {early_mb:.0f} in the first {min(EARLY_S, seconds / 2):g} s "
         f"+ {GROWTH_MB:g}), {most_mb:.0f} MB at most (at most {MOST_MB:g}); slowest Write "
-        f"{worst_s:.2f} s (at most {WRITE_S:g}); {newcomers} new controllers; {made.value} "
-        f"connections; {len(faults)} faults {faults[:2] or ''}",
+        f"{worst_s:.2f} s (at most {WRITE_S:g}); {newcomers} new controllers; "
+        f"{stranger_count.value} connections; {len(faults)} faults {faults[:2] or ''}",
         flush=True,
     )
     return good

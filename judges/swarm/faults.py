@@ -25,8 +25,8 @@ class EntryFaults:
         self._gone: dict[str, list[Entry]] = {}
         self.forgets = False
 
-    def happen(self, what: str, arguments: Iterable[Any]) -> None:
-        getattr(self, what)(*arguments)
+    def happen(self, method: str, arguments: Iterable[Any]) -> None:
+        getattr(self, method)(*arguments)
 
     def forget_routes(self, name: str) -> None:
         self._forget(
@@ -47,12 +47,12 @@ class EntryFaults:
         for name in list(self._gone):
             self.restore(name)
 
-    def _forget(self, name: str, what: list[Entry]) -> None:
+    def _forget(self, name: str, forgotten: list[Entry]) -> None:
         """Those that refer to others go first."""
         self.restore(name)
         self.forgets = True
-        self._gone[name] = what
-        self._switches[name].delete(reversed(what))
+        self._gone[name] = forgotten
+        self._switches[name].delete(reversed(forgotten))
 
 
 class Faults(EntryFaults):

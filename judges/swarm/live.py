@@ -100,7 +100,7 @@ class Scenario:
 
 
 @dataclass
-class Found:
+class Aftermath:
     """How a scenario ended. `missing`: data packets that were sent and haven't come;
     `missing_control`: PAUSEs, RESUMEs and CNPs. `counted`: frames that switches and hosts count as
     lost. `inside`: registers that aren't at 0. `silent`: probes that haven't come. `left`: what of
@@ -177,7 +177,7 @@ def _faults(rng: random.Random, topology: Topology) -> Iterator[Fault]:
     for _ in range(rng.randint(2, 8)):
         begin_s, over_s = sorted(rng.random() * FAULTS_S for _ in range(2))
         switch = rng.choice(switches)
-        what = rng.choice(
+        kind = rng.choice(
             (
                 "link",
                 "pause",
@@ -189,21 +189,21 @@ def _faults(rng: random.Random, topology: Topology) -> Iterator[Fault]:
                 "stop",
             )
         )
-        if what == "link":
+        if kind == "link":
             end = rng.choice(ends)
             yield Fault(begin_s, "link_down", end)
             yield Fault(over_s, "link_up", end)
-        elif what == "pause":
+        elif kind == "pause":
             yield Fault(begin_s, "pause", (*rng.choice(ends), over_s - begin_s))
-        elif what == "thresholds":
+        elif kind == "thresholds":
             yield Fault(begin_s, "thresholds", (switch, rng.choice((0.1, 0.5, 2.0))))
             yield Fault(over_s, "thresholds", (switch, 1.0))
-        elif what in ("forget_routes", "forget_all"):
-            yield Fault(begin_s, what, (switch,))
+        elif kind in ("forget_routes", "forget_all"):
+            yield Fault(begin_s, kind, (switch,))
             yield Fault(over_s, "restore", (switch,))
-        elif what == "stall":
+        elif kind == "stall":
             yield Fault(begin_s, "stall", (rng.choice(nodes), (over_s - begin_s) / 4))
-        elif what == "controller":
+        elif kind == "controller":
             yield Fault(begin_s, "controller", (switch, rng.randint(1, 1000)))
         else:
             yield Fault(begin_s, "stop_flow", (rng.randrange(5),))
@@ -225,10 +225,10 @@ class LiveFaults(EntryFaults):
 
     def end(self) -> None:
         """All is whole again."""
-        for one, other in list(self._down):
-            self._up(one, other)
-        for made in self._pauses:
-            made.result()
+        for end, peer in list(self._down):
+            self._up(end, peer)
+        for pending in self._pauses:
+            pending.result()
         self.restore_all()
         for name in self._lab.switches:
             self.thresholds(name, 1.0)
@@ -257,9 +257,9 @@ class LiveFaults(EntryFaults):
         peer = self._lab.topology.peer(node, port)
         self._up(f"{node}:{port}", f"{peer.node}:{peer.port}")
 
-    def _up(self, one: str, other: str) -> None:
-        set_link(self._lab, one, other, up=True)
-        self._down.pop((one, other), None)
+    def _up(self, end: str, peer: str) -> None:
+        set_link(self._lab, end, peer, up=True)
+        self._down.pop((end, peer), None)
 
     def pause(self, node: str, port: int, real_s: float) -> None:
         self._pauses.append(self._threads.submit(self._pause, node, port, real_s))
@@ -279,7 +279,9 @@ class LiveFaults(EntryFaults):
             was = self._before[name][port]
             if "xoff" in was:
                 settings.change(
-                    client, {one: round(was[one] * factor) for one in ("xoff", "xon")}, [port]
+                    client,
+                    {threshold: round(was[threshold] * factor) for threshold in ("xoff", "xon")},
+                    [port],
                 )
 
     def stall(self, node: str, real_s: float) -> None:
@@ -304,7 +306,7 @@ class LiveFaults(EntryFaults):
             )
 
 
-def play(scenario: Scenario) -> Found:
+def play(scenario: Scenario) -> Aftermath:
     """Raises LabError where the network doesn't come up or is no longer there, AgentError where an
     agent isn't."""
     name = f"swarm{os.getpid()}-{scenario.seed}"
@@ -319,10 +321,10 @@ def play(scenario: Scenario) -> Found:
         ) as lab:
             record, faults = lab.record, LiveFaults(lab, lab.plans)
             happen(scenario, faults)
-            found = at_the_end(lab, Before())
-            found.links_went_down = faults.links_went_down
-        found.left = left(record, before)
-    return found
+            aftermath = at_the_end(lab, Before())
+            aftermath.links_went_down = faults.links_went_down
+        aftermath.left = left(record, before)
+    return aftermath
 
 
 def interfaces() -> set[str]:
@@ -335,7 +337,7 @@ def left(record: records.Record, before: set[str]) -> list[str]:
     came up."""
     return [
         *(f"process {process.pid}" for process in record.processes() if process.alive()),
-        *(f"interface {one}" for one in sorted(interfaces() - before)),
+        *(f"interface {interface}" for interface in sorted(interfaces() - before)),
         *(str(path) for path in [record.directory] if path.exists()),
     ]
 
@@ -343,7 +345,7 @@ def left(record: records.Record, before: set[str]) -> list[str]:
 def happen(scenario: Scenario, faults: LiveFaults) -> None:
     events = [(flow.start_s, partial(faults.start_flow, flow)) for flow in scenario.flows]
     events += [
-        (fault.time_s, partial(faults.happen, fault.what, fault.arguments))
+        (fault.time_s, partial(faults.happen, fault.method, fault.arguments))
         for fault in scenario.faults
     ]
     began = time.monotonic()
@@ -359,26 +361,26 @@ def begin_anew(lab: Running) -> Before:
     for agent in lab.agents.values():
         agent.reset()
     return Before(
-        _counted(lab), {(one.kind, one.where): one.lost for one in control_frames.lost(lab)}
+        _counted(lab), {(loss.kind, loss.where): loss.lost for loss in control_frames.lost(lab)}
     )
 
 
-def at_the_end(lab: Running, before: Before) -> Found:
+def at_the_end(lab: Running, before: Before) -> Aftermath:
     """All flows stop; what was counted since `before`. `links_went_down` and `left` are the
     caller's."""
-    found = Found()
+    aftermath = Aftermath()
     flows.stop(lab.agents)
-    found.inside = _until_quiet(lab)
+    aftermath.inside = _until_quiet(lab)
     stats = flows.ask(lab.agents)
-    found.missing = sum(flow.missing for flow in flows.flows(lab.topology, stats))
+    aftermath.missing = sum(flow.missing for flow in flows.flows(lab.topology, stats))
     control = control_frames.lost(lab)
-    found.missing_control = sum(
-        max(0, one.lost - before.control.get((one.kind, one.where), 0)) for one in control
+    aftermath.missing_control = sum(
+        max(0, loss.lost - before.control.get((loss.kind, loss.where), 0)) for loss in control
     )
-    found.silent = _probe(lab)
-    found.counted = _counted(lab) - before.counted
-    found.bad_frames = sum(stat.bad_frames for stat in stats.values())
-    return found
+    aftermath.silent = _probe(lab)
+    aftermath.counted = _counted(lab) - before.counted
+    aftermath.bad_frames = sum(stat.bad_frames for stat in stats.values())
+    return aftermath
 
 
 def _until_quiet(lab: Running) -> dict[str, dict[int, int]]:
@@ -407,8 +409,8 @@ def _counted(lab: Running) -> int:
     lost = sum(agent.stats().socket_drops for agent in lab.agents.values())
     for client in lab.switches.values():
         lost += sum(
-            one.in_discards + one.out_discards
-            for one in (interface_counters.read(client) or {}).values()
+            counters.in_discards + counters.out_discards
+            for counters in (interface_counters.read(client) or {}).values()
         )
         lost += sum(counter.packets for counter in client.read_counters("dropped").values())
     return lost
@@ -434,31 +436,32 @@ def _probe(lab: Running) -> list[str]:
         time.sleep(0.05)
 
 
-def violations(found: Found) -> Iterator[str]:
-    missing = found.missing + found.missing_control
-    explained = found.counted + LOST_AS_IT_GOES * found.links_went_down
+def violations(aftermath: Aftermath) -> Iterator[str]:
+    missing = aftermath.missing + aftermath.missing_control
+    explained = aftermath.counted + LOST_AS_IT_GOES * aftermath.links_went_down
     if missing > explained:
         yield (
-            f"{found.missing} data packets and {found.missing_control} PAUSEs, RESUMEs and CNPs "
-            f"are lost, {found.counted} are counted, {found.links_went_down} links went down"
+            f"{aftermath.missing} data packets and {aftermath.missing_control} PAUSEs, RESUMEs and "
+            f"CNPs are lost, {aftermath.counted} are counted, {aftermath.links_went_down} links "
+            "went down"
         )
-    for register, cells in found.inside.items():
+    for register, cells in aftermath.inside.items():
         yield f"{register} counts packets that have left: {cells}"
-    for one in found.silent:
-        yield f"{one}, afterwards: {PROBE_PACKETS} packets don't arrive"
-    if found.bad_frames:
-        yield f"{found.bad_frames} bad frames"
-    for one in found.left:
-        yield f"once the network is down, there is {one}"
+    for pair in aftermath.silent:
+        yield f"{pair}, afterwards: {PROBE_PACKETS} packets don't arrive"
+    if aftermath.bad_frames:
+        yield f"{aftermath.bad_frames} bad frames"
+    for remnant in aftermath.left:
+        yield f"once the network is down, there is {remnant}"
 
 
-def judged(scenario: Scenario) -> tuple[tuple[str, ...], Found]:
-    """A scenario's violations, and what was found. Whatever ends it is one."""
+def judged(scenario: Scenario) -> tuple[tuple[str, ...], Aftermath]:
+    """A scenario's violations, and what it left. Whatever ends it is one."""
     try:
-        found = play(scenario)
+        aftermath = play(scenario)
     except Exception as error:
-        return (f"{type(error).__name__}: {error}",), Found()
-    return tuple(violations(found)), found
+        return (f"{type(error).__name__}: {error}",), Aftermath()
+    return tuple(violations(aftermath)), aftermath
 
 
 def main() -> int:
@@ -483,13 +486,13 @@ def main() -> int:
                 scenario = draw(seed)
                 if arguments.seed is not None:
                     print(scenario)
-                texts, found = judged(scenario)
+                texts, aftermath = judged(scenario)
                 for text in texts:
                     print(
                         f"python judges/swarm/live.py --seed {seed}  # {scenario.scheme}: {text}",
                         flush=True,
                     )
-                lost += found.missing + found.missing_control
+                lost += aftermath.missing + aftermath.missing_control
                 wrong += len(texts)
                 progress.advance(
                     (seed - first + 1) / (last - first + 1),

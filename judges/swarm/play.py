@@ -47,25 +47,27 @@ def violations(scenario: Scenario) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Of the scenario played as it is, as its variant, and by several threads; and what it had in
     it."""
     first = play(scenario)
-    found = list(first.violations)
+    texts = list(first.violations)
     second = play(scenario, **scenario.variant)
     for name, value in first.state.items():
         if second.state.get(name) != value:
-            found.append(
+            texts.append(
                 f"again as {scenario.variant}: {name} was {value}, is {second.state.get(name)}"
             )
     threads = 2 + scenario.seed % 7
     third = play(scenario, threads=threads, explain=True)
     for name in ("violations", "state", "calls"):
-        one, several = getattr(first, name), getattr(third, name)
-        if one != several:
-            found.append(f"again by {threads} threads, explained: {name} were {one}, are {several}")
-    return tuple(found), first.facts
+        single, several = getattr(first, name), getattr(third, name)
+        if single != several:
+            texts.append(
+                f"again by {threads} threads, explained: {name} were {single}, are {several}"
+            )
+    return tuple(texts), first.facts
 
 
 def play(scenario: Scenario, **options: Any) -> Played:
     """Raises LabError where the network is refused before it runs."""
-    found: list[str] = []
+    texts: list[str] = []
     with VirtualNetwork(
         scenario.topology,
         scenario.scheme,
@@ -81,9 +83,9 @@ def play(scenario: Scenario, **options: Any) -> Played:
             network.add_flow(flow)
         faults = Faults(network)
         calls: list[tuple[int, float, float]] = []
-        network.on_rate = partial(_watch_rate, network, found, calls)
+        network.on_rate = partial(_watch_rate, network, texts, calls)
         for fault in scenario.faults:
-            network.at(fault.time_s, partial(faults.happen, fault.what, fault.arguments))
+            network.at(fault.time_s, partial(faults.happen, fault.method, fault.arguments))
         try:
             network.run(until_s=scenario.faults_end_s)
             faults.end()
@@ -93,13 +95,13 @@ def play(scenario: Scenario, **options: Any) -> Played:
             deadlock = _drain(network)
             if options.get("explain"):
                 network.explained()  # raises where a flow's parts don't sum to its time
-            found += _at_the_end(network, faults, deadlock)
+            texts += _at_the_end(network, faults, deadlock)
             if deadlock is None and network.totals().packets == 0:
-                found += _probe(network, scenario.payload_bytes)
+                texts += _probe(network, scenario.payload_bytes)
         except LabError as error:
-            return Played((*found, f"{type(error).__name__}: {error}"), {}, {}, tuple(calls))
+            return Played((*texts, f"{type(error).__name__}: {error}"), {}, {}, tuple(calls))
         return Played(
-            tuple(found), _state(network), _facts(network, faults, deadlock), tuple(calls)
+            tuple(texts), _state(network), _facts(network, faults, deadlock), tuple(calls)
         )
 
 
@@ -110,15 +112,15 @@ def _loaded(program: str, inplace: bool) -> LoadedProgram:
 
 def _watch_rate(
     network: VirtualNetwork,
-    found: list[str],
+    texts: list[str],
     calls: list[tuple[int, float, float]],
     flow: VirtualFlow,
     now_s: float,
 ) -> None:
     calls.append((flow.spec.id, now_s, flow.rp.rate_bps))
     rate, line = flow.rp.rate_bps, network.topology.link_at(flow.spec.src, 0).rate_bps
-    if not 0 < rate <= line * (1 + 1e-9) and len(found) < 5:
-        found.append(
+    if not 0 < rate <= line * (1 + 1e-9) and len(texts) < 5:
+        texts.append(
             f"flow {flow.spec.id} at {now_s * 1e6:.3f} us: its RP's rate is {rate:g} bit/s of "
             f"{line:g}"
         )

@@ -43,14 +43,14 @@ VARIANTS: tuple[dict[str, Any], ...] = (
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that happens to a network at a time; `what` is a method of `faults.Faults`."""
+    """Something that happens to a network at a time; `method` is one of `faults.Faults`."""
 
     time_s: float
-    what: str
+    method: str
     arguments: tuple[Any, ...]
 
     def __str__(self) -> str:
-        return f"{self.time_s * 1e6:.3f} us: {self.what}({', '.join(map(str, self.arguments))})"
+        return f"{self.time_s * 1e6:.3f} us: {self.method}({', '.join(map(str, self.arguments))})"
 
 
 @dataclass(frozen=True)
@@ -125,19 +125,25 @@ def _scheme(rng: random.Random) -> Configured:
     scheme = schemes[rng.choice(sorted(schemes))]
     configured = scheme.configure()
     described = describe(scheme.parameters)
-    for one in rng.sample(described, min(len(described), rng.choice((0, 0, 1, 3)))):
-        least = max(one.least, 1e-6) if one.kind == "time" else one.least
+    for parameter in rng.sample(described, min(len(described), rng.choice((0, 0, 1, 3)))):
+        least = max(parameter.least, 1e-6) if parameter.kind == "time" else parameter.least
         value = rng.choice(
-            (least, one.most, one.default / 10, one.default * 10, one.default * rng.uniform(0.5, 2))
+            (
+                least,
+                parameter.most,
+                parameter.default / 10,
+                parameter.default * 10,
+                parameter.default * rng.uniform(0.5, 2),
+            )
         )
-        value = min(max(value, least), one.most, 1e12)
-        if one.kind == "count":
+        value = min(max(value, least), parameter.most, 1e12)
+        if parameter.kind == "count":
             value = round(value)
         try:
             settings = {
                 field.field: getattr(configured.parameters, field.field) for field in described
             }
-            configured = scheme.configure(settings | {one.field: value})
+            configured = scheme.configure(settings | {parameter.field: value})
         except SchemeError:
             continue
     return configured
@@ -278,7 +284,7 @@ def _faults(rng: random.Random, topology: Topology, length_s: float) -> Iterator
     for _ in range(rng.choice((0, 1, 2, 4, 8))):
         begin_s, over_s = sorted(rng.random() * length_s for _ in range(2))
         end = rng.choice(ends)
-        what = rng.choice(
+        kind = rng.choice(
             (
                 "link_down",
                 "link_slower",
@@ -291,30 +297,30 @@ def _faults(rng: random.Random, topology: Topology, length_s: float) -> Iterator
                 "stop",
             )
         )
-        if what == "link_down":
+        if kind == "link_down":
             yield Fault(begin_s, "link_down", (end.node, end.port))
             yield Fault(over_s, "link_as_it_was", (end.node, end.port))
-        elif what == "link_slower":
+        elif kind == "link_slower":
             yield Fault(begin_s, "link_rate", (end.node, end.port, rng.choice((0.01, 0.5))))
             yield Fault(over_s, "link_as_it_was", (end.node, end.port))
-        elif what in ("flow_control", "notifications", "data"):
+        elif kind in ("flow_control", "notifications", "data"):
             yield Fault(
                 begin_s,
                 "disturb",
-                (end.node, end.port, what.replace("_", " "), *_disturbance(rng, what, length_s)),
+                (end.node, end.port, kind.replace("_", " "), *_disturbance(rng, kind, length_s)),
             )
             yield Fault(
-                over_s, "disturb", (end.node, end.port, what.replace("_", " "), 0, 0, 0, 0.0)
+                over_s, "disturb", (end.node, end.port, kind.replace("_", " "), 0, 0, 0, 0.0)
             )
-        elif what == "silent":
+        elif kind == "silent":
             host = rng.choice(topology.hosts).name
             yield Fault(begin_s, "disturb", (host, 0, "notifications", 1, 0, 0, 0.0))
             yield Fault(over_s, "disturb", (host, 0, "notifications", 0, 0, 0, 0.0))
-        elif what == "routes":
+        elif kind == "routes":
             name = rng.choice(switches)
             yield Fault(begin_s, "forget_routes", (name,))
             yield Fault(over_s, "restore", (name,))
-        elif what == "restart":
+        elif kind == "restart":
             name = rng.choice(switches)
             yield Fault(begin_s, "forget_all", (name,))
             yield Fault(over_s, "restore", (name,))
@@ -322,10 +328,10 @@ def _faults(rng: random.Random, topology: Topology, length_s: float) -> Iterator
             yield Fault(begin_s, "stop_flow", (rng.randrange(10),))
 
 
-def _disturbance(rng: random.Random, what: str, length_s: float) -> Sequence[float]:
+def _disturbance(rng: random.Random, traffic: str, length_s: float) -> Sequence[float]:
     """Lose, repeat, late, late_s."""
     every = rng.choice((1, 2, 3, 10))
-    kind = "lose" if what == "data" else rng.choice(("lose", "repeat", "late"))
+    kind = "lose" if traffic == "data" else rng.choice(("lose", "repeat", "late"))
     if kind == "lose":
         return every, 0, 0, 0.0
     return (

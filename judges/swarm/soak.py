@@ -81,17 +81,17 @@ def sample(number: int, real_s: float, program: str, pid: int) -> Sample:
 
 def grown(samples: Sequence[Sample], switches: Mapping[str, int]) -> Iterator[str]:
     """What of which program. `switches`: how many one has that has several."""
-    for name in dict.fromkeys(one.program for one in samples):
-        own = [one for one in samples if one.program == name]
-        ends = [len(own) * quarter // 4 for quarter in range(1, 5)]
-        for what in MEASURES if len(own) >= LEAST_ROUNDS else ():
-            values = [getattr(one, what) for one in own]
+    for name in dict.fromkeys(sample.program for sample in samples):
+        series = [sample for sample in samples if sample.program == name]
+        ends = [len(series) * quarter // 4 for quarter in range(1, 5)]
+        for measure in MEASURES if len(series) >= LEAST_ROUNDS else ():
+            values = [getattr(sample, measure) for sample in series]
             second, third, last = (values[first:end] for first, end in pairwise(ends))
             most, least = max(second), min(last)
             steadily = min(third) > most and least > max(third)
-            allowed = ALLOWED_KB * switches.get(name, 1) if what == "memory_kb" else 0
+            allowed = ALLOWED_KB * switches.get(name, 1) if measure == "memory_kb" else 0
             if steadily and least > most + allowed:
-                yield f"{name}: {what} has grown from {most} to {least}"
+                yield f"{name}: {measure} has grown from {most} to {least}"
 
 
 def figures(topology: Topology, samples: Sequence[Sample]) -> Iterator[str]:
@@ -101,20 +101,20 @@ def figures(topology: Topology, samples: Sequence[Sample]) -> Iterator[str]:
         ("hosts", {host.name for host in topology.hosts}),
         ("process that holds them", {HOLDER}),
     ):
-        own = [one for one in samples if one.program in names]
-        rounds = sorted({one.round for one in own})
+        of_kind = [sample for sample in samples if sample.program in names]
+        rounds = sorted({sample.round for sample in of_kind})
         early, late = rounds[len(rounds) // 4], rounds[-1]
         texts = []
         for measure in MEASURES:
             first, last = (
-                sum(getattr(one, measure) for one in own if one.round == now)
+                sum(getattr(sample, measure) for sample in of_kind if sample.round == now)
                 for now in (early, late)
             )
             texts.append(f"{measure} {first:,} then {last:,}")
         yield f"{len(names)} {kind}: {', '.join(texts)}"
 
 
-def play(number: int, seed: int, plans: Mapping[str, SwitchPlan]) -> live.Found:
+def play(number: int, seed: int, plans: Mapping[str, SwitchPlan]) -> live.Aftermath:
     """A round."""
     with attach(NETWORK) as lab:
         for name in lab.switches:
@@ -152,9 +152,11 @@ def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Pa
     subprocess.run([PCN, "up", topology.name, "-n", NETWORK, *stretched], check=True)
     try:
         record = find(NETWORK)
-        found = find_scheme(record.scheme)
+        scheme_class = find_scheme(record.scheme)
         scheme = configured(
-            record.scheme, recommended(topology, found), recommended_at_ports(topology, found)
+            record.scheme,
+            recommended(topology, scheme_class),
+            recommended_at_ports(topology, scheme_class),
         )
         plans = {
             switch.name: plan(topology, switch.name, record.dilation, scheme)
@@ -168,9 +170,9 @@ def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Pa
             rows.writeheader()
             while (spent_s := time.monotonic() - began) < minutes * 60:
                 number += 1
-                found = play(number, seed, plans)
-                lost += found.missing + found.missing_control
-                wrong += [f"round {number}: {text}" for text in live.violations(found)]
+                aftermath = play(number, seed, plans)
+                lost += aftermath.missing + aftermath.missing_control
+                wrong += [f"round {number}: {text}" for text in live.violations(aftermath)]
                 now = [
                     sample(number, time.monotonic() - began, *program)
                     for program in programs.items()
@@ -184,7 +186,7 @@ def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Pa
     finally:
         subprocess.run([PCN, "down", NETWORK], check=True)
     wrong += grown(samples, carried)
-    wrong += [f"after `pcn down` there is {one}" for one in live.left(record, before)]
+    wrong += [f"after `pcn down` there is {remnant}" for remnant in live.left(record, before)]
     print(f"{number} rounds, {lost:,} frames lost by faults.")
     print("\n".join(figures(topology, samples)))
     return wrong

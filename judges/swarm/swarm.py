@@ -58,21 +58,21 @@ def block(first: int, last: int, sources: str) -> dict[str, Any]:
     """A sweep's task: the scenarios of these seeds. `sources` distinguishes it from those of other
     versions of the swarm."""
     del sources
-    found, facts = [], Counter[str]()
+    rows, facts = [], Counter[str]()
     for seed in range(first, last + 1):
         scenario = draw(seed)
         wrong, seen = judged(scenario)
-        found += [[seed, scenario.scheme.scheme.name, one] for one in wrong]
+        rows += [[seed, scenario.scheme.scheme.name, text] for text in wrong]
         facts.update({name: 1 for name, value in seen.items() if value})
         facts["events in all"] += seen.get("events", 0)
-    return {"violations": found, "facts": dict(facts)}
+    return {"violations": rows, "facts": dict(facts)}
 
 
 def tasks(first: int, last: int) -> list[Task]:
     digest = hashlib.sha256(
         b"".join(path.read_bytes() for path in sorted(HERE.glob("*.py")))
     ).hexdigest()[:16]
-    blocks = [(one, min(one + BLOCK - 1, last)) for one in range(first, last + 1, BLOCK)]
+    blocks = [(begin, min(begin + BLOCK - 1, last)) for begin in range(first, last + 1, BLOCK)]
     return [
         Task("swarm:block", {"first": a, "last": b, "sources": digest}, {"seeds": f"{a} to {b}"})
         for a, b in blocks
@@ -82,13 +82,13 @@ def tasks(first: int, last: int) -> list[Task]:
 def report(seeds: int, done: Sequence[Done]) -> bool:
     """Prints what was found; whether there was nothing wrong."""
     facts, wrong = Counter[str](), 0
-    for one in done:
-        if one.error:
-            print(f"a block failed: {one.error}")
+    for outcome in done:
+        if outcome.error:
+            print(f"a block failed: {outcome.error}")
             wrong += 1
             continue
-        facts.update(one.value["facts"])
-        for seed, scheme, text in one.value["violations"]:
+        facts.update(outcome.value["facts"])
+        for seed, scheme, text in outcome.value["violations"]:
             print(f"python judges/swarm/swarm.py --seed {seed}  # {scheme}: {text}")
             wrong += 1
     events = facts.pop("events in all", 0)

@@ -23,37 +23,37 @@ def test_a_scenario_is_its_seed_s() -> None:
 
 
 def test_every_kind_of_fault_is_drawn() -> None:
-    drawn = {fault.what for seed in range(1, 25) for fault in live.draw(seed).faults}
+    drawn = {fault.method for seed in range(1, 25) for fault in live.draw(seed).faults}
     assert all(callable(getattr(live.LiveFaults, name)) for name in drawn)
     assert len(drawn) == 10
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("aftermath", "text"),
     [
         (
-            live.Found(missing=66, missing_control=1, counted=2, links_went_down=1),
+            live.Aftermath(missing=66, missing_control=1, counted=2, links_went_down=1),
             (
                 "66 data packets and 1 PAUSEs, RESUMEs and CNPs are lost, 2 are counted, 1 links "
                 "went down"
             ),
         ),
         (
-            live.Found(inside={"s0: waiting_bytes": {3: 9}}),
+            live.Aftermath(inside={"s0: waiting_bytes": {3: 9}}),
             "s0: waiting_bytes counts packets that have left: {3: 9}",
         ),
-        (live.Found(silent=["h0 to h1"]), "h0 to h1, afterwards: 3 packets don't arrive"),
-        (live.Found(bad_frames=2), "2 bad frames"),
-        (live.Found(left=["process 7"]), "once the network is down, there is process 7"),
+        (live.Aftermath(silent=["h0 to h1"]), "h0 to h1, afterwards: 3 packets don't arrive"),
+        (live.Aftermath(bad_frames=2), "2 bad frames"),
+        (live.Aftermath(left=["process 7"]), "once the network is down, there is process 7"),
     ],
 )
-def test_each_is_a_violation(found: live.Found, text: str) -> None:
-    assert list(live.violations(found)) == [text]
+def test_each_is_a_violation(aftermath: live.Aftermath, text: str) -> None:
+    assert list(live.violations(aftermath)) == [text]
 
 
 def test_what_is_explained_is_none() -> None:
     assert not list(
-        live.violations(live.Found(missing=65, missing_control=1, counted=2, links_went_down=1))
+        live.violations(live.Aftermath(missing=65, missing_control=1, counted=2, links_went_down=1))
     )
 
 
@@ -72,9 +72,9 @@ def test_entries_that_stay_away_are_noticed(monkeypatch: pytest.MonkeyPatch) -> 
         flows=(live.Flow(0.0, "h0", "r0", None, None),),
         faults=(Fault(0.1, "forget_routes", ("s0",)),),
     )
-    texts, found = live.judged(scenario)
+    texts, aftermath = live.judged(scenario)
     assert texts == tuple(
         f"{pair}, afterwards: 3 packets don't arrive"
         for pair in ("h0 to h1", "h1 to r0", "r0 to h0")
     )
-    assert 0 < found.missing <= found.counted
+    assert 0 < aftermath.missing <= aftermath.counted

@@ -32,12 +32,12 @@ LEAK = list(range(10, 10 + ROUNDS))
         (STEADY, LEAK, STEADY, ["s0: files has grown from 17 to 22"]),
         (STEADY, STEADY, LEAK, ["s0: threads has grown from 17 to 22"]),
         (
-            [one * 1000 for one in LEAK],
+            [level * 1000 for level in LEAK],
             STEADY,
             STEADY,
             ["s0: memory_kb has grown from 17000 to 22000"],
         ),
-        ([one * 100 for one in LEAK], STEADY, STEADY, []),
+        ([level * 100 for level in LEAK], STEADY, STEADY, []),
         ([9000] * 4 + [20_000] * 12, STEADY, STEADY, []),  # it has grown warm
         ([9000] * 11 + [20_000] * 5, STEADY, STEADY, []),  # once
         (
@@ -57,7 +57,7 @@ def test_what_has_grown(
 
 
 def test_program_of_several_switches_may_keep_memory_for_each() -> None:
-    several = samples([one * 1000 for one in LEAK], STEADY, STEADY)
+    several = samples([level * 1000 for level in LEAK], STEADY, STEADY)
     assert list(soak.grown(several, {"s0": 5})) == []
     assert list(soak.grown(several, {"s0": 4})) == ["s0: memory_kb has grown from 17000 to 22000"]
 

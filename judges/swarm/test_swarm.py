@@ -53,9 +53,9 @@ def test_block_names_the_wrong_seed(monkeypatch: pytest.MonkeyPatch) -> None:
         }
 
     monkeypatch.setattr(swarm, "violations", judge)
-    found = swarm.block(1, 4, "")
-    assert [(seed, text) for seed, _, text in found["violations"]] == [(3, "it was wrong")]
-    assert found["facts"] == {"events": 4, "lost": 4, "events in all": 20}
+    outcome = swarm.block(1, 4, "")
+    assert [(seed, text) for seed, _, text in outcome["violations"]] == [(3, "it was wrong")]
+    assert outcome["facts"] == {"events": 4, "lost": 4, "events in all": 20}
 
 
 def simple(*faults: Fault) -> Scenario:
@@ -95,9 +95,9 @@ def test_a_link_that_stays_down_is_noticed(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_losses_that_no_fault_explains_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forget(self: Faults, name: str, what: list[Any]) -> None:
-        self._switches[name].delete(reversed(what))
-        self._gone[name] = what
+    def forget(self: Faults, name: str, forgotten: list[Any]) -> None:
+        self._switches[name].delete(reversed(forgotten))
+        self._gone[name] = forgotten
 
     monkeypatch.setattr(Faults, "_forget", forget)
     assert "data packets are lost, 0 by faults" in only(

@@ -59,7 +59,7 @@ def load(program: str) -> tuple[p4i.P4Info, bytes]:
     return info, (COMPILED / f"{program}.json").read_bytes()
 
 
-def own(args: argparse.Namespace) -> int:
+def own_programs(args: argparse.Namespace) -> int:
     """Makes the tests of all our programs anew, keeps those that the switch passes, prints. Returns
     the exit code."""
     done = subprocess.run([str(args.p4c), "--version"], capture_output=True, text=True, check=True)
@@ -76,8 +76,8 @@ def own(args: argparse.Namespace) -> int:
             for kind in KINDS
         ]
 
-        def run(what: tuple[Path, str]) -> Generated:
-            program, kind = what
+        def run(job: tuple[Path, str]) -> Generated:
+            program, kind = job
             return generate(
                 program,
                 Path(folder, program.stem, kind),
@@ -87,12 +87,12 @@ def own(args: argparse.Namespace) -> int:
             )
 
         with ThreadPoolExecutor(args.jobs) as pool:
-            made = list(pool.map(run, runs))
+            generated = list(pool.map(run, runs))
         shutil.rmtree(GENERATED, ignore_errors=True)
-        for (program, kind), tests in zip(runs, made, strict=True):
+        for (program, kind), tests in zip(runs, generated, strict=True):
             info, config = load(program.stem)
             outcomes = [outcome(embedded, f.stem, f.read_text(), info, config) for f in tests.files]
-            failed += sum(one.verdict != "pass" for one in outcomes)
+            failed += sum(test.verdict != "pass" for test in outcomes)
             _keep(
                 GENERATED / program.stem,
                 kind,
@@ -105,16 +105,17 @@ def own(args: argparse.Namespace) -> int:
 
 def _keep(out: Path, kind: str, tests: Generated, outcomes: list[Outcome], head: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    for file, one in zip(tests.files, outcomes, strict=True):
-        if one.verdict == "pass":
+    for file, test in zip(tests.files, outcomes, strict=True):
+        if test.verdict == "pass":
             lines = [
                 line for line in file.read_text().splitlines() if line and not line.startswith("#")
             ]
             (out / f"{kind}_{file.stem}.stf").write_text(head + "\n".join(lines) + "\n")
         else:
-            print(f"{one.verdict}: {out.name}/{kind}_{one.name}: {one.reason[:600]}", flush=True)
-    passed = sum(one.verdict == "pass" for one in outcomes)
+            print(f"{test.verdict}: {out.name}/{kind}_{test.name}: {test.reason[:600]}", flush=True)
+    passed = sum(test.verdict == "pass" for test in outcomes)
     covered = "no test" if tests.coverage is None else f"{tests.coverage:.0%} of its nodes covered"
     print(
-        f"{out.name}, {kind}: {passed} of {len(outcomes)} kept, {covered} {tests.said}", flush=True
+        f"{out.name}, {kind}: {passed} of {len(outcomes)} kept, {covered} {tests.last_line}",
+        flush=True,
     )

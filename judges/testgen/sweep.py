@@ -66,7 +66,7 @@ class Generated(NamedTuple):
 
     files: list[Path]
     coverage: float | None
-    said: str
+    last_line: str
 
 
 def generate(
@@ -77,10 +77,10 @@ def generate(
     architecture: tuple[str, ...] = V1MODEL,
 ) -> Generated:
     """Runs p4testgen, with `more` options, unless `out` has an earlier run's tests."""
-    said = ""
+    last_line = ""
     if not out.exists():
         with tempfile.TemporaryDirectory() as folder:
-            tracked = [word for what in _TRACKED for word in ("--track-coverage", what)]
+            tracked = [word for construct in _TRACKED for word in ("--track-coverage", construct)]
             command = [str(args.p4testgen), *architecture, "--std", "p4-16"]
             command += [
                 "-I",
@@ -105,15 +105,15 @@ def generate(
                     text=True,
                     timeout=args.seconds,
                 )
-                said = (done.stderr.strip().splitlines() or [""])[-1][:160]
+                last_line = (done.stderr.strip().splitlines() or [""])[-1][:160]
             except subprocess.TimeoutExpired:
-                said = f"{args.seconds:g} s were not enough"
+                last_line = f"{args.seconds:g} s were not enough"
             out.mkdir(parents=True)
             for number, file in enumerate(sorted(Path(folder).glob("*.stf"), key=_number)):
                 shutil.copyfile(file, out / f"{number}.stf")
     files = sorted(out.glob("*.stf"), key=_number)
     covered = [float(match[1]) for file in files if (match := _COVERAGE.search(file.read_text()))]
-    return Generated(files, max(covered, default=None), said)
+    return Generated(files, max(covered, default=None), last_line)
 
 
 def _number(file: Path) -> int:
@@ -141,9 +141,9 @@ def outcome(start: Start, name: str, text: str, info: p4i.P4Info, config: bytes)
 
 def sample(program: Path, args: argparse.Namespace) -> tuple[str, Generated, list[Outcome]]:
     """A sample's tests, made and judged."""
-    made = generate(program, args.out / program.stem, args)
-    if not made.files:
-        return program.stem, made, []
+    generated = generate(program, args.out / program.stem, args)
+    if not generated.files:
+        return program.stem, generated, []
     config, info = (
         args.out / program.stem / name for name in ("program.json", "program.p4info.txtpb")
     )
@@ -160,37 +160,37 @@ def sample(program: Path, args: argparse.Namespace) -> tuple[str, Generated, lis
         ]
         done = subprocess.run([*command, str(program)], capture_output=True, text=True)
         if done.returncode:
-            return program.stem, made._replace(said="p4c-bm2-ss refuses it"), []
+            return program.stem, generated._replace(last_line="p4c-bm2-ss refuses it"), []
         part.rename(config)
     p4info = text_format.Parse(info.read_text(), p4i.P4Info())
     start, octets = TARGETS[args.target], config.read_bytes()
     outcomes = [
         outcome(start, f"{program.stem}/{file.name}", file.read_text(), p4info, octets)
-        for file in made.files
+        for file in generated.files
     ]
-    return program.stem, made, outcomes
+    return program.stem, generated, outcomes
 
 
 def samples(args: argparse.Namespace) -> int:
     """p4c's samples: prints, and returns the exit code."""
-    found = (
+    paths = (
         p for p in sorted(args.samples.resolve().glob("*.p4")) if re.search(args.match, p.name)
     )
-    programs = [p for p in found if "V1Switch" in p.read_text(errors="ignore")]
+    programs = [p for p in paths if "V1Switch" in p.read_text(errors="ignore")]
     count, coverages, empty = Counter[str](), [], 0
     with ProcessPoolExecutor(args.jobs) as pool:
-        for name, made, outcomes in pool.map(sample, programs, [args] * len(programs)):
+        for name, generated, outcomes in pool.map(sample, programs, [args] * len(programs)):
             if not outcomes:
                 empty += 1
-                print(f"no test: {name}: {made.said}", flush=True)
-            for one in outcomes:
-                count[one.verdict] += 1
-                count["short"] += one.short
-                count["forwards"] += one.forwards
-                if one.verdict != "pass":
-                    print(f"{one.verdict}: {one.name}: {one.reason[:600]}", flush=True)
-            if made.coverage is not None:
-                coverages.append(made.coverage)
+                print(f"no test: {name}: {generated.last_line}", flush=True)
+            for test in outcomes:
+                count[test.verdict] += 1
+                count["short"] += test.short
+                count["forwards"] += test.forwards
+                if test.verdict != "pass":
+                    print(f"{test.verdict}: {test.name}: {test.reason[:600]}", flush=True)
+            if generated.coverage is not None:
+                coverages.append(generated.coverage)
     verdicts = ", ".join(f"{count[word]} {word}" for word in ("pass", "fail", "not understood"))
     print(
         f"{len(programs)} programs, {empty} without a test; tests: {verdicts}; {count['forwards']} "
@@ -238,9 +238,9 @@ def main() -> int:
             parser.error(
                 "--own keeps what the embedded switch passes; judges/testgen plays it on BMv2"
             )
-        from own import own
+        from own import own_programs
 
-        return own(args)
+        return own_programs(args)
     if not args.twins and (args.samples is None or args.out is None):
         parser.error("name --samples and --out, or --own, or --twins")
     try:

@@ -28,24 +28,27 @@ def twins(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for program, twin in TWINS.items():
             source = SOURCES / "tna" / f"{program}.p4"
-            made = generate(source, Path(folder, program), args, architecture=TOFINO)
+            generated = generate(source, Path(folder, program), args, architecture=TOFINO)
             info, config = load(twin)
             outcomes = [
                 outcome(
                     TARGETS[args.target], f"{program}/{file.name}", file.read_text(), info, config
                 )
-                for file in made.files
+                for file in generated.files
             ]
-            for one in outcomes:
-                if one.verdict != "pass":
-                    print(f"{one.verdict}: {one.name} on {twin}: {one.reason[:600]}")
-            verdicts = Counter(one.verdict for one in outcomes)
-            forwards = sum(one.forwards for one in outcomes)
+            for test in outcomes:
+                if test.verdict != "pass":
+                    print(f"{test.verdict}: {test.name} on {twin}: {test.reason[:600]}")
+            verdicts = Counter(test.verdict for test in outcomes)
+            forwards = sum(test.forwards for test in outcomes)
             covered = (
-                "" if made.coverage is None else f", {made.coverage:.0%} of the program's nodes"
+                ""
+                if generated.coverage is None
+                else f", {generated.coverage:.0%} of the program's nodes"
             )
             count = (
-                ", ".join(f"{n} {word}" for word, n in verdicts.items()) or f"no test: {made.said}"
+                ", ".join(f"{n} {word}" for word, n in verdicts.items())
+                or f"no test: {generated.last_line}"
             )
             print(f"{program} on {twin}: {count}; {forwards} expect a frame{covered}", flush=True)
             judged += len(outcomes)

@@ -70,11 +70,11 @@ def _order(number: str) -> tuple[int, ...]:
     return tuple(map(int, number.split(".")))
 
 
-Found = tuple[str, dict[int, list[bytes]]]
+Behaviour = tuple[str, dict[int, list[bytes]]]
 """A log, and the frames that left, by port."""
 
 
-def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str]) -> Found:
+def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str]) -> Behaviour:
     """The embedded switch's, on the manual clock."""
     options = [word for port in PORTS for word in ("-i", str(port))]
     with tempfile.TemporaryDirectory() as scratch:
@@ -118,21 +118,21 @@ def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
             with ManualClock(grpc) as clock:
                 for frame in frames:
                     clock.send(1, frame)
-                    for one in clock.received():
-                        left[one.port].append(one.data)
+                    for packet in clock.received():
+                        left[packet.port].append(packet.data)
         finally:
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=LIMIT_S)
         return log.read_text(), left
 
 
-def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str]) -> Found:
+def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str]) -> Behaviour:
     """BMv2's. It reads frames from files, some seconds after its start: the time that the commands
     have."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder, kept = Path(scratch), list(frames)
+        folder, sent = Path(scratch), list(frames)
         for port in PORTS:
-            _write(folder / f"p{port}_in.pcap", kept if port == 1 else [])
+            _write(folder / f"p{port}_in.pcap", sent if port == 1 else [])
         thrift = str(19000 + os.getpid() % 1000)
         ports = [word for port in PORTS for word in ("-i", f"{port}@p{port}")]
         log = folder / "log"
@@ -157,7 +157,7 @@ def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
             )
         try:
             _configure(cli, thrift, commands)
-            last = f"[{len(kept) - 1}.0]"
+            last = f"[{len(sent) - 1}.0]"
             end_s = time.monotonic() + LIMIT_S
             while (
                 last not in log.read_text() and process.poll() is None and time.monotonic() < end_s
@@ -211,9 +211,9 @@ def _read(path: Path) -> list[bytes]:
     """Frames of a file of BMv2, which gives it no link type."""
     data, at, frames = path.read_bytes(), 24, []
     while at < len(data):
-        (kept,) = struct.unpack_from("=I", data, at + 8)
-        frames.append(data[at + 16 : at + 16 + kept])
-        at += 16 + kept
+        (captured,) = struct.unpack_from("=I", data, at + 8)
+        frames.append(data[at + 16 : at + 16 + captured])
+        at += 16 + captured
     return frames
 
 
@@ -234,26 +234,26 @@ def main() -> int:
     frames = capture(args.capture).frames
     log, theirs = bmv2(args.program, args.commands, frames, [cli])
     if args.record is not None:
-        kept = {
+        recording = {
             "frames": [frame.hex() for frame in frames],
             "steps": lines_of(log),
             "left": shown(theirs),
         }
-        args.record.write_text(json.dumps(kept, indent=1) + "\n")
+        args.record.write_text(json.dumps(recording, indent=1) + "\n")
     text, mine = ours(args.program, args.commands, frames, [cli])
     pairs = [
         (lines_of(log), lines_of(text), "steps"),
         (shown(theirs), shown(mine), "frames that leave"),
     ]
     wrong = 0
-    for a, b, what in pairs:
+    for a, b, label in pairs:
         different = list(
-            difflib.unified_diff(a, b, f"BMv2, {what}", f"softswitch, {what}", lineterm="", n=2)
+            difflib.unified_diff(a, b, f"BMv2, {label}", f"softswitch, {label}", lineterm="", n=2)
         )
         print(
             "\n".join(different)
             if different
-            else f"{len(b)} {what} of {len(frames)} frames are equal"
+            else f"{len(b)} {label} of {len(frames)} frames are equal"
         )
         wrong += bool(different)
     return int(wrong > 0)

@@ -24,7 +24,7 @@ ROUTER = HERE.parents[1] / "examples/router"
 
 
 @pytest.fixture(scope="module")
-def found() -> tuple[list[str], list[str]]:
+def replayed() -> tuple[list[str], list[str]]:
     """Steps and frames that leave, for the recorded frames."""
     program = Program("router", ROUTER / "router.json", ROUTER / "router.p4info.txtpb")
     log, lines = list[str](), Lines(trace=True)
@@ -45,20 +45,20 @@ def found() -> tuple[list[str], list[str]]:
         )
         for frame in recorded()["frames"]:
             native.inject(1, bytes.fromhex(frame))
-            for one in native.departed():
-                left[one.port].append(one.data)
+            for packet in native.departed():
+                left[packet.port].append(packet.data)
         tracer.read()
     return lines_of("\n".join(log)), shown(left)
 
 
 def recorded() -> dict[str, list[str]]:
-    kept: dict[str, list[str]] = json.loads((HERE / "router.json").read_text())
-    return kept
+    recording: dict[str, list[str]] = json.loads((HERE / "router.json").read_text())
+    return recording
 
 
-def test_steps_are_bmv2_s(found: tuple[list[str], list[str]]) -> None:
-    assert found[0] == recorded()["steps"]
+def test_steps_are_bmv2_s(replayed: tuple[list[str], list[str]]) -> None:
+    assert replayed[0] == recorded()["steps"]
 
 
-def test_frames_that_leave_are_bmv2_s(found: tuple[list[str], list[str]]) -> None:
-    assert found[1] == recorded()["left"]
+def test_frames_that_leave_are_bmv2_s(replayed: tuple[list[str], list[str]]) -> None:
+    assert replayed[1] == recorded()["left"]

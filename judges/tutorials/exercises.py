@@ -44,27 +44,27 @@ Check = Callable[[VirtualP4], str]
 """Has frames sent, runs, and returns a line about what arrived. Raises AssertionError."""
 
 
-def tcp(made: VirtualP4, src: str, dst: str, sport: int, dport: int, flags: int) -> bytes:
+def tcp(network: VirtualP4, src: str, dst: str, sport: int, dport: int, flags: int) -> bytes:
     segment = struct.pack(">HHIIBBHHH", sport, dport, 0, 0, 5 << 4, flags, 8192, 0, 0)
-    return ipv4(made.value, src, dst, segment, protocol=TCP)
+    return ipv4(network.value, src, dst, segment, protocol=TCP)
 
 
-def mac(made: VirtualP4, host: str) -> bytes:
-    return bytes.fromhex(made.topology.host(host).mac.replace(":", ""))
+def mac(network: VirtualP4, host: str) -> bytes:
+    return bytes.fromhex(network.topology.host(host).mac.replace(":", ""))
 
 
-def counts(made: VirtualP4) -> dict[str, int]:
-    return {host.name: made.arrivals(host.name).frames for host in made.topology.hosts}
+def counts(network: VirtualP4) -> dict[str, int]:
+    return {host.name: network.arrivals(host.name).frames for host in network.topology.hosts}
 
 
-def each_reaches_each(made: VirtualP4) -> str:
-    sending.each_to_each(made)
-    made.run(until_s=made.now_s + 1)
-    others = len(made.topology.hosts) - 1
-    assert counts(made) == dict.fromkeys(counts(made), others), counts(made)
-    for host in made.topology.hosts:
-        for frame in made.arrived(host.name):
-            assert frame.start[:6] == mac(made, host.name)
+def each_reaches_each(network: VirtualP4) -> str:
+    sending.each_to_each(network)
+    network.run(until_s=network.now_s + 1)
+    others = len(network.topology.hosts) - 1
+    assert counts(network) == dict.fromkeys(counts(network), others), counts(network)
+    for host in network.topology.hosts:
+        for frame in network.arrived(host.name):
+            assert frame.start[:6] == mac(network, host.name)
             assert frame.start[TTL] < 64
     return (
         f"{others * (others + 1)} datagrams between {others + 1} hosts arrive, with MAC and TTL "
@@ -72,64 +72,64 @@ def each_reaches_each(made: VirtualP4) -> str:
     )
 
 
-def basic_tunnel(made: VirtualP4) -> str:
+def basic_tunnel(network: VirtualP4) -> str:
     """The tunnel's id decides, whatever the IP address is; without a tunnel, the address."""
-    plain = udp(made.value, "h1", "h3", b"x")
+    plain = udp(network.value, "h1", "h3", b"x")
     tunnelled = plain[:12] + struct.pack(">HHH", 0x1212, 0x0800, 2) + plain[14:]
     for number, frame in enumerate((plain, tunnelled)):
-        made.send("h1", number * 1e-3, frame)
-    made.run(until_s=1.0)
-    assert counts(made) == {"h1": 0, "h2": 1, "h3": 1}, counts(made)
-    assert made.arrived("h2")[0].start == tunnelled
+        network.send("h1", number * 1e-3, frame)
+    network.run(until_s=1.0)
+    assert counts(network) == {"h1": 0, "h2": 1, "h3": 1}, counts(network)
+    assert network.arrived("h2")[0].start == tunnelled
     return "the tunnel's id leads a datagram for h3 to h2"
 
 
-def calc(made: VirtualP4) -> str:
+def calc(network: VirtualP4) -> str:
     cases = {"+": 5 + 3, "-": 5 - 3, "&": 5 & 3, "|": 5 | 3, "^": 5 ^ 3}
     for number, sign in enumerate(cases):
         header = struct.pack(">2sBcIII", b"P4", 1, sign.encode(), 5, 3, 0)
-        made.send(
+        network.send(
             "h1",
             number * 1e-3,
-            mac(made, "h2") + mac(made, "h1") + b"\x12\x34" + header + bytes(30),
+            mac(network, "h2") + mac(network, "h1") + b"\x12\x34" + header + bytes(30),
         )
-    made.run(until_s=1.0)
-    results = [struct.unpack_from(">I", frame.start, 26)[0] for frame in made.arrived("h1")]
+    network.run(until_s=1.0)
+    results = [struct.unpack_from(">I", frame.start, 26)[0] for frame in network.arrived("h1")]
     assert results == list(cases.values()), results
     return f"5 + - & | ^ 3 come back as {results}"
 
 
-def ecn(made: VirtualP4) -> str:
+def ecn(network: VirtualP4) -> str:
     """The link has 0.5 Mbit/s. Each frame is marked if, and only if, ten were waiting when it
     came."""
     frames = [
-        udp(made.value, host, dst, bytes(958), tos=ECT)
+        udp(network.value, host, dst, bytes(958), tos=ECT)
         for host, dst in (("h1", "h2"), ("h11", "h22"))
     ]
-    made.send_all("h11", np.arange(40) * 12e-3, [frames[1]])
+    network.send_all("h11", np.arange(40) * 12e-3, [frames[1]])
     for number in range(10):
-        made.send("h1", 5e-3 + number * 50e-3, frames[0])
-    queue = made.sample(1e-3, [made.queue_packets("s1", 3, 0)])
-    made.run(until_s=5.0)
-    marks = [frame.start[15] & 3 == CE for frame in made.arrived("h2")]
-    found = [queue.values[5 + 50 * number, 0] >= 10 for number in range(10)]
-    assert marks == found, (marks, found)
+        network.send("h1", 5e-3 + number * 50e-3, frames[0])
+    queue = network.sample(1e-3, [network.queue_packets("s1", 3, 0)])
+    network.run(until_s=5.0)
+    marks = [frame.start[15] & 3 == CE for frame in network.arrived("h2")]
+    congested = [queue.values[5 + 50 * number, 0] >= 10 for number in range(10)]
+    assert marks == congested, (marks, congested)
     assert 0 < sum(marks) < 10
     return f"{sum(marks)} of 10 probes are marked, those that find 10 or more packets waiting"
 
 
-def firewall(made: VirtualP4) -> str:
+def firewall(network: VirtualP4) -> str:
     """What the outside begins is dropped; answers to what the inside began pass."""
-    made.send("h3", 0.0, tcp(made, "h3", "h1", 99, 80, SYN))
-    made.send("h1", 1e-3, tcp(made, "h1", "h3", 1000, 80, SYN))
-    made.send("h3", 2e-3, tcp(made, "h3", "h1", 80, 1000, SYN | ACK))
-    made.send("h3", 3e-3, tcp(made, "h3", "h1", 81, 1000, SYN | ACK))
-    made.run(until_s=1.0)
-    assert counts(made) == {"h1": 1, "h2": 0, "h3": 1, "h4": 0}, counts(made)
+    network.send("h3", 0.0, tcp(network, "h3", "h1", 99, 80, SYN))
+    network.send("h1", 1e-3, tcp(network, "h1", "h3", 1000, 80, SYN))
+    network.send("h3", 2e-3, tcp(network, "h3", "h1", 80, 1000, SYN | ACK))
+    network.send("h3", 3e-3, tcp(network, "h3", "h1", 81, 1000, SYN | ACK))
+    network.run(until_s=1.0)
+    assert counts(network) == {"h1": 1, "h2": 0, "h3": 1, "h4": 0}, counts(network)
     return "of four segments pass the inside's and its answer"
 
 
-def flowcache(made: VirtualP4) -> str:
+def flowcache(network: VirtualP4) -> str:
     """A reactive controller, 1 ms away: the first datagram of a flow goes by it, the next ones
     don't; 3 s without a hit end the entry, and the next one goes by it again."""
     ports = {
@@ -144,7 +144,9 @@ def flowcache(made: VirtualP4) -> str:
             seen[switch.name] = seen.get(switch.name, 0) + 1
             src, dst, protocol = packet.payload[26:30], packet.payload[30:34], packet.payload[23]
             (host,) = [
-                host for host in made.topology.hosts if bytes(map(int, host.ip.split("."))) == dst
+                host
+                for host in network.topology.hosts
+                if bytes(map(int, host.ip.split("."))) == dst
             ]
             port = ports[switch.name][host.name]
             action = TableAction(
@@ -174,17 +176,17 @@ def flowcache(made: VirtualP4) -> str:
         }
         return TableMatch({f"hdr.ipv4.{name}": value for name, value in fields.items()})
 
-    for name, plane in made.switches.items():
+    for name, plane in network.switches.items():
         plane.insert([CloneSession(57, replicas=[510])])
-        made.control(name, react, latency_s=1e-3)
+        network.control(name, react, latency_s=1e-3)
     for time_s in (0.0, 0.5, 1.0, 6.0):
-        made.send("h1", time_s, udp(made.value, "h1", "h2", b"flow"))
-    made.run(until_s=12.0)
-    arrived = made.arrived("h2")
+        network.send("h1", time_s, udp(network.value, "h1", "h2", b"flow"))
+    network.run(until_s=12.0)
+    arrived = network.arrived("h2")
     by_controller = [frame.start[TTL] for frame in arrived]
     assert seen == {"s1": 2, "s2": 2}, seen
     assert by_controller == [64, 62, 62, 64], by_controller  # a packet-out isn't a hop
-    entries = [len(plane.read_table("flow_cache")) - 1 for plane in made.switches.values()]
+    entries = [len(plane.read_table("flow_cache")) - 1 for plane in network.switches.values()]
     assert entries == [0, 0, 0], entries
     delay_ms = (arrived[0].time_s - 0.0) * 1e3
     return (
@@ -193,22 +195,22 @@ def flowcache(made: VirtualP4) -> str:
     )
 
 
-def link_monitor(made: VirtualP4) -> str:
+def link_monitor(network: VirtualP4) -> str:
     """A probe through all links, each second: the bytes that it reports are the engine's."""
-    load = udp(made.value, "h1", "h4", bytes(958))
-    made.send_all("h1", np.arange(0, 4.0, 1e-3), [load])
+    load = udp(network.value, "h1", "h4", bytes(958))
+    network.send_all("h1", np.arange(0, 4.0, 1e-3), [load])
     way = [4, 1, 4, 1, 3, 2, 3, 2, 1]
-    probe = b"\xff" * 6 + mac(made, "h1") + struct.pack(">HB", 0x812, 0) + bytes(way)
+    probe = b"\xff" * 6 + mac(network, "h1") + struct.pack(">HB", 0x812, 0) + bytes(way)
     for number in range(4):
-        made.send("h1", 0.5e-3 + number, probe)
+        network.send("h1", 0.5e-3 + number, probe)
     links = ["s1", "s4", "s2", "s3", "s1", "s3", "s2", "s4", "s1"]
-    sampled = made.sample(
+    sampled = network.sample(
         1.0,
-        [made.link_bytes(node, port) for node, port in zip(links, way, strict=True)],
+        [network.link_bytes(node, port) for node, port in zip(links, way, strict=True)],
         from_s=0.9e-3,
     )
-    made.run(until_s=4.5)
-    frames = made.arrived("h1")
+    network.run(until_s=4.5)
+    frames = network.arrived("h1")
     assert len(frames) == 4
     rates = []
     for number, frame in enumerate(frames):
@@ -225,20 +227,20 @@ def link_monitor(made: VirtualP4) -> str:
     return f"rates by probe are the links' bytes: up to {max(rates):.3f} Mbit/s"
 
 
-def load_balance(made: VirtualP4) -> str:
+def load_balance(network: VirtualP4) -> str:
     """Flows to 10.0.0.1 are spread over h2 and h3; a flow has one way."""
     for flow in range(40):
-        frame = bytearray(tcp(made, "h1", "h2", 1000 + flow, 80, SYN))
+        frame = bytearray(tcp(network, "h1", "h2", 1000 + flow, 80, SYN))
         frame[30:34] = bytes([10, 0, 0, 1])
         for again in range(2):
-            made.send("h1", (2 * flow + again) * 1e-4, bytes(frame))
-    made.run(until_s=1.0)
+            network.send("h1", (2 * flow + again) * 1e-4, bytes(frame))
+    network.run(until_s=1.0)
     ways = {
-        name: {struct.unpack_from(">H", one.start, 34)[0] for one in made.arrived(name)}
+        name: {struct.unpack_from(">H", arrival.start, 34)[0] for arrival in network.arrived(name)}
         for name in ("h2", "h3")
     }
     assert not ways["h2"] & ways["h3"]
-    assert sum(counts(made).values()) == 80
+    assert sum(counts(network).values()) == 80
     assert min(map(len, ways.values())) >= 5, ways
     return (
         f"of 40 flows {len(ways['h2'])} go to h2, {len(ways['h3'])} to h3, each with both of its "
@@ -246,20 +248,20 @@ def load_balance(made: VirtualP4) -> str:
     )
 
 
-def mri(made: VirtualP4) -> str:
+def mri(network: VirtualP4) -> str:
     """Each switch's trace has the packets that were left in the queue, as samplers see them."""
-    load = udp(made.value, "h11", "h22", bytes(958))
-    made.send_all("h11", np.arange(30) * 12e-3, [load])
+    load = udp(network.value, "h11", "h22", bytes(958))
+    network.send_all("h11", np.arange(30) * 12e-3, [load])
     option = struct.pack(">BBH", 0x9F, 4, 0)
-    plain = udp(made.value, "h1", "h2", b"mri", dport=4321)
+    plain = udp(network.value, "h1", "h2", b"mri", dport=4321)
     framed = plain[:14] + b"\x46" + plain[15:34] + option + plain[34:]
     for number in range(5):
-        made.send("h1", 5e-3 + number * 60e-3, framed)
-    departures = made.topology.link_at("s1", 3)
-    depth = made.sample(1e-5, [made.queue_packets("s1", 3, 0)])
-    made.run(until_s=1.0)
-    found = []
-    for frame in made.arrived("h2"):
+        network.send("h1", 5e-3 + number * 60e-3, framed)
+    departures = network.topology.link_at("s1", 3)
+    depth = network.sample(1e-5, [network.queue_packets("s1", 3, 0)])
+    network.run(until_s=1.0)
+    depths = []
+    for frame in network.arrived("h2"):
         assert struct.unpack_from(">H", frame.start, 36)[0] == 2
         second, (swid, qdepth) = (
             struct.unpack_from(">II", frame.start, 38),
@@ -269,27 +271,27 @@ def mri(made: VirtualP4) -> str:
         left_s = (
             frame.time_s - frame.length * 8 / 10e9 - (frame.length - 8) * 8 / departures.rate_bps
         )
-        found.append(qdepth)
+        depths.append(qdepth)
         assert depth.values[int(np.ceil(left_s / 1e-5)), 0] == qdepth, (frame.time_s, qdepth)
-    assert len(found) == 5
-    assert max(found) > 5
-    return f"traces of s1 have the queue's depth: {found}"
+    assert len(depths) == 5
+    assert max(depths) > 5
+    return f"traces of s1 have the queue's depth: {depths}"
 
 
-def multicast(made: VirtualP4) -> str:
-    made.send("h1", 0.0, b"\xff" * 6 + mac(made, "h1") + b"\x08\x06" + bytes(46))
-    made.run(until_s=1.0)
-    assert counts(made) == {"h1": 0, "h2": 1, "h3": 1, "h4": 1}, counts(made)
+def multicast(network: VirtualP4) -> str:
+    network.send("h1", 0.0, b"\xff" * 6 + mac(network, "h1") + b"\x08\x06" + bytes(46))
+    network.run(until_s=1.0)
+    assert counts(network) == {"h1": 0, "h2": 1, "h3": 1, "h4": 1}, counts(network)
     return "a broadcast reaches all but its sender"
 
 
-def p4runtime(made: VirtualP4) -> str:
+def p4runtime(network: VirtualP4) -> str:
     """The tunnel's rules as a controller of the exercise writes them; its counters count."""
 
     def tunnel(ingress: str, egress: str, host: str, number: int, between: tuple[int, int]) -> None:
-        target = made.topology.host(host)
+        target = network.topology.host(host)
         rule = TableAction("myTunnel_ingress", dst_id=number)
-        made.switches[ingress].insert(
+        network.switches[ingress].insert(
             [
                 TableEntry(
                     "ipv4_lpm",
@@ -299,19 +301,19 @@ def p4runtime(made: VirtualP4) -> str:
                 _exact(number, TableAction("myTunnel_forward", port=between[0])),
             ]
         )
-        made.switches[egress].insert(
+        network.switches[egress].insert(
             [_exact(number, TableAction("myTunnel_egress", dstAddr=target.mac, port=1))]
         )
 
     tunnel("s1", "s2", "h2", 100, (2, 2))
     tunnel("s2", "s1", "h1", 200, (2, 2))
     for number in range(5):
-        made.send("h1", number * 1e-3, udp(made.value, "h1", "h2", b"there"))
-        made.send("h2", number * 1e-3, udp(made.value, "h2", "h1", b"and back"))
-    made.run(until_s=1.0)
-    assert counts(made) == {"h1": 5, "h2": 5, "h3": 0}, counts(made)
+        network.send("h1", number * 1e-3, udp(network.value, "h1", "h2", b"there"))
+        network.send("h2", number * 1e-3, udp(network.value, "h2", "h1", b"and back"))
+    network.run(until_s=1.0)
+    assert counts(network) == {"h1": 5, "h2": 5, "h3": 0}, counts(network)
     cells = [
-        made.switches[switch].read_counter(counter, number).packets
+        network.switches[switch].read_counter(counter, number).packets
         for switch, counter, number in (
             *(("s1", "ingressTunnelCounter", 100), ("s2", "egressTunnelCounter", 100)),
             *(("s2", "ingressTunnelCounter", 200), ("s1", "egressTunnelCounter", 200)),
@@ -327,24 +329,24 @@ def _exact(number: int, action: TableAction) -> TableEntry:
     )
 
 
-def qos(made: VirtualP4) -> str:
-    made.send("h1", 0.0, udp(made.value, "h1", "h2", b"x"))
-    made.send("h1", 1e-3, tcp(made, "h1", "h2", 1000, 80, SYN))
-    made.run(until_s=1.0)
-    classes = [frame.start[15] >> 2 for frame in made.arrived("h2")]
+def qos(network: VirtualP4) -> str:
+    network.send("h1", 0.0, udp(network.value, "h1", "h2", b"x"))
+    network.send("h1", 1e-3, tcp(network, "h1", "h2", 1000, 80, SYN))
+    network.run(until_s=1.0)
+    classes = [frame.start[15] >> 2 for frame in network.arrived("h2")]
     assert classes == [46, 44], classes
     return "UDP gets DSCP 46, TCP 44"
 
 
-def source_routing(made: VirtualP4) -> str:
+def source_routing(network: VirtualP4) -> str:
     route = [2, 3, 2, 2, 1]
-    plain = udp(made.value, "h1", "h2", b"x", dport=4321)
+    plain = udp(network.value, "h1", "h2", b"x", dport=4321)
     words = b"".join(
         struct.pack(">H", port | (i == len(route) - 1) << 15) for i, port in enumerate(route)
     )
-    made.send("h1", 0.0, b"\xff" * 6 + mac(made, "h1") + b"\x12\x34" + words + plain[14:])
-    made.run(until_s=1.0)
-    (frame,) = made.arrived("h2")
+    network.send("h1", 0.0, b"\xff" * 6 + mac(network, "h1") + b"\x12\x34" + words + plain[14:])
+    network.run(until_s=1.0)
+    (frame,) = network.arrived("h2")
     assert (frame.start[12:14], frame.start[TTL]) == (b"\x08\x00", 64 - len(route))
     assert frame.length == len(plain)
     return f"a frame takes the way {route} of its headers, and loses them"

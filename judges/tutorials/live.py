@@ -44,7 +44,7 @@ class Recorded(VirtualP4):
 
     def __init__(self, value: P4Network) -> None:
         self.sent: list[tuple[float, str, bytes]] = []
-        self.kept: dict[str, list[p4r.Entity]] = {}
+        self.installed: dict[str, list[p4r.Entity]] = {}
         super().__init__(value)
 
     def send(self, host: str, time_s: float, frame: bytes, **more: object) -> None:  # type: ignore[override]
@@ -58,8 +58,8 @@ class Recorded(VirtualP4):
 
     def entries(self, switch: str) -> list[p4r.Entity]:
         """What its tables hold."""
-        made = self._made[switch]
-        return list(made.read(p4r.Entity(table_entry=p4r.TableEntry())))
+        plane = self._made[switch]
+        return list(plane.read(p4r.Entity(table_entry=p4r.TableEntry())))
 
 
 Arrivals = dict[str, Counter[bytes]]
@@ -76,17 +76,19 @@ def comparable(frame: bytes) -> bytes:
 
 def virtual(folder: Path, name: str) -> tuple[Recorded, Arrivals]:
     """The exercise in virtual time, closed."""
-    with Recorded(read_exercise(folder)) as made:
-        exercises.EXERCISES[name](made)
+    with Recorded(read_exercise(folder)) as network:
+        exercises.EXERCISES[name](network)
         arrived = {
-            host.name: Counter(comparable(frame.start) for frame in made.arrived(host.name))
-            for host in made.topology.hosts
+            host.name: Counter(comparable(frame.start) for frame in network.arrived(host.name))
+            for host in network.topology.hosts
         }
-        made.kept = {switch.name: made.entries(switch.name) for switch in made.topology.switches}
-    return made, arrived
+        network.installed = {
+            switch.name: network.entries(switch.name) for switch in network.topology.switches
+        }
+    return network, arrived
 
 
-def live(folder: Path, made: Recorded) -> Arrivals:
+def live(folder: Path, recorded: Recorded) -> Arrivals:
     """The same frames on Mininet."""
     value = read_exercise(folder)
     with ExitStack() as stack:
@@ -95,12 +97,15 @@ def live(folder: Path, made: Recorded) -> Arrivals:
             P4Live(value, log_dir=logs, name=f"judge-{value.topology.name}")
         )
         for name, running in network.switches.items():
-            _write(SwitchClient.connect(name, running.address, running.device_id), made.kept[name])
+            _write(
+                SwitchClient.connect(name, running.address, running.device_id),
+                recorded.installed[name],
+            )
         sockets = {
             host.name: stack.enter_context(_open(network.node_pid(host.name)))
             for host in value.topology.hosts
         }
-        return _play(sockets, sorted(made.sent, key=lambda one: one[0]))
+        return _play(sockets, sorted(recorded.sent, key=lambda sent: sent[0]))
 
 
 def _write(client: SwitchClient, entities: list[p4r.Entity]) -> None:
@@ -108,17 +113,17 @@ def _write(client: SwitchClient, entities: list[p4r.Entity]) -> None:
     with closing(client):
         client.become_primary()
         there = {
-            one.SerializeToString()
-            for one in client.read([p4r.Entity(table_entry=p4r.TableEntry())])
+            entity.SerializeToString()
+            for entity in client.read([p4r.Entity(table_entry=p4r.TableEntry())])
         }
         wanted = [
             entity
             for entity in entities
             if not entity.table_entry.is_default_action and not entity.table_entry.is_const
         ]
-        missing = [one for one in wanted if one.SerializeToString() not in there]
+        missing = [entity for entity in wanted if entity.SerializeToString() not in there]
         if missing:
-            client.write([p4r.Update(type=p4r.Update.INSERT, entity=one) for one in missing])
+            client.write([p4r.Update(type=p4r.Update.INSERT, entity=entity) for entity in missing])
 
 
 def _open(pid: int) -> socket.socket:
@@ -127,16 +132,16 @@ def _open(pid: int) -> socket.socket:
         subprocess.run(["nsenter", "-t", str(pid), "-n", *words.split()], check=True)
 
     def make() -> socket.socket:
-        made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, _ALL_TRAFFIC)
-        made.bind(("eth0", 0))
-        return made
+        sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, _ALL_TRAFFIC)
+        sock.bind(("eth0", 0))
+        return sock
 
     return in_namespace(pid, make)
 
 
 def _play(sockets: dict[str, socket.socket], sent: list[tuple[float, str, bytes]]) -> Arrivals:
     arrivals: Arrivals = {name: Counter() for name in sockets}
-    names = {one.fileno(): name for name, one in sockets.items()}
+    names = {sock.fileno(): name for name, sock in sockets.items()}
     begun, left = time.monotonic() - sent[0][0], list(sent)
     last = time.monotonic()
     while left or time.monotonic() - last < QUIET_S:
@@ -145,10 +150,10 @@ def _play(sockets: dict[str, socket.socket], sent: list[tuple[float, str, bytes]
             sockets[host].send(frame)
             last = time.monotonic()
         wait = min(max(begun + left[0][0] - time.monotonic(), 0.0), 0.1) if left else 0.1
-        for one in select.select(list(sockets.values()), [], [], wait)[0]:
-            frame, address = one.recvfrom(65535)
+        for sock in select.select(list(sockets.values()), [], [], wait)[0]:
+            frame, address = sock.recvfrom(65535)
             if address[2] != _OUTGOING:
-                arrivals[names[one.fileno()]][comparable(frame)] += 1
+                arrivals[names[sock.fileno()]][comparable(frame)] += 1
                 last = time.monotonic()
     return arrivals
 
@@ -156,15 +161,16 @@ def _play(sockets: dict[str, socket.socket], sent: list[tuple[float, str, bytes]
 def compare(tutorials: Path, name: str) -> str:
     """An exercise's line. Raises AssertionError where it differs."""
     with exercises.solved(tutorials, name) as folder:
-        made, expected = virtual(folder, name)
-        found = live(folder, made)
+        recorded, expected = virtual(folder, name)
+        arrived = live(folder, recorded)
     for host in expected:
-        less, more = expected[host] - found[host], found[host] - expected[host]
+        less, more = expected[host] - arrived[host], arrived[host] - expected[host]
         assert not (less | more), (
             f"{host}: {less.total()} frames of virtual time alone, {more.total()} of Mininet "
-            f"alone: {[one.hex() for one in (*less, *more)][:4]}"
+            f"alone: {[frame.hex() for frame in (*less, *more)][:4]}"
         )
-    return f"{sum(one.total() for one in expected.values())} frames arrive, the same on both clocks"
+    arriving = sum(frames.total() for frames in expected.values())
+    return f"{arriving} frames arrive, the same on both clocks"
 
 
 def main() -> int:

@@ -31,15 +31,17 @@ class Touched:
     uses: set[Token] = field(default_factory=set)
     styles: dict[int, str] = field(default_factory=dict)
 
-    def add(self, other: Touched) -> bool:
+    def add(self, touched: Touched) -> bool:
         """Adds another update's, unless one of the two depends on the other."""
-        if other.writes & (self.writes | self.uses) or other.uses & self.writes:
+        if touched.writes & (self.writes | self.uses) or touched.uses & self.writes:
             return False
-        if any(self.styles.get(profile, style) != style for profile, style in other.styles.items()):
+        if any(
+            self.styles.get(profile, style) != style for profile, style in touched.styles.items()
+        ):
             return False
-        self.writes |= other.writes
-        self.uses |= other.uses
-        self.styles.update(other.styles)
+        self.writes |= touched.writes
+        self.uses |= touched.uses
+        self.styles.update(touched.styles)
         return True
 
 

@@ -31,8 +31,8 @@ class Cells:
         """The rules that a write of one cell or of a whole array breaks."""
         if kind != MODIFY:
             yield "modify-only"
-        what, number = _named(message)
-        array = self.arrays[what].get(number)
+        array_kind, number = _named(message)
+        array = self.arrays[array_kind].get(number)
         if array is None:
             yield "id-unknown" if number else "id-zero"
             return
@@ -51,7 +51,7 @@ class Cells:
 
     def apply(self, message: Cell) -> None:
         """Carries out a write that breaks no rule."""
-        what, number = _named(message)
+        array_kind, number = _named(message)
         if isinstance(message, p4r.CounterEntry):
             if not message.HasField("data"):
                 return  # without data, nothing changes
@@ -59,23 +59,25 @@ class Cells:
         elif isinstance(message, p4r.MeterEntry):
             value = meter_form(message.config) if message.HasField("config") else None
         else:
-            value = _data(self.arrays[what][number], message.data)
+            value = _data(self.arrays[array_kind][number], message.data)
         if message.HasField("index"):
-            self._state.cells[what, number, message.index.index] = value
+            self._state.cells[array_kind, number, message.index.index] = value
         else:
-            for key in [key for key in self._state.cells if key[:2] == (what, number)]:
+            for key in [key for key in self._state.cells if key[:2] == (array_kind, number)]:
                 del self._state.cells[key]
-            self._state.whole[what, number] = value
+            self._state.whole[array_kind, number] = value
 
-    def value(self, what: str, number: int, index: int) -> Any:
+    def value(self, array_kind: str, number: int, index: int) -> Any:
         """What a cell holds."""
-        whole = self._state.whole.get((what, number), _initial(what, self.arrays[what][number]))
-        return self._state.cells.get((what, number, index), whole)
+        whole = self._state.whole.get(
+            (array_kind, number), _initial(array_kind, self.arrays[array_kind][number])
+        )
+        return self._state.cells.get((array_kind, number, index), whole)
 
 
 def answered(message: Cell) -> tuple[tuple[str, int, int], Any]:
     """A cell of a server's answer: which it is, and what it holds, as the server wrote it."""
-    what, number = _named(message)
+    array_kind, number = _named(message)
     if isinstance(message, p4r.CounterEntry):
         value: Any = count_form(message.data)
     elif isinstance(message, p4r.MeterEntry):
@@ -83,7 +85,7 @@ def answered(message: Cell) -> tuple[tuple[str, int, int], Any]:
     else:
         kind = message.data.WhichOneof("data")
         value = (kind, getattr(message.data, kind)) if kind else None
-    return (what, number, message.index.index), value
+    return (array_kind, number, message.index.index), value
 
 
 def _named(message: Cell) -> tuple[str, int]:
@@ -94,10 +96,10 @@ def _named(message: Cell) -> tuple[str, int]:
     return REGISTER, message.register_id
 
 
-def _initial(what: str, array: Array) -> Any:
-    if what == COUNTER:
+def _initial(array_kind: str, array: Array) -> Any:
+    if array_kind == COUNTER:
         return (0, 0)
-    if what == METER:
+    if array_kind == METER:
         return None
     return ("bool", False) if array.form == "bool" else ("bitstring", b"\0")
 

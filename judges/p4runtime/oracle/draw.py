@@ -168,7 +168,7 @@ class Draw:
             if table.prioritised:
                 entry.priority = self.rng.choice((1, 2, 3, 100, 2**31 - 1))
         else:
-            update = self.found(kind, *self.rng.choice(held))
+            update = self.keyed(kind, *self.rng.choice(held))
             entry = update.entity.table_entry
         if kind == DELETE:
             if self.rng.random() < 0.3:  # all but the key is ignored
@@ -239,23 +239,23 @@ class Draw:
         default = table.counter and (not held or self.rng.random() < 0.1)
         if not held and not default:
             return None
-        found = p4r.TableEntry(table_id=table.id, is_default_action=True)
+        table_entry = p4r.TableEntry(table_id=table.id, is_default_action=True)
         if not default:
-            found = self.found(MODIFY, *self.rng.choice(held)).entity.table_entry
+            table_entry = self.keyed(MODIFY, *self.rng.choice(held)).entity.table_entry
         update = p4r.Update(type=MODIFY)
         if table.counter and (default or not table.meter or self.rng.random() < 0.5):
             counter = update.entity.direct_counter_entry
-            counter.table_entry.CopyFrom(found)
+            counter.table_entry.CopyFrom(table_entry)
             if self.rng.random() < 0.9:
                 self._count(counter.data, table.counter)
         else:
             meter = update.entity.direct_meter_entry
-            meter.table_entry.CopyFrom(found)
+            meter.table_entry.CopyFrom(table_entry)
             if self.rng.random() < 0.8:
                 self._rates(meter.config, table.single_rate)
         return update
 
-    def found(self, kind: p4r.Update.Type.ValueType, key: EntryKey, _entry: Entry) -> p4r.Update:
+    def keyed(self, kind: p4r.Update.Type.ValueType, key: EntryKey, _entry: Entry) -> p4r.Update:
         update = p4r.Update(type=kind)
         message = update.entity.table_entry
         message.table_id, message.priority = key.table, key.priority
@@ -346,24 +346,24 @@ class Draw:
 
     def _arrays(self) -> list[tuple[str, Array]]:
         return [
-            (what, array)
-            for what, arrays in self.model.cells.arrays.items()
+            (array_kind, array)
+            for array_kind, arrays in self.model.cells.arrays.items()
             for array in arrays.values()
             if array.size and array.form != "other"
         ]
 
     def cell(self) -> p4r.Update:
         """MODIFY of a cell, or of a whole array that is not too large."""
-        what, array = self.rng.choice(self._arrays())
+        array_kind, array = self.rng.choice(self._arrays())
         update = p4r.Update(type=MODIFY)
-        entry: Any = getattr(update.entity, f"{what}_entry")
-        setattr(entry, f"{what}_id", array.id)
+        entry: Any = getattr(update.entity, f"{array_kind}_entry")
+        setattr(entry, f"{array_kind}_id", array.id)
         if array.size > 10_000 or self.rng.random() < 0.95:
             entry.index.index = self.rng.choice((0, array.size - 1, min(3, array.size - 1)))
-        if what == COUNTER:
+        if array_kind == COUNTER:
             if self.rng.random() < 0.9:
                 self._count(entry.data, array.form)
-        elif what == METER:
+        elif array_kind == METER:
             if self.rng.random() < 0.7:
                 self._rates(entry.config, array.single_rate)
         else:

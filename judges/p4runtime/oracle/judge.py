@@ -39,7 +39,7 @@ class Violation:
 
     def __str__(self) -> str:
         replay = f"--program {self.program} --seed {self.seed} --episode {self.episode}"
-        text = f"{replay} (batch {self.batch}): {self.finding.what}"
+        text = f"{replay} (batch {self.batch}): {self.finding.text}"
         text += (
             f" [{', '.join(self.finding.names)}; code {self.finding.code}]"
             if self.finding.names
@@ -113,8 +113,8 @@ class Judge:
     def episode(self, number: int) -> None:
         """One episode; it ends at its first violation, since the model is then no longer the
         server's."""
-        for batch, found in self._steps(number):
-            if violations := list(self._known.new(found)):
+        for batch, findings in self._steps(number):
+            if violations := list(self._known.new(findings)):
                 place = (self._program.name, self._seed, number, batch)
                 self.tally.violations += [Violation(*place, violation) for violation in violations]
                 return
@@ -199,8 +199,8 @@ class Judge:
             if not whole:
                 yield self._refused(model, request, answer)
             elif answer.code not in RULES[whole].codes:
-                what = f"code {answer.code}, not of {sorted(RULES[whole].codes)}: {whole}"
-                yield Finding(what, "", (whole,), answer.code)
+                text = f"code {answer.code}, not of {sorted(RULES[whole].codes)}: {whole}"
+                yield Finding(text, "", (whole,), answer.code)
         if request.atomicity != p4r.WriteRequest.CONTINUE_ON_ERROR and answer.code != OK:
             model.restore(before)
         return answer.code
@@ -251,12 +251,12 @@ class Judge:
     def _refused(self, model: Model, request: p4r.WriteRequest, answer: Answer) -> Finding:
         """A request that no rule forbids as a whole. Where it has one update, the answer is that
         one's."""
-        what, names = f"refused as a whole with code {answer.code}: {answer.message}", ("write",)
+        text, names = f"refused as a whole with code {answer.code}: {answer.message}", ("write",)
         if len(request.updates) != 1:
-            return Finding(what, "", names, answer.code)
+            return Finding(text, "", names, answer.code)
         (update,) = request.updates
         names = (*names, *model.decide(update).broken, *features(model, update))
-        return Finding(what, _line(update), names, answer.code)
+        return Finding(text, _line(update), names, answer.code)
 
     # ---- reads ----
 
@@ -275,10 +275,10 @@ class Judge:
         entities, answer = self._target.read([query.entity for query in queries])
         errors = (p4r.Error(),) * len(queries) if answer.code == OK else answer.details
         if answer.code not in (OK, UNKNOWN) or len(errors) != len(queries):
-            what = (
+            text = (
                 f"a read of {len(queries)} ended with code {answer.code} and {len(errors)} errors"
             )
-            yield Finding(f"{what}: {answer.message}", "", ("read batch",), answer.code)
+            yield Finding(f"{text}: {answer.message}", "", ("read batch",), answer.code)
         elif not self._known:
             return [(queries, entities, errors)]
         answered: list[reads.Answered] = []
@@ -293,11 +293,11 @@ class Judge:
 
 def _wrong(model: Model, case: _Case) -> Finding:
     answered = "accepted" if case.code == OK else f"refused with code {case.code} ({case.message})"
-    what = f"{answered}, not {sorted(case.decision.codes)}: {case.decision}"
+    text = f"{answered}, not {sorted(case.decision.codes)}: {case.decision}"
     names = tuple(name for name in case.decision.broken if not RULES[name].choice)
     if case.code != OK:
         names = (*case.decision.broken, *features(model, case.update))
-    return Finding(what, _line(case.update), names, case.code)
+    return Finding(text, _line(case.update), names, case.code)
 
 
 def _request(updates: list[p4r.Update]) -> p4r.WriteRequest:

@@ -16,7 +16,7 @@ class Finding(NamedTuple):
     match it: the rules that an update breaks and its features; what is read; what is missing, too
     much or different in what the target holds."""
 
-    what: str
+    text: str
     message: str = ""
     names: tuple[str, ...] = ()
     code: int = OK
@@ -60,7 +60,12 @@ class Known:
     def unclean(self, names: Iterable[str]) -> Difference | None:
         """The difference by which an update with these names is refused, and changes something."""
         return next(
-            (one for one in self._known.values() if one.unclean and one.name in names), None
+            (
+                difference
+                for difference in self._known.values()
+                if difference.unclean and difference.name in names
+            ),
+            None,
         )
 
     def crash(self, names: Iterable[str]) -> Difference | None:
@@ -78,10 +83,10 @@ class Known:
         """The one that was met least often so far."""
         return min(differences, key=lambda difference: self.met[difference.name, difference.code])
 
-    def new(self, found: Iterable[Finding]) -> Iterator[Finding]:
+    def new(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Counts what is known, and passes on the rest. One of the names explains a refusal. Where
         a rule that an update breaks is missed, it may be refused for anything else."""
-        for finding in found:
+        for finding in findings:
             names = [(name, finding.code) for name in finding.names]
             met = [name for name in names if name in self._known]
             if (

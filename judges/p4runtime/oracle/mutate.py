@@ -58,10 +58,11 @@ def call_of(draw: Draw, update: p4r.Update) -> p4r.Action | None:
 
 def fields_of(draw: Draw, update: p4r.Update) -> list[tuple[Field, p4r.FieldMatch, Any]]:
     """The fields that are matched, with their messages, and all matches."""
-    found, value_set = table_of(draw, update), entity(update, "value_set_entry")
-    if found:
+    entry_and_table, value_set = table_of(draw, update), entity(update, "value_set_entry")
+    if entry_and_table:
         return [
-            (found[1].fields[match.field_id], match, found[0].match) for match in found[0].match
+            (entry_and_table[1].fields[match.field_id], match, entry_and_table[0].match)
+            for match in entry_and_table[0].match
         ]
     if value_set is not None:
         fields = draw.info.value_sets[value_set.value_set_id].fields
@@ -77,8 +78,12 @@ def field_of(
     draw: Draw, update: p4r.Update, *kinds: str
 ) -> tuple[Field, p4r.FieldMatch, Any] | None:
     """One of them, of these kinds, that is not a string where it can't be any."""
-    found = [one for one in fields_of(draw, update) if not kinds or one[0].kind in kinds]
-    return draw.rng.choice(found) if found else None
+    candidates = [
+        candidate
+        for candidate in fields_of(draw, update)
+        if not kinds or candidate[0].kind in kinds
+    ]
+    return draw.rng.choice(candidates) if candidates else None
 
 
 # ---- updates of any kind ----

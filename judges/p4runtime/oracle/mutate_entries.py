@@ -95,7 +95,7 @@ def _const(draw: Draw, update: p4r.Update) -> bool:
     empty = [table for table in draw.info.tables.values() if table.const and table.fields]
     if held and draw.rng.random() < 0.8:
         kind = draw.rng.choice((INSERT, MODIFY, DELETE))
-        update.CopyFrom(draw.found(kind, *draw.rng.choice(held)))
+        update.CopyFrom(draw.keyed(kind, *draw.rng.choice(held)))
     elif empty:
         table = draw.rng.choice(empty)
         update.Clear()
@@ -114,10 +114,10 @@ def _const(draw: Draw, update: p4r.Update) -> bool:
 
 @breaks("field-unknown")
 def _field_unknown(draw: Draw, update: p4r.Update) -> bool:
-    found = field_of(draw, update)
-    if not found:
+    matched = field_of(draw, update)
+    if not matched:
         return False
-    field, match, matches = found
+    field, match, matches = matched
     (
         match
         if draw.rng.random() < 0.5 and field.kind != EXACT
@@ -128,46 +128,46 @@ def _field_unknown(draw: Draw, update: p4r.Update) -> bool:
 
 @breaks("field-twice")
 def _field_twice(draw: Draw, update: p4r.Update) -> bool:
-    found = field_of(draw, update)
-    if not found:
+    matched = field_of(draw, update)
+    if not matched:
         return False
-    found[2].add().CopyFrom(found[1])
+    matched[2].add().CopyFrom(matched[1])
     return True
 
 
 @breaks("field-missing")
 def _field_missing(draw: Draw, update: p4r.Update) -> bool:
-    found = field_of(draw, update, EXACT)
-    if not found:
+    matched = field_of(draw, update, EXACT)
+    if not matched:
         return False
-    found[2].remove(found[1])
+    matched[2].remove(matched[1])
     return True
 
 
 @breaks("field-empty")
 def _field_empty(draw: Draw, update: p4r.Update) -> bool:
-    found = field_of(draw, update)
-    if not found:
+    matched = field_of(draw, update)
+    if not matched:
         return False
-    found[1].ClearField(found[1].WhichOneof("field_match_type"))
+    matched[1].ClearField(matched[1].WhichOneof("field_match_type"))
     return True
 
 
 @breaks("field-kind")
 def _field_kind(draw: Draw, update: p4r.Update) -> bool:
-    found = field_of(draw, update)
-    if not found:
+    matched = field_of(draw, update)
+    if not matched:
         return False
     kind = draw.rng.choice(
-        [kind for kind in (EXACT, LPM, TERNARY, RANGE, OPTIONAL) if kind != found[0].kind]
+        [kind for kind in (EXACT, LPM, TERNARY, RANGE, OPTIONAL) if kind != matched[0].kind]
     )
-    inner = getattr(found[1], kind)
+    inner = getattr(matched[1], kind)
     if kind == RANGE:
         inner.low, inner.high = b"\0", b"\1"
     else:
         inner.value = b"\1"
     if kind == LPM:
-        inner.prefix_len = found[0].width
+        inner.prefix_len = matched[0].width
     elif kind == TERNARY:
         inner.mask = b"\1"
     return True
@@ -183,10 +183,10 @@ def _value(draw: Draw, update: p4r.Update) -> bool:
             (b"", shortest(2**width), shortest(2 ** (width + 9)), b"\0" + shortest(2**width))
         )
         return True
-    found = field_of(draw, update)
-    if not found or found[0].string:
+    matched = field_of(draw, update)
+    if not matched or matched[0].string:
         return False
-    field, match, _ = found
+    field, match, _ = matched
     wrong = draw.rng.choice(
         (b"", shortest(2**field.width), b"\0" + shortest(2 ** (field.width + 8)))
     )
@@ -201,10 +201,10 @@ def _value(draw: Draw, update: p4r.Update) -> bool:
 
 @breaks("lpm-length", "lpm-dont-care", "lpm-bits")
 def _lpm(draw: Draw, update: p4r.Update) -> bool:
-    found = field_of(draw, update, LPM)
-    if not found:
+    matched = field_of(draw, update, LPM)
+    if not matched:
         return False
-    field, match = found[0], found[1].lpm
+    field, match = matched[0], matched[1].lpm
     match.prefix_len = draw.rng.choice((0, -1, field.width + 1, max(1, match.prefix_len - 1)))
     if 0 < match.prefix_len < field.width:
         match.value = shortest(
@@ -215,24 +215,24 @@ def _lpm(draw: Draw, update: p4r.Update) -> bool:
 
 @breaks("ternary-dont-care", "ternary-bits")
 def _ternary(draw: Draw, update: p4r.Update) -> bool:
-    found = field_of(draw, update, TERNARY)
-    if not found:
+    matched = field_of(draw, update, TERNARY)
+    if not matched:
         return False
-    match, full = found[1].ternary, 2 ** found[0].width - 1
+    match, full = matched[1].ternary, 2 ** matched[0].width - 1
     if draw.rng.random() < 0.5:
         match.mask, match.value = bytes(draw.rng.randint(1, 3)), draw.rng.choice((b"\0", b"\1"))
     else:
-        mask = draw.rng.getrandbits(found[0].width)
+        mask = draw.rng.getrandbits(matched[0].width)
         match.mask, match.value = shortest(mask), shortest(full & ~mask)
     return True
 
 
 @breaks("range-order", "range-dont-care")
 def _range(draw: Draw, update: p4r.Update) -> bool:
-    found = field_of(draw, update, RANGE)
-    if not found:
+    matched = field_of(draw, update, RANGE)
+    if not matched:
         return False
-    match, full = found[1].range, 2 ** found[0].width - 1
+    match, full = matched[1].range, 2 ** matched[0].width - 1
     match.low, match.high = draw.rng.choice(
         ((shortest(full), b"\0"), (b"\2", b"\1"), (b"\0", shortest(full)))
     )
@@ -276,12 +276,12 @@ def _action_unknown(draw: Draw, update: p4r.Update) -> bool:
         return False
     numbers = {number for table in draw.info.tables.values() for number in table.actions}
     number = draw.rng.choice((0, call.action_id ^ 1, *sorted(numbers)))
-    found = next(
+    action = next(
         (t.actions[number] for t in draw.info.tables.values() if number in t.actions), None
     )
     call.Clear()
     call.action_id = number
-    for param in found.params.values() if found else ():
+    for param in action.params.values() if action else ():
         call.params.add(param_id=param.id, value=b"\1")
     return True
 
@@ -375,8 +375,12 @@ def _numbers(draw: Draw, update: p4r.Update) -> bool:
     for name in ("counter_data", "data"):
         if isinstance(getattr(entry, name, None), p4r.CounterData) and entry.HasField(name):
             data = getattr(entry, name)
-            counted = [one for one in ("packet_count", "byte_count") if getattr(data, one)]
-            for one in counted:
-                setattr(data, one, -1)
+            counted = [
+                count_name
+                for count_name in ("packet_count", "byte_count")
+                if getattr(data, count_name)
+            ]
+            for count_name in counted:
+                setattr(data, count_name, -1)
             return bool(counted)
     return False

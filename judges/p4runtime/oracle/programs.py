@@ -42,16 +42,16 @@ class Program:
 
 def programs() -> dict[str, Program]:
     """All programs by name."""
-    found = {}
+    by_name = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).glob("*.p4info.txtpb")):
             name = path.name.removesuffix(".p4info.txtpb")
-            found[name] = Program(name, path.with_name(f"{name}.json"))
+            by_name[name] = Program(name, path.with_name(f"{name}.json"))
     for name, change in (("bench", translate), ("indirect", count_members), ("state", one_rate)):
-        found[f"{name}-{change.__name__}"] = Program(
-            f"{name}-{change.__name__}", found[name].path, change
+        by_name[f"{name}-{change.__name__}"] = Program(
+            f"{name}-{change.__name__}", by_name[name].path, change
         )
-    return found
+    return by_name
 
 
 def translate(info: p4i.P4Info) -> None:

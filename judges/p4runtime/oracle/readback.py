@@ -20,14 +20,14 @@ from oracle.state import Entry, EntryKey
 from oracle.values import stripped
 
 WHOLE = 16  # cells of a larger array are looked at where something was written, and at its ends
-Found = dict[tuple[Any, ...], Any]
+Observed = dict[tuple[Any, ...], Any]
 
 
 class Query(NamedTuple):
     """A query, what it selects, and the codes that may be its outcome."""
 
     entity: p4r.Entity
-    selects: Found
+    selects: Observed
     codes: frozenset[int] = frozenset((OK,))
 
 
@@ -104,30 +104,31 @@ def _of_table(model: Model, table: Table) -> Iterator[Query]:
         )
 
 
-def _all(what: str, held: Mapping[Any, Any]) -> Found:
-    return {(what, key): value for key, value in held.items()}
+def _all(kind: str, held: Mapping[Any, Any]) -> Observed:
+    return {(kind, key): value for key, value in held.items()}
 
 
 def _cells(model: Model) -> Iterable[tuple[str, int, int]]:
     wanted = dict.fromkeys(model.state.cells)
-    for what, number in model.state.whole:
-        size = model.cells.arrays[what][number].size
+    for array_kind, number in model.state.whole:
+        size = model.cells.arrays[array_kind][number].size
         wanted.update(
             dict.fromkeys(
-                (what, number, i) for i in (range(size) if size <= WHOLE else (0, 1, size - 1))
+                (array_kind, number, i)
+                for i in (range(size) if size <= WHOLE else (0, 1, size - 1))
             )
         )
     return wanted
 
 
-def _cell(what: str, number: int, index: int) -> p4r.Entity:
+def _cell(array_kind: str, number: int, index: int) -> p4r.Entity:
     entity = p4r.Entity()
     entry: Any = {
         COUNTER: entity.counter_entry,
         METER: entity.meter_entry,
         REGISTER: entity.register_entry,
-    }[what]
-    setattr(entry, f"{what}_id", number)
+    }[array_kind]
+    setattr(entry, f"{array_kind}_id", number)
     entry.index.index = index
     return entity
 
@@ -160,8 +161,8 @@ def observe(entity: p4r.Entity) -> tuple[tuple[Any, ...], Any]:
     if which == "packet_replication_engine_entry":
         engine = entity.packet_replication_engine_entry
         if engine.HasField("multicast_group_entry"):
-            found = engine.multicast_group_entry
-            return ("multicast", found.multicast_group_id), multicast_form(found)
+            multicast = engine.multicast_group_entry
+            return ("multicast", multicast.multicast_group_id), multicast_form(multicast)
         session = engine.clone_session_entry
         return ("session", session.session_id), session_form(session)
     if which in ("counter_entry", "meter_entry", "register_entry"):
@@ -193,7 +194,7 @@ def _entry(message: p4r.TableEntry) -> Entry:
     )
 
 
-def differences(want: Found, have: Found) -> Iterator[Finding]:
+def differences(want: Observed, have: Observed) -> Iterator[Finding]:
     """What is missing, what is too much, what is not as it should be."""
     if want == have:
         return
@@ -205,25 +206,26 @@ def differences(want: Found, have: Found) -> Iterator[Finding]:
         elif want[key] != have[key]:
             name = f"{key[1][0]} cell" if key[0] == "cell" else key[0]
             name = "default entry" if name == "entry" and key[1].match is None else name
-            what = f"{key} is {have[key]}, not {want[key]}"
-            yield Finding(what, "", tuple(_differing(name, want[key], have[key])))
+            text = f"{key} is {have[key]}, not {want[key]}"
+            yield Finding(text, "", tuple(_differing(name, want[key], have[key])))
 
 
-def _differing(what: str, want: Any, have: Any) -> Iterator[str]:
+def _differing(subject: str, want: Any, have: Any) -> Iterator[str]:
     """Names of what is not as it should be: fields where there are some, and whether strings have
     too many zeros."""
-    parts: list[tuple[str, Any, Any]] = [(what, want, have)]
+    parts: list[tuple[str, Any, Any]] = [(subject, want, have)]
     if isinstance(want, tuple) and hasattr(want, "_fields") and type(want) is type(have):
         parts = [
-            (f"{what} {name}", *both) for name, *both in zip(want._fields, want, have, strict=True)
+            (f"{subject} {name}", *both)
+            for name, *both in zip(want._fields, want, have, strict=True)
         ]
-    for name, one, other in parts:
-        if one == other:
+    for name, expected, actual in parts:
+        if expected == actual:
             continue
-        if other == (0, 0):
+        if actual == (0, 0):
             yield f"zeroed {name}"
         else:
-            yield f"padded {name}" if _shortened(one) == _shortened(other) else name
+            yield f"padded {name}" if _shortened(expected) == _shortened(actual) else name
 
 
 def _shortened(form: Any) -> Any:
@@ -233,20 +235,20 @@ def _shortened(form: Any) -> Any:
     return stripped(form) if isinstance(form, bytes) and form else form
 
 
-def adopt(model: Model, found: Found) -> Iterator[Finding]:
+def adopt(model: Model, observed: Observed) -> Iterator[Finding]:
     """Takes what a fresh pipeline holds as the start: a p4info doesn't list initial entries. Yields
     what can't be."""
     info: Info = model.info
-    for (what, key), value in found.items():
-        if what == "value set" and not value:
+    for (kind, key), value in observed.items():
+        if kind == "value set" and not value:
             continue
-        if what == "entry":
+        if kind == "entry":
             yield from _initial_wrong(info, key, value)
             model.state.entries[key] = value
             if key.match is None:
                 model.tables.initial[key.table] = value.action
-        elif not what.startswith("direct"):
-            yield Finding(f"a fresh pipeline has {what} {key}: {value}", "", (f"extra {what}",))
+        elif not kind.startswith("direct"):
+            yield Finding(f"a fresh pipeline has {kind} {key}: {value}", "", (f"extra {kind}",))
 
 
 def _initial_wrong(info: Info, key: EntryKey, entry: Entry) -> Iterator[Finding]:
@@ -257,14 +259,14 @@ def _initial_wrong(info: Info, key: EntryKey, entry: Entry) -> Iterator[Finding]
             and (entry.action or (0, 0))[1] != table.default_action
             and not table.profile
         ):
-            what = (
+            text = (
                 f"table {table.name}: the default action is {entry.action}, not "
                 f"{table.default_action}"
             )
-            yield Finding(what, "", ("entry action",))
+            yield Finding(text, "", ("entry action",))
         if entry.const != table.const_default:
-            what = f"table {table.name}: is_const of its default entry is {entry.const}"
-            yield Finding(what, "", ("entry const",))
+            text = f"table {table.name}: is_const of its default entry is {entry.const}"
+            yield Finding(text, "", ("entry const",))
     elif not table.initial_entries:
         yield Finding(f"table {table.name} has no initial entries, but {key}", "", ("extra entry",))
     elif table.const and not entry.const:

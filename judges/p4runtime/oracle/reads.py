@@ -40,7 +40,7 @@ def draw_queries(draw: Draw) -> list[Query]:
     for _ in range(MOST):
         query = draw.rng.choice(kinds)(draw)
         if query is not None and not any(
-            query.selects.keys() & other.selects.keys() for other in drawn
+            query.selects.keys() & earlier.selects.keys() for earlier in drawn
         ):
             drawn.append(query)
     return drawn
@@ -51,8 +51,8 @@ def refused(queries: list[Query], errors: Sequence[p4r.Error]) -> Iterator[Findi
     for query, error in zip(queries, errors, strict=True):
         code = error.canonical_code
         if code not in query.codes:
-            what = f"a query ended with code {code}, not {sorted(query.codes)}: {error.message}"
-            yield Finding(what, _line(query.entity), (_name(query.entity),), code)
+            text = f"a query ended with code {code}, not {sorted(query.codes)}: {error.message}"
+            yield Finding(text, _line(query.entity), (_name(query.entity),), code)
 
 
 def wrong(
@@ -65,13 +65,15 @@ def wrong(
     ]
     want = {key: value for query in answered for key, value in query.selects.items()}
     have = [observe(entity) for entity in entities]
-    asked = " ".join(_line(query.entity) for query in queries) if len(queries) <= MOST else ""
+    query_lines = " ".join(_line(query.entity) for query in queries) if len(queries) <= MOST else ""
     for key, count in Counter(key for key, _ in have).items():
         if count > 1:
-            yield Finding(f"{key} is answered {count} times", asked, (f"repeated {key[0]}",))
+            yield Finding(f"{key} is answered {count} times", query_lines, (f"repeated {key[0]}",))
     by = " by a filter" if any(_filtered(query.entity.table_entry) for query in queries) else ""
     for finding in differences(want, dict(have)):
-        yield finding._replace(message=asked, names=tuple(f"{name}{by}" for name in finding.names))
+        yield finding._replace(
+            message=query_lines, names=tuple(f"{name}{by}" for name in finding.names)
+        )
 
 
 def _filtered(message: p4r.TableEntry) -> bool:
@@ -172,11 +174,11 @@ def _table(draw: Draw) -> Query:
 
 def _entry(draw: Draw) -> Query | None:
     """One entry by its key: an existing one, one without its priority, or a missing one."""
-    found = _some_entry(draw)
-    if found is None:
+    drawn = _some_entry(draw)
+    if drawn is None:
         return None
-    key, entry = found
-    query = draw.found(p4r.Update.UNSPECIFIED, key, entry).entity
+    key, entry = drawn
+    query = draw.keyed(p4r.Update.UNSPECIFIED, key, entry).entity
     if not key.match:
         return None  # it would be a query for all
     message = query.table_entry
@@ -192,16 +194,16 @@ def _entry(draw: Draw) -> Query | None:
 
 
 def _direct(draw: Draw) -> Query | None:
-    found = _some_entry(draw)
-    if found is None:
+    drawn = _some_entry(draw)
+    if drawn is None:
         return None
-    key, entry = found
+    key, entry = drawn
     table, name = draw.info.tables[key.table], draw.rng.choice(("counter", "meter"))
     if not key.match:
         return None
     query = p4r.Entity()
     message: Any = getattr(query, f"direct_{name}_entry")
-    message.table_entry.CopyFrom(draw.found(p4r.Update.UNSPECIFIED, key, entry).entity.table_entry)
+    message.table_entry.CopyFrom(draw.keyed(p4r.Update.UNSPECIFIED, key, entry).entity.table_entry)
     if not getattr(table, name):
         return Query(query, {}, _choices(INVALID, NOT_FOUND))
     if message.table_entry.priority and draw.rng.random() < 0.3:
@@ -218,44 +220,46 @@ def _some_entry(draw: Draw) -> tuple[EntryKey, Entry] | None:
 
 
 def _all_profiles(draw: Draw) -> Query:
-    what = draw.rng.choice(("member", "group"))
+    kind = draw.rng.choice(("member", "group"))
     query = p4r.Entity()
-    getattr(query, f"action_profile_{what}").SetInParent()
+    getattr(query, f"action_profile_{kind}").SetInParent()
     held: Mapping[Any, Any] = (
-        draw.model.state.members if what == "member" else draw.model.state.groups
+        draw.model.state.members if kind == "member" else draw.model.state.groups
     )
-    return Query(query, {(what, key): value for key, value in held.items()})
+    return Query(query, {(kind, key): value for key, value in held.items()})
 
 
 def _profile(draw: Draw) -> Query:
     """Members or groups: all of a profile, one, or a missing one."""
     profile = draw.rng.choice(list(draw.info.profiles.values()))
-    what = draw.rng.choice(("member", "group"))
+    kind = draw.rng.choice(("member", "group"))
     state: dict[tuple[int, int], Any] = (
-        draw.model.state.members if what == "member" else dict(draw.model.state.groups)
+        draw.model.state.members if kind == "member" else dict(draw.model.state.groups)
     )
-    held = {(what, key): value for key, value in state.items() if key[0] == profile.id}
+    held = {(kind, key): value for key, value in state.items() if key[0] == profile.id}
     query = p4r.Entity()
-    message: Any = getattr(query, f"action_profile_{what}")
+    message: Any = getattr(query, f"action_profile_{kind}")
     message.action_profile_id = profile.id
     if draw.rng.random() < 0.4:
         return Query(query, held)
     number = draw.rng.choice([key[1] for _, key in held] or [77])
-    setattr(message, f"{what}_id", number)
-    one = {key: value for key, value in held.items() if key[1] == (profile.id, number)}
-    return Query(query, one, _choices(OK) if one else _choices(OK, NOT_FOUND))
+    setattr(message, f"{kind}_id", number)
+    selected = {key: value for key, value in held.items() if key[1] == (profile.id, number)}
+    return Query(query, selected, _choices(OK) if selected else _choices(OK, NOT_FOUND))
 
 
 def _cells(draw: Draw) -> Query | None:
-    what = draw.rng.choice([what for what, arrays in draw.model.cells.arrays.items() if arrays])
-    array = draw.rng.choice(list(draw.model.cells.arrays[what].values()))
+    array_kind = draw.rng.choice(
+        [array_kind for array_kind, arrays in draw.model.cells.arrays.items() if arrays]
+    )
+    array = draw.rng.choice(list(draw.model.cells.arrays[array_kind].values()))
     if array.form == "other":
         return None
     query = p4r.Entity()
-    message: Any = getattr(query, f"{what}_entry")
-    setattr(message, f"{what}_id", array.id)
+    message: Any = getattr(query, f"{array_kind}_entry")
+    setattr(message, f"{array_kind}_id", array.id)
     if draw.rng.random() < 0.3 and array.size <= LARGE:
-        cells = [(what, array.id, index) for index in range(array.size)]
+        cells = [(array_kind, array.id, index) for index in range(array.size)]
         return Query(query, {("cell", cell): draw.model.cells.value(*cell) for cell in cells})
     message.index.index = draw.rng.choice((0, array.size - 1, -1, array.size))
     index = message.index.index
@@ -264,7 +268,12 @@ def _cells(draw: Draw) -> Query | None:
     if index >= array.size:
         return Query(query, {}, _choices(RANGE))
     return Query(
-        query, {("cell", (what, array.id, index)): draw.model.cells.value(what, array.id, index)}
+        query,
+        {
+            ("cell", (array_kind, array.id, index)): draw.model.cells.value(
+                array_kind, array.id, index
+            )
+        },
     )
 
 
@@ -279,11 +288,11 @@ def _value_set(draw: Draw) -> Query:
 
 def _digest(draw: Draw) -> Query:
     number, held = draw.rng.choice(draw.info.digests), draw.model.state.digests
-    one = {("digest", number): held[number]} if number in held else {}
+    selected = {("digest", number): held[number]} if number in held else {}
     return Query(
         p4r.Entity(digest_entry={"digest_id": number}),
-        one,
-        _choices(OK) if one else _choices(OK, NOT_FOUND),
+        selected,
+        _choices(OK) if selected else _choices(OK, NOT_FOUND),
     )
 
 
@@ -299,7 +308,7 @@ def _replication(draw: Draw) -> Query:
     else:
         engine.clone_session_entry.session_id = number
         engine.clone_session_entry.class_of_service = 3
-    one = (
+    selected = (
         {("multicast" if multicast else "session", number): held[number]} if number in held else {}
     )
-    return Query(query, one, _choices(OK) if one else _choices(OK, NOT_FOUND))
+    return Query(query, selected, _choices(OK) if selected else _choices(OK, NOT_FOUND))

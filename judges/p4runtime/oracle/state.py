@@ -72,7 +72,7 @@ class State:
 
     def copy(self) -> State:
         """The same values in separate dictionaries."""
-        return State(**{one.name: dict(getattr(self, one.name)) for one in fields(self)})
+        return State(**{field.name: dict(getattr(self, field.name)) for field in fields(self)})
 
     def of_table(self, table: int) -> Iterator[tuple[EntryKey, Entry]]:
         """A table's entries, without the default entry."""

@@ -81,12 +81,12 @@ class Tables:
         if message.priority < 0 and table.prioritised:
             yield "priority-negative"
         if not broken and not fixed:
-            found = self._state.entries.get(self.key(message))
-            if found is None:
+            held = self._state.entries.get(self.key(message))
+            if held is None:
                 yield from ("absent",) if kind != INSERT else ()
             elif kind == INSERT:
-                yield "const-exists" if found.const else "exists"
-            elif found.const and (kind == DELETE or message.HasField("action")):
+                yield "const-exists" if held.const else "exists"
+            elif held.const and (kind == DELETE or message.HasField("action")):
                 yield "const-entry"
         if kind == INSERT and self.peaks.get(table.id, 0) >= table.size:
             yield "table-full"

@@ -115,15 +115,15 @@ class Embedded:
         return Answer(0)
 
     def read(self, queries: Iterable[p4r.Entity]) -> tuple[list[p4r.Entity], Answer]:
-        context, found = _Context(), []
+        context, entities = _Context(), []
         try:
             for response in self.service.Read(
                 p4r.ReadRequest(device_id=1, entities=queries), context
             ):
-                found += response.entities
+                entities += response.entities
         except _AbortError as error:
-            return found, answer(*error.args, context.packed)
-        return found, Answer(0)
+            return entities, answer(*error.args, context.packed)
+        return entities, Answer(0)
 
     def close(self) -> None:
         self._pipeline.close()
@@ -168,16 +168,16 @@ class Remote:
         return Answer(0)
 
     def read(self, queries: Iterable[p4r.Entity]) -> tuple[list[p4r.Entity], Answer]:
-        found: list[p4r.Entity] = []
+        entities: list[p4r.Entity] = []
         try:
             for response in self._stub.Read(
                 p4r.ReadRequest(device_id=1, entities=queries), timeout=WAIT_S
             ):
-                found += response.entities
+                entities += response.entities
         except grpc.RpcError as error:
             packed = dict(error.trailing_metadata() or ()).get(DETAILS, b"")
-            return found, answer(error.code(), error.details() or "", packed)
-        return found, Answer(0)
+            return entities, answer(error.code(), error.details() or "", packed)
+        return entities, Answer(0)
 
     def close(self) -> None:
         self._requests.put(None)
