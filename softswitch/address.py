@@ -46,10 +46,10 @@ def is_local(address: str) -> bool:
     if host == "localhost":
         return True
     try:
-        found = ipaddress.ip_address(host.partition("%")[0])
+        ip_address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return False
-    return (getattr(found, "ipv4_mapped", None) or found).is_loopback
+    return (getattr(ip_address, "ipv4_mapped", None) or ip_address).is_loopback
 
 
 def channel(

@@ -47,10 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         logging.raiseExceptions = False  # a full disk must not stop the switch, nor fill stderr
         for options in switches:
-            own = (
+            logger = (
                 log if len(switches) == 1 else logging.getLogger(f"{log.name}.{options.device_id}")
             )
-            _set_up_logging(options, own)
+            _set_up_logging(options, logger)
         for name, value in GRPC.items():
             os.environ.setdefault(name, value)
         from pcn.softswitch.cache.compiler_process import end_compilers

@@ -104,9 +104,9 @@ class ManualClock:
     def received(self) -> list[Departure]:
         """Returns the frames that left ports without interface since the last call, in order."""
         self._advance(0)  # a controller's packet-out may have left since
-        return self.told()
+        return self.departed()
 
-    def told(self) -> list[Departure]:
+    def departed(self) -> list[Departure]:
         """Returns the frames that `received` returns, without a request: those that had left when
         the latest call here returned."""
         left, self._left = self._left, []
@@ -133,9 +133,9 @@ class ManualClock:
         try:
             moment = self._calls[name](request)
         except grpc.RpcError as error:
-            what = error.details() or error.code().name
+            reason = error.details() or error.code().name
             if error.code() is grpc.StatusCode.UNIMPLEMENTED:
-                what = "it has no manual clock: start it with --clock manual"
-            raise ClockError(f"the switch at {self._address}: {what}") from error
+                reason = "it has no manual clock: start it with --clock manual"
+            raise ClockError(f"the switch at {self._address}: {reason}") from error
         self._left += [Departure(frame.port, frame.time_ns, frame.data) for frame in moment.frames]
         return int(moment.ns)

@@ -65,7 +65,7 @@ Frames: Final = _message("softswitch.Frames")
 
 def messages_of(method: str) -> tuple[Any, Any]:
     """Returns what a call takes and what it returns."""
-    found = SERVICE.methods_by_name[method]
-    return message_factory.GetMessageClass(found.input_type), message_factory.GetMessageClass(
-        found.output_type
+    descriptor = SERVICE.methods_by_name[method]
+    return message_factory.GetMessageClass(descriptor.input_type), message_factory.GetMessageClass(
+        descriptor.output_type
     )

@@ -113,9 +113,9 @@ class Gnmi:
 
     def _leaves(self, wanted: Sequence[Any]) -> Iterator[tuple[str, tuple[str, ...], int | str]]:
         names = tuple(element.name for element in wanted)
-        asked = wanted[1].key.get("name", "*") if len(wanted) > 1 else "*"
+        interface_name = wanted[1].key.get("name", "*") if len(wanted) > 1 else "*"
         for port, interface in self._ports:
-            if asked not in ("*", interface):
+            if interface_name not in ("*", interface):
                 continue
             for leaf, value in _leaves_of(port, interface, self._native):
                 if (*_ROOT, *leaf)[: len(names)] == names:

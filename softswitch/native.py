@@ -279,10 +279,10 @@ class NativeSwitch(NativeState):
         if result < 0:
             raise NativeError(-result, _line(error) or os.strerror(-result))
 
-    def connect(self, port: int, other: NativeSwitch, other_port: int) -> None:
+    def connect(self, port: int, peer: NativeSwitch, peer_port: int) -> None:
         """Before `start_together`, and before the ports are added: the link between the two is in
         memory. Connected switches are stopped before any is closed."""
-        self._call("sw_connect", port, other.handle, other_port)
+        self._call("sw_connect", port, peer.handle, peer_port)
 
     def connect_process(self, port: int, memory: int, bell: int, end: int) -> None:
         """Likewise: the link to another process, a host's agent or a switch, is in memory, and the

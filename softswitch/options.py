@@ -185,7 +185,7 @@ def parse(arguments: Sequence[str]) -> Options:
         thrift_port=args.thrift_port,
         thrift_interfaces=tuple(args.thrift_interface),
         channels=tuple(
-            Channel(port, *other) for port, other in _by_port("--channel", args.channel).items()
+            Channel(port, *far_end) for port, far_end in _by_port("--channel", args.channel).items()
         ),
         process_links=_by_port("--process-link", args.process_link),
         namespace=args.namespace,
@@ -205,12 +205,12 @@ def _by_port(option: str, pairs: Sequence[tuple[_Port, _Of]]) -> dict[_Port, _Of
 
 
 def _there(
-    option: str, given: Sequence[tuple[int | None, int | None, int]], priorities: int
+    option: str, settings: Sequence[tuple[int | None, int | None, int]], priorities: int
 ) -> tuple[tuple[int | None, int | None, int], ...]:
-    for port, queue, value in given:
+    for port, queue, value in settings:
         if queue is not None and queue >= priorities:
             raise OptionError(f"{option} {port}/{queue}={value}: queues are 0 to {priorities - 1}")
-    return tuple(given)
+    return tuple(settings)
 
 
 def _interfaces(
@@ -299,9 +299,9 @@ def _tick(ns: int) -> int:
     return ns
 
 
-def _reentry(given: argparse.Namespace) -> int:
-    if given.reentry is None:
+def _reentry(args: argparse.Namespace) -> int:
+    if args.reentry is None:
         return 0
-    if given.clock != "manual":
+    if args.clock != "manual":
         raise OptionError("--reentry needs --clock manual: the live clock has no such setting")
-    return int(given.reentry)
+    return int(args.reentry)

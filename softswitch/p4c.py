@@ -32,14 +32,14 @@ class P4Error(Exception):
 def find_compiler() -> Path:
     """$P4C, or p4c-bm2-ss on the PATH. Raises P4Error."""
     wanted = os.environ.get("P4C", COMPILER)
-    found = shutil.which(wanted)
-    if found is None:
+    path = shutil.which(wanted)
+    if path is None:
         raise P4Error(
             f"{wanted} was not found. It is only needed to change or add P4 programs: the "
             "project's own are committed in their compiled form. Install p4c (package p4lang-p4c), "
             "or set P4C to its p4c-bm2-ss"
         )
-    return Path(found)
+    return Path(path)
 
 
 def compiler_version(compiler: Path) -> str:
@@ -87,15 +87,22 @@ def compiled(top: Path, flags: Sequence[str], parts: Path) -> tuple[Path, Path]:
     for path in _sources(top, parts):
         digest.update(inputs.read_bytes(path))
     try:
-        kept = cache_dir("p4") / f"{top.stem}-{digest.hexdigest()[:16]}"
-        json, p4info = kept / f"{top.stem}.json", kept / f"{top.stem}.p4info.txtpb"
+        folder = cache_dir("p4") / f"{top.stem}-{digest.hexdigest()[:16]}"
+        json, p4info = folder / f"{top.stem}.json", folder / f"{top.stem}.p4info.txtpb"
         if not (json.is_file() and p4info.is_file()):
-            with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
-                made = Path(scratch) / "made"
-                made.mkdir()
-                run(compiler, top.name, flags, top.parent, made / json.name, made / p4info.name)
-                if not kept.exists():
-                    made.rename(kept)
+            with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+                outputs = Path(scratch) / "made"
+                outputs.mkdir()
+                run(
+                    compiler,
+                    top.name,
+                    flags,
+                    top.parent,
+                    outputs / json.name,
+                    outputs / p4info.name,
+                )
+                if not folder.exists():
+                    outputs.rename(folder)
     except (OSError, BuildError) as error:
         raise P4Error(f"{top}: what it compiles to can't be kept: {error}") from None
     return json, p4info

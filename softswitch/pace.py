@@ -167,9 +167,9 @@ class Board:
     def used_percent(self, now_ns: int) -> tuple[float, bool]:
         """Returns what all nodes together used of this machine's cores in their last windows, and
         whether any is behind."""
-        fresh = [one for one in self.read() if now_ns - one.updated_ns < FRESH_NS]
-        used = sum(one.cores(now_ns) for one in fresh) / (os.cpu_count() or 1)
-        return 100 * used, any(one.behind_since_ns for one in fresh)
+        fresh = [pace for pace in self.read() if now_ns - pace.updated_ns < FRESH_NS]
+        used = sum(pace.cores(now_ns) for pace in fresh) / (os.cpu_count() or 1)
+        return 100 * used, any(pace.behind_since_ns for pace in fresh)
 
     def shared_percent(self, now_ns: int) -> tuple[float, bool]:
         """Returns what `used_percent` did, at most half a window ago: one node computes it for all.

@@ -33,9 +33,9 @@ class NotPrivateError(Exception):
         super().__init__(message)
         self.removable = removable
 
-    def line(self, other: str) -> str:
-        """Returns the message with the way out: `other`, if it isn't to remove it."""
-        return f"{self}: {'remove it, or ' if self.removable else ''}{other}"
+    def line(self, remedy: str) -> str:
+        """Returns the message with the way out: `remedy`, if it isn't to remove it."""
+        return f"{self}: {'remove it, or ' if self.removable else ''}{remedy}"
 
 
 def folder(path: Path) -> Path:
@@ -130,11 +130,11 @@ def scratch(folder: Path, prefix: str) -> Iterator[Path]:
         handle = os.open(place, _FOLDER)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            made = os.fstat(handle)
+            status = os.fstat(handle)
             same = _name_of(handle)
             if (
-                made.st_uid != geteuid()
-                or stat.S_IMODE(made.st_mode) & ~PRIVATE
+                status.st_uid != geteuid()
+                or stat.S_IMODE(status.st_mode) & ~PRIVATE
                 or any(same.iterdir())
             ):
                 raise OSError(errno.EEXIST, "another user has put another folder there", str(place))
@@ -172,10 +172,10 @@ def new_folder(path: Path) -> Path:
     NAME.2, NAME.3, ... Raises NotPrivateError, OSError."""
     with held(path.parent, PUBLIC) as above:
         for number in itertools.count(1):
-            made = path if number == 1 else path.with_name(f"{path.name}.{number}")
+            candidate = path if number == 1 else path.with_name(f"{path.name}.{number}")
             with suppress(FileExistsError):
-                (above / made.name).mkdir(PUBLIC)
-                return made
+                (above / candidate.name).mkdir(PUBLIC)
+                return candidate
     raise AssertionError
 
 
@@ -194,10 +194,10 @@ def read(path: Path) -> bytes:
             raise NotPrivateError(f"{path} is a symbolic link") from None
         raise
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
             raise NotPrivateError(f"{path} is no file")
-        _require_own(path, found)
+        _require_own(path, status)
         return file.read()
 
 
@@ -230,11 +230,11 @@ def output(path: Path, *, append: bool = False, overwrite: bool = True) -> int:
         flags |= 0 if Path(name).is_absolute() else os.O_NOFOLLOW
         handle = os.open(name, flags | (0 if overwrite else os.O_EXCL), 0o644, dir_fd=folder)
         try:
-            found = os.fstat(handle)
-            if stat.S_ISREG(found.st_mode) and found.st_nlink > 1 and _is_shared(folder):
+            status = os.fstat(handle)
+            if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 and _is_shared(folder):
                 raise NotPrivateError(f"{path} has another name, and others may write its folder")
             os.set_blocking(handle, True)
-            if stat.S_ISREG(found.st_mode) and not append:
+            if stat.S_ISREG(status.st_mode) and not append:
                 os.ftruncate(handle, 0)
         except BaseException:
             os.close(handle)
@@ -268,13 +268,13 @@ def _followed(path: Path, make: int | None = None) -> tuple[int, str]:
                 if pending or make is not None:
                     raise
                 return folder, name
-            found = os.fstat(here)
-            if stat.S_ISLNK(found.st_mode):
+            status = os.fstat(here)
+            if stat.S_ISLNK(status.st_mode):
                 try:
-                    in_proc = found.st_dev == Path("/proc").stat().st_dev
-                    if not in_proc and not _is_trusted(found, folder):
+                    in_proc = status.st_dev == Path("/proc").stat().st_dev
+                    if not in_proc and not _is_trusted(status, folder):
                         raise NotPrivateError(
-                            f"{path}: {name} is a symbolic link of {owner(found.st_uid)}"
+                            f"{path}: {name} is a symbolic link of {owner(status.st_uid)}"
                         )
                     target = os.readlink("", dir_fd=here)
                 finally:
@@ -288,9 +288,9 @@ def _followed(path: Path, make: int | None = None) -> tuple[int, str]:
                     continue
                 # The kernel's own, to what is open, whichever name that has by now.
                 here = os.open(name, os.O_PATH | os.O_CLOEXEC, dir_fd=folder)
-                found = os.fstat(here)
+                status = os.fstat(here)
                 name = f"{os.path.realpath(f'/proc/self/fd/{folder}')}/{name}"
-            if stat.S_ISDIR(found.st_mode):
+            if stat.S_ISDIR(status.st_mode):
                 # Ctrl-C may come after each step: the one that is closed is never closed again.
                 above, folder = folder, here
                 os.close(above)
@@ -317,8 +317,8 @@ def _is_trusted(link: os.stat_result, folder: int) -> bool:
 
 def _is_shared(folder: int) -> bool:
     """Returns whether another user than root may put a file into an opened folder."""
-    found = Path(f"/proc/self/fd/{folder}").stat()
-    return found.st_uid not in (0, geteuid()) or _others_may_write(found)
+    status = Path(f"/proc/self/fd/{folder}").stat()
+    return status.st_uid not in (0, geteuid()) or _others_may_write(status)
 
 
 def memory(name: str, size: int) -> int:
@@ -384,32 +384,34 @@ def _require_trusted_above(path: Path) -> None:
     trusted = {0, geteuid(), Path("/").stat().st_uid}
     for above in path.parents:
         try:
-            found = above.lstat()
+            status = above.lstat()
         except FileNotFoundError:
             continue
-        if found.st_uid not in trusted:
+        if status.st_uid not in trusted:
             raise NotPrivateError(
-                f"{above} belongs to {owner(found.st_uid)}, who may replace {path}"
+                f"{above} belongs to {owner(status.st_uid)}, who may replace {path}"
             )
-        if _others_may_write(found) and not found.st_mode & stat.S_ISVTX:
+        if _others_may_write(status) and not status.st_mode & stat.S_ISVTX:
             raise NotPrivateError(
-                f"{above} may be written by others ({_mode(found)}), who may replace {path}"
+                f"{above} may be written by others ({_mode(status)}), who may replace {path}"
             )
 
 
-def _require_own(path: Path, found: os.stat_result) -> None:
-    if found.st_uid != geteuid():
-        raise NotPrivateError(f"{path} belongs to {owner(found.st_uid)}, not to {owner(geteuid())}")
-    if _others_may_write(found):
-        raise NotPrivateError(f"{path} may be written by others ({_mode(found)})", removable=True)
+def _require_own(path: Path, status: os.stat_result) -> None:
+    if status.st_uid != geteuid():
+        raise NotPrivateError(
+            f"{path} belongs to {owner(status.st_uid)}, not to {owner(geteuid())}"
+        )
+    if _others_may_write(status):
+        raise NotPrivateError(f"{path} may be written by others ({_mode(status)})", removable=True)
 
 
-def _others_may_write(found: os.stat_result) -> bool:
+def _others_may_write(status: os.stat_result) -> bool:
     """Returns whether other users may write a file. A group whose one member is the file's user
     isn't another."""
-    if found.st_mode & stat.S_IWOTH:
+    if status.st_mode & stat.S_IWOTH:
         return True
-    return bool(found.st_mode & stat.S_IWGRP) and not _own_group(found.st_gid)
+    return bool(status.st_mode & stat.S_IWGRP) and not _own_group(status.st_gid)
 
 
 def _own_group(gid: int) -> bool:
@@ -431,8 +433,8 @@ def _own_group(gid: int) -> bool:
     ) - {user.pw_name}
 
 
-def _mode(found: os.stat_result) -> str:
-    return f"mode {stat.S_IMODE(found.st_mode):04o}"
+def _mode(status: os.stat_result) -> str:
+    return f"mode {stat.S_IMODE(status.st_mode):04o}"
 
 
 def _read_only(handle: int) -> bool:

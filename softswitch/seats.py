@@ -31,10 +31,12 @@ class Seats(Generic[Holder]):
         leaver: Holder | None = None
         with self._lock:
             if len(self._busy) >= self._number:
-                idle = [other for other, busy in self._busy.items() if not busy]
+                idle = [candidate for candidate, busy in self._busy.items() if not busy]
                 if not idle:
                     return False
-                leaver = next((other for other in idle if self._busy[other] is None), idle[0])
+                leaver = next(
+                    (candidate for candidate in idle if self._busy[candidate] is None), idle[0]
+                )
                 del self._busy[leaver]
             self._busy[holder] = None
         if leaver is not None:

@@ -82,22 +82,22 @@ def _serve(
             for switch in switches
         }
         stack.callback(_close, list(natives.values()))
-        for one in switches:
-            for port, device_id, other_port in one.channels:
-                if (one.device_id, port) < (device_id, other_port):  # once for its two ends
-                    natives[one.device_id].connect(port, natives[device_id], other_port)
-            for port, link in one.process_links.items():
-                _connect_process(natives[one.device_id], port, *link)
+        for switch in switches:
+            for port, device_id, other_port in switch.channels:
+                if (switch.device_id, port) < (device_id, other_port):  # once for its two ends
+                    natives[switch.device_id].connect(port, natives[device_id], other_port)
+            for port, link in switch.process_links.items():
+                _connect_process(natives[switch.device_id], port, *link)
         tracers = {
             switch.device_id: _trace(natives[switch.device_id], switch, stack)
             for switch in switches
             if switch.traced
         }
-        for one in switches:
-            tracer = tracers.get(one.device_id)
+        for switch in switches:
+            tracer = tracers.get(switch.device_id)
             in_namespace(
-                one.namespace,
-                partial(_prepare, natives[one.device_id], objects, one, tracer, stack),
+                switch.namespace,
+                partial(_prepare, natives[switch.device_id], objects, switch, tracer, stack),
             )
         for native in natives.values():
             stack.callback(native.stop)  # all of them before one is closed
@@ -118,15 +118,17 @@ def _serve(
             )
             for switch in switches
         ]
-        for one, server in zip(switches, servers, strict=True):
-            ready = f"device {one.device_id} listening on {server.address}, ports: {_ports(one)}"
+        for switch, server in zip(switches, servers, strict=True):
+            ready = (
+                f"device {switch.device_id} listening on {server.address}, ports: {_ports(switch)}"
+            )
             say(ready)
-            if one.log_file is not None:
-                _log(one).info("%s", ready)
+            if switch.log_file is not None:
+                _log(switch).info("%s", ready)
         wait()
         end_compilers()
-        for one, server in zip(switches, servers, strict=True):
-            _log(one).info("ending")
+        for switch, server in zip(switches, servers, strict=True):
+            _log(switch).info("ending")
             server.end()
 
 

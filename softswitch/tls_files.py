@@ -24,24 +24,24 @@ def load(files: TlsFiles) -> Tls:
     return Tls(_read(certificate), _read(key), None if authority is None else _read(authority))
 
 
-def named(given: argparse.Namespace) -> TlsFiles | None:
+def named(args: argparse.Namespace) -> TlsFiles | None:
     """Returns the files of a command line's options; None: no TLS. Raises OptionError."""
-    if not given.grpc_server_ssl:
-        if given.grpc_server_cert or given.grpc_server_key or given.grpc_server_cacert:
+    if not args.grpc_server_ssl:
+        if args.grpc_server_cert or args.grpc_server_key or args.grpc_server_cacert:
             raise OptionError("--grpc-server-cert, -key and -cacert need --grpc-server-ssl")
-        if given.grpc_server_with_client_auth:
+        if args.grpc_server_with_client_auth:
             raise OptionError("--grpc-server-with-client-auth needs --grpc-server-ssl")
         return None
-    if not (given.grpc_server_cert and given.grpc_server_key):
+    if not (args.grpc_server_cert and args.grpc_server_key):
         raise OptionError("--grpc-server-ssl needs --grpc-server-cert and --grpc-server-key")
-    if given.grpc_server_with_client_auth and not given.grpc_server_cacert:
+    if args.grpc_server_with_client_auth and not args.grpc_server_cacert:
         raise OptionError("--grpc-server-with-client-auth needs --grpc-server-cacert")
-    if given.grpc_server_cacert and not given.grpc_server_with_client_auth:
+    if args.grpc_server_cacert and not args.grpc_server_with_client_auth:
         raise OptionError(
             "--grpc-server-cacert needs --grpc-server-with-client-auth: without it every client is "
             "accepted"
         )
-    return given.grpc_server_cert, given.grpc_server_key, given.grpc_server_cacert
+    return args.grpc_server_cert, args.grpc_server_key, args.grpc_server_cacert
 
 
 def _read(path: Path) -> bytes:

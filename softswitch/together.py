@@ -39,7 +39,7 @@ def parse_file(path: Path) -> list[Options]:
         raise OptionError(
             f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
         ) from error
-    found: dict[int, Options] = {}
+    by_device: dict[int, Options] = {}
     for number, line in enumerate(lines, start=1):
         where = f"{path}, line {number}"
         try:
@@ -53,16 +53,16 @@ def parse_file(path: Path) -> list[Options]:
             raise OptionError(f"{where}: {error}") from None
         if options.manual_clock:
             raise OptionError(f"{where}: switches of one process have the live clock")
-        if options.device_id in found:
+        if options.device_id in by_device:
             raise OptionError(
                 f"{where}: device id {options.device_id} is another line's: each switch has its own"
             )
-        found[options.device_id] = options
-    if not 0 < len(found) <= MOST:
-        raise OptionError(f"{path} has {len(found)} switches: there may be 1 to {MOST}")
-    for options in found.values():
+        by_device[options.device_id] = options
+    if not 0 < len(by_device) <= MOST:
+        raise OptionError(f"{path} has {len(by_device)} switches: there may be 1 to {MOST}")
+    for options in by_device.values():
         for channel in options.channels:
-            _check(options, channel, found, path)
+            _check(options, channel, by_device, path)
         for port in options.process_links:
             if port not in dict(options.interfaces) or port in {
                 channel.port for channel in options.channels
@@ -71,7 +71,7 @@ def parse_file(path: Path) -> list[Options]:
                     f"{path}: device {options.device_id}: --process-link {port}=...: port {port} "
                     "needs an interface, and no --channel"
                 )
-    return list(found.values())
+    return list(by_device.values())
 
 
 def _check(options: Options, channel: Channel, switches: dict[int, Options], path: Path) -> None:
@@ -84,11 +84,11 @@ def _check(options: Options, channel: Channel, switches: dict[int, Options], pat
         raise OptionError(
             f"{here}: port {channel.port} has no interface: add -i {channel.port}@INTERFACE"
         )
-    other = switches.get(channel.device_id)
-    if other is None:
+    peer = switches.get(channel.device_id)
+    if peer is None:
         raise OptionError(f"{here}: no line has device id {channel.device_id}")
     back = Channel(channel.other_port, options.device_id, channel.port)
-    if back not in other.channels or (other is options and channel.port == channel.other_port):
+    if back not in peer.channels or (peer is options and channel.port == channel.other_port):
         raise OptionError(
             f"{here}: the other end needs --channel {back.port}={back.device_id}:{back.other_port}"
         )

@@ -36,7 +36,7 @@ from pcn.experiments.results.judged_run import Result, by_scheme
 from pcn.experiments.results.summary import goodput_bps
 from pcn.experiments.results.utilisation import utilisation
 from pcn.hosts.algorithms import schemes
-from pcn.softswitch.cache.objects import BuildError, cache_dir, digest, keep, kept
+from pcn.softswitch.cache.objects import BuildError, cache_dir, digest, keep, read_intact
 from pcn.softswitch.units import kind_of
 from pcn.topologies import extras, lossless
 from pcn.topologies.model import Topology
@@ -65,7 +65,7 @@ class _Kept(BytecodeCache):
 
     def load_bytecode(self, bucket: Bucket) -> None:
         with suppress(BuildError):
-            if (code := kept(self._place(bucket))) is not None:
+            if (code := read_intact(self._place(bucket))) is not None:
                 # jinja2 compares Python's version and the template
                 bucket.bytecode_from_string(bytes(code))
 

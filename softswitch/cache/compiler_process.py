@@ -83,20 +83,20 @@ def run(command: Sequence[str], scratch: Path) -> None:
     try:
         if _ended:
             _kill(process)
-        said = process.communicate()[1].strip()
+        errors = process.communicate()[1].strip()
     finally:
         _kill(process)
         process.wait()
         _running.discard(process)
     if _ended:
         raise BuildError(f"{command[0]} was ended")
-    if process.returncode != 0 and any(sign in said for sign in _SIGNS):
+    if process.returncode != 0 and any(sign in errors for sign in _SIGNS):
         raise LimitError(
             f"{command[0]} needs more than {limits[0]} s of processor time, or {limits[1]} KiB of "
             "memory"
         )
     if process.returncode != 0:
-        raise BuildError(f"{command[0]} failed with exit code {process.returncode}:\n{said}")
+        raise BuildError(f"{command[0]} failed with exit code {process.returncode}:\n{errors}")
 
 
 def missing(command: str, why: str | None) -> BuildError:

@@ -45,7 +45,7 @@ SHIPPED = Path(__file__).resolve().parent / "shipped"
 version."""
 COMPILER = "compiler.txt"
 log = logging.getLogger(__name__)
-_kept: Path | None = None
+_folder: Path | None = None
 _ROOT = f"{SHIPPED.parents[2]}/"
 
 
@@ -65,8 +65,8 @@ def cache_dir(inner: str = "") -> Path:
     path = root / "pcn-lab"
     with writing(path):
         try:
-            found = private.folder(path)
-            return private.folder(found / inner) if inner else found
+            folder = private.folder(path)
+            return private.folder(folder / inner) if inner else folder
         except private.NotPrivateError as error:
             raise BuildError(
                 f"no cache there: {error.line('set XDG_CACHE_HOME to a folder of your own')}"
@@ -129,7 +129,7 @@ def build(
 ) -> Path:
     """Returns the shared object of sources, files or texts, that `digest` identifies, with the
     headers that they include."""
-    if known := found(name, digest, flags):
+    if known := find_object(name, digest, flags):
         return known
     target = entry(name, digest, flags)
     libraries = [flag for flag in flags if flag.startswith("-l")]
@@ -140,17 +140,27 @@ def build(
             files.append(scratch / f"{name}{i or ''}.c" if isinstance(source, str) else source)
             if isinstance(source, str):
                 files[-1].write_text(source, encoding="utf-8")
-        made = scratch / target.name
+        shared_object = scratch / target.name
         log.info("compiling %s into %s", name, target)
         compiler_process.run(
-            [*compiler(), *options, f"-I{headers}", "-o", str(made), *map(str, files), *libraries],
+            [
+                *compiler(),
+                *options,
+                f"-I{headers}",
+                "-o",
+                str(shared_object),
+                *map(str, files),
+                *libraries,
+            ],
             scratch,
         )
-        checksum = zlib.crc32(made.read_bytes())
-        with made.open("ab") as file:  # behind what the ELF header tells of, where nothing reads it
+        checksum = zlib.crc32(shared_object.read_bytes())
+        with shared_object.open(
+            "ab"
+        ) as file:  # behind what the ELF header tells of, where nothing reads it
             file.write(checksum.to_bytes(CHECKSUM_BYTES, "little"))
-        made.chmod(0o755)
-        made.replace(target)
+        shared_object.chmod(0o755)
+        shared_object.replace(target)
     return target
 
 
@@ -196,14 +206,14 @@ def entry(name: str, digest: str, flags: Sequence[str]) -> Path:
     """Returns where the cache has what the compiler makes, with these flags, of what `digest`
     identifies."""
     return (
-        _kept / shipped_name(name, digest, flags)
-        if _kept
+        _folder / shipped_name(name, digest, flags)
+        if _folder
         else cache_dir()
         / _file_name(name, digest, *flags, *compiler(), compiler_version(), os.uname().machine)
     )
 
 
-def found(name: str, digest: str, flags: Sequence[str]) -> Path | None:
+def find_object(name: str, digest: str, flags: Sequence[str]) -> Path | None:
     """Returns the object that `build` would make, where the installation or the cache has it; else
     None."""
     if uses_shipped() and whole(shipped := SHIPPED / shipped_name(name, digest, flags)):
@@ -213,8 +223,8 @@ def found(name: str, digest: str, flags: Sequence[str]) -> Path | None:
 
 def keep_in(folder: Path) -> None:
     """Makes this folder the cache of this process, with the names of `SHIPPED`."""
-    global _kept
-    _kept = folder
+    global _folder
+    _folder = folder
 
 
 def shipped_name(name: str, digest: str, flags: Sequence[str]) -> str:
@@ -231,7 +241,7 @@ def _file_name(name: str, *identity: str) -> str:
 
 def intact(target: Path) -> bool:
     """Returns whether an object is there, by this user, and as it was written."""
-    return kept(target) is not None
+    return read_intact(target) is not None
 
 
 def whole(target: Path) -> bool:
@@ -240,7 +250,7 @@ def whole(target: Path) -> bool:
     return _body(target, Path.read_bytes) is not None
 
 
-def kept(target: Path) -> memoryview | None:
+def read_intact(target: Path) -> memoryview | None:
     """Returns the content, without its checksum, of a file that is `intact`; else None."""
     return _body(target, private.read)
 
@@ -265,12 +275,12 @@ def link(name: Path, target: Path) -> None:
 
 
 def keep(place: Path, content: bytes) -> None:
-    """Puts a file into the cache, with a checksum, for `kept`. Where the cache can't be written
-    there is none."""
+    """Puts a file into the cache, with a checksum, for `read_intact`. Where the cache can't be
+    written there is none."""
     with suppress(OSError), _scratch(place.parent) as scratch:
         new = scratch / place.name
         new.write_bytes(content + zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "little"))
-        new.chmod(0o644)  # whatever the umask is: `kept` refuses what others may write
+        new.chmod(0o644)  # whatever the umask is: `read_intact` refuses what others may write
         new.replace(place)
 
 

@@ -25,10 +25,10 @@ from pcn.softswitch.cache.objects import (
     compiler,
     digest,
     entry,
-    found,
+    find_object,
     keep,
-    kept,
     link,
+    read_intact,
 )
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def build_program(
     """
     identity = f"{_FOUND} {inplace} {traced}\n{json_text}"
     key = "json", hashlib.sha256(identity.encode()).hexdigest(), (*PROGRAM_FLAGS, *extra_flags)
-    if known := found(*key):
+    if known := find_object(*key):
         return known
     # late: these are most of the switch's modules
     from pcn.softswitch.codegen.generate import (
@@ -121,7 +121,7 @@ def read_program(json_text: str) -> tuple[Program, Callable[[], None]]:
     identity = f"{_FOUND} {sys.implementation.cache_tag}\n{json_text}"
     name = f"program-{hashlib.sha256(identity.encode()).hexdigest()[:32]}.pickle"
     with suppress(BuildError):  # as an installation with compiled objects needs no cache
-        if (state := kept(cache_dir() / name)) is not None:
+        if (state := read_intact(cache_dir() / name)) is not None:
             program: Program = pickle.loads(state)  # no other user writes there, as with objects
             return program, lambda: None
     from pcn.softswitch.program.load import load_program  # late, as above

@@ -147,8 +147,10 @@ class ControlGenerator:
         ]
         lines += ["    result.action = call.action;", "    switch (call.action) {"]
         for action in table.actions:
-            own = f"result.action = {action}; " if table.profile is not None else ""
-            call_text = f"{own}result.exited = {self.action_name(action)}(s, p, h, l, call.args)"
+            set_action = f"result.action = {action}; " if table.profile is not None else ""
+            call_text = (
+                f"{set_action}result.exited = {self.action_name(action)}(s, p, h, l, call.args)"
+            )
             labels = " ".join(f"case {number}:" for number in self._labels(table, action))
             lines.append(f"    {labels} {call_text}; break;")
         lines += ["    default: break;", "    }", "    return result;", "}"]

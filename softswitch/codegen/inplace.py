@@ -368,7 +368,9 @@ class InPlace:
                 continue
             ways: list[tuple[int, int | None]] = [(0, None)] if None in targets else []
             ways += [
-                (found[0], target) for target in following if (found := best[target]) is not None
+                (continuation[0], target)
+                for target in following
+                if (continuation := best[target]) is not None
             ]
             most = max(
                 ways,

@@ -92,8 +92,8 @@ class Statements:
             case SetInvalid(header):
                 return [
                     line
-                    for one in (header, *self._siblings(header))
-                    for line in self._set_invalid(one)
+                    for invalidated in (header, *self._siblings(header))
+                    for line in self._set_invalid(invalidated)
                 ]
             case Push(stack, count):
                 return self._push(stack, count)
@@ -292,7 +292,7 @@ class Statements:
         if target == value and not invalid:
             return []
         name = self.layout.type_name(header_type_of(self.program, target))
-        cleared = [f"{self.e.header(other)}.valid = 0;" for other in invalid]
+        cleared = [f"{self.e.header(header)}.valid = 0;" for header in invalid]
         return [
             (
                 f"{{ {name} *to = &{self.e.header(target)}; const {name} *from = "
@@ -310,14 +310,14 @@ class Statements:
             if isinstance(target, UnionRef)
             else self.program.union_stacks[target.stack].unions[0]
         )
-        other = (
+        second = (
             value.union
             if isinstance(value, UnionRef)
             else self.program.union_stacks[value.stack].unions[0]
         )
         types = [
             [self.program.headers[x].type for x in self.program.unions[u].headers]
-            for u in (first, other)
+            for u in (first, second)
         ]
         if types[0] != types[1]:
             raise self.e.unsupported("an assignment between header unions of different types")
@@ -353,12 +353,12 @@ class Statements:
         size, array, next_ = self._stack(stack)
         if count == 0:
             return []
-        kept = max(size - count, 0)
+        remaining = max(size - count, 0)
         swap = self._swap(stack, f"{array}[i]", f"{array}[i + {count}]")
         lines = [f"{next_} -= {next_} < {count} ? {next_} : {count};"]
-        if kept:
-            lines.append(f"for (uint32_t i = 0; i < {kept}; i++) {{ {swap} }}")
-        return [*lines, f"for (uint32_t i = {kept}; i < {size}; i++) {array}[i].valid = 0;"]
+        if remaining:
+            lines.append(f"for (uint32_t i = 0; i < {remaining}; i++) {{ {swap} }}")
+        return [*lines, f"for (uint32_t i = {remaining}; i < {size}; i++) {array}[i].valid = 0;"]
 
     def _stack(self, stack: int) -> tuple[int, str, str]:
         return (

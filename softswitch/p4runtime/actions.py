@@ -47,30 +47,30 @@ def pack(where: str, actions: Mapping[int, Action], message: p4r.Action) -> Call
             INVALID_ARGUMENT,
             f"{where} has no action with id {message.action_id} (0x{message.action_id:08x})",
         )
-    given = {param.param_id: param.value for param in message.params}
-    if len(given) != len(message.params):
+    values = {param.param_id: param.value for param in message.params}
+    if len(values) != len(message.params):
         raise RpcError(
             INVALID_ARGUMENT, f"{where}, action {action.name}: a parameter is given twice"
         )
     args: list[int] = []
     for param in action.params:
-        if param.id not in given:
+        if param.id not in values:
             raise RpcError(
                 INVALID_ARGUMENT,
                 f"{where}, action {action.name}: parameter {param.name} is missing",
             )
-        what = f"{where}, action {action.name}, parameter {param.name}"
-        data = given.pop(param.id)
+        label = f"{where}, action {action.name}, parameter {param.name}"
+        data = values.pop(param.id)
         value = (
-            decode(data, param.width, what)
+            decode(data, param.width, label)
             if param.strings is None
-            else param.strings.number(data, what)
+            else param.strings.number(data, label)
         )
         args += to_words(value, param.words)
-    if given:
+    if values:
         raise RpcError(
             INVALID_ARGUMENT,
-            f"{where}, action {action.name}: there is no parameter {next(iter(given))}",
+            f"{where}, action {action.name}: there is no parameter {next(iter(values))}",
         )
     return Call(action, tuple(args))
 

@@ -252,13 +252,14 @@ class Arbitration:
                 NOT_FOUND, f"no controller has taken the role {role_name[:MAX_ROLE_NAME]!r}"
             )
         if role.primary is None or _number(election_id) != role.highest:
-            who = (
+            primary = (
                 f"the primary has election id {role.highest}"
                 if role.primary
                 else "there is no primary"
             )
             raise RpcError(
-                PERMISSION_DENIED, f"election id {_number(election_id)} is not the primary's: {who}"
+                PERMISSION_DENIED,
+                f"election id {_number(election_id)} is not the primary's: {primary}",
             )
         return role.scope
 
@@ -316,11 +317,11 @@ class Arbitration:
                     INVALID_ARGUMENT, f"the role {other_name!r} has some of these ids, not for both"
                 )
         others = [
-            other
-            for other in (self._roles[name].sessions if name in self._roles else [])
-            if other is not session
+            rival
+            for rival in (self._roles[name].sessions if name in self._roles else [])
+            if rival is not session
         ]
-        if election_id is not None and any(other.election_id == election_id for other in others):
+        if election_id is not None and any(rival.election_id == election_id for rival in others):
             raise RpcError(
                 INVALID_ARGUMENT,
                 f"election id {election_id} is in use by another controller of this role",

@@ -121,25 +121,25 @@ class Arrays:
             yield Part(n, _meter_entities(array, first, values))
 
 
-def meter_config(what: str, config: p4r.MeterConfig, single_rate: bool) -> MeterConfig:
+def meter_config(label: str, config: p4r.MeterConfig, single_rate: bool) -> MeterConfig:
     """Returns a two-rate three-colour configuration; of a single-rate two-colour meter both rates
     are the same. Raises RpcError INVALID_ARGUMENT."""
     if config.eburst:
-        raise RpcError(INVALID_ARGUMENT, f"{what}: eburst must not be set")
+        raise RpcError(INVALID_ARGUMENT, f"{label}: eburst must not be set")
     return checked_meter(
-        what, MeterConfig(config.cir, config.cburst, config.pir, config.pburst), single_rate
+        label, MeterConfig(config.cir, config.cburst, config.pir, config.pburst), single_rate
     )
 
 
-def checked_meter(what: str, value: MeterConfig, single_rate: bool) -> MeterConfig:
+def checked_meter(label: str, value: MeterConfig, single_rate: bool) -> MeterConfig:
     """Returns a configuration that the meter can have. Raises RpcError INVALID_ARGUMENT."""
     if min(value) < 0:
-        raise RpcError(INVALID_ARGUMENT, f"{what}: rates and bursts must not be negative")
+        raise RpcError(INVALID_ARGUMENT, f"{label}: rates and bursts must not be negative")
     if value.cir > value.pir:
-        raise RpcError(INVALID_ARGUMENT, f"{what}: cir {value.cir} exceeds pir {value.pir}")
+        raise RpcError(INVALID_ARGUMENT, f"{label}: cir {value.cir} exceeds pir {value.pir}")
     if single_rate and (value.cir, value.cburst) != (value.pir, value.pburst):
         raise RpcError(
-            INVALID_ARGUMENT, f"{what} has a single rate: pir and pburst have to be cir and cburst"
+            INVALID_ARGUMENT, f"{label} has a single rate: pir and pburst have to be cir and cburst"
         )
     return value
 

@@ -76,13 +76,13 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
         (info.digests, lists),
     )
     named = [
-        (thing.preamble, thing.preamble.name in found)
-        for things, found in described
+        (thing.preamble, thing.preamble.name in of_program)
+        for things, of_program in described
         for thing in things
     ]
     # what p4c adds itself has plain names
-    own = any("." in name for _, found in described for name in found)
-    if own and named and not any(present for _, present in named):
+    qualified = any("." in name for _, of_program in described for name in of_program)
+    if qualified and named and not any(present for _, present in named):
         raise RpcError(
             INVALID_ARGUMENT,
             f"the program has nothing of what the p4info describes (as {named[0][0].name}): "
@@ -158,11 +158,11 @@ def _check_unique(info: p4i.P4Info) -> None:
         _check_once(header.preamble.name, "metadata field", (field.id for field in header.metadata))
 
 
-def _check_once(where: str, what: str, keys: Iterable[int | str]) -> None:
+def _check_once(where: str, kind: str, keys: Iterable[int | str]) -> None:
     seen: set[int | str] = set()
     for key in keys:
         if key in seen:
-            raise RpcError(INVALID_ARGUMENT, f"{where} has the {what} {key} twice")
+            raise RpcError(INVALID_ARGUMENT, f"{where} has the {kind} {key} twice")
         seen.add(key)
 
 
@@ -242,10 +242,10 @@ def _table(
 
 def _profile(
     described: p4i.ActionProfile,
-    found: tuple[int, model.ActionProfile],
+    numbered: tuple[int, model.ActionProfile],
     tables: Mapping[int, schema.Table],
 ) -> schema.Profile:
-    index, profile = found
+    index, profile = numbered
     name = described.preamble.name
     if described.with_selector != (profile.selector is not None):
         raise RpcError(
@@ -298,15 +298,15 @@ def _width(described: p4i.MatchField | p4i.Action.Param, width: int) -> int:
 
 
 def _match_field(
-    types: Translations, described: p4i.MatchField, width: int, what: str
+    types: Translations, described: p4i.MatchField, width: int, label: str
 ) -> schema.KeyField:
     """Returns a field of a table's key or of a value set, of `width` bits in the program."""
     match = _MATCHES[described.match_type]
-    strings = types.strings(described.type_name.name, width, what)
+    strings = types.strings(described.type_name.name, width, label)
     if strings is not None and match not in (schema.Match.EXACT, schema.Match.OPTIONAL):
         raise RpcError(
             UNIMPLEMENTED,
-            f"{what} is translated to a string, so it can't be matched by {match.value}",
+            f"{label} is translated to a string, so it can't be matched by {match.value}",
         )
     return schema.KeyField(
         described.id, described.name, match, _width(described, width), (width + 7) // 8, strings
@@ -416,11 +416,11 @@ def _arrays(
     things: Mapping[str, tuple[int, model.Counter | model.Meter]],
 ) -> dict[int, schema.Array]:
     arrays = {}
-    for one in described:
-        number, name = one.preamble.id, one.preamble.name
+    for entry in described:
+        number, name = entry.preamble.id, entry.preamble.name
         if name in things:
             index, thing = things[name]
-            single_rate = isinstance(one, p4i.Meter) and _single_rate(one)
+            single_rate = isinstance(entry, p4i.Meter) and _single_rate(entry)
             arrays[number] = schema.Array(number, name, index, thing.size, single_rate=single_rate)
     return arrays
 

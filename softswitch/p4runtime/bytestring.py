@@ -16,7 +16,7 @@ def encode(value: int) -> bytes:
     return value.to_bytes((value.bit_length() + 7) // 8 or 1, "big")
 
 
-def decode(data: bytes, width: int, what: str, code: int = INVALID_ARGUMENT) -> int:
+def decode(data: bytes, width: int, label: str, code: int = INVALID_ARGUMENT) -> int:
     """Returns the unsigned number in `data`. Raises RpcError `code` if it is empty or exceeds
     `width` bits.
 
@@ -24,10 +24,10 @@ def decode(data: bytes, width: int, what: str, code: int = INVALID_ARGUMENT) -> 
     action parameters.
     """
     if not data:
-        raise RpcError(code, f"{what}: the value is an empty byte string")
+        raise RpcError(code, f"{label}: the value is an empty byte string")
     value = int.from_bytes(data, "big")
     if value >> width:
-        raise RpcError(code, f"{what}: {_shown(value, data)} does not fit into {width} bits")
+        raise RpcError(code, f"{label}: {_shown(value, data)} does not fit into {width} bits")
     return value
 
 
@@ -37,15 +37,15 @@ def encode_signed(value: int) -> bytes:
     return value.to_bytes((bits + 7) // 8, "big", signed=True)
 
 
-def decode_signed(data: bytes, width: int, what: str) -> int:
+def decode_signed(data: bytes, width: int, label: str) -> int:
     """Returns the signed number in `data`. Raises RpcError OUT_OF_RANGE if it is empty or exceeds
     `width` bits."""
     if not data:
-        raise RpcError(OUT_OF_RANGE, f"{what}: the value is an empty byte string")
+        raise RpcError(OUT_OF_RANGE, f"{label}: the value is an empty byte string")
     value = int.from_bytes(data, "big", signed=True)
     if not -(1 << (width - 1)) <= value < 1 << (width - 1):
         raise RpcError(
-            OUT_OF_RANGE, f"{what}: {_shown(value, data)} does not fit into {width} signed bits"
+            OUT_OF_RANGE, f"{label}: {_shown(value, data)} does not fit into {width} signed bits"
         )
     return value
 

@@ -86,12 +86,12 @@ def device_data(config: bytes) -> bytes:
     """
     try:
         fields: Any = UnknownFieldSet(Empty.FromString(config))
-        found: dict[int, bytes] = {
+        payloads: dict[int, bytes] = {
             f.field_number: f.data for f in fields if f.wire_type == LENGTH_DELIMITED
         }
     except DecodeError:
         return config
-    return found.get(3, found.get(2, config))
+    return payloads.get(3, payloads.get(2, config))
 
 
 @lru_cache(maxsize=1)

@@ -63,10 +63,10 @@ def describe(program: Program) -> p4i.P4Info:
                 size=meter.size,
             )
     for number, register in enumerate(program.registers):
-        made = info.registers.add(
+        register_info = info.registers.add(
             preamble=_preamble(_REGISTER, number, register.name), size=register.size
         )
-        made.type_spec.bitstring.bit.bitwidth = register.width
+        register_info.type_spec.bitstring.bit.bitwidth = register.width
     for number, value_set in enumerate(program.value_sets):
         described = info.value_sets.add(
             preamble=_preamble(_VALUE_SET, number, value_set.name), size=value_set.size
@@ -123,42 +123,42 @@ def _actions(info: p4i.P4Info, program: Program) -> dict[str, int]:
         if action.name in ids:
             continue
         ids[action.name] = _id(_ACTION, number)
-        made = info.actions.add(preamble=_preamble(_ACTION, number, action.name))
+        action_info = info.actions.add(preamble=_preamble(_ACTION, number, action.name))
         for index, parameter in enumerate(action.parameters, start=1):
-            made.params.add(id=index, name=parameter.name, bitwidth=parameter.width)
+            action_info.params.add(id=index, name=parameter.name, bitwidth=parameter.width)
     return ids
 
 
 def _table(
     info: p4i.P4Info, program: Program, number: int, table: Table, actions: dict[str, int]
 ) -> None:
-    made = info.tables.add(
+    table_info = info.tables.add(
         preamble=_preamble(_TABLE, number, table.name),
         size=table.size,
         is_const_table=table.has_const_entries,
         implementation_id=0 if table.profile is None else _id(_PROFILE, table.profile),
     )
     for index, field in enumerate(table.key, start=1):
-        made.match_fields.add(
+        table_info.match_fields.add(
             id=index, name=field.name, bitwidth=field.width, match_type=_MATCHES[field.match]
         )
     names = dict.fromkeys(program.actions[action].name for action in table.actions)
     for name in names:
-        made.action_refs.add(id=actions[name])
+        table_info.action_refs.add(id=actions[name])
     if table.const_default and table.default is not None:
-        made.const_default_action_id = actions.get(_name(program, table.default), 0)
+        table_info.const_default_action_id = actions.get(_name(program, table.default), 0)
     if table.idle_timeout:
-        made.idle_timeout_behavior = p4i.Table.NOTIFY_CONTROL
+        table_info.idle_timeout_behavior = p4i.Table.NOTIFY_CONTROL
     if table.direct_counter:
         counter = _id(_DIRECT_COUNTER, number)
-        made.direct_resource_ids.append(counter)
+        table_info.direct_resource_ids.append(counter)
         described = info.direct_counters.add(
             spec=_both_units(), direct_table_id=_id(_TABLE, number)
         )
         described.preamble.CopyFrom(_preamble(_DIRECT_COUNTER, number, f"{table.name}.counter"))
     if table.direct_meter is not None:
         meter = program.meters[table.direct_meter]
-        made.direct_resource_ids.append(_id(_DIRECT_METER, number))
+        table_info.direct_resource_ids.append(_id(_DIRECT_METER, number))
         metered = info.direct_meters.add(
             spec=_meter(meter.bytes), direct_table_id=_id(_TABLE, number)
         )

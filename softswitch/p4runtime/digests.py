@@ -99,9 +99,9 @@ class Digests:
             if kind == p4r.Update.DELETE:
                 del self._active[digest.id]
             else:
-                kept = p4r.DigestEntry.Config()
-                kept.CopyFrom(config)
-                self._active[digest.id] = _Learning(digest, kept)
+                config_copy = p4r.DigestEntry.Config()
+                config_copy.CopyFrom(config)
+                self._active[digest.id] = _Learning(digest, config_copy)
         return functools.partial(self._restore, digest.id, old)
 
     def read(self, query: p4r.DigestEntry) -> Iterator[Part]:
@@ -111,12 +111,12 @@ class Digests:
             active = [(number, learning.config) for number, learning in self._active.items()]
         if wanted and wanted not in dict(active):
             raise RpcError(NOT_FOUND, f"digest {self._schema.digest(wanted).name} is not enabled")
-        found = [
+        entries = [
             p4r.DigestEntry(digest_id=number, config=config)
             for number, config in active
             if wanted in (0, number)
         ]
-        yield Part(len(active), (p4r.Entity(digest_entry=entry) for entry in found))
+        yield Part(len(active), (p4r.Entity(digest_entry=entry) for entry in entries))
 
     def learned(self, list_id: int, packed: bytes, now_ns: int) -> list[p4r.DigestList]:
         """Takes one digest that the data plane sent at `now_ns`; returns what is to be sent because

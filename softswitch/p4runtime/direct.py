@@ -51,9 +51,10 @@ class DirectResources:
             self._check("counter", query.table_entry)
         for table, entries, looked_at in self._tables.select(query.table_entry):
             if table.direct_counter:
-                found = [(entry.key, self._tables.counter(table, entry)) for entry in entries]
+                counters = [(entry.key, self._tables.counter(table, entry)) for entry in entries]
                 yield Part(
-                    looked_at, itertools.starmap(functools.partial(_counter_entity, table), found)
+                    looked_at,
+                    itertools.starmap(functools.partial(_counter_entity, table), counters),
                 )
 
     def modify_meter(self, message: p4r.DirectMeterEntry) -> Undo:
@@ -83,9 +84,9 @@ class DirectResources:
             self._check("meter", query.table_entry)
         for table, entries, looked_at in self._tables.select(query.table_entry):
             if table.direct_meter:
-                found = [(entry.key, self._tables.meter(table, entry)) for entry in entries]
+                meters = [(entry.key, self._tables.meter(table, entry)) for entry in entries]
                 yield Part(
-                    looked_at, itertools.starmap(functools.partial(_meter_entity, table), found)
+                    looked_at, itertools.starmap(functools.partial(_meter_entity, table), meters)
                 )
 
     def _check(self, kind: str, message: p4r.TableEntry) -> None:

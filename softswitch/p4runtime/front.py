@@ -102,7 +102,7 @@ class Front:
     def start(self) -> None:
         """Takes connections. Raises FrontError."""
         listening = (ctypes.c_int * len(self._listening))(
-            *(one.fileno() for one in self._listening)
+            *(sock.fileno() for sock in self._listening)
         )
         error = ctypes.create_string_buffer(_ERROR_BYTES)
         path = f"/proc/self/fd/{self._target}".encode()
@@ -111,8 +111,8 @@ class Front:
         )
         if not self._handle:
             raise FrontError(error.value.decode("utf-8", "replace"))
-        for one in self._listening:
-            one.detach()
+        for sock in self._listening:
+            sock.detach()
 
     def favour(self, peers: set[str]) -> None:
         """These connections, by gRPC's names of them, and no others, are primaries'. One thread at
@@ -134,8 +134,8 @@ class Front:
         handle, self._handle = self._handle, None
         if handle:
             self._library.sw_front_close(handle)
-        for one in self._listening:
-            one.close()
+        for sock in self._listening:
+            sock.close()
         target, self._target = self._target, -1
         if target >= 0:
             os.close(target)
@@ -168,8 +168,8 @@ def _listening(address: str) -> Sequence[socket.socket]:
                 break
     except OSError as error:
         if not sockets or error.errno not in _ABSENT:
-            for one in sockets:
-                one.close()
+            for sock in sockets:
+                sock.close()
             raise FrontError(error.strerror or str(error)) from None
     return sockets
 

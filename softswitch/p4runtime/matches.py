@@ -54,8 +54,8 @@ def pack_fields(
         field_matches[match.field_id] = match
     keys, masks, prefix = bytearray(), bytearray(), 0
     for field in owner.fields:
-        found = field_matches.pop(field.id, None)
-        low, high = _unpack_one(owner, field, found, known)
+        field_match = field_matches.pop(field.id, None)
+        low, high = _unpack_one(owner, field, field_match, known)
         keys += low.to_bytes(field.size, "big")
         masks += high.to_bytes(field.size, "big")
         if field.match is Match.LPM:
@@ -96,7 +96,7 @@ def _unpack_one(
     """Returns the value and mask (range: bounds) of one field; of an absent one, what matches
     anything."""
     full = (1 << field.width) - 1
-    what = f"{owner.label}, key {field.name}"
+    label = f"{owner.label}, key {field.name}"
     if match is None:
         if field.match is Match.EXACT:
             raise _bad(owner, f"exact match field {field.name} is missing")
@@ -110,10 +110,10 @@ def _unpack_one(
     if field.match in (Match.EXACT, Match.OPTIONAL):
         data = match.exact.value if field.match is Match.EXACT else match.optional.value
         if field.strings is not None:
-            return field.strings.number(data, what, known=known), full
-        return decode(data, field.width, what), full
+            return field.strings.number(data, label, known=known), full
+        return decode(data, field.width, label), full
     if field.match is Match.LPM:
-        value, length = decode(match.lpm.value, field.width, what), match.lpm.prefix_len
+        value, length = decode(match.lpm.value, field.width, label), match.lpm.prefix_len
         if not 0 < length <= field.width:
             raise _bad(
                 owner,
@@ -130,8 +130,8 @@ def _unpack_one(
         return value, mask
     if field.match is Match.TERNARY:
         value, mask = (
-            decode(match.ternary.value, field.width, what),
-            decode(match.ternary.mask, field.width, what),
+            decode(match.ternary.value, field.width, label),
+            decode(match.ternary.mask, field.width, label),
         )
         if not mask:
             raise _bad(owner, f"key {field.name}: the mask is 0; leave the field out instead")
@@ -139,8 +139,8 @@ def _unpack_one(
             raise _bad(owner, f"key {field.name}: 0x{value:x} has bits outside its mask 0x{mask:x}")
         return value, mask
     low, high = (
-        decode(match.range.low, field.width, what),
-        decode(match.range.high, field.width, what),
+        decode(match.range.low, field.width, label),
+        decode(match.range.high, field.width, label),
     )
     if low > high:
         raise _bad(

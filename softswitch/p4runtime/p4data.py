@@ -57,24 +57,24 @@ class Scalar:
         self.fill(data, value)
         return data
 
-    def decode(self, data: p4d.P4Data, what: str) -> int:
+    def decode(self, data: p4d.P4Data, label: str) -> int:
         """Returns the cell's unsigned content. Raises RpcError."""
         form = data.WhichOneof("data")
         if form != self.form:
             raise RpcError(
-                INVALID_ARGUMENT, f"{what}: the value must be a {self.form}, not {form or 'empty'}"
+                INVALID_ARGUMENT, f"{label}: the value must be a {self.form}, not {form or 'empty'}"
             )
         if form == "bool":
             return int(data.bool)
         if form in _NAMED:
             name = getattr(data, form)
             if name not in self.members:
-                raise RpcError(INVALID_ARGUMENT, f"{what}: the {form} has no member {name}")
+                raise RpcError(INVALID_ARGUMENT, f"{label}: the {form} has no member {name}")
             return self.members.index(name)
         value = data.bitstring if form == "bitstring" else data.enum_value
         if self.signed:
-            return bytestring.decode_signed(value, self.width, what) & ((1 << self.width) - 1)
-        return bytestring.decode(value, self.width, what, OUT_OF_RANGE)
+            return bytestring.decode_signed(value, self.width, label) & ((1 << self.width) - 1)
+        return bytestring.decode(value, self.width, label, OUT_OF_RANGE)
 
     def _octets(self, value: int) -> bytes:
         if self.signed:
@@ -127,71 +127,71 @@ class Types:
         self._made: dict[tuple[str, str], Type] = {}
         self._under_way: list[tuple[str, str]] = []  # those that what is made is a part of
 
-    def resolve(self, spec: p4t.P4DataTypeSpec, what: str) -> Type:
+    def resolve(self, spec: p4t.P4DataTypeSpec, label: str) -> Type:
         """Returns the type that a spec of the p4info names. Raises RpcError INVALID_ARGUMENT for
         one that no register can hold, that is unknown, that contains itself, or that has more than
         MAX_SIZE members in all."""
         kind = spec.WhichOneof("type_spec")
         if kind == "bitstring":
-            return _bits(spec.bitstring, what)
+            return _bits(spec.bitstring, label)
         if kind == "bool":
             return Scalar("bool", 1)
         if kind == "error":
             return Scalar("error", 32, members=tuple(self._info.error.members))
         if kind == "tuple":
             return _composite(
-                "tuple", (self.resolve(member, what) for member in spec.tuple.members), what
+                "tuple", (self.resolve(member, label) for member in spec.tuple.members), label
             )
         if kind in ("enum", "serializable_enum", "new_type", "struct", "header"):
-            return self._named(kind, getattr(spec, kind).name, what)
+            return self._named(kind, getattr(spec, kind).name, label)
         raise RpcError(
             INVALID_ARGUMENT,
-            f"{what}: the p4info gives it a type ({kind}) that the switch cannot hold",
+            f"{label}: the p4info gives it a type ({kind}) that the switch cannot hold",
         )
 
-    def _named(self, kind: str, name: str, what: str) -> Type:
+    def _named(self, kind: str, name: str, label: str) -> Type:
         key = (kind, name)
         if key not in self._made:
             if name not in getattr(self._info, kind + "s"):
-                raise RpcError(INVALID_ARGUMENT, f"{what}: the p4info has no {kind} {name!r}")
+                raise RpcError(INVALID_ARGUMENT, f"{label}: the p4info has no {kind} {name!r}")
             if key in self._under_way:
-                raise RpcError(INVALID_ARGUMENT, f"{what}: the {kind} {name!r} contains itself")
+                raise RpcError(INVALID_ARGUMENT, f"{label}: the {kind} {name!r} contains itself")
             if len(self._under_way) >= MAX_DEPTH:
                 raise RpcError(
                     INVALID_ARGUMENT,
-                    f"{what}: more than {MAX_DEPTH} types contain each other, at {name!r}",
+                    f"{label}: more than {MAX_DEPTH} types contain each other, at {name!r}",
                 )
             self._under_way.append(key)
-            self._made[key] = self._make(kind, name, what)
+            self._made[key] = self._make(kind, name, label)
             self._under_way.pop()
         return self._made[key]
 
-    def _make(self, kind: str, name: str, what: str) -> Type:
+    def _make(self, kind: str, name: str, label: str) -> Type:
         if kind == "enum":
             return Scalar(
                 "enum", 32, members=tuple(member.name for member in self._info.enums[name].members)
             )
         if kind == "serializable_enum":
             return _scalar(
-                "enum_value", self._info.serializable_enums[name].underlying_type.bitwidth, what
+                "enum_value", self._info.serializable_enums[name].underlying_type.bitwidth, label
             )
         if kind == "new_type":
             new = self._info.new_types[name]
             if new.WhichOneof("representation") == "original_type":
-                return self.resolve(new.original_type, what)
+                return self.resolve(new.original_type, label)
             if new.translated_type.HasField("sdn_string"):
-                raise RpcError(UNIMPLEMENTED, f"{what}: type {name} is translated to a string")
-            return _scalar("bitstring", new.translated_type.sdn_bitwidth, what)
+                raise RpcError(UNIMPLEMENTED, f"{label}: type {name} is translated to a string")
+            return _scalar("bitstring", new.translated_type.sdn_bitwidth, label)
         if kind == "struct":
             fields = self._info.structs[name].members
             return _composite(
-                "struct", (self.resolve(field.type_spec, what) for field in fields), what
+                "struct", (self.resolve(field.type_spec, label) for field in fields), label
             )
         bits = self._info.headers[name].members
-        return _composite("header", (_bits(field.type_spec, what) for field in bits), what)
+        return _composite("header", (_bits(field.type_spec, label) for field in bits), label)
 
 
-def _composite(form: str, parts: Iterable[Type], what: str) -> Composite:
+def _composite(form: str, parts: Iterable[Type], label: str) -> Composite:
     types: list[Type] = []
     size = 1
     for part in parts:
@@ -199,25 +199,26 @@ def _composite(form: str, parts: Iterable[Type], what: str) -> Composite:
         size += part.size
         if size > MAX_SIZE:
             raise RpcError(
-                INVALID_ARGUMENT, f"{what}: its type has more than {MAX_SIZE} members in all"
+                INVALID_ARGUMENT, f"{label}: its type has more than {MAX_SIZE} members in all"
             )
     return Composite(form, tuple(types), size, sum(part.leaves for part in types))
 
 
-def _scalar(form: str, width: int, what: str, *, signed: bool = False) -> Scalar:
+def _scalar(form: str, width: int, label: str, *, signed: bool = False) -> Scalar:
     if not 1 <= width <= MAX_WIDTH:
         raise RpcError(
-            INVALID_ARGUMENT, f"{what}: the p4info gives it {width} bits; 1 to {MAX_WIDTH} may be"
+            INVALID_ARGUMENT, f"{label}: the p4info gives it {width} bits; 1 to {MAX_WIDTH} may be"
         )
     return Scalar(form, width, signed=signed)
 
 
-def _bits(spec: p4t.P4BitstringLikeTypeSpec, what: str) -> Scalar:
+def _bits(spec: p4t.P4BitstringLikeTypeSpec, label: str) -> Scalar:
     kind = spec.WhichOneof("type_spec")
     if kind == "bit":
-        return _scalar("bitstring", spec.bit.bitwidth, what)
+        return _scalar("bitstring", spec.bit.bitwidth, label)
     if kind == "int":
-        return _scalar("bitstring", spec.int.bitwidth, what, signed=True)
+        return _scalar("bitstring", spec.int.bitwidth, label, signed=True)
     raise RpcError(
-        INVALID_ARGUMENT, f"{what}: the p4info gives it a type ({kind}) that the switch cannot hold"
+        INVALID_ARGUMENT,
+        f"{label}: the p4info gives it a type ({kind}) that the switch cannot hold",
     )

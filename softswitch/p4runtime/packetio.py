@@ -34,12 +34,12 @@ def pack_out(fields: Sequence[HeaderField], message: p4r.PacketOut) -> bytes:
 
     Fields annotated @padding may be left out.
     """
-    given = {item.metadata_id: item.value for item in message.metadata}
-    if len(given) != len(message.metadata):
+    values = {item.metadata_id: item.value for item in message.metadata}
+    if len(values) != len(message.metadata):
         raise RpcError(INVALID_ARGUMENT, "packet-out: a metadata field is given twice")
     header = bits = 0
     for field in fields:
-        data = given.pop(field.id, None)
+        data = values.pop(field.id, None)
         if data is not None:
             where = f"packet-out: metadata field {field.name}"
             value = (
@@ -55,9 +55,9 @@ def pack_out(fields: Sequence[HeaderField], message: p4r.PacketOut) -> bytes:
             )
         header = header << field.width | value
         bits += field.width
-    if given:
+    if values:
         raise RpcError(
-            INVALID_ARGUMENT, f"packet-out: there is no metadata field {next(iter(given))}"
+            INVALID_ARGUMENT, f"packet-out: there is no metadata field {next(iter(values))}"
         )
     size = header_bytes(fields)
     frame = (header << (8 * size - bits)).to_bytes(size, "big") + message.payload

@@ -103,8 +103,10 @@ class Profiles:
     def read_members(self, query: p4r.ActionProfileMember) -> Iterator[Part]:
         """Yields the members that a query selects: of all profiles, of one, or one."""
         for state in self._select(query.action_profile_id, query.member_id):
-            found = [_member(state, query.member_id)] if query.member_id else state.members.values()
-            members = [(member.id, member.call) for member in found]
+            selected = (
+                [_member(state, query.member_id)] if query.member_id else state.members.values()
+            )
+            members = [(member.id, member.call) for member in selected]
             yield Part(len(members), _member_entities(state.profile, members))
 
     def _insert_member(self, state: ProfileState, message: p4r.ActionProfileMember) -> Undo:
@@ -168,8 +170,8 @@ class Profiles:
     def read_groups(self, query: p4r.ActionProfileGroup) -> Iterator[Part]:
         """Yields the groups that a query selects: of all profiles, of one, or one."""
         for state in self._select(query.action_profile_id, query.group_id):
-            found = [_group(state, query.group_id)] if query.group_id else state.groups.values()
-            groups = [(group.id, group.max_size, group.weights) for group in found]
+            selected = [_group(state, query.group_id)] if query.group_id else state.groups.values()
+            groups = [(group.id, group.max_size, group.weights) for group in selected]
             yield Part(len(groups), _group_entities(state.profile, groups))
 
     def _insert_group(self, state: ProfileState, message: p4r.ActionProfileGroup) -> Undo:
@@ -341,11 +343,11 @@ def _check_id(state: ProfileState, kind: str, number: int) -> None:
         raise RpcError(INVALID_ARGUMENT, f"{_name(state)}: a {kind}'s id must not be 0")
 
 
-def _check_mode(state: ProfileState, what: str, others: int) -> None:
+def _check_mode(state: ProfileState, way: str, others: int) -> None:
     if others:
         raise RpcError(
             INVALID_ARGUMENT,
-            f"{_name(state)}: {what} cannot be mixed with the other way to program it",
+            f"{_name(state)}: {way} cannot be mixed with the other way to program it",
         )
 
 

@@ -96,7 +96,7 @@ class Reference:
             )
         if not message.action_profile_actions:
             raise RpcError(INVALID_ARGUMENT, f"{where}: the action set is empty")
-        calls, kept = (
+        calls, action_set = (
             [],
             p4r.ActionProfileActionSet(action_selection_mode=message.action_selection_mode),
         )
@@ -109,7 +109,7 @@ class Reference:
                     PERMISSION_DENIED, f"{where}: action {call.action.name} is DEFAULT_ONLY"
                 )
             calls.append((call, max(item.weight, 1)))
-            kept.action_profile_actions.add(action=actions.unpack(*call), weight=item.weight)
+            action_set.action_profile_actions.add(action=actions.unpack(*call), weight=item.weight)
         size = profile.measure(times for _, times in calls)
         if profile.max_group_size and size > profile.max_group_size:
             raise RpcError(
@@ -118,7 +118,7 @@ class Reference:
             )
         if sum(times for _, times in calls) > profile.limit:
             raise RpcError(RESOURCE_EXHAUSTED, f"{where}: weights of more than {profile.limit}")
-        return cls(profile, SET, calls=tuple(calls), size=size, message=kept)
+        return cls(profile, SET, calls=tuple(calls), size=size, message=action_set)
 
 
 def check_watch(

@@ -76,17 +76,17 @@ class Replication:
         self, kind: p4r.Update.Type.ValueType, message: p4r.CloneSessionEntry
     ) -> Undo:
         session = message.session_id
-        what = f"clone session {session}"
-        _check_id(what, session, MAX_SESSION)
+        label = f"clone session {session}"
+        _check_id(label, session, MAX_SESSION)
         old = self._sessions.get(session)
-        _check_presence(what, kind, old is not None)
+        _check_presence(label, kind, old is not None)
         if kind == p4r.Update.DELETE:
             self._set_session(session, None)
         else:
             if message.class_of_service:
-                raise RpcError(UNIMPLEMENTED, f"{what}: a class of service is not implemented")
+                raise RpcError(UNIMPLEMENTED, f"{label}: a class of service is not implemented")
             if message.packet_length_bytes < 0:
-                raise RpcError(INVALID_ARGUMENT, f"{what}: packet_length_bytes is negative")
+                raise RpcError(INVALID_ARGUMENT, f"{label}: packet_length_bytes is negative")
             self._set_session(session, message)
         return functools.partial(self._set_session, session, old)
 
@@ -106,10 +106,10 @@ class Replication:
         self, kind: p4r.Update.Type.ValueType, message: p4r.MulticastGroupEntry
     ) -> Undo:
         group = message.multicast_group_id
-        what = f"multicast group {group}"
-        _check_id(what, group, MAX_GROUP)
+        label = f"multicast group {group}"
+        _check_id(label, group, MAX_GROUP)
         old = self._groups.get(group)
-        _check_presence(what, kind, old is not None)
+        _check_presence(label, kind, old is not None)
         self._set_group(group, None if kind == p4r.Update.DELETE else message)
         return functools.partial(self._set_group, group, old)
 
@@ -135,24 +135,24 @@ def _group_entity(message: p4r.MulticastGroupEntry) -> p4r.Entity:
     return p4r.Entity(packet_replication_engine_entry=entry)
 
 
-def _check_id(what: str, number: int, largest: int) -> None:
+def _check_id(label: str, number: int, largest: int) -> None:
     if number == 0:
-        raise RpcError(INVALID_ARGUMENT, f"{what}: the id must not be 0")
+        raise RpcError(INVALID_ARGUMENT, f"{label}: the id must not be 0")
     if number > largest:
-        raise RpcError(OUT_OF_RANGE, f"{what}: the id must not exceed {largest}")
+        raise RpcError(OUT_OF_RANGE, f"{label}: the id must not exceed {largest}")
 
 
-def _check_presence(what: str, kind: p4r.Update.Type.ValueType, present: bool) -> None:
+def _check_presence(label: str, kind: p4r.Update.Type.ValueType, present: bool) -> None:
     if kind == p4r.Update.INSERT and present:
-        raise RpcError(ALREADY_EXISTS, f"{what} exists")
+        raise RpcError(ALREADY_EXISTS, f"{label} exists")
     if kind != p4r.Update.INSERT and not present:
-        raise RpcError(NOT_FOUND, f"{what} does not exist")
+        raise RpcError(NOT_FOUND, f"{label} does not exist")
 
 
-def _replicas(what: str, messages: Sequence[p4r.Replica]) -> list[Replica]:
-    replicas = [_replica(what, message) for message in messages]
+def _replicas(label: str, messages: Sequence[p4r.Replica]) -> list[Replica]:
+    replicas = [_replica(label, message) for message in messages]
     if len(set(replicas)) != len(replicas):
-        raise RpcError(INVALID_ARGUMENT, f"{what}: two replicas have the same port and instance")
+        raise RpcError(INVALID_ARGUMENT, f"{label}: two replicas have the same port and instance")
     return replicas
 
 
@@ -163,19 +163,19 @@ def _make_canonical(messages: Iterable[p4r.Replica]) -> None:
             message.port = encode(int.from_bytes(message.port, "big"))
 
 
-def _replica(what: str, message: p4r.Replica) -> Replica:
+def _replica(label: str, message: p4r.Replica) -> Replica:
     if message.backup_replicas:
-        raise RpcError(UNIMPLEMENTED, f"{what}: backup replicas are not implemented")
+        raise RpcError(UNIMPLEMENTED, f"{label}: backup replicas are not implemented")
     kind = message.WhichOneof("port_kind")
     if kind == "port" and not message.port:
-        raise RpcError(INVALID_ARGUMENT, f"{what}: a replica's port is empty")
+        raise RpcError(INVALID_ARGUMENT, f"{label}: a replica's port is empty")
     # Without a kind it is 0: before P4Runtime 1.4 egress_port was a field alone, and its 0 isn't on
     # the wire.
     port = int.from_bytes(message.port, "big") if kind == "port" else message.egress_port
     if port > MAX_PORT:
-        raise RpcError(INVALID_ARGUMENT, f"{what}: port {port} exceeds {MAX_PORT}")
+        raise RpcError(INVALID_ARGUMENT, f"{label}: port {port} exceeds {MAX_PORT}")
     if message.instance > MAX_INSTANCE:
         raise RpcError(
-            INVALID_ARGUMENT, f"{what}: instance {message.instance} exceeds {MAX_INSTANCE}"
+            INVALID_ARGUMENT, f"{label}: instance {message.instance} exceeds {MAX_INSTANCE}"
         )
     return Replica(port, message.instance)

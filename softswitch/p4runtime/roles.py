@@ -47,10 +47,10 @@ class Scope:
         which = entity.WhichOneof("entity")
         return which in _IDS and self._has(_IDS[which](getattr(entity, which)))
 
-    def conflicts(self, other: Scope) -> bool:
+    def conflicts(self, rival: Scope) -> bool:
         """Returns whether one has for itself what the other has too."""
         return bool(
-            self.exclusive & (other.exclusive | other.shared) or other.exclusive & self.shared
+            self.exclusive & (rival.exclusive | rival.shared) or rival.exclusive & self.shared
         )
 
     def heard(self, message: p4r.StreamMessageResponse) -> p4r.StreamMessageResponse | None:

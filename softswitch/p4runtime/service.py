@@ -241,9 +241,9 @@ class Service(p4r_grpc.P4RuntimeServicer):
             raise RpcError(
                 RESOURCE_EXHAUSTED, f"the connection has {MAX_OF_CONNECTION} streams already"
             )
-        silent = [one for one in self._open if one.role is None]
+        silent = [session for session in self._open if session.role is None]
         if len(silent) >= MAX_SILENT:
-            self._dismiss(min(silent, key=lambda one: one.since_s))
+            self._dismiss(min(silent, key=lambda session: session.since_s))
         self._open.add(session)
 
     def _dismiss(self, session: Session) -> None:

@@ -185,9 +185,12 @@ class Tables:
         message = p4r.IdleTimeoutNotification(timestamp=self._native.timestamp_ns())
         for table, entry in self.timers.due(now_ns):
             assert isinstance(entry, Entry)
-            found = message.table_entry.add(idle_timeout_ns=entry.idle_timeout_ns)
-            found.controller_metadata, found.metadata = entry.controller_metadata, entry.metadata
-            fill_key(found, table, entry.key)
+            idle_entry = message.table_entry.add(idle_timeout_ns=entry.idle_timeout_ns)
+            idle_entry.controller_metadata, idle_entry.metadata = (
+                entry.controller_metadata,
+                entry.metadata,
+            )
+            fill_key(idle_entry, table, entry.key)
         return message if message.table_entry else None
 
     # ---- direct resources ----
@@ -332,7 +335,7 @@ class Tables:
             else None
         )
         priority, number, metadata = query.priority, query.controller_metadata, query.metadata
-        found = [
+        selected = [
             entry
             for entry in entries
             if (not priority or (entry.key is not None and entry.key.priority == priority))
@@ -340,10 +343,10 @@ class Tables:
             and (not number or entry.controller_metadata == number)
             and (not metadata or entry.metadata == metadata)
         ]
-        one = query.is_default_action or (
+        by_key = query.is_default_action or (
             query.match and (query.priority or not state.table.prioritised)
         )
-        return Selected(state.table, found, 1 if one else len(state.entries))
+        return Selected(state.table, selected, 1 if by_key else len(state.entries))
 
     def _matching(self, state: TableState, query: p4r.TableEntry) -> list[Entry]:
         """Returns the entries with a query's match: of every priority, where it gives none."""

@@ -40,7 +40,7 @@ class Strings:
         self._texts = {number: text for text, number in self._numbers.items()}
         self._free = (1 << width) - 1
 
-    def number(self, text: bytes, what: str, *, known: bool = False) -> int:
+    def number(self, text: bytes, label: str, *, known: bool = False) -> int:
         """Returns the number of a string. Raises RpcError: NOT_FOUND if it has to be `known` and
         isn't, RESOURCE_EXHAUSTED."""
         with self._lock:
@@ -53,9 +53,9 @@ class Strings:
                 if known:
                     raise RpcError(
                         NOT_FOUND,
-                        f"{what}: nothing is called {text.decode(errors='backslashreplace')!r}",
+                        f"{label}: nothing is called {text.decode(errors='backslashreplace')!r}",
                     )
-                number = self._unused(what)
+                number = self._unused(label)
             return self._keep(text, number)
 
     def text(self, number: int) -> bytes:
@@ -67,13 +67,13 @@ class Strings:
                 self._keep(text, number)
             return text
 
-    def _unused(self, what: str) -> int:
+    def _unused(self, label: str) -> int:
         while self._free in self._texts:
             self._free -= 1
         if self._free < 0:
             raise RpcError(
                 RESOURCE_EXHAUSTED,
-                f"{what}: all {1 << self._width} values of its type have a string",
+                f"{label}: all {1 << self._width} values of its type have a string",
             )
         return self._free
 
@@ -95,14 +95,14 @@ class Translations:
             "sdn_string"
         )
 
-    def strings(self, type_name: str, width: int, what: str) -> Strings | None:
+    def strings(self, type_name: str, width: int, label: str) -> Strings | None:
         """Returns those of a type of `width` bits; None if it has none. Raises RpcError."""
         if not self.is_string(type_name):
             return None
         if width > MAX_WIDTH:
             raise RpcError(
                 UNIMPLEMENTED,
-                f"{what}: {width} bits are translated to a string; {MAX_WIDTH} may be",
+                f"{label}: {width} bits are translated to a string; {MAX_WIDTH} may be",
             )
         if (type_name, width) not in self._strings:
             pairs = _fixed(self._types[type_name].annotations, width, f"type {type_name}")
@@ -110,7 +110,7 @@ class Translations:
         return self._strings[type_name, width]
 
 
-def _fixed(annotations: Iterable[str], width: int, what: str) -> list[tuple[bytes, int]]:
+def _fixed(annotations: Iterable[str], width: int, label: str) -> list[tuple[bytes, int]]:
     """Returns what a type's annotations fix. Raises RpcError INVALID_ARGUMENT if that isn't one to
     one within `width` bits."""
     pairs = [
@@ -120,12 +120,12 @@ def _fixed(annotations: Iterable[str], width: int, what: str) -> list[tuple[byte
         for text, number in _PAIR.findall(annotation)
     ]
     if len(dict(pairs)) < len(pairs) or len({number for _, number in pairs}) < len(pairs):
-        raise RpcError(INVALID_ARGUMENT, f"{what}: {_MAPPINGS} gives a string or a number twice")
+        raise RpcError(INVALID_ARGUMENT, f"{label}: {_MAPPINGS} gives a string or a number twice")
     for _, number in pairs:
         if number >> width:
             shown = number if number < 1 << 64 else "a number"
             raise RpcError(
-                INVALID_ARGUMENT, f"{what}: {_MAPPINGS}: {shown} does not fit into {width} bits"
+                INVALID_ARGUMENT, f"{label}: {_MAPPINGS}: {shown} does not fit into {width} bits"
             )
     return pairs
 

@@ -79,10 +79,10 @@ class Place:
         """Returns the member `key`, or None if it is missing or null."""
         return self.at(key) if self.has(key) else None
 
-    def most(self, count: int, limit: int, what: str) -> None:
-        """Refuses the program where `count` is more than the switch takes of `what`."""
+    def most(self, count: int, limit: int, noun: str) -> None:
+        """Refuses the program where `count` is more than the switch takes of `noun`."""
         if count > limit:
-            raise self.unsupported(f"{count:,} {what}, and the switch takes {limit:,} at most")
+            raise self.unsupported(f"{count:,} {noun}, and the switch takes {limit:,} at most")
 
     def items(self, length: int | None = None) -> list[Place]:
         """Returns the elements of an array, of a given length if one is given."""
@@ -92,7 +92,7 @@ class Place:
             raise self.error(f"expected {length} elements, found {len(self.value)}")
         return [Place(item, f"{self.path}[{i}]", self.source) for i, item in enumerate(self.value)]
 
-    def each(self, key: str, most: int | None = None) -> Iterator[Place]:
+    def elements(self, key: str, most: int | None = None) -> Iterator[Place]:
         """Yields the elements of the array under `key`, of which there are `most` at most; none if
         it is missing."""
         place = self.maybe(key)

@@ -74,31 +74,32 @@ def load_program(json_text: str) -> Program:
     load_headers(root, names)
     _refuse(root, "extern_instances", "extern object")
     value_sets = tuple(
-        _value_set(place, names) for place in root.each("parse_vsets", limits.VALUE_SETS)
+        _value_set(place, names) for place in root.elements("parse_vsets", limits.VALUE_SETS)
     )
     counters = tuple(
         Counter(place.at("name").name(), place.at("size").integer(0, limits.ENTRIES))
-        for place in root.each("counter_arrays", limits.ARRAYS)
+        for place in root.elements("counter_arrays", limits.ARRAYS)
         if not _is_direct(place) and names.counters.add(place.at("name")) >= 0
     )
     registers = tuple(
-        _register(place, names) for place in root.each("register_arrays", limits.ARRAYS)
+        _register(place, names) for place in root.elements("register_arrays", limits.ARRAYS)
     )
-    meters = tuple(_meter(place, names) for place in root.each("meter_arrays", limits.ARRAYS))
-    for place in root.each("calculations", limits.LISTS):
+    meters = tuple(_meter(place, names) for place in root.elements("meter_arrays", limits.ARRAYS))
+    for place in root.elements("calculations", limits.LISTS):
         names.calculations.add(place.at("name"))
     calculations = [
-        _calculation(place, names, place.at("name").name()) for place in root.each("calculations")
+        _calculation(place, names, place.at("name").name())
+        for place in root.elements("calculations")
     ]
     learn_lists = tuple(
-        _learn_list(place, names) for place in root.each("learn_lists", limits.LISTS)
+        _learn_list(place, names) for place in root.elements("learn_lists", limits.LISTS)
     )
     names.learn_ids = _by_id(root, "learn_lists")
     actions, action_ids = _actions(root, names)
     profiles = tuple(
         _profile(place, names, calculations)
-        for pipe in root.each("pipelines")
-        for place in pipe.each("action_profiles", limits.ARRAYS)
+        for pipe in root.elements("pipelines")
+        for place in pipe.elements("action_profiles", limits.ARRAYS)
     )
     controls = ControlLoader(names, actions, action_ids, _direct_meters(meters, root))
     pipelines = {place.at("name").name(): place for place in root.at("pipelines").items()}
@@ -108,7 +109,7 @@ def load_program(json_text: str) -> Program:
         )
     ingress, egress = controls.load(pipelines["ingress"]), controls.load(pipelines["egress"])
     parsers = ParserLoader(names, value_sets)
-    parser = parsers.load(_one(root.at("parsers")))
+    parser = parsers.load(_only_element(root.at("parsers")))
     _by_id(root, "field_lists")
     program = root.maybe("program")
     return Program(
@@ -122,7 +123,7 @@ def load_program(json_text: str) -> Program:
         errors=_errors(root),
         parser=parser,
         value_sets=tuple(parsers.value_sets),
-        deparser=_deparser(_one(root.at("deparsers")), names),
+        deparser=_deparser(_only_element(root.at("deparsers")), names),
         ingress=ingress,
         egress=egress,
         tables=tuple(controls.tables),
@@ -132,9 +133,11 @@ def load_program(json_text: str) -> Program:
         registers=registers,
         meters=_bind_meters(meters, controls),
         calculations=tuple(calculations),
-        checksums=tuple(_checksum(place, names) for place in root.each("checksums", limits.LISTS)),
+        checksums=tuple(
+            _checksum(place, names) for place in root.elements("checksums", limits.LISTS)
+        ),
         field_lists=tuple(
-            _field_list(place, names) for place in root.each("field_lists", limits.LISTS)
+            _field_list(place, names) for place in root.elements("field_lists", limits.LISTS)
         ),
         learn_lists=learn_lists,
     )
@@ -156,18 +159,19 @@ def _program_name(place: Place) -> str:
     return "".join(c if c.isprintable() else "?" for c in place.string())[: limits.NAME]
 
 
-def _one(place: Place) -> Place:
+def _only_element(place: Place) -> Place:
     items = place.items()
     if len(items) != 1:
         raise place.unsupported(f"expected one element as in v1model, found {len(items)}")
     return items[0]
 
 
-def _refuse(root: Place, key: str, what: str) -> None:
-    for place in root.each(key):
+def _refuse(root: Place, key: str, construct: str) -> None:
+    for place in root.elements(key):
         kind = place.maybe("type")
         raise place.unsupported(
-            f"{what} {place.at('name').name()!r}" + (f" of type {kind.string()!r}" if kind else "")
+            f"{construct} {place.at('name').name()!r}"
+            + (f" of type {kind.string()!r}" if kind else "")
         )
 
 
@@ -209,7 +213,7 @@ def _meter(place: Place, names: Names) -> Meter:
 
 def _direct_meters(meters: tuple[Meter, ...], root: Place) -> dict[str, int]:
     direct = {meter.name: index for index, meter in enumerate(meters) if meter.table is not None}
-    for place in root.each("meter_arrays"):
+    for place in root.elements("meter_arrays"):
         if (
             place.at("name").name() in direct
             and meters[direct[place.at("name").name()]].result is None
@@ -295,14 +299,14 @@ def _checksum(place: Place, names: Names) -> Checksum:
 def _actions(root: Place, names: Names) -> tuple[list[Action], dict[int, int]]:
     actions: list[Action] = []
     ids: dict[int, int] = {}
-    for place in root.each("actions", limits.ACTIONS):
+    for place in root.elements("actions", limits.ACTIONS):
         number = place.at("id").integer(0, 2**31 - 1)
         if number in ids:
             raise place.at("id").error(f"a second action has id {number}")
         ids[number] = len(actions)
         parameters = tuple(
             Parameter(p.at("name").name(), p.at("bitwidth").integer(1, limits.FIELD_BITS))
-            for p in place.each("runtime_data", limits.PARAMETERS)
+            for p in place.elements("runtime_data", limits.PARAMETERS)
         )
         size = sum((p.width + 63) // 64 * 8 for p in parameters)
         place.most(size, limits.PARAMETER_BYTES, "bytes of an action's parameters")
@@ -344,13 +348,13 @@ def _learn_list(place: Place, names: Names) -> LearnList:
 
 def _by_id(root: Place, key: str) -> dict[int, int]:
     """Returns the indices of lists by their ids, each of which stands once."""
-    found: dict[int, int] = {}
-    for index, place in enumerate(root.each(key)):
+    indices: dict[int, int] = {}
+    for index, place in enumerate(root.elements(key)):
         number = place.at("id").integer(0, 2**16 - 1)
-        if number in found:
+        if number in indices:
             raise place.at("id").error(f"a second list has id {number}")
-        found[number] = index
-    return found
+        indices[number] = index
+    return indices
 
 
 def _deparser(place: Place, names: Names) -> Deparser:
@@ -382,7 +386,7 @@ def _errors(root: Place) -> dict[str, int]:
     declared the next numbers."""
     index = Index("error")
     errors: dict[str, int] = {}
-    for place in root.each("errors"):
+    for place in root.elements("errors"):
         name, number = place.items(2)
         index.add(name)
         errors[name.name()] = number.integer(0, 2**31 - 2)

@@ -43,9 +43,9 @@ class ControlLoader:
 
     def load(self, place: Place) -> Control:
         nodes = Index("node")
-        tables = list(place.each("tables"))
-        conditionals = list(place.each("conditionals"))
-        calls = list(place.each("action_calls"))
+        tables = list(place.elements("tables"))
+        conditionals = list(place.elements("conditionals"))
+        calls = list(place.elements("action_calls"))
         place.most(
             len(tables) + len(conditionals) + len(calls),
             limits.NODES,
@@ -245,9 +245,9 @@ class ControlLoader:
         keys, masks, prefix = [], [], 0
         for item, field in zip(place.at("match_key").items(len(key)), key, strict=True):
             full = (1 << field.width) - 1
-            given = item.at("match_type").string()
-            if given != field.match.value and not (
-                field.match is Match.OPTIONAL and given == "ternary"
+            match_type = item.at("match_type").string()
+            if match_type != field.match.value and not (
+                field.match is Match.OPTIONAL and match_type == "ternary"
             ):
                 raise item.error(f"expected a key of match type {field.match.value!r}")
             match field.match:

@@ -127,9 +127,9 @@ class ExpressionLoader:
         return self._check(place, self._load(place, 0), sort)
 
     def _check(self, place: Place, expression: Expression, sort: Sort) -> Expression:
-        found = sort_of(expression)
-        if found is not sort:
-            raise place.error(f"expected {sort.value}, found {found.value}")
+        actual = sort_of(expression)
+        if actual is not sort:
+            raise place.error(f"expected {sort.value}, found {actual.value}")
         return expression
 
     def _load(self, place: Place, depth: int) -> Expression:

@@ -44,7 +44,7 @@ STD_FIELDS = {
 def load_headers(root: Place, names: Names) -> None:
     """Fills the header part of `names`, with which fields live in struct sw_std, and where."""
     fields = 0
-    for place in root.each("header_types", limits.HEADERS):
+    for place in root.elements("header_types", limits.HEADERS):
         names.header_type_names.add(place.at("name"))
         fields += len(place.at("fields").items())
         place.most(fields, limits.FIELDS, "fields of header types so far")
@@ -54,7 +54,7 @@ def load_headers(root: Place, names: Names) -> None:
         )
     by_id: dict[int, int] = {}
     stored = 0
-    for place in root.each("headers", limits.HEADERS):
+    for place in root.elements("headers", limits.HEADERS):
         index = names.header_names.add(place.at("name"))
         by_id[_new_id(place, by_id)] = index
         type_index = names.header_type_names.find(place.at("header_type"))
@@ -131,7 +131,7 @@ def _members(place: Place, key: str, by_id: dict[int, int]) -> tuple[int, ...]:
 
 
 def _stacks(root: Place, names: Names, by_id: dict[int, int]) -> None:
-    for place in root.each("header_stacks"):
+    for place in root.elements("header_stacks"):
         index = names.stack_names.add(place.at("name"))
         header_type = names.header_type_names.find(place.at("header_type"))
         members = _members(place, "header_ids", by_id)
@@ -147,14 +147,14 @@ def _stacks(root: Place, names: Names, by_id: dict[int, int]) -> None:
 
 def _unions(root: Place, names: Names, by_id: dict[int, int]) -> None:
     types: dict[str, list[tuple[str, int]]] = {}
-    for place in root.each("header_union_types"):
+    for place in root.elements("header_union_types"):
         members = []
         for member in place.at("headers").items():
             name, header_type = member.items(2)
             members.append((name.name(), names.header_type_names.find(header_type)))
         types[place.at("name").name()] = members
     unions_by_id: dict[int, int] = {}
-    for place in root.each("header_unions"):
+    for place in root.elements("header_unions"):
         index = names.union_names.add(place.at("name"))
         unions_by_id[_new_id(place, unions_by_id)] = index
         union_type = place.at("union_type").string()
@@ -173,7 +173,7 @@ def _unions(root: Place, names: Names, by_id: dict[int, int]) -> None:
             names.headers[header] = replace(names.headers[header], union=(index, position))
         members_of_type = tuple(name for name, _ in types[union_type])
         names.unions.append(HeaderUnion(place.at("name").name(), headers, members_of_type))
-    for place in root.each("header_union_stacks"):
+    for place in root.elements("header_union_stacks"):
         index = names.union_stack_names.add(place.at("name"))
         elements = _members(place, "header_union_ids", unions_by_id)
         for position, union in enumerate(elements):
@@ -191,7 +191,7 @@ def _unions(root: Place, names: Names, by_id: dict[int, int]) -> None:
 def _std_fields(root: Place, names: Names) -> dict[FieldRef, str]:
     result: dict[FieldRef, str] = {}
     members = dict(STD_FIELDS)
-    for place in root.each("field_aliases"):
+    for place in root.elements("field_aliases"):
         alias, target = place.items(2)
         if alias.string() in members:
             _bind(names, names.field(target), members.pop(alias.string()), target, result)

@@ -136,36 +136,38 @@ class ParserLoader:
 
     def _operation(self, place: Place) -> Statement | None:
         op = place.at("op").string()
-        given = place.at("parameters").items()
+        parameters = place.at("parameters").items()
         if op == "primitive":
-            if len(given) != 1:
+            if len(parameters) != 1:
                 raise place.error("expected 1 parameter")
-            return self.statements.load(given[0])
+            return self.statements.load(parameters[0])
         self.statements.note(place)
-        return Statement(self._parser_operation(op, given, place), place.source)
+        return Statement(self._parser_operation(op, parameters, place), place.source)
 
-    def _parser_operation(self, op: str, given: list[Place], place: Place) -> Operation:
+    def _parser_operation(self, op: str, parameters: list[Place], place: Place) -> Operation:
         counts = {"extract": 1, "extract_VL": 2, "set": 2, "verify": 2, "shift": 1, "advance": 1}
         if op not in counts:
             raise place.unsupported(f"parser operation {op[:100]!r}")
-        if len(given) != counts[op]:
-            raise place.error(f"expected {counts[op]} parameters, found {len(given)}")
+        if len(parameters) != counts[op]:
+            raise place.error(f"expected {counts[op]} parameters, found {len(parameters)}")
         match op:
             case "extract":
-                return self._extract(given[0], None)
+                return self._extract(parameters[0], None)
             case "extract_VL":
-                return self._extract(given[0], self.expressions.data(given[1]))
+                return self._extract(parameters[0], self.expressions.data(parameters[1]))
             case "set":
-                target = self.expressions.lvalue(given[0])
-                return self.statements.assign(target, given[1], place)
+                target = self.expressions.lvalue(parameters[0])
+                return self.statements.assign(target, parameters[1], place)
             case "verify":
-                return Verify(self.expressions.condition(given[0]), self.expressions.data(given[1]))
+                return Verify(
+                    self.expressions.condition(parameters[0]), self.expressions.data(parameters[1])
+                )
             case "shift":
-                return Advance(Const(8 * given[0].integer(0, limits.SHIFT_BYTES)))
+                return Advance(Const(8 * parameters[0].integer(0, limits.SHIFT_BYTES)))
             case _:
-                bits = self.expressions.data(given[0])
+                bits = self.expressions.data(parameters[0])
                 if isinstance(bits, Const) and bits.value < 0:
-                    raise given[0].error("the parser cannot go back")
+                    raise parameters[0].error("the parser cannot go back")
                 return Advance(bits)
 
     def _extract(self, place: Place, length: Expression | None) -> Operation:

@@ -94,11 +94,11 @@ class StatementLoader:
             raise place.error(f"expected {count} parameters, found {len(arguments)}")
         return arguments
 
-    def _operation(self, op: str, place: Place, given: list[Place]) -> Operation | None:
+    def _operation(self, op: str, place: Place, parameters: list[Place]) -> Operation | None:
         data, lvalue = self.expressions.data, self.expressions.number
 
         def take(count: int) -> list[Place]:
-            return self._arguments(place, given, count)
+            return self._arguments(place, parameters, count)
 
         if op in _ARITHMETIC:
             target, left, right = take(3)
@@ -118,8 +118,8 @@ class StatementLoader:
                 return self.assign(self.expressions.lvalue(target), value, place)
             case "assign_header" | "copy_header":
                 if all(self._is_metadata(argument) for argument in take(2)):
-                    return self._assign_metadata(place, *given)
-                to, source = (self.expressions.header(argument) for argument in given)
+                    return self._assign_metadata(place, *parameters)
+                to, source = (self.expressions.header(argument) for argument in parameters)
                 if self.names.type_of(to) != self.names.type_of(source):
                     raise place.error("the two headers are of different types")
                 return AssignHeader(to, source)
@@ -176,8 +176,8 @@ class StatementLoader:
                 target, low, high = take(3)
                 return Random(lvalue(target), data(low), data(high))
             case "clone_ingress_pkt_to_egress" | "clone_egress_pkt_to_egress":
-                if len(given) == 1:
-                    return Clone(data(given[0]), Const(0))
+                if len(parameters) == 1:
+                    return Clone(data(parameters[0]), Const(0))
                 session, field_list = take(2)
                 return Clone(data(session), data(field_list))
             case "generate_digest":
@@ -209,9 +209,9 @@ class StatementLoader:
             raise place.error(f"{header.name!r} is neither standard metadata nor a copy of it")
         return MarkToDrop(fields["egress_spec"], fields.get("mcast_grp"))
 
-    def assign(self, target: LValue, given: Place, place: Place) -> Assign | AssignVarbit:
+    def assign(self, target: LValue, source: Place, place: Place) -> Assign | AssignVarbit:
         """Returns a plain assignment, or that of a varbit to a varbit."""
-        value = self.expressions.any(given)
+        value = self.expressions.any(source)
         if not self.expressions.is_varbit(target):
             return Assign(target, value)
         if not isinstance(
@@ -275,12 +275,12 @@ class StatementLoader:
             or vector.at("type").string() != "parameters_vector"
         ):
             raise text.error("log_msg takes a string and a parameters_vector")
-        given = vector.at("value")
+        arguments = vector.at("value")
         # p4c writes an empty vector as an empty object.
         values = (
             ()
-            if given.value == {}
-            else tuple(self.expressions.data(item) for item in given.items())
+            if arguments.value == {}
+            else tuple(self.expressions.data(item) for item in arguments.items())
         )
         parts = split_format(text.at("value").string())
         if parts is None or len(parts) != len(values) + 1:

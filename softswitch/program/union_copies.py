@@ -26,38 +26,44 @@ def with_whole_unions(
 ) -> tuple[Statement, ...]:
     """Returns the statements with one assignment in place of those of all members, in any order.
     `jumps`: as many as before, since jumps go to numbers of statements."""
-    made = list(statements)
-    targets = {one.operation.target for one in made if isinstance(one.operation, Jump | JumpIfZero)}
+    rewritten = list(statements)
+    targets = {
+        statement.operation.target
+        for statement in rewritten
+        if isinstance(statement.operation, Jump | JumpIfZero)
+    }
     start = 0
-    while start < len(made):
-        pair = _members(made[start], names)
+    while start < len(rewritten):
+        pair = _members(rewritten[start], names)
         count = 0 if pair is None else len(names.unions[_first(pair[0][0], names)].headers)
-        found = [_members(one, names) for one in made[start : start + count]]
+        copies = [_members(statement, names) for statement in rewritten[start : start + count]]
         whole = (
             pair is not None
-            and _is_whole(found, count)
+            and _is_whole(copies, count)
             and targets.isdisjoint(range(start + 1, start + count))
         )
         if pair is not None and whole:
-            made[start] = replace(made[start], operation=AssignUnion(pair[0][0], pair[1][0]))
+            rewritten[start] = replace(
+                rewritten[start], operation=AssignUnion(pair[0][0], pair[1][0])
+            )
             rest = range(start + 1, start + count)
-            made[start + 1 : start + count] = (
-                [replace(made[i], operation=Jump(i + 1)) for i in rest] if jumps else []
+            rewritten[start + 1 : start + count] = (
+                [replace(rewritten[i], operation=Jump(i + 1)) for i in rest] if jumps else []
             )
             start += count - 1 if jumps else 0
         start += 1
-    return tuple(made)
+    return tuple(rewritten)
 
 
 _Member = tuple[UnionExpression, int]
 
 
-def _is_whole(found: Sequence[tuple[_Member, _Member] | None], count: int) -> bool:
+def _is_whole(copies: Sequence[tuple[_Member, _Member] | None], count: int) -> bool:
     """Returns whether these copy each member of one union to the same one of another."""
-    pairs = [pair for pair in found if pair is not None]
+    pairs = [pair for pair in copies if pair is not None]
     unions = {(to[0], source[0]) for to, source in pairs}
     members = {to[1] for to, source in pairs if to[1] == source[1]}
-    return len(pairs) == len(found) == count and len(unions) == 1 and len(members) == count
+    return len(pairs) == len(copies) == count and len(unions) == 1 and len(members) == count
 
 
 def _members(statement: Statement, names: Names) -> tuple[_Member, _Member] | None:
@@ -65,7 +71,7 @@ def _members(statement: Statement, names: Names) -> tuple[_Member, _Member] | No
     operation = statement.operation
     if not isinstance(operation, AssignHeader):
         return None
-    to, source = (_member(one, names) for one in (operation.target, operation.value))
+    to, source = (_member(header, names) for header in (operation.target, operation.value))
     return None if to is None or source is None else (to, source)
 
 

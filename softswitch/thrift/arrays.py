@@ -72,7 +72,7 @@ class ArrayCalls(Face):
         member, values = self._member(value_set, value), self._values(value_set)
         if member not in values:
             raise self.idl.ValueSetFailure(2)
-        self._set_members(value_set, [one for one in values if one != member])
+        self._set_members(value_set, [value for value in values if value != member])
 
     def bm_parse_vset_get(self, _context: int, name: str) -> list[bytes]:
         value_set = self._value_set(name)
@@ -89,12 +89,12 @@ class ArrayCalls(Face):
 
     def _counter(self, name: str, index: int) -> Array:
         with self.service.locally() as state:
-            found = named(state.schema.counters, name)
-        if found is None:
+            counter = named(state.schema.counters, name)
+        if counter is None:
             raise self.idl.CounterFailure(_NAME)
-        if not 0 <= index < max(found.size, 1):
+        if not 0 <= index < max(counter.size, 1):
             raise self.idl.CounterFailure(_INDEX)
-        return found
+        return counter
 
     def _set_counter(self, message: p4r.CounterEntry, packets: int, octets: int) -> None:
         message.data.packet_count, message.data.byte_count = packets, octets
@@ -130,8 +130,10 @@ class ArrayCalls(Face):
         return value_set
 
     def _values(self, value_set: ValueSet) -> list[tuple[int, ...]]:
-        (found,) = self.read(value_set_entry=p4r.ValueSetEntry(value_set_id=value_set.id))
-        packed = [matches.pack_fields(value_set, member.match)[0] for member in found.members]
+        (value_set_entry,) = self.read(value_set_entry=p4r.ValueSetEntry(value_set_id=value_set.id))
+        packed = [
+            matches.pack_fields(value_set, member.match)[0] for member in value_set_entry.members
+        ]
         values = []
         for key in packed:
             parts, at = [], 0

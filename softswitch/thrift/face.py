@@ -54,8 +54,8 @@ class Face:
     def read(self, **entity: Any) -> Iterator[Any]:
         """Yields the entities that a query selects. Raises RpcError."""
         (kind,) = entity
-        for found in self.service.read_locally(p4r.Entity(**entity)):
-            yield getattr(found, kind)
+        for answer in self.service.read_locally(p4r.Entity(**entity)):
+            yield getattr(answer, kind)
 
     def refusal(self, error: RpcError) -> Exception:
         """BMv2's exception for what P4Runtime refuses."""

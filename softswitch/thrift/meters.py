@@ -82,12 +82,12 @@ class MeterCalls(TableCalls):
 
     def _meter(self, name: str, index: int) -> Array:
         with self.service.locally() as state:
-            found = named(state.schema.meters, name)
-        if found is None:
+            meter = named(state.schema.meters, name)
+        if meter is None:
             raise self.idl.MeterFailure(_NAME)
-        if not 0 <= index < max(found.size, 1):
+        if not 0 <= index < max(meter.size, 1):
             raise self.idl.MeterFailure(_INDEX)
-        return found
+        return meter
 
     def _metered(self, name: str) -> Table:
         table = self._table(name)
@@ -144,18 +144,18 @@ def meter_config(rates: Sequence[Any]) -> MeterConfig | None:
     if not rates:
         return None
     committed, peak = rates[0], rates[-1]
-    given = (committed.units_per_micros, peak.units_per_micros)
-    if not all(map(math.isfinite, given)):
+    rates_us = (committed.units_per_micros, peak.units_per_micros)
+    if not all(map(math.isfinite, rates_us)):
         raise ValueError("a rate isn't a number")
-    whole = all((rate * _US).is_integer() for rate in given)
-    per_us = _US if whole or max(given) * _FINE_US > _MOST else _FINE_US
-    found = MeterConfig(
-        round(given[0] * per_us),
+    whole = all((rate * _US).is_integer() for rate in rates_us)
+    per_us = _US if whole or max(rates_us) * _FINE_US > _MOST else _FINE_US
+    config = MeterConfig(
+        round(rates_us[0] * per_us),
         committed.burst_size,
-        round(given[1] * per_us),
+        round(rates_us[1] * per_us),
         peak.burst_size,
         per_us,
     )
-    if not all(0 <= number <= _MOST for number in found):
+    if not all(0 <= number <= _MOST for number in config):
         raise ValueError("a rate or a burst is negative, or too large")
-    return found
+    return config

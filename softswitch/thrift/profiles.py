@@ -28,8 +28,10 @@ class ProfileCalls(Face):
     ) -> int:
         profile = self._profile(name)
         number = _free(member.member_id for member in self._members(profile))
-        made = self._member_action(profile, action, data)
-        self._write_member(INSERT, p4r.ActionProfileMember(member_id=number, action=made), profile)
+        member_action = self._member_action(profile, action, data)
+        self._write_member(
+            INSERT, p4r.ActionProfileMember(member_id=number, action=member_action), profile
+        )
         return number - 1
 
     def bm_mt_act_prof_modify_member(
@@ -37,9 +39,9 @@ class ProfileCalls(Face):
     ) -> None:
         profile = self._profile(name)
         self._known_member(profile, member)
-        made = self._member_action(profile, action, data)
+        member_action = self._member_action(profile, action, data)
         self._write_member(
-            MODIFY, p4r.ActionProfileMember(member_id=member + 1, action=made), profile
+            MODIFY, p4r.ActionProfileMember(member_id=member + 1, action=member_action), profile
         )
 
     def bm_mt_act_prof_delete_member(self, _context: int, name: str, member: int) -> None:
@@ -74,26 +76,30 @@ class ProfileCalls(Face):
     ) -> None:
         profile = self._selector(name)
         self._known_member(profile, member)
-        found = self._known_group(profile, group)
-        if any(one.member_id == member + 1 for one in found.members):
+        message = self._known_group(profile, group)
+        if any(group_member.member_id == member + 1 for group_member in message.members):
             raise self.table_error("MBR_ALREADY_IN_GRP")
-        found.members.add(member_id=member + 1, weight=1)
-        self._write_group(MODIFY, found, profile)
+        message.members.add(member_id=member + 1, weight=1)
+        self._write_group(MODIFY, message, profile)
 
     def bm_mt_act_prof_remove_member_from_group(
         self, _context: int, name: str, member: int, group: int
     ) -> None:
         profile = self._selector(name)
         self._known_member(profile, member)
-        found = self._known_group(profile, group)
-        left = [one for one in found.members if one.member_id != member + 1]
-        if len(left) == len(found.members):
+        message = self._known_group(profile, group)
+        left = [
+            group_member for group_member in message.members if group_member.member_id != member + 1
+        ]
+        if len(left) == len(message.members):
             raise self.table_error("MBR_NOT_IN_GRP")
         self._write_group(MODIFY, p4r.ActionProfileGroup(group_id=group + 1, members=left), profile)
 
     def bm_mt_act_prof_get_groups(self, _context: int, name: str) -> list[Any]:
         groups = self._groups(self._selector(name))
-        return [self._shown_group(one) for one in sorted(groups, key=lambda group: group.group_id)]
+        return [
+            self._shown_group(group) for group in sorted(groups, key=lambda group: group.group_id)
+        ]
 
     def bm_mt_act_prof_get_group(self, _context: int, name: str, group: int) -> Any:
         return self._shown_group(self._known_group(self._selector(name), group))
@@ -138,16 +144,17 @@ class ProfileCalls(Face):
         return action_profile_group
 
     def _member_action(self, profile: Profile, name: str, data: Sequence[bytes]) -> p4r.Action:
-        found = named(profile.actions, name)
-        if found is None:
+        schema_action = named(profile.actions, name)
+        if schema_action is None:
             raise self.table_error("INVALID_ACTION_NAME")
         values = [int.from_bytes(value, "big") for value in data]
-        if len(data) != len(found.params) or any(
-            value >> parameter.width for value, parameter in zip(values, found.params, strict=True)
+        if len(data) != len(schema_action.params) or any(
+            value >> parameter.width
+            for value, parameter in zip(values, schema_action.params, strict=True)
         ):
             raise self.table_error("BAD_ACTION_DATA")
-        action = p4r.Action(action_id=found.id)
-        for parameter, value in zip(found.params, values, strict=True):
+        action = p4r.Action(action_id=schema_action.id)
+        for parameter, value in zip(schema_action.params, values, strict=True):
             action.params.add(param_id=parameter.id, value=encode(value))
         return action
 
@@ -176,8 +183,8 @@ class ProfileCalls(Face):
 
     def _shown_member(self, profile: Profile, message: p4r.ActionProfileMember) -> Any:
         action = profile.actions[message.action.action_id]
-        given = {parameter.param_id: parameter.value for parameter in message.action.params}
-        values = [encode(int.from_bytes(given[param.id], "big")) for param in action.params]
+        arguments = {parameter.param_id: parameter.value for parameter in message.action.params}
+        values = [encode(int.from_bytes(arguments[param.id], "big")) for param in action.params]
         return self.idl.Member(message.member_id - 1, action.name, values)
 
     def _shown_group(self, message: p4r.ActionProfileGroup) -> Any:

@@ -112,11 +112,12 @@ class ReplicationCalls(Face):
                     for group, handles in sorted(self._groups.items())
                 ],
                 "l1_handles": [
-                    {"handle": handle, "rid": one.rid, "l2_handle": handle} for handle, one in nodes
+                    {"handle": handle, "rid": node.rid, "l2_handle": handle}
+                    for handle, node in nodes
                 ],
                 "l2_handles": [
-                    {"handle": handle, "ports": list(one.ports), "lags": list(one.lags)}
-                    for handle, one in nodes
+                    {"handle": handle, "ports": list(node.ports), "lags": list(node.lags)}
+                    for handle, node in nodes
                 ],
                 "lags": [
                     {"id": lag, "ports": list(ports)} for lag, ports in sorted(self._lags.items())
@@ -215,11 +216,11 @@ class ReplicationCalls(Face):
 
     def _replicas(self, handles: Sequence[int]) -> list[tuple[int, int]]:
         """Port and instance of each copy; of a LAG, its first port."""
-        found: dict[tuple[int, int], None] = {}
+        copies: dict[tuple[int, int], None] = {}
         for node in (self._nodes[handle] for handle in handles):
             lag_ports = [self._lags[lag][0] for lag in node.lags if self._lags.get(lag)]
-            found.update({(port, node.rid): None for port in (*node.ports, *lag_ports)})
-        return list(found)
+            copies.update({(port, node.rid): None for port in (*node.ports, *lag_ports)})
+        return list(copies)
 
     def _exists(self, group: int) -> bool:
         query = p4r.PacketReplicationEngineEntry(
@@ -271,10 +272,10 @@ class MirrorCalls(Face):
             clone_session_entry=p4r.CloneSessionEntry(session_id=session)
         )
         try:
-            found = list(self.read(packet_replication_engine_entry=query)) if session > 0 else []
+            entries = list(self.read(packet_replication_engine_entry=query)) if session > 0 else []
         except RpcError:
             return None
-        replicas = [replica for entry in found for replica in entry.clone_session_entry.replicas]
+        replicas = [replica for entry in entries for replica in entry.clone_session_entry.replicas]
         if not replicas:
             return None
         return (

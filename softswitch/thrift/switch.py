@@ -179,7 +179,10 @@ class SimpleSwitch(MirrorCalls):
     def _set(self, port: int | None, queue: int | None, **to: int) -> int:
         """Returns BMv2's status. None: all."""
         try:
-            if min(*(one for one in (port, queue) if one is not None), *to.values(), 0) < 0:
+            if (
+                min(*(number for number in (port, queue) if number is not None), *to.values(), 0)
+                < 0
+            ):
                 raise ValueError("a number is negative")
             self._native.set_queue(port, queue, **to)
         except (NativeError, ValueError) as error:

@@ -55,8 +55,10 @@ class TableCalls(Face):
         table = self._direct(name)
         if table.const_default:
             raise self.table_error("DEFAULT_ENTRY_IS_CONST")
-        made = self._action(table.actions, action, data)
-        self._try(MODIFY, p4r.TableEntry(table_id=table.id, is_default_action=True, action=made))
+        default_action = self._action(table.actions, action, data)
+        self._try(
+            MODIFY, p4r.TableEntry(table_id=table.id, is_default_action=True, action=default_action)
+        )
 
     def bm_mt_reset_default_entry(self, _context: int, name: str) -> None:
         table = self._table(name)
@@ -201,19 +203,25 @@ class TableCalls(Face):
 
     def _to_member(self, table: Table, handle: int) -> p4r.TableAction:
         query = p4r.ActionProfileMember(action_profile_id=table.profile)
-        if handle + 1 not in {one.member_id for one in self.read(action_profile_member=query)}:
+        if handle + 1 not in {
+            member.member_id for member in self.read(action_profile_member=query)
+        }:
             raise self.table_error("INVALID_MBR_HANDLE")
         return p4r.TableAction(action_profile_member_id=handle + 1)
 
     def _to_group(self, table: Table, handle: int) -> p4r.TableAction:
         query = p4r.ActionProfileGroup(action_profile_id=table.profile)
-        found = next(
-            (one for one in self.read(action_profile_group=query) if one.group_id == handle + 1),
+        group = next(
+            (
+                candidate
+                for candidate in self.read(action_profile_group=query)
+                if candidate.group_id == handle + 1
+            ),
             None,
         )
-        if found is None:
+        if group is None:
             raise self.table_error("INVALID_GRP_HANDLE")
-        if not found.members:
+        if not group.members:
             raise self.table_error("EMPTY_GRP")
         return p4r.TableAction(action_profile_group_id=handle + 1)
 
@@ -227,16 +235,16 @@ class TableCalls(Face):
         with self.service.locally() as state:
             return [
                 entry
-                for one in state.tables.select(p4r.TableEntry(table_id=table.id))
-                for entry in one.entries
+                for selected in state.tables.select(p4r.TableEntry(table_id=table.id))
+                for entry in selected.entries
             ]
 
     def _entry(self, table: Table, handle: int) -> Entry:
-        found = next((entry for entry in self._entries(table) if entry.number == handle), None)
-        if found is None:
+        match = next((entry for entry in self._entries(table) if entry.number == handle), None)
+        if match is None:
             expired = any(entry.number & INDEX == handle & INDEX for entry in self._entries(table))
             raise self.table_error("EXPIRED_HANDLE" if expired else "INVALID_HANDLE")
-        return found
+        return match
 
     def _try(self, kind: p4r.Update.Type.ValueType, message: p4r.TableEntry) -> None:
         try:
@@ -298,12 +306,12 @@ class TableCalls(Face):
         if len(key) != len(table.fields):
             raise self.table_error("BAD_MATCH_KEY")
         field_matches = []
-        for field, given in zip(table.fields, key, strict=True):
-            made = _field(field.id, field.match, field.width, given)
-            if made is None:
+        for field, parameter in zip(table.fields, key, strict=True):
+            field_match = _field(field.id, field.match, field.width, parameter)
+            if field_match is None:
                 raise self.table_error("BAD_MATCH_KEY")
-            if made.WhichOneof("field_match_type") is not None:
-                field_matches.append(made)
+            if field_match.WhichOneof("field_match_type") is not None:
+                field_matches.append(field_match)
         return field_matches
 
     def _described(self, table: Table, entry: Entry) -> Any:
@@ -371,61 +379,63 @@ def arguments(call: Call) -> list[bytes]:
 def _priority(table: Table, options: Any) -> int:
     if not table.prioritised:
         return 0
-    given = options.priority if options is not None and options.priority is not None else 0
-    return max(MOST_PRIORITY - given, 1)
+    bmv2_priority = options.priority if options is not None and options.priority is not None else 0
+    return max(MOST_PRIORITY - bmv2_priority, 1)
 
 
 def _shown_priority(table: Table, key: matches.Key) -> int:
     """BMv2's priority of an entry: of those of the source, their order, from 1 on."""
-    own = [one.priority for one in table.initial]
+    priorities = [initial.priority for initial in table.initial]
     of_source = any(
-        (one.key, one.mask, one.priority) == (key.key, key.mask, key.priority)
-        for one in table.initial
+        (initial.key, initial.mask, initial.priority) == (key.key, key.mask, key.priority)
+        for initial in table.initial
     )
-    return max(own) + 1 - key.priority if of_source else MOST_PRIORITY - key.priority
+    return max(priorities) + 1 - key.priority if of_source else MOST_PRIORITY - key.priority
 
 
-def _field(number: int, match: Match, width: int, given: Any) -> p4r.FieldMatch | None:
+def _field(number: int, match: Match, width: int, parameter: Any) -> p4r.FieldMatch | None:
     """Returns a part of a key. None: it isn't of the field's kind, or doesn't fit."""
-    made, ones = p4r.FieldMatch(field_id=number), (1 << width) - 1
+    field_match, ones = p4r.FieldMatch(field_id=number), (1 << width) - 1
     if match is Match.EXACT:
-        if given.exact is None and given.valid is None:
+        if parameter.exact is None and parameter.valid is None:
             return None
         value = (
-            int(given.valid.key) if given.exact is None else int.from_bytes(given.exact.key, "big")
+            int(parameter.valid.key)
+            if parameter.exact is None
+            else int.from_bytes(parameter.exact.key, "big")
         )
-        made.exact.value = encode(value)
-        return made if value <= ones else None
+        field_match.exact.value = encode(value)
+        return field_match if value <= ones else None
     if match is Match.LPM:
-        if given.lpm is None or not 0 <= given.lpm.prefix_length <= width:
+        if parameter.lpm is None or not 0 <= parameter.lpm.prefix_length <= width:
             return None
-        value = int.from_bytes(given.lpm.key, "big")
-        if given.lpm.prefix_length:
-            made.lpm.value = encode(value & prefix_mask(width, given.lpm.prefix_length))
-            made.lpm.prefix_len = given.lpm.prefix_length
-        return made if value <= ones else None
+        value = int.from_bytes(parameter.lpm.key, "big")
+        if parameter.lpm.prefix_length:
+            field_match.lpm.value = encode(value & prefix_mask(width, parameter.lpm.prefix_length))
+            field_match.lpm.prefix_len = parameter.lpm.prefix_length
+        return field_match if value <= ones else None
     if match is Match.RANGE:
-        if given.range is None:
+        if parameter.range is None:
             return None
         low, high = (
-            int.from_bytes(given.range.start, "big"),
-            int.from_bytes(given.range.end_, "big"),
+            int.from_bytes(parameter.range.start, "big"),
+            int.from_bytes(parameter.range.end_, "big"),
         )
         if (low, high) != (0, ones):
-            made.range.low, made.range.high = encode(low), encode(high)
-        return made if low <= high <= ones else None
-    if given.ternary is None:
+            field_match.range.low, field_match.range.high = encode(low), encode(high)
+        return field_match if low <= high <= ones else None
+    if parameter.ternary is None:
         return None
     value, mask = (
-        int.from_bytes(given.ternary.key, "big"),
-        int.from_bytes(given.ternary.mask, "big"),
+        int.from_bytes(parameter.ternary.key, "big"),
+        int.from_bytes(parameter.ternary.mask, "big"),
     )
     if match is Match.OPTIONAL:
         if mask not in (0, ones) or value > ones:
             return None
         if mask:
-            made.optional.value = encode(value)
-        return made
+            field_match.optional.value = encode(value)
+        return field_match
     if mask:
-        made.ternary.value, made.ternary.mask = encode(value & mask), encode(mask)
-    return made if max(value, mask) <= ones else None
+        field_match.ternary.value, field_match.ternary.mask = encode(value & mask), encode(mask)
+    return field_match if max(value, mask) <= ones else None

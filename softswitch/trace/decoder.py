@@ -95,12 +95,12 @@ def _fields(program: Program, header_type: int, data: bytes) -> dict[str, str]:
     """Values in hexadecimal digits: a field may have more bits than a number of JSON."""
     kind = program.header_types[header_type]
     value, left = int.from_bytes(data, "big"), 8 * len(data)
-    found = {}
+    values = {}
     for field in kind.fields:
         width = 8 * len(data) - kind.fixed_bits if field.varbit else field.width
         left -= width
-        found[field.name] = f"0x{value >> left & (1 << width) - 1:x}"
-    return found
+        values[field.name] = f"0x{value >> left & (1 << width) - 1:x}"
+    return values
 
 
 def _key(program: Program, a: int, b: int, data: bytes) -> dict[str, Any]:
@@ -167,21 +167,22 @@ def _parser_step(program: Program, a: int, b: int, _data: bytes) -> dict[str, An
 
 def _decided(program: Program, a: int, b: int, data: bytes) -> dict[str, Any]:
     length, group, drop_port, clone, resubmit, recirculate, digest = _DECISION.unpack(data)
-    found: dict[str, Any] = {"pipeline": PIPELINES[a], "egress_spec": b, "length": length}
+    decision: dict[str, Any] = {"pipeline": PIPELINES[a], "egress_spec": b, "length": length}
     if a == 0 and resubmit != -1:
-        return {**found, "resubmitted": True}
-    found["dropped"] = b == drop_port and not (a == 0 and group)
+        return {**decision, "resubmitted": True}
+    decision["dropped"] = b == drop_port and not (a == 0 and group)
     if a == 0 and group:
-        found["multicast_group"] = group
+        decision["multicast_group"] = group
     if clone != -1:
-        found["clone_session"] = clone
+        decision["clone_session"] = clone
     if a == 0 and digest != -1:
-        found["digest"] = next(
-            (one.name for one in program.learn_lists if one.id == digest), str(digest)
+        decision["digest"] = next(
+            (learn_list.name for learn_list in program.learn_lists if learn_list.id == digest),
+            str(digest),
         )
     if a == 1 and recirculate != -1:
-        found["recirculated"] = True
-    return found
+        decision["recirculated"] = True
+    return decision
 
 
 def _dequeued(_program: Program, a: int, b: int, data: bytes) -> dict[str, Any]:

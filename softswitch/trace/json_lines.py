@@ -91,17 +91,17 @@ def parse(text: str) -> tuple[str, Step]:
     """Returns a line's switch and step, with all fields that a step of its kind has. Raises
     ValueError."""
     try:
-        found = json.loads(text)
-        switch, kind = found.pop("switch"), found.pop("step")
-        packet, time_ns = found.pop("packet"), found.pop("time_ns")
+        fields = json.loads(text)
+        switch, kind = fields.pop("switch"), fields.pop("step")
+        packet, time_ns = fields.pop("packet"), fields.pop("time_ns")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise ValueError("no step") from None
     if not (_text(switch) and kind in KINDS and _whole(packet) and _whole(time_ns)):
         raise ValueError("no step")
     tests = {**(_MAY if kind == "decided" else {}), **_FIELDS[kind]}
-    known = all(name in tests and tests[name](value) for name, value in found.items())
-    if not (known and found.keys() >= _FIELDS[kind].keys()):
+    known = all(name in tests and tests[name](value) for name, value in fields.items())
+    if not (known and fields.keys() >= _FIELDS[kind].keys()):
         raise ValueError(f"no step {kind}")
-    if kind == "decided" and found.keys().isdisjoint(("dropped", "resubmitted")):
+    if kind == "decided" and fields.keys().isdisjoint(("dropped", "resubmitted")):
         raise ValueError(f"no step {kind}")
-    return switch, Step(packet, time_ns, kind, found)
+    return switch, Step(packet, time_ns, kind, fields)
