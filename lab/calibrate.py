@@ -208,7 +208,7 @@ def rounds_per_s(frame_bytes: int) -> list[float]:
 def _work(result: Connection, frame_bytes: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the parent's, which ends us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    sender, receiver = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     frame = bytearray(frame_bytes)
     best = 0.0
     for _ in range(_TRIALS):
@@ -217,8 +217,8 @@ def _work(result: Connection, frame_bytes: int) -> None:
         while (elapsed := time.process_time() - start) < _TRIAL_S:
             for _ in range(64):
                 frame[-4:] = zlib.crc32(frame).to_bytes(4, "little")
-                one.send(frame)
-                other.recv_into(frame)
+                sender.send(frame)
+                receiver.recv_into(frame)
             rounds += 64
         best = max(best, rounds / elapsed)
     result.send(best)

@@ -139,14 +139,14 @@ def kind(frame: bytes) -> str:
     """Returns what a frame is: "data", "data, CE", "CNP", "CNM", "ACK", "PAUSE", "RESUME" or
     "other"."""
     try:
-        found = wire.decode(frame)
+        packet = wire.decode(frame)
     except wire.WireError:
         return "other"
-    if isinstance(found, wire.PfcFrame):
-        return "PAUSE" if any(found.quanta.values()) else "RESUME"
-    if isinstance(found, wire.DataPacket):
-        return "data, CE" if found.ecn == wire.ECN_CE else "data"
-    return type(found).__name__.removesuffix("Packet").upper()
+    if isinstance(packet, wire.PfcFrame):
+        return "PAUSE" if any(packet.quanta.values()) else "RESUME"
+    if isinstance(packet, wire.DataPacket):
+        return "data, CE" if packet.ecn == wire.ECN_CE else "data"
+    return type(packet).__name__.removesuffix("Packet").upper()
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class Tap:
         """Returns what has come, a batch at most: when it was at the port (the kernel's time, in
         nanoseconds), and frames."""
         self._count_dropped(now_ns)
-        found: list[tuple[int, bytes]] = []
+        frames: list[tuple[int, bytes]] = []
         until_ns = now_ns - self.before_ns
         for _ in range(_BATCH):
             try:
@@ -214,14 +214,14 @@ class Tap:
                 ):
                     continue
                 raise
-            for level, what, data in extra:
-                if (level, what) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS):
+            for level, cmsg_type, data in extra:
+                if (level, cmsg_type) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS):
                     seconds, nanoseconds = _KERNEL_STAMP.unpack_from(data)
-                    found.append((seconds * 10**9 + nanoseconds - self.before_ns, frame))
+                    frames.append((seconds * 10**9 + nanoseconds - self.before_ns, frame))
         else:
-            until_ns = found[-1][0] if found else until_ns
+            until_ns = frames[-1][0] if frames else until_ns
         self.whole_ns = max(self.whole_ns, until_ns - _LATE_NS)
-        return found
+        return frames
 
     def dropped(self, start_ns: float, end_ns: float) -> int:
         """Returns the frames that were at the port in this time and found no room. As exact as the
@@ -325,17 +325,17 @@ def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
     bypass the queueing layer."""
 
     def make() -> socket.socket:
-        made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-        made.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
-        made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-        made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
-        made.setblocking(False)
-        listen_to_all(made, end.interface)
-        made.bind((end.interface, _ETH_P_ALL))
-        return made
+        connection = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        connection.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+        connection.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        connection.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
+        connection.setblocking(False)
+        listen_to_all(connection, end.interface)
+        connection.bind((end.interface, _ETH_P_ALL))
+        return connection
 
-    with in_namespace(namespace_pid(lab, end.node), make) as made:
-        yield made
+    with in_namespace(namespace_pid(lab, end.node), make) as connection:
+        yield connection
 
 
 @contextmanager

@@ -85,12 +85,14 @@ def _sent(lab: Running) -> dict[_Key, int]:
 def _received(lab: Running) -> dict[_Key, int]:
     """Returns the control frames that arrived, by kind and place: of every link and flow whose
     receiver answers."""
-    found: dict[_Key, int] = {}
+    received: dict[_Key, int] = {}
     for node, by_port in _switches(lab, "received").items():
         for port, counts in by_port.items():
             peer = lab.topology.peer(node, port)
             for kind, number in counts.items():
-                found[kind.upper(), f"on {lab.topology.link_name(peer.node, peer.port)}"] = number
+                received[kind.upper(), f"on {lab.topology.link_name(peer.node, peer.port)}"] = (
+                    number
+                )
     names = {host.ip: host.name for host in lab.topology.hosts}
     for host, stats in _agents(lab).items():
         for port in lab.topology.ports(host):
@@ -102,36 +104,36 @@ def _received(lab: Running) -> dict[_Key, int]:
             ]
             for kind in _PFC:
                 link = f"on {lab.topology.link_name(peer.node, peer.port)}"
-                found[kind.upper(), link] = sum(getattr(pause, kind) for pause in pauses)
+                received[kind.upper(), link] = sum(getattr(pause, kind) for pause in pauses)
         for flow in stats.sent:
-            found["CNP", _of_flow(flow.flow, names.get(flow.dst_ip, flow.dst_ip))] = flow.cnps
-    return found
+            received["CNP", _of_flow(flow.flow, names.get(flow.dst_ip, flow.dst_ip))] = flow.cnps
+    return received
 
 
 def _of_flow(number: int, receiver: str) -> str:
     return f"of flow {number} from {receiver}"
 
 
-def _switches(lab: Running, what: str) -> dict[str, dict[int, dict[str, int]]]:
+def _switches(lab: Running, direction: str) -> dict[str, dict[int, dict[str, int]]]:
     """PFC frames that switches have `sent` or `received`, by switch, port and kind; of those that
     answer."""
-    found: dict[str, dict[int, dict[str, int]]] = {}
+    by_switch: dict[str, dict[int, dict[str, int]]] = {}
     for switch in lab.topology.switches:
         cells = {port: index(port) for port in lab.topology.ports(switch.name)}
         try:
             client = lab.switches[switch.name]
             read = {
-                kind: client.read_counters(f"{kind}_{what}", list(cells.values()))
+                kind: client.read_counters(f"{kind}_{direction}", list(cells.values()))
                 for kind in _PFC
-                if f"{kind}_{what}" in client.counters()
+                if f"{kind}_{direction}" in client.counters()
             }
         except LabError:
             continue
-        found[switch.name] = {
+        by_switch[switch.name] = {
             port: {kind: counts[cell].packets for kind, counts in read.items()}
             for port, cell in cells.items()
         }
-    return found
+    return by_switch
 
 
 def _agents(lab: Running) -> Mapping[str, AgentStats]:

@@ -130,7 +130,9 @@ def start(
 def stop(agents: Mapping[str, AgentClient], numbers: Iterable[int] | None = None) -> list[int]:
     """Stops flows by number, or all; returns those that were sending. Raises UnknownNameError."""
     sent = {
-        flow.flow: (agents[name], flow.state) for name, own in _sent(agents).items() for flow in own
+        flow.flow: (agents[name], flow.state)
+        for name, host_flows in _sent(agents).items()
+        for flow in host_flows
     }
     wanted = list(sent) if numbers is None else list(numbers)
     for number in wanted:
@@ -156,7 +158,7 @@ def ask(agents: Mapping[str, AgentClient]) -> dict[str, AgentStats]:
     """Reads every agent's counts; the sent ones last, so that each arrived packet is among the sent
     ones. Raises AgentError."""
     stats = at_once(agents)
-    senders = {name: agents[name] for name, said in stats.items() if said.sent}
+    senders = {name: agents[name] for name, stat in stats.items() if stat.sent}
     for agent in senders.values():
         agent.ahead("list")
     return {
@@ -178,7 +180,7 @@ def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:
     where no packet that arrived is compared with those that were sent."""
     by_ip = {host.ip: host.name for host in topology.hosts}
     received = {(flow.flow, flow.src_ip): flow for host in stats.values() for flow in host.received}
-    found = [
+    listed = [
         _flow(
             flow,
             src,
@@ -189,7 +191,7 @@ def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:
         for src, host in stats.items()
         for flow in host.sent
     ]
-    return sorted(found, key=lambda flow: flow.id)
+    return sorted(listed, key=lambda flow: flow.id)
 
 
 def remarks(stats: Mapping[str, AgentStats]) -> list[str]:

@@ -24,7 +24,5 @@ def route_hosts(topology: Topology, agents: Mapping[str, AgentClient], routing: 
 
 def _ports(topology: Topology, host: str, routing: Routing) -> dict[str, tuple[int, ...]]:
     return {
-        other.ip: routing.next_hops(host, other.name)
-        for other in topology.hosts
-        if other.name != host
+        peer.ip: routing.next_hops(host, peer.name) for peer in topology.hosts if peer.name != host
     }

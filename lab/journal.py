@@ -117,7 +117,7 @@ class Record:
         return self.scheme != NO_SCHEME
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         """What runs in it, for a title; of a network without a scheme its programs."""
         scheme = f"{self.scheme}, {self.target}, k = {self.dilation:g}"
         return scheme if self.has_scheme else self.program
@@ -181,7 +181,9 @@ def load(name: str) -> Record | None:
         )
         for node in (*raw.pop("nodes").values(), *noted)
     }
-    known = {one.name for one in fields(Record)}  # another version of this package may have more
+    known = {
+        field.name for field in fields(Record)
+    }  # another version of this package may have more
     ours = {name: value for name, value in raw.items() if name in known}
     return Record(**{**ours, "owner": Process(**raw["owner"]), "nodes": nodes})
 
@@ -248,9 +250,9 @@ def is_held(name: str) -> bool:
 def free_name(name: str) -> str:
     """`name`, or the first of NAME-2, NAME-3, ... that no process holds."""
     return next(
-        one
+        candidate
         for number in itertools.count(1)
-        if not is_held(one := name if number == 1 else f"{name}-{number}")
+        if not is_held(candidate := name if number == 1 else f"{name}-{number}")
     )
 
 

@@ -72,17 +72,17 @@ def virtual_alone(topology: Topology) -> Iterator[tuple[str, str]]:
         )
     if lossy.queue_packets(topology.parameters):
         yield "queue", f"{topology.name}: {lossy.QUEUE} is there in virtual time alone"
-    for name, has, what in (
-        ("arbitration", lambda one: one.arbitration != FIFO, "arbitration 'round robin' is"),
-        ("output", lambda one: one.output is not None, "output buffers behind a fabric are"),
-        ("watchdog", lambda one: one.watchdog is not None, "a PFC watchdog is"),
-        ("latency", lambda one: one.takes_time, "a latency and cut-through are"),
-        ("weights", lambda one: bool(one.schedules), "weights of classes are"),
-        ("buffer", lambda one: one.buffer is not None, "a shared buffer is"),
+    for name, has, feature in (
+        ("arbitration", lambda switch: switch.arbitration != FIFO, "arbitration 'round robin' is"),
+        ("output", lambda switch: switch.output is not None, "output buffers behind a fabric are"),
+        ("watchdog", lambda switch: switch.watchdog is not None, "a PFC watchdog is"),
+        ("latency", lambda switch: switch.takes_time, "a latency and cut-through are"),
+        ("weights", lambda switch: bool(switch.schedules), "weights of classes are"),
+        ("buffer", lambda switch: switch.buffer is not None, "a shared buffer is"),
     ):
         switches = [switch.name for switch in topology.switches if has(switch)]
         if switches:
-            yield name, f"{', '.join(switches)}: {what} there in virtual time alone"
+            yield name, f"{', '.join(switches)}: {feature} there in virtual time alone"
 
 
 LEFT_OUT = ("queue", "arbitration", "output", "watchdog", "latency", "weights", "buffer")
@@ -91,14 +91,16 @@ LEFT_OUT = ("queue", "arbitration", "output", "watchdog", "latency", "weights", 
 
 def require_live(topology: Topology) -> None:
     """Raises NetworkError with all that exists in virtual time alone."""
-    found = list(virtual_alone(topology))
-    if not found:
+    lacking = list(virtual_alone(topology))
+    if not lacking:
         return
-    names = [name for name, _ in found if name]
+    names = [name for name, _ in lacking if name]
     way_out = (
-        f"\n`pcn up --leave-out {','.join(names)}` goes without" if len(names) == len(found) else ""
+        f"\n`pcn up --leave-out {','.join(names)}` goes without"
+        if len(names) == len(lacking)
+        else ""
     )
-    raise NetworkError("\n".join(line for _, line in found) + way_out)
+    raise NetworkError("\n".join(line for _, line in lacking) + way_out)
 
 
 def without(topology: Topology, names: Collection[str]) -> Topology:

@@ -58,14 +58,14 @@ def links(record: Record, topology: Topology) -> list[LinkState]:
     return _states(record, topology, topology.links)
 
 
-def set_link(lab: Running, one: str, other: str, up: bool) -> list[LinkState]:
+def set_link(lab: Running, end_a: str, end_b: str, up: bool) -> list[LinkState]:
     """Sets the links between two nodes down or up; these, when it is so. A node, or a node's port:
     "s0:4".
 
     Raises UnknownNameError, TopologyError, LinkError or NamespaceError.
     """
-    found = between(lab.topology, one, other)
-    for link in found:
+    links = between(lab.topology, end_a, end_b)
+    for link in links:
         ends = [link.a, link.b]
         for end in (
             ends if up else [end for end in ends if not lab.topology.is_host(end.node)] or ends
@@ -73,7 +73,7 @@ def set_link(lab: Running, one: str, other: str, up: bool) -> list[LinkState]:
             _set_up(lab, end, up)
     limit = time.monotonic() + _CHANGE_LIMIT_S
     while True:
-        states = _states(lab.record, lab.topology, found)
+        states = _states(lab.record, lab.topology, links)
         stay = [str(state) for state in states if state.up is not up]
         if not stay:
             return states
@@ -116,23 +116,23 @@ def reroute(lab: Running, after_s: float = 0.0) -> list[str]:
     return changed
 
 
-def between(topology: Topology, one: str, other: str) -> list[Link]:
+def between(topology: Topology, end_a: str, end_b: str) -> list[Link]:
     """Returns the links between two nodes, each with a port ("s0:4") or without. Raises
     UnknownNameError or TopologyError."""
-    (node, port), (far, far_port) = _end(topology, one), _end(topology, other)
-    found = [
+    (node, port), (far, far_port) = _end(topology, end_a), _end(topology, end_b)
+    links = [
         link
         for number in topology.ports(node)
         if port in (None, number)
         for link in [topology.link_at(node, number)]
         if link.other(node).node == far and far_port in (None, link.other(node).port)
     ]
-    if not found:
+    if not links:
         peers = ", ".join(
             dict.fromkeys(topology.peer(node, number).node for number in topology.ports(node))
         )
-        raise TopologyError(f"no link between {one} and {other}; {node} is connected to {peers}")
-    return found
+        raise TopologyError(f"no link between {end_a} and {end_b}; {node} is connected to {peers}")
+    return links
 
 
 def _end(topology: Topology, text: str) -> tuple[str, int | None]:

@@ -54,11 +54,11 @@ class Reader:
 
     def new(self, last: int | None = None) -> list[Line]:
         """Returns the lines since the last reading; the `last` ones of each node."""
-        kept = (
+        shown = (
             [line for line in tail.read() if line.event not in self._without]
             for tail in self._tails
         )
-        lines = [line for some in kept for line in some[-last if last else 0 :]]
+        lines = [line for some in shown for line in some[-last if last else 0 :]]
         return sorted(lines, key=lambda line: -math.inf if line.time_s is None else line.time_s)
 
 

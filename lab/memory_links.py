@@ -38,11 +38,11 @@ class MemoryLinks:
         priority.raise_descriptors(more=len(Ends._fields) * len(between))
         for link in between:
             # A host is end 1
-            one, other = (link.b, link.a) if topology.is_host(link.a.node) else (link.a, link.b)
+            end_0, end_1 = (link.b, link.a) if topology.is_host(link.a.node) else (link.a, link.b)
             ends = Ends.make()
             self._ends.append(ends)
-            self._links.setdefault(one.node, {})[one.port] = ends.memory, ends.bell_0, 0
-            self._links.setdefault(other.node, {})[other.port] = ends.memory, ends.bell_1, 1
+            self._links.setdefault(end_0.node, {})[end_0.port] = ends.memory, ends.bell_0, 0
+            self._links.setdefault(end_1.node, {})[end_1.port] = ends.memory, ends.bell_1, 1
 
     def of(self, node: str) -> dict[int, ProcessLink]:
         """Returns a node's links to other processes, by port."""
@@ -63,10 +63,10 @@ class MemoryLinks:
     def descriptors(self, nodes: Sequence[str]) -> list[int]:
         """Returns what the process of these nodes inherits."""
         return [
-            one
+            descriptor
             for node in nodes
             for memory, bell, _ in self.of(node).values()
-            for one in (memory, bell)
+            for descriptor in (memory, bell)
         ]
 
     def close(self) -> None:

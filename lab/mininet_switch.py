@@ -80,7 +80,9 @@ class _Network:
     def note(self, node: Any, program: subprocess.Popen[str] | None = None) -> None:
         """A node that is there; of a switch, with what runs in it."""
         node_record = records.NodeRecord(
-            node.name, records.Process.of(node.pid), [str(one) for one in node.intfList()]
+            node.name,
+            records.Process.of(node.pid),
+            [str(interface) for interface in node.intfList()],
         )
         if program is not None:
             node_record.process = records.Process.of(program.pid)
@@ -172,11 +174,11 @@ class PcnSwitch(Switch):  # type: ignore[misc]
             errors="replace",
         )
         assert self._process.stdout is not None
-        said = self._process.stdout.readline()
-        if said.strip() != "ready":
-            said += self._process.stdout.read()
+        output = self._process.stdout.readline()
+        if output.strip() != "ready":
+            output += self._process.stdout.read()
             raise PcnSwitchError(
-                f"{self.name}: {said.strip() or 'its program ended'} (`make setup` installs it)"
+                f"{self.name}: {output.strip() or 'its program ended'} (`make setup` installs it)"
             )
         network.note(self, self._process)
 

@@ -30,8 +30,8 @@ def in_namespace(pid: int, make: Callable[[], _Made]) -> _Made:
         raise NamespaceError(f"in the network namespace of process {pid}: {error}") from None
 
 
-def listen_to_all(made: socket.socket, interface: str) -> None:
+def listen_to_all(connection: socket.socket, interface: str) -> None:
     """Makes an interface promiscuous for as long as the packet socket is open: where a link between
     switches is in memory, its frames come by the interface meanwhile."""
     membership = struct.pack("iHH8s", socket.if_nametoindex(interface), _PACKET_MR_PROMISC, 0, b"")
-    made.setsockopt(_SOL_PACKET, _PACKET_ADD_MEMBERSHIP, membership)
+    connection.setsockopt(_SOL_PACKET, _PACKET_ADD_MEMBERSHIP, membership)

@@ -390,8 +390,8 @@ class Network:
     def _agent_delay_s(self, host: str, port: int) -> float:
         """Nominal: of the port's link, or of its longest path where nothing else delays."""
         if self.features["link_delay"] == DELAY_BY_AGENTS:
-            others = [other.name for other in self.topology.hosts if other.name != host]
-            return max((self.topology.rtt_s(host, other) for other in others), default=0.0) / 2
+            others = [peer.name for peer in self.topology.hosts if peer.name != host]
+            return max((self.topology.rtt_s(host, peer) for peer in others), default=0.0) / 2
         return self.topology.link_at(host, port).delay_s
 
     def _start_agent(self, node: LabNode, directory: Path) -> Callable[[Callable[[], None]], None]:

@@ -100,18 +100,18 @@ def settings(
             f"{nic.interface} has no IPv4 address: give the host's, which the switch's route has, "
             "with --ip 10.0.0.1"
         )
-    given: dict[str, str | float] = dict(parameters or {})
-    found = find_scheme(scheme)
-    if any(one.name == "period_s" for one in fields(found.parameters)):
-        given.setdefault("period_s", USUAL_PERIOD_S)
-    found.configure(given)
+    chosen: dict[str, str | float] = dict(parameters or {})
+    loaded_scheme = find_scheme(scheme)
+    if any(field.name == "period_s" for field in fields(loaded_scheme.parameters)):
+        chosen.setdefault("period_s", USUAL_PERIOD_S)
+    loaded_scheme.configure(chosen)
     rate = line_rate_bps or min(USUAL_RATE_BPS, nic.speed_bps or USUAL_RATE_BPS)
     if nic.speed_bps is not None and rate > nic.speed_bps:
         raise NicError(
             f"{nic.interface} has {nic.speed_bps / 1e9:g} Gb/s: {rate / 1e9:g} Gb/s can't be its "
             "line rate"
         )
-    return HostSettings(nic, address, rate, found.reference, given, log)
+    return HostSettings(nic, address, rate, loaded_scheme.reference, chosen, log)
 
 
 class NicHost:

@@ -88,9 +88,9 @@ class LabNode(Node):  # type: ignore[misc]
         """Mininet's read, of a shell that runs: from one that has ended nothing comes any more, not
         even an end, as Mininet holds both ends of its terminal. A signal to the group can end one
         before it has a session. Raises NodeError."""
-        said = select.poll()
-        said.register(self.stdout, select.POLLIN)
-        while len(self.readbuf) < size and not said.poll(_LOOK_MS):
+        poller = select.poll()
+        poller.register(self.stdout, select.POLLIN)
+        while len(self.readbuf) < size and not poller.poll(_LOOK_MS):
             if self.shell.poll() is not None:
                 raise NodeError(f"{self.name}: its shell has ended ({self.shell.returncode})")
         text: str = super().read(size)

@@ -131,9 +131,9 @@ class Snapshot:
 
     def port(self, name: str) -> PortState:
         """Returns a port by its name, as "s1:2". Raises UnknownNameError."""
-        for one in self.ports:
-            if one.port == name:
-                return one
+        for port in self.ports:
+            if port.port == name:
+                return port
         raise UnknownNameError("port", name, [port.port for port in self.ports])
 
 
@@ -175,7 +175,7 @@ class Observer:
         self._behind = self._pacing.behind_since_last()
         ports = tuple(port for switch in self._switches for port in self._ports(switch))
         stats = flows.ask(self._lab.agents)
-        found = [
+        flow_states = [
             self._flow(flow, stats.get(flow.dst, stats[flow.src]).now_s)
             for flow in flows.flows(self._lab.topology, stats)
         ]
@@ -183,17 +183,19 @@ class Observer:
         hosts = (
             tuple(self._hosts({port.port: port for port in ports})) if self._by_interface else ()
         )
-        sends = tuple(self._sends((*found, *hosts)))
-        return Snapshot(now_s, over_s, ports, (*found, *hosts), self._pacing.overload(), sends)
+        sends = tuple(self._sends((*flow_states, *hosts)))
+        return Snapshot(
+            now_s, over_s, ports, (*flow_states, *hosts), self._pacing.overload(), sends
+        )
 
-    def _sends(self, found: Iterable[FlowState]) -> Iterator[HostState]:
+    def _sends(self, flow_states: Iterable[FlowState]) -> Iterator[HostState]:
         """Yields what hosts send, of those with several NICs where their flows name them."""
         topology, sent = self._lab.topology, defaultdict[Endpoint, float](float)
-        for one in found:
-            ports = topology.ports(one.src)
-            if one.sent_bps is not None and (one.src_port is not None or len(ports) == 1):
-                sent[Endpoint(one.src, ports[0] if one.src_port is None else one.src_port)] += (
-                    one.sent_bps
+        for flow in flow_states:
+            ports = topology.ports(flow.src)
+            if flow.sent_bps is not None and (flow.src_port is not None or len(ports) == 1):
+                sent[Endpoint(flow.src, ports[0] if flow.src_port is None else flow.src_port)] += (
+                    flow.sent_bps
                 )
         for end, rate_bps in sent.items():
             yield HostState(

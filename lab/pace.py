@@ -142,7 +142,7 @@ def overload(k: float, paces: dict[str, Pace], now_ns: int, enough_k: float) -> 
     ]
     if not late:
         return None
-    late.sort(key=lambda one: -one.since_s)
+    late.sort(key=lambda node: -node.since_s)
     return Overload(tuple(late), max(enough_k, rounded_up(k * _LEAST_STEP)))
 
 

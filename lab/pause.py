@@ -144,15 +144,15 @@ def _neighbour(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
     peer = lab.topology.peer(end.node, end.port)
 
     def make() -> socket.socket:
-        made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        connection = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         # Else whoever listens at that end would see the frame too: BMv2 takes it for one that came
         # in.
-        made.setsockopt(_SOL_PACKET, _PACKET_QDISC_BYPASS, 1)
-        made.bind((peer.interface, 0))
-        return made
+        connection.setsockopt(_SOL_PACKET, _PACKET_QDISC_BYPASS, 1)
+        connection.bind((peer.interface, 0))
+        return connection
 
-    with in_namespace(namespace_pid(lab, peer.node), make) as made:
-        yield made
+    with in_namespace(namespace_pid(lab, peer.node), make) as connection:
+        yield connection
 
 
 @contextlib.contextmanager
@@ -160,14 +160,14 @@ def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
     """Yields the PFC frames that arrive at the port."""
 
     def make() -> socket.socket:
-        made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-        made.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
-        listen_to_all(made, end.interface)
-        made.bind((end.interface, wire.ETHERTYPE_FLOW_CONTROL))
-        return made
+        connection = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        connection.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+        listen_to_all(connection, end.interface)
+        connection.bind((end.interface, wire.ETHERTYPE_FLOW_CONTROL))
+        return connection
 
-    with in_namespace(namespace_pid(lab, end.node), make) as made:
-        yield made
+    with in_namespace(namespace_pid(lab, end.node), make) as connection:
+        yield connection
 
 
 def _resumed(arriving: socket.socket, traffic_class: int, until: float) -> bool:

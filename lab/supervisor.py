@@ -83,7 +83,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _wait_up(name: str, process: subprocess.Popen[bytes], logs: LogFolder) -> records.Record:
-    made = 0  # nodes and programs so far: a large network on a busy machine takes minutes
+    started = 0  # nodes and programs so far: a large network on a busy machine takes minutes
     end = time.monotonic() + START_LIMIT_S
     while time.monotonic() < end:
         try:
@@ -97,8 +97,8 @@ def _wait_up(name: str, process: subprocess.Popen[bytes], logs: LogFolder) -> re
                 if record
                 else 0
             )
-            if now > made:
-                made, end = now, time.monotonic() + START_LIMIT_S
+            if now > started:
+                started, end = now, time.monotonic() + START_LIMIT_S
             continue
         text = (logs.path / _LOG).read_text(encoding="utf-8", errors="replace").strip()
         logs.remove(_LOG)  # it's told
@@ -106,7 +106,7 @@ def _wait_up(name: str, process: subprocess.Popen[bytes], logs: LogFolder) -> re
             text.removeprefix("error: ") or f"it ended with status {process.returncode}"
         )
     raise SupervisorError(
-        f"the network's start made no progress for {START_LIMIT_S:g} s, after {made} nodes and "
+        f"the network's start made no progress for {START_LIMIT_S:g} s, after {started} nodes and "
         f"programs; see {logs.path / _LOG}"
     )
 

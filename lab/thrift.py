@@ -85,11 +85,11 @@ class Bmv2Thrift:
             for cell in self._call(f"reading {name}", self._standard.bm_register_read_all, name)
         ]
 
-    def _call(self, what: str, method: Any, *arguments: Any) -> Any:
+    def _call(self, operation: str, method: Any, *arguments: Any) -> Any:
         try:
             return method(_CONTEXT, *arguments)
         except (TException, OSError) as error:
-            raise SwitchError(f"{self._name}: {what} over Thrift failed: {error!r}") from None
+            raise SwitchError(f"{self._name}: {operation} over Thrift failed: {error!r}") from None
 
     def set_queue_depth(self, port: int, packets: int) -> None:
         self._set(
@@ -117,8 +117,8 @@ class Bmv2Thrift:
 
     def ports(self) -> set[int]:
         return {
-            found.port_num
-            for found in self._port("reading the ports", self._standard.bm_dev_mgr_show_ports)
+            port.port_num
+            for port in self._port("reading the ports", self._standard.bm_dev_mgr_show_ports)
         }
 
     def add_port(self, port: int, interface: str) -> None:
@@ -133,16 +133,16 @@ class Bmv2Thrift:
     def remove_port(self, port: int) -> None:
         self._port(f"removing port {port}", self._standard.bm_dev_mgr_remove_port, port)
 
-    def _port(self, what: str, method: Any, *arguments: Any) -> Any:
+    def _port(self, operation: str, method: Any, *arguments: Any) -> Any:
         try:
             return method(*arguments)
         except (TException, OSError) as error:
-            raise SwitchError(f"{self._name}: {what} over Thrift failed: {error!r}") from None
+            raise SwitchError(f"{self._name}: {operation} over Thrift failed: {error!r}") from None
 
-    def _set(self, what: str, method: Callable[[int], int], value: int) -> None:
+    def _set(self, setting: str, method: Callable[[int], int], value: int) -> None:
         try:
             status = method(value)
         except (TException, OSError) as error:
-            raise SwitchError(f"{self._name}: setting queue {what} failed: {error!r}") from None
+            raise SwitchError(f"{self._name}: setting queue {setting} failed: {error!r}") from None
         if status != 0:
-            raise SwitchError(f"{self._name}: setting queue {what} failed with status {status}")
+            raise SwitchError(f"{self._name}: setting queue {setting} failed with status {status}")

@@ -28,7 +28,7 @@ class Run:
     """What the title has of a run."""
 
     name: str
-    what: str
+    description: str
     has_scheme: bool
 
 
@@ -53,19 +53,19 @@ class Screen:
                 elif item.kind == "frame":
                     self.view.add(self._snapshot(content))
                 else:
-                    self._run.what += f", {content['text']}"
+                    self._run.description += f", {content['text']}"
 
     def _begin(self, network: dict[str, Any]) -> None:
-        name, _, what = network["title"].partition(": ")
-        self._run = Run(name, what, network["scheme"])
+        name, _, description = network["title"].partition(": ")
+        self._run = Run(name, description, network["scheme"])
         self.view = View(self._run)
-        self._idle = {one["port"]: _idle(one["port"], one["link"]) for one in network["ports"]}
+        self._idle = {port["port"]: _idle(port["port"], port["link"]) for port in network["ports"]}
 
     def _snapshot(self, frame: dict[str, Any]) -> Snapshot:
         """Returns a frame with the ports that a history leaves out, as they do nothing."""
-        ports = {**self._idle, **{one["port"]: PortState(**one) for one in frame["ports"]}}
-        flows = tuple(FlowState(**one) for one in frame["flows"])
-        hosts = tuple(HostState(**one) for one in frame["hosts"])
+        ports = {**self._idle, **{port["port"]: PortState(**port) for port in frame["ports"]}}
+        flows = tuple(FlowState(**flow) for flow in frame["flows"])
+        hosts = tuple(HostState(**host) for host in frame["hosts"])
         return Snapshot(frame["time_s"], frame["over_s"], tuple(ports.values()), flows, hosts=hosts)
 
 

@@ -29,7 +29,7 @@ class Titled(Protocol):
     def name(self) -> str: ...
 
     @property
-    def what(self) -> str: ...
+    def description(self) -> str: ...
 
     @property
     def has_scheme(self) -> bool: ...
@@ -153,18 +153,18 @@ def picture(
     idle: bool = True,
 ) -> Group:
     """Returns what `shown` does as tables; the chosen row stands out."""
-    found = shown(now, width, height, idle)
+    fitting = shown(now, width, height, idle)
     ended = sum(flow.state not in GOING_ON for flow in now.flows)
     knows_ue = any(port.marked_ue_share is not None for port in now.ports)
     return Group(
         _title(about, now, width),
         *_overload(now, width),
         _port_table(
-            found.ports, len(now.ports) - len(found.ports), width, about.has_scheme, chosen
+            fitting.ports, len(now.ports) - len(fitting.ports), width, about.has_scheme, chosen
         ),
         "",
         _flow_table(
-            found.flows, found.hidden_flows, ended, width, knows_ue, about.has_scheme, chosen
+            fitting.flows, fitting.hidden_flows, ended, width, knows_ue, about.has_scheme, chosen
         ),
     )
 
@@ -203,8 +203,8 @@ def _state(port: PortState) -> Text:
     )
 
 
-def _pace(kept: bool) -> Text:
-    return Text("") if kept else Text("late", "bold red")
+def _pace(kept_pace: bool) -> Text:
+    return Text("") if kept_pace else Text("late", "bold red")
 
 
 def _title(about: Titled, now: Snapshot, width: int) -> Text:
@@ -214,7 +214,7 @@ def _title(about: Titled, now: Snapshot, width: int) -> Text:
         f", the last {now.over_s * 1e3:.2f} ms (nominal)",
     )
     title = Text()
-    for middle, end in ((f"  {about.what}", over), ("", over), ("", " (nominal)"), ("", "")):
+    for middle, end in ((f"  {about.description}", over), ("", over), ("", " (nominal)"), ("", "")):
         title = Text.assemble((about.name, "bold"), middle, (time_ms, "bold"), end, no_wrap=True)
         if title.cell_len <= width:
             break
@@ -361,20 +361,20 @@ def pair_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
             pairs.setdefault((flow.src, flow.dst, flow.state), []).append(flow)
     rows = []
     for (src, dst, state), some in pairs.items():
-        goodput = sum(one.goodput_bps for one in some)
+        goodput = sum(flow.goodput_bps for flow in some)
         ce, ue = (
-            sum((share or 0) * one.goodput_bps for one, share in zip(some, shares, strict=True))
+            sum((share or 0) * flow.goodput_bps for flow, share in zip(some, shares, strict=True))
             for shares in (
-                [one.marked_share for one in some],
-                [one.marked_ue_share for one in some],
+                [flow.marked_share for flow in some],
+                [flow.marked_ue_share for flow in some],
             )
         )
         name = str(some[0].id) if len(some) == 1 else f"{len(some)} flows"
         ce_share, ue_share = (ce / goodput, ue / goodput) if goodput else (None, None)
-        kept = all(one.kept_pace for one in some)
+        kept_pace = all(flow.kept_pace for flow in some)
         window, in_flight = (
-            _sum(one.window_bytes for one in some),
-            _sum(one.in_flight_bytes for one in some),
+            _sum(flow.window_bytes for flow in some),
+            _sum(flow.in_flight_bytes for flow in some),
         )
         rows.append(
             FlowRow(
@@ -382,12 +382,12 @@ def pair_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
                 src,
                 dst,
                 state,
-                _sum(one.sent_bps for one in some),
-                _sum(one.rate_bps for one in some),
+                _sum(flow.sent_bps for flow in some),
+                _sum(flow.rate_bps for flow in some),
                 goodput,
                 ce_share,
                 ue_share,
-                kept,
+                kept_pace,
                 window,
                 in_flight,
             )

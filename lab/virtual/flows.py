@@ -291,11 +291,11 @@ class FlowMaker:
         np: NotificationPoint,
         decided: _Decided,
         spec: FlowSpec,
-        given: Reliability | None,
+        given_reliability: Reliability | None,
         given_paths: Paths | None,
     ) -> _Alike:
         """Raises VirtualError."""
-        reliability = given or rp.reliability or LOSSLESS
+        reliability = given_reliability or rp.reliability or LOSSLESS
         paths = given_paths or self._paths or rp.paths or BY_FLOW
         if paths.sprays and rp.wants_telemetry:
             raise VirtualError(
@@ -308,7 +308,7 @@ class FlowMaker:
                 "grants"
             )
         kind = self._kind(spec, rp, np, decided.wants_acks, reliability, paths)
-        keeps = given, given_paths
+        keeps = given_reliability, given_paths
         return _Alike(
             kind,
             ctypes.addressof(kind),
@@ -336,14 +336,14 @@ class FlowMaker:
             rp.needs_rec_rate, wants_acks, np.grants, np.period_s, type(np), id(reliability),
             id(paths),
         )  # fmt: skip
-        found = self._kinds.get(key)
-        if found is None:
+        cached = self._kinds.get(key)
+        if cached is None:
             try:
                 kind = self._new_kind(spec, rp, np, wants_acks, reliability, paths)
             except wire.WireError as error:
                 raise VirtualError(f"flow {spec.id}: {error}") from None
-            found = self._kinds[key] = kind, reliability, paths  # which keep their ids so
-        return found[0]
+            cached = self._kinds[key] = kind, reliability, paths  # which keep their ids so
+        return cached[0]
 
     def _new_kind(
         self,
@@ -372,11 +372,13 @@ class FlowMaker:
             last = headers(last_bytes, last=True)
         # Among data they are Not-ECT unless they echo a mark: a switch would mark them for a queue
         # that isn't their flow's.
-        own = spec.traffic_class if self._notification_class is None else self._notification_class
+        notification_class = (
+            spec.traffic_class if self._notification_class is None else self._notification_class
+        )
         marking = (
             (wire.ECN_ECT0, wire.DSCP_CNP)
-            if own == CONTROL_CLASS
-            else (wire.ECN_NOT_ECT, wire.data_dscp(own))
+            if notification_class == CONTROL_CLASS
+            else (wire.ECN_NOT_ECT, wire.data_dscp(notification_class))
         )
         ack = (
             wire.ack_start(_ANY, 0, *marking, telemetry=telemetry) if wants_acks or repeats else b""

@@ -160,13 +160,13 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             raise VirtualError("\n".join(small))
         try:
             if not isinstance(program, LoadedProgram):
-                found = (
+                compiled = (
                     Program.compiled(program)
                     if program
                     else Program.find(scheme.scheme.program, native=True)
                 )
-                require_tables(found, scheme.scheme)
-                program = load(found, inplace)
+                require_tables(compiled, scheme.scheme)
+                program = load(compiled, inplace)
             for switch in topology.switches:
                 if cpu_port and cpu_port in topology.ports(switch.name):
                     raise VirtualError(
@@ -180,7 +180,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 )
             super().__init__(
                 topology,
-                {name: one.native for name, one in virtual_switches.items()},
+                {name: virtual_switch.native for name, virtual_switch in virtual_switches.items()},
                 endpoints=("rdma",),
                 response_s=response_s,
                 queues=queues,
@@ -188,8 +188,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 threads=threads,
                 parts=parts(explain),
             )
-            for one in virtual_switches.values():
-                one.join(self)
+            for virtual_switch in virtual_switches.values():
+                virtual_switch.join(self)
             if explain:
                 self.call("vn_explain", reroute_s is not None or not pfc)
             self._configure(pfc)
@@ -326,19 +326,19 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         ports of switches in order, and last the ports of switches off that way, by name."""
         ends = tuple(self._links)  # in the order of their numbers
         links = ctypes.POINTER(ctypes.c_uint32)()
-        found = {}
+        paths = {}
         for number, flow in self.flows.items():
             n = self._library.vn_path(self._alive(), flow.index, ctypes.byref(links))
             hops = {
                 end.node: end for end in sorted((ends[links[hop]] for hop in range(n)), key=str)
             }
-            own, node = flow.spec.src, self.topology.peer(flow.spec.src, flow.port).node
-            way = [Endpoint(own, flow.port)] if len(self.topology.ports(own)) > 1 else []
+            host, node = flow.spec.src, self.topology.peer(flow.spec.src, flow.port).node
+            way = [Endpoint(host, flow.port)] if len(self.topology.ports(host)) > 1 else []
             while node in hops:
                 way.append(hops.pop(node))
                 node = self.topology.peer(node, way[-1].port).node
-            found[number] = (*way, *hops.values())
-        return found
+            paths[number] = (*way, *hops.values())
+        return paths
 
     def measure_latency(self) -> None:
         """Measures how long each data packet takes; before any is sent."""
@@ -375,7 +375,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 configs.append(config)
                 keep.append(keeps)
                 new.append(virtual_flow)
-            rps, nps = [one.rp for one in new], [one.np for one in new]
+            rps, nps = [flow.rp for flow in new], [flow.np for flow in new]
             n = self._library.vn_add_flows(handle, b"".join(configs), len(new), rps, nps)
             if n < len(new):
                 raise VirtualError(self._library.vn_error(handle).decode())
@@ -384,18 +384,18 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             for flow in new[n:]:
                 del self.flows[flow.spec.id]
             if n < len(flows):
-                kept = {flow.spec.group for flow in self._by_index}
+                groups = {flow.spec.group for flow in self._by_index}
                 self._groups = {
-                    name: number for name, number in self._groups.items() if name in kept
+                    name: number for name, number in self._groups.items() if name in groups
                 }
         for flow, (spec, start_s, _) in zip(new, flows, strict=True):
             if not spec.after:
                 continue
             start_ps = picoseconds(spec.start_s if start_s is None else start_s)
-            own, least_ps = spec.after_s, start_ps if spec.after_s else 0
-            for place, other in enumerate(spec.after):
-                delay_ps = picoseconds(own[place]) if own else start_ps
-                index = self.flows[other].index
+            delays_s, least_ps = spec.after_s, start_ps if spec.after_s else 0
+            for place, predecessor in enumerate(spec.after):
+                delay_ps = picoseconds(delays_s[place]) if delays_s else start_ps
+                index = self.flows[predecessor].index
                 self._check(
                     self._library.vn_flow_after(handle, flow.index, index, delay_ps, least_ps)
                 )
@@ -442,13 +442,16 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 raise VirtualError(
                     f"flow {spec.id} starts {one_s:g} s after others: 0 or later is possible"
                 )
-        for other in spec.after:
-            found = self.flows.get(other)
-            if found is None:
-                raise VirtualError(f"flow {spec.id} waits for flow {other}: add that one before it")
-            if found.spec.size_bytes is None or self._has_arrived(found):
+        for predecessor in spec.after:
+            flow = self.flows.get(predecessor)
+            if flow is None:
                 raise VirtualError(
-                    f"flow {spec.id} waits for flow {other}, which has arrived, or never does whole"
+                    f"flow {spec.id} waits for flow {predecessor}: add that one before it"
+                )
+            if flow.spec.size_bytes is None or self._has_arrived(flow):
+                raise VirtualError(
+                    f"flow {spec.id} waits for flow {predecessor}, which has arrived, or "
+                    "never does whole"
                 )
 
     def _has_arrived(self, flow: VirtualFlow) -> bool:
@@ -478,18 +481,18 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
     def _configure(self, pfc: bool) -> None:
         """Programs the switches by the scheme's plan."""
         self._nics = Nics(self.topology, self._links)
-        for name, made in self.switches.items():
+        for name, control_plane in self.switches.items():
             planned = plan(self.topology, name, 1.0, self.scheme, self._tick_ns)
-            program_switch(made, planned)
-            if set(WAITING) <= set(made.registers()):
+            program_switch(control_plane, planned)
+            if set(WAITING) <= set(control_plane.registers()):
                 self.call(
                     "vn_count_waiting",
                     self._nodes[name],
-                    *(made.register(one).index for one in WAITING),
+                    *(control_plane.register(register).index for register in WAITING),
                 )
             generator = packet_generator(self.topology, name, 1.0, self.scheme)
             if generator is not None:
-                made.native.generate(
+                control_plane.native.generate(
                     generator.port, generator.period_us * 1000, generator.packet_ids
                 )
             for port in planned.pfc if pfc else ():
@@ -506,11 +509,15 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             self.topology.lossless_classes,
             lossy.queue_packets(self.topology.parameters),
         )
-        limited = [one for one in range(CONTROL_CLASS) if depth and one not in lossless]
+        limited = [
+            traffic_class
+            for traffic_class in range(CONTROL_CLASS)
+            if depth and traffic_class not in lossless
+        ]
         for switch in self.topology.switches:  # behind all that is built
             for number in self.topology.ports(switch.name):
-                for one in limited:
-                    self.set_queue(switch.name, number, one, depth=depth)
+                for traffic_class in limited:
+                    self.set_queue(switch.name, number, traffic_class, depth=depth)
                 schedule = switch.schedule(number)
                 if schedule is not None:
                     self.set_weights(switch.name, number, schedule.weights)

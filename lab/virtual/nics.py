@@ -42,7 +42,7 @@ class Nics:
                 for end in ends
             }
         self._single = {
-            name: next(iter(own.values())) for name, own in self._nics.items() if len(own) == 1
+            name: next(iter(nics.values())) for name, nics in self._nics.items() if len(nics) == 1
         }
 
     def between(self, src: str, dst: str, flow: int) -> tuple[Nic, Nic]:
@@ -61,16 +61,18 @@ class Nics:
     def has_several(self, host: str) -> bool:
         return len(self._nics[host]) > 1
 
-    def _leaving(self, host: str, other: str, flow: int) -> Nic:
-        for name in (host, other):
+    def _leaving(self, host: str, peer: str, flow: int) -> Nic:
+        for name in (host, peer):
             self._topology.host(name)  # raises
         nics = self._nics[host]
         if len(nics) == 1:
             return next(iter(nics.values()))
-        usual, now = (one.next_hops(host, other) for one in (self._topology.routing, self._routing))
+        usual, now = (
+            routing.next_hops(host, peer) for routing in (self._topology.routing, self._routing)
+        )
         if not usual:
-            raise VirtualError(f"flow {flow}: no way from {host} to {other}")
-        own, far = nics[usual[0]], next(iter(self._nics[other].values()))
-        by = partial(choose, src_ip=own.ip, dst_ip=far.ip, udp_port=wire.source_port(flow))
+            raise VirtualError(f"flow {flow}: no way from {host} to {peer}")
+        nic, far = nics[usual[0]], next(iter(self._nics[peer].values()))
+        by = partial(choose, src_ip=nic.ip, dst_ip=far.ip, udp_port=wire.source_port(flow))
         port = by(usual)
         return nics[port if port in now or not now else by(now)]

@@ -35,7 +35,7 @@ def path_lines(topology: Topology, paths: FlowPaths) -> str:
 
 def read_paths(file: Path, topology: Topology) -> dict[int, tuple[Endpoint, ...]]:
     """Raises VirtualError with the line."""
-    found: dict[int, tuple[Endpoint, ...]] = {}
+    paths: dict[int, tuple[Endpoint, ...]] = {}
     nodes = [switch.name for switch in topology.switches]
     nodes += [host.name for host in topology.hosts if len(topology.ports(host.name)) > 1]
     ports = {node: _ports(topology, node) for node in nodes}
@@ -52,10 +52,10 @@ def read_paths(file: Path, topology: Topology) -> dict[int, tuple[Endpoint, ...]
                 f"{file}:{line}: {switch} has no link to {next_hop!r}; "
                 f"{nearest(next_hop, list(ports[switch]))}"
             )
-        if any(end.node == switch for end in found.get(int(flow), ())):
+        if any(end.node == switch for end in paths.get(int(flow), ())):
             raise VirtualError(f"{file}:{line}: flow {flow} leaves {switch} twice")
-        found[int(flow)] = (*found.get(int(flow), ()), Endpoint(switch, port))
-    return found
+        paths[int(flow)] = (*paths.get(int(flow), ()), Endpoint(switch, port))
+    return paths
 
 
 def _rows(file: Path) -> Iterable[tuple[int, tuple[str, str, str]]]:

@@ -113,7 +113,7 @@ def watch(
 
         extras.require("web")
     with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
-        with _said("connecting ..."):
+        with _notice("connecting ..."):
             from pcn.lab.attach import attach
             from pcn.lab.observe import Observer
 
@@ -159,7 +159,7 @@ class Looks:
 
 
 @contextlib.contextmanager
-def _said(text: str) -> Iterator[None]:
+def _notice(text: str) -> Iterator[None]:
     """Prints a text on a terminal while the block runs, and removes it afterwards."""
     if is_quiet() or not sys.stderr.isatty():
         yield

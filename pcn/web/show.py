@@ -41,7 +41,7 @@ def show_network(
         described(
             lab.topology,
             scheme=record.has_scheme,
-            title=f"{record.name}: {record.what}",
+            title=f"{record.name}: {record.description}",
             network=record.name,
             live=True,
             control=control,

@@ -31,16 +31,16 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     target = needs.target("bmv2")
     with Lab(
         dumbbell(pairs=1), log_dir=tmp_path, name=name, target=target, dilation=K, scheme="hpcc"
-    ) as made:
-        yield made
+    ) as lab:
+        yield lab
 
 
 def packet_socket(lab: Lab, host: str, protocol: int) -> socket.socket:
     def make() -> socket.socket:
-        made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol))
-        made.bind((f"{host}-eth0", protocol))
-        made.settimeout(LIMIT_S)
-        return made
+        connection = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol))
+        connection.bind((f"{host}-eth0", protocol))
+        connection.settimeout(LIMIT_S)
+        return connection
 
     return in_namespace(lab.network.node_pid(host), make)
 

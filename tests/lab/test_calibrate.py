@@ -88,9 +88,7 @@ def test_packets_close_together_cost_no_more(rate: float, faster: float, in_memo
 def test_mean_hops_are_those_of_all_pairs(name: str) -> None:
     topology = find_topology(name).build()
     names = [host.name for host in topology.hosts]
-    hops = [
-        topology.distance(name, other) - 1 for name in names for other in names if name != other
-    ]
+    hops = [topology.distance(name, peer) - 1 for name in names for peer in names if name != peer]
     assert mean_hops(topology) == pytest.approx(sum(hops) / len(hops))
 
 
@@ -195,8 +193,8 @@ def test_smaller_k_of_a_user_has_a_line_with_the_one_that_does() -> None:
     choice = Choice(3000, "measured")
     assert choice.shortfall(3000) is None
     assert choice.shortfall(4000) is None
-    said = choice.shortfall(60) or ""
-    assert said.startswith("-k 60: where all hosts send, this machine keeps pace from k = 3000 on")
+    line = choice.shortfall(60) or ""
+    assert line.startswith("-k 60: where all hosts send, this machine keeps pace from k = 3000 on")
 
 
 @pytest.mark.parametrize(("k", "warned"), [(60, True), (3000, False)])

@@ -32,7 +32,7 @@ class Kernel:
         data = struct.pack("@qq", *divmod(stamp, 10**9))
         return str(stamp).encode(), [(socket.SOL_SOCKET, 35, data)], 0, None
 
-    def getsockopt(self, *_what: int) -> bytes:
+    def getsockopt(self, *_arguments: int) -> bytes:
         dropped, self.dropped = self.dropped, 0
         return struct.pack("II", 0, dropped)
 
@@ -86,12 +86,12 @@ def test_what_waits_when_the_time_is_over_is_read_to_its_end(tap: Taps) -> None:
     end = START + 10 * MS
     many = list(range(START, end + 300 * MS, 1000))
     few = list(range(START + 1, end, MS))
-    made = merged([tap(many, False), tap(few)], end, [end + 60_000 * MS])
-    found = list(made)
-    assert [at for at, _, _ in found] == sorted([at for at in many if at <= end] + few)
-    assert [at for at, incoming, _ in found if incoming] == few
-    assert all(int(frame) == at for at, _, frame in found)
-    assert made.lost() == 0
+    stream = merged([tap(many, False), tap(few)], end, [end + 60_000 * MS])
+    frames = list(stream)
+    assert [at for at, _, _ in frames] == sorted([at for at in many if at <= end] + few)
+    assert [at for at, incoming, _ in frames if incoming] == few
+    assert all(int(frame) == at for at, _, frame in frames)
+    assert stream.lost() == 0
 
 
 def test_a_batch_that_ends_before_the_other_direction_s_frames_holds_these_back(tap: Taps) -> None:
@@ -99,8 +99,8 @@ def test_a_batch_that_ends_before_the_other_direction_s_frames_holds_these_back(
     direction's backlog."""
     end = START + 1000 * MS
     many = list(range(START, end, 100_000))
-    made = merged([tap(many, False), tap([end - 1])], end, [end + 500 * MS])
-    stamps = [at for at, _, _ in made]
+    stream = merged([tap(many, False), tap([end - 1])], end, [end + 500 * MS])
+    stamps = [at for at, _, _ in stream]
     assert stamps == sorted([*many, end - 1])
 
 
@@ -108,22 +108,22 @@ def test_frames_of_two_cores_are_put_in_order(tap: Taps) -> None:
     end = START + 400 * MS
     late = START + 50 * MS
     stamps = [START, START + 100 * MS, late, START + 150 * MS]
-    made = merged([tap(stamps)], end, [START + 151 * MS, START + 151 * MS, end + 201 * MS])
-    assert [at for at, _, _ in made] == sorted(stamps)
-    assert made.lost() == 0
+    stream = merged([tap(stamps)], end, [START + 151 * MS, START + 151 * MS, end + 201 * MS])
+    assert [at for at, _, _ in stream] == sorted(stamps)
+    assert stream.lost() == 0
 
 
 def test_a_frame_that_comes_after_later_ones_were_given_out_counts_as_lost(tap: Taps) -> None:
     end = START + 1000 * MS
-    one = tap([START + 100 * MS])
-    made = merged(
-        [one], end, [START + 500 * MS, START + 500 * MS, START + 500 * MS, end + 300 * MS]
+    port_tap = tap([START + 100 * MS])
+    stream = merged(
+        [port_tap], end, [START + 500 * MS, START + 500 * MS, START + 500 * MS, end + 300 * MS]
     )
-    frames = iter(made)
+    frames = iter(stream)
     assert next(frames)[0] == START + 100 * MS
     tap.kernels[0].stamps.extend([START + 50 * MS, START + 600 * MS])
     assert [at for at, _, _ in frames] == [START + 600 * MS]
-    assert made.lost() == 1
+    assert stream.lost() == 1
 
 
 def test_only_frames_that_were_at_the_port_within_the_time_count(tap: Taps) -> None:
@@ -131,14 +131,14 @@ def test_only_frames_that_were_at_the_port_within_the_time_count(tap: Taps) -> N
     end, delay = START + 10 * MS, 5 * MS
     inside = [START, START + MS, end]
     far = [START - 1, *inside, end + 1]
-    made = merged([tap([at + delay for at in far], False, delay / 1e9)], end, [end + 1000 * MS])
-    assert [at for at, _, _ in made] == inside
+    stream = merged([tap([at + delay for at in far], False, delay / 1e9)], end, [end + 1000 * MS])
+    assert [at for at, _, _ in stream] == inside
 
 
 def test_drops_after_the_end_do_not_count(tap: Taps) -> None:
     """A look reports those since the previous look."""
     end = START + 20 * MS
-    one = tap([])
+    port_tap = tap([])
     kernel = tap.kernels[0]
     times = {
         START + 10 * MS: 7,
@@ -149,46 +149,48 @@ def test_drops_after_the_end_do_not_count(tap: Taps) -> None:
     }
     for now, dropped in times.items():
         kernel.dropped = dropped
-        one.read(now)
-    assert one.dropped(START, end) == 7 + 3
-    assert one.dropped(START, START + 12 * MS) == 7
-    assert one.dropped(end + 5 * MS, end + 1000 * MS) == 3 + 100
+        port_tap.read(now)
+    assert port_tap.dropped(START, end) == 7 + 3
+    assert port_tap.dropped(START, START + 12 * MS) == 7
+    assert port_tap.dropped(end + 5 * MS, end + 1000 * MS) == 3 + 100
 
 
 def test_a_capture_that_is_stopped_ends_now_and_whole(tap: Taps) -> None:
     now = START + 30 * MS
     stamps = list(range(START, START + 60 * MS, 10_000))
-    made = merged([tap(stamps)], float("inf"), [now, now, now, now, now + 500 * MS], stops=True)
-    assert [at for at, _, _ in made] == [at for at in stamps if at <= now]
-    assert made.end_ns == now
+    stream = merged([tap(stamps)], float("inf"), [now, now, now, now, now + 500 * MS], stops=True)
+    assert [at for at, _, _ in stream] == [at for at in stamps if at <= now]
+    assert stream.end_ns == now
 
 
 def test_an_interface_that_goes_down_ends_no_capture() -> None:
     class Down(Kernel):
-        told = False
+        refused = False
 
         def recvmsg(
             self, size: int, space: int
         ) -> tuple[bytes, list[tuple[int, int, bytes]], int, None]:
-            if not self.told:
-                self.told = True
+            if not self.refused:
+                self.refused = True
                 raise OSError(100, "Network is down")
             return super().recvmsg(size, space)
 
     kernel = Down([START + MS])
-    made = merged([Tap(kernel, True, 0.0)], START + 10 * MS, [START + 400 * MS])  # type: ignore[arg-type]
-    assert [at for at, _, _ in made] == [START + MS]
+    stream = merged([Tap(kernel, True, 0.0)], START + 10 * MS, [START + 400 * MS])  # type: ignore[arg-type]
+    assert [at for at, _, _ in stream] == [START + MS]
 
 
 @pytest.mark.parametrize(
     ("jump", "words"), [(3600 * 1000 * MS, "forward by 3600.00 s"), (-MS * 50, "back by 0.05 s")]
 )
 def test_capture_refuses_a_clock_that_is_set_meanwhile(tap: Taps, jump: int, words: str) -> None:
-    one = tap([START + 5 * MS])
-    made = merged([one], START + 1000 * MS, [START + 400 * MS], behind=(0, 0, 0, 0, jump, jump))
-    frames = iter(made)
+    port_tap = tap([START + 5 * MS])
+    stream = merged(
+        [port_tap], START + 1000 * MS, [START + 400 * MS], behind=(0, 0, 0, 0, jump, jump)
+    )
+    frames = iter(stream)
     assert next(frames)[0] == START + 5 * MS
-    one.connection.stamps.append(START + 6 * MS + jump)  # type: ignore[attr-defined]
+    port_tap.connection.stamps.append(START + 6 * MS + jump)  # type: ignore[attr-defined]
     with pytest.raises(CaptureError, match=words):
         next(frames)
 
@@ -198,7 +200,7 @@ def test_capture_goes_on_where_its_process_is_preempted_between_two_clocks(tap: 
     end = START + 500 * MS
     second = 1000 * MS
     for apart in ((second, 0), (0, -second)):
-        made = merged(
+        stream = merged(
             [tap([START + MS])], end, [START] * 8 + [end + 300 * MS], behind=(0, 0, *apart, 0)
         )
-        assert [at for at, _, _ in made] == [START + MS]
+        assert [at for at, _, _ in stream] == [START + MS]

@@ -41,8 +41,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         name=name,
         dilation=K,
         scheme="pfc",
-    ) as made:
-        yield made
+    ) as lab:
+        yield lab
 
 
 @pytest.fixture
@@ -69,11 +69,11 @@ def test_capture_that_is_read_only_at_its_end_is_complete(
 
     path = tmp_path / "late.pcapng"
     before = came_to(lab, "s1", "s1-eth2")
-    made = capture(lab, "s0", 2, path, stopped=stopped)
-    assert made.lost == 0
+    captured = capture(lab, "s0", 2, path, stopped=stopped)
+    assert captured.lost == 0
     stamps, psns = read(path, numbers[0])
     assert stamps == sorted(stamps)
-    assert made.frames == len(stamps)
+    assert captured.frames == len(stamps)
     # All that came to the far end, which is all of the flow but for what a network too busy lost
     # before.
     assert len(set(psns)) == came_to(lab, "s1", "s1-eth2") - before
@@ -99,14 +99,14 @@ def test_a_capture_of_a_full_link_holds_what_arrived_before_its_end(
     asking = threading.Thread(target=ask)
     asking.start()
     path = tmp_path / "full.pcapng"
-    made = capture(lab, "s1", 1, path, duration_s=duration_s)
+    captured = capture(lab, "s1", 1, path, duration_s=duration_s)
     asking.join()
     flows.stop(lab.agents, [number])
     stamps, psns = read(path, number)
     assert stamps == sorted(stamps)
-    assert made.lost == 0
+    assert captured.lost == 0
     assert max(psns) + 1 >= max(known, default=0)
-    (got,) = (one for one in lab.agents["r0"].stats().received if one.flow == number)
+    (got,) = (flow for flow in lab.agents["r0"].stats().received if flow.flow == number)
     # The network's own losses, and what was overtaken and passed after the end: recirculated
     # packets come in any order.
     assert max(psns) + 1 - min(psns) - len(set(psns)) <= got.gaps + got.reordered
@@ -139,8 +139,8 @@ def start(lab: Lab, size_bytes: int | None = None) -> list[int]:
 
 def arrived(lab: Lab, number: int) -> tuple[int, bool]:
     """How many packets of a flow, and whether that is all."""
-    found = [one for one in lab.agents["r0"].stats().received if one.flow == number]
-    return (found[0].packets, found[0].complete_s is not None) if found else (0, False)
+    received = [flow for flow in lab.agents["r0"].stats().received if flow.flow == number]
+    return (received[0].packets, received[0].complete_s is not None) if received else (0, False)
 
 
 def came_to(lab: Lab, node: str, interface: str) -> int:
@@ -157,10 +157,10 @@ def came_to(lab: Lab, node: str, interface: str) -> int:
         "show",
         interface,
     ]
-    said = subprocess.run(
+    output = subprocess.run(
         command, capture_output=True, text=True, check=True, timeout=LIMIT_S
     ).stdout
-    return int(json.loads(said)[0]["stats64"]["rx"]["packets"])
+    return int(json.loads(output)[0]["stats64"]["rx"]["packets"])
 
 
 def read(path: Path, flow: int) -> tuple[list[int], list[int]]:

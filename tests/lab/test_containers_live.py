@@ -28,8 +28,8 @@ ls /run/pcn-lab >&2
 
 @pytest.fixture(params=[container, rootless], ids=["container", "rootless"])
 def contained(request: pytest.FixtureRequest) -> Iterator[Container]:
-    with request.param() as made:
-        yield made
+    with request.param() as container:
+        yield container
 
 
 def _run(here: Container, *words: str) -> subprocess.CompletedProcess[str]:

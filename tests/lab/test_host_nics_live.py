@@ -48,8 +48,8 @@ def running(
     target = needs.target(request.param)
     with Lab(
         dual(), log_dir=folder, name=name, target=target, dilation=2000, scheme="pfc", role="up"
-    ) as made:
-        yield made
+    ) as lab:
+        yield lab
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def by_port(lab: Lab, numbers: Collection[int]) -> dict[int, int | None]:
 
 
 def received(lab: Lab, host: str) -> dict[int, int]:
-    return {one.flow: one.packets for one in lab.agents[host].stats().received}
+    return {flow.flow: flow.packets for flow in lab.agents[host].stats().received}
 
 
 def test_flows_leave_by_the_ports_of_virtual_time(lab: Lab) -> None:
@@ -108,7 +108,7 @@ def test_pause_stops_the_flows_of_its_nic_alone(lab: Lab) -> None:
     ports = by_port(lab, numbers)
     with ThreadPoolExecutor() as others:
         paused = others.submit(pause, lab, "h0", 1)
-        wait_until(lambda: any(one.pause for one in lab.agents["h0"].stats().pauses), "PAUSE")
+        wait_until(lambda: any(counts.pause for counts in lab.agents["h0"].stats().pauses), "PAUSE")
         before = {flow.flow: flow.packets for flow in lab.agents["h0"].flows()}
         goes_on = [number for number in numbers if ports[number] == 0]
 
@@ -119,7 +119,7 @@ def test_pause_stops_the_flows_of_its_nic_alone(lab: Lab) -> None:
 
         wait_until(lambda: all(sent(number) > 50 for number in goes_on), "flows of the other NIC")
         assert all(sent(number) <= 2 for number in numbers if ports[number] == 1)
-        assert {one.port for one in lab.agents["h0"].stats().pauses} == {1}
+        assert {counts.port for counts in lab.agents["h0"].stats().pauses} == {1}
         resume(lab, "h0", 1)
         assert paused.result().resumed
     wait_until(lambda: all(sent(number) > 50 for number in numbers), "all flows")
@@ -167,8 +167,8 @@ def test_what_waits_at_a_dead_nic_leaves_by_the_other_one(lab: Lab) -> None:
     assert not any(number in received(lab, "h1") for number in stuck)
     reroute(lab)
     wait_until(lambda: all(received(lab, "h1").get(number) == 2 for number in numbers), "all flows")
-    found = flows.flows(lab.topology, flows.ask(lab.agents))
-    assert {one.missing for one in found if one.id in numbers} == {0}
+    states = flows.flows(lab.topology, flows.ask(lab.agents))
+    assert {flow.missing for flow in states if flow.id in numbers} == {0}
     set_link(lab, "h0", "t1", up=True)
     reroute(lab)
 

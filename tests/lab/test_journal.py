@@ -29,8 +29,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    with shared_folder() as made:
-        yield made
+    with shared_folder() as folder:
+        yield folder
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +142,7 @@ except records.NameInUseError:
             )
             for _ in range(3)
         ]
-        said = []
+        answers = []
         for step in range(2):
             for attempt in tries:
                 if step:
@@ -151,11 +151,11 @@ except records.NameInUseError:
                     attempt.stdin.flush()
             for attempt in tries:
                 assert attempt.stdout is not None
-                said.append(attempt.stdout.readline().strip())
+                answers.append(attempt.stdout.readline().strip())
         for attempt in tries:
             attempt.communicate("\n", timeout=LIMIT_S)
-    assert said[:3] == ["ready"] * 3
-    assert sorted(said[3:]) == ["got it", "in use", "in use"]
+    assert answers[:3] == ["ready"] * 3
+    assert sorted(answers[3:]) == ["got it", "in use", "in use"]
     assert list(run_dir.iterdir()) == []
 
 
@@ -163,24 +163,24 @@ def test_record_has_what_was_noted_of_nodes_since_it_was_saved(run_dir: Path) ->
     """Also while a line is half written: of every prefix the whole lines count."""
     shell, program = records.Process(2, 3), records.Process(4, 5)
     with records.owned("net") as directory:
-        made = record("net", records.NodeRecord("h0", shell))
-        made.save()
+        net = record("net", records.NodeRecord("h0", shell))
+        net.save()
         path = directory / "record.json"
         saved = path.read_bytes()
-        made.note(records.NodeRecord("h1", shell, ["h1-eth0"]))
-        made.note(records.NodeRecord("h0", shell, ["h0-eth0"], program, "/h0.sock", "/h0.log"))
+        net.note(records.NodeRecord("h1", shell, ["h1-eth0"]))
+        net.note(records.NodeRecord("h0", shell, ["h0-eth0"], program, "/h0.sock", "/h0.log"))
         assert path.read_bytes().startswith(saved)  # a node more costs a line
-        assert records.load("net") == made
+        assert records.load("net") == net
         whole = path.read_bytes()
         for length in range(len(saved), len(whole)):
             path.write_bytes(whole[:length])
-            found = records.load("net")
-            assert found is not None
-            assert found.nodes["h0"] == records.NodeRecord("h0", shell)
-            assert ("h1" in found.nodes) == (whole[:length].count(b"\n") == 2)
+            loaded = records.load("net")
+            assert loaded is not None
+            assert loaded.nodes["h0"] == records.NodeRecord("h0", shell)
+            assert ("h1" in loaded.nodes) == (whole[:length].count(b"\n") == 2)
         path.write_bytes(whole)
-        made.save()
-        assert records.load("net") == made
+        net.save()
+        assert records.load("net") == net
         assert path.read_bytes().count(b"\n") == 1
 
 
@@ -189,10 +189,10 @@ def test_record_has_what_was_noted_of_nodes_since_it_was_saved(run_dir: Path) ->
 def test_record_that_another_user_may_have_written_is_not_obeyed(run_dir: Path, spoil: str) -> None:
     run_dir.mkdir(0o700)
     with sleeper() as victim:
-        made = record("net", records.NodeRecord("h0", records.Process.of(victim.pid)))
-        made.directory.mkdir()
-        made.save()
-        path = made.directory / "record.json"
+        net = record("net", records.NodeRecord("h0", records.Process.of(victim.pid)))
+        net.directory.mkdir()
+        net.save()
+        path = net.directory / "record.json"
         if spoil == "owner":
             os.chown(path, NOBODY, NOBODY)
         elif spoil == "mode":
@@ -204,7 +204,7 @@ def test_record_that_another_user_may_have_written_is_not_obeyed(run_dir: Path, 
             records.RunDirError, match=f"{path} (belongs to|may be written by|is a symbolic link)"
         ):
             records.load("net")
-        assert records.remove_leftovers("net") == [str(made.directory)]
+        assert records.remove_leftovers("net") == [str(net.directory)]
         assert records.Process.of(victim.pid).alive()
         assert victim.poll() is None
 
@@ -222,10 +222,10 @@ def test_process_of_another_user_gets_no_signal(run_dir: Path) -> None:
 
 
 def test_process_with_a_pid_of_an_ended_one_gets_no_signal() -> None:
-    with sleeper() as other:
-        started = records.Process.of(other.pid).started
-        records.Process(other.pid, started - 1).send(signal.SIGKILL)
-        assert other.poll() is None
+    with sleeper() as process:
+        started = records.Process.of(process.pid).started
+        records.Process(process.pid, started - 1).send(signal.SIGKILL)
+        assert process.poll() is None
 
 
 @pytest.mark.root
@@ -247,9 +247,9 @@ def test_another_user_gets_one_line(
         record("net").save()
         capfd.readouterr()
         assert as_nobody(lambda: cli.run(command)) == 1
-    said = capfd.readouterr()
-    assert said.out == ""
-    assert said.err == (
+    output = capfd.readouterr()
+    assert output.out == ""
+    assert output.err == (
         f"pcn: {run_dir}: networks are root's, and this user can't see them: use `sudo "
         '"$(which pcn)"`\n'
     )

@@ -106,17 +106,17 @@ def test_what_a_switch_loses_on_a_link_that_is_down_is_counted(
     lost = read(dcqcn_lab).out_discards - before.out_discards
     wait_until(lambda: sum(flow.gaps for flow in received(dcqcn_lab, number)) >= lost)
     log = (dcqcn_lab.network.log_dir / "s0.log").read_text().splitlines()
-    said = [line for line in log if "s0-eth2" in line and "listening" not in line]
-    assert "is down; what is to leave by it is lost" in said[-2]
-    assert "is up again" in said[-1]
-    assert sum("is down" in line for line in said) == sum("is up again" in line for line in said)
+    lines = [line for line in log if "s0-eth2" in line and "listening" not in line]
+    assert "is down; what is to leave by it is lost" in lines[-2]
+    assert "is up again" in lines[-1]
+    assert sum("is down" in line for line in lines) == sum("is up again" in line for line in lines)
 
 
 def read(lab: Lab) -> interface_counters.PortCounts:
     """Of s0's port to s1."""
-    found = interface_counters.read(lab.switches["s0"])
-    assert found is not None
-    return found[2]
+    counts = interface_counters.read(lab.switches["s0"])
+    assert counts is not None
+    return counts[2]
 
 
 @pytest.mark.parametrize(("node", "port"), [("s1", 2), ("s0", 1), ("h0", 0)])
@@ -187,6 +187,6 @@ def test_the_command(dcqcn_lab: Lab) -> None:
     assert pcn(dcqcn_lab, "link", "s0", "s1", "down").stdout == f"{BOTTLENECK} is DOWN\n"
     shown = pcn(dcqcn_lab, "link").stdout
     assert "DOWN" in next(line for line in shown.splitlines() if BOTTLENECK in line)
-    found = json.loads(pcn(dcqcn_lab, "link", "s0", "s1", "--json").stdout)
-    assert found == [{"a": "s0:2", "b": "s1:2", "up": False}]
+    links = json.loads(pcn(dcqcn_lab, "link", "s0", "s1", "--json").stdout)
+    assert links == [{"a": "s0:2", "b": "s1:2", "up": False}]
     assert pcn(dcqcn_lab, "link", "s0", "s1", "up").stdout == f"{BOTTLENECK} is up\n"

@@ -31,8 +31,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
     with Lab(
         dumbbell(pairs=2), log_dir=tmp_path_factory.mktemp("logs"), name=name, dilation=500
-    ) as made:
-        yield made
+    ) as lab:
+        yield lab
 
 
 def stats(lab: Lab, *options: str) -> subprocess.CompletedProcess[str]:
@@ -47,9 +47,9 @@ def test_nothing_is_lost_of_flows_and_their_cnps(lab: Lab) -> None:
     assert [flow.missing for flow in seen(lab, numbers)] == [0, 0]
     assert all(flow.cnps_sent > 0 for flow in seen(lab, numbers))
     assert control_frames.lost(lab) == []
-    said = stats(lab, "--json")
-    assert said.stderr == ""
-    assert {flow["missing"] for flow in json.loads(said.stdout) if flow["id"] in numbers} == {0}
+    done = stats(lab, "--json")
+    assert done.stderr == ""
+    assert {flow["missing"] for flow in json.loads(done.stdout) if flow["id"] in numbers} == {0}
 
 
 def test_what_a_link_swallows_is_named(lab: Lab) -> None:
@@ -77,7 +77,7 @@ def test_what_a_link_swallows_is_named(lab: Lab) -> None:
             == 0
         )
     )
-    lost = {(one.kind, one.where): one.lost for one in control_frames.lost(lab)}
+    lost = {(loss.kind, loss.where): loss.lost for loss in control_frames.lost(lab)}
     # more, where the pause's own process was too late to repeat it
     assert lost["RESUME", "on s1->s0"] >= 1
     cnps = {where: number for (kind, where), number in lost.items() if kind == "CNP"}
@@ -91,19 +91,19 @@ def test_what_a_link_swallows_is_named(lab: Lab) -> None:
     for flow in now.values():
         assert flow.missing == flow.sent_packets - flow.received_packets > 0
     set_link(lab, "s0", "s1", up=True)
-    said = stats(lab).stdout
-    assert re.search(r"\d+ of \d+ RESUMEs on s1->s0 (was|were) lost", said)
+    output = stats(lab).stdout
+    assert re.search(r"\d+ of \d+ RESUMEs on s1->s0 (was|were) lost", output)
     for where in cnps:
-        assert f"CNPs {where} w" in said
+        assert f"CNPs {where} w" in output
 
 
 def start(lab: Lab, count: int, size_bytes: int | None = None) -> list[int]:
     """From h0 and h1 to r0, which congest s0:3."""
-    made = [
+    started = [
         flows.start(lab.topology, lab.agents, f"h{n}", "r0", size_bytes=size_bytes)
         for n in range(count)
     ]
-    return [number for one in made for number in one]
+    return [number for numbers in started for number in numbers]
 
 
 def seen(lab: Lab, numbers: list[int]) -> list[flows.Flow]:

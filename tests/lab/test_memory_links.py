@@ -19,7 +19,9 @@ SWITCHES = [switch.name for switch in FAT_TREE.switches]
 
 
 @contextmanager
-def made(topology: Topology, groups: list[list[str]], agents: bool) -> Iterator[MemoryLinks]:
+def memory_links(
+    topology: Topology, groups: list[list[str]], agents: bool
+) -> Iterator[MemoryLinks]:
     with closing(MemoryLinks(topology, groups, agents)) as links:
         yield links
 
@@ -31,11 +33,11 @@ def test_each_link_has_one_way_and_its_ends_find_each_other(
     """Within a process by the ports' names, between two by one memory, one bell each, and both of
     its ends."""
     groups = [
-        [name for name, one in zip(SWITCHES, process, strict=True) if one == n]
+        [name for name, number in zip(SWITCHES, process, strict=True) if number == n]
         for n in sorted(set(process))
     ]
     of = dict(zip(SWITCHES, process, strict=True))
-    with made(FAT_TREE, groups, agents) as links:
+    with memory_links(FAT_TREE, groups, agents) as links:
         for link in FAT_TREE.links:
             ways = [links.of(end.node).get(end.port) for end in (link.a, link.b)]
             if any(FAT_TREE.is_host(end.node) for end in (link.a, link.b)):
@@ -44,8 +46,8 @@ def test_each_link_has_one_way_and_its_ends_find_each_other(
                 between = of[link.a.node] != of[link.b.node]
                 devices = {end: FAT_TREE.switch(end.node).device_id for end in (link.a, link.b)}
                 for end, far in ((link.a, link.b), (link.b, link.a)):
-                    found = links.inner(end.node).get(end.port)
-                    assert found == (None if between else (devices[far], far.port))
+                    inner = links.inner(end.node).get(end.port)
+                    assert inner == (None if between else (devices[far], far.port))
             if not between:
                 assert ways == [None, None]
                 continue
@@ -63,7 +65,7 @@ def test_each_link_has_one_way_and_its_ends_find_each_other(
 
 def test_processes_inherit_their_ends_alone() -> None:
     topology = find_topology("dumbbell").build({"pairs": "1"})
-    with made(topology, [["s0"], ["s1"]], agents=True) as links:
+    with memory_links(topology, [["s0"], ["s1"]], agents=True) as links:
         owned = {node: set(links.descriptors([node])) for node in ("h0", "s0", "s1", "r0")}
         assert {node: len(some) for node, some in owned.items()} == {
             "h0": 2,
@@ -82,7 +84,7 @@ def test_processes_inherit_their_ends_alone() -> None:
 
 
 def test_switches_of_other_targets_have_no_links_in_memory() -> None:
-    with made(FAT_TREE, [], agents=True) as links:
+    with memory_links(FAT_TREE, [], agents=True) as links:
         assert not any(
             links.of(node) for node in (*SWITCHES, *(host.name for host in FAT_TREE.hosts))
         )

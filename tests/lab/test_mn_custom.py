@@ -93,14 +93,14 @@ def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) 
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, timeout=4 * LIMIT_S, check=False
     )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    (measured,) = [line for line in said.splitlines() if ",10.0.0.1," in line]
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
+    (measured,) = [line for line in output.splitlines() if ",10.0.0.1," in line]
     sent_bytes, bits_per_s = map(int, measured.split(",")[-2:])
     assert sent_bytes >= 8 << 20
     # Links do 100 Mb/s; iperf counts what is in the two sockets still, half a megabyte.
-    assert bits_per_s < 115e6, said
-    assert "10.0.0.2 dev h0-eth0 lladdr 02:00:00:00:00:02 PERMANENT" in said
+    assert bits_per_s < 115e6, output
+    assert "10.0.0.2 dev h0-eth0 lladdr 02:00:00:00:00:02 PERMANENT" in output
     assert not {name for _, name in socket.if_nameindex()} & {"h0-eth0", "s0-eth1", "s1-eth1"}
 
 
@@ -128,7 +128,7 @@ def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn: Path, tmp_path: P
     }
     script = tmp_path / "script"
     # Apart: a loaded machine has a line there on the pace.
-    commands = [f"sh {pcn} {line} > {what}.txt 2> {what}.err" for what, line in lines.items()]
+    commands = [f"sh {pcn} {line} > {stem}.txt 2> {stem}.err" for stem, line in lines.items()]
     # Datagrams that nobody takes: six of them are captured.
     traffic = "h0 while true; do echo x > /dev/udp/10.0.0.2/9; sleep 0.1; done &"
     script.write_text("".join(f"{line}\n" for line in (traffic, *commands)))
@@ -147,26 +147,26 @@ def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn: Path, tmp_path: P
         command, cwd=tmp_path, capture_output=True, text=True, timeout=4 * LIMIT_S, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    said = {line: (tmp_path / f"{line}.txt").read_text() for line in lines}
-    (network,) = (record for record in json.loads(said["status"]) if record["name"] == name)
+    outputs = {line: (tmp_path / f"{line}.txt").read_text() for line in lines}
+    (network,) = (record for record in json.loads(outputs["status"]) if record["name"] == name)
     assert (network["state"], network["links_down"]) == ("up", [])
     assert [(node["name"], node["runs"]) for node in network["nodes"]] == [
         ("h0", None), ("s0", True), ("r0", None), ("s1", True),
     ]  # fmt: skip
-    assert {port["port"] for port in json.loads(said["watch"])["ports"]} == {
+    assert {port["port"] for port in json.loads(outputs["watch"])["ports"]} == {
         "s0:1",
         "s0:2",
         "s1:1",
         "s1:2",
     }
-    assert said["link"] == "s0:2 - s1:2 is DOWN\n"
-    assert {row["port"] for row in json.loads(said["counters"])} == {1, 2}
-    assert "256.000" in said["set"]
-    assert "port 2: interface s0-eth2 is down" in said["log"]
+    assert outputs["link"] == "s0:2 - s1:2 is DOWN\n"
+    assert {row["port"] for row in json.loads(outputs["counters"])} == {1, 2}
+    assert "256.000" in outputs["set"]
+    assert "port 2: interface s0-eth2 is down" in outputs["log"]
     assert "pcn: h0 has no agent" in (tmp_path / "flow.err").read_text()
-    assert "s0-eth2" in said["exec"]
-    captured = json.loads(said["pcap"])
+    assert "s0-eth2" in outputs["exec"]
+    captured = json.loads(outputs["pcap"])
     assert (captured["frames"], captured["lost"]) == (6, 0)
-    (network,) = (record for record in json.loads(said["after"]) if record["name"] == name)
+    (network,) = (record for record in json.loads(outputs["after"]) if record["name"] == name)
     assert network["links_down"] == ["s0:2 - s1:2"]
     assert name not in names()

@@ -26,8 +26,8 @@ NAMES = {
 
 
 def renamed(topology: Topology) -> Topology:
-    def end(one: Endpoint) -> Endpoint:
-        return Endpoint(NAMES[one.node], one.port)
+    def end(endpoint: Endpoint) -> Endpoint:
+        return Endpoint(NAMES[endpoint.node], endpoint.port)
 
     return replace(
         topology,

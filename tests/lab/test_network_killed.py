@@ -72,14 +72,14 @@ def start(name: str, tmp_path: Path) -> Iterator[Start]:
 
 
 def left_processes(name: str) -> list[str]:
-    found = []
+    commands = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             if f"PCN_TEST_MARK={name}".encode() in (path / "environ").read_bytes():
-                found.append((path / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                commands.append((path / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:
             continue
-    return found
+    return commands
 
 
 @pytest.mark.parametrize(("part", "number"), [*enumerate([signal.SIGINT, signal.SIGTERM] * 2)])

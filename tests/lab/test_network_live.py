@@ -47,14 +47,14 @@ def name() -> Iterator[str]:
 
 def marked(mark: str) -> list[str]:
     """Command lines of the processes that inherited the mark, except this one."""
-    found = []
+    commands = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             if int(path.name) != os.getpid() and mark.encode() in (path / "environ").read_bytes():
-                found.append((path / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                commands.append((path / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:
             continue
-    return found
+    return commands
 
 
 def network(
@@ -131,7 +131,7 @@ def test_interfaces_are_quiet_and_named_after_their_ports(name: str, tmp_path: P
                     "rx-vlan-offload",
                 ):
                     assert f"{feature}: off" in features
-        assert not any(other.startswith("s0-eth") for _, other in socket.if_nameindex())
+        assert not any(interface.startswith("s0-eth") for _, interface in socket.if_nameindex())
         assert net.topology.host("h0").mac in subprocess.check_output(
             ["nsenter", "-t", str(net.node_pid("h0")), "-n", "ip", "link"], text=True
         )
@@ -147,10 +147,10 @@ def test_a_signal_at_each_step_of_the_start(
             os.kill(os.getpid(), number)
 
     expected = KeyboardInterrupt if number == signal.SIGINT else signals.Terminated
-    before = {each: signal.getsignal(each) for each in signals.SIGNALS}
+    before = {signum: signal.getsignal(signum) for signum in signals.SIGNALS}
     with pytest.raises(expected), network(name, tmp_path, kill):
         pytest.fail("it came up")
-    assert {each: signal.getsignal(each) for each in signals.SIGNALS} == before
+    assert {signum: signal.getsignal(signum) for signum in signals.SIGNALS} == before
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -40,13 +40,15 @@ def test_network_that_keeps_pace_prints_nothing() -> None:
 
 
 def test_overload_names_the_nodes_since_when_and_the_k() -> None:
-    found = overload(400, {"s0": node(behind_s=2), "s1": node(), "h0": node(behind_s=12.5)}, NOW, 0)
-    assert found is not None
-    assert [(one.node, one.since_s, one.share, one.worst_s) for one in found.nodes] == [
+    report = overload(
+        400, {"s0": node(behind_s=2), "s1": node(), "h0": node(behind_s=12.5)}, NOW, 0
+    )
+    assert report is not None
+    assert [(late.node, late.since_s, late.share, late.worst_s) for late in report.nodes] == [
         ("h0", 12.5, 0.4, pytest.approx(20e-6)),
         ("s0", 2.0, 0.4, pytest.approx(20e-6)),
     ]
-    assert str(found) == (
+    assert str(report) == (
         "NOT IN PACE: h0 and s0 don't keep pace, for 12.5 s (real): these numbers aren't the "
         "modelled network's; -k 640 would do"
     )
@@ -61,9 +63,9 @@ def test_overload_names_the_nodes_since_when_and_the_k() -> None:
 def test_suggested_k_is_the_measured_one_or_larger_than_now(
     k: float, measured: float, suggested: float
 ) -> None:
-    found = overload(k, {"h0": node(behind_s=1)}, NOW, measured)
-    assert found is not None
-    assert found.k == suggested
+    report = overload(k, {"h0": node(behind_s=1)}, NOW, measured)
+    assert report is not None
+    assert report.k == suggested
 
 
 @given(st.floats(1, 1e6))

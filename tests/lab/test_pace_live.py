@@ -31,14 +31,14 @@ def test_overloaded_network_reports_late_nodes(
         flows.start(topology, lab.agents, "h0", "r0")
         wait_until(
             lambda: (
-                (found := pacing.overload()) is not None
-                and "h0" in {node.node for node in found.nodes}
+                (report := pacing.overload()) is not None
+                and "h0" in {node.node for node in report.nodes}
             ),
             "h0",
         )
-        found = pacing.overload()
-        assert found is not None
-        assert found.k > 1
+        report = pacing.overload()
+        assert report is not None
+        assert report.k > 1
         now = observer.look()
         assert now.overload is not None
         assert [flow.kept_pace for flow in now.flows] == [False]

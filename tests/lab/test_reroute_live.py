@@ -42,8 +42,8 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     target = needs.target(request.param)
     with Lab(
         triangle(), log_dir=folder, name=name, target=target, dilation=1000, scheme="pfc"
-    ) as made:
-        yield made
+    ) as lab:
+        yield lab
 
 
 def passed(lab: Lab, switch: str) -> int:

@@ -71,7 +71,7 @@ def test_live_flow_sends_no_more_than_a_window_a_round_trip(tmp_path: Path) -> N
         flows.start(topology, lab.agents, "h0", "r0", size_bytes=40_000)
         wait_until(
             lambda: [
-                one.complete_s for one in lab.agents["r0"].stats().received if one.packets == 40
+                flow.complete_s for flow in lab.agents["r0"].stats().received if flow.packets == 40
             ],
             "40 packets",
         )
@@ -104,18 +104,18 @@ def test_flow_that_fails_is_named_by_list_and_stats(
     with Lab(
         dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=1000, scheme=f"{scheme}:FRAGILE"
     ) as lab:
-        failed, other = flows.start(lab.topology, lab.agents, "h0", "r0", count=2)
+        failed, sending = flows.start(lab.topology, lab.agents, "h0", "r0", count=2)
         wait_until(lambda: lab.agents["h0"].flows()[0].state == "failed", "the failure")
         wait_until(lambda: lab.agents["r0"].stats().received, "the other flow")
         error = "its RP raised LookupError: own (fragile.py, line 9)"
         for command in (["flow", "list"], ["flow", "stats"]):
             assert pcn([*command, "-n", name]) == 0
-            said = capsys.readouterr().out
+            output = capsys.readouterr().out
             states = [
-                line.split()[3] for line in said.splitlines() if line.split()[1:3] == ["h0", "r0"]
+                line.split()[3] for line in output.splitlines() if line.split()[1:3] == ["h0", "r0"]
             ]
             assert states == ["failed", "sending"]
-            assert f"flow {failed} failed at h0: {error}\n" in said
+            assert f"flow {failed} failed at h0: {error}\n" in output
             assert pcn([*command, "-n", name, "--json"]) == 0
             rows = json.loads(capsys.readouterr().out)
-            assert {row["id"]: row["error"] for row in rows} == {failed: error, other: None}
+            assert {row["id"]: row["error"] for row in rows} == {failed: error, sending: None}

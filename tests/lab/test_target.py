@@ -67,8 +67,11 @@ def test_embedded_switches_share_a_process_unless_each_is_to_have_one() -> None:
     assert share_process("softswitch", processes=False)
     assert not share_process("softswitch", processes=True)
     assert not share_process("bmv2", processes=False)
-    assert [links("softswitch", one) for one in (False, True)] == ["together", "processes"]
-    assert [links("bmv2", one) for one in (False, True)] == ["kernel", "kernel"]
+    assert [links("softswitch", processes) for processes in (False, True)] == [
+        "together",
+        "processes",
+    ]
+    assert [links("bmv2", processes) for processes in (False, True)] == ["kernel", "kernel"]
 
 
 def test_packets_of_bmv2s_rates_have_room_for_telemetry_where_the_scheme_wants_it() -> None:
@@ -106,8 +109,8 @@ def test_clock_ticks_as_the_scheme_has_it_where_the_target_can(
     launch = launch_spec(topology, "s0", k, Path("grpc"), tick_ns=network.tick_ns)
     assert parse(target("softswitch").command(launch)[3:]).tick_ns == tick_ns
     quanta = [
-        plan(topology, "s0", k, network.configured, one).pfc[0].quantum_q16_us
-        for one in (1000, tick_ns)
+        plan(topology, "s0", k, network.configured, tick).pfc[0].quantum_q16_us
+        for tick in (1000, tick_ns)
     ]
     assert quanta[1] == pytest.approx(quanta[0] * 1000 / tick_ns, rel=1e-2)
 
