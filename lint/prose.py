@@ -66,14 +66,14 @@ class Finding(NamedTuple):
 
 def words() -> list[Word]:
     """Reads the list. Raises ValueError at a line without "->"."""
-    found = []
+    listed = []
     for line in (LINT / "words.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             expression, arrow, instead = line.partition(" -> ")
             if not arrow:
                 raise ValueError(f"words.txt: {line!r}: no ' -> '")
-            found.append(Word(re.compile(expression, re.IGNORECASE), instead))
-    return found
+            listed.append(Word(re.compile(expression, re.IGNORECASE), instead))
+    return listed
 
 
 def prose(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
@@ -99,8 +99,8 @@ def verbless(name: str, nodes: Sequence[ast.AST]) -> Iterator[Finding]:
         ):
             continue
         if any(
-            ast.unparse(one).rpartition(".")[2] in ("property", "cached_property")
-            for one in node.decorator_list
+            ast.unparse(decorator).rpartition(".")[2] in ("property", "cached_property")
+            for decorator in node.decorator_list
         ):
             continue
         first = (ast.get_docstring(node) or "Returns").split()[0].rstrip(",:;")
@@ -111,16 +111,16 @@ def verbless(name: str, nodes: Sequence[ast.AST]) -> Iterator[Finding]:
 def findings(name: str, text: str, listed: Sequence[Word]) -> list[Finding]:
     """Lists a file's findings in the order of its lines."""
     nodes = [*ast.walk(ast.parse(text))] if name.endswith(".py") else []
-    found = [*verbless(name, nodes)]
+    findings = [*verbless(name, nodes)]
     for first, part in prose(nodes) if nodes else [(1, _without_code(text))]:
         for word in listed:
             for match in word.pattern.finditer(part):
-                found.append(
+                findings.append(
                     Finding(
                         name, first + part.count("\n", 0, match.start()), match[0], word.instead
                     )
                 )
-    return sorted(found)
+    return sorted(findings)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -132,14 +132,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "files", nargs="*", metavar="FILE", help="files to read (default: all of git's)"
     )
     listed = words()
-    found = [
-        one
+    findings = [
+        finding
         for name in parser.parse_args(arguments).files or _tracked()
-        for one in _of_file(name, listed)
+        for finding in _of_file(name, listed)
     ]
-    for finding in found:
+    for finding in findings:
         print(f"{finding.file}:{finding.line}: {finding.text!r}: {finding.instead}")
-    return int(bool(found))
+    return int(bool(findings))
 
 
 def _tracked() -> list[str]:

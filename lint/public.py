@@ -31,13 +31,15 @@ def lines() -> Iterator[str]:
 
 def _options(words: str, command: click.Command) -> Iterator[str]:
     yield f"command {words}"
-    for one in command.params:
-        if isinstance(one, click.Option) and one.hidden:  # -v and --debug, which are listed once
+    for param in command.params:
+        if (
+            isinstance(param, click.Option) and param.hidden
+        ):  # -v and --debug, which are listed once
             continue
         names = (
-            sorted({*one.opts, *one.secondary_opts})
-            if isinstance(one, click.Option)
-            else [one.make_metavar(_context)]
+            sorted({*param.opts, *param.secondary_opts})
+            if isinstance(param, click.Option)
+            else [param.make_metavar(_context)]
         )
         yield from (f"command {words} {name}" for name in names)
     if isinstance(command, click.Group):

@@ -91,9 +91,11 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
     from pcn.experiments.run.versions import checkout
     from pcn.topologies import extras
 
-    found = checkout()
+    revision = checkout()
     commit = (
-        "" if found["commit"] == "unknown" else f", commit {found['commit'][:12]}, {found['tree']}"
+        ""
+        if revision["commit"] == "unknown"
+        else f", commit {revision['commit'][:12]}, {revision['tree']}"
     )
     click.echo(f"pcn {extras.version()}{commit}")
     context.exit()

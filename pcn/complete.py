@@ -183,8 +183,8 @@ def _of_program(kind: str) -> Callable[[click.Context], Iterator[str]]:
         from pcn.controller.programs import Program
 
         schema = Program.find(_record(context).program).schema
-        for one in getattr(schema, kind):
-            yield one.alias
+        for spec in getattr(schema, kind):
+            yield spec.alias
 
     return names
 

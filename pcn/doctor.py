@@ -100,13 +100,13 @@ def checks() -> list[Check]:
     return [*_machine(), *_installation(), *_tools(), _bf_runtime(), *_packages(), *_kernel()]
 
 
-def missing(found: Iterable[Check]) -> list[str]:
+def missing(checks: Iterable[Check]) -> list[str]:
     """Lists needed software that is missing. Without root, or without the extra of live networks,
     only virtual time counts."""
     live = os.geteuid() == 0 and extras.installed("live")
     return [
         check.name
-        for check in found
+        for check in checks
         if check.needed and not check.present and (live or not check.live)
     ]
 
@@ -125,8 +125,8 @@ def _machine() -> Iterator[Check]:
         "Linux", "everything", True, sys.platform == "linux", platform.release(), "run it on Linux"
     )
     root = os.geteuid() == 0
-    found = "yes" if root else f"uid {os.geteuid()}"
-    yield Check("root", "live networks", True, root, found, "run it with sudo", live=True)
+    status = "yes" if root else f"uid {os.geteuid()}"
+    yield Check("root", "live networks", True, root, status, "run it with sudo", live=True)
     ready = [_compiler(), _cache()]
     yield from ready
     if all(check.present or not check.needed for check in ready):
@@ -173,11 +173,11 @@ def _compiler() -> Check:
         except (OSError, subprocess.TimeoutExpired) as error:
             return Check(name, what_for, required, False, f"doesn't run: {error}", remedy)
     if done.returncode != 0:
-        said = next(
+        message = next(
             (line for line in done.stderr.splitlines() if "error" in line),
             f"status {done.returncode}",
         )
-        return Check(name, what_for, required, False, said.rpartition("error: ")[2], remedy)
+        return Check(name, what_for, required, False, message.rpartition("error: ")[2], remedy)
     return Check(name, what_for, required, True, _version(path, ("--version",)), remedy)
 
 
@@ -219,8 +219,8 @@ def _installation() -> Iterator[Check]:
         "not found": [name for name in _DATA if not (ROOT / name).is_file()],
         "not as installed": list(_changed()),
     }
-    found = "; ".join(f"{what}: {_few(files)}" for what, files in wrong.items() if files)
-    yield Check("files", "everything", True, not found, found or str(ROOT), _AGAIN)
+    faults = "; ".join(f"{fault}: {_few(files)}" for fault, files in wrong.items() if files)
+    yield Check("files", "everything", True, not faults, faults or str(ROOT), _AGAIN)
     yield _programs()
 
 
@@ -256,12 +256,12 @@ def _programs() -> Check:
         if next(iter(program["outputs"])).startswith(FOLDER)
     ]
     gone = [path for paths in outputs for path in paths if not (ROOT / path).is_file()]
-    found = (
+    status = (
         f"not found: {_few(gone)}"
         if gone
         else manifest.stale() or f"{len(outputs)}, of their sources"
     )
-    return Check(name, what_for, True, not gone, found, _AGAIN)
+    return Check(name, what_for, True, not gone, status, _AGAIN)
 
 
 def _few(files: list[str]) -> str:
@@ -272,13 +272,13 @@ def _few(files: list[str]) -> str:
 def _tools() -> Iterator[Check]:
     for tool in _TOOLS:
         path = _where(tool.name)
-        found = "not found" if path is None else _version(path, tool.version) or path
+        status = "not found" if path is None else _version(path, tool.version) or path
         yield Check(
             tool.name,
             tool.what_for,
             tool.needed,
             path is not None,
-            found,
+            status,
             tool.remedy,
             live=tool.needed,
         )
@@ -291,10 +291,10 @@ def _bf_runtime() -> Check:
 
     name, what_for = "BF Runtime", "pcn deploy --bfrt"
     try:
-        found = bfrt_messages.load().__file__ or ""
+        path = bfrt_messages.load().__file__ or ""
     except SwitchError as error:
         return Check(name, what_for, False, False, "not found", str(error))
-    return Check(name, what_for, False, True, found)
+    return Check(name, what_for, False, True, path)
 
 
 def _where(tool: str) -> str | None:
@@ -329,9 +329,9 @@ def _packages() -> Iterator[Check]:
     try:
         lines = metadata.requires(extras.PROJECT) or []
     except metadata.PackageNotFoundError:
-        found = "not installed: a source tree, whose packages are unknown"
+        status = "not installed: a source tree, whose packages are unknown"
         yield Check(
-            extras.PROJECT, "everything", True, False, found, "make setup" if _CHECKOUT else _AGAIN
+            extras.PROJECT, "everything", True, False, status, "make setup" if _CHECKOUT else _AGAIN
         )
         return
     for line in lines:
@@ -342,10 +342,10 @@ def _packages() -> Iterator[Check]:
         what_for = f"extra {extra[1]}" if extra else "everything"
         remedy = "make setup" if _CHECKOUT else extras.remedy(extra[1]) if extra else _AGAIN
         try:
-            found, present = metadata.version(package), True
+            status, present = metadata.version(package), True
         except metadata.PackageNotFoundError:
-            found, present = "not found", False
-        yield Check(package, what_for, live or extra is None, present, found, remedy, live=live)
+            status, present = "not found", False
+        yield Check(package, what_for, live or extra is None, present, status, remedy, live=live)
 
 
 def _kernel() -> Iterator[Check]:
@@ -387,10 +387,10 @@ def _kernel() -> Iterator[Check]:
             timeout=_COMMAND_LIMIT_S,
             check=False,
         )
-        said = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+        message = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         present = done.returncode == 0
         yield Check(
-            name, what_for, needed, present, "yes" if present else said, remedy, live=needed
+            name, what_for, needed, present, "yes" if present else message, remedy, live=needed
         )
     yield _raw_socket()
 

@@ -12,28 +12,28 @@ from pcn.controller.control_plane import ControlPlane, TableAction, TableActions
 Shown = str | int
 
 
-def entry(client: ControlPlane, made: TableEntry) -> dict[str, Any]:
+def entry(client: ControlPlane, table_entry: TableEntry) -> dict[str, Any]:
     """Returns an entry as plain values: table, match (by key), action, parameters (by name),
     priority, and whether it is the table's default."""
-    table = client.schema.tables[made.table_id]
+    table = client.schema.tables[table_entry.table_id]
     match = {
-        field.alias: _match(field, made.match[field.alias])
+        field.alias: _match(field, table_entry.match[field.alias])
         for field in table.match_fields
-        if made.match is not None and field.alias in made.match
+        if table_entry.match is not None and field.alias in table_entry.match
     }
     action, parameters = "", {}
-    if isinstance(made.action, TableAction):
-        action, parameters = made.action.name, _parameters(table, made.action)
-    elif isinstance(made.action, TableActions) and made.action.action_set:
-        each = [one for _, one in made.action.action_set]
-        action = " | ".join(dict.fromkeys(one.name for one in each))
-        shown = [_parameters(table, one) for one in each]
-        parameters = {name: " | ".join(str(one[name]) for one in shown) for name in shown[0]}
+    if isinstance(table_entry.action, TableAction):
+        action, parameters = table_entry.action.name, _parameters(table, table_entry.action)
+    elif isinstance(table_entry.action, TableActions) and table_entry.action.action_set:
+        actions = [action for _, action in table_entry.action.action_set]
+        action = " | ".join(dict.fromkeys(action.name for action in actions))
+        shown = [_parameters(table, action) for action in actions]
+        parameters = {name: " | ".join(str(params[name]) for params in shown) for name in shown[0]}
     return {
         "table": table.alias,
-        "default": made.is_default_action,
+        "default": table_entry.is_default_action,
         "match": match,
-        "priority": made.priority,
+        "priority": table_entry.priority,
         "action": action,
         "parameters": parameters,
     }

@@ -69,50 +69,50 @@ def text(now: Snapshot, network: str) -> str:
     """Returns a look in Prometheus' text format: nominal units, a gauge, or a counter of a total,
     for each number of ports and of flows that haven't ended. What the network's programs don't have
     is left out."""
-    own = {"network": network}
-    ports = [({**own, **_labels(port, _PORT_LABELS)}, port) for port in now.ports]
+    network_label = {"network": network}
+    ports = [({**network_label, **_labels(port, _PORT_LABELS)}, port) for port in now.ports]
     flows = [
-        ({**own, **_labels(flow, _FLOW_LABELS)}, flow)
+        ({**network_label, **_labels(flow, _FLOW_LABELS)}, flow)
         for flow in now.flows
         if flow.state in GOING_ON
     ]
     lines = [
-        *_family("pcn_time_s", "nominal time of the look", [(own, now.time_s)]),
-        *_family("pcn_over_s", "nominal time that rates are over", [(own, now.over_s)]),
+        *_family("pcn_time_s", "nominal time of the look", [(network_label, now.time_s)]),
+        *_family("pcn_over_s", "nominal time that rates are over", [(network_label, now.over_s)]),
     ]
-    for name, what in _PORT.items():
+    for name, help_text in _PORT.items():
         lines += _family(
-            f"pcn_port_{name}", what, [(labels, getattr(one, name)) for labels, one in ports]
+            f"pcn_port_{name}", help_text, [(labels, getattr(port, name)) for labels, port in ports]
         )
-    for name, what in _FLOW.items():
+    for name, help_text in _FLOW.items():
         lines += _family(
-            f"pcn_flow_{name}", what, [(labels, getattr(one, name)) for labels, one in flows]
+            f"pcn_flow_{name}", help_text, [(labels, getattr(flow, name)) for labels, flow in flows]
         )
-    hosts = [({**own, **_labels(host, ("port",))}, host) for host in now.hosts]
-    for name, what in _HOST.items():
+    hosts = [({**network_label, **_labels(host, ("port",))}, host) for host in now.hosts]
+    for name, help_text in _HOST.items():
         lines += _family(
-            f"pcn_host_{name}", what, [(labels, getattr(one, name)) for labels, one in hosts]
+            f"pcn_host_{name}", help_text, [(labels, getattr(host, name)) for labels, host in hosts]
         )
-    states = [({**labels, "state": one.state}, 1) for labels, one in flows]
+    states = [({**labels, "state": flow.state}, 1) for labels, flow in flows]
     lines += _family("pcn_flow_state", "1 with the state that the flow is in", states)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _labels(one: object, names: Sequence[str]) -> dict[str, Any]:
-    return {name: value for name in names if (value := getattr(one, name)) is not None}
+def _labels(state: object, names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(state, name)) is not None}
 
 
 def _family(
-    name: str, what: str, samples: Sequence[tuple[Mapping[str, Any], Any]]
+    name: str, help_text: str, samples: Sequence[tuple[Mapping[str, Any], Any]]
 ) -> Iterator[str]:
     """Yields a metric's lines; none where no sample has a value."""
     there = [(labels, value) for labels, value in samples if value is not None]
     if not there:
         return
-    yield f"# HELP {name} {what[0].upper()}{what[1:]}."
+    yield f"# HELP {name} {help_text[0].upper()}{help_text[1:]}."
     yield f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}"
     for labels, value in there:
-        inner = ",".join(f'{key}="{_escaped(str(one))}"' for key, one in labels.items())
+        inner = ",".join(f'{key}="{_escaped(str(label))}"' for key, label in labels.items())
         yield f"{name}{{{inner}}} {float(value)!r}"
 
 
@@ -152,7 +152,9 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _Handler)
         bound = self.socket.getsockname()[0]
         self.local = bound.startswith("127.")  # also by a name, as localhost
-        self.own = {f"{name}:{self.server_port}" for name in ("localhost", address[0], bound)}
+        self.allowed_hosts = {
+            f"{name}:{self.server_port}" for name in ("localhost", address[0], bound)
+        }
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Where as many are served as may, one that has sent no request yet makes room; else this
@@ -203,7 +205,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Returns whether the Host header, of which there is one, is this server: a page in a
         browser reaches it under the page's own name otherwise."""
         hosts = self.headers.get_all("Host", [])
-        return len(hosts) == 1 and hosts[0] in self.server.own
+        return len(hosts) == 1 and hosts[0] in self.server.allowed_hosts
 
     def log_message(self, format: str, *args: object) -> None:
         """A scrape a few seconds apart isn't worth a line each."""

@@ -74,12 +74,12 @@ class Keys:
     def feed(self, data: bytes) -> list[str]:
         """Returns the keys that are complete with these bytes."""
         self._rest += data
-        found: list[str] = []
+        keys: list[str] = []
         while self._rest:
             if self._rest[:1] != b"\x1b":
                 letter, self._rest = self._rest[:1], self._rest[1:]
                 if letter.isascii() and letter.decode("latin-1").isprintable():
-                    found.append(letter.decode())
+                    keys.append(letter.decode())
                 continue
             if self._rest[1:2] not in (b"[", b"O"):
                 if len(self._rest) == 1:
@@ -95,8 +95,8 @@ class Keys:
                 break
             sequence, self._rest = self._rest[2 : end + 1], self._rest[end + 1 :]
             if sequence in _ESCAPES:
-                found.append(_ESCAPES[sequence])
-        return found
+                keys.append(_ESCAPES[sequence])
+        return keys
 
 
 class View:
@@ -142,7 +142,7 @@ class View:
         if self._help:
             wide = max(len(keys) for keys, _ in _HELP)
             return Group(
-                Text("keys", "bold"), *(Text(f"{keys:{wide}}  {what}") for keys, what in _HELP)
+                Text("keys", "bold"), *(Text(f"{keys:{wide}}  {action}") for keys, action in _HELP)
             )
         if not self._looks:
             return Text(f"{self._about.name}: looking ...")
@@ -213,12 +213,12 @@ def _value(now: Snapshot, chosen: Chosen, field: str) -> float | None:
     else:
         single = chosen[1].isdigit()
         rows = [
-            one
-            for one in (flow_rows if single else pair_rows)(now.flows)
-            if _same(flow_row(one), chosen, single)
+            row
+            for row in (flow_rows if single else pair_rows)(now.flows)
+            if _same(flow_row(row), chosen, single)
         ]
-    found: float | None = getattr(rows[0], field) if rows else None
-    return found
+    number: float | None = getattr(rows[0], field) if rows else None
+    return number
 
 
 def _same(row: Chosen, chosen: Chosen, single: bool) -> bool:

@@ -66,15 +66,15 @@ class FilePath(click.Path):
 
 def assignments(texts: Iterable[str], example: str) -> dict[str, str]:
     """name=value, by name; what the value means, its reader decides. Raises BadParameter."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals and value):
             raise click.BadParameter(f"{text!r}: write it as name=value, for instance {example}")
-        if name in found:
+        if name in by_name:
             raise click.BadParameter(f"{name} is given twice: give one")
-        found[name] = value
-    return found
+        by_name[name] = value
+    return by_name
 
 
 def listing(title: str, rows: Callable[[], Iterable[tuple[str, str]]]) -> type[click.Command]:
@@ -180,14 +180,14 @@ def refuse(why: str, *names: str) -> None:
     """Raises UsageError where the command line has options of these names, which would do
     nothing."""
     context = click.get_current_context()
-    given = [
+    options = [
         max(param.opts, key=len)
         for param in context.command.params
         if param.name in names
         and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
     ]
-    if given:
-        raise click.UsageError(f"{', '.join(given)}: {why}")
+    if options:
+        raise click.UsageError(f"{', '.join(options)}: {why}")
 
 
 def named_network(name: str | None, network: str | None) -> str | None:

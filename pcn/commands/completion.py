@@ -23,6 +23,6 @@ def completion(shell: str) -> None:
 
     from pcn.cli import pcn
 
-    made = get_completion_class(shell)
-    assert made is not None
-    click.echo(made(pcn, {}, "pcn", "_PCN_COMPLETE").source())
+    completer = get_completion_class(shell)
+    assert completer is not None
+    click.echo(completer(pcn, {}, "pcn", "_PCN_COMPLETE").source())

@@ -67,21 +67,21 @@ def set_(
             endpoint(lab.topology, switch, port)
         values = dict(_value(text, settings.available(client)) for text in texts)
         if values:
-            found = settings.change(lab.primary(switch), values, ports or None)
+            by_port = settings.change(lab.primary(switch), values, ports or None)
         else:
-            found = {
+            by_port = {
                 port: row
                 for port, row in settings.read(client).items()
                 if port in (ports or [port])
             }
         if as_json:
-            print_json({str(port): row for port, row in found.items()})
+            print_json({str(port): row for port, row in by_port.items()})
             return
-        _show_settings(lab, switch, found, settings.available(client))
+        _show_settings(lab, switch, by_port, settings.available(client))
 
 
 def _show_settings(
-    lab: Running, switch: str, found: dict[int, dict[str, float]], settings: Sequence[Setting]
+    lab: Running, switch: str, by_port: dict[int, dict[str, float]], settings: Sequence[Setting]
 ) -> None:
     print_table(
         f"{switch}: settings",
@@ -92,7 +92,7 @@ def _show_settings(
                 lab.topology.link_name(switch, port),
                 *(_shown(row[setting.name], setting.kind) for setting in settings),
             )
-            for port, row in found.items()
+            for port, row in by_port.items()
         ],
     )
 
@@ -167,14 +167,14 @@ def pause(
             else f"for {dilated_text(duration, lab.record.dilation)}"
         )
         tell(f"{end} is paused {lasts}; Ctrl-C ends it")
-        made = send(lab, node, port, duration_s=duration, traffic_class=traffic_class)
+        paused = send(lab, node, port, duration_s=duration, traffic_class=traffic_class)
     if as_json:
-        print_json(asdict(made))
+        print_json(asdict(paused))
         return
-    ended = ", ended by `pcn resume`" if made.resumed else ""
+    ended = ", ended by `pcn resume`" if paused.resumed else ""
     say(
-        f"{made.port} class {made.traffic_class} was paused for {made.paused_s * 1e3:.3f} ms "
-        f"nominal, by {made.frames} PFC frames{ended}"
+        f"{paused.port} class {paused.traffic_class} was paused for {paused.paused_s * 1e3:.3f} ms "
+        f"nominal, by {paused.frames} PFC frames{ended}"
     )
 
 

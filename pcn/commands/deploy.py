@@ -173,14 +173,14 @@ def deploy(
             tell(f"{lab.switch}: {text}")
 
         if driver is not None:
-            made = (
+            deployed = (
                 tofino.look_bfrt(lab, driver)
                 if reads
                 else tofino.deploy_bfrt(lab, package, driver, step)
             )
         else:
             assert address is not None
-            made = (
+            deployed = (
                 tofino.look(lab, address)
                 if reads
                 else tofino.deploy(lab, package, address, election_id, step)
@@ -190,12 +190,12 @@ def deploy(
                 {
                     "switch": lab.switch,
                     "package_bytes": len(package.data),
-                    **asdict(made),
+                    **asdict(deployed),
                     "files": files,
                 }
             )
             return
-        _show(lab, made)
+        _show(lab, deployed)
     for file in files:
         say(f"wrote {file}")
 
@@ -224,14 +224,14 @@ def _write(directory: Path, lab: TofinoLab, package: Package) -> list[str]:
     return [str(directory / name) for name in contents]
 
 
-def _show(lab: TofinoLab, made: Deployed) -> None:
-    print_table(f"{lab.switch}: entries", ("table", "entries"), sorted(made.entries.items()))
-    for line in made.ignored:
+def _show(lab: TofinoLab, deployed: Deployed) -> None:
+    print_table(f"{lab.switch}: entries", ("table", "entries"), sorted(deployed.entries.items()))
+    for line in deployed.ignored:
         say(f"{lab.switch}: the driver ignores, without harm: {line}")
-    if made.settings:
+    if deployed.settings:
         say(
-            f"{lab.switch}: {made.settings} fields of ports, PFC, buffers and queues were written "
-            "and read back"
+            f"{lab.switch}: {deployed.settings} fields of ports, PFC, buffers and queues were "
+            "written and read back"
         )
     panels = {port.number: port.panel for port in lab.ports}
     print_table(
@@ -246,7 +246,7 @@ def _show(lab: TofinoLab, made: Deployed) -> None:
                 cell.value.packets,
                 cell.value.bytes or "-",
             )
-            for cell in made.counters
+            for cell in deployed.counters
             if cell.value.packets
         ],
     )

@@ -25,10 +25,10 @@ def doctor(as_json: bool) -> None:
     """
     from pcn.doctor import checks, missing
 
-    found = checks()
-    lacking = missing(found)
+    checked = checks()
+    lacking = missing(checked)
     if as_json:
-        print_json([asdict(check) for check in found])
+        print_json([asdict(check) for check in checked])
     else:
         print_table(
             "PCN Lab on this machine",
@@ -40,16 +40,16 @@ def doctor(as_json: bool) -> None:
                     check.what_for,
                     check.found,
                 )
-                for check in found
+                for check in checked
             ],
         )
-        for check in found:
+        for check in checked:
             if not check.present:
                 say(f"to get {check.name}: {check.remedy}")
     if lacking:
         raise click.ClickException(f"missing: {', '.join(lacking)}")
     if not as_json:
-        live = [check.name for check in found if check.live and not check.present]
+        live = [check.name for check in checked if check.live and not check.present]
         if live:
             say(f"virtual time has all that it needs; live networks need {', '.join(live)}")
         else:

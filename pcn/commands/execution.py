@@ -111,10 +111,10 @@ def execution_options(function: Callable[..., Any]) -> Callable[..., Any]:
             ),
         ),
     )
-    made: Callable[..., Any] = command
+    decorated: Callable[..., Any] = command
     for option in (threads_option, *reversed(options)):
-        made = option(made)
-    return made
+        decorated = option(decorated)
+    return decorated
 
 
 def _execution(
@@ -136,7 +136,7 @@ def _execution(
     from pcn.experiments.sweep.executor import Means
     from pcn.experiments.sweep.run_task import Execution
 
-    files = [Path(one) for one in tls if one is not None]
+    files = [Path(path) for path in tls if path is not None]
     if len(files) not in (0, len(tls)):
         raise ExperimentError("--tls-ca, --tls-cert and --tls-key go together: give all three")
     from pcn.virtualnet.threads import commanded, cores

@@ -131,13 +131,13 @@ def list_flows(network: str | None, as_json: bool) -> None:
 
     with attach(network) as lab:
         stats = flows.at_once(lab.agents)
-        found, below = flows.flows(lab.topology, stats), flows.remarks(stats)
+        listed, below = flows.flows(lab.topology, stats), flows.remarks(stats)
         print_pace(lab.record, as_json)
     if as_json:
         print_json(
             [
                 {key: value for key, value in asdict(flow).items() if key in _LISTED}
-                for flow in found
+                for flow in listed
             ]
         )
         return
@@ -146,14 +146,14 @@ def list_flows(network: str | None, as_json: bool) -> None:
         ("flow", "from", "to", "state", "rate", "sent\npackets"),
         [
             (
-                one.id,
-                one.sender,
-                one.dst,
-                one.state,
-                _rate(one.rate_bps if one.state == "sending" else None),
-                one.sent_packets,
+                flow.id,
+                flow.sender,
+                flow.dst,
+                flow.state,
+                _rate(flow.rate_bps if flow.state == "sending" else None),
+                flow.sent_packets,
             )
-            for one in found
+            for flow in listed
         ],
     )
     for line in below:
@@ -183,8 +183,8 @@ def stats(network: str | None, as_json: bool) -> None:
 
     with attach(network) as lab:
         read = flows.ask(lab.agents)
-        found, remarks = flows.flows(lab.topology, read), flows.remarks(read)
-        lost = [str(one) for one in control_frames.lost(lab)]
+        listed, remarks = flows.flows(lab.topology, read), flows.remarks(read)
+        lost = [str(loss) for loss in control_frames.lost(lab)]
         print_pace(lab.record, as_json)
         ended = [
             node for node in lab.record.nodes.values() if node.process and not node.process.alive()
@@ -202,7 +202,7 @@ def stats(network: str | None, as_json: bool) -> None:
                     "marked_fraction": flow.marked_fraction,
                     "marked_ue_fraction": flow.marked_ue_fraction,
                 }
-                for flow in found
+                for flow in listed
             ]
         )
         for line in below:
@@ -224,21 +224,21 @@ def stats(network: str | None, as_json: bool) -> None:
         ),
         [
             (
-                one.id,
-                one.src,
-                one.dst,
-                one.state,
-                one.sent_packets,
-                one.received_packets,
-                one.missing,
+                flow.id,
+                flow.src,
+                flow.dst,
+                flow.state,
+                flow.sent_packets,
+                flow.received_packets,
+                flow.missing,
                 "-"
-                if one.marked_fraction is None
-                else marks_text(one.marked_fraction, one.marked_ue_fraction or 0.0),
-                one.cnps,
-                "-" if one.goodput_bps is None else f"{one.goodput_bps / 1e9:.3f}",
-                "-" if one.fct_s is None else f"{one.fct_s * 1e3:.3f}",
+                if flow.marked_fraction is None
+                else marks_text(flow.marked_fraction, flow.marked_ue_fraction or 0.0),
+                flow.cnps,
+                "-" if flow.goodput_bps is None else f"{flow.goodput_bps / 1e9:.3f}",
+                "-" if flow.fct_s is None else f"{flow.fct_s * 1e3:.3f}",
             )
-            for one in found
+            for flow in listed
         ],
     )
     for line in below:

@@ -104,9 +104,9 @@ def host(
         raise click.UsageError(
             "--rate, --size and --via are of flows: give a flow's destination with --to ADDRESS"
         )
-    given = assignments(parameters, "w_min=0.05")
+    values = assignments(parameters, "w_min=0.05")
     try:
-        wanted = settings(find_nic(interface), ip, line_rate, scheme, given, log)
+        wanted = settings(find_nic(interface), ip, line_rate, scheme, values, log)
     except SchemeError as error:
         raise click.UsageError(str(error)) from None
     if wanted.ip in receivers:
@@ -157,10 +157,10 @@ def _show(stats: AgentStats, most_bps: float | None) -> None:
             ("flow", "to", "state", "packets", "payload\nMB", "rate\nGb/s", "CNPs"),
             [
                 (
-                    *(one.flow, one.dst_ip, one.state, one.packets, _mb(one.payload_bytes)),
-                    *(_gbps(min(one.rate_bps, most_bps or one.rate_bps)), one.cnps),
+                    *(flow.flow, flow.dst_ip, flow.state, flow.packets, _mb(flow.payload_bytes)),
+                    *(_gbps(min(flow.rate_bps, most_bps or flow.rate_bps)), flow.cnps),
                 )
-                for one in stats.sent
+                for flow in stats.sent
             ],
         )
     if stats.received:
@@ -178,13 +178,13 @@ def _show(stats: AgentStats, most_bps: float | None) -> None:
             ),
             [
                 (
-                    *(one.flow, one.src_ip, one.packets, _mb(one.payload_bytes)),
-                    _gbps(8 * one.payload_bytes / (one.last_s - one.first_s))
-                    if one.last_s > one.first_s
+                    *(flow.flow, flow.src_ip, flow.packets, _mb(flow.payload_bytes)),
+                    _gbps(8 * flow.payload_bytes / (flow.last_s - flow.first_s))
+                    if flow.last_s > flow.first_s
                     else "-",
-                    *(f"{one.marked_ce / one.packets:.1%}", one.gaps, one.cnps),
+                    *(f"{flow.marked_ce / flow.packets:.1%}", flow.gaps, flow.cnps),
                 )
-                for one in stats.received
+                for flow in stats.received
             ],
         )
     for pauses in stats.pauses:

@@ -13,7 +13,7 @@ from pcn.complete import complete_node
 
 @click.command()
 @click.argument("node", required=False, shell_complete=complete_node)
-@click.argument("other", required=False, metavar="[NODE]", shell_complete=complete_node)
+@click.argument("peer", required=False, metavar="[NODE]", shell_complete=complete_node)
 @click.argument("state", required=False, type=click.Choice(["down", "up"]))
 @click.option(
     "--reroute",
@@ -29,7 +29,7 @@ from pcn.complete import complete_node
 @output_options
 def link(
     node: str | None,
-    other: str | None,
+    peer: str | None,
     state: str | None,
     reroute_s: float | None,
     network: str | None,
@@ -52,27 +52,33 @@ def link(
     from pcn.lab.attach import attach
     from pcn.lab.links import between, links, reroute, set_link
 
-    if node is not None and other is None:
+    if node is not None and peer is None:
         raise click.UsageError("name two nodes, which a link connects")
     if reroute_s is not None and state is None:
         raise click.UsageError("--reroute comes with down or up")
     with attach(network) as lab:
-        if node is None or other is None:
-            found = links(lab.record, lab.topology)
+        if node is None or peer is None:
+            states = links(lab.record, lab.topology)
         elif state is not None:
-            found = set_link(lab, node, other, state == "up")
+            states = set_link(lab, node, peer, state == "up")
             changed = reroute(lab, reroute_s) if reroute_s is not None else []
         else:
             ends = {
-                str(end) for one in between(lab.topology, node, other) for end in (one.a, one.b)
+                str(end) for link in between(lab.topology, node, peer) for end in (link.a, link.b)
             }
-            found = [one for one in links(lab.record, lab.topology) if one.a in ends]
+            states = [
+                link_state for link_state in links(lab.record, lab.topology) if link_state.a in ends
+            ]
     if as_json:
-        print_json([asdict(one) for one in found])
+        print_json([asdict(link_state) for link_state in states])
     elif state is not None:
-        for one in found:
-            say(f"{one} is {'up' if one.up else 'DOWN'}")
+        for link_state in states:
+            say(f"{link_state} is {'up' if link_state.up else 'DOWN'}")
         if reroute_s is not None:
             say(f"other routes at {', '.join(changed) or 'no switch'}")
     else:
-        print_table("links", ("link", "is"), [(one, "up" if one.up else "DOWN") for one in found])
+        print_table(
+            "links",
+            ("link", "is"),
+            [(link_state, "up" if link_state.up else "DOWN") for link_state in states],
+        )

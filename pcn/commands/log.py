@@ -47,10 +47,10 @@ def log(
 
     record = find(network)
     wide = max(map(len, logs.nodes_with_logs(record)))
-    found = logs.follow(record, nodes, lines) if follow else logs.read(record, nodes, lines)
+    entries = logs.follow(record, nodes, lines) if follow else logs.read(record, nodes, lines)
     printed = False
     with contextlib.suppress(KeyboardInterrupt):
-        for line in found:
+        for line in entries:
             if as_json:
                 click.echo(json.dumps(_as_json(line)))
             else:

@@ -140,8 +140,8 @@ def up(
     built = without(blueprint.build(values), left)
     name = name or built.name
     records.directory(name)  # before anything is named after it
-    given = assignments(parameters, "w_max=0.5")
-    chosen = configured(with_program(scheme, program), given).scheme
+    scheme_parameters = assignments(parameters, "w_max=0.5")
+    chosen = configured(with_program(scheme, program), scheme_parameters).scheme
     require_startable(built, find_target(target), name)
     enough = calibrate.choose(built, target, links(target, processes))
     chosen_k = calibrate.Choice(dilation, "") if dilation else enough
@@ -153,7 +153,7 @@ def up(
         options=dict(values),
         target=target,
         scheme=chosen.reference,
-        scheme_parameters=dict(given),
+        scheme_parameters=dict(scheme_parameters),
         dilation=chosen_k.k,
         why_k=chosen_k.why,
         enough_k=enough.k,
@@ -222,12 +222,18 @@ def down(name: str | None, every: bool, force: bool, network: str | None, as_jso
     try:
         if not name:  # results are any user's, networks may be another one's
             removed += [f"what a killed run left, {path}" for path in remove_dead()]
-        for found in [name] if name else records.names():
-            record = records.load(found)
-            if not name and not force and record and record.role != "up" and records.is_held(found):
-                tell(f"left alone: {found}, of the running process {record.owner.pid}")
+        for network_name in [name] if name else records.names():
+            record = records.load(network_name)
+            if (
+                not name
+                and not force
+                and record
+                and record.role != "up"
+                and records.is_held(network_name)
+            ):
+                tell(f"left alone: {network_name}, of the running process {record.owner.pid}")
                 continue
-            removed += supervisor.down(found, force)
+            removed += supervisor.down(network_name, force)
     finally:
         for thing in removed if not as_json else ():
             say(f"removed {thing}")
@@ -256,23 +262,23 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
     from pcn.lab import journal as records
 
     wanted = named_network(name, network)
-    found = [
+    stored = [
         record
         for name in records.names()
         if wanted in (None, name) and (record := records.load(name))
     ]
-    if wanted and not found:
+    if wanted and not stored:
         raise UnknownNameError("network", wanted, records.names())
-    networks = [_network(record, records.is_held(record.name)) for record in found]
+    networks = [_network(record, records.is_held(record.name)) for record in stored]
     if as_json:
         print_json(networks)
         return
     if not networks:
         say("no network is up")
-    for one in networks:
+    for summary in networks:
         title = (
-            f"{one['name']}: {_state(one)}, {one['target']}, {one['scheme']}, "
-            f"k = {one['dilation']:g}, process {one['pid']}; logs in {one['logs']}"
+            f"{summary['name']}: {_state(summary)}, {summary['target']}, {summary['scheme']}, "
+            f"k = {summary['dilation']:g}, process {summary['pid']}; logs in {summary['logs']}"
         )
         rows = [
             (
@@ -282,12 +288,12 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
                     if node["device_id"] is not None
                     else ("-", "-")
                 ),
-                _below(node["log"], one["logs"]) or "-",
+                _below(node["log"], summary["logs"]) or "-",
             )
-            for node in one["nodes"]
+            for node in summary["nodes"]
         ]
-        if one["overload"]:
-            say(one["overload"]["text"])
+        if summary["overload"]:
+            say(summary["overload"]["text"])
         print_table(title, ("node", "is", "program", "pid", "device\nid", "P4Runtime", "log"), rows)
 
 

@@ -27,11 +27,11 @@ def output_options(function: _F) -> _F:
     return described_output()(function)
 
 
-def described_output(what: str = "JSON instead of tables.") -> Callable[[_F], _F]:
+def described_output(json_help: str = "JSON instead of tables.") -> Callable[[_F], _F]:
     """Returns `output_options` with a help text of --json."""
 
     def options(function: _F) -> _F:
-        json_flag = click.option("--json", "as_json", is_flag=True, help=what)
+        json_flag = click.option("--json", "as_json", is_flag=True, help=json_help)
         return json_flag(quiet_option(function))
 
     return options

@@ -238,25 +238,25 @@ def run(
         refuse("not beside --top", "web")
         require_terminal()
     with contextlib.ExitStack() as stack:
-        made = stack.enter_context(
+        simulated = stack.enter_context(
             VirtualP4(
                 network, seed=seed, strict=strict, frame_bytes=JUMBO_BYTES if jumbo else FRAME_BYTES
             )
         )
-        complain(made)
-        page = stack.enter_context(p4_on_page(made, until, sample, port)) if web else None
-        queues = Queues(made, sample, until) if sample else None
-        prepare(made, until, sends, script, pcap, seed)
+        complain(simulated)
+        page = stack.enter_context(p4_on_page(simulated, until, sample, port)) if web else None
+        queues = Queues(simulated, sample, until) if sample else None
+        prepare(simulated, until, sends, script, pcap, seed)
         if top:
             with on_terminal() as history:
-                shown_p4(made, until, sample, history).run(until)
+                shown_p4(simulated, until, sample, history).run(until)
         elif page:
             page.run(until)
         else:
-            made.run(until_s=until)
-        empty(made)
-        _print(whole(made, queues), as_json)
-        end(made.written.values(), as_json)
+            simulated.run(until_s=until)
+        empty(simulated)
+        _print(whole(simulated, queues), as_json)
+        end(simulated.written.values(), as_json)
 
 
 def _stay(port: int, control: bool, name: str) -> None:
@@ -275,7 +275,7 @@ def _stay(port: int, control: bool, name: str) -> None:
 
 
 def prepare(
-    made: VirtualP4,
+    network: VirtualP4,
     until: float,
     sends: tuple[str, ...],
     script: Path | None,
@@ -289,21 +289,21 @@ def prepare(
     from pcn.topologies.errors import LabError
 
     if pcap is not None:
-        capture_ports(made, pcap)
+        capture_ports(network, pcap)
     for number, text in enumerate(sends):
-        sending.read(text).start(made, until, seed + number)
+        sending.read(text).start(network, until, seed + number)
     if script is not None:
         start = getattr(python_file.load(script), "start", None)
         if start is None:
             raise LabError(f"{script} has no function start(network)")
-        start(made)
+        start(network)
     if not sends and script is None:
-        sending.each_to_each(made)
+        sending.each_to_each(network)
 
 
-def complain(made: VirtualP4) -> None:
+def complain(network: VirtualP4) -> None:
     """Notes the commands of command files that failed."""
-    for written in made.written.values():
+    for written in network.written.values():
         for complaint in written.complaints:
             note(complaint)
 
@@ -319,34 +319,34 @@ def end(written: Iterable[Written], as_json: bool) -> None:
         click.get_current_context().exit(_FAILED)
 
 
-def empty(made: VirtualP4) -> None:
+def empty(network: VirtualP4) -> None:
     """Lets what is inside of a run leave, as long as it does, and pings end."""
-    made.run(until_s=max([made.now_s, *(ping.sent_s[-1] for ping in made.pings)]))
+    network.run(until_s=max([network.now_s, *(ping.sent_s[-1] for ping in network.pings)]))
     before = -1
-    while (inside := made.totals().packets) not in (0, before):
+    while (inside := network.totals().packets) not in (0, before):
         before = inside
-        made.run(until_s=made.now_s + 1.0)
+        network.run(until_s=network.now_s + 1.0)
 
 
-def _print(found: Mapping[str, Any], as_json: bool) -> None:
+def _print(report: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
-        print_json(found)
+        print_json(report)
         return
-    for name, lines in found["entries_read"].items():
+    for name, lines in report["entries_read"].items():
         for line in lines:
             say(f"{name}: {line}")
     rows = [
         (
             *(
-                one["host"],
-                one["sent_frames"],
-                one["received_frames"],
-                one["received_bytes"],
-                one["marked_ce_frames"],
+                host["host"],
+                host["sent_frames"],
+                host["received_frames"],
+                host["received_bytes"],
+                host["marked_ce_frames"],
             ),
-            *(_microseconds(one[key]) for key in ("mean_delay_s", "longest_delay_s")),
+            *(_microseconds(host[key]) for key in ("mean_delay_s", "longest_delay_s")),
         )
-        for one in found["hosts"]
+        for host in report["hosts"]
     ]
     received = (
         "received\nframes",
@@ -356,14 +356,14 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
         "longest\ndelay, us",
     )
     print_table("Hosts", ("host", "sent\nframes", *received), rows)
-    sampled = "queue_most_packets" in found["ports"][0]
+    sampled = "queue_most_packets" in report["ports"][0]
     ports = [
         (
-            *(one["port"], one["to"], one["sent_frames"], one["sent_bytes"]),
-            *((f"{one['queue_mean_packets']:.2f}", one["queue_most_packets"]) if sampled else ()),
-            _by_queue(one),
+            *(port["port"], port["to"], port["sent_frames"], port["sent_bytes"]),
+            *((f"{port['queue_mean_packets']:.2f}", port["queue_most_packets"]) if sampled else ()),
+            _by_queue(port),
         )
-        for one in found["ports"]
+        for port in report["ports"]
     ]
     waiting = ("mean\nqueue", "longest\nqueue") if sampled else ()
     columns = ("port", "to", "sent\nframes", "sent\nbytes", *waiting, "tail drops\nby queue")
@@ -371,28 +371,32 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
     connections = [
         (
             *(
-                one["from"],
-                one["to"],
-                one["algorithm"],
-                one["acknowledged_bytes"],
-                f"{one['goodput_bps'] / 1e6:.3f}",
+                connection["from"],
+                connection["to"],
+                connection["algorithm"],
+                connection["acknowledged_bytes"],
+                f"{connection['goodput_bps'] / 1e6:.3f}",
             ),
-            *(one["retransmitted_segments"], one["timeouts"], one["marked_segments"]),
-            "-" if one["finished_s"] is None else f"{one['finished_s']:.6f}",
+            *(
+                connection["retransmitted_segments"],
+                connection["timeouts"],
+                connection["marked_segments"],
+            ),
+            "-" if connection["finished_s"] is None else f"{connection['finished_s']:.6f}",
         )
-        for one in found["tcp"]
+        for connection in report["tcp"]
     ]
-    if found["pings"]:
+    if report["pings"]:
         times = ("rtt_least_s", "rtt_mean_s", "rtt_most_s")
         pings = [
             (
-                one["from"],
-                one["to"],
-                one["requests"],
-                one["answers"],
-                *(_microseconds(one[key]) for key in times),
+                ping["from"],
+                ping["to"],
+                ping["requests"],
+                ping["answers"],
+                *(_microseconds(ping[key]) for key in times),
             )
-            for one in found["pings"]
+            for ping in report["pings"]
         ]
         print_table(
             "Ping", ("from", "to", "requests", "answers", "least\nRTT, us", "mean", "most"), pings
@@ -407,20 +411,20 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
             "finished,\ns",
         )
         print_table("TCP", ("from", "to", "algorithm", *sent), connections)
-    for one in found["arp_unanswered"]:
+    for unanswered in report["arp_unanswered"]:
         say(
-            f"{one['host']} got no answer to ARP for {one['address']}; a static entry: `arp -s` in "
-            "its commands"
+            f"{unanswered['host']} got no answer to ARP for {unanswered['address']}; a static "
+            "entry: `arp -s` in its commands"
         )
     others = (
         ("for_ports_without_link", "to ports without a link"),
         ("for_unknown_groups", "to groups that don't exist"),
         ("inside", "still inside"),
     )
-    lost = "".join(f", {found[key]} {text}" for key, text in others if found[key])
+    lost = "".join(f", {report[key]} {text}" for key, text in others if report[key])
     say(
-        f"{found['traversals']} passes of switches, {found['dropped_by_programs']} dropped by "
-        f"programs{lost}; digest {found['digest']}"
+        f"{report['traversals']} passes of switches, {report['dropped_by_programs']} dropped by "
+        f"programs{lost}; digest {report['digest']}"
     )
 
 

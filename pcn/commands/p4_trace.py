@@ -176,16 +176,16 @@ def trace(
         )
         every_way = ways.all(network.topology)
         waits = Waits(every_way, network.topology) if why else None
-        found = [(n, way) for n, way in enumerate(every_way, start=1) if wanted.has(n, way)]
+        numbered = [(n, way) for n, way in enumerate(every_way, start=1) if wanted.has(n, way)]
         if target is not None:
-            _write_steps(target, (way for _, way in found))
+            _write_steps(target, (way for _, way in numbered))
     if as_json is not None:
-        print_json([way_as_json(number, way, network.topology, waits) for number, way in found])
+        print_json([way_as_json(number, way, network.topology, waits) for number, way in numbered])
     elif target is None:
-        for number, way in found:
+        for number, way in numbered:
             for line in lines(number, way, network.topology, steps=steps is not None, waits=waits):
                 say(line)
-        say(f"packets: {len(found)}")
+        say(f"packets: {len(numbered)}")
     end(written, as_json is not None or steps == "-")
 
 
@@ -217,12 +217,14 @@ def _virtual(
 
     ways = Ways()
     longest = JUMBO_BYTES if jumbo else FRAME_BYTES
-    with VirtualP4(network, seed=seed, trace=ways.take, strict=strict, frame_bytes=longest) as made:
-        complain(made)
-        prepare(made, until, sends, script, None, seed)
-        made.run(until_s=until)
-        empty(made)
-        return ways, list(made.written.values())
+    with VirtualP4(
+        network, seed=seed, trace=ways.take, strict=strict, frame_bytes=longest
+    ) as simulated:
+        complain(simulated)
+        prepare(simulated, until, sends, script, None, seed)
+        simulated.run(until_s=until)
+        empty(simulated)
+        return ways, list(simulated.written.values())
 
 
 def _live(network: P4Network, logs: Path) -> Ways:

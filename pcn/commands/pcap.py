@@ -76,7 +76,7 @@ def pcap(
         tell(f"capturing at {end}{lasts}{most}; Ctrl-C ends it")
         before = signal.signal(signal.SIGINT, stop)
         try:
-            made = capture(
+            captured = capture(
                 lab,
                 end.node,
                 end.port,
@@ -93,20 +93,20 @@ def pcap(
         finally:
             signal.signal(signal.SIGINT, before)
     if as_json:
-        print_json({**asdict(made), "file": None if to_stdout else str(path)})
+        print_json({**asdict(captured), "file": None if to_stdout else str(path)})
         return
-    kinds = ", ".join(f"{number} {kind}" for kind, number in made.kinds.items())
-    said = (
-        f"{made.frames} frames in {made.nominal_s * 1e3:.3f} ms "
+    kinds = ", ".join(f"{number} {kind}" for kind, number in captured.kinds.items())
+    summary = (
+        f"{captured.frames} frames in {captured.nominal_s * 1e3:.3f} ms "
         f"nominal{f' ({kinds})' if kinds else ''}"
     )
     lost = (
-        f"; {made.lost} MORE AREN'T IN IT: this machine was too busy to take them"
-        if made.lost
+        f"; {captured.lost} MORE AREN'T IN IT: this machine was too busy to take them"
+        if captured.lost
         else ""
     )
-    where = "" if to_stdout else f"; {made.time} time stamps; {path}"
-    (tell if to_stdout else say)(f"{end}: {said}{lost}{where}")
+    where = "" if to_stdout else f"; {captured.time} time stamps; {path}"
+    (tell if to_stdout else say)(f"{end}: {summary}{lost}{where}")
 
 
 def _free(stem: str) -> Path:

@@ -39,14 +39,14 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
 
     with attach(network) as lab:
         client = lab.switches[switch]
-        found = {
-            table: [entry(client, made) for made in client.read_table(table)]
+        by_table = {
+            table: [entry(client, table_entry) for table_entry in client.read_table(table)]
             for table in ([name] if name else client.tables())
         }
     if as_json:
-        print_json(found)
+        print_json(by_table)
         return
-    for table, entries in found.items():
+    for table, entries in by_table.items():
         rows = [
             (
                 "default" if entry["default"] else assignments(entry["match"]),
@@ -88,15 +88,15 @@ def counters(
     with attach(network) as lab:
         client = lab.switches[switch]
         wanted = [
-            one
-            for one in ([name] if name else client.counters())
-            if one not in interface_counters.DISCARDS
+            counter
+            for counter in ([name] if name else client.counters())
+            if counter not in interface_counters.DISCARDS
         ]
-        found, _ = client.read_cells(wanted, ())
+        by_counter, _ = client.read_cells(wanted, ())
         ports = (None, *lab.topology.ports(switch))
         rows: list[dict[str, Any]] = [
             {"counter": counter, **place, "packets": value.packets, "bytes": value.bytes}
-            for counter, cells in found.items()
+            for counter, cells in by_counter.items()
             for place, value in _placed(lab, switch, client.schema.counters[counter].size, cells)
             if value.packets or (every and place["port"] in ports)
         ]
@@ -150,11 +150,11 @@ def registers(
 
     with attach(network) as lab:
         client = lab.switches[switch]
-        _, found = client.read_cells((), [name] if name else list(client.registers()))
+        _, by_register = client.read_cells((), [name] if name else list(client.registers()))
         ports = (None, *lab.topology.ports(switch))
         rows: list[dict[str, Any]] = [
             {"register": register, **place, "value": value}
-            for register, cells in found.items()
+            for register, cells in by_register.items()
             for place, value in _placed(lab, switch, client.schema.registers[register].size, cells)
             if value or (every and place["port"] in ports)
         ]

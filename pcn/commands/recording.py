@@ -102,11 +102,11 @@ def recording_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a command `recording`, a `Recording`."""
 
     @functools.wraps(function)
-    def command(**given: Any) -> Any:
-        own = {field.name: given.pop(field.name) for field in fields(Recording)}
-        return function(recording=Recording(**own), **given)
+    def command(**arguments: Any) -> Any:
+        options = {field.name: arguments.pop(field.name) for field in fields(Recording)}
+        return function(recording=Recording(**options), **arguments)
 
-    made: Callable[..., Any] = command
+    decorated: Callable[..., Any] = command
     for option in reversed(_OPTIONS):
-        made = option(made)
-    return made
+        decorated = option(decorated)
+    return decorated

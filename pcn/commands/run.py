@@ -272,23 +272,29 @@ def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
     from pcn.hosts.algorithms import schemes
 
     listed, everyone = parameters(scenario, scheme), parameters(scenario)
-    rows = [(one, everyone[one] if len(everyone[one]) < len(schemes) else []) for one in listed]
-    found, whole = (
+    rows = [
+        (parameter, everyone[parameter] if len(everyone[parameter]) < len(schemes) else [])
+        for parameter in listed
+    ]
+    effective, whole = (
         in_effect(scenario, scheme),
         "a text, of the whole command: a sweep doesn't vary it",
     )
     texts = find_scenario(scenario).texts
     if as_json:
-        most = {one.name: one.maximum if math.isfinite(one.maximum) else None for one, _ in rows}
+        most = {
+            parameter.name: parameter.maximum if math.isfinite(parameter.maximum) else None
+            for parameter, _ in rows
+        }
         print_json(
             [
                 {
-                    **asdict(one),
-                    "maximum": most[one.name],
-                    "in_effect": found.get(one.name),
+                    **asdict(parameter),
+                    "maximum": most[parameter.name],
+                    "in_effect": effective.get(parameter.name),
                     "schemes": theirs,
                 }
-                for one, theirs in rows
+                for parameter, theirs in rows
             ]
             + [
                 {"name": name, "kind": "text", "default": text, "what": whole}
@@ -297,25 +303,27 @@ def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
         )
         return
 
-    def default(one: Parameter) -> str:
-        value = found.get(one.name, one.default)
-        shown = "" if value is None and one.derived else format_value(one.kind, value)
-        return ": ".join(text for text in (one.derived, shown) if text)
+    def default(parameter: Parameter) -> str:
+        value = effective.get(parameter.name, parameter.default)
+        shown = "" if value is None and parameter.derived else format_value(parameter.kind, value)
+        return ": ".join(text for text in (parameter.derived, shown) if text)
 
     print_table(
         f"{scenario.partition('?')[0]}: parameters, for --set NAME=VALUE",
         ("name", "unit", "default", "least", "most", "schemes", "meaning"),
         [
             (
-                one.name,
-                UNITS[one.kind],
-                default(one),
-                format_value(one.kind, one.minimum),
-                format_value(one.kind, one.maximum) if math.isfinite(one.maximum) else "–",
+                parameter.name,
+                UNITS[parameter.kind],
+                default(parameter),
+                format_value(parameter.kind, parameter.minimum),
+                format_value(parameter.kind, parameter.maximum)
+                if math.isfinite(parameter.maximum)
+                else "–",
                 ", ".join(theirs) or "all",
-                one.what,
+                parameter.what,
             )
-            for one, theirs in rows
+            for parameter, theirs in rows
         ]
         + [(name, "text", text, "", "", "all", whole) for name, text in texts.items()],
     )

@@ -49,8 +49,8 @@ def list_schemes(as_json: bool) -> None:
     rows = []
     for name in names():
         try:
-            one = find_scheme(name)
-            rows.append((name, Path(one.program).name, one.summary))
+            scheme = find_scheme(name)
+            rows.append((name, Path(scheme.program).name, scheme.summary))
         except SchemeError as error:  # of somebody's package: others are no worse for it
             rows.append((name, "", f"can't be loaded: {error}"))
     if as_json:
@@ -96,18 +96,18 @@ def check(name: str, seed: int, stars: bool, as_json: bool) -> int:
     from pcn.topologies.errors import LabError
 
     try:
-        found = find_scheme(name)
+        scheme = find_scheme(name)
     except SchemeError as error:
         raise LabError(str(error)) from None
     if stars:
-        _on_stars(found, seed, as_json)
+        _on_stars(scheme, seed, as_json)
         return 0
-    findings = [*check_scheme(found, seed), cost(found), *_in_switches(found)]
+    findings = [*check_scheme(scheme, seed), cost(scheme), *_in_switches(scheme)]
     if as_json:
         print_json([asdict(finding) for finding in findings])
     else:
         print_table(
-            f"{found.name}: {found.summary}",
+            f"{scheme.name}: {scheme.summary}",
             ("", "rule", "seen"),
             [
                 ("ok" if finding.kept else "BROKEN", finding.rule, finding.seen)
@@ -166,21 +166,21 @@ def _in_switches(scheme: Scheme) -> list[Finding]:
                 network.add_flow(flow)
             network.run(until_s=1e-3)
         program = Program.find(scheme.program)
-        own = {marking.find(point).TABLE for point in scheme.marking}
+        tables = {marking.find(point).TABLE for point in scheme.marking}
     except LabError as error:
         return [Finding(rule, False, str(error))]
     except Exception as error:
         return [Finding(rule, False, f"{type(error).__name__}: {error}")]
     there = {table.alias for table in program.schema.tables}
-    left = sorted(table.TABLE for table in marking.known() if table.TABLE in there - own)
-    said = (
+    left = sorted(table.TABLE for table in marking.known() if table.TABLE in there - tables)
+    text = (
         f"nothing sets {', '.join(left)}: name its marking point, marking=(...)"
         if left
-        else ", ".join(sorted(own))
+        else ", ".join(sorted(tables))
     )
     return [
         Finding(rule, True, f"a dumbbell of {len(topology.flows)} flows, 1 ms"),
-        Finding(filled, not left, said or "it has none"),
+        Finding(filled, not left, text or "it has none"),
         *_settings(scheme, topology),
     ]
 

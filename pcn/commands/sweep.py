@@ -109,21 +109,21 @@ def sweep(
     from pcn.topologies import extras
 
     reference, settings = traffic.of(experiment, parameters)
-    found = find_experiment(reference)
-    name = found.name
-    schemes = scheme_names(scheme) if scheme else list(found.schemes)
-    runs = parameter_sweep.runs(found, schemes, seeds, settings)
+    definition = find_experiment(reference)
+    name = definition.name
+    schemes = scheme_names(scheme) if scheme else list(definition.schemes)
+    runs = parameter_sweep.runs(definition, schemes, seeds, settings)
     if not runs:
         raise ExperimentError(f"{name}: there are no runs of {', '.join(schemes)}")
     place, errors = out or Path("results/sweeps") / name, Console(stderr=True)
-    tasks = [task_of(found, run, execution.limit_s, explain) for run in runs]
+    tasks = [task_of(definition, run, execution.limit_s, explain) for run in runs]
     store, made_by = Store(place, fresh), provenance()
     with Notes(errors) if is_quiet() else ConsoleProgress(errors) as progress:
         if without := left_out():
             progress.note(without)
         if old := stale(*(find_scheme(scheme).program for scheme in schemes)):
             progress.note(old)
-        decided, remarks = parameter_sweep.foresee(found, runs)
+        decided, remarks = parameter_sweep.foresee(definition, runs)
         for remark in remarks:
             progress.note(remark)
         progress.stage(f"{name}: {len(runs):,} runs")

@@ -57,8 +57,8 @@ def list_topologies(as_json: bool) -> None:
     rows = []
     for name in names():
         try:
-            one = find_topology(name)
-            rows.append((name, ", ".join(one.options), one.summary))
+            blueprint = find_topology(name)
+            rows.append((name, ", ".join(blueprint.options), blueprint.summary))
         except LabError as error:  # of a package: others are listed all the same
             rows.append((name, "", f"can't be loaded: {error}"))
     if as_json:
@@ -88,17 +88,17 @@ def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
     from pcn.topologies.unusual import unusual
 
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
-    found = facts(built)
+    properties = facts(built)
     refused = list(headroom.faults(built, built.number("mtu_bytes")))
     remarks = [*unusual(built), *(f"runs refuse it: {line}" for line in refused)]
     for remark in [*remarks, *(f"not live: {line}" for _, line in virtual_alone(built))]:
         note(remark)
     if as_json:
-        print_json(found)
+        print_json(properties)
         return
     rows = [
         (name, text)
-        for name, value in found.items()
+        for name, value in properties.items()
         for text in (value if isinstance(value, list) else [value])
     ]
     print_table("", ("", "of the topology"), rows)
@@ -157,12 +157,12 @@ def convert(
     built = blueprint.build(values)
     configs: dict[str, config_db.SonicSwitch] = {}
     for text in sonic:
-        name, given, file = text.rpartition("=")
-        found = config_db.read(
+        name, equals, file = text.rpartition("=")
+        config = config_db.read(
             Path(file), [part.strip() for part in leave_out.split(",") if part.strip()]
         )
         configs |= dict.fromkeys(
-            [name] if given else [switch.name for switch in built.switches], found
+            [name] if equals else [switch.name for switch in built.switches], config
         )
     equipped = config_db.apply(built, configs)
     _require_rates(blueprint, values, built, equipped)
@@ -173,7 +173,7 @@ def convert(
         print_json({"file": str(path), "format": form.name, **_counts(built)})
     else:
         say(
-            f"{path}: {', '.join(f'{count} {what}' for what, count in _counts(built).items())}, as "
+            f"{path}: {', '.join(f'{count} {kind}' for kind, count in _counts(built).items())}, as "
             f"{form.name}"
         )
     if remark := form.written_note(built):
@@ -250,11 +250,13 @@ def _require_rates(
             continue
         doubled = blueprint.build({**values, option: 2 * quantity("rate", value)})
         ends = {
-            link.a for link, other in zip(built.links, doubled.links, strict=True) if link != other
+            link.a
+            for link, doubled_link in zip(built.links, doubled.links, strict=True)
+            if link != doubled_link
         }
-        for link, other in pairs:
+        for link, equipped_link in pairs:
             if link.a in ends:
-                rate = quantity_text("rate", other.rate_bps)
+                rate = quantity_text("rate", equipped_link.rate_bps)
                 raise TopologyError(
                     f"{option}={value}: link {link.a} - {link.b} has {rate} by the config_db's "
                     "speed: give that rate, or take speed out of the file"

@@ -31,9 +31,9 @@ class Traffic:
         """Returns an experiment's reference and its settings. Raises ExperimentError, UsageError
         where it isn't traffic."""
         if experiment != "traffic":
-            if given := [f"--{name}" for name, value in asdict(self).items() if value]:
+            if options := [f"--{name}" for name, value in asdict(self).items() if value]:
                 raise click.UsageError(
-                    f"{', '.join(given)}: for traffic alone, not for {experiment}"
+                    f"{', '.join(options)}: for traffic alone, not for {experiment}"
                 )
             return experiment, list(settings)
         from pcn.experiments.define.collectives import collective
@@ -42,8 +42,8 @@ class Traffic:
         more = [f"load={self.load}"] if self.load else []
         workload = self.workload
         if collective(workload.partition(",")[0]):
-            workload, *own = workload.split(",")
-            more += own
+            workload, *collective_settings = workload.split(",")
+            more += collective_settings
         names = text_options(self.topology)
         texts = [setting for setting in settings if setting.partition("=")[0] in names]
         spec = parse_spec(
@@ -64,9 +64,9 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a command `traffic`, a `Traffic`."""
 
     @functools.wraps(function)
-    def command(**given: Any) -> Any:
-        own = {field.name: given.pop(field.name) for field in fields(Traffic)}
-        return function(traffic=Traffic(**own), **given)
+    def command(**arguments: Any) -> Any:
+        options = {field.name: arguments.pop(field.name) for field in fields(Traffic)}
+        return function(traffic=Traffic(**options), **arguments)
 
     options = (
         click.option(
@@ -147,7 +147,7 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "lossless).",
         ),
     )
-    made: Callable[..., Any] = command
+    decorated: Callable[..., Any] = command
     for option in reversed(options):
-        made = option(made)
-    return made
+        decorated = option(decorated)
+    return decorated

@@ -38,14 +38,17 @@ def list_workloads(as_json: bool) -> None:
     from pcn.experiments.define.published_sizes import PUBLISHED
     from pcn.softswitch.units import quantity_text
 
-    rows = [(name, one.sizes.mean_bytes, one.source) for name, one in PUBLISHED.items()]
+    rows = [
+        (name, published.sizes.mean_bytes, published.source)
+        for name, published in PUBLISHED.items()
+    ]
     if as_json:
         print_json([dict(zip(("name", "mean_bytes", "source"), row, strict=True)) for row in rows])
         return
     print_table(
         "",
         ("workload", "mean", "what it is"),
-        [(name, quantity_text("size", round(mean)), what) for name, mean, what in rows],
+        [(name, quantity_text("size", round(mean)), source) for name, mean, source in rows],
     )
 
 
@@ -63,13 +66,17 @@ def show(name: str, as_json: bool) -> None:
     from pcn.experiments.define.published_sizes import percentiles
     from pcn.experiments.traffic.spec import parse_spec, sizes
 
-    found = sizes(parse_spec(workload=name))
+    distribution = sizes(parse_spec(workload=name))
     if as_json:
-        sizes_up_to = [{"bytes": round(size), "share": share} for size, share in percentiles(found)]
-        print_json({"name": found.name, "mean_bytes": found.mean_bytes, "sizes": sizes_up_to})
+        sizes_up_to = [
+            {"bytes": round(size), "share": share} for size, share in percentiles(distribution)
+        ]
+        print_json(
+            {"name": distribution.name, "mean_bytes": distribution.mean_bytes, "sizes": sizes_up_to}
+        )
         return
-    say(f"# {found.name}: {found.mean_bytes:,.0f} bytes on average")
-    for size, share in percentiles(found):
+    say(f"# {distribution.name}: {distribution.mean_bytes:,.0f} bytes on average")
+    for size, share in percentiles(distribution):
         say(f"{round(size)} {100 * share:.12g}")
 
 

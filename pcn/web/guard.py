@@ -54,8 +54,10 @@ class Guard:
 
         async def with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message = {**message, "headers": [*message.get("headers", ()), *own]}
+                security_headers = [
+                    (name.encode(), value.encode()) for name, value in HEADERS.items()
+                ]
+                message = {**message, "headers": [*message.get("headers", ()), *security_headers]}
             await send(message)
 
         await self._app(
@@ -78,20 +80,20 @@ class Guard:
             return "this page answers no other site"
         if scope["method"] not in ("GET", "HEAD") and not origins:
             return "this page takes commands from itself alone"
-        given = (
+        token = (
             scope["path"].encode("utf-8", "surrogateescape").partition(b"/")[2].partition(b"/")[0]
         )
-        if not hmac.compare_digest(given, self._token):
+        if not hmac.compare_digest(token, self._token):
             return "the address lacks this page's token: open the one that pcn printed"
         return ""
 
 
 async def _answer(send: Send, status: int, body: bytes) -> None:
-    own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+    security_headers = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"content-length", b"%d" % len(body)),
-        *own,
+        *security_headers,
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

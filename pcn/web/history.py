@@ -46,8 +46,8 @@ class History:
 
     def add(self, frame: Frame) -> None:
         """Ports that do nothing are left out: the page has their names from the network."""
-        ports = [one for one in frame["ports"] if _in_use(one)]
-        hosts = [one for one in frame.get("hosts", ()) if one["rate_bps"]]
+        ports = [port for port in frame["ports"] if _in_use(port)]
+        hosts = [host for host in frame.get("hosts", ()) if host["rate_bps"]]
         self._add("frame", {**frame, "ports": ports, "hosts": hosts})
 
     def over(self, text: str) -> None:
@@ -67,16 +67,16 @@ class History:
                 return []
             first = self._items[0].number
             start = max(number + 1 - first, 0)
-            found = [
+            items = [
                 self._items[place] for place in range(start, min(start + _BATCH, len(self._items)))
             ]
             if (
                 number < first
                 and self._network is not None
-                and self._network.number < found[0].number
+                and self._network.number < items[0].number
             ):
-                found.insert(0, self._network._replace(number=found[0].number - 1))
-            return found
+                items.insert(0, self._network._replace(number=items[0].number - 1))
+            return items
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Calls `listener` after each new item. Returns the function that ends that."""

@@ -46,7 +46,10 @@ class P4OnPage:
         waiting = (network.queue_bytes, network.queue_packets)
         sources = [network.link_bytes(*port) for port in (*self._ports, *self._hosts)]
         sources += [
-            one(*port, queue) for one in waiting for port in self._ports for queue in range(CLASSES)
+            measure(*port, queue)
+            for measure in waiting
+            for port in self._ports
+            for queue in range(CLASSES)
         ]
         self._samples = network.sample(every_s, sources)
         links = (topology.link_at(*port) for port in (*self._ports, *self._hosts))
@@ -93,20 +96,20 @@ class P4OnPage:
     def _by_host(self, times: Array, sent: Array) -> dict[str, list[list[float]]]:
         """Returns bits/s that each host sends and receives between two samples."""
         rates = 8 * np.diff(sent, axis=0) / np.diff(times)[:, None]
-        found: dict[str, Any] = {host: np.zeros((len(rates), 2)) for host, _ in self._hosts}
+        by_host: dict[str, Any] = {host: np.zeros((len(rates), 2)) for host, _ in self._hosts}
         places = {port: place for place, port in enumerate((*self._ports, *self._hosts))}
         for host, port in self._hosts:
             peer = self._network.topology.peer(host, port)
-            found[host][:, 0] += rates[:, places[host, port]]
+            by_host[host][:, 0] += rates[:, places[host, port]]
             if (peer.node, peer.port) in places:
-                found[host][:, 1] += rates[:, places[peer.node, peer.port]]
-        return {host: pairs.tolist() for host, pairs in found.items()}
+                by_host[host][:, 1] += rates[:, places[peer.node, peer.port]]
+        return {host: pairs.tolist() for host, pairs in by_host.items()}
 
 
 def _flow(host: str, sent_bps: float, received_bps: float) -> dict[str, Any]:
     unknown = dict.fromkeys(("marked_share", "marked_ue_share", "window_bytes", "in_flight_bytes"))
     state = "sending" if sent_bps else "idle"
-    own = {
+    fields = {
         "id": host,
         "src": host,
         "dst": "",
@@ -114,7 +117,7 @@ def _flow(host: str, sent_bps: float, received_bps: float) -> dict[str, Any]:
         "rate_bps": sent_bps,
         "goodput_bps": received_bps,
     }
-    return {**own, **unknown, "kept_pace": True, "sent_bps": sent_bps}
+    return {**fields, **unknown, "kept_pace": True, "sent_bps": sent_bps}
 
 
 def shown_p4(

@@ -62,11 +62,11 @@ def recorded(place: Path) -> History:
 def one_file(history: History) -> str:
     """Returns the page with its scripts, styles and frames inside."""
 
-    def style(found: re.Match[str]) -> str:
-        return f"<style>\n{STYLE if found[1] == 'network.css' else _text(found[1])}\n</style>"
+    def style(match: re.Match[str]) -> str:
+        return f"<style>\n{STYLE if match[1] == 'network.css' else _text(match[1])}\n</style>"
 
-    def script(found: re.Match[str]) -> str:
-        return f"<script>\n{_text(found[1])}\n</script>"
+    def script(match: re.Match[str]) -> str:
+        return f"<script>\n{_text(match[1])}\n</script>"
 
     frames = ",\n".join(
         f"[{item.number},{json.dumps(item.kind)},{item.text}]" for item in _items(history)
@@ -78,7 +78,7 @@ def one_file(history: History) -> str:
         re.findall(r'<script src="static/[^"]+" .*</script>', page),
     )
     inside = "\n".join(
-        re.sub(r'<script src="static/([^"]+)" .*</script>', script, one) for one in scripts
+        re.sub(r'<script src="static/([^"]+)" .*</script>', script, tag) for tag in scripts
     )
     data = f'<script type="application/json" id="recorded">[{frames}]</script>'
     return page.replace("</body>", f"{data}\n{inside}\n</body>")

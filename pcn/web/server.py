@@ -136,13 +136,13 @@ class _Pages:
             yield "retry: 1000\n\n"
             while True:
                 new.clear()
-                found = self._history.after(number)
+                items = self._history.after(number)
                 if self._history.closed:
                     return
-                for item in found:
+                for item in items:
                     number = item.number
                     yield f"id: {item.number}\nevent: {item.kind}\ndata: {item.text}\n\n"
-                if not found:
+                if not items:
                     try:
                         await asyncio.wait_for(new.wait(), _KEEP_ALIVE_S)
                     except asyncio.TimeoutError:
