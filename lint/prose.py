@@ -31,12 +31,9 @@ LEFT_OUT = (
 )
 NO_VERB = {
     "A", "All", "An", "As", "At", "Both", "By", "Each", "Every", "Everything", "For", "From", "How",
-    (
-        "In"
-    ), "Its",
-    "Likewise", "Nothing", "Of", "On", "One", "Return", "The", "These", "This", "Those", "To", (
-        "Until"
-    ), "What", "When",
+    "In", "Its",
+    "Likewise", "Nothing", "Of", "On", "One", "Return", "The", "These", "This", "Those", "To",
+    "Until", "What", "When",
     "Where", "Whether", "Which", "While", "Whose", "With", "Without", "Yield",
 }  # fmt: skip
 """First words of a docstring that begins with no verb, or with one that gives an order."""

@@ -113,9 +113,8 @@ class SharedBufferStats(ctypes.Structure):
         (name, _u64)
         for name in (
             "size", "shared", "used", "used_max", "summed", "held", "in_headroom",
-            "in_headroom_max", (
-                "paused"
-            ),
+            "in_headroom_max",
+            "paused",
         )
     ]  # fmt: skip
 
@@ -127,12 +126,10 @@ class LinkStats(ctypes.Structure):
         *[
             (name, _u64)
             for name in (
-                "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired", (
-                    "fc_packets"
-                ), "starved_ps",
-                "output_bytes", "held_max", "held_limit", "held_bytes", "lost", "repeated", (
-                    "overrun"
-                ),
+                "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired",
+                "fc_packets", "starved_ps",
+                "output_bytes", "held_max", "held_limit", "held_bytes", "lost", "repeated",
+                "overrun",
             )
         ],
         ("pause_by_class", _u64 * CLASSES),
@@ -181,9 +178,8 @@ class Totals(ctypes.Structure):
         (name, _u64)
         for name in (
             "now_ps", "events", "digest", "traversals", "data_traversals", "packets",
-            "packets_most", (
-                "dropped"
-            ),
+            "packets_most",
+            "dropped",
             "unlinked", "ungrouped", "bad_frames", "stray_frames", "unusable_cnps", "unfinished",
         )
     ]  # fmt: skip

@@ -152,9 +152,8 @@ def _json_value(column: str, text: str) -> Any:
 
 
 _COLUMNS = (
-    "number", "runs", "mean", "low", "high", "interval", "standard_error", "seeds", "flows", (
-        "relative_difference"
-    ),
+    "number", "runs", "mean", "low", "high", "interval", "standard_error", "seeds", "flows",
+    "relative_difference",
     "difference_low", "difference_high", "test", "beyond_spread",
 )  # fmt: skip
 _TEXTS = ("number", "runs", "interval", "test")

@@ -28,9 +28,8 @@ from pcn.topologies.errors import NO_ROOM
 
 ROOT = Path(__file__).resolve().parents[2]
 _SOURCES = (
-    "base", "experiments", "lab/virtual", "virtualnet", "softswitch", "hosts", "topologies", (
-        "controller"
-    ),
+    "base", "experiments", "lab/virtual", "virtualnet", "softswitch", "hosts", "topologies",
+    "controller",
     "p4src/compiled",
 )  # fmt: skip
 _KINDS = (".py", ".c", ".h", ".json", ".txtpb")

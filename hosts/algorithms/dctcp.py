@@ -60,9 +60,8 @@ class DctcpParameters(SprayingParameters):
         most=1e6,
     )
     exact: float = parameter(
-        0, "count", (
-            "DCTCP: 1: an ACK at each change of the mark (Fig. 8); not on live networks"
-        ), name="exact",
+        0, "count",
+        "DCTCP: 1: an ACK at each change of the mark (Fig. 8); not on live networks", name="exact",
         least=0, most=1,
     )  # fmt: skip
 

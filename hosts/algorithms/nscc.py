@@ -103,10 +103,9 @@ class NsccParameters(SprayingParameters):
         64, "count", "NSCC: UDP source ports of a flow, in turn", name="paths", least=1, most=256
     )
     ecn_low: float = parameter(
-        0.2, "number", (
-            "NSCC: share of the bandwidth-delay product in a queue from which switches mark"
-        ), name="ecn_low",
-        most=100,
+        0.2, "number",
+        "NSCC: share of the bandwidth-delay product in a queue from which switches mark",
+        name="ecn_low", most=100,
     )  # fmt: skip
     ecn_high: float = parameter(
         0.8, "number", "NSCC: share above which they mark all", name="ecn_high", most=100

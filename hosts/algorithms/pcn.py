@@ -71,9 +71,8 @@ class PcnParameters(PcnWeights):
     """And the NP's rule."""
 
     congested_fraction: float = parameter(
-        0.95, "number", (
-            "PCN: a flow is congested if this share of its packets is marked"
-        ), name="congested",
+        0.95, "number",
+        "PCN: a flow is congested if this share of its packets is marked", name="congested",
         least=1e-6, most=1,
     )  # fmt: skip
 

@@ -33,9 +33,8 @@ class CommonParameters(Parameters):
     """What QCN and its variants have, whichever counters end a cycle: RP and congestion point."""
 
     g_d: float = parameter(
-        1 / 128, "number", (
-            "QCN: the cut for each unit of F_b; a message may not stop a flow"
-        ), name="G_d",
+        1 / 128, "number",
+        "QCN: the cut for each unit of F_b; a message may not stop a flow", name="G_d",
         least=1e-6, most=1 / 63,
     )  # fmt: skip
     timer_s: float = parameter(

@@ -73,9 +73,8 @@ class RcccParameters(SprayingParameters):
         64, "count", "RCCC: UDP source ports of a flow, in turn", name="paths", least=1, most=256
     )
     ecn_low: float = parameter(
-        0.2, "number", (
-            "RCCC: share of the bandwidth-delay product in a queue from which switches mark"
-        ),
+        0.2, "number",
+        "RCCC: share of the bandwidth-delay product in a queue from which switches mark",
         name="ecn_low", most=100,
     )  # fmt: skip
     ecn_high: float = parameter(

@@ -18,9 +18,8 @@ class RestParameters(Parameters):
     pause."""
 
     largest_frame_bytes: float = parameter(
-        _USUAL_BYTES, "size", (
-            "by time: what takes longer than this frame is a pause"
-        ), name="largest_frame", least=64,
+        _USUAL_BYTES, "size",
+        "by time: what takes longer than this frame is a pause", name="largest_frame", least=64,
         most=1e6,
     )  # fmt: skip
 

@@ -18,9 +18,8 @@ alone."""
 @dataclass(frozen=True)
 class SprayingParameters(Parameters):
     paths: float = parameter(
-        1, "count", (
-            "UDP source ports of a flow, in turn: paths; above 1 in virtual time alone"
-        ), name="paths",
+        1, "count",
+        "UDP source ports of a flow, in turn: paths; above 1 in virtual time alone", name="paths",
         least=1, most=256,
     )  # fmt: skip
     flowlet_gap_s: float = parameter(

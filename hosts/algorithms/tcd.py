@@ -31,9 +31,8 @@ class TcdParameters(Parameters):
         6, "count", "TCD: looks in a row that show a queue that doesn't fall", least=1, most=255
     )
     max_ton_s: float = parameter(
-        0.0, "time", (
-            "TCD: longest on-time between two pauses; 0: from XOFF, XON, rate, delay and epsilon"
-        ),
+        0.0, "time",
+        "TCD: longest on-time between two pauses; 0: from XOFF, XON, rate, delay and epsilon",
         name="max_ton", most=1,
     )  # fmt: skip
 

@@ -68,9 +68,8 @@ class TimelyParameters(Parameters):
         10e6, "rate", "TIMELY: least rate", name="min_rate", least=1, most=1e12
     )
     max_decrease: float = parameter(
-        0.5, "number", (
-            "TIMELY: largest part of the rate that a decrease takes"
-        ), name="timely_max_decrease",
+        0.5, "number",
+        "TIMELY: largest part of the rate that a decrease takes", name="timely_max_decrease",
         least=1e-6, most=1,
     )  # fmt: skip
 

@@ -80,12 +80,10 @@ class FlowStats(ctypes.Structure):
         *[
             (name, _u64)
             for name in (
-                "sent", "sent_bytes", "sent_payload", "received", "received_bytes", (
-                    "received_payload"
-                ), "marked_ce",
-                "marked_ue", "out_of_order", "lost", "cnps_sent", "cnps_received", "start_ps", (
-                    "ended_ps"
-                ), "first_ps",
+                "sent", "sent_bytes", "sent_payload", "received", "received_bytes",
+                "received_payload", "marked_ce",
+                "marked_ue", "out_of_order", "lost", "cnps_sent", "cnps_received", "start_ps",
+                "ended_ps", "first_ps",
                 "last_ps", "complete_ps",
             )
         ],

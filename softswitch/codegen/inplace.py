@@ -55,9 +55,8 @@ _PARSER = (Assign, Extract, Verify)
 # the queue measured for it, and what is 0 where a packet is neither a clone nor a replica. Other
 # fields that egress reads are bridged.
 SET_BEFORE_EGRESS = {
-    "egress_port", "egress_spec", "packet_length", "egress_global_timestamp", "deq_timedelta", (
-        "deq_qdepth"
-    ), "qid",
+    "egress_port", "egress_spec", "packet_length", "egress_global_timestamp", "deq_timedelta",
+    "deq_qdepth", "qid",
 }  # fmt: skip
 _KNOWN = SET_BEFORE_EGRESS | {
     "enq_timestamp",

@@ -39,13 +39,11 @@ _MANY, _FEW = 8, 2
 
 _ROWS: tuple[tuple[Claim, int, str, str, str, Rule], ...] = (
     (FASTER, _MANY, "time to fairness", "fair_s", "met: half; trend: less", at_most(0.5, 1.0)),
-    (CALMER, _MANY, (
-        "queue's standard deviation"
-    ), "queue_sd_kb", "met: 0.8; trend: less", at_most(0.8, 1.0)),
+    (CALMER, _MANY,
+    "queue's standard deviation", "queue_sd_kb", "met: 0.8; trend: less", at_most(0.8, 1.0)),
     (
-        CALMER, _FEW, (
-            "queue's standard deviation"
-        ), "queue_sd_kb", "met: within 30%; trend: within a half",
+        CALMER, _FEW,
+        "queue's standard deviation", "queue_sd_kb", "met: within 30%; trend: within a half",
         between(0.7, 1.3, 0.5, 1.5),
     ),
 )  # fmt: skip

@@ -182,9 +182,8 @@ class Fig16(Experiment):
             ),
             HADOOP_TREE.row(
                 f"{even} DCQCN's median below 80 KB (met: within 30%; trend: a factor of 2)",
-                of(HADOOP_EVEN, (
-                    "p50 < 80 KB"
-                ), DCQCN), near(10.8, 0.3), "DCQCN median", known=_MEDIANS,
+                of(HADOOP_EVEN,
+                    "p50 < 80 KB", DCQCN), near(10.8, 0.3), "DCQCN median", known=_MEDIANS,
             ),
             HADOOP_TREE.row(
                 f"{even} 99% above 100 KB, DCQCN over TCD (met: within 15%; trend: a factor of 2)",

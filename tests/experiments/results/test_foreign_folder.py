@@ -142,9 +142,8 @@ def _fill(root: Path) -> None:
         (
             "pcn/summary.json"
         ),
-        "out/pcn/summary.json", "result/summary.json", "done.jsonl", "done.jsonl.new", (
-            "sweep/done.jsonl"
-        ),
+        "out/pcn/summary.json", "result/summary.json", "done.jsonl", "done.jsonl.new",
+        "sweep/done.jsonl",
         "sweep/done.jsonl.new", keep.JSON, keep.TEXT, f"{keep.FOLDER}/{keep.JSON}", (
             f"{keep.FOLDER}/{keep.TEXT}"
         ),

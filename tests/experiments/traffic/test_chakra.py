@@ -269,39 +269,29 @@ SENDS = {"comm_dst": 1, "comm_size": 9}
 @pytest.mark.parametrize(
     ("ranks", "groups", "why"),
     [
-        ([[Node(1, COLLECTIVE, (), 0, {"comm_type": BROADCAST, "comm_size": 9})], []], None, (
-            "node 1: broadcast"
-        )),
-        ([[Node(1, COLLECTIVE, (), 0, {"comm_type": 0, "comm_size": 1})], []], None, (
-            "1 bytes make no 2 parts"
-        )),
-        ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9, "pg_name": "7"})], []], None, (
-            "group '7' lacks a file"
-        )),
-        ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9, "pg_name": "1"})], []], {"1": [1]}, (
-            "lacks it among its ranks"
-        )),
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_type": BROADCAST, "comm_size": 9})], []], None,
+        "node 1: broadcast"),
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_type": 0, "comm_size": 1})], []], None,
+        "1 bytes make no 2 parts"),
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9, "pg_name": "7"})], []], None,
+        "group '7' lacks a file"),
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9, "pg_name": "1"})], []], {"1": [1]},
+        "lacks it among its ranks"),
         ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9})], []], None, "which rank 1 hasn't"),
         ([[Node(1, SEND, (), 0, SENDS)], []], {"1": [2]}, "made.json: groups of ranks are needed"),
-        ([[Node(1, SEND, (), 0, SENDS)], []], {"1": [0, 0]}, (
-            "group '1': a rank stands there twice"
-        )),
-        ([[Node(1, SEND, (), 0, {"comm_dst": 2, "comm_size": 9})], []], None, (
-            "comm_dst 2: another of the 2 ranks"
-        )),
-        ([[Node(1, SEND, (), 0, {"comm_dst": 0, "comm_size": 9})], []], None, (
-            "comm_dst 0: another of the 2 ranks"
-        )),
+        ([[Node(1, SEND, (), 0, SENDS)], []], {"1": [0, 0]},
+        "group '1': a rank stands there twice"),
+        ([[Node(1, SEND, (), 0, {"comm_dst": 2, "comm_size": 9})], []], None,
+        "comm_dst 2: another of the 2 ranks"),
+        ([[Node(1, SEND, (), 0, {"comm_dst": 0, "comm_size": 9})], []], None,
+        "comm_dst 0: another of the 2 ranks"),
         ([[Node(1, SEND, (), 0, {"comm_dst": 1})], []], None, "rank 0, node 1: size 0"),
-        ([[Node(1, RECEIVE, (), 0, {"comm_src": 1})], []], None, (
-            "rank 1 sends it 0 messages with the tag 0"
-        )),
-        ([[Node(1, COMPUTE, (2,))], []], None, (
-            "made.0.et: node 1 waits for node 2, which is missing"
-        )),
-        ([[Node(1, COMPUTE, (2,)), Node(2, COMPUTE, (1,))], []], None, (
-            "waits for itself, by way of others"
-        )),
+        ([[Node(1, RECEIVE, (), 0, {"comm_src": 1})], []], None,
+        "rank 1 sends it 0 messages with the tag 0"),
+        ([[Node(1, COMPUTE, (2,))], []], None,
+        "made.0.et: node 1 waits for node 2, which is missing"),
+        ([[Node(1, COMPUTE, (2,)), Node(2, COMPUTE, (1,))], []], None,
+        "waits for itself, by way of others"),
         ([[Node(1, COMPUTE), Node(1, COMPUTE)], []], None, "two nodes have the same id"),
         ([[Node(1, 8)], []], None, "node 1: type 8: 0 to 7 are known"),
         ([[Node(1, COMPUTE, (), 2**60)], []], None, "too long"),

@@ -214,12 +214,10 @@ def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path: Path, co
             "3,h0,r0,0,5B,0+5us 1\n"
         ), ":5: after: '0+5us 1': each flow has a time behind it, or none has"),
         (AFTER + "3,h0,r0,0,5B,0+5KB\n", ":5: after: '5KB'"),
-        ("src,dst,size,colour\nh0,r0,1B,blue\n", (
-            ":2: colour: 'blue'; there are green, yellow, red"
-        )),
-        ("src,dst,size,class,colour\nh0,r0,1B,6,red\n", (
-            ":2: red in class 6: classes 1 to 4 have colours"
-        )),
+        ("src,dst,size,colour\nh0,r0,1B,blue\n",
+        ":2: colour: 'blue'; there are green, yellow, red"),
+        ("src,dst,size,class,colour\nh0,r0,1B,6,red\n",
+        ":2: red in class 6: classes 1 to 4 have colours"),
         (AFTER + "3,h0,r0,0,5B,0;1\n", ":5: after: '0;1' isn't the id of a flow"),
         (CM + (
             "0->1 start 0 trigger 1 size 9\n"
@@ -262,9 +260,8 @@ def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path: Path, co
         (CM + "failure switch_type TOR\n", ":3: failure: links don't fail here"),
         ("PAR1nonsense", "this can't be read as Parquet"),
         (b"\xd4\xc3\xb2\xa1" + bytes(20), "its frames aren't Ethernet's"),
-        (struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1), (
-            "no RoCEv2 data over IPv4 is in it"
-        )),
+        (struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1),
+        "no RoCEv2 data over IPv4 is in it"),
     ],
 )  # fmt: skip
 def test_reader_refuses_flows_in_one_line(
