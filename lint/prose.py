@@ -31,17 +31,15 @@ LEFT_OUT = (
 )
 NO_VERB = {
     "A", "All", "An", "As", "At", "Both", "By", "Each", "Every", "Everything", "For", "From", "How",
-    "In", "Its",
-    "Likewise", "Nothing", "Of", "On", "One", "Return", "The", "These", "This", "Those", "To",
-    "Until", "What", "When",
-    "Where", "Whether", "Which", "While", "Whose", "With", "Without", "Yield",
+    "In", "Its", "Likewise", "Nothing", "Of", "On", "One", "Return", "The", "These", "This",
+    "Those", "To", "Until", "What", "When", "Where", "Whether", "Which", "While", "Whose", "With",
+    "Without", "Yield",
 }  # fmt: skip
 """First words of a docstring that begins with no verb, or with one that gives an order."""
-WITH_VERBS = ("base/", "bench/", "controller/", "experiments/", "hosts/", "lab/", "lint/", "p4net/",
-(
-    "p4src/"
-), "pcn/",
-              "softswitch/", "topologies/", "virtualnet/")  # fmt: skip
+WITH_VERBS = (
+    "base/", "bench/", "controller/", "experiments/", "hosts/", "lab/", "lint/", "p4net/",
+    "p4src/", "pcn/", "softswitch/", "topologies/", "virtualnet/",
+)  # fmt: skip
 _CODE = re.compile(r"```.*?```|``.*?``|`[^`\n]*`", re.DOTALL)
 
 
