@@ -17,6 +17,9 @@ class Table:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
     """Sentences below it."""
+    bars: Sequence[Sequence[tuple[str, float]]] = ()
+    """By row, where the last columns are parts of a whole: their names and shares of 1, which a
+    page draws as one bar."""
 
 
 @dataclass(frozen=True)

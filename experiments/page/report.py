@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -278,13 +279,22 @@ def _load_steps() -> list[tuple[float, tuple[float, str]]]:
 
 
 def _tables(results: Sequence[Result]) -> list[Table]:
-    """Returns what becomes of many flows."""
-    tabulate = plots.page_of(results[0]).tables
-    return (
-        (results[0].failures.attempt("tables", lambda: tabulate(plots.measured(results))) or [])
-        if tabulate
-        else []
-    )
+    """Returns what becomes of many flows, and of the few of each run that stand out."""
+    page = plots.page_of(results[0])
+    tables: list[Table] = []
+    if tabulate := page.tables:
+        failures = results[0].failures
+        tables += failures.attempt("tables", lambda: tabulate(plots.measured(results))) or []
+    if tabulate_flows := page.flows:
+        for result in results:
+            table = result.failures.attempt(
+                "table of flows", functools.partial(tabulate_flows, result.plan, result.recording)
+            )
+            if table is not None:
+                name = result.folder or result.plan.scheme
+                title = f"{label(name)}: {table.title}" if len(results) > 1 else table.title
+                tables.append(replace(table, title=title))
+    return tables
 
 
 def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:

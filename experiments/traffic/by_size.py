@@ -168,16 +168,17 @@ def _parts(runs: Mapping[str, Measured]) -> list[Table]:
         if f"wire{suffix}" in measured.numbers
     }
     names = [name for name in PARTS if any(of.get(f"{name}{suffix}") for of in explained.values())]
-    rows = []
+    rows, bars = [], []
     for run, of in explained.items():
         for size in [ALL, *(name for name, _ in SIZES)]:
             means = [of.get(f"{name}_ms {size}") or 0.0 for name in names]
             if total := sum(means):
                 texts = (f"{100 * mean / total:.1f}" if mean else "–" for mean in means)
                 rows.append([f"{label(run)}, {size}", _number(total), *texts])
+                bars.append([(name, mean / total) for name, mean in zip(names, means, strict=True)])
     columns = ["", "mean, ms", *(name.replace("_", " ") for name in names)]
     note = "Shares of the completion times of all flows of a size: docs/explain.md."
-    return [Table("where the time went, %", columns, rows, [note])] if rows else []
+    return [Table("where the time went, %", columns, rows, [note], bars)] if rows else []
 
 
 def _spans(runs: Mapping[str, Measured]) -> Table:
