@@ -34,9 +34,9 @@ class ModelFlow:
     the latest."""
 
     __slots__ = (
-        "acked", "asked", "base_s", "closed", "eligible_s", "end_s", "every", "frame_bits",
-        "interval_s", "last_bits",
-        "next_s", "number", "packets", "priority", "rate_bps", "start_s", "started", "window_bits",
+        "acked", "base_s", "closed", "eligible_s", "end_s", "every", "frame_bits", "interval_s",
+        "last_bits", "next_s", "number", "packets", "priority", "rate_bps", "requests", "start_s",
+        "started", "window_bits",
     )  # fmt: skip
 
     def __init__(
