@@ -53,9 +53,13 @@ def chain(
     links = [Link(a, b, rate_bps, delay_s) for a, b in ends]
     if out_bps is not None:
         links[-1] = Link(*ends[-1], out_bps, delay_s)
-    made = tuple(Switch(f"s{i}", i + 1) for i in range(switches))
+    chain_switches = tuple(Switch(f"s{i}", i + 1) for i in range(switches))
     return Topology(
-        "chain", make_hosts(["h0", "r0"]), made, tuple(links), parameters=parameters(**pfc)
+        "chain",
+        make_hosts(["h0", "r0"]),
+        chain_switches,
+        tuple(links),
+        parameters=parameters(**pfc),
     )  # type: ignore[arg-type]
 
 
@@ -102,8 +106,10 @@ def mesh(
             Link(Endpoint(f"s{a}", ports[a]), Endpoint(f"s{b}", ports[b]), rate_bps, delay_s)
         )
     hosts = make_hosts([f"h{i}" for i in range(switches)])
-    made = tuple(Switch(f"s{i}", i + 1) for i in range(switches))
-    return Topology("mesh", hosts, made, tuple(links), parameters=parameters(xoff_bytes=40e3))  # type: ignore[arg-type]
+    mesh_switches = tuple(Switch(f"s{i}", i + 1) for i in range(switches))
+    return Topology(
+        "mesh", hosts, mesh_switches, tuple(links), parameters=parameters(xoff_bytes=40e3)
+    )  # type: ignore[arg-type]
 
 
 def with_flows(network: VirtualNetwork, flows: Iterable[FlowSpec]) -> VirtualNetwork:
@@ -133,7 +139,7 @@ def dumbbell_network(
     **topology: float,
 ) -> VirtualNetwork:
     """The paper's dumbbell with its four flows, under PCN."""
-    made = dumbbell(**topology)  # type: ignore[arg-type]
+    dumbbell_topology = dumbbell(**topology)  # type: ignore[arg-type]
     scheme = find_scheme("pcn").configure({"period_s": 500e-6, "w_min": w_min})
-    network = VirtualNetwork(made, scheme, seed=seed, queues=queues, inplace=inplace)  # type: ignore[arg-type]
-    return with_flows(network, made.flows)
+    network = VirtualNetwork(dumbbell_topology, scheme, seed=seed, queues=queues, inplace=inplace)  # type: ignore[arg-type]
+    return with_flows(network, dumbbell_topology.flows)

@@ -45,17 +45,21 @@ def included(folders: Sequence[Path]) -> Arrows:
     arrows: dict[Path, set[Path]] = defaultdict(set)
     for path in (path for folder in folders for path in folder.resolve().rglob("*.[ch]")):
         for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.MULTILINE):
-            found = [one / name for one in (path.parent, *INCLUDED_FROM) if (one / name).exists()]
-            assert found, f"{path} includes {name}"
+            files = [
+                folder / name
+                for folder in (path.parent, *INCLUDED_FROM)
+                if (folder / name).exists()
+            ]
+            assert files, f"{path} includes {name}"
             if path.name != "engine.c":  # which is all of them
-                arrows[path].add(found[0].resolve())
+                arrows[path].add(files[0].resolve())
     return arrows
 
 
 def tokens(unit: Sequence[str]) -> Iterator[tuple[str, Path]]:
     """Of a preprocessed unit, with the file that each stands in, without those of the system's
     headers."""
-    command = [*compiler(), "-std=gnu11", "-E", *(f"-I{one}" for one in INCLUDED_FROM), *unit]
+    command = [*compiler(), "-std=gnu11", "-E", *(f"-I{folder}" for folder in INCLUDED_FROM), *unit]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     at, system = Path(), False
     for line in done.stdout.splitlines():
@@ -104,16 +108,16 @@ def used(folders: Sequence[Path], units: Sequence[Sequence[str]]) -> Arrows:
     """By use of functions and tables."""
     arrows: dict[Path, set[Path]] = defaultdict(set)
     ours = {folder.resolve() for folder in folders}
-    found = [
+    our_definitions = [
         definition
         for unit in units
         for definition in definitions(unit)
         if ours & set(definition[1].parents)
     ]
     of: dict[str, set[Path]] = defaultdict(set)
-    for name, path, _ in found:
+    for name, path, _ in our_definitions:
         of[name].add(path)
-    for _, path, inside in found:
+    for _, path, inside in our_definitions:
         for name in inside & of.keys():
             if path not in of[name]:
                 arrows[path] |= of[name]
@@ -133,15 +137,16 @@ def circles(arrows: Arrows) -> list[set[Path]]:
         return seen
 
     reach = {path: reached(path) for path in arrows}
-    found = {
-        frozenset(other for other in reach[path] if path in reach.get(other, ())) for path in arrows
+    components = {
+        frozenset(reachable for reachable in reach[path] if path in reach.get(reachable, ()))
+        for path in arrows
     }
-    return [set(one) for one in found if len(one) > 1]
+    return [set(component) for component in components if len(component) > 1]
 
 
 def wider_than_a_folder(arrows: Arrows) -> list[list[str]]:
     wide = [circle for circle in circles(arrows) if len({path.parent for path in circle}) > 1]
-    return [sorted(str(path.relative_to(CSRC.parents[1])) for path in one) for one in wide]
+    return [sorted(str(path.relative_to(CSRC.parents[1])) for path in circle) for circle in wide]
 
 
 def joined(*all_arrows: Arrows) -> Arrows:
@@ -153,14 +158,14 @@ def joined(*all_arrows: Arrows) -> Arrows:
 
 
 @cache
-def arrows_of(what: str) -> Arrows:
-    folders, units = UNITS[what]
+def arrows_of(name: str) -> Arrows:
+    folders, units = UNITS[name]
     return joined(included(folders), used(folders, units))
 
 
-@pytest.mark.parametrize("what", UNITS)
-def test_files_make_no_circle_wider_than_a_folder(what: str) -> None:
-    arrows = arrows_of(what)
+@pytest.mark.parametrize("name", UNITS)
+def test_files_make_no_circle_wider_than_a_folder(name: str) -> None:
+    arrows = arrows_of(name)
     assert len(arrows) > 20
     assert wider_than_a_folder(arrows) == []
 
@@ -174,15 +179,15 @@ def test_folders_of_the_engine_use_those_below_alone() -> None:
     level = {folder: height for height, folders in enumerate(LAYERS) for folder in folders}
     assert level.keys() == {RDMA.name, *(path.name for path in CSRC.iterdir() if path.is_dir())}
     up = []
-    for path, others in arrows_of("engine").items():
-        for other in others:
-            pair = path.parent.name, other.parent.name
+    for path, targets in arrows_of("engine").items():
+        for target in targets:
+            pair = path.parent.name, target.parent.name
             if pair[0] != pair[1] and level.keys() >= set(pair):
                 below = level[pair[1]] < level[pair[0]] or pair in (
                     ("time", "frames"),
                     ("door", "virtual"),
                 )
-                up += [] if below else [f"{path.name} -> {other.name}"]
+                up += [] if below else [f"{path.name} -> {target.name}"]
     assert up == []
 
 

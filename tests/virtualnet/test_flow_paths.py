@@ -50,7 +50,7 @@ def test_logged_path_leads_to_the_receiver_and_changes_nothing() -> None:
     paths, digest = paths_and_digest()
     assert (digest, {}) == (
         paths_and_digest(log=False)[1],
-        {number: one for number, one in paths.items() if not one},
+        {number: path for number, path in paths.items() if not path},
     )
     for flow in FLOWS:
         node = topology.peer(flow.src, 0).node
@@ -70,11 +70,11 @@ def test_paths_are_logged_and_taken_alike_on_two_threads() -> None:
     paths, digest = paths_and_digest()
     assert paths_and_digest(threads=2) == (paths, digest)
     end = next(path for path in paths[0] if len(tree().next_hops(path.node, FLOWS[0].dst)) > 1)
-    other = next(port for port in tree().next_hops(end.node, FLOWS[0].dst) if port != end.port)
-    given_path = {0: (Endpoint(end.node, other),)}
-    one, two = paths_and_digest(given_path), paths_and_digest(given_path, threads=2)
-    assert one == two
-    assert two[1] != digest
+    detour = next(port for port in tree().next_hops(end.node, FLOWS[0].dst) if port != end.port)
+    given_path = {0: (Endpoint(end.node, detour),)}
+    single, threaded = paths_and_digest(given_path), paths_and_digest(given_path, threads=2)
+    assert single == threaded
+    assert threaded[1] != digest
 
 
 @pytest.mark.parametrize("inplace", [True, False])
@@ -82,12 +82,12 @@ def test_given_path_is_taken_instead_of_the_programs(inplace: bool) -> None:
     topology = tree()
     chosen = paths_and_digest()[0][0]
     first = chosen[0]
-    other = next(
+    detour = next(
         port for port in topology.next_hops(first.node, FLOWS[0].dst) if port != first.port
     )
-    given_path = {0: (Endpoint(first.node, other),)}
+    given_path = {0: (Endpoint(first.node, detour),)}
     paths, digest = paths_and_digest(given_path, inplace=inplace)
-    assert paths[0][0] == Endpoint(first.node, other)
+    assert paths[0][0] == Endpoint(first.node, detour)
     assert topology.peer(paths[0][-1].node, paths[0][-1].port).node == FLOWS[0].dst
     assert (
         digest
@@ -119,8 +119,8 @@ def test_file_holds_paths_and_parallel_links(tmp_path: Path) -> None:
     )
     taken = {
         end.port
-        for one in topology.links
-        for end in (one.a, one.b)
+        for candidate in topology.links
+        for end in (candidate.a, candidate.b)
         if end.node in (link.a.node, link.b.node)
     }
     port = max(taken) + 1

@@ -45,7 +45,7 @@ def seen(
         network.run(until_s=2e-3)
         rp = network.flows[1].rp
         assert isinstance(rp, Acked)
-        found = rp.marks, rp.longest_s
+        at_sender = rp.marks, rp.longest_s
     sent = {
         frame[15] >> 5 for _, frame in read_pcap(folder / "r0.pcap") if frame[12:14] == b"\x08\x00"
     }
@@ -55,7 +55,7 @@ def seen(
         if frame[12:14] == b"\x08\x00" and frame[42] == 0x11
     ]
     assert acks
-    return *found, sent, {frame[15] & 3 for frame in acks}
+    return *at_sender, sent, {frame[15] & 3 for frame in acks}
 
 
 def test_acks_among_data_wait_for_it_and_are_not_marked(tmp_path: Path) -> None:

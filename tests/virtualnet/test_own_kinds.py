@@ -34,24 +34,24 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Part]]:
     names: dict[str, list[Part]] = {}
     exec(python[1], names)
     types = {int: ctypes.c_int64}
-    made = []
+    page_parts = []
     for part in names["PARTS"]:
         signatures = {
             name: (types[result], [ctypes.c_uint32 for _ in arguments])
             for name, (result, arguments) in part.signatures.items()
         }
-        made.append(part._replace(source=folder / part.source, signatures=signatures))
-    assert [part.source.name for part in made] == [name for _, name in files]
+        page_parts.append(part._replace(source=folder / part.source, signatures=signatures))
+    assert [part.source.name for part in page_parts] == [name for _, name in files]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(native, "FLAGS", (*native.FLAGS, "-O0"))
-        yield made
+        yield page_parts
 
 
 @pytest.fixture
 def switches() -> Iterator[dict[str, NativeSwitch]]:
     with ExitStack() as stack:
-        made = {"s0": relabelling(), "s1": switching()}
-        loaded_ = {name: stack.enter_context(loaded(program)) for name, program in made.items()}
+        programs = {"s0": relabelling(), "s1": switching()}
+        loaded_ = {name: stack.enter_context(loaded(program)) for name, program in programs.items()}
         loaded_["s1"].table_add(0, b"\x88\xb5", None, 0, 0, 0, [2])
         yield loaded_
 

@@ -238,10 +238,10 @@ class Account:
         came there."""
         came = sorted(
             (arrival, start, start + end_of, of)
-            for of in {one for _, _, one in self.lines[link] if one >= 0}
+            for of in {number for _, _, number in self.lines[link] if number >= 0}
             for arrival, (start, end_of) in zip(
                 self.arrivals(of, link),
-                [(start, stop - start) for start, stop, one in self.lines[link] if one == of],
+                [(start, stop - start) for start, stop, number in self.lines[link] if number == of],
                 strict=True,
             )
         )
@@ -270,28 +270,28 @@ class Account:
         }
 
     def parts(self, flow: int, start_ps: int) -> dict[str, int]:
-        found = dict.fromkeys(PARTS, 0)
+        parts = dict.fromkeys(PARTS, 0)
         nic, *switches = self.way(flow)
         at = start_ps
         for start, stop, of in self.lines[nic]:
             if of != flow:
                 continue
             paused = within(self.idle[nic], at, start)
-            found["paused"] += paused
-            found["nic"] += start - at - paused
-            found["own"] += stop - start
+            parts["paused"] += paused
+            parts["nic"] += start - at - paused
+            parts["own"] += stop - start
             at, last = stop, stop - start
-        found["own"] -= last
+        parts["own"] -= last
         for link in (nic, *switches):
             end = self.ends[link]
             frame = next(
                 stop - start for start, stop, of in reversed(self.lines[link]) if of == flow
             )
-            found["wire"] += frame + picoseconds(self.topology.link_at(end.node, end.port).delay_s)
+            parts["wire"] += frame + picoseconds(self.topology.link_at(end.node, end.port).delay_s)
         for link in switches:
             for name, value in self.queue(flow, link).items():
-                found[name] += value
-        return found
+                parts[name] += value
+        return parts
 
 
 def test_a_second_account_finds_the_same_parts() -> None:
@@ -334,7 +334,7 @@ def test_waits_of_other_schemes_are_those_of_the_lines(scheme: str) -> None:
 def test_logs_are_those_of_the_chosen_flows_and_ports() -> None:
     topology, flows, _ = NETWORKS["in-cast"]
     port = Endpoint("e0", 1)
-    found = []
+    logs = []
     for threads in (1, 2):
         with VirtualNetwork(
             topology, find_scheme("pcn").configure(), explain=True, threads=threads
@@ -342,21 +342,21 @@ def test_logs_are_those_of_the_chosen_flows_and_ports() -> None:
             network.add_flows((flow, None, None) for flow in flows)
             network.explain_log(flows=[0, 4], ports=[port], causes=True)
             network.run(until_s=20e-3, finish=True)
-            found.append([network.explain_entries(log) for log in range(4)])
+            logs.append([network.explain_entries(log) for log in range(4)])
             link, rows = network.link("e0", 1), network.explained()
-    assert all(np.array_equal(a, b) for a, b in zip(found[0], found[1], strict=True))
-    sent, hops, lines, causes = found[0]
+    assert all(np.array_equal(a, b) for a, b in zip(logs[0], logs[1], strict=True))
+    sent, hops, lines, causes = logs[0]
     assert set(sent["flow"]) == set(hops["flow"]) == {0, 4}
     assert set(lines["link"]) == {link}
     assert causes.size == 0 or set(causes["class"]) == {3}
     for flow in (0, 4):
         last = sent[sent["flow"] == flow][-1]
         assert last["parts_ps"].tolist() == rows["parts_ps"][flow, : len(SENDER_PARTS)].tolist()
-        own = hops[(hops["flow"] == flow) & (hops["serial"] == last["serial"])]
+        last_hops = hops[(hops["flow"] == flow) & (hops["serial"] == last["serial"])]
         waits = sum(
             rows["parts_ps"][flow, PARTS.index("contention") : PARTS.index("wire")].tolist()
         )
-        assert int((own["start_ps"] - own["since_ps"]).sum()) == waits
+        assert int((last_hops["start_ps"] - last_hops["since_ps"]).sum()) == waits
     assert LOG_SENT == 0
     assert LOG_HOP == 1
 
@@ -375,7 +375,7 @@ def test_where_order_is_not_by_coming_waits_are_contention_or_pause() -> None:
 def test_parts_sum_where_links_fail_and_packets_take_other_ways() -> None:
     tree = fat_tree(4, **FABRIC)
     repeats = {3: Reliability(Repeats.SELECTIVE, timeout_s=100e-6, reordering_s=20e-6)}
-    found = []
+    digests = []
     for explain in (False, True):
         with VirtualNetwork(
             tree,
@@ -388,10 +388,10 @@ def test_parts_sum_where_links_fail_and_packets_take_other_ways() -> None:
             network.at(60e-6, partial(network.set_link, "e0", 3, up=False))
             network.at(200e-6, partial(network.set_link, "e0", 3, up=True))
             network.run(until_s=20e-3, finish=True)
-            found.append(network.totals().digest)
+            digests.append(network.totals().digest)
             lost = int(network.flow_stats()["lost"].sum())
             rows = network.explained() if explain else None
-    assert found[0] == found[1]
+    assert digests[0] == digests[1]
     assert lost > 0
     assert rows is not None
     assert (rows["complete_ps"] != 0).mean() > 0.9

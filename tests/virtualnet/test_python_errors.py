@@ -13,10 +13,10 @@ from pcn import Endpoint, FlowSpec, LabError, Link, VirtualNetwork, compact, fin
 @pytest.fixture(scope="module")
 def network() -> Iterator[VirtualNetwork]:
     topology = compact(senders=2)
-    with VirtualNetwork(topology, find_scheme("pfc").configure()) as made:
-        made.add_flow(FlowSpec(0, "h0", "r0", size_bytes=1000))
-        made.run(until_s=1e-3)
-        yield made
+    with VirtualNetwork(topology, find_scheme("pfc").configure()) as network:
+        network.add_flow(FlowSpec(0, "h0", "r0", size_bytes=1000))
+        network.run(until_s=1e-3)
+        yield network
 
 
 @pytest.mark.parametrize(

@@ -79,10 +79,10 @@ def test_ports_hold_what_the_closed_form_has(
         )
         network.run(until_s=1e-3)
         stats = network.buffer_stats("s0")
-        each = stats.shared_bytes * alpha / (1 + senders * alpha)
-        assert stats.used_max_bytes == pytest.approx(senders * each, rel=of_pool)
+        port_bytes = stats.shared_bytes * alpha / (1 + senders * alpha)
+        assert stats.used_max_bytes == pytest.approx(senders * port_bytes, rel=of_pool)
         outside = held.values[500:, 0::2] - held.values[500:, 1::2]
-        assert abs(np.median(outside, axis=0) - share.reserve_bytes - each).max() <= 2 * FRAME
+        assert abs(np.median(outside, axis=0) - share.reserve_bytes - port_bytes).max() <= 2 * FRAME
         assert stats.summed_bytes == stats.used_bytes
         assert network.link_stats("s0", senders + 1).bytes * 8 / 1e-3 > 99.5e9
         assert stats.headroom_max_bytes > 0
@@ -105,17 +105,17 @@ def digest(
 
 def test_run_without_pause_is_that_of_a_static_threshold() -> None:
     static = replace(star(6), parameters={**star(6).parameters, "xoff_bytes": 10e6})
-    found = digest(with_buffer(static, SharedBuffer(64 << 20)), 6)
-    assert found == digest(static, 6)
-    assert found[1] == 0
+    dynamic = digest(with_buffer(static, SharedBuffer(64 << 20)), 6)
+    assert dynamic == digest(static, 6)
+    assert dynamic[1] == 0
 
 
 def test_run_with_pauses_depends_on_neither_queues_nor_form() -> None:
     topology = with_buffer(star(6), SharedBuffer(400_000))
-    found = digest(topology, 6)
-    assert found[1] > 10
+    expected = digest(topology, 6)
+    assert expected[1] > 10
     assert (
-        found
+        expected
         == digest(topology, 6, queues="one")
         == digest(topology, 6, queues="one", inplace=False)
     )
@@ -133,17 +133,17 @@ def test_two_threads_give_the_run_of_one() -> None:
                 network.buffer_stats(switch.name) for switch in topology.switches
             ]
 
-    one = seen(1)
-    assert one == seen(2)
-    assert sum(stats.headroom_max_bytes > 0 for stats in one[1]) > 1  # type: ignore[attr-defined]
+    single = seen(1)
+    assert single == seen(2)
+    assert sum(stats.headroom_max_bytes > 0 for stats in single[1]) > 1  # type: ignore[attr-defined]
 
 
 def two_outputs() -> Topology:
     """h0, h1, h2 and r0, r1 around s0, at ports 1 to 5."""
     hosts = make_hosts(["h0", "h1", "h2", "r0", "r1"])
     links = tuple(
-        Link(Endpoint(one.name, 0), Endpoint("s0", port), 10e9, 1e-6)
-        for port, one in enumerate(hosts, 1)
+        Link(Endpoint(host.name, 0), Endpoint("s0", port), 10e9, 1e-6)
+        for port, host in enumerate(hosts, 1)
     )
     return replace(star(1), hosts=hosts, links=links)
 
@@ -187,8 +187,8 @@ def test_lossy_class_is_refused_what_is_above_its_threshold() -> None:
         )
         assert sum(network.link_stats("s0", port).pause for port in range(1, 5)) == 0
         stats = network.buffer_stats("s0")
-        each = stats.shared_bytes * 0.5 / (1 + 4 * 0.5)
-        assert threshold.values[-500:, 1].mean() == pytest.approx(each, abs=2 * FRAME)
+        port_bytes = stats.shared_bytes * 0.5 / (1 + 4 * 0.5)
+        assert threshold.values[-500:, 1].mean() == pytest.approx(port_bytes, abs=2 * FRAME)
         assert stats.headroom_max_bytes == 0
 
 
@@ -217,9 +217,9 @@ def test_share_of_a_named_class_and_rate_is_its_own() -> None:
 
 def test_hpcc_buffer_doubles_alpha_with_the_rate_up_to_one() -> None:
     ports = {1: (100e9, 1e-6), 2: (400e9, 1e-6), 3: (3.2e12, 1e-6), 4: (25e9, 1e-6)}
-    found = hpcc_buffer(32 << 20, ports, 100e9)
-    assert [share.alpha for share in found.shares[:4]] == [1 / 8, 1 / 2, 1, 1 / 8]
-    assert [share.headroom_bytes for share in found.shares[:3]] == [37_500, 150_000, 1_200_000]
+    buffer = hpcc_buffer(32 << 20, ports, 100e9)
+    assert [share.alpha for share in buffer.shares[:4]] == [1 / 8, 1 / 2, 1, 1 / 8]
+    assert [share.headroom_bytes for share in buffer.shares[:3]] == [37_500, 150_000, 1_200_000]
 
 
 def test_headroom_that_is_too_small_is_refused_with_the_port() -> None:
@@ -259,7 +259,7 @@ def test_buffer_without_room_for_headroom_is_refused(size_bytes: int, why: str) 
 
 
 @pytest.mark.parametrize(
-    ("made", "why"),
+    ("build", "why"),
     [
         (lambda: Share(alpha=-1), "alpha -1"),
         (lambda: Share(alpha=2**15 + 1), "alpha 32769"),
@@ -288,10 +288,10 @@ def test_buffer_without_room_for_headroom_is_refused(size_bytes: int, why: str) 
         ),
     ],
 )
-def test_buffer_that_cannot_work_is_refused(made: object, why: str) -> None:
-    assert callable(made)
+def test_buffer_that_cannot_work_is_refused(build: object, why: str) -> None:
+    assert callable(build)
     with pytest.raises(TopologyError, match=why):
-        made()
+        build()
 
 
 def test_lost_pauses_overrun_the_headroom_and_are_counted() -> None:

@@ -34,9 +34,9 @@ def network(request: pytest.FixtureRequest) -> Iterator[tuple[TimedNetwork, InPr
     with ExitStack() as stack:
         switch = VirtualSwitch("s0", load(BENCH, inplace=False), seed=1, cpu_port=CPU_PORT)
         control = stack.enter_context(InProcessSwitch("s0", switch))
-        made = stack.enter_context(TimedNetwork(topology, {"s0": switch.native}, queues=queues))
-        switch.join(made)
-        yield made, control
+        timed = stack.enter_context(TimedNetwork(topology, {"s0": switch.native}, queues=queues))
+        switch.join(timed)
+        yield timed, control
 
 
 def test_controller_learns_a_destination_and_sends_on_what_came_before(
@@ -66,9 +66,9 @@ def test_controller_learns_a_destination_and_sends_on_what_came_before(
     timed.at(5e-6, answer)
     timed.run(until_s=1e-3)
     arrived = timed.arrived("h1")
-    assert [one.start[: one.length] for one in arrived] == [FRAME] * 3
+    assert [frame.start[: frame.length] for frame in arrived] == [FRAME] * 3
     way_ns = 2 * (FRAME_NS + 1000)
-    assert [round(one.time_s * 1e9) for one in arrived] == [
+    assert [round(frame.time_s * 1e9) for frame in arrived] == [
         5000 + FRAME_NS + 1000,
         10_000 + way_ns,
         20_000 + way_ns,

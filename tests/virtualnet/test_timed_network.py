@@ -60,8 +60,8 @@ def line() -> Topology:
 @pytest.fixture
 def switches() -> Iterator[dict[str, NativeSwitch]]:
     with ExitStack() as stack:
-        made = {"s0": relabelling(), "s1": switching()}
-        yield {name: stack.enter_context(loaded(program)) for name, program in made.items()}
+        programs = {"s0": relabelling(), "s1": switching()}
+        yield {name: stack.enter_context(loaded(program)) for name, program in programs.items()}
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])

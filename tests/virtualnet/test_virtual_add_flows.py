@@ -116,7 +116,7 @@ def flows(draw: st.DrawFn) -> list[FlowSpec]:
 @settings(max_examples=25, deadline=None)
 @given(flows(), st.sampled_from(["pcn", "dctcp", "dcqcn"]))
 def test_flows_added_together_run_as_ones_added_in_turn(specs: list[FlowSpec], scheme: str) -> None:
-    found = []
+    outcomes = []
     topology = star(4)
     topology = replace(topology, parameters={**topology.parameters, "lossless_classes": "2,3"})
     for together in (False, True):
@@ -131,8 +131,8 @@ def test_flows_added_together_run_as_ones_added_in_turn(specs: list[FlowSpec], s
                 == [flow.spec for flow in network.flows.values()]
             )
             assert network.run(until_s=0.1, finish=True)
-            found.append((network.totals().digest, network.flow_stats().tolist()))
-    assert found[0] == found[1]
+            outcomes.append((network.totals().digest, network.flow_stats().tolist()))
+    assert outcomes[0] == outcomes[1]
 
 
 def test_refused_flow_leaves_network_as_it_was() -> None:

@@ -45,7 +45,10 @@ FITS = [0, 3 << 30, 1 << 30, 200 << 20]
 def runs() -> dict[tuple[int, float], str]:
     """What a run comes to, by the bytes of address space that it may have beside Python and the
     libraries, 0: no limit, and by links' delay. Each is a process."""
-    wanted = [*((one, 1e-6) for one in (*FITS, 16 << 20)), *((one, 20e-3) for one in (0, 80 << 20))]
+    wanted = [
+        *((room_bytes, 1e-6) for room_bytes in (*FITS, 16 << 20)),
+        *((room_bytes, 20e-3) for room_bytes in (0, 80 << 20)),
+    ]
     words = [sys.executable, "-c", RUN, *(f"{more},{delay_s}" for more, delay_s in wanted)]
     paths = os.pathsep.join([str(HERE), str(HERE.parents[1])])
     done = subprocess.run(

@@ -41,7 +41,7 @@ _BROKEN = RDMA._replace(
 )
 
 
-def end_of_broken(what: str, assertions: str) -> tuple[int, str]:
+def end_of_broken(breach: str, assertions: str) -> tuple[int, str]:
     """The exit code and the standard error of a process, forked from this one, that does what a
     part forbids."""
     with tempfile.TemporaryFile("w+") as temporary_file:
@@ -55,7 +55,7 @@ def end_of_broken(what: str, assertions: str) -> tuple[int, str]:
                 with VirtualNetwork(chain(), PFC_ONLY) as broken:
                     broken.sample(1e-3, [broken.link_bytes("h0", 0)])
                     broken.run(until_s=1e-6)
-                    broken.call("vn_break", list(BREAKS).index(what))
+                    broken.call("vn_break", list(BREAKS).index(breach))
                     os._exit(0)
             except BaseException:
                 temporary_file.write(traceback.format_exc())
@@ -66,14 +66,14 @@ def end_of_broken(what: str, assertions: str) -> tuple[int, str]:
         return os.waitstatus_to_exitcode(status), temporary_file.read()
 
 
-@pytest.mark.parametrize("what", BREAKS)
-def test_broken_invariant_ends_the_process_and_names_itself(what: str) -> None:
-    code, said = end_of_broken(what, "1")
-    assert code < 0, said
-    assert f"virtualnet/csrc/{BREAKS[what]}:" in said
-    assert said.endswith("doesn't hold\n")
+@pytest.mark.parametrize("breach", BREAKS)
+def test_broken_invariant_ends_the_process_and_names_itself(breach: str) -> None:
+    code, stderr = end_of_broken(breach, "1")
+    assert code < 0, stderr
+    assert f"virtualnet/csrc/{BREAKS[breach]}:" in stderr
+    assert stderr.endswith("doesn't hold\n")
 
 
 def test_shipped_engine_computes_no_invariant() -> None:
-    code, said = end_of_broken("a class that PFC doesn't protect", "")
-    assert code == 0, said
+    code, stderr = end_of_broken("a class that PFC doesn't protect", "")
+    assert code == 0, stderr

@@ -28,8 +28,9 @@ def somebody_s(name: str, tmp_path: Path) -> Scheme:
     """One of ours as a user's file."""
     ours = find_scheme(name)
     rows = " ".join(
-        f'P({one.field}, "{one.kind}", {one.default!r}, {one.least!r}, {one.most!r}, "{one.what}")'
-        for one in describe(ours.parameters)
+        f'P({parameter.field}, "{parameter.kind}", {parameter.default!r}, '
+        f'{parameter.least!r}, {parameter.most!r}, "{parameter.what}")'
+        for parameter in describe(ours.parameters)
     ).replace("inf,", "__builtin_inf(),")
     rp = ours.configure().new_rp(1e9)
     marking = f'"{",".join(ours.marking)}"' if ours.marking else "NULL"

@@ -57,25 +57,25 @@ class Rp(ReactionPoint):
     def __init__(self, wants: dict[str, Any] | None = None) -> None:
         self.rate_bps = 1e9
         self.wants = wants or {}
-        self.told: list[tuple[object, ...]] = []
+        self.events: list[tuple[object, ...]] = []
 
     def on_cnp(self, cnp: Cnp, now_s: float) -> None:
-        self.told.append((cnp, now_s, self.sent_bytes))
+        self.events.append((cnp, now_s, self.sent_bytes))
         for name, value in self.wants.items():
             if isinstance(value, Exception):
                 raise value
             setattr(self, name, value)
 
     def on_timer(self, now_s: float) -> None:
-        self.told.append(("timer", now_s))
+        self.events.append(("timer", now_s))
         self.timer_s = None
 
     def on_bytes_sent(self, now_s: float) -> None:
-        self.told.append(("bytes", now_s, self.sent_bytes))
+        self.events.append(("bytes", now_s, self.sent_bytes))
         self.due_bytes = None
 
 
-def own(rp: Callable[[], ReactionPoint], np: Callable[[], NotificationPoint]) -> Configured:
+def scheme_of(rp: Callable[[], ReactionPoint], np: Callable[[], NotificationPoint]) -> Configured:
     scheme = find_scheme("pcn")
     return dataclasses.replace(
         scheme, reaction_point=lambda line_rate_bps, _: rp(), notification_point=lambda _: np()
@@ -83,7 +83,7 @@ def own(rp: Callable[[], ReactionPoint], np: Callable[[], NotificationPoint]) ->
 
 
 def network_of(rp: ReactionPoint, np: NotificationPoint) -> VirtualNetwork:
-    network = VirtualNetwork(chain(1), own(lambda: rp, lambda: np))
+    network = VirtualNetwork(chain(1), scheme_of(lambda: rp, lambda: np))
     network.add_flow(FlowSpec(7, "h0", "r0"))
     return network
 
@@ -98,7 +98,7 @@ def test_algorithms_get_values_of_their_types() -> None:
         assert [type(value) for value in window] == [int, int, int, int, float, float]
         assert window.bytes == 1058 * window.packets > 0
         assert window.first_s <= window.last_s
-    cnps = [told for told in rp.told if isinstance(told[0], Cnp)]
+    cnps = [event for event in rp.events if isinstance(event[0], Cnp)]
     for cnp, now_s, sent_bytes in cnps:
         assert type(cnp) is Cnp
         assert cnp == Cnp(Mark.CE, 2.5e9)
@@ -108,10 +108,10 @@ def test_algorithms_get_values_of_their_types() -> None:
         assert sent_bytes % 1058 == 0
         assert 0 < sent_bytes <= sent
     assert len(cnps) > 5
-    assert ("timer", 200e-6) in rp.told
-    told = [told for told in rp.told if told[0] == "bytes"]
-    assert told
-    assert 40_000 <= told[0][2] < 40_000 + 1058  # type: ignore[operator]
+    assert ("timer", 200e-6) in rp.events
+    byte_events = [event for event in rp.events if event[0] == "bytes"]
+    assert byte_events
+    assert 40_000 <= byte_events[0][2] < 40_000 + 1058  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("rate_bps", [0.0, 1.0])
@@ -124,13 +124,13 @@ def test_rp_that_needs_a_rate_gets_no_cnp_without(needs: bool, rate_bps: float) 
         dropped, came = network.totals().unusable_cnps, network.flows[7].stats().cnps_received
     assert came > 5
     assert dropped == (came if needs and rate_bps == 0 else 0)
-    assert len(rp.told) == came - dropped
+    assert len(rp.events) == came - dropped
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
 def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one"]) -> None:
     np = Np()
-    with VirtualNetwork(chain(1), own(lambda: Rp(), lambda: np), queues=queues) as network:
+    with VirtualNetwork(chain(1), scheme_of(lambda: Rp(), lambda: np), queues=queues) as network:
         flow = network.add_flow(FlowSpec(7, "h0", "r0", size_bytes=100_000))
         network.run(until_s=1e-3)
         assert sum(window.packets for window in np.windows) == flow.stats().received_packets == 100
@@ -138,14 +138,14 @@ def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one
         assert complete_s is not None
         network.run(until_s=complete_s + 10 * PERIOD_S)
         events = network.totals().events
-    with VirtualNetwork(chain(1), own(lambda: Rp(), lambda: Np()), queues=queues) as network:
+    with VirtualNetwork(chain(1), scheme_of(lambda: Rp(), lambda: Np()), queues=queues) as network:
         network.add_flow(FlowSpec(7, "h0", "r0", size_bytes=100_000))
         network.run(until_s=complete_s + PERIOD_S)
         assert network.totals().events == events
 
 
 @pytest.mark.parametrize(
-    ("rp", "np", "who", "error"),
+    ("rp", "np", "algorithm", "error"),
     [
         (Rp(), Np(ZeroDivisionError("own")), "NP of flow 7", ZeroDivisionError),
         (Rp({"rate_bps": LookupError("own")}), Np(Cnp(Mark.NONE)), "RP of flow 7", LookupError),
@@ -161,11 +161,11 @@ def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one
     ],
 )
 def test_an_algorithm_that_fails_ends_the_run(
-    rp: Rp, np: Np, who: str, error: type[Exception]
+    rp: Rp, np: Np, algorithm: str, error: type[Exception]
 ) -> None:
     with network_of(rp, np) as network:
         with pytest.raises(
-            CallbackError, match=rf"^{who}, at \d+\.\d{{6}} us of simulated time: "
+            CallbackError, match=rf"^{algorithm}, at \d+\.\d{{6}} us of simulated time: "
         ) as caught:
             network.run(until_s=1e-3)
         assert type(caught.value.__cause__) is error
@@ -189,20 +189,20 @@ def test_an_algorithms_error_carries_its_traceback() -> None:
     assert names == ["run", "on_window"]
 
 
-@pytest.mark.parametrize("told", ["on_rate", "on_window"])
-def test_errors_of_notified_functions_end_the_run(told: str) -> None:
+@pytest.mark.parametrize("callback", ["on_rate", "on_window"])
+def test_errors_of_notified_functions_end_the_run(callback: str) -> None:
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
     with network_of(Rp(), Np(Cnp(Mark.NONE))) as network:
-        setattr(network, told, fails)
+        setattr(network, callback, fails)
         with pytest.raises(CallbackError, match=r"flow 7, at .* ZeroDivisionError"):
             network.run(until_s=1e-3)
 
 
 def test_a_rate_is_at_most_what_limits_the_flow() -> None:
     with VirtualNetwork(
-        chain(1), own(lambda: Rp({"rate_bps": 5e9}), lambda: Np(Cnp(Mark.NONE)))
+        chain(1), scheme_of(lambda: Rp({"rate_bps": 5e9}), lambda: Np(Cnp(Mark.NONE)))
     ) as network:
         network.add_flow(FlowSpec(7, "h0", "r0", rate_bps=2e9))
         network.run(until_s=300e-6)
@@ -215,11 +215,11 @@ def test_a_rate_is_at_most_what_limits_the_flow() -> None:
     [("pcn", {}), ("dcqcn", {}), ("qcn", {"timer_s": 1e-3}), ("timely", {"min_rtt_s": 1e-3})],
 )
 def test_questions_leave_no_object_behind(scheme: str, settings: dict[str, float]) -> None:
-    asked = 0
+    calls = 0
 
     def count(flow: VirtualFlow, now_s: float, *_: object) -> None:
-        nonlocal asked
-        asked += 1
+        nonlocal calls
+        calls += 1
 
     topology = dumbbell()
     with VirtualNetwork(topology, find_scheme(scheme).configure(settings)) as network:
@@ -230,7 +230,7 @@ def test_questions_leave_no_object_behind(scheme: str, settings: dict[str, float
         tracemalloc.start()
         try:
             network.run(until_s=2e-3)
-            asked, before = (
+            calls, before = (
                 0,
                 (tracemalloc.get_traced_memory()[0], sys.getrefcount(Window), sys.getrefcount(Cnp)),
             )
@@ -242,7 +242,7 @@ def test_questions_leave_no_object_behind(scheme: str, settings: dict[str, float
             )
         finally:
             tracemalloc.stop()
-    assert asked > 150
+    assert calls > 150
     # an object is 24 bytes or more, and each question makes several
     assert after[0] - before[0] < 3000
     assert after[1:] == before[1:]
@@ -265,7 +265,7 @@ def test_no_rate_stays_none_and_others_are_whole_megabits() -> None:
         rp = Rp()
         with network_of(rp, Np(Cnp(Mark.CE, sent))) as network:
             network.run(until_s=3 * PERIOD_S)
-        assert {told[0].rec_rate_bps for told in rp.told} == {received}  # type: ignore[attr-defined]
+        assert {event[0].rec_rate_bps for event in rp.events} == {received}  # type: ignore[attr-defined]
 
 
 def test_an_error_comes_from_another_process_as_its_text() -> None:
@@ -302,7 +302,7 @@ def test_ends_that_cannot_be_are_refused_when_a_flow_is_added(wrong: str) -> Non
         "rate": "its RP begins wrongly: AttributeError",
     }
     with (
-        VirtualNetwork(chain(1), own(rp, np)) as network,
+        VirtualNetwork(chain(1), scheme_of(rp, np)) as network,
         pytest.raises(VirtualError, match=f"flow 7: .*{text[wrong]}"),
     ):
         network.add_flow(FlowSpec(7, "h0", "r0"))

@@ -35,14 +35,14 @@ def test_pfc_protects_the_topology_s_classes_each_by_itself(inplace: bool) -> No
         ]
         with_flows(network, specs)
         network.run(until_s=50e-3)
-        for number, one in enumerate(used):
+        for number, traffic_class in enumerate(used):
             paused = network.link_stats("s0", number + 1).pause_by_class
             assert [number for number, count in enumerate(paused) if count] == (
-                [one] if one != 4 else []
+                [traffic_class] if traffic_class != 4 else []
             )
             assert network.link_stats("s0", number + 1).pause == sum(paused)
             arrived = network.flows[number].stats().received_packets
-            assert (arrived == sent[one]) is (one != 4)
+            assert (arrived == sent[traffic_class]) is (traffic_class != 4)
         lost = sum(sent[4] - network.flows[number].stats().received_packets for number in (4, 5))
         assert network.link_stats("s0", 7).refused == lost
 
@@ -51,8 +51,8 @@ def test_a_higher_class_goes_first() -> None:
     topology = lossless_in(star(2), "3,5")
     with VirtualNetwork(topology, PFC_ONLY) as network:
         specs = [
-            FlowSpec(n, f"h{n}", "r0", size_bytes=1_000_000, traffic_class=one)
-            for n, one in enumerate((3, 5))
+            FlowSpec(n, f"h{n}", "r0", size_bytes=1_000_000, traffic_class=traffic_class)
+            for n, traffic_class in enumerate((3, 5))
         ]
         low, high = (network.add_flow(spec) for spec in specs)
         assert network.run(until_s=10e-3, finish=True)
@@ -70,9 +70,9 @@ def test_a_paused_class_holds_no_other_at_its_host() -> None:
         network.run(until_s=200e-6)
         assert stopped.stats().received_packets == 0
         assert network.link_stats("s0", 1).pause_by_class[3] > 0
-        other = network.add_flow(FlowSpec(2, "h0", "r0", 200e-6, 10_000, traffic_class=5))
+        moving = network.add_flow(FlowSpec(2, "h0", "r0", 200e-6, 10_000, traffic_class=5))
         network.run(until_s=300e-6)
-        assert other.stats().sent_packets == 10
+        assert moving.stats().sent_packets == 10
         network.set_link("s1", 2, up=True)
         assert network.run(until_s=10e-3, finish=True)
 
@@ -82,8 +82,8 @@ def test_cnps_come_back_to_flows_of_every_class() -> None:
     with VirtualNetwork(topology, find_scheme("dcqcn").configure()) as network:
         used = (1, 3, 6)
         flows = [
-            network.add_flow(FlowSpec(n, f"h{n}", "r0", traffic_class=one))
-            for n, one in enumerate(used)
+            network.add_flow(FlowSpec(n, f"h{n}", "r0", traffic_class=traffic_class))
+            for n, traffic_class in enumerate(used)
         ]
         network.run(until_s=5e-3)
         assert flows[2].stats().cnps_received > 0

@@ -49,10 +49,12 @@ def learning(tmp_path: Path) -> Program:
         for field in (("bth", "psn"), ("standard_metadata", "ingress_port"))
     ]
     source["learn_lists"] = [{"id": 1, "name": "seen_t", "elements": fields}]
-    one = {"type": "hexstr", "value": "0x1"}
+    constant = {"type": "hexstr", "value": "0x1"}
     for action in source["actions"]:
         if action["name"].endswith(".ipv4_forward"):
-            action["primitives"].append({"op": "generate_digest", "parameters": [one, one]})
+            action["primitives"].append(
+                {"op": "generate_digest", "parameters": [constant, constant]}
+            )
     info = text_format.Parse(compiled.p4info.read_text(encoding="utf-8"), p4i.P4Info())
     info.MergeFrom(text_format.Parse(DIGEST, p4i.P4Info()))
     program = Program("learning", tmp_path / "learning.json", tmp_path / "learning.p4info.txtpb")
@@ -102,10 +104,10 @@ def test_digests_have_the_simulated_time_of_their_packets(learning: Program, que
         network.run(until_s=1e-3)
         late = switch.digests()
         assert (len(early), len(late)) == (2, N_PACKETS - 2)
-        assert [one.data for one in early + late] == [
+        assert [digest.data for digest in early + late] == [
             [{"psn": psn, "port": 1}] for psn in range(N_PACKETS)
         ]
-        assert [one.timestamp for one in early + late] == ARRIVALS_NS
+        assert [digest.timestamp for digest in early + late] == ARRIVALS_NS
 
 
 def test_digest_list_is_sent_when_it_is_due(learning: Program) -> None:
@@ -116,8 +118,14 @@ def test_digest_list_is_sent_when_it_is_due(learning: Program) -> None:
             until_s=1e-3
         )
         lists = switch.digests()
-        assert [len(one) for one in lists] == [2, 2, 1]  # two packets come within a microsecond
-        assert [one.timestamp for one in lists] == [ARRIVALS_NS[psn] + 1000 for psn in (0, 2, 4)]
+        assert [len(digest) for digest in lists] == [
+            2,
+            2,
+            1,
+        ]  # two packets come within a microsecond
+        assert [digest.timestamp for digest in lists] == [
+            ARRIVALS_NS[psn] + 1000 for psn in (0, 2, 4)
+        ]
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])

@@ -43,13 +43,15 @@ def test_senders_keep_to_the_limits_that_flow_control_packets_give(
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=3_000_000))
         assert network.run(until_s=0.1, finish=True)
     limits = [packet for packet in flow_control(tmp_path / "back") if packet.lane == 3]
-    said = {packet.time_s: packet for packet in flow_control(tmp_path / "out") if packet.lane == 3}
+    announced = {
+        packet.time_s: packet for packet in flow_control(tmp_path / "out") if packet.lane == 3
+    }
     assert all(packet.sent == 0 for packet in limits)
     sent, limit, at = 0, AHEAD, 0
     nearest = AHEAD
     for time_s, frame in read_pcap(tmp_path / "out"):
         if frame[12:14] == FC_TYPE:
-            assert time_s not in said or said[time_s].sent == sent % COUNTS
+            assert time_s not in announced or announced[time_s].sent == sent % COUNTS
             continue
         started_s = time_s - len(frame) * 8 / 10e9
         while at < len(limits) and limits[at].time_s + delay_s + response_s <= started_s + 1e-9:
@@ -60,7 +62,7 @@ def test_senders_keep_to_the_limits_that_flow_control_packets_give(
         assert limit - sent >= 0
     assert sent == 3000 * 17 > 12 * COUNTS
     assert nearest < 17
-    assert len(said) > 50
+    assert len(announced) > 50
     gaps = [after.time_s - before.time_s for before, after in pairwise(limits)]
     assert interval_s - 1e-8 <= min(gaps) < interval_s + 1e-8
     idle = [packet.time_s for packet in flow_control(tmp_path / "back") if packet.lane == 5]
@@ -96,7 +98,7 @@ def test_programs_follow_the_switch_s_count(tmp_path: Path) -> None:
         "out"
     ))
               if frame[12:14] != FC_TYPE]  # fmt: skip
-    for time_s, value in sorted([*((at, -1 - said) for at, said in limits), *frames]):
+    for time_s, value in sorted([*((at, -1 - limit) for at, limit in limits), *frames]):
         if value > 0:
             sent += blocks(value)
             first_s[len(resumed_s)] = time_s

@@ -20,12 +20,12 @@ EACH = {"ack_bytes": 1.0}
 SECOND = {"ack_bytes": 2000.0, "exact": 1.0}
 
 
-def network(senders: int, settings: dict[str, float], **more: Any) -> VirtualNetwork:
-    made = VirtualNetwork(
+def dctcp_network(senders: int, settings: dict[str, float], **more: Any) -> VirtualNetwork:
+    network = VirtualNetwork(
         star(senders, LINE, delay_s=DELAY), find_scheme("dctcp").configure(settings), **more
     )
     return with_flows(
-        made, [FlowSpec(i + 1, f"h{i}", "r0", start_s=3.7e-6 * i) for i in range(senders)]
+        network, [FlowSpec(i + 1, f"h{i}", "r0", start_s=3.7e-6 * i) for i in range(senders)]
     )
 
 
@@ -41,11 +41,13 @@ def test_queue_has_the_height_and_amplitude_of_the_model(
         math.sqrt(2 * (BDP + K) / flows) / 2 * RTT,
     )
     every_s, end = 2e-6, ("s0", flows + 1)
-    with network(flows, settings) as made:
-        seen = made.sample(every_s, [made.queue_bytes(*end), made.link_bytes(*end)], from_s=0.03)
-        made.run(until_s=0.13)
+    with dctcp_network(flows, settings) as network:
+        seen = network.sample(
+            every_s, [network.queue_bytes(*end), network.link_bytes(*end)], from_s=0.03
+        )
+        network.run(until_s=0.13)
         queue, sent = seen.values[:, 0] / DATA, seen.values[:, 1]
-        rates = [flow.stats().received_packets for flow in made.flows.values()]
+        rates = [flow.stats().received_packets for flow in network.flows.values()]
     per = round(1.5 * period_s / every_s)
     whole = queue[: len(queue) // per * per].reshape(-1, per)
     assert whole.max(axis=1).mean() == pytest.approx(K + flows, abs=3)
@@ -57,19 +59,22 @@ def test_queue_has_the_height_and_amplitude_of_the_model(
 
 
 def test_queue_of_many_flows_is_not_above_k_and_a_frame_a_flow() -> None:
-    with network(40, EACH) as made:
-        queue = made.sample(2e-6, [made.queue_bytes("s0", 41)], from_s=0.03)
-        made.run(until_s=0.1)
+    with dctcp_network(40, EACH) as network:
+        queue = network.sample(2e-6, [network.queue_bytes("s0", 41)], from_s=0.03)
+        network.run(until_s=0.1)
         assert queue.values.max() <= (K + 40 + 1) * DATA
 
 
 def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}):
-        with network(4, SECOND, **more) as made:
-            made.run(until_s=5e-3)
+        with dctcp_network(4, SECOND, **more) as network:
+            network.run(until_s=5e-3)
             digests.add(
-                (made.totals().digest, *(flow.stats().window_bytes for flow in made.flows.values()))
+                (
+                    network.totals().digest,
+                    *(flow.stats().window_bytes for flow in network.flows.values()),
+                )
             )
     assert len(digests) == 1
 
@@ -78,9 +83,9 @@ def test_marks_follow_k() -> None:
     """Half of K, half of the queue's height."""
     heights = []
     for k in (30, 65):
-        with network(2, {"k_bytes": k * DATA}) as made:
-            queue = made.sample(2e-6, [made.queue_bytes("s0", 3)], from_s=0.03)
-            made.run(until_s=0.06)
+        with dctcp_network(2, {"k_bytes": k * DATA}) as network:
+            queue = network.sample(2e-6, [network.queue_bytes("s0", 3)], from_s=0.03)
+            network.run(until_s=0.06)
             heights.append(queue.values.max() / DATA)
     assert heights == pytest.approx([32, 67], abs=2)
 
@@ -90,12 +95,12 @@ def test_dctcp_goes_on_after_losses() -> None:
     lossy = {3: Reliability(Repeats.SELECTIVE, 1e-3)}
     times = []
     for p_lose in (0.0, 0.003):
-        made = VirtualNetwork(
+        network = VirtualNetwork(
             star(1, LINE, delay_s=DELAY), find_scheme("dctcp").configure(), reliability=lossy
         )
-        with with_flows(made, [FlowSpec(1, "h0", "r0", size_bytes=5_000_000)]):
-            made.disturb("s0", 2, "data", p_lose=p_lose)
-            assert made.run(until_s=1, finish=True)
-            times.append(made.now_s)
-            assert made.flows[1].stats().received_packets == 5000
+        with with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=5_000_000)]):
+            network.disturb("s0", 2, "data", p_lose=p_lose)
+            assert network.run(until_s=1, finish=True)
+            times.append(network.now_s)
+            assert network.flows[1].stats().received_packets == 5000
     assert times[1] > 1.5 * times[0]

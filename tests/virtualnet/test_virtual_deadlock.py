@@ -33,9 +33,9 @@ def ring(
     """Switches with a host each: from each to the third one after it there is one shortest path,
     clockwise."""
     topology = mesh(SWITCHES, RING, [1e-6])
-    own = SMALL if flow_control == "pfc" else {"buffer_bytes": 20e3}
+    thresholds = SMALL if flow_control == "pfc" else {"buffer_bytes": 20e3}
     switches = tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
-    parameters = {**topology.parameters, **own, "lossless_classes": classes}
+    parameters = {**topology.parameters, **thresholds, "lossless_classes": classes}
     return replace(topology, switches=switches, parameters=parameters, flow_control=flow_control)
 
 
@@ -62,17 +62,19 @@ def test_a_ring_that_is_found_never_sends_again(
     with VirtualNetwork(ring(flow_control, arbitration), PFC_ONLY, inplace=inplace) as network:
         flows = [network.add_flow(spec) for spec in clockwise()]
         assert network.deadlock() is None
-        while (found := network.deadlock()) is None:
+        while (deadlock := network.deadlock()) is None:
             assert network.now_s < 5e-3
             network.run(until_s=network.now_s + 2e-6)
-        assert [name for name, number in found.circle if number == 3] == sorted(
+        assert [name for name, number in deadlock.circle if number == 3] == sorted(
             f"s{a}->s{b}" for a, b in RING
         )
-        assert set(found.behind) <= {(f"h{n}->s{n}", 3) for n in range(SWITCHES)}
+        assert set(deadlock.behind) <= {(f"h{n}->s{n}", 3) for n in range(SWITCHES)}
         # It wasn't there one look before; a PAUSE, or a frame without credits for the next, takes
         # effect in some 2 us.
-        assert network.now_s - 2e-6 - 3e-6 < found.since_s <= network.now_s
-        assert found.held_bytes >= SWITCHES * (18e3 if flow_control == "pfc" else 20e3 - 2 * 1088)
+        assert network.now_s - 2e-6 - 3e-6 < deadlock.since_s <= network.now_s
+        assert deadlock.held_bytes >= SWITCHES * (
+            18e3 if flow_control == "pfc" else 20e3 - 2 * 1088
+        )
 
         def sent() -> list[int]:
             return [flow.stats().received_packets for flow in flows]
@@ -82,10 +84,10 @@ def test_a_ring_that_is_found_never_sends_again(
             network.run(until_s=network.now_s + 500e-6)
             later = network.deadlock()
             assert later is not None
-            assert (later.circle, later.since_s) == (found.circle, found.since_s)
-            assert set(later.behind) >= set(found.behind)
-            found = later
-        assert set(found.behind) == {(f"h{n}->s{n}", 3) for n in range(SWITCHES)}
+            assert (later.circle, later.since_s) == (deadlock.circle, deadlock.since_s)
+            assert set(later.behind) >= set(deadlock.behind)
+            deadlock = later
+        assert set(deadlock.behind) == {(f"h{n}->s{n}", 3) for n in range(SWITCHES)}
         # What had left its last switch of the ring arrived
         assert all(now - then <= 4 for then, now in zip(before, sent(), strict=True))
         assert (
@@ -99,9 +101,9 @@ def test_classes_are_stuck_by_themselves() -> None:
     with VirtualNetwork(ring(classes="3,5"), PFC_ONLY) as network:
         with_flows(network, clockwise(traffic_class=5))
         network.run(until_s=2e-3)
-        found = network.deadlock()
-        assert found is not None
-        assert {number for _, number in (*found.circle, *found.behind)} == {5}
+        deadlock = network.deadlock()
+        assert deadlock is not None
+        assert {number for _, number in (*deadlock.circle, *deadlock.behind)} == {5}
         specs = [
             FlowSpec(n, f"h{n}", f"h{(n + 1) % SWITCHES}", network.now_s, 100_000)
             for n in range(SWITCHES)
@@ -111,7 +113,7 @@ def test_classes_are_stuck_by_themselves() -> None:
         assert all(flow.stats().complete_s is not None for flow in free)
         later = network.deadlock()
         assert later is not None
-        assert later.circle == found.circle
+        assert later.circle == deadlock.circle
 
 
 def test_waiting_is_no_deadlock() -> None:
@@ -138,7 +140,7 @@ def test_a_network_stands_still_exactly_where_a_deadlock_is_found(data: st.DataO
     chord = data.draw(st.sampled_from([[], [], [(0, 2)], [(1, 4)]]))
     topology = mesh(switches, [*around, *chord], [1e-6])
     credits = data.draw(st.booleans())
-    own = {"buffer_bytes": 10e3} if credits else {"xoff_bytes": 6e3, "xon_bytes": 4e3}
+    thresholds = {"buffer_bytes": 10e3} if credits else {"xoff_bytes": 6e3, "xon_bytes": 4e3}
     arbitration = data.draw(st.sampled_from([FIFO, ROUND_ROBIN]))
     topology = replace(
         topology,
@@ -146,7 +148,7 @@ def test_a_network_stands_still_exactly_where_a_deadlock_is_found(data: st.DataO
     )
     topology = replace(
         topology,
-        parameters={**topology.parameters, **own},
+        parameters={**topology.parameters, **thresholds},
         flow_control="credits" if credits else "pfc",
     )
     far = data.draw(st.integers(2, (switches - 1) // 2))

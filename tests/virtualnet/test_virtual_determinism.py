@@ -257,8 +257,8 @@ def test_short_links_cost_no_more_rounds(short: str, finish: bool) -> None:
             replace(link, delay_s=short_s) if {link.a.node, link.b.node} & near else link
             for link in topology.links
         ]
-        made = replace(topology, links=tuple(links))
-        with VirtualNetwork(made, find_scheme("pcn").configure()) as network:
+        shortened = replace(topology, links=tuple(links))
+        with VirtualNetwork(shortened, find_scheme("pcn").configure()) as network:
             with_flows(
                 network, [FlowSpec(i, f"h{i}", f"h{i ^ 5}", size_bytes=200_000) for i in range(16)]
             )

@@ -71,10 +71,10 @@ def test_equal_seeds_give_equal_recordings() -> None:
         def stage(self, text: str) -> None: ...
         def advance(self, share: float, text: str) -> None: ...
 
-    one, other = run_virtual(plan, Quiet()), run_virtual(plan, Quiet())
-    assert one.flows == other.flows
-    assert list(one.series) == list(other.series)
-    for key in one.series:
-        for left, right in zip(one.series.get(*key), other.series.get(*key), strict=True):
+    first, second = run_virtual(plan, Quiet()), run_virtual(plan, Quiet())
+    assert first.flows == second.flows
+    assert list(first.series) == list(second.series)
+    for key in first.series:
+        for left, right in zip(first.series.get(*key), second.series.get(*key), strict=True):
             assert (left == right).all()
-    assert one.left_inside == {}
+    assert first.left_inside == {}

@@ -78,7 +78,9 @@ def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable: bool) -
         assert SIZE - 2 * MTU < output.max() <= SIZE
         assert output[-1] > SIZE - 2 * MTU
         for at in range(0, len(output), 97):
-            assert sum(one[at] for one in held) == waiting[at] + (output[at] if reliable else 0)
+            assert sum(column[at] for column in held) == waiting[at] + (
+                output[at] if reliable else 0
+            )
         assert network.run(until_s=1, finish=True)
         assert network.totals().packets == 0
         assert network.link_stats("s0", 3).output_bytes == 0

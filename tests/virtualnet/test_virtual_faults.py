@@ -280,7 +280,7 @@ def test_both_queues_and_both_forms_agree_about_faults() -> None:
                 (network.totals(), [flow.stats() for flow in network.flows.values()], links)
             )
             assert network.totals().packets == 0
-    assert all(one == seen[0] for one in seen)
+    assert all(outcome == seen[0] for outcome in seen)
     assert all(min(link.lost, link.repeated) > 0 for link in seen[0][2][:3])
 
 

@@ -39,14 +39,14 @@ def windowed() -> Configured:
     return replace(find_scheme("pfc"), name="w", reaction_point=Rp).configure()
 
 
-def network(
+def repeating_network(
     kind: Repeats, scheme: Configured | None = None, size: int = SIZE, **more: Any
 ) -> VirtualNetwork:
     reliability = {CLASS: Reliability(kind, timeout_s=200e-6)}
-    made = VirtualNetwork(
+    network = VirtualNetwork(
         star(SENDERS, LINE), scheme or windowed(), reliability=reliability, **more
     )
-    made.set_queue(*END, CLASS, depth=DEPTH)
+    network.set_queue(*END, CLASS, depth=DEPTH)
     flows = [
         FlowSpec(
             i + 1,
@@ -59,7 +59,7 @@ def network(
         )
         for i in range(2 * SENDERS)
     ]
-    return with_flows(made, flows)
+    return with_flows(network, flows)
 
 
 @pytest.mark.parametrize("name", ["constant", "dctcp", "swift", "nscc"])
@@ -67,21 +67,21 @@ def network(
 def test_everything_arrives_that_full_queues_drop(kind: Repeats, name: str) -> None:
     settings = {"nscc": {"paths": 1}, "swift": {"base_target_s": 20e-6}}.get(name, {})
     scheme = windowed() if name == "constant" else find_scheme(name).configure(settings)
-    with network(kind, scheme) as made:
-        assert made.run(until_s=0.5, finish=True)
-        made.run(until_s=made.now_s + 5e-3)
-        stats = [flow.stats() for flow in made.flows.values()]
+    with repeating_network(kind, scheme) as network:
+        assert network.run(until_s=0.5, finish=True)
+        network.run(until_s=network.now_s + 5e-3)
+        stats = [flow.stats() for flow in network.flows.values()]
         assert (
-            made.link_stats(*END).refused_by_class[CLASS]
+            network.link_stats(*END).refused_by_class[CLASS]
             == sum(stat.lost_packets for stat in stats)
             > 20
         )
-        for one in stats:
-            assert one.sent_packets == -(-one.sent_payload // 1000) + one.repeated_packets
-            came = one.received_packets + one.duplicate_packets + one.refused_packets
-            assert one.sent_packets == came + one.lost_packets
-            assert one.in_flight_bytes == 0
-        assert made.totals().packets == 0
+        for stat in stats:
+            assert stat.sent_packets == -(-stat.sent_payload // 1000) + stat.repeated_packets
+            came = stat.received_packets + stat.duplicate_packets + stat.refused_packets
+            assert stat.sent_packets == came + stat.lost_packets
+            assert stat.in_flight_bytes == 0
+        assert network.totals().packets == 0
 
 
 @pytest.mark.parametrize("trim", [False, True])
@@ -90,61 +90,63 @@ def test_group_s_sums_are_those_of_its_flows_while_packets_are_repeated(
     kind: Repeats, trim: bool
 ) -> None:
     """At each time, when some flows have ended and others haven't, to the end."""
-    with network(kind) as made:
+    with repeating_network(kind) as network:
         if trim:
-            made.set_trimming(*END, [CLASS])
-        made.disturb("r0", 0, "notifications", p_lose=0.3)  # senders repeat what has arrived
-        names = sorted(made.flows)
+            network.set_trimming(*END, [CLASS])
+        network.disturb("r0", 0, "notifications", p_lose=0.3)  # senders repeat what has arrived
+        names = sorted(network.flows)
         sums = [
-            made.of_group(made.flow_sent(1), "all"),
-            made.of_group(made.flow_received(1), "all"),
+            network.of_group(network.flow_sent(1), "all"),
+            network.of_group(network.flow_received(1), "all"),
         ]
-        group = made.sample(5e-6, sums)
-        sent = made.sample(5e-6, [made.flow_sent(number) for number in names])
-        received = made.sample(5e-6, [made.flow_received(number) for number in names])
-        assert made.run(until_s=0.5, finish=True)
-        made.run(until_s=made.now_s + 1e-3)
-        assert sum(flow.stats().repeated_packets for flow in made.flows.values()) > 20
-        assert len({flow.stats().ended_s for flow in made.flows.values()}) > SENDERS
+        group = network.sample(5e-6, sums)
+        sent = network.sample(5e-6, [network.flow_sent(number) for number in names])
+        received = network.sample(5e-6, [network.flow_received(number) for number in names])
+        assert network.run(until_s=0.5, finish=True)
+        network.run(until_s=network.now_s + 1e-3)
+        assert sum(flow.stats().repeated_packets for flow in network.flows.values()) > 20
+        assert len({flow.stats().ended_s for flow in network.flows.values()}) > SENDERS
         assert (group.values[:, 0] == sent.values.sum(axis=1)).all()
         assert (group.values[:, 1] == received.values.sum(axis=1)).all()
-        assert group.values[-1, 1] == sum(flow.spec.size_bytes or 0 for flow in made.flows.values())
+        assert group.values[-1, 1] == sum(
+            flow.spec.size_bytes or 0 for flow in network.flows.values()
+        )
 
 
 def test_run_is_the_same_with_paths_of_one_port() -> None:
     """Several ports to one path change nothing but which are used: no packet overtakes another."""
     times = []
     for paths in (None, Paths("packet", 16, avoid=False)):
-        with network(Repeats.SELECTIVE, paths=paths) as made:
-            assert made.run(until_s=0.5, finish=True)
-            times.append([flow.stats() for flow in made.flows.values()])
+        with repeating_network(Repeats.SELECTIVE, paths=paths) as network:
+            assert network.run(until_s=0.5, finish=True)
+            times.append([flow.stats() for flow in network.flows.values()])
     assert times[0] == times[1]
 
 
 @pytest.mark.parametrize("inplace", [True, False])
 def test_refused_packets_leave_what_the_program_counts(inplace: bool) -> None:
     """So its marks go by the queue, as those of a queue that refuses none."""
-    with network(Repeats.SELECTIVE, inplace=inplace) as made:
+    with repeating_network(Repeats.SELECTIVE, inplace=inplace) as network:
         cell = index(END[1], CLASS)
-        counted = [made.register(END[0], name, cell) for name in WAITING]
-        waiting = [made.queue_packets(*END, CLASS), made.queue_bytes(*END, CLASS)]
-        seen = made.sample(1e-6, [*counted, *waiting])
-        assert made.run(until_s=0.5, finish=True)
-        made.run(until_s=made.now_s + 5e-3)
-        assert made.link_stats(*END).refused_by_class[CLASS] > 20
+        counted = [network.register(END[0], name, cell) for name in WAITING]
+        waiting = [network.queue_packets(*END, CLASS), network.queue_bytes(*END, CLASS)]
+        seen = network.sample(1e-6, [*counted, *waiting])
+        assert network.run(until_s=0.5, finish=True)
+        network.run(until_s=network.now_s + 5e-3)
+        assert network.link_stats(*END).refused_by_class[CLASS] > 20
         assert seen.values[:, 0].max() == DEPTH
         assert (seen.values[:, :2] == seen.values[:, 2:]).all()
 
 
 @pytest.mark.parametrize("inplace", [True, False])
 def test_refused_trimmed_packets_leave_what_the_program_counts(inplace: bool) -> None:
-    with network(Repeats.SELECTIVE, inplace=inplace) as made:
-        made.set_trimming(*END, [CLASS], depth=2)
-        assert made.run(until_s=0.5, finish=True)
-        made.run(until_s=made.now_s + 5e-3)
-        assert made.link_stats(*END).refused_by_class[Trimming().queue_index] > 20
+    with repeating_network(Repeats.SELECTIVE, inplace=inplace) as network:
+        network.set_trimming(*END, [CLASS], depth=2)
+        assert network.run(until_s=0.5, finish=True)
+        network.run(until_s=network.now_s + 5e-3)
+        assert network.link_stats(*END).refused_by_class[Trimming().queue_index] > 20
         for name in WAITING:
-            assert made.switches[END[0]].nonzero_cells(name) == {}
+            assert network.switches[END[0]].nonzero_cells(name) == {}
 
 
 @pytest.mark.parametrize("name", ["dctcp", "hpcc", "pcn", "dcqcn-ns3"])
@@ -155,15 +157,15 @@ def test_schemes_fill_a_line_whose_queue_has_refused_packets(name: str) -> None:
     topology = replace(topology, parameters={**topology.parameters, "queue_packets": 100})
     scheme = find_scheme(name)
     lossy = {DATA_CLASS: Reliability(Repeats.SELECTIVE, 1e-3)}
-    made = VirtualNetwork(
+    network = VirtualNetwork(
         topology, scheme.configure(recommended(topology, scheme)), reliability=lossy
     )
-    with with_flows(made, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(4)]):
-        made.run(until_s=2e-3)
-        assert made.link_stats("s0", 5).refused_by_class[DATA_CLASS] > 20
-        before = made.link_stats("s0", 5).bytes
-        made.run(until_s=4e-3)
-        assert (made.link_stats("s0", 5).bytes - before) * 8 / 40e9 / 2e-3 > 0.93
+    with with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(4)]):
+        network.run(until_s=2e-3)
+        assert network.link_stats("s0", 5).refused_by_class[DATA_CLASS] > 20
+        before = network.link_stats("s0", 5).bytes
+        network.run(until_s=4e-3)
+        assert (network.link_stats("s0", 5).bytes - before) * 8 / 40e9 / 2e-3 > 0.93
 
 
 def has_signal_or_is_refused(name: str, topology: Topology) -> bool:
@@ -174,11 +176,11 @@ def has_signal_or_is_refused(name: str, topology: Topology) -> bool:
         return False
     with VirtualNetwork(
         topology, scheme, reliability={DATA_CLASS: Reliability(Repeats.SELECTIVE, 1e-3)}
-    ) as made:
+    ) as network:
         for i in range(8):
-            made.add_flow(FlowSpec(i + 1, f"h{i}", "r0"))
-        made.run(until_s=1e-3)
-        for flow in made.flows.values():
+            network.add_flow(FlowSpec(i + 1, f"h{i}", "r0"))
+        network.run(until_s=1e-3)
+        for flow in network.flows.values():
             stats = flow.stats()
             assert stats.marked_ce or stats.rate_bps < 10e9 or stats.window_bytes < math.inf, name
     return True
@@ -206,12 +208,12 @@ def test_each_scheme_signals_on_a_lossy_class_or_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["pcn-time", "qcn-in", "qcn-os", "qcn-os-sojourn", "qcn-both"])
 def test_scheme_without_a_signal_in_a_lossy_class_is_refused(name: str) -> None:
-    with VirtualNetwork(shared_star(1), find_scheme(name).configure()) as made:
-        made.add_flow(FlowSpec(1, "h0", "r0"))
+    with VirtualNetwork(shared_star(1), find_scheme(name).configure()) as network:
+        network.add_flow(FlowSpec(1, "h0", "r0"))
         why = (
             f"flow 2: class 1 has no PFC, and .* for {name}, which would have no signal there: "
             "lossless_classes=1,3 "
         )
         with pytest.raises(VirtualError, match=why):
-            made.add_flow(FlowSpec(2, "h0", "r0", traffic_class=1))
-        assert list(made.flows) == [1]
+            network.add_flow(FlowSpec(2, "h0", "r0", traffic_class=1))
+        assert list(network.flows) == [1]

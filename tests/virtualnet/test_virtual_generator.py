@@ -154,10 +154,10 @@ def test_samples_and_calls_come_after_a_batch() -> None:
     """In both orders of events."""
     for queues in ("nodes", "one"):
         with generating(VirtualNetwork(star(1), PFC_ONLY, queues=queues)) as network:  # type: ignore[arg-type]
-            found: list[int] = []
-            network.at(PERIOD_NS * 1e-9, lambda seen=found, of=network: seen.append(dropped(of)))  # type: ignore[misc]
+            drops: list[int] = []
+            network.at(PERIOD_NS * 1e-9, lambda seen=drops, of=network: seen.append(dropped(of)))  # type: ignore[misc]
             counter = network.counter_packets("s0", "dropped", UNKNOWN_ETHERTYPE)
             samples = network.sample(PERIOD_NS * 1e-9, [counter])
             network.run(until_s=3 * PERIOD_NS * 1e-9)
-            assert found == [2]
+            assert drops == [2]
             assert samples.values[:, 0].tolist() == [0, 2, 4, 6]

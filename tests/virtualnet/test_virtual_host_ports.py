@@ -101,11 +101,11 @@ def run(topology: Topology, scheme: Configured, **options: object) -> tuple[int,
 def test_run_is_equal_in_any_order_of_events(name: str, credits_: bool) -> None:
     """Also with threads, and in the program's general form."""
     topology, scheme = racks(credits_=credits_), find_scheme(name).configure()
-    found = [
+    outcomes = [
         run(topology, scheme, **options)
         for options in ({}, {"queues": "one"}, {"threads": 2}, {"inplace": False})
     ]
-    assert all(one == found[0] for one in found)
+    assert all(outcome == outcomes[0] for outcome in outcomes)
 
 
 def test_ports_are_as_hosts_with_a_nic_each_on_the_same_paths(topology: Topology) -> None:
@@ -225,10 +225,10 @@ def test_paths_with_hosts_ports_are_read_as_they_were_written(
             return [flow.stats().complete_s for flow in network.flows.values()]
 
     first = fcts(None)
-    other = read_paths(file, topology)
-    assert all(path[0].node == f"h{number % 7}" for number, path in other.items())
-    assert fcts(other) == first
-    turned = {number: (Endpoint(path[0].node, 1 - path[0].port),) for number, path in other.items()}
+    paths = read_paths(file, topology)
+    assert all(path[0].node == f"h{number % 7}" for number, path in paths.items())
+    assert fcts(paths) == first
+    turned = {number: (Endpoint(path[0].node, 1 - path[0].port),) for number, path in paths.items()}
     assert fcts(turned) != first
     assert {n: path[0] for n, path in read_paths(file, topology).items()} == {
         n: ends[0] for n, ends in turned.items()

@@ -27,7 +27,7 @@ LINE, DELAY, FRAME, ACK = 100e9, 3e-6, 1102, 106
 HPCC = find_scheme("hpcc")
 
 
-def network(
+def hpcc_network(
     senders: int,
     line_bps: float = LINE,
     delay_s: float = DELAY,
@@ -36,10 +36,10 @@ def network(
     **more: Any,
 ) -> VirtualNetwork:
     topology = star(senders, line_bps, delay_s=delay_s, xoff_bytes=50e6)
-    made = VirtualNetwork(
+    network = VirtualNetwork(
         topology, scheme.configure({**recommended(topology, scheme), **settings}), **more
     )
-    return with_flows(made, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(senders)])
+    return with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(senders)])
 
 
 @pytest.mark.parametrize("flows", [1, 2, 4, 8, 11, 16, 17])
@@ -47,12 +47,12 @@ def network(
 def test_bottleneck_carries_eta(line_bps: float, delay_s: float, flows: int) -> None:
     """Whatever the number of flows, and without a queue: U = eta, from which W_AI takes little
     (3.3)."""
-    with network(flows, line_bps, delay_s) as made:
-        round_s, end = made.scheme.parameters.base_rtt_s, ("s0", flows + 1)
-        seen = made.sample(
-            round_s / 8, [made.queue_bytes(*end), made.link_bytes(*end)], from_s=200 * round_s
+    with hpcc_network(flows, line_bps, delay_s) as network:
+        round_s, end = network.scheme.parameters.base_rtt_s, ("s0", flows + 1)
+        seen = network.sample(
+            round_s / 8, [network.queue_bytes(*end), network.link_bytes(*end)], from_s=200 * round_s
         )
-        made.run(until_s=600 * round_s)
+        network.run(until_s=600 * round_s)
         queue, sent = seen.values.T
     assert (sent[-1] - sent[0]) * 8 / line_bps / (
         seen.times_s[-1] - seen.times_s[0]
@@ -64,14 +64,14 @@ def fairness(flows: int, line_bps: float, delay_s: float, round_trips: int, **mo
     """Returns Jain's index of what arrives of long flows in the second half of `round_trips`."""
     rtt_s = 4 * delay_s
     topology = star(flows, line_bps, delay_s=delay_s, xoff_bytes=50e6)
-    made = VirtualNetwork(topology, HPCC.configure(recommended(topology, HPCC)), **more)
+    network = VirtualNetwork(topology, HPCC.configure(recommended(topology, HPCC)), **more)
     specs = [FlowSpec(i + 1, f"h{i}", "r0", start_s=i * rtt_s / flows) for i in range(flows)]
-    with with_flows(made, specs):
-        made.run(until_s=round_trips / 2 * rtt_s)
-        before = np.array([flow.stats().received_bytes for flow in made.flows.values()])
-        made.run(until_s=round_trips * rtt_s)
+    with with_flows(network, specs):
+        network.run(until_s=round_trips / 2 * rtt_s)
+        before = np.array([flow.stats().received_bytes for flow in network.flows.values()])
+        network.run(until_s=round_trips * rtt_s)
         return jain(
-            np.array([flow.stats().received_bytes for flow in made.flows.values()]) - before
+            np.array([flow.stats().received_bytes for flow in network.flows.values()]) - before
         )
 
 
@@ -99,10 +99,10 @@ def test_first_windows_of_an_incast_drain_in_the_time_they_take(
     the reference window is the first one until all of it is acknowledged, so that windows rise
     again before the queue is empty. On a line of 1 Gb/s a window is three frames then."""
     flows = 16
-    with network(flows, line_bps, delay_s) as made:
-        base_rtt_s = made.scheme.parameters.base_rtt_s
-        seen = made.sample(base_rtt_s / 20, [made.queue_bytes("s0", flows + 1)])
-        made.run(until_s=100 * base_rtt_s)
+    with hpcc_network(flows, line_bps, delay_s) as network:
+        base_rtt_s = network.scheme.parameters.base_rtt_s
+        seen = network.sample(base_rtt_s / 20, [network.queue_bytes("s0", flows + 1)])
+        network.run(until_s=100 * base_rtt_s)
         queue = seen.values[:, 0]
     highest = int(queue.argmax())
     drained = highest + int(np.argmax(queue[highest:] <= flows * FRAME))
@@ -117,10 +117,13 @@ def test_first_windows_of_an_incast_drain_in_the_time_they_take(
 def test_run_is_the_same_with_either_queue_and_form_and_in_c(settings: dict[str, float]) -> None:
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"prefetch": False}):
-        with network(4, settings=settings, **more) as made:
-            made.run(until_s=2e-4)
+        with hpcc_network(4, settings=settings, **more) as network:
+            network.run(until_s=2e-4)
             digests.add(
-                (made.totals().digest, *(flow.stats().window_bytes for flow in made.flows.values()))
+                (
+                    network.totals().digest,
+                    *(flow.stats().window_bytes for flow in network.flows.values()),
+                )
             )
     assert len(digests) == 1
 
@@ -143,11 +146,11 @@ def test_acknowledgements_bring_back_what_the_switch_wrote(tmp_path: Path, inpla
     its ACK brings."""
     scheme = replace(HPCC, reaction_point=Recording)
     names = {"in": ("h0", 0), "out": ("s0", 2), "acks": ("s0", 1)}
-    with network(1, scheme=scheme, inplace=inplace) as made:
+    with hpcc_network(1, scheme=scheme, inplace=inplace) as network:
         for name, end in names.items():
-            made.capture(*end, tmp_path / name)
-        made.run(until_s=5e-5)
-        rp = made.flows[1].rp
+            network.capture(*end, tmp_path / name)
+        network.run(until_s=5e-5)
+        rp = network.flows[1].rp
     frames = {
         name: [wire.decode(frame) for _, frame in read_pcap(tmp_path / name)] for name in names
     }
@@ -167,9 +170,9 @@ def test_acknowledgements_bring_back_what_the_switch_wrote(tmp_path: Path, inpla
 
 def test_telemetry_costs_its_bytes() -> None:
     """Data of 1,102 bytes for 1,058, and acknowledgements of 106 for 62."""
-    with network(1) as made:
-        made.run(until_s=1e-4)
-        stats, back = made.flows[1].stats(), made.link_stats("s0", 1)
+    with hpcc_network(1) as network:
+        network.run(until_s=1e-4)
+        stats, back = network.flows[1].stats(), network.link_stats("s0", 1)
     assert stats.received_bytes == FRAME * stats.received_packets
     assert back.bytes == ACK * back.packets
 
@@ -177,21 +180,25 @@ def test_telemetry_costs_its_bytes() -> None:
 def test_hpcc_goes_on_after_losses() -> None:
     lossy = {3: Reliability(Repeats.GO_BACK_N, 1e-3)}
     topology = star(1, LINE, delay_s=DELAY)
-    made = VirtualNetwork(topology, HPCC.configure(recommended(topology, HPCC)), reliability=lossy)
-    with with_flows(made, [FlowSpec(1, "h0", "r0", size_bytes=5_000_000)]):
-        made.disturb("s0", 2, "data", p_lose=1e-3)
-        assert made.run(until_s=1, finish=True)
-        stats = made.flows[1].stats()
+    network = VirtualNetwork(
+        topology, HPCC.configure(recommended(topology, HPCC)), reliability=lossy
+    )
+    with with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=5_000_000)]):
+        network.disturb("s0", 2, "data", p_lose=1e-3)
+        assert network.run(until_s=1, finish=True)
+        stats = network.flows[1].stats()
     assert stats.received_packets == 5000
     assert stats.repeated_packets > 0
 
 
 def test_program_without_telemetry_brings_back_none() -> None:
     """The room stays empty, and the window as it was."""
-    with network(1, scheme=replace(HPCC, program="plain", marking=())) as made:
-        made.run(until_s=1e-4)
-        assert made.flows[1].stats().window_bytes == made.scheme.parameters.base_rtt_s * LINE / 8
-        assert made.flows[1].stats().received_packets > 500
+    with hpcc_network(1, scheme=replace(HPCC, program="plain", marking=())) as network:
+        network.run(until_s=1e-4)
+        assert (
+            network.flows[1].stats().window_bytes == network.scheme.parameters.base_rtt_s * LINE / 8
+        )
+        assert network.flows[1].stats().received_packets > 500
 
 
 @pytest.mark.parametrize("inplace", [True, False])
@@ -199,22 +206,22 @@ def test_switch_clock_ticks_as_the_network_has_it(inplace: bool) -> None:
     """Two packets' records are as far apart as the packets, in whole ticks."""
     frame_s = FRAME * 8 / LINE
     for tick_s in (1e-9, 16e-9, 1e-6):
-        with network(
+        with hpcc_network(
             1, scheme=replace(HPCC, reaction_point=Recording), inplace=inplace, switch_tick_s=tick_s
-        ) as made:
-            made.run(until_s=5e-5)
-            rp = made.flows[1].rp
+        ) as network:
+            network.run(until_s=5e-5)
+            rp = network.flows[1].rp
         assert isinstance(rp, Recording)
         seen = [ack.telemetry for ack in rp.brought if ack.telemetry is not None]
-        assert {one.tick_s for one in seen} == {tick_s}
-        ticks = [one.hops[0].ticks for one in seen[:101]]
+        assert {record.tick_s for record in seen} == {tick_s}
+        ticks = [record.hops[0].ticks for record in seen[:101]]
         assert (ticks[-1] - ticks[0]) * tick_s == pytest.approx(100 * frame_s, abs=2 * tick_s)
 
 
 @pytest.mark.parametrize("tick_s", [0.0, 0.4e-9, 2e-6])
 def test_switch_clock_refuses_other_ticks(tick_s: float) -> None:
     with pytest.raises(VirtualError, match="a tick of"):
-        network(1, switch_tick_s=tick_s)
+        hpcc_network(1, switch_tick_s=tick_s)
 
 
 @pytest.mark.parametrize(

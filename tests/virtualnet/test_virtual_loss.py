@@ -48,7 +48,7 @@ def scheme(window: float = 1.2 * BDP, segment: int | None = 1, of: str = "pfc") 
     ).configure()
 
 
-def network(
+def lossy_network(
     kind: Repeats, configured: Configured | None = None, timeout_s: float = 100e-6, **more: Any
 ) -> VirtualNetwork:
     return VirtualNetwork(
@@ -59,10 +59,10 @@ def network(
     )
 
 
-def accounted(made: VirtualNetwork) -> None:
+def accounted(network: VirtualNetwork) -> None:
     """All has arrived once, and every packet sent is counted once."""
-    assert made.totals().packets == 0
-    for flow in made.flows.values():
+    assert network.totals().packets == 0
+    for flow in network.flows.values():
         stats = flow.stats()
         packets = math.ceil(stats.sent_payload / 1000)
         assert stats.received_packets == packets
@@ -75,22 +75,22 @@ def accounted(made: VirtualNetwork) -> None:
 
 def run(kind: Repeats, p_lose: float, seed: int, **more: Any) -> tuple[float, VirtualNetwork]:
     """Goodput of 50 MB over a link that loses at random; the network is to be closed."""
-    made = with_flows(network(kind, **more), [FlowSpec(1, "h0", "r0", size_bytes=SIZE)])
-    made.disturb("s0", 2, "data", p_lose=p_lose, seed=seed)
-    assert made.run(until_s=1, finish=True)
-    made.run(until_s=made.now_s + 1e-3)
-    accounted(made)
-    complete_s = made.flows[1].stats().complete_s
+    network = with_flows(lossy_network(kind, **more), [FlowSpec(1, "h0", "r0", size_bytes=SIZE)])
+    network.disturb("s0", 2, "data", p_lose=p_lose, seed=seed)
+    assert network.run(until_s=1, finish=True)
+    network.run(until_s=network.now_s + 1e-3)
+    accounted(network)
+    complete_s = network.flows[1].stats().complete_s
     assert complete_s is not None
-    return SIZE * 8 / complete_s, made
+    return SIZE * 8 / complete_s, network
 
 
 @pytest.mark.parametrize(("p_lose", "least_bps"), [(1e-4, 94e9), (1e-3, 94e9), (1e-2, 93e9)])
 def test_selective_repeat_costs_a_packet_a_loss(p_lose: float, least_bps: float) -> None:
     for seed in (1, 2):
-        goodput_bps, made = run(Repeats.SELECTIVE, p_lose, seed)
-        with made:
-            stats = made.flows[1].stats()
+        goodput_bps, network = run(Repeats.SELECTIVE, p_lose, seed)
+        with network:
+            stats = network.flows[1].stats()
             assert goodput_bps >= least_bps
             assert goodput_bps == pytest.approx(GOODPUT * (1 - p_lose), rel=0.01)
             assert stats.repeated_packets == stats.lost_packets
@@ -100,9 +100,9 @@ def test_selective_repeat_costs_a_packet_a_loss(p_lose: float, least_bps: float)
 @pytest.mark.parametrize(("p_lose", "least_bps"), [(1e-4, 93e9), (1e-3, 85e9)])
 def test_go_back_n_costs_a_bdp_a_loss(p_lose: float, least_bps: float) -> None:
     for seed in (1, 2):
-        goodput_bps, made = run(Repeats.GO_BACK_N, p_lose, seed)
-        with made:
-            stats, packets = made.flows[1].stats(), SIZE / 1000
+        goodput_bps, network = run(Repeats.GO_BACK_N, p_lose, seed)
+        with network:
+            stats, packets = network.flows[1].stats(), SIZE / 1000
             assert goodput_bps >= least_bps
             losses = (stats.sent_packets - packets) / (BDP / DATA)  # that it went back for
             assert losses <= stats.lost_packets * 1.02
@@ -117,14 +117,14 @@ def test_lossy_run_is_the_same_with_either_queue(kind: Repeats) -> None:
     digests = set()
     for queues in ("nodes", "one"):
         with with_flows(
-            network(kind, queues=queues), [FlowSpec(1, "h0", "r0", size_bytes=3_000_000)]
-        ) as made:
-            made.disturb("s0", 2, "data", p_lose=0.02)
-            made.disturb("s0", 1, "notifications", p_lose=0.02)
-            made.run(until_s=5e-3)
-            accounted(made)
-            assert made.flows[1].stats().repeated_packets > 50
-            digests.add((made.totals().digest, made.flows[1].stats()))
+            lossy_network(kind, queues=queues), [FlowSpec(1, "h0", "r0", size_bytes=3_000_000)]
+        ) as network:
+            network.disturb("s0", 2, "data", p_lose=0.02)
+            network.disturb("s0", 1, "notifications", p_lose=0.02)
+            network.run(until_s=5e-3)
+            accounted(network)
+            assert network.flows[1].stats().repeated_packets > 50
+            digests.add((network.totals().digest, network.flows[1].stats()))
     assert len(digests) == 1
 
 
@@ -138,27 +138,27 @@ def test_everything_arrives_whatever_is_lost(
     """Data, acknowledgements and NAKs, the last packet among them, by either transport and every
     kind of window."""
     flows = [FlowSpec(number, "h0", "r0", size_bytes=300_000 + number) for number in range(1, 5)]
-    with with_flows(network(kind, scheme(window, segment)), flows) as made:
+    with with_flows(lossy_network(kind, scheme(window, segment)), flows) as network:
         for end in (("h0", 0), ("s0", 2)):
-            made.disturb(*end, "data", p_lose=0.05)
+            network.disturb(*end, "data", p_lose=0.05)
         for end in (("r0", 0), ("s0", 1)):
-            made.disturb(*end, "notifications", p_lose=0.1, repeat=7)
-        assert made.run(until_s=1, finish=True)
-        made.run(until_s=made.now_s + 0.1)
-        accounted(made)
-        assert min(flow.stats().lost_packets for flow in made.flows.values()) > 10
+            network.disturb(*end, "notifications", p_lose=0.1, repeat=7)
+        assert network.run(until_s=1, finish=True)
+        network.run(until_s=network.now_s + 0.1)
+        accounted(network)
+        assert min(flow.stats().lost_packets for flow in network.flows.values()) > 10
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_last_packet_is_repeated_after_the_timer(kind: Repeats) -> None:
     timeout_s, frame_s = 300e-6, DATA * 8 / LINE
     with with_flows(
-        network(kind, timeout_s=timeout_s), [FlowSpec(1, "h0", "r0", size_bytes=20_000)]
-    ) as made:
-        made.disturb("s0", 2, "data", lose=20)
-        made.run(until_s=10e-3)
-        accounted(made)
-        stats, rp = made.flows[1].stats(), made.flows[1].rp
+        lossy_network(kind, timeout_s=timeout_s), [FlowSpec(1, "h0", "r0", size_bytes=20_000)]
+    ) as network:
+        network.disturb("s0", 2, "data", lose=20)
+        network.run(until_s=10e-3)
+        accounted(network)
+        stats, rp = network.flows[1].stats(), network.flows[1].rp
         assert isinstance(rp, Rp)
         assert (stats.timeouts, stats.repeated_packets, rp.losses) == (1, 1, [Loss(DATA, True)])
         # The timer runs from the latest acknowledgement of something new, which is of the packet
@@ -169,9 +169,9 @@ def test_last_packet_is_repeated_after_the_timer(kind: Repeats) -> None:
 
 
 def test_rp_gets_each_loss_once_and_all_bytes_acknowledged() -> None:
-    _, made = run(Repeats.SELECTIVE, 1e-2, 1)
-    with made:
-        rp, stats = made.flows[1].rp, made.flows[1].stats()
+    _, network = run(Repeats.SELECTIVE, 1e-2, 1)
+    with network:
+        rp, stats = network.flows[1].rp, network.flows[1].stats()
         assert isinstance(rp, Rp)
         assert sum(loss.lost_bytes for loss in rp.losses) == stats.lost_packets * DATA
         assert {loss.timeout for loss in rp.losses} == {False}
@@ -185,10 +185,10 @@ def test_rp_gets_each_loss_once_and_all_bytes_acknowledged() -> None:
 def test_nothing_is_lost_or_repeated_without_faults() -> None:
     """A network without loss: reliable flows have the throughput of lossless ones."""
     for kind in KINDS:
-        goodput_bps, made = run(kind, 0, 1)
-        with made:
+        goodput_bps, network = run(kind, 0, 1)
+        with network:
             assert goodput_bps == pytest.approx(GOODPUT, rel=1e-3)
-            stats = made.flows[1].stats()
+            stats = network.flows[1].stats()
             assert (
                 stats.repeated_packets,
                 stats.timeouts,
@@ -199,14 +199,14 @@ def test_nothing_is_lost_or_repeated_without_faults() -> None:
 
 def test_frames_of_a_reliable_flow_are_a_reliable_connection_s(tmp_path: Path) -> None:
     with with_flows(
-        network(Repeats.GO_BACK_N), [FlowSpec(1, "h0", "r0", size_bytes=20_000)]
-    ) as made:
-        made.disturb("h0", 0, "data", lose=6)
-        made.at(DELAY + 6.5 * DATA * 8 / LINE, lambda: made.disturb("h0", 0, "data"))
-        made.capture("h0", 0, tmp_path / "out.pcap")
-        made.capture("s0", 1, tmp_path / "back.pcap")
-        made.run(until_s=1e-3)
-        accounted(made)
+        lossy_network(Repeats.GO_BACK_N), [FlowSpec(1, "h0", "r0", size_bytes=20_000)]
+    ) as network:
+        network.disturb("h0", 0, "data", lose=6)
+        network.at(DELAY + 6.5 * DATA * 8 / LINE, lambda: network.disturb("h0", 0, "data"))
+        network.capture("h0", 0, tmp_path / "out.pcap")
+        network.capture("s0", 1, tmp_path / "back.pcap")
+        network.run(until_s=1e-3)
+        accounted(network)
     sent = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "out.pcap")]
     answers = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "back.pcap")]
     assert all(
@@ -228,18 +228,18 @@ def test_acknowledgement_goes_at_each_change_of_the_mark(
     class Exact(Rp):
         exact_marks = exact
 
-    made_of = replace(
+    exact_scheme = replace(
         find_scheme("pcn"), name="w", reaction_point=lambda line, _: Exact(line, 11 * DATA, 4000)
     )
     topology = star(2, 10e9, delay_s=DELAY)
     flows = [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h1", "r0", start_s=1e-4, size_bytes=100_000)]
     reliability = {3: Reliability(Repeats(kind), 1.0)}
     with with_flows(
-        VirtualNetwork(topology, made_of.configure(), reliability=reliability), flows
-    ) as made:
-        made.capture("s0", 3, tmp_path / "in.pcap")
-        made.run(until_s=1e-3)
-        rp = made.flows[1].rp
+        VirtualNetwork(topology, exact_scheme.configure(), reliability=reliability), flows
+    ) as network:
+        network.capture("s0", 3, tmp_path / "in.pcap")
+        network.run(until_s=1e-3)
+        rp = network.flows[1].rp
         assert isinstance(rp, Rp)
     data = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "in.pcap")]
     marks = [

@@ -97,12 +97,12 @@ def test_the_nic_of_the_agents(seed: int, tmp_path: Path) -> None:
                 expected.append((nanoseconds(item.due_s), numbers[id(item.flow)], item.number))
         nic.advance(now)
 
-    for time, kind, what in sorted(events, key=lambda event: event[0]):
+    for time, kind, change in sorted(events, key=lambda event: event[0]):
         until(time)
         if kind == "pfc":
-            nic.pfc(what, time)  # type: ignore[arg-type]
+            nic.pfc(change, time)  # type: ignore[arg-type]
         else:
-            number, rate = what  # type: ignore[misc]
+            number, rate = change  # type: ignore[misc]
             if flows[number] in nic.flows:
                 nic.set_rate(flows[number], rate, time)
     until(500e-6)
@@ -157,8 +157,8 @@ def test_a_switch_s_message_is_captured_as_it_is(tmp_path: Path) -> None:
         )
         network.capture("s0", 1, tmp_path / "cnms.pcap")
         assert network.run(until_s=1, finish=True)
-    found = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "cnms.pcap")]
-    messages = [packet for packet in found if isinstance(packet, wire.CnmPacket)]
+    packets = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "cnms.pcap")]
+    messages = [packet for packet in packets if isinstance(packet, wire.CnmPacket)]
     assert messages
     assert all(packet.flow == 5 and packet.psn < 3000 for packet in messages)
     assert [packet.psn for packet in messages] == sorted(packet.psn for packet in messages)

@@ -41,7 +41,7 @@ def assert_documented(row: str, *seen: Marks) -> None:
     (line,) = [line for line in DOCUMENTED.splitlines() if line.startswith(f"| {row}")]
     fields = ("transmitted", "marked", "time_alone", "counter_alone")
     assert [cell.strip() for cell in line.split("|")[2:-1]] == [
-        f"{sum(getattr(one, field) for one in seen):,}" for field in fields
+        f"{sum(getattr(marks, field) for marks in seen):,}" for field in fields
     ]
 
 
@@ -74,7 +74,7 @@ def test_the_dumbbell_is_the_same_run_to_the_last_frame() -> None:
     totals, seen = dumbbell_run(TIME)
     assert totals == dumbbell_run(find_scheme("pcn"))[0]
     assert seen["s0", 4].marked > 100_000
-    assert all((one.time_alone, one.counter_alone) == (0, 0) for one in seen.values())
+    assert all((marks.time_alone, marks.counter_alone) == (0, 0) for marks in seen.values())
     assert_documented("dumbbell, virtual, 150 ms, no switch paused", *seen.values())
 
 
@@ -97,8 +97,8 @@ def test_the_victim_s_pauses_leave_the_same_packets_unmarked() -> None:
     assert paused.resumes >= 3
     assert paused.marked > 40_000
     assert paused.counter_alone <= paused.resumes * arrivals(topology, 1e-6)
-    assert all(one.time_alone == 0 for one in seen.values())
-    assert all(one.counter_alone == 0 for port, one in seen.items() if port != ("s0", 3))
+    assert all(marks.time_alone == 0 for marks in seen.values())
+    assert all(marks.counter_alone == 0 for port, marks in seen.items() if port != ("s0", 3))
     assert_documented(f"victim, virtual, XOFF of 60 KB: {paused.resumes} RESUMEs", paused)
 
 

@@ -124,9 +124,9 @@ def fewer_events(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_np_in_c_and_its_python_text_decide_the_same_at_each_event(both: Scheme) -> None:
-    found = check(both)
-    assert [one for one in found if not one.kept] == []
-    assert any("NP in C" in one.rule for one in found)
+    findings = check(both)
+    assert [finding for finding in findings if not finding.kept] == []
+    assert any("NP in C" in finding.rule for finding in findings)
 
 
 @pytest.mark.parametrize("name", ["pcn", "pcn-w", "dcqcn", "both"])
@@ -137,7 +137,7 @@ def test_np_in_c_gives_the_same_run_to_the_bit(name: str, both: Scheme) -> None:
         expected = outcome(scheme, watched, in_c=False)
         for threads in (1, 2):
             assert outcome(scheme, watched, threads=threads) == expected
-    assert sum(one.cnps_sent for one in expected[1]) > 3  # type: ignore[attr-defined]
+    assert sum(stats.cnps_sent for stats in expected[1]) > 3  # type: ignore[attr-defined]
 
 
 def test_run_with_both_ends_in_c_calls_no_python() -> None:
@@ -149,8 +149,8 @@ def test_run_with_both_ends_in_c_calls_no_python() -> None:
 
 
 def test_check_names_the_event_at_which_the_np_in_c_differs(both: Scheme, tmp_path: Path) -> None:
-    other = with_c(both, tmp_path, C.replace("% 7", "% 8"))
-    (finding,) = [one for one in check(other) if not one.kept]
+    changed = with_c(both, tmp_path, C.replace("% 7", "% 8"))
+    (finding,) = [finding for finding in check(changed) if not finding.kept]
     assert "the NP in C" in finding.rule
     assert "on_window(Window(" in finding.seen
 
@@ -167,7 +167,7 @@ def test_check_names_the_event_at_which_the_np_in_c_differs(both: Scheme, tmp_pa
 def test_impossible_cnp_of_an_np_in_c_ends_the_run(
     both: Scheme, tmp_path: Path, set_: str, message: str
 ) -> None:
-    other = with_c(
+    changed = with_c(
         both,
         tmp_path,
         C.replace(
@@ -175,15 +175,15 @@ def test_impossible_cnp_of_an_np_in_c_ends_the_run(
             f"}};\n    {set_};\n    return true;\n}}\n\nstatic bool on_marked",
         ),
     )
-    with VirtualNetwork(star(1), other.configure()) as network:
+    with VirtualNetwork(star(1), changed.configure()) as network:
         network.add_flow(FLOWS[0])
         with pytest.raises(CallbackError, match=f"NP of flow 1, at .*{message}"):
             network.run(until_s=1e-3)
 
 
 def test_impossible_time_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path: Path) -> None:
-    other = with_c(both, tmp_path, C.replace("now_s + np->parameters->quiet_s", "1e300"))
-    with VirtualNetwork(star(3), other.configure()) as network:
+    changed = with_c(both, tmp_path, C.replace("now_s + np->parameters->quiet_s", "1e300"))
+    with VirtualNetwork(star(3), changed.configure()) as network:
         with_flows(network, FLOWS)
         with pytest.raises(CallbackError, match=r"NP of flow \d, at .*a time that picoseconds"):
             network.run(until_s=2e-3)
@@ -212,10 +212,10 @@ def test_np_in_c_is_a_notification_point_like_any_other(both: Scheme) -> None:
     configured = both.configure()
     np = Ends(configured).new_np()
     assert isinstance(np, CompiledNotificationPoint)
-    for one in (np, configured.new_np()):
-        assert one.on_window(Window(4, 2, 1, 4000, 1e-6, 2e-6)) == Cnp(Mark.UE, 7e6)
-        assert one.on_window(Window(3, 0, 0, 3000, 1e-6, 2e-6)) is None
-        assert one.on_marked(1e-3) == Cnp(Mark.CE)
-        assert one.on_marked(1.001e-3) is None
-        assert one.marked_from_s == 1e-3 + 15e-6
-        assert one.period_s == 20e-6
+    for point in (np, configured.new_np()):
+        assert point.on_window(Window(4, 2, 1, 4000, 1e-6, 2e-6)) == Cnp(Mark.UE, 7e6)
+        assert point.on_window(Window(3, 0, 0, 3000, 1e-6, 2e-6)) is None
+        assert point.on_marked(1e-3) == Cnp(Mark.CE)
+        assert point.on_marked(1.001e-3) is None
+        assert point.marked_from_s == 1e-3 + 15e-6
+        assert point.period_s == 20e-6

@@ -19,41 +19,41 @@ BDP = LINE * RTT / 8
 DEPTH = round(BDP / DATA)
 
 
-def network(
+def nscc_network(
     senders: int, trim: bool = True, size: int | None = None, **more: Any
 ) -> VirtualNetwork:
     scheme = find_scheme("nscc").configure({"network_rtt_s": RTT})
     reliability = {CLASS: Reliability(Repeats.SELECTIVE, timeout_s=200e-6, reordering_s=1)}
-    made = VirtualNetwork(star(senders, LINE), scheme, reliability=reliability, **more)
+    network = VirtualNetwork(star(senders, LINE), scheme, reliability=reliability, **more)
     if trim:
-        made.set_queue("s0", senders + 1, CLASS, depth=DEPTH)
-        made.set_trimming("s0", senders + 1, [CLASS])
+        network.set_queue("s0", senders + 1, CLASS, depth=DEPTH)
+        network.set_trimming("s0", senders + 1, [CLASS])
     flows = [
         FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size, traffic_class=CLASS) for i in range(senders)
     ]
-    return with_flows(made, flows)
+    return with_flows(network, flows)
 
 
 @pytest.mark.parametrize("senders", [2, 8])
 def test_nscc_holds_the_queue_between_its_marks_at_full_utilisation(senders: int) -> None:
-    with network(senders) as made:
+    with nscc_network(senders) as network:
         end = ("s0", senders + 1)
-        seen = made.sample(
-            1e-6, [made.queue_bytes(*end, CLASS), made.link_bytes(*end)], from_s=1e-3
+        seen = network.sample(
+            1e-6, [network.queue_bytes(*end, CLASS), network.link_bytes(*end)], from_s=1e-3
         )
-        made.run(until_s=3e-3)
+        network.run(until_s=3e-3)
         queue, sent = seen.values.T
         assert 0.2 * BDP < queue.mean() < 0.8 * BDP
         assert (sent[-1] - sent[0]) * 8 / (seen.times_s[-1] - seen.times_s[0]) > 0.99 * LINE
-        got = [flow.stats().received_packets for flow in made.flows.values()]
-        assert sum(got) ** 2 / (senders * sum(one**2 for one in got)) > 0.95  # Jain
+        got = [flow.stats().received_packets for flow in network.flows.values()]
+        assert sum(got) ** 2 / (senders * sum(received**2 for received in got)) > 0.95  # Jain
 
 
 def test_incast_ends_without_a_timeout() -> None:
-    with network(32, size=200_000) as made:
-        assert made.run(until_s=0.1, finish=True)
-        assert made.now_s < 1.15 * 32 * 200 * DATA * 8 / LINE
-        stats = [flow.stats() for flow in made.flows.values()]
+    with nscc_network(32, size=200_000) as network:
+        assert network.run(until_s=0.1, finish=True)
+        assert network.now_s < 1.15 * 32 * 200 * DATA * 8 / LINE
+        stats = [flow.stats() for flow in network.flows.values()]
         assert sum(stat.repeated_packets for stat in stats) > 500
         assert sum(stat.timeouts for stat in stats) == 0
 
@@ -61,7 +61,9 @@ def test_incast_ends_without_a_timeout() -> None:
 def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"threads": 2}):
-        with network(6, size=300_000, **more) as made:
-            assert made.run(until_s=0.1, finish=True)
-            digests.add((made.totals().digest, *(flow.stats() for flow in made.flows.values())))
+        with nscc_network(6, size=300_000, **more) as network:
+            assert network.run(until_s=0.1, finish=True)
+            digests.add(
+                (network.totals().digest, *(flow.stats() for flow in network.flows.values()))
+            )
     assert len(digests) == 1

@@ -61,13 +61,13 @@ def on_times_s(topology: Topology, excess: float, from_s: float, until_s: float)
 @pytest.mark.parametrize("excess", [0.05, 0.2])
 def test_with_pfc_a_port_is_on_for_max_ton(excess: float) -> None:
     """Without the two frames that can't be stopped at the least."""
-    found = on_times_s(senders(4e-6, "r0", "r1"), excess, 2e-3, 4e-3)
+    on_times = on_times_s(senders(4e-6, "r0", "r1"), excess, 2e-3, 4e-3)
     least, most = (
         tcd_port.max_ton_s(LINE_BPS, 4e-6, XOFF_BYTES - XON_BYTES, frame_bytes, excess)
         for frame_bytes in (0, MTU_BYTES)
     )
-    assert len(found) > 5
-    assert least <= min(found) <= max(found) <= most
+    assert len(on_times) > 5
+    assert least <= min(on_times) <= max(on_times) <= most
 
 
 @pytest.mark.parametrize("excess", [0.05, 0.2])

@@ -74,11 +74,11 @@ def test_packets_of_a_flow_take_all_paths_and_all_arrive(tmp_path: Path) -> None
         for name in ("sent", "answered")
     )
     assert len({ack.path for ack in rp.acks}) == 64
-    ports = dict(zip((one.psn for one in sent), ports_of(tmp_path / "sent"), strict=True))
+    ports = dict(zip((packet.psn for packet in sent), ports_of(tmp_path / "sent"), strict=True))
     # The last one ends the flow.
     assert {ack.psn: ack.path for ack in rp.acks} == {psn: ports[psn] for psn in range(399)}
     assert (
-        dict(zip((one.psn for one in answered), ports_of(tmp_path / "answered"), strict=True))
+        dict(zip((packet.psn for packet in answered), ports_of(tmp_path / "answered"), strict=True))
         == ports
     )
 

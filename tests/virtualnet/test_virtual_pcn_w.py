@@ -62,12 +62,12 @@ def test_pcn_w_keeps_the_rules_in_python_and_in_c() -> None:
 def test_first_burst_is_the_flows_windows(rtts: float) -> None:
     """Of N windows one BDP is on its way; PCN's is what comes in before CNPs do, here more than
     twice as much."""
-    made = queue(configured("pcn-w", window_rtts=rtts))
-    assert made.most == pytest.approx(SENDERS * rtts - 1, rel=0.1)
-    assert made.utilisation > (0.93 if rtts == 1 else 0.97)
+    windowed = queue(configured("pcn-w", window_rtts=rtts))
+    assert windowed.most == pytest.approx(SENDERS * rtts - 1, rel=0.1)
+    assert windowed.utilisation > (0.93 if rtts == 1 else 0.97)
     usual = queue(configured("pcn"))
-    assert usual.most > 1.9 * made.most
-    assert made.steady < usual.steady
+    assert usual.most > 1.9 * windowed.most
+    assert windowed.steady < usual.steady
 
 
 def test_constant_window_leaves_its_queue_standing() -> None:

@@ -66,8 +66,8 @@ def test_log_keeps_the_order_of_events_of_one_picosecond() -> None:
 
     ports = tuple(Endpoint("s0", number) for number in range(3))
     read = PfcLog(cast(ctypes.CDLL, Library()), 0, ports).read()
-    found = zip(read.times_s, read.which, read.classes, read.kinds, strict=True)
-    assert [(round(time_s * 1e12), *map(int, rest)) for time_s, *rest in found] == [
+    rows = zip(read.times_s, read.which, read.classes, read.kinds, strict=True)
+    assert [(round(time_s * 1e12), *map(int, rest)) for time_s, *rest in rows] == [
         (4, 1, 3, 0), (5, 0, 3, 2), (5, 1, 2, 3), (5, 1, 2, 2), (5, 1, 3, 1), (5, 1, 3, 0), (9, 2,
         3, 0),
     ]  # fmt: skip
@@ -88,12 +88,12 @@ def test_log_has_each_frame_that_links_count() -> None:
         peer = TOPOLOGY.peer(end.node, end.port)
         assert counts[end, "PAUSE queued"] == counts[peer, "paused"] == stats.pause
         assert counts[end, "RESUME queued"] == counts[peer, "resumed"] == stats.resume
-        own = [
+        port_events = [
             (time_s, KINDS[kind])
             for time_s, port, kind in zip(events.times_s, events.which, events.kinds, strict=True)
             if events.ports[port] == end
         ]
-        assert _stopped_s(own) == pytest.approx(stats.paused_s)
+        assert _stopped_s(port_events) == pytest.approx(stats.paused_s)
     assert sum(stats.pause for stats in ends.values()) > 0
     assert set(events.classes) == {3}
 
@@ -142,11 +142,11 @@ def test_latency_is_that_of_the_captured_packets(tmp_path: Path) -> None:
 
 def _data(path: Path) -> dict[str, list[tuple[float, int]]]:
     """Times in s at which data packets had left, and their lengths, by sender."""
-    found: dict[str, list[tuple[float, int]]] = {}
+    departures: dict[str, list[tuple[float, int]]] = {}
     for time_s, frame in read_pcap(path):
         if frame[12:14] == b"\x08\x00" and len(frame) > 100:
-            found.setdefault(frame[26:30].hex(), []).append((time_s, len(frame)))
-    return found
+            departures.setdefault(frame[26:30].hex(), []).append((time_s, len(frame)))
+    return departures
 
 
 def test_buckets_of_latency_are_adjacent_and_narrow() -> None:

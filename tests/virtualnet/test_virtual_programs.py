@@ -165,7 +165,11 @@ def taking(n_bytes: int) -> Json:
     ):
         name = "more_t" if kind == "header_types" else "more"
         source[kind].append({"name": name, "id": len(source[kind]), **more})
-    state = next(one for one in source["parsers"][0]["parse_states"] if one["name"] == "parse_bth")
+    state = next(
+        parse_state
+        for parse_state in source["parsers"][0]["parse_states"]
+        if parse_state["name"] == "parse_bth"
+    )
     more = {"op": "extract", "parameters": [{"type": "regular", "value": "more"}]}
     state["parser_ops"].append(more)
     return source
@@ -174,8 +178,8 @@ def taking(n_bytes: int) -> Json:
 def test_virtual_time_refuses_headers_beyond_the_bytes_that_it_stores(tmp_path: Path) -> None:
     """54 bytes are Ethernet, IPv4, UDP and BTH."""
     route = TableAction("ipv4_forward", dst_mac="02:00:00:00:00:01", port=9)
-    (other := tmp_path / "other").mkdir()
-    assert run(changed(other, taking(72)), inplace=False, route=route).dropped == N_PACKETS
+    (folder := tmp_path / "other").mkdir()
+    assert run(changed(folder, taking(72)), inplace=False, route=route).dropped == N_PACKETS
     with pytest.raises(
         VirtualError,
         match="a parser took 134 bytes of a packet, and virtual time stores the first 128",

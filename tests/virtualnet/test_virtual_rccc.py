@@ -24,7 +24,7 @@ BDP = LINE * RTT / 8
 SIZE = 300_000
 
 
-def network(
+def rccc_network(
     senders: int, size: int | None = None, pull_rate: float = 0.99, **more: Any
 ) -> VirtualNetwork:
     """Senders to one port, whose queue is a bandwidth-delay product, and trims."""
@@ -35,45 +35,45 @@ def network(
         "rto_s": 200e-6,
     }
     reliability = {CLASS: Reliability(Repeats.SELECTIVE, timeout_s=200e-6, reordering_s=1)}
-    made = VirtualNetwork(
+    network = VirtualNetwork(
         star(senders, LINE),
         find_scheme("rccc").configure(parameters),
         reliability=reliability,
         **more,
     )
-    made.set_queue("s0", senders + 1, CLASS, depth=round(BDP / DATA))
-    made.set_trimming("s0", senders + 1, [CLASS])
+    network.set_queue("s0", senders + 1, CLASS, depth=round(BDP / DATA))
+    network.set_trimming("s0", senders + 1, [CLASS])
     flows = [
         FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size, traffic_class=CLASS) for i in range(senders)
     ]
-    return with_flows(made, flows)
+    return with_flows(network, flows)
 
 
 @pytest.mark.parametrize("pull_rate", [0.99, 0.5])
 @pytest.mark.parametrize("senders", [1, 8])
 def test_line_carries_what_is_granted_and_nothing_waits(senders: int, pull_rate: float) -> None:
     end = ("s0", senders + 1)
-    with network(senders, pull_rate=pull_rate) as made:
-        seen = made.sample(
-            1e-6, [made.queue_bytes(*end, CLASS), made.link_bytes(*end)], from_s=0.5e-3
+    with rccc_network(senders, pull_rate=pull_rate) as network:
+        seen = network.sample(
+            1e-6, [network.queue_bytes(*end, CLASS), network.link_bytes(*end)], from_s=0.5e-3
         )
-        made.run(until_s=2.5e-3)
+        network.run(until_s=2.5e-3)
         queue, sent = seen.values.T
         assert (sent[-1] - sent[0]) * 8 / (seen.times_s[-1] - seen.times_s[0]) == pytest.approx(
             pull_rate * LINE, rel=2e-3
         )
         assert queue.mean() < 4 * senders * DATA  # a turn's packets of each
-        got = [flow.stats().received_packets for flow in made.flows.values()]
-        assert sum(got) ** 2 / (senders * sum(one**2 for one in got)) > 0.999  # Jain
+        got = [flow.stats().received_packets for flow in network.flows.values()]
+        assert sum(got) ** 2 / (senders * sum(received**2 for received in got)) > 0.999  # Jain
 
 
 @pytest.mark.parametrize("senders", [2, 32])
 def test_incast_takes_the_line_s_time_and_no_timeout(senders: int) -> None:
-    with network(senders, SIZE) as made:
-        assert made.run(until_s=0.1, finish=True)
+    with rccc_network(senders, SIZE) as network:
+        assert network.run(until_s=0.1, finish=True)
         bound_s = senders * SIZE / 1000 * DATA * 8 / LINE
-        assert bound_s < made.now_s < bound_s / 0.99 + 2 * RTT
-        stats = [flow.stats() for flow in made.flows.values()]
+        assert bound_s < network.now_s < bound_s / 0.99 + 2 * RTT
+        stats = [flow.stats() for flow in network.flows.values()]
         # first credits
         assert sum(stat.repeated_packets for stat in stats) >= (senders - 2) * BDP / DATA
         assert sum(stat.timeouts for stat in stats) == 0
@@ -81,10 +81,10 @@ def test_incast_takes_the_line_s_time_and_no_timeout(senders: int) -> None:
 
 def test_flow_that_misses_grants_goes_on_by_timers() -> None:
     """Nine of ten notifications to a sender are lost: a grant has all that was granted before."""
-    with network(2, SIZE) as made:
-        made.disturb("s0", 1, "notifications", p_lose=0.9)
-        assert made.run(until_s=0.5, finish=True)
-        seen = [flow.stats() for flow in made.flows.values()]
+    with rccc_network(2, SIZE) as network:
+        network.disturb("s0", 1, "notifications", p_lose=0.9)
+        assert network.run(until_s=0.5, finish=True)
+        seen = [flow.stats() for flow in network.flows.values()]
         assert seen[0].timeouts > 0
         assert seen[1].timeouts == 0
         assert seen[1].complete_s < seen[0].complete_s
@@ -93,9 +93,11 @@ def test_flow_that_misses_grants_goes_on_by_timers() -> None:
 def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"threads": 2}):
-        with network(6, SIZE, **more) as made:
-            assert made.run(until_s=0.1, finish=True)
-            digests.add((made.totals().digest, *(flow.stats() for flow in made.flows.values())))
+        with rccc_network(6, SIZE, **more) as network:
+            assert network.run(until_s=0.1, finish=True)
+            digests.add(
+                (network.totals().digest, *(flow.stats() for flow in network.flows.values()))
+            )
     assert len(digests) == 1
 
 
@@ -132,9 +134,9 @@ class LineRate(ReactionPoint):
 )
 def test_grant_that_can_t_be_is_refused(np: type[Granting], text: str) -> None:
     scheme = Scheme("own", "", "plain", Parameters, LineRate, np).configure()
-    made = with_flows(VirtualNetwork(star(1, LINE), scheme), [FlowSpec(1, "h0", "r0")])
-    with made, pytest.raises((VirtualError, ValueError), match=text):
-        made.run(until_s=1e-4)
+    network = with_flows(VirtualNetwork(star(1, LINE), scheme), [FlowSpec(1, "h0", "r0")])
+    with network, pytest.raises((VirtualError, ValueError), match=text):
+        network.run(until_s=1e-4)
 
 
 class GrantingInC(Granting):
@@ -144,7 +146,7 @@ class GrantingInC(Granting):
 def test_np_in_c_without_turns_is_refused() -> None:
     scheme = replace(find_scheme("dcqcn"), notification_point=GrantingInC).configure()
     with (
-        VirtualNetwork(star(1, LINE), scheme) as made,
+        VirtualNetwork(star(1, LINE), scheme) as network,
         pytest.raises(VirtualError, match="needs on_demand and on_turn"),
     ):
-        made.add_flow(FlowSpec(1, "h0", "r0"))
+        network.add_flow(FlowSpec(1, "h0", "r0"))

@@ -39,10 +39,10 @@ def dual(hosts: int = 3, xoff_bytes: float = 100e3) -> Topology:
         for number in range(hosts)
         for port, switch in enumerate("ab")
     ]
-    made = make_hosts([f"h{number}" for number in range(hosts)])
+    dual_hosts = make_hosts([f"h{number}" for number in range(hosts)])
     return Topology(
         "dual",
-        made,
+        dual_hosts,
         (Switch("a", 1), Switch("b", 2)),
         tuple(links),
         parameters={"xoff_bytes": xoff_bytes},
@@ -59,7 +59,7 @@ def forwarding(network: VirtualNetwork, switch: str) -> dict[str, tuple[int, ...
             groups[entry.match["group"]] = tuple(
                 action.args["port"] for _, action in entry.action.action_set
             )
-    found: dict[str, tuple[int, ...]] = {}
+    ports_by_host: dict[str, tuple[int, ...]] = {}
     for host in network.topology.hosts:
         best = -1
         for entry in plane.read_table("ipv4_lpm"):
@@ -71,8 +71,10 @@ def forwarding(network: VirtualNetwork, switch: str) -> dict[str, tuple[int, ...
                 best, action = prefix, entry.action
         assert isinstance(action, TableAction)
         by_group = groups[action.args["group_id"]] if action.name == "ipv4_multipath" else ()
-        found[host.name] = (action.args["port"],) if action.name == "ipv4_forward" else by_group
-    return found
+        ports_by_host[host.name] = (
+            (action.args["port"],) if action.name == "ipv4_forward" else by_group
+        )
+    return ports_by_host
 
 
 def test_flows_of_a_nic_go_by_the_other_and_come_back() -> None:
@@ -162,10 +164,10 @@ def test_switches_have_the_routes_of_all_links_that_are_up(
             network.run(until_s=network.now_s + 1e-6)
             left = topology.around(down)
             for switch in topology.switches:
-                found = forwarding(network, switch.name)
+                ports_by_host = forwarding(network, switch.name)
                 for host in topology.hosts:
                     wanted = left.next_hops(switch.name, host.name)
-                    assert found[host.name] == wanted or not wanted
+                    assert ports_by_host[host.name] == wanted or not wanted
 
 
 def test_packets_to_a_host_that_is_cut_off_are_lost_and_counted() -> None:

@@ -181,10 +181,10 @@ def every_event(tmp_path_factory: pytest.TempPathFactory) -> Scheme:
 
 def with_c(scheme: Scheme, folder: Path, text: str) -> Scheme:
     (folder / "other.c").write_text(text)
-    return replace(scheme, reaction_point=other(scheme, str(folder / "other.c")))
+    return replace(scheme, reaction_point=rp_class_with(scheme, str(folder / "other.c")))
 
 
-def other(scheme: Scheme, file: str) -> Any:
+def rp_class_with(scheme: Scheme, file: str) -> Any:
     """Returns the RP's class with another C file."""
     return type("Other", (scheme.reaction_point,), {"in_c": file})  # type: ignore[arg-type]
 
@@ -196,9 +196,9 @@ def fewer_events(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rp_in_c_and_its_python_text_decide_the_same_at_each_event(every_event: Scheme) -> None:
-    found = check(every_event)
-    assert [one for one in found if not one.kept] == []
-    assert any("RP in C" in one.rule for one in found)
+    findings = check(every_event)
+    assert [finding for finding in findings if not finding.kept] == []
+    assert any("RP in C" in finding.rule for finding in findings)
 
 
 @pytest.mark.parametrize("program", ["pcn", "qcn"])
@@ -241,10 +241,10 @@ def test_rp_in_c_gives_the_same_run_without_a_watcher(every_event: Scheme) -> No
 def test_check_names_the_event_at_which_the_rp_in_c_differs(
     every_event: Scheme, tmp_path: Path
 ) -> None:
-    other = with_c(
+    changed = with_c(
         every_event, tmp_path, C.replace("-rp->window_bytes / 8", "-rp->window_bytes / 9")
     )
-    (finding,) = [one for one in check(other) if not one.kept]
+    (finding,) = [finding for finding in check(changed) if not finding.kept]
     assert "the RP in C" in finding.rule
     assert "on_ack(Ack(" in finding.seen
     assert "window_bytes" in finding.seen
@@ -273,7 +273,7 @@ def test_file_without_an_rp_is_refused(
 
 def test_file_that_is_not_there_is_refused(every_event: Scheme, tmp_path: Path) -> None:
     missing = replace(
-        every_event, reaction_point=other(every_event, str(tmp_path / "missing.c"))
+        every_event, reaction_point=rp_class_with(every_event, str(tmp_path / "missing.c"))
     ).configure()
     with pytest.raises(SchemeError, match=r"all: its RP in C, .*missing.c: No such file"):
         Ends(missing).new_rp(10e9)
@@ -291,14 +291,14 @@ def test_file_that_is_not_there_is_refused(every_event: Scheme, tmp_path: Path) 
 def test_impossible_decision_of_an_rp_in_c_ends_the_run(
     every_event: Scheme, tmp_path: Path, set_: str, message: str
 ) -> None:
-    other = with_c(
+    changed = with_c(
         every_event,
         tmp_path,
         C.replace(
             "(void)now_s;\n    rp->window_bytes +=", f"{set_};\n return;\n    rp->window_bytes +="
         ),
     )
-    with VirtualNetwork(star(1), other.configure()) as network:
+    with VirtualNetwork(star(1), changed.configure()) as network:
         network.add_flow(FLOWS[0])
         with pytest.raises(CallbackError, match=f"RP of flow 1, at .*{message}"):
             network.run(until_s=1e-3)

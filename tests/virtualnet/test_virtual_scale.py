@@ -20,7 +20,10 @@ def faster(name: str, factor: float) -> Configured:
     """Returns a scheme with its defaults in a network that is faster by this factor."""
     scheme = find_scheme(name)
     usual, by_kind = scheme.configure().parameters, {"time": 1 / factor, "rate": factor}
-    fields = ((one.field, by_kind.get(one.kind, 1)) for one in describe(scheme.parameters))
+    fields = (
+        (parameter.field, by_kind.get(parameter.kind, 1))
+        for parameter in describe(scheme.parameters)
+    )
     return scheme.configure({field: getattr(usual, field) * by for field, by in fields})
 
 
@@ -51,10 +54,10 @@ def completion_times(name: str, factor: float) -> list[float]:
     with network:
         network.add_flows([(spec, None, None) for spec in specs])
         assert network.run(until_s=1, finish=True)
-        found = [network.flows[spec.id].stats().complete_s for spec in specs]
+        completions = [network.flows[spec.id].stats().complete_s for spec in specs]
     return [
         (complete_s or 0) * factor - spec.start_s * factor
-        for complete_s, spec in zip(found, specs, strict=True)
+        for complete_s, spec in zip(completions, specs, strict=True)
     ]
 
 

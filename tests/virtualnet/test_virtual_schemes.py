@@ -79,13 +79,13 @@ def test_a_round_trip_is_that_of_the_path_to_the_picosecond(inplace: bool) -> No
     """Six links' delays; the packet is sent on by two switches, its acknowledgement by the host and
     two switches."""
     topology = dumbbell(rate_bps=RATE)
-    scheme, made = recording()
+    scheme, rps = recording()
     with VirtualNetwork(topology, scheme, inplace=inplace) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", rate_bps=1e9))
         network.run(1.5e-3)
         assert network.totals().stray_frames == 0
     expected = topology.rtt_s("h0", "r0") + 2 * seconds(FRAME) + 3 * seconds(ACK)
-    (rp,) = made
+    (rp,) = rps
     assert [rtt for rtt, _ in rp.acks] == pytest.approx([expected] * 11, abs=2e-12)
     gaps = [later - earlier for (_, earlier), (_, later) in itertools.pairwise(rp.acks)]
     assert gaps == pytest.approx([10 * FRAME * 8 / 1e9] * 10, abs=2e-12)
@@ -93,13 +93,13 @@ def test_a_round_trip_is_that_of_the_path_to_the_picosecond(inplace: bool) -> No
 
 def test_a_queue_is_in_the_round_trip() -> None:
     topology = dumbbell(rate_bps=RATE)
-    scheme, made = recording()
+    scheme, rps = recording()
     with VirtualNetwork(topology, scheme) as network:
         for number, host in ((1, "h0"), (2, "h1")):
             network.add_flow(FlowSpec(number, host, f"r{number - 1}"))
         network.run(1e-3)
     empty = topology.rtt_s("h0", "r0") + 2 * seconds(FRAME) + 3 * seconds(ACK)
-    for rp in made:
+    for rp in rps:
         rtts = [rtt for rtt, _ in rp.acks]
         assert rtts == sorted(rtts)
         # Twice as much comes as leaves: the last of ten packets finds ten waiting, or nine.
@@ -110,13 +110,13 @@ def test_the_round_trips_of_packets_are_right_however_many_are_under_way() -> No
     """PFC lets each host have XOFF in the switch: 484 packets, 590 on their way; each round trip is
     one's own."""
     topology = dumbbell(rate_bps=RATE)
-    scheme, made = recording(segment_bytes=1000)
+    scheme, rps = recording(segment_bytes=1000)
     with VirtualNetwork(topology, scheme) as network:
         for number, host in ((1, "h0"), (2, "h1")):
             network.add_flow(FlowSpec(number, host, f"r{number - 1}"))
         network.run(5e-3)
     empty = topology.rtt_s("h0", "r0") + 2 * seconds(FRAME) + 3 * seconds(ACK)
-    for rp in made:
+    for rp in rps:
         rtts = [rtt for rtt, _ in rp.acks]
         assert min(rtts) >= empty - 1e-9
         assert max(rtts) - empty > 2 * 480 * seconds(FRAME)
@@ -125,7 +125,7 @@ def test_the_round_trips_of_packets_are_right_however_many_are_under_way() -> No
 def test_every_message_of_a_switch_reaches_its_rp() -> None:
     topology = dumbbell(rate_bps=RATE)
     configured = find_scheme("qcn").configure()
-    told: list[int] = []
+    feedbacks: list[int] = []
     with VirtualNetwork(topology, configured) as network:
         flows = [network.add_flow(spec) for spec in topology.flows]
         port = topology.route("s0", "r0")
@@ -133,7 +133,7 @@ def test_every_message_of_a_switch_reaches_its_rp() -> None:
             on_cnm = flow.rp.on_cnm
 
             def note(cnm: Cnm, now_s: float, on_cnm: object = on_cnm) -> None:
-                told.append(cnm.feedback)
+                feedbacks.append(cnm.feedback)
                 assert callable(on_cnm)
                 on_cnm(cnm, now_s)
 
@@ -144,8 +144,8 @@ def test_every_message_of_a_switch_reaches_its_rp() -> None:
         totals = network.totals()
         assert (totals.stray_frames, totals.bad_frames) == (0, 0)
         assert all(flow.stats().rate_bps < RATE for flow in flows)
-    assert 0 < len(told) == received <= marked <= received + 20  # some are on their way
-    assert set(told) <= set(range(1, wire.MAX_FEEDBACK + 1))
+    assert 0 < len(feedbacks) == received <= marked <= received + 20  # some are on their way
+    assert set(feedbacks) <= set(range(1, wire.MAX_FEEDBACK + 1))
 
 
 def test_the_sum_of_qcns_rates_is_at_capacity_after_the_papers_40_ms() -> None:  # 0.36, 0.38

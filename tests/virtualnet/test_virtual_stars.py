@@ -22,11 +22,11 @@ SHORT = Star(25e9, 20e-6)
 )
 def test_two_flows_share_a_star_as_the_scheme_s_rule_holds(scheme: str) -> None:
     """PCN's mean queue is up to twice what its bound, of flows in step, allows."""
-    made = shared(find_scheme(scheme), SHORT, 2)
-    assert made.rule_utilisation is not None
-    assert made.utilisation >= made.rule_utilisation - 0.03
-    assert made.queue_bdp <= 2 * (made.rule_queue_bdp or 0)
-    assert made.jain >= 0.95
+    measured = shared(find_scheme(scheme), SHORT, 2)
+    assert measured.rule_utilisation is not None
+    assert measured.utilisation >= measured.rule_utilisation - 0.03
+    assert measured.queue_bdp <= 2 * (measured.rule_queue_bdp or 0)
+    assert measured.jain >= 0.95
 
 
 def test_sixteen_flows_of_pcn_share_a_star_equally() -> None:
@@ -39,9 +39,9 @@ def test_every_rule_states_known_numbers() -> None:
     for scheme in schemes.values():
         if scheme.holds is not None:
             parameters = scheme.configure(recommended(topology, scheme)).parameters
-            found = scheme.holds(network_facts(topology, scheme), parameters)
-            assert found.keys() <= {"utilisation", "queue_bytes"}
-            assert all(value > 0 for value in found.values())
+            stated = scheme.holds(network_facts(topology, scheme), parameters)
+            assert stated.keys() <= {"utilisation", "queue_bytes"}
+            assert all(value > 0 for value in stated.values())
 
 
 def test_command_prints_each_star_and_number_of_flows(monkeypatch: pytest.MonkeyPatch) -> None:

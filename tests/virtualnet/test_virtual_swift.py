@@ -19,7 +19,7 @@ BASE = 4 * DELAY + (2 * (DATA + ACK) - DATA) * 8 / LINE
 TARGET, RANGE = 25e-6, 50e-6
 
 
-def network(senders: int, ai: float = 1, **more: Any) -> VirtualNetwork:
+def swift_network(senders: int, ai: float = 1, **more: Any) -> VirtualNetwork:
     topology, scheme = (
         star(senders, LINE, delay_s=DELAY, xoff_bytes=5e6),
         find_scheme("swift").configure({"ai": ai}),
@@ -35,13 +35,13 @@ def test_round_trip_is_the_target_of_the_mean_window(flows: int, ai: float, with
     """64 flows add 64 frames a round trip, a sixth of what it carries, before any decreases: above
     the target."""
     end = ("s0", flows + 1)
-    with network(flows, ai) as made:
-        windows = [made.flow_window(flow) for flow in made.flows]
-        seen = made.sample(
-            1e-6, [made.queue_bytes(*end), made.link_bytes(*end), *windows], from_s=5e-3
+    with swift_network(flows, ai) as network:
+        windows = [network.flow_window(flow) for flow in network.flows]
+        seen = network.sample(
+            1e-6, [network.queue_bytes(*end), network.link_bytes(*end), *windows], from_s=5e-3
         )
-        made.run(until_s=15e-3)
-        received = np.array([flow.stats().received_packets for flow in made.flows.values()])
+        network.run(until_s=15e-3)
+        received = np.array([flow.stats().received_packets for flow in network.flows.values()])
     cwnd = seen.values[:, 2:].mean() / DATA
     scaled = RANGE * (1 / math.sqrt(cwnd) - 0.1) / (math.sqrt(10) - 0.1)
     rtt_s = BASE + seen.values[:, 0].mean() * 8 / LINE
@@ -54,17 +54,20 @@ def test_round_trip_is_the_target_of_the_mean_window(flows: int, ai: float, with
 
 
 def test_nothing_is_marked() -> None:
-    with network(4) as made:
-        made.run(until_s=3e-3)
-        assert max(flow.stats().marked_ce for flow in made.flows.values()) == 0
+    with swift_network(4) as network:
+        network.run(until_s=3e-3)
+        assert max(flow.stats().marked_ce for flow in network.flows.values()) == 0
 
 
 def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}):
-        with network(4, **more) as made:
-            made.run(until_s=1e-3)
+        with swift_network(4, **more) as network:
+            network.run(until_s=1e-3)
             digests.add(
-                (made.totals().digest, *(flow.stats().window_bytes for flow in made.flows.values()))
+                (
+                    network.totals().digest,
+                    *(flow.stats().window_bytes for flow in network.flows.values()),
+                )
             )
     assert len(digests) == 1

@@ -60,22 +60,25 @@ def compare(
     emulated: bool = False,
     largest_frame: float = 1518,
 ) -> Compared:
-    found = {}
+    by_scheme = {}
     for name in ("tcd", "tcd-time"):
         by_time = name == "tcd-time"
-        own = {"largest_frame_bytes": largest_frame} if by_time else {}
-        scheme: Configured = find_scheme(name).configure({**RED, **own})
+        parameters = {"largest_frame_bytes": largest_frame} if by_time else {}
+        scheme: Configured = find_scheme(name).configure({**RED, **parameters})
         program = find_scheme(name).program + ("" if emulated else "_native")
         with VirtualNetwork(topology, scheme, program=program, pfc=not emulated) as network:
             with_flows(network, flows).run(until_s=until_s)
-            found[name] = marks(network, at, by_time)
-    made = Compared(found["tcd-time"], found["tcd"])
-    assert (made.by_time.transmitted, made.by_time.resumes) == (
-        made.by_pfc.transmitted,
-        made.by_pfc.resumes,
+            by_scheme[name] = marks(network, at, by_time)
+    compared = Compared(by_scheme["tcd-time"], by_scheme["tcd"])
+    assert (compared.by_time.transmitted, compared.by_time.resumes) == (
+        compared.by_pfc.transmitted,
+        compared.by_pfc.resumes,
     )
-    assert made.by_time.ue - made.by_pfc.ue == made.by_time.time_alone - made.by_time.pfc_alone
-    return made
+    assert (
+        compared.by_time.ue - compared.by_pfc.ue
+        == compared.by_time.time_alone - compared.by_time.pfc_alone
+    )
+    return compared
 
 
 def assert_documented(row: str, seen: Compared) -> None:
@@ -83,14 +86,14 @@ def assert_documented(row: str, seen: Compared) -> None:
     so."""
     table = DOCUMENTED[DOCUMENTED.index("### TCD by time in v1model") :]
     (line,) = [line for line in table.splitlines() if line.startswith(f"| {row}")]
-    one = seen.by_time
+    by_time = seen.by_time
     figures = (
-        one.transmitted,
-        one.resumes,
-        one.ue,
-        one.time_alone,
-        one.pfc_alone,
-        one.ce,
+        by_time.transmitted,
+        by_time.resumes,
+        by_time.ue,
+        by_time.time_alone,
+        by_time.pfc_alone,
+        by_time.ce,
         seen.by_pfc.ce,
     )
     assert [cell.strip() for cell in line.split("|")[2:-1]] == [f"{figure:,}" for figure in figures]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from networks import mesh, tree, with_flows
-from test_virtual_callbacks import PERIOD_S, Np, Rp, own
+from test_virtual_callbacks import PERIOD_S, Np, Rp, scheme_of
 from waiting import wait_until
 
 from pcn import cli
@@ -153,17 +153,17 @@ def test_threads_report_the_error_of_one() -> None:
     before = tasks()
     seen = []
     for number in (1, *THREADS):
-        made: list[_Raises] = []
+        nps: list[_Raises] = []
 
-        def np(made: list[_Raises] = made) -> _Raises:
-            made.append(_Raises(3))
-            return made[-1]
+        def np(nps: list[_Raises] = nps) -> _Raises:
+            nps.append(_Raises(3))
+            return nps[-1]
 
-        with VirtualNetwork(fat_tree(4), own(Rp, np), threads=number) as network:
+        with VirtualNetwork(fat_tree(4), scheme_of(Rp, np), threads=number) as network:
             with_flows(network, [FlowSpec(i, f"h{i}", f"h{15 - i}") for i in range(8)])
             with pytest.raises(CallbackError) as raised:
                 network.run(until_s=20 * PERIOD_S)
-            seen.append((str(raised.value), network.now_s, [len(one.windows) for one in made]))
+            seen.append((str(raised.value), network.now_s, [len(point.windows) for point in nps]))
             with pytest.raises(VirtualError, match="can't go on"):
                 network.run(until_s=1.0)
     assert seen == [seen[0]] * len(seen)
@@ -243,7 +243,7 @@ def test_interrupted_command_ends_its_threads(tmp_path: Path) -> None:
 
 def test_threads_find_the_deadlock_of_one() -> None:
     """Of a ring of switches, that five threads share."""
-    found = []
+    outcomes = []
     before = tasks()
     for number in (1, *THREADS):
         topology = mesh(5, [(i, (i + 1) % 5) for i in range(5)], [1e-6])
@@ -253,9 +253,9 @@ def test_threads_find_the_deadlock_of_one() -> None:
         with VirtualNetwork(topology, find_scheme("pfc").configure(), threads=number) as network:
             with_flows(network, [FlowSpec(i, f"h{i}", f"h{(i + 2) % 5}") for i in range(5)])
             network.run(until_s=2e-3)
-            found.append((network.deadlock(), network.totals().digest))
-    assert found[0][0] is not None
-    assert found == [found[0]] * len(found)
+            outcomes.append((network.deadlock(), network.totals().digest))
+    assert outcomes[0][0] is not None
+    assert outcomes == [outcomes[0]] * len(outcomes)
     wait_until(lambda: tasks() == before)
 
 

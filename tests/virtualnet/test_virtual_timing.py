@@ -119,12 +119,12 @@ def test_times_are_whole_ticks_cut_off(
             FlowSpec(2, "h0", "r0", start_s=1e-5, size_bytes=3000, rate_bps=50e9)
         )
         network.run(until_s=1e-4)
-        found = [(one.stats().complete_s or 0, one.stats().ended_s or 0) for one in (fast, slow)]
+        times = [(flow.stats().complete_s or 0, flow.stats().ended_s or 0) for flow in (fast, slow)]
         with pytest.raises(VirtualError, match="runs already: its ticks can't change"):
             network._check(network._library.vn_set_tick(network._changing(), 1000))
     arrives_s = [2e-6 + 4e-9 * frame_ns, 1.2e-5 + 2e-9 * (frame_ns + gap_ns)]
-    expected = [(one, one + 2e-6 + 2e-9 * ack_ns) for one in arrives_s]
-    assert found == [pytest.approx(one, abs=1e-13) for one in expected]
+    expected = [(arrival_s, arrival_s + 2e-6 + 2e-9 * ack_ns) for arrival_s in arrives_s]
+    assert times == [pytest.approx(pair, abs=1e-13) for pair in expected]
 
 
 @pytest.mark.parametrize("tick_s", [-1e-9, 1e-3, float("nan")])
@@ -306,15 +306,15 @@ def test_run_reports_progress_with_an_estimate(
 ) -> None:
     clock = iter(range(10**6))
     monkeypatch.setattr("pcn.virtualnet.timed.time.monotonic", lambda: float(next(clock)))
-    told: list[tuple[float, float]] = []
+    reports: list[tuple[float, float]] = []
     with VirtualNetwork(star(3), PFC_ONLY, queues=queues) as network:
         with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(3)])
-        network.run(until_s=100e-3, progress=lambda now, left: told.append((now, left)))
-    assert len(told) >= 2
-    assert [now for now, _ in told] == sorted(now for now, _ in told)
-    now, left = told[-1]
+        network.run(until_s=100e-3, progress=lambda now, left: reports.append((now, left)))
+    assert len(reports) >= 2
+    assert [now for now, _ in reports] == sorted(now for now, _ in reports)
+    now, left = reports[-1]
     # a look is a second of this clock
-    assert left == pytest.approx(len(told) * (0.1 - now) / now, rel=0.01)
+    assert left == pytest.approx(len(reports) * (0.1 - now) / now, rel=0.01)
 
 
 @pytest.mark.parametrize("window", [1, 40, 90])
@@ -361,10 +361,10 @@ def test_ctrl_c_closes_a_network_cleanly() -> None:
 def test_run_reports_progress_during_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10**6))
     monkeypatch.setattr("pcn.virtualnet.timed.time.monotonic", lambda: float(next(clock)))
-    told: list[float] = []
+    reports: list[float] = []
     with dumbbell_network() as network:
-        network.run(until_s=60e-3, progress=lambda now, _: told.append(now))
-        assert len(told) == network.totals().events // 200_000 > 0
+        network.run(until_s=60e-3, progress=lambda now, _: reports.append(now))
+        assert len(reports) == network.totals().events // 200_000 > 0
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
@@ -383,9 +383,9 @@ def test_callback_of_one_host_can_t_change_the_past(
     change: Callable[[VirtualNetwork], object], queues: str
 ) -> None:
     """Others are ahead by then: its effects at a later time would come too late for them."""
-    for told in ("on_rate", "on_window"):
+    for callback in ("on_rate", "on_window"):
         with dumbbell_network(queues=queues) as network:
-            setattr(network, told, lambda *_, network=network: change(network))
+            setattr(network, callback, lambda *_, network=network: change(network))
             with pytest.raises(VirtualError, match="at different times"):
                 network.run(until_s=10e-3)
     with dumbbell_network(queues=queues) as network:

@@ -44,7 +44,7 @@ def windowed() -> Configured:
     return replace(find_scheme("pfc"), name="w", reaction_point=Rp).configure()
 
 
-def network(
+def trimming_network(
     kind: Repeats | None = Repeats.SELECTIVE,
     trimming: Trimming | None = TRIMMING,
     depth: int = DEPTH,
@@ -57,14 +57,14 @@ def network(
         {} if kind is None else {CLASS: Reliability(kind, timeout_s=300e-6, reordering_s=1.0)}
     )
     scheme = find_scheme("pfc").configure() if kind is None else windowed()
-    made = VirtualNetwork(star(senders, LINE), scheme, reliability=reliability, **more)
+    network = VirtualNetwork(star(senders, LINE), scheme, reliability=reliability, **more)
     port = senders + 1
-    made.set_queue("s0", port, CLASS, depth=depth)
+    network.set_queue("s0", port, CLASS, depth=depth)
     if trimming is not None:
-        made.set_trimming("s0", port, [CLASS], trimming, depth_trimmed)
+        network.set_trimming("s0", port, [CLASS], trimming, depth_trimmed)
     size = None if kind is None else SIZE
     return with_flows(
-        made,
+        network,
         [
             FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size, traffic_class=CLASS)
             for i in range(senders)
@@ -72,54 +72,54 @@ def network(
     )
 
 
-def counts(made: VirtualNetwork, senders: int = SENDERS) -> tuple[int, int]:
+def counts(network: VirtualNetwork, senders: int = SENDERS) -> tuple[int, int]:
     """Packets that the queue refused, and trimmed."""
-    stats = made.link_stats("s0", senders + 1)
+    stats = network.link_stats("s0", senders + 1)
     return stats.refused_by_class[CLASS], stats.trimmed_by_class[CLASS]
 
 
 def test_trimmed_packets_are_repeated_without_a_timeout() -> None:
-    with network() as made:
-        assert made.run(until_s=0.1, finish=True)
-        made.run(until_s=made.now_s + 1e-3)
-        refused, trimmed = counts(made)
+    with trimming_network() as network:
+        assert network.run(until_s=0.1, finish=True)
+        network.run(until_s=network.now_s + 1e-3)
+        refused, trimmed = counts(network)
         assert refused == trimmed > 200
-        stats = [flow.stats() for flow in made.flows.values()]
+        stats = [flow.stats() for flow in network.flows.values()]
         assert sum(stat.lost_packets for stat in stats) == trimmed
-        for flow, one in zip(made.flows.values(), stats, strict=True):
-            assert one.received_packets == SIZE / 1000
-            assert one.repeated_packets == one.lost_packets
-            assert one.timeouts == one.duplicate_packets == one.in_flight_bytes == 0
+        for flow, stat in zip(network.flows.values(), stats, strict=True):
+            assert stat.received_packets == SIZE / 1000
+            assert stat.repeated_packets == stat.lost_packets
+            assert stat.timeouts == stat.duplicate_packets == stat.in_flight_bytes == 0
             assert isinstance(flow.rp, Rp)
-            assert flow.rp.losses == [Loss(DATA, False)] * one.lost_packets
+            assert flow.rp.losses == [Loss(DATA, False)] * stat.lost_packets
             assert all(ack.acked_bytes > 0 for ack in flow.rp.acks)
-        assert made.totals().packets == 0
+        assert network.totals().packets == 0
 
 
 def test_trimming_saves_the_timer() -> None:
     times = []
     for trimming in (Trimming(), None):
-        with network(trimming=trimming) as made:
-            assert made.run(until_s=0.1, finish=True)
-            times.append(made.now_s)
+        with trimming_network(trimming=trimming) as network:
+            assert network.run(until_s=0.1, finish=True)
+            times.append(network.now_s)
     assert times[0] < 2 * SENDERS * SIZE * DATA / 1000 * 8 / LINE
     assert times[1] > times[0] + 300e-6
 
 
 def test_go_back_n_goes_back_to_what_was_trimmed() -> None:
-    with network(Repeats.GO_BACK_N, senders=2) as made:
-        assert made.run(until_s=0.1, finish=True)
-        assert counts(made, 2)[1] > 100
-        assert all(flow.stats().received_packets == SIZE / 1000 for flow in made.flows.values())
-        assert sum(flow.stats().timeouts for flow in made.flows.values()) == 0
+    with trimming_network(Repeats.GO_BACK_N, senders=2) as network:
+        assert network.run(until_s=0.1, finish=True)
+        assert counts(network, 2)[1] > 100
+        assert all(flow.stats().received_packets == SIZE / 1000 for flow in network.flows.values())
+        assert sum(flow.stats().timeouts for flow in network.flows.values()) == 0
 
 
 @pytest.mark.parametrize("size", [64, 128])
 def test_trimmed_frame_is_a_valid_packet_of_its_class(tmp_path: Path, size: int) -> None:
-    with network(trimming=Trimming(size=size, dscp_value=50, queue_index=5)) as made:
-        made.capture("s0", SENDERS + 1, tmp_path / "out")
-        made.run(until_s=100e-6)
-        trimmed = counts(made)[1]
+    with trimming_network(trimming=Trimming(size=size, dscp_value=50, queue_index=5)) as network:
+        network.capture("s0", SENDERS + 1, tmp_path / "out")
+        network.run(until_s=100e-6)
+        trimmed = counts(network)[1]
     frames = [frame for _, frame in read_pcap(tmp_path / "out") if frame[15] >> 2 == 50]
     assert 500 < len(frames) <= trimmed
     for frame in frames:
@@ -138,11 +138,11 @@ def test_trimmed_packets_leave_data_its_share() -> None:
     """24 to 1: headers alone are 1.4 times the line."""
     utilisation = []
     for weight in (4, 16, 10**6):
-        with network(None, Trimming(weight=weight), senders=24) as made:
-            made.run(until_s=2e-4)
-            before = sum(flow.stats().received_bytes for flow in made.flows.values())
-            made.run(until_s=1.2e-3)
-            after = sum(flow.stats().received_bytes for flow in made.flows.values())
+        with trimming_network(None, Trimming(weight=weight), senders=24) as network:
+            network.run(until_s=2e-4)
+            before = sum(flow.stats().received_bytes for flow in network.flows.values())
+            network.run(until_s=1.2e-3)
+            after = sum(flow.stats().received_bytes for flow in network.flows.values())
             utilisation.append((after - before) * 8 / LINE / 1e-3)
     assert utilisation[:2] == pytest.approx(
         [DATA / (DATA + 4 * 64), DATA / (DATA + 16 * 64)], abs=0.01
@@ -151,51 +151,51 @@ def test_trimmed_packets_leave_data_its_share() -> None:
 
 
 def test_trimmed_packets_of_flows_that_repeat_nothing_are_lost() -> None:
-    with network(None) as made:
-        made.run(until_s=2e-4)
-        for number in made.flows:
-            made.stop_flow(number)
-        made.run(until_s=1e-3)
-        stats = [flow.stats() for flow in made.flows.values()]
-        assert sum(stat.lost_packets for stat in stats) == counts(made)[0] > 1000
+    with trimming_network(None) as network:
+        network.run(until_s=2e-4)
+        for number in network.flows:
+            network.stop_flow(number)
+        network.run(until_s=1e-3)
+        stats = [flow.stats() for flow in network.flows.values()]
+        assert sum(stat.lost_packets for stat in stats) == counts(network)[0] > 1000
         assert all(stat.sent_packets == stat.received_packets + stat.lost_packets for stat in stats)
 
 
 def test_lossless_class_is_not_trimmed() -> None:
-    with network(depth=0) as made:
-        made.set_queue("s0", SENDERS + 1, 3, depth=2)
-        made.set_trimming("s0", SENDERS + 1, [1, 3])
-        made.add_flow(FlowSpec(100, "h0", "r0", size_bytes=SIZE, traffic_class=3))
-        made.add_flow(FlowSpec(101, "h1", "r0", size_bytes=SIZE, traffic_class=3))
-        made.run(until_s=1e-3)
-        assert made.link_stats("s0", SENDERS + 1).trimmed_by_class == (0,) * 8
-        assert made.flows[100].stats().received_packets == SIZE / 1000
+    with trimming_network(depth=0) as network:
+        network.set_queue("s0", SENDERS + 1, 3, depth=2)
+        network.set_trimming("s0", SENDERS + 1, [1, 3])
+        network.add_flow(FlowSpec(100, "h0", "r0", size_bytes=SIZE, traffic_class=3))
+        network.add_flow(FlowSpec(101, "h1", "r0", size_bytes=SIZE, traffic_class=3))
+        network.run(until_s=1e-3)
+        assert network.link_stats("s0", SENDERS + 1).trimmed_by_class == (0,) * 8
+        assert network.flows[100].stats().received_packets == SIZE / 1000
 
 
 @pytest.mark.parametrize("kind", [Repeats.SELECTIVE, Repeats.GO_BACK_N])
 def test_run_is_the_same_with_either_queue_and_form(kind: Repeats) -> None:
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"threads": 2}):
-        with network(kind, **more) as made:
-            made.run(until_s=2e-3)
+        with trimming_network(kind, **more) as network:
+            network.run(until_s=2e-3)
             digests.add(
                 (
-                    made.totals().digest,
-                    counts(made),
-                    *(flow.stats() for flow in made.flows.values()),
+                    network.totals().digest,
+                    counts(network),
+                    *(flow.stats() for flow in network.flows.values()),
                 )
             )
     assert len(digests) == 1
 
 
 def test_everything_arrives_whatever_is_lost_beside() -> None:
-    with network(Repeats.SELECTIVE, depth_trimmed=4) as made:
-        made.disturb("s0", SENDERS + 1, "data", p_lose=0.02)
+    with trimming_network(Repeats.SELECTIVE, depth_trimmed=4) as network:
+        network.disturb("s0", SENDERS + 1, "data", p_lose=0.02)
         for port in range(1, SENDERS):
-            made.disturb("s0", port, "notifications", p_lose=0.05, repeat=11)
-        assert made.run(until_s=0.5, finish=True)
-        made.run(until_s=made.now_s + 5e-3)
-        for flow in made.flows.values():
+            network.disturb("s0", port, "notifications", p_lose=0.05, repeat=11)
+        assert network.run(until_s=0.5, finish=True)
+        network.run(until_s=network.now_s + 5e-3)
+        for flow in network.flows.values():
             stats = flow.stats()
             assert stats.received_packets == SIZE / 1000
             assert stats.sent_packets == SIZE / 1000 + stats.repeated_packets
@@ -215,12 +215,12 @@ def test_trimming_refuses_what_cannot_be() -> None:
     ):
         with pytest.raises(ValueError, match=next(iter(settings))):
             Trimming(**settings)  # type: ignore[arg-type]
-    with network() as made:
+    with trimming_network() as network:
         for classes in ([8], [-1]):
             with pytest.raises((VirtualError, ValueError)):
-                made.set_trimming("s0", 1, classes)
+                network.set_trimming("s0", 1, classes)
         with pytest.raises(VirtualError, match="a queue that doesn't trim"):
-            made.set_trimming("s0", 1, [6])
+            network.set_trimming("s0", 1, [6])
 
 
 @pytest.mark.parametrize(
@@ -241,17 +241,17 @@ def test_packet_cut_behind_its_payload_or_in_its_telemetry_is_trimmed(
     senders = 64
     reliability = {CLASS: Reliability(Repeats.SELECTIVE, timeout_s=2e-3, reordering_s=1.0)}
     scheme = find_scheme(name).configure()
-    with VirtualNetwork(star(senders), scheme, reliability=reliability) as made:
-        made.set_queue("s0", senders + 1, CLASS, depth=2)
-        made.set_trimming("s0", senders + 1, [CLASS], Trimming(size=size))
+    with VirtualNetwork(star(senders), scheme, reliability=reliability) as network:
+        network.set_queue("s0", senders + 1, CLASS, depth=2)
+        network.set_trimming("s0", senders + 1, [CLASS], Trimming(size=size))
         for number in range(senders):
-            made.add_flow(
+            network.add_flow(
                 FlowSpec(number, f"h{number}", "r0", size_bytes=payload, traffic_class=CLASS)
             )
-        assert made.run(until_s=0.5, finish=True)
-        made.run(until_s=made.now_s + 1e-3)
-        trimmed = counts(made, senders)[1]
+        assert network.run(until_s=0.5, finish=True)
+        network.run(until_s=network.now_s + 1e-3)
+        trimmed = counts(network, senders)[1]
         assert trimmed > 50
-        stats = [flow.stats() for flow in made.flows.values()]
+        stats = [flow.stats() for flow in network.flows.values()]
         assert sum(stat.lost_packets for stat in stats) == trimmed
         assert all(stat.received_payload == payload for stat in stats)

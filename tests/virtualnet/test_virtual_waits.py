@@ -62,25 +62,26 @@ def waiting(draw: st.DrawFn) -> list[FlowSpec]:
         start_s = draw(st.sampled_from([0.0, 0.0, 1e-12, 1e-6, 3.3e-6]))
         size = draw(st.sampled_from([1, 900, 1000, 7_777, 60_000]))
         times = st.sampled_from([0.0, 1e-12, 2e-6, 40e-6])
-        own = (
+        delays_s = (
             draw(st.lists(times, min_size=len(before), max_size=len(before)))
             if draw(st.booleans())
             else []
         )
         ends = f"h{src}", f"h{(src + step) % HOSTS}"
         flows.append(
-            FlowSpec(number, *ends, start_s, size, after=tuple(before), after_s=tuple(own))
+            FlowSpec(number, *ends, start_s, size, after=tuple(before), after_s=tuple(delays_s))
         )
     return flows
 
 
 def near(links_s: float) -> Topology:
     """Two hosts near the switch, which share its queue of events, and two far ones."""
-    made = star(HOSTS)
+    topology = star(HOSTS)
     return replace(
-        made,
+        topology,
         links=tuple(
-            replace(link, delay_s=links_s if i < 2 else 2e-6) for i, link in enumerate(made.links)
+            replace(link, delay_s=links_s if i < 2 else 2e-6)
+            for i, link in enumerate(topology.links)
         ),
     )
 
@@ -90,22 +91,23 @@ def near(links_s: float) -> Topology:
 def test_flow_starts_at_the_last_arrival_in_every_order_of_events(
     flows: list[FlowSpec], links_s: float, scheme: str
 ) -> None:
-    found = play(near(links_s), flows, scheme)
-    stats = found[1]
+    outcome = play(near(links_s), flows, scheme)
+    stats = outcome[1]
     for flow in flows:
-        ends = [picoseconds(stats[other].complete_s or 0) for other in flow.after]
+        ends = [picoseconds(stats[predecessor].complete_s or 0) for predecessor in flow.after]
         delays = flow.after_s or [flow.start_s] * len(ends)
         starts = [end + picoseconds(delay_s) for end, delay_s in zip(ends, delays, strict=True)]
         starts += [picoseconds(flow.start_s)] if flow.after_s or not ends else []
         assert picoseconds(stats[flow.id].start_s or 0) == max(starts)
         assert (stats[flow.id].first_s or 0) > (stats[flow.id].start_s or 0)
     for options in ({"queues": "one"}, {"finish": False}, {"finish": False, "queues": "one"}):
-        totals, other = play(near(links_s), flows, scheme, **options)
+        totals, varied = play(near(links_s), flows, scheme, **options)
         if options.get("finish", True):
-            assert (totals, other) == found
+            assert (totals, varied) == outcome
         else:  # it lasts longer
             times = [
-                [(one.start_s, one.complete_s) for one in each.values()] for each in (other, stats)
+                [(stat.start_s, stat.complete_s) for stat in run_stats.values()]
+                for run_stats in (varied, stats)
             ]
             assert times[0] == times[1]
 
@@ -182,23 +184,23 @@ def test_group_s_samples_are_the_sums_of_its_flows() -> None:
     with VirtualNetwork(star(HOSTS), find_scheme("dcqcn").configure()) as network:
         for flow in flows:
             network.add_flow(flow)
-        each = [
+        sources = [
             network.flow_sent,
             network.flow_received,
             network.flow_received_packets,
             network.flow_marked_packets,
         ]
-        single = [network.sample(3e-6, [source(flow.id) for flow in flows]) for source in each]
+        single = [network.sample(3e-6, [source(flow.id) for flow in flows]) for source in sources]
         summed = [
             network.sample(3e-6, [network.of_group(source(0), name) for name in "ab"])
-            for source in each
+            for source in sources
         ]
         assert network.run(until_s=LIMIT_S, finish=True)
-        for one, together in zip(single, summed, strict=True):
+        for apart, together in zip(single, summed, strict=True):
             for column, name in enumerate("ab"):
-                own = [flow.group == name for flow in flows]
+                members = [flow.group == name for flow in flows]
                 np.testing.assert_array_equal(
-                    together.values[:, column], one.values[:, own].sum(axis=1)
+                    together.values[:, column], apart.values[:, members].sum(axis=1)
                 )
         assert summed[0].values.max() > 0
         rows = network.flow_stats()

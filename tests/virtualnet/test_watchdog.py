@@ -50,16 +50,16 @@ def test_storm_is_detected_dropped_and_over() -> None:
         network.run(until_s=250e-6)
         assert network.watchdog_stats("s0", 2).storms == 0
         network.run(until_s=400e-6)
-        found = network.watchdog_stats("s0", 2)
-        assert (found.storms, found.restored) == (1, 0)
-        assert found.dropped > 10
+        counts = network.watchdog_stats("s0", 2)
+        assert (counts.storms, counts.restored) == (1, 0)
+        assert counts.dropped > 10
         network.run(until_s=2.2e-3)
         assert network.watchdog_stats("s0", 2).restored == 0
         network.run(until_s=10e-3)
-        found = network.watchdog_stats("s0", 2)
-        assert (found.storms, found.restored) == (1, 1)
+        counts = network.watchdog_stats("s0", 2)
+        assert (counts.storms, counts.restored) == (1, 1)
         stats = network.flows[1].stats()
-        assert stats.lost_packets == found.dropped
+        assert stats.lost_packets == counts.dropped
         assert stats.received_packets + stats.lost_packets == stats.sent_packets == 4000
         assert network.totals().packets == 0
 
@@ -77,8 +77,8 @@ def test_forwarding_watchdog_ignores_pauses_and_the_far_end_has_no_room() -> Non
     """What s0 sends all the same overruns s1's headroom, and is counted there."""
     with storm(replace(QUICK, action=FORWARD)) as network:
         network.run(until_s=10e-3)
-        found = network.watchdog_stats("s0", 2)
-        assert (found.storms, found.restored, found.dropped) == (1, 1, 0)
+        counts = network.watchdog_stats("s0", 2)
+        assert (counts.storms, counts.restored, counts.dropped) == (1, 1, 0)
         stats = network.flows[1].stats()
         assert stats.lost_packets == network.link_stats("s0", 2).overrun > 100
         assert stats.received_packets + stats.lost_packets == stats.sent_packets == 4000
@@ -116,14 +116,14 @@ def test_deadlock_dissolves_with_a_watchdog(queues: Literal["nodes", "one"], inp
                 for switch in network.topology.switches
                 for port in network.topology.ports(switch.name)
             ]
-            found = [network.watchdog_stats(*port) for port in ports]
+            port_counts = [network.watchdog_stats(*port) for port in ports]
             lost = sum(flow.stats().lost_packets for flow in network.flows.values())
-            assert lost == sum(one.dropped for one in found)
+            assert lost == sum(counts.dropped for counts in port_counts)
             return (
                 stuck,
                 network.totals().packets,
                 lost,
-                sum(one.storms - one.restored for one in found),
+                sum(counts.storms - counts.restored for counts in port_counts),
             )
 
     assert play(None)[0]
@@ -159,19 +159,21 @@ def test_every_packet_is_accounted_for(
         if lossy:
             network.add_flow(FlowSpec(2, "h0", "r0", size_bytes=100_000, traffic_class=1))
         network.run(until_s=8e-3)
-        found = network.watchdog_stats("s0", 2)
-        assert network.flows[1].stats().lost_packets == found.dropped
+        counts = network.watchdog_stats("s0", 2)
+        assert network.flows[1].stats().lost_packets == counts.dropped
         assert all(
             flow.stats().sent_packets == flow.stats().received_packets + flow.stats().lost_packets
             for flow in network.flows.values()
         )
-        assert found.storms == found.restored
+        assert counts.storms == counts.restored
         assert network.totals().packets == 0
 
 
 def pause(quanta: int, *classes: int) -> bytes:
     """Returns a PFC frame (IEEE 802.1Qbb) of these classes."""
-    times = b"".join(struct.pack(">H", quanta if one in classes else 0) for one in range(8))
+    times = b"".join(
+        struct.pack(">H", quanta if traffic_class in classes else 0) for traffic_class in range(8)
+    )
     head = struct.pack(">HHH", 0x8808, 0x0101, sum(1 << traffic_class for traffic_class in classes))
     return (bytes.fromhex("0180c2000001 020000000099") + head + times).ljust(60, b"\0")
 
@@ -209,11 +211,11 @@ STEADY = [(100.0 + 20 * n, pause(65535, 3)) for n in range(25)]
 
 def choppy(begin_us: float, end_us: float) -> list[tuple[float, bytes]]:
     """PAUSE for 44 us of each 50, which lets go when a watchdog of this period looks."""
-    made, poll_us = list[tuple[float, bytes]](), 50.0 * (begin_us // 50)
+    frames, poll_us = list[tuple[float, bytes]](), 50.0 * (begin_us // 50)
     while poll_us < end_us:
-        made += [(poll_us + 2, pause(65535, 3)), (poll_us + 46, pause(0, 3))]
+        frames += [(poll_us + 2, pause(65535, 3)), (poll_us + 46, pause(0, 3))]
         poll_us += 50
-    return made
+    return frames
 
 
 @pytest.mark.parametrize("action", [DROP, FORWARD])
@@ -226,8 +228,8 @@ def test_pause_that_lets_go_only_at_each_look_keeps_the_storm(
         monkeypatch, replace(QUICK, action=action), STEADY + choppy(600, 3000), 3
     ) as network:
         network.run(until_s=3e-3)
-        found = network.watchdog_stats("s0", 2)
-        assert (found.storms, found.restored) == (1, 0)
+        counts = network.watchdog_stats("s0", 2)
+        assert (counts.storms, counts.restored) == (1, 0)
         network.run(until_s=3.29e-3)
         assert network.watchdog_stats("s0", 2).restored == 0
         network.run(until_s=3.5e-3)
@@ -239,8 +241,8 @@ def test_resume_frames_alone_hold_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     frees = [(600.0 + 20 * n, pause(0, 3)) for n in range(120)]
     with paused_by(monkeypatch, QUICK, STEADY + frees, 3) as network:
         network.run(until_s=3e-3)
-        found = network.watchdog_stats("s0", 2)
-        assert (found.storms, found.restored) == (1, 1)
+        counts = network.watchdog_stats("s0", 2)
+        assert (counts.storms, counts.restored) == (1, 1)
 
 
 def test_watchdog_looks_at_its_classes_and_ports_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,15 +264,15 @@ def test_watchdog_that_cannot_work_is_refused() -> None:
         Watchdog(poll_s=0)
     with pytest.raises(TopologyError, match=r"classes \(8,\): there are 0 to 7"):
         Watchdog(classes=(8,))
-    made = guarded(star(1), replace(QUICK, ports=(1, 2), classes=(3,)))
+    topology = guarded(star(1), replace(QUICK, ports=(1, 2), classes=(3,)))
     with pytest.raises(
         TopologyError, match="s0: output buffers have strict priorities, and no PFC watchdog"
     ):
-        replace(made, switches=(replace(made.switches[0], output=OutputBuffer()),))
+        replace(topology, switches=(replace(topology.switches[0], output=OutputBuffer()),))
     with pytest.raises(TopologyError, match="s0: a PFC watchdog is there with PFC"):
-        replace(made, flow_control="credits")
+        replace(topology, flow_control="credits")
     with pytest.raises(NetworkError, match="s0: a PFC watchdog is there in virtual time alone"):
-        require_live(made)
+        require_live(topology)
     with pytest.raises(VirtualError, match="s0: its buffer and its watchdog need PFC"):
-        VirtualNetwork(made, PFC_ONLY, pfc=False)
-    assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(made)))) == made
+        VirtualNetwork(topology, PFC_ONLY, pfc=False)
+    assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(topology)))) == topology

@@ -61,10 +61,10 @@ def test_classes_share_in_proportion_to_their_weights(weights: tuple[int, int, i
     topology = weighted(star(3), Schedule((0, *weights, 0, 0, 0, 0)))
     got, _ = received(topology, (1, 2, 3))
     whole = 2e-3 * LINE / 8
-    for own, weight in zip(got, weights, strict=True):
+    for class_bytes, weight in zip(got, weights, strict=True):
         # What was there before all three waited, and a turn: 256 bytes a unit of weight, and a
         # frame.
-        assert own == pytest.approx(
+        assert class_bytes == pytest.approx(
             whole * weight / sum(weights), abs=256 * sum(weights) + 4 * FRAME + 0.01 * whole
         )
 
@@ -72,14 +72,16 @@ def test_classes_share_in_proportion_to_their_weights(weights: tuple[int, int, i
 def test_class_that_wants_less_leaves_the_rest_to_the_others() -> None:
     topology = weighted(star(3), Schedule((0, 1, 1, 2, 0, 0, 0, 0)))
     got, _ = received(topology, (1, 2, 3), rates=(1e9, None, None))
-    rates = [own * 8 / 2e-3 for own in got]
+    rates = [class_bytes * 8 / 2e-3 for class_bytes in got]
     assert rates == pytest.approx([1e9, 3e9, 6e9], rel=0.03)
 
 
 def test_strict_class_comes_before_those_with_weights() -> None:
     topology = weighted(star(3), Schedule((0, 1, 1, 0, 0, 0, 0, 0)))
     got, _ = received(topology, (1, 2, 3), rates=(None, None, 4e9))
-    assert [own * 8 / 2e-3 for own in got] == pytest.approx([3e9, 3e9, 4e9], rel=0.03)
+    assert [class_bytes * 8 / 2e-3 for class_bytes in got] == pytest.approx(
+        [3e9, 3e9, 4e9], rel=0.03
+    )
 
 
 def test_schedule_of_a_port_is_its_own() -> None:
@@ -92,31 +94,31 @@ def test_schedule_of_a_port_is_its_own() -> None:
 
 def test_run_with_weights_depends_on_neither_queues_nor_form() -> None:
     topology = weighted(star(3), Schedule((0, 1, 3, 5, 0, 0, 0, 0)))
-    found = received(topology, (1, 2, 3))
-    assert found == received(topology, (1, 2, 3), queues="one")
-    assert found == received(topology, (1, 2, 3), inplace=False)
-    assert found != received(weighted(star(3)), (1, 2, 3))
+    expected = received(topology, (1, 2, 3))
+    assert expected == received(topology, (1, 2, 3), queues="one")
+    assert expected == received(topology, (1, 2, 3), inplace=False)
+    assert expected != received(weighted(star(3)), (1, 2, 3))
 
 
 def test_weights_that_cannot_work_are_refused() -> None:
     for weights in ((1,) * 7, (-1, *[0] * 7), (65536, *[0] * 7)):
         with pytest.raises(TopologyError, match="8 numbers from 0 to 65535"):
             Schedule(weights)
-    made = weighted(star(1), Schedule((1,) * 8))
+    topology = weighted(star(1), Schedule((1,) * 8))
     with pytest.raises(
         TopologyError, match="s0: output buffers have strict priorities, and no PFC watchdog"
     ):
-        replace(made, switches=(replace(made.switches[0], output=OutputBuffer()),))
+        replace(topology, switches=(replace(topology.switches[0], output=OutputBuffer()),))
     with pytest.raises(
         NetworkError, match="s0: weights of classes are there in virtual time alone"
     ):
-        require_live(made)
-    assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(made)))) == made
+        require_live(topology)
+    assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(topology)))) == topology
 
 
 @pytest.mark.parametrize("form", ["pcn", "pcn-json"])
 def test_file_holds_weights(form: str, tmp_path: Path) -> None:
-    made = weighted(star(1), Schedule((1,) * 8, port=2), Schedule((0,) * 8))
+    topology = weighted(star(1), Schedule((1,) * 8, port=2), Schedule((0,) * 8))
     file = tmp_path / f"made{FORMATS[form].suffix}"
-    file.write_text(FORMATS[form].write(made))
-    assert find_topology(str(file)).build({}).switches == made.switches
+    file.write_text(FORMATS[form].write(topology))
+    assert find_topology(str(file)).build({}).switches == topology.switches
