@@ -41,15 +41,15 @@ def name(page: Path) -> str:
 
 def commands() -> dict[str, list[str]]:
     """Lines of the blocks of commands, by page, without comments; `.venv/bin/` is on the PATH."""
-    found: dict[str, list[str]] = {}
+    by_page: dict[str, list[str]] = {}
     for page in PAGES:
         for block in blocks(page):
             lines = [
                 re.split(r" +# ", line)[0].strip().removeprefix(".venv/bin/") for line in block
             ]
             if re.match(rf"({'|'.join(PROGRAMS)}|[\w-]+\.sh)( |$)", lines[0]):
-                found.setdefault(name(page), []).extend(lines)
-    return found
+                by_page.setdefault(name(page), []).extend(lines)
+    return by_page
 
 
 def blocks(page: Path) -> list[list[str]]:
@@ -61,13 +61,13 @@ def blocks(page: Path) -> list[list[str]]:
         text,
         flags=re.M | re.DOTALL,
     )
-    found: list[list[str]] = [[]]
+    indented: list[list[str]] = [[]]
     for line in text.splitlines():
         if line.startswith("    "):
-            found[-1].append(line)
-        elif found[-1]:
-            found.append([])
-    return [block for block in found if block]
+            indented[-1].append(line)
+        elif indented[-1]:
+            indented.append([])
+    return [block for block in indented if block]
 
 
 def python() -> dict[str, str]:
@@ -86,25 +86,25 @@ def files(block_name: str) -> dict[str, str]:
     `# NAME.py`."""
     page = block_name.rpartition("-")[0]
     return {
-        found[1]: block
-        for other, block in python().items()
-        if other.rpartition("-")[0] == page and (found := re.match(r"# (\w+\.py)\n", block))
+        match[1]: block
+        for name, block in python().items()
+        if name.rpartition("-")[0] == page and (match := re.match(r"# (\w+\.py)\n", block))
     }
 
 
 def inline(program: str) -> list[str]:
     """Each `PROGRAM ...` in running text, also where it goes over a line's end."""
-    found = (
+    mentions = (
         " ".join(code.split())
         for page in PAGES
         for code in re.findall(rf"`(?:\.venv/bin/)?({program} [^`]+)`", page.read_text())
     )
-    return sorted(set(found))
+    return sorted(set(mentions))
 
 
 def helps() -> dict[str, list[str]]:
     """Examples of each command's help, by the command."""
-    found: dict[str, list[str]] = {}
+    examples: dict[str, list[str]] = {}
 
     def collect(words: str, command: click.Command) -> None:
         context = click.Context(command, info_name=words)
@@ -115,12 +115,12 @@ def helps() -> dict[str, list[str]]:
                 collect(f"{words} {name}", sub)
         # A comment follows after two spaces.
         lines = [line.strip() for line in (command.help or "").split("Examples:")[-1].splitlines()]
-        found[words] = [
+        examples[words] = [
             re.split(r" {2,}", line)[0] for line in lines if re.match(r"(pcn|echo) ", line)
         ]
 
     collect("pcn", cli.pcn)
-    return found
+    return examples
 
 
 PRINTED = commands()
@@ -143,9 +143,9 @@ def each_once(wanted: Callable[[str], object]) -> dict[str, list[str]]:
     """Returns the wanted lines of LINES, each where it is first shown: commands take a second, and
     many are shown twice."""
     seen: set[str] = set()
-    found = {}
+    first_shown = {}
     for name, lines in LINES:
         if new := [line for line in dict.fromkeys(lines) if wanted(line) and line not in seen]:
-            found[name] = new
+            first_shown[name] = new
             seen.update(new)
-    return found
+    return first_shown

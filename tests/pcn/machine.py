@@ -99,21 +99,21 @@ def finish(
     process: Forked | subprocess.Popen[str], line: str, *, interrupt: bool = False, wanted: int = 0
 ) -> str:
     """Waits for the command's end, or interrupts it after its first output; returns its output."""
-    said, code, codes = "", None, {wanted}
+    output, code, codes = "", None, {wanted}
     assert process.stdout is not None
     try:
         if interrupt:
-            said = process.stdout.readline()
+            output = process.stdout.readline()
             os.killpg(process.pid, signal.SIGINT)
             codes = {0, 128 + signal.SIGINT}
-        said += process.stdout.read()
+        output += process.stdout.read()
         code = process.wait()
     finally:
         if code is None:
             os.killpg(process.pid, signal.SIGKILL)
-    assert code in codes, f"{line}: status {code}: {said}"
-    assert "Traceback" not in said
-    return said
+    assert code in codes, f"{line}: status {code}: {output}"
+    assert "Traceback" not in output
+    return output
 
 
 @contextmanager
@@ -126,7 +126,7 @@ def machine(directory: Path, *unshared: str, prepare: tuple[str, ...] = ()) -> I
         *prepare,
         'exec "$0" "$@"',
     )
-    made = Machine(directory)
+    machine = Machine(directory)
     holder = (
         "unshare",
         "-m",
@@ -137,10 +137,10 @@ def machine(directory: Path, *unshared: str, prepare: tuple[str, ...] = ()) -> I
         "-c",
         " && ".join(lines),
     )
-    with forks(directory, made.environment, *holder) as made.forks:
-        made.enter = ["nsenter", "-t", str(made.forks.pid), "-m", "-n"]
+    with forks(directory, machine.environment, *holder) as machine.forks:
+        machine.enter = ["nsenter", "-t", str(machine.forks.pid), "-m", "-n"]
         try:
-            yield made
+            yield machine
             planted_modules.check(directory)
         finally:
-            made.run("pcn down --all")
+            machine.run("pcn down --all")

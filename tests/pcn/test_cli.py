@@ -42,14 +42,14 @@ def _own_run_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def commands() -> list[tuple[str, ...]]:
     """Every command and subcommand."""
-    found: list[tuple[str, ...]] = [()]
+    all_commands: list[tuple[str, ...]] = [()]
     context = click.Context(cli.pcn)
     for name in cli.pcn.list_commands(context):
-        found.append((name,))
+        all_commands.append((name,))
         command = cli.pcn.get_command(context, name)
         if isinstance(command, click.Group):
-            found += [(name, sub) for sub in command.list_commands(context)]
-    return found
+            all_commands += [(name, sub) for sub in command.list_commands(context)]
+    return all_commands
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
@@ -67,7 +67,7 @@ def test_help_has_plain_words(command: tuple[str, ...], capsys: pytest.CaptureFi
     """Software reports, sends and detects; a default stands as "(default: X)"."""
     _, out, _ = run(capsys, *command, "--help")
     assert [
-        found for word in prose.words() for found in word.pattern.findall(" ".join(out.split()))
+        match for word in prose.words() for match in word.pattern.findall(" ".join(out.split()))
     ] == []
 
 
@@ -280,12 +280,12 @@ class TestDoctor:
 
     def test_doctor_lists_present_software(self) -> None:
         result = CliRunner().invoke(cli.pcn, ["doctor", "--json"])
-        found = {check["name"]: check for check in json.loads(result.output)}
-        assert found["Python"]["present"]
-        assert found["finsy"]["found"] == metadata.version("finsy")
-        assert found["Linux"]["found"] == os.uname().release
-        assert found["P4 programs"]["found"].split(",")[0].isdecimal()
-        assert all(check["remedy"] for check in found.values() if not check["present"])
+        checks = {check["name"]: check for check in json.loads(result.output)}
+        assert checks["Python"]["present"]
+        assert checks["finsy"]["found"] == metadata.version("finsy")
+        assert checks["Linux"]["found"] == os.uname().release
+        assert checks["P4 programs"]["found"].split(",")[0].isdecimal()
+        assert all(check["remedy"] for check in checks.values() if not check["present"])
 
     def test_fails_for_what_is_needed_and_names_the_command(
         self, monkeypatch: pytest.MonkeyPatch
@@ -314,7 +314,7 @@ class TestDoctor:
         """As needed where live networks are, and by the command that installs it where there is no
         checkout."""
         monkeypatch.setattr(doctor, "_CHECKOUT", False)
-        (gone,) = (name for name, _, own in required() if own == extra)
+        (gone,) = (name for name, _, requirement_extra in required() if requirement_extra == extra)
         version = metadata.version
 
         def without(name: str) -> str:

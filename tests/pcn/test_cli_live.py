@@ -65,21 +65,21 @@ def ask(*arguments: str) -> object:
 
 
 def test_status_shows_every_program(network: str) -> None:
-    (found,) = [one for one in ask("status") if one["name"] == network]  # type: ignore[attr-defined]
-    assert found["state"] == "up"
-    assert {node["name"]: node["runs"] for node in found["nodes"]} == {
+    (status,) = [row for row in ask("status") if row["name"] == network]  # type: ignore[attr-defined]
+    assert status["state"] == "up"
+    assert {node["name"]: node["runs"] for node in status["nodes"]} == {
         "h0": True,
         "r0": True,
         "s0": True,
         "s1": True,
     }
-    assert {node["name"]: node["device_id"] for node in found["nodes"]} == {
+    assert {node["name"]: node["device_id"] for node in status["nodes"]} == {
         "h0": None,
         "r0": None,
         "s0": 1,
         "s1": 2,
     }
-    nodes = {node["name"]: node for node in found["nodes"]}
+    nodes = {node["name"]: node for node in status["nodes"]}
     address = nodes["s1"]["control"]
     assert address == f"unix:/run/pcn-lab/{network}/s1.grpc"
     with SwitchClient.connect("s1", address, nodes["s1"]["device_id"]) as client:
@@ -88,9 +88,9 @@ def test_status_shows_every_program(network: str) -> None:
     (row,) = [line for line in shown if address in line]
     assert row.split()[:6] == ["s1", "switch", "runs", str(nodes["s1"]["pid"]), "2", address]
     # The folder of all logs stands once, above the table; rows have paths from there.
-    assert shown[0].endswith(f"logs in {found['logs']}")
-    assert Path(found["logs"], row.split()[6]) == Path(nodes["s1"]["log"])
-    assert not any(found["logs"] in line for line in shown[1:])
+    assert shown[0].endswith(f"logs in {status['logs']}")
+    assert Path(status["logs"], row.split()[6]) == Path(nodes["s1"]["log"])
+    assert not any(status["logs"] in line for line in shown[1:])
 
 
 def test_tables_show_what_was_programmed(network: str) -> None:
@@ -127,9 +127,9 @@ def _until_done(network: str, numbers: list[int]) -> list[dict[str, float]]:
     mine: list[dict[str, float]] = []
 
     def done() -> bool:
-        found = ask("flow", "stats", "-n", network)
-        assert isinstance(found, list)
-        mine[:] = [flow for flow in found if flow["id"] in numbers]
+        flows = ask("flow", "stats", "-n", network)
+        assert isinstance(flows, list)
+        mine[:] = [flow for flow in flows if flow["id"] in numbers]
         return all(flow["fct_s"] is not None for flow in mine)
 
     wait_until(done, f"the end of flows {numbers}")
@@ -141,7 +141,7 @@ def test_a_flow_is_stopped(network: str) -> None:
     assert isinstance(started, dict)
     (number,) = started["started"]
     assert f"flow {number}" in pcn("flow", "stop", str(number), "-n", network).stdout
-    (flow,) = [one for one in ask("flow", "list", "-n", network) if one["id"] == number]  # type: ignore[attr-defined]
+    (flow,) = [flow for flow in ask("flow", "list", "-n", network) if flow["id"] == number]  # type: ignore[attr-defined]
     assert flow["state"] == "stopped"
     assert pcn("flow", "stop", "--all", "-n", network).stdout == "nothing was sending\n"
 
@@ -220,13 +220,13 @@ def test_exec_runs_a_command_in_the_node(network: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [(("s9", "true"), "no node 's9'"), (("s1", "nosuch"), "no command 'nosuch' is on the PATH")],
 )
-def test_exec_refuses_in_one_line(network: str, words: tuple[str, ...], said: str) -> None:
+def test_exec_refuses_in_one_line(network: str, words: tuple[str, ...], message: str) -> None:
     done = pcn("exec", "-n", network, *words)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_the_name_is_taken(network: str, tmp_path: Path) -> None:
@@ -294,15 +294,15 @@ def test_what_died_is_named_and_removed(
         assert switch is not None
         os.kill(switch.pid, signal.SIGKILL)
         records.wait_gone([switch], LIMIT_S)
-        (found,) = [one for one in ask("status") if one["name"] == name]  # type: ignore[attr-defined]
-        assert {node["name"] for node in found["nodes"] if not node["runs"]} == ended
+        (status,) = [row for row in ask("status") if row["name"] == name]  # type: ignore[attr-defined]
+        assert {node["name"] for node in status["nodes"] if not node["runs"]} == ended
         assert "the program of s1 has ended" in pcn("tables", "s1", "-n", name).stderr
 
         os.kill(record.owner.pid, signal.SIGKILL)
         records.wait_gone([record.owner, *record.processes()], LIMIT_S)
-        (found,) = [one for one in ask("status") if one["name"] == name]  # type: ignore[attr-defined]
-        assert found["state"].startswith("dead")
-        assert not any(node["runs"] for node in found["nodes"])
+        (status,) = [row for row in ask("status") if row["name"] == name]  # type: ignore[attr-defined]
+        assert status["state"].startswith("dead")
+        assert not any(node["runs"] for node in status["nodes"])
     finally:
         down = pcn("down", name)
     assert f"removed {records.directory(name)}" in down.stdout

@@ -39,10 +39,10 @@ def test_tab_completes_a_command_in_its_shell(shell: str, tmp_path: Path) -> Non
     """As at a terminal: of `pcn tab`, `pcn tables`."""
     program = needs.program(shell, needs.SHELLS[shell])
     script = tmp_path / f"pcn.{shell}"
-    made = subprocess.run(
+    completion = subprocess.run(
         python_command("pcn", "completion", shell), capture_output=True, text=True, check=True
     )
-    script.write_text(made.stdout)
+    script.write_text(completion.stdout)
     options, load = SHELLS[shell]
     environment = {
         **os.environ,

@@ -39,10 +39,10 @@ def test_what_is_set_is_read_back_from_the_switch(dcqcn_lab: Lab) -> None:
                          "p_max": pytest.approx(0.01, abs=1e-9)}  # fmt: skip
     assert settings.change(client, {"xoff": 256e3})[2]["xon"] == 256e3 - 2 * 1058
     assert {row["xoff"] for row in settings.read(client).values()} == {256e3}
-    one = settings.change(
+    changed = settings.change(
         client, {"xoff": 128e3, "xon": 64e3, "quanta": 1000, "k_min": 0, "p_max": 0.5}, [2]
     )
-    assert list(one) == [2]
+    assert list(changed) == [2]
     (entry,) = [
         entry
         for entry in client.read_table("pfc_config")
@@ -100,7 +100,7 @@ def test_a_new_threshold_acts_at_once(
 ) -> None:
     """r0's port held up until more than one threshold waits there, and less than the other."""
     before, sent = (
-        counted(dcqcn_lab, "s1", *what) for what in (("pause_sent", 2), ("transmitted", 1))
+        counted(dcqcn_lab, "s1", *counter) for counter in (("pause_sent", 2), ("transmitted", 1))
     )
     with attach(dcqcn_lab.network.name) as lab:
         settings.change(lab.primary("s1"), {"xoff": xoff, "xon": xoff / 2})
@@ -130,7 +130,7 @@ def test_a_paused_port_holds_packets_and_then_sends_all(
     before = {
         name: counted(dcqcn_lab, "s1", name, 1) for name in ("pause_received", "resume_received")
     }
-    with held(dcqcn_lab, "s1", 1) as made:
+    with held(dcqcn_lab, "s1", 1) as pauses:
         wait_until(
             lambda: dcqcn_lab.switches["s1"].read_register("waiting_packets", index(1)) > 100
         )
@@ -142,13 +142,17 @@ def test_a_paused_port_holds_packets_and_then_sends_all(
     )
     assert (
         counted(dcqcn_lab, "s1", "pause_received", 1) - before["pause_received"]
-        == made[0].frames - 1
+        == pauses[0].frames - 1
     )
     flows.stop(dcqcn_lab.agents, [flow])
 
     def seen() -> flows.Flow:
         stats = {name: agent.stats() for name, agent in dcqcn_lab.agents.items()}
-        return next(one for one in flows.flows(dcqcn_lab.topology, stats) if one.id == flow)
+        return next(
+            candidate
+            for candidate in flows.flows(dcqcn_lab.topology, stats)
+            if candidate.id == flow
+        )
 
     wait_until(lambda: seen().received_packets == seen().sent_packets, "the last packet")
     assert seen().missing == 0
@@ -161,23 +165,26 @@ def test_pause_lasts_as_long_as_requested(dcqcn_lab: Lab) -> None:
         name: counted(dcqcn_lab, "s1", name, 1) for name in ("pause_received", "resume_received")
     }
     began = time.monotonic()
-    made = pause(dcqcn_lab, "s1", 1, duration_s=4e-3)
-    assert 4e-3 <= made.paused_s <= (time.monotonic() - began) / dcqcn_lab.record.dilation
-    assert 2 <= made.frames <= 4e-3 / 1.68e-3 + 3
+    paused = pause(dcqcn_lab, "s1", 1, duration_s=4e-3)
+    assert 4e-3 <= paused.paused_s <= (time.monotonic() - began) / dcqcn_lab.record.dilation
+    assert 2 <= paused.frames <= 4e-3 / 1.68e-3 + 3
     wait_until(
         lambda: counted(dcqcn_lab, "s1", "resume_received", 1) - before["resume_received"] == 1
     )
     assert (
-        counted(dcqcn_lab, "s1", "pause_received", 1) - before["pause_received"] == made.frames - 1
+        counted(dcqcn_lab, "s1", "pause_received", 1) - before["pause_received"]
+        == paused.frames - 1
     )
 
 
 def test_a_host_is_paused_by_its_switch_s_side(dcqcn_lab: Lab) -> None:
-    made = pause(dcqcn_lab, "r0", duration_s=1e-3, traffic_class=5)
-    assert (made.port, made.frames, made.resumed) == ("r0:0", 2, False)
+    paused = pause(dcqcn_lab, "r0", duration_s=1e-3, traffic_class=5)
+    assert (paused.port, paused.frames, paused.resumed) == ("r0:0", 2, False)
 
     def pauses() -> Pauses:
-        return next(one for one in dcqcn_lab.agents["r0"].stats().pauses if one.priority == 5)
+        return next(
+            counts for counts in dcqcn_lab.agents["r0"].stats().pauses if counts.priority == 5
+        )
 
     wait_until(lambda: pauses().resume, "the RESUME")
     assert pauses().pause == 1
@@ -206,10 +213,10 @@ def test_pfc_frames_are_counted_without_bytes(dcqcn_lab: Lab) -> None:
     for name in ("pause_received", "pause_sent"):
         assert client.read_counter(name, cell).bytes is None
     assert client.read_counter("transmitted", cell).bytes is not None
-    said = forks.run("pcn", "counters", "s0", "--all", "--json", "-n", dcqcn_lab.record.name)
+    printed = forks.run("pcn", "counters", "s0", "--all", "--json", "-n", dcqcn_lab.record.name)
     rows = {
         row["counter"]: row["bytes"]
-        for row in json.loads(said.stdout)
+        for row in json.loads(printed.stdout)
         if (row["port"], row["class"]) == (2, 3)
     }
     assert (rows["pause_received"], rows["pause_sent"]) == (None, None)

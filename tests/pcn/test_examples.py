@@ -27,10 +27,10 @@ FLOWS = "pcn flow start h0 r0 --rate 50M --count 2"
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     """The network that examples speak of is up, with flows."""
-    with machine(tmp_path_factory.mktemp("network")) as made:
-        made.run(NETWORK)
-        made.run(FLOWS)
-        yield made
+    with machine(tmp_path_factory.mktemp("network")) as test_machine:
+        test_machine.run(NETWORK)
+        test_machine.run(FLOWS)
+        yield test_machine
 
 
 def on_a_network(line: str) -> bool:
@@ -55,11 +55,11 @@ def test_commands_in_running_text_have_these_names_and_options(line: str) -> Non
     _, *words = line.split()
     command: click.Command = cli.pcn
     while words and isinstance(command, click.Group) and not words[0].startswith("-"):
-        found = command.get_command(click.Context(command), words[0])
-        assert found or words[0].isupper(), f"no command {words[0]}"
-        if found is None:
+        subcommand = command.get_command(click.Context(command), words[0])
+        assert subcommand or words[0].isupper(), f"no command {words[0]}"
+        if subcommand is None:
             return
-        command, words = found, words[1:]
+        command, words = subcommand, words[1:]
     known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
     assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known
 
@@ -117,11 +117,11 @@ def test_python_with_a_network_that_is_up(network: Machine, tmp_path: Path, name
     save(name, tmp_path)
     network.run("pcn flow start h0 r1 --size 10KB")
     with network.forks.begin(["example.py"], tmp_path) as process:
-        said = finish(process, name)
-    assert said
+        output = finish(process, name)
+    assert output
     if "P4TableEntry" in LIVE[name]:
-        assert "port=0x1 set_pfc(xoff_bytes=" in said
-        assert re.search(r"^port 2, class 3: \d+ packets$", said, re.MULTILINE)
+        assert "port=0x1 set_pfc(xoff_bytes=" in output
+        assert re.search(r"^port 2, class 3: \d+ packets$", output, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", ALONE)

@@ -35,7 +35,7 @@ LAB_ONLY = re.compile(  # the switch's own system, and the way to it
 COMMANDS = (ROOT / "docs" / "commands.md").read_text()
 OTHERS = sorted(
     {line for lines in PRINTED.values() for line in lines}
-    - {one for lines in OURS.values() for one in lines}
+    - {line for lines in OURS.values() for line in lines}
 )
 MAKE = [line for line in OTHERS if line.startswith("make ")]
 MININET = [line for line in OTHERS if line.startswith("mn ")]
@@ -66,21 +66,21 @@ SHORTER = {
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     """No network is up; files that pages use are there."""
-    with machine(tmp_path_factory.mktemp("empty")) as made:
+    with machine(tmp_path_factory.mktemp("empty")) as test_machine:
         for name, text in examples.files("topologies.md-1").items():
-            (made.directory / name).write_text(text)
+            (test_machine.directory / name).write_text(text)
         for file in (ROOT / "tests/topologies/files").iterdir():
-            shutil.copy(file, made.directory)
-        shutil.copy(ROOT / "tests/topologies/files/racks.yaml", made.directory / "net.yaml")
-        (made.directory / "trace").mkdir()
+            shutil.copy(file, test_machine.directory)
+        shutil.copy(ROOT / "tests/topologies/files/racks.yaml", test_machine.directory / "net.yaml")
+        (test_machine.directory / "trace").mkdir()
         work = {"comm_type": ALL_REDUCE, "comm_size": 1_000_000}
         trace(
-            made.directory / "trace",
+            test_machine.directory / "trace",
             [[Node(0, COLLECTIVE, values=work)] for _ in range(8)],
             name="allreduce",
         )
-        made.run(RESULT, to_its_end=True)
-        yield made
+        test_machine.run(RESULT, to_its_end=True)
+        yield test_machine
 
 
 FEWER = {"pcn up compact": "--set senders=2", "pcn up dumbbell": "--set pairs=1"}
@@ -95,7 +95,7 @@ UP = [set(line.split()) for line in LIFE_LINES if line.startswith("pcn up")]
 @pytest.mark.root
 @pytest.mark.parametrize(
     "line",
-    sorted(line for line in LIFE_LINES if not any(set(line.split()) < other for other in UP)),
+    sorted(line for line in LIFE_LINES if not any(set(line.split()) < words for words in UP)),
 )
 def test_examples_that_bring_a_network_up_or_down(empty: Machine, line: str) -> None:
     fewer = next(
@@ -111,8 +111,8 @@ def test_examples_that_bring_a_network_up_or_down(empty: Machine, line: str) -> 
     finally:
         if line.startswith("pcn up"):
             named = "dumbbell" if line.startswith("pcn up dumbbell") and "bmv2" not in line else ""
-            said = empty.run(f"pcn down {named}".strip())
-            assert ("removed network" in said) == (
+            output = empty.run(f"pcn down {named}".strip())
+            assert ("removed network" in output) == (
                 "bmv2" not in line or shutil.which("simple_switch_grpc") is not None
             )
 
@@ -166,8 +166,8 @@ def test_judges_of_trust_md_for_a_moment(empty: Machine, line: str, tmp_path: Pa
         needs.missing(needs.SANITIZERS)
     there_is_none = "--p4testgen FILE" in line  # this project hasn't got it
     with empty.forks.begin(words, tmp_path) as process:
-        said = finish(process, line, wanted=2 if there_is_none else 0)
-    assert not there_is_none or said.splitlines()[-1] == "sweep.py: error: there is no FILE"
+        output = finish(process, line, wanted=2 if there_is_none else 0)
+    assert not there_is_none or output.splitlines()[-1] == "sweep.py: error: there is no FILE"
 
 
 @pytest.mark.parametrize(

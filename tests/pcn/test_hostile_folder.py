@@ -97,7 +97,7 @@ def test_hostile_folder_is_what_python_m_imports(tmp_path: Path) -> None:
 def test_product_starts_python_by_one_function() -> None:
     """`sys.executable` elsewhere, or multiprocessing's `spawn`, would look into the current
     folder."""
-    found = set()
+    files = set()
     for folder in (*PACKAGES, "docs", "p4src", "pcn"):
         for path in (ROOT / folder).rglob("*.py"):
             text = path.read_text()
@@ -108,8 +108,8 @@ def test_product_starts_python_by_one_function() -> None:
                 if executable or (
                     isinstance(node, ast.Constant) and node.value in ("spawn", "forkserver")
                 ):
-                    found.add(str(path.relative_to(ROOT)))
-    assert found == {"lab/mininet_switch.py", "softswitch/python_process.py"}
+                    files.add(str(path.relative_to(ROOT)))
+    assert files == {"lab/mininet_switch.py", "softswitch/python_process.py"}
 
 
 def _environment() -> dict[str, str]:

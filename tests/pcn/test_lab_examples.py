@@ -36,20 +36,22 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         patch.syspath_prepend(str(TOFINO))
         import_module("bfrt_description").install(sde)
         patch.setenv("SDE_INSTALL", str(sde))
-        made = stack.enter_context(machine(tmp_path_factory.mktemp("lab"), "-n", prepare=PREPARE))
+        test_machine = stack.enter_context(
+            machine(tmp_path_factory.mktemp("lab"), "-n", prepare=PREPARE)
+        )
         for server, address in (
             ("stratum.py", f"{SWITCH}:9559"),
             ("bfrt_driver.py", "0.0.0.0:50052"),
         ):
-            stack.enter_context(serving(made, server, address))
-        yield made
+            stack.enter_context(serving(test_machine, server, address))
+        yield test_machine
 
 
 @contextlib.contextmanager
-def serving(made: Machine, server: str, address: str) -> Iterator[None]:
+def serving(machine: Machine, server: str, address: str) -> Iterator[None]:
     """Runs a stand-in of the switch in the machine's namespaces."""
     with subprocess.Popen(
-        [*made.enter, sys.executable, str(TOFINO / server), address],
+        [*machine.enter, sys.executable, str(TOFINO / server), address],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

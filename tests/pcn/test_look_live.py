@@ -56,10 +56,10 @@ def dissect(tshark: str, path: Path, *fields: str) -> list[list[str]]:
     command = [tshark, "-r", str(path), "-T", "fields", "-E", "separator=|"]
     for name in fields:
         command += ["-e", name]
-    said = subprocess.run(
+    output = subprocess.run(
         command, capture_output=True, text=True, check=True, timeout=LIMIT_S
     ).stdout
-    return [line.split("|") for line in said.splitlines()]
+    return [line.split("|") for line in output.splitlines()]
 
 
 class Hands:
@@ -109,7 +109,7 @@ def test_goodput_is_over_the_receiver_s_own_time(dcqcn_lab: Lab, flow: int) -> N
     again_s, least = looked()
     now = observer.look()
     last_s, most = looked()
-    (state,) = [one for one in now.flows if one.id == flow]
+    (state,) = [candidate for candidate in now.flows if candidate.id == flow]
     assert (state.src, state.dst, state.state) == ("h0", "r0", "sending")
     assert state.marked_share is not None
     assert (least - most_before) * 8000 / (last_s - from_s) <= state.goodput_bps
@@ -147,7 +147,7 @@ def test_what_a_pause_does_is_seen(dcqcn_lab: Lab, flow: int) -> None:
 def test_a_capture_is_what_wireshark_reads(dcqcn_lab: Lab, tshark: str, tmp_path: Path) -> None:
     """Data towards r0 goes out of s1:1; the PAUSE that comes in there differs from a neighbour's by
     its source."""
-    path, made, begun, over = (
+    path, captures, begun, over = (
         tmp_path / "s1-1.pcapng",
         list[Captured](),
         threading.Event(),
@@ -160,7 +160,7 @@ def test_a_capture_is_what_wireshark_reads(dcqcn_lab: Lab, tshark: str, tmp_path
 
     began_s = dcqcn_lab.agents["r0"].stats().now_s
     thread = threading.Thread(
-        target=lambda: made.append(capture(dcqcn_lab, "s1", 1, path, stopped=stopped))
+        target=lambda: captures.append(capture(dcqcn_lab, "s1", 1, path, stopped=stopped))
     )
     thread.start()
     assert begun.wait(LIMIT_S)
@@ -174,7 +174,7 @@ def test_a_capture_is_what_wireshark_reads(dcqcn_lab: Lab, tshark: str, tmp_path
     over.set()
     thread.join(LIMIT_S)
     took_s = dcqcn_lab.agents["r0"].stats().now_s - began_s
-    (captured,) = made
+    (captured,) = captures
     assert (captured.port, captured.time, captured.lost) == ("s1:1", "nominal", 0)
     assert 0 < captured.nominal_s <= took_s
     kinds = Counter(captured.kinds)
@@ -212,16 +212,16 @@ def test_a_capture_ends_by_count_and_takes_real_time(
 ) -> None:
     path = tmp_path / "h0.pcapng"
     before = time.time()
-    made = capture(dcqcn_lab, "h0", None, path, count=25, real_time=True)
+    captured = capture(dcqcn_lab, "h0", None, path, count=25, real_time=True)
     after = time.time()
-    assert (made.port, made.frames, made.time) == ("h0:0", 25, "real")
+    assert (captured.port, captured.frames, captured.time) == ("h0:0", 25, "real")
     stamps = [float(row[0]) for row in dissect(tshark, path, "frame.time_epoch")]
     delay_s = dcqcn_lab.topology.link_at("h0", 0).delay_s * 500
     assert before - delay_s <= stamps[0] < stamps[-1] <= after
-    said = subprocess.run(
+    output = subprocess.run(
         [shutil.which("capinfos") or "true", path], capture_output=True, text=True, check=True
     ).stdout
-    assert not said or "Time stamps are real" in said
+    assert not output or "Time stamps are real" in output
 
 
 def test_captures_that_cannot_be(dcqcn_lab: Lab, tmp_path: Path) -> None:
@@ -239,8 +239,8 @@ def test_captures_that_cannot_be(dcqcn_lab: Lab, tmp_path: Path) -> None:
 
 
 def test_a_capture_can_be_stopped(dcqcn_lab: Lab, tmp_path: Path) -> None:
-    made: Captured = capture(dcqcn_lab, "s0", 1, tmp_path / "x.pcapng", stopped=lambda: True)
-    assert (made.frames, made.lost) == (0, 0)
+    captured: Captured = capture(dcqcn_lab, "s0", 1, tmp_path / "x.pcapng", stopped=lambda: True)
+    assert (captured.frames, captured.lost) == (0, 0)
 
 
 def test_logs_of_all_and_of_one(dcqcn_lab: Lab, flow: int) -> None:
@@ -399,6 +399,6 @@ def complete(words: list[str]) -> list[str]:
         "COMP_WORDS": " ".join(words),
         "COMP_CWORD": str(len(words) - 1),
     }
-    said = forks.run("pcn", environment=environment)
-    assert (said.returncode, said.stderr) == (0, "")
-    return [line.partition(",")[2] for line in said.stdout.split()]
+    completed = forks.run("pcn", environment=environment)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    return [line.partition(",")[2] for line in completed.stdout.split()]

@@ -36,15 +36,15 @@ print(json.dumps(found))
 
 
 def notebook() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(NOTEBOOK.read_text())
-    return found
+    document: dict[str, Any] = json.loads(NOTEBOOK.read_text())
+    return document
 
 
 def test_notebook_is_stored_without_outputs() -> None:
-    found = notebook()
-    assert (found["nbformat"], found["nbformat_minor"]) == (4, 5)
-    assert len({cell["id"] for cell in found["cells"]}) == len(found["cells"])
-    for cell in found["cells"]:
+    document = notebook()
+    assert (document["nbformat"], document["nbformat_minor"]) == (4, 5)
+    assert len({cell["id"] for cell in document["cells"]}) == len(document["cells"])
+    for cell in document["cells"]:
         assert cell["cell_type"] in ("markdown", "code")
         if cell["cell_type"] == "code":
             assert (cell["outputs"], cell["execution_count"]) == ([], None)
@@ -65,15 +65,15 @@ def test_notebook_runs_in_an_empty_folder(tmp_path: Path) -> None:
     figures = [line for line in done.stdout.splitlines() if line.startswith("figure")]
     assert len(figures) == 3
     assert all(int(line.split()[1]) > 0 for line in figures)
-    found = json.loads(done.stdout.splitlines()[-1])
+    printed = json.loads(done.stdout.splitlines()[-1])
     # All flows share the bottleneck of 10 Gb/s; what arrives after the end counts, too.
-    assert list(found["rates"]) == ["flow 1", "flow 2", "flow 3", "flow 4"]
-    assert set(found["goodputs"]) == {"pcn-x", "dcqcn", "pfc"}
-    assert all(5 < total < 10.5 for total in found["goodputs"].values())
-    assert found["goodputs"]["dcqcn"] < found["goodputs"]["pcn-x"]
-    assert found["samples"] == 2001
-    assert found["queue_kb"] > 10
-    assert 10e-3 * 15e9 / 8 * 0.7 < found["received"] < 10e-3 * 15e9 / 8
+    assert list(printed["rates"]) == ["flow 1", "flow 2", "flow 3", "flow 4"]
+    assert set(printed["goodputs"]) == {"pcn-x", "dcqcn", "pfc"}
+    assert all(5 < total < 10.5 for total in printed["goodputs"].values())
+    assert printed["goodputs"]["dcqcn"] < printed["goodputs"]["pcn-x"]
+    assert printed["samples"] == 2001
+    assert printed["queue_kb"] > 10
+    assert 10e-3 * 15e9 / 8 * 0.7 < printed["received"] < 10e-3 * 15e9 / 8
     assert {path.name for path in (tmp_path / "notebook").iterdir()} == {
         "pcn",
         "pcn-x",

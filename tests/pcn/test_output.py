@@ -164,9 +164,9 @@ def test_json_of_sweep_has_all_numbers(tmp_path: Path, capsys: pytest.CaptureFix
         "duration=1ms",
     ]
     assert pcn([*words, "--out", str(tmp_path / "sweep"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["folder"] == str(tmp_path / "sweep")
-    (group,) = found["runs"]
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["folder"] == str(tmp_path / "sweep")
+    (group,) = printed["runs"]
     assert group["values"]["scheme"] == "pcn"
     assert group["means"]["utilisation"]["seeds"] == 2
     assert len(group["means"]) > 6  # more than the table has

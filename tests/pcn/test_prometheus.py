@@ -39,7 +39,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=8)
 
 
-def states(kind: Any, **own: Any) -> Any:
+def states(kind: Any, **overrides: Any) -> Any:
     values = {"str": NAMES, "int": st.integers(0, 2**53), "float": FINITE, "bool": st.booleans()}
     drawn = {
         field.name: st.one_of(
@@ -50,56 +50,56 @@ def states(kind: Any, **own: Any) -> Any:
         )
         for field in fields(kind)
     }
-    return st.builds(kind, **{**drawn, **own})
+    return st.builds(kind, **{**drawn, **overrides})
 
 
 SNAPSHOTS = st.builds(
     Snapshot,
     time_s=FINITE,
     over_s=FINITE,
-    ports=st.lists(states(PortState), max_size=4, unique_by=lambda one: one.port).map(tuple),
+    ports=st.lists(states(PortState), max_size=4, unique_by=lambda state: state.port).map(tuple),
     flows=st.lists(
         states(FlowState, state=st.sampled_from(["waiting", "sending", "stopped"])),
         max_size=4,
-        unique_by=lambda one: one.id,
+        unique_by=lambda state: state.id,
     ).map(tuple),
     overload=st.none(),
-    hosts=st.lists(states(HostState), max_size=3, unique_by=lambda one: one.port).map(tuple),
+    hosts=st.lists(states(HostState), max_size=3, unique_by=lambda state: state.port).map(tuple),
 )
 Key = tuple[str, frozenset[tuple[str, str]]]
 
 
 def scraped(text: str) -> dict[Key, float]:
     """Returns each sample by its name and labels."""
-    found: dict[Key, float] = {}
+    samples: dict[Key, float] = {}
     for family in text_string_to_metric_families(text):
         assert family.documentation
         for sample in family.samples:
             assert family.type == ("counter" if sample.name.endswith("_total") else "gauge")
             key = sample.name, frozenset(sample.labels.items())
-            assert key not in found
-            found[key] = sample.value
-    return found
+            assert key not in samples
+            samples[key] = sample.value
+    return samples
 
 
 def expected(look: dict[str, Any], network: str) -> dict[Key, float]:
     """Returns the same of what `watch --json` prints."""
-    found: dict[Key, float] = {}
+    samples: dict[Key, float] = {}
     for name in ("time_s", "over_s"):
-        found[f"pcn_{name}", frozenset({("network", network)})] = look[name]
-    going_on = [one for one in look["flows"] if one["state"] in ("waiting", "sending")]
+        samples[f"pcn_{name}", frozenset({("network", network)})] = look[name]
+    going_on = [flow for flow in look["flows"] if flow["state"] in ("waiting", "sending")]
     for kind, rows in (("port", look["ports"]), ("host", look["hosts"]), ("flow", going_on)):
-        for one in rows:
+        for row in rows:
             labels = {
                 ("network", network),
-                *((name, str(one[name])) for name in LABELS[kind] if one[name] is not None),
+                *((name, str(row[name])) for name in LABELS[kind] if row[name] is not None),
             }
-            for name, value in one.items():
+            for name, value in row.items():
                 if name == "state":
-                    found["pcn_flow_state", frozenset({*labels, ("state", value)})] = 1
+                    samples["pcn_flow_state", frozenset({*labels, ("state", value)})] = 1
                 elif name not in LABELS[kind] and value is not None:
-                    found[f"pcn_{kind}_{name}", frozenset(labels)] = float(value)
-    return found
+                    samples[f"pcn_{kind}_{name}", frozenset(labels)] = float(value)
+    return samples
 
 
 @given(SNAPSHOTS, NAMES)
@@ -153,10 +153,10 @@ def test_server_answers_beside_readers_that_send_nothing(served: str) -> None:
     idle = [socket.create_connection(place(served)) for _ in range(40)]
     try:
         assert urllib.request.urlopen(served).read() == b"pcn_time_s 1.0\n"
-        assert all(one.recv(1) == b"" for one in idle[:20])
+        assert all(connection.recv(1) == b"" for connection in idle[:20])
     finally:
-        for one in idle:
-            one.close()
+        for connection in idle:
+            connection.close()
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /metrics HTTP/1.1\r\nHost: "])
@@ -166,20 +166,20 @@ def test_connections_that_make_room_end_with_their_threads(served: str, sent: by
     before = threading.active_count()
     idle = [socket.create_connection(place(served)) for _ in range(60)]
     try:
-        for one in idle:
-            one.sendall(sent)
+        for connection in idle:
+            connection.sendall(sent)
         assert urllib.request.urlopen(served).status == 200
 
         def ended() -> bool:
-            for one in idle:
+            for connection in idle:
                 with contextlib.suppress(OSError):
-                    one.sendall(sent and b"a")
+                    connection.sendall(sent and b"a")
             return threading.active_count() <= before + 16
 
         waiting.wait_until(ended, "the threads' end")
     finally:
-        for one in idle:
-            one.close()
+        for connection in idle:
+            connection.close()
 
 
 def test_server_by_name_of_loopback_refuses_foreign_hosts() -> None:
@@ -245,7 +245,7 @@ def test_metrics_of_network_are_what_json_prints(dcqcn_lab: Lab, start_flow: Sta
             assert watch.stderr is not None
             url = watch.stderr.readline().strip()
             assert re.fullmatch(r"http://127\.0\.0\.1:\d+/metrics", url)
-            looks, found = {}, {}
+            looks, scrapes = {}, {}
             for _ in range(3):
                 line = watch.stdout.readline()
                 with urllib.request.urlopen(url) as answer:
@@ -253,21 +253,21 @@ def test_metrics_of_network_are_what_json_prints(dcqcn_lab: Lab, start_flow: Sta
                     samples = scraped(answer.read().decode())
                 looks[json.loads(line)["time_s"]] = json.loads(line)
                 (time_s,) = (value for (name, _), value in samples.items() if name == "pcn_time_s")
-                found[time_s] = samples
+                scrapes[time_s] = samples
         finally:
             watch.terminate()
-    both = looks.keys() & found.keys()
+    both = looks.keys() & scrapes.keys()
     assert both
     for time_s in both:
-        assert found[time_s] == expected(looks[time_s], dcqcn_lab.record.name)
+        assert scrapes[time_s] == expected(looks[time_s], dcqcn_lab.record.name)
 
 
 # ---- the dashboard ----
 
 
 def panels() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(DASHBOARD.read_text())["panels"]
-    return found
+    dashboard_panels: list[dict[str, Any]] = json.loads(DASHBOARD.read_text())["panels"]
+    return dashboard_panels
 
 
 def test_dashboard_queries_existing_metrics() -> None:
@@ -294,9 +294,9 @@ def test_dashboard_panels_have_units_and_do_not_overlap() -> None:
     cells: set[tuple[int, int]] = set()
     for panel in panels():
         at = panel["gridPos"]
-        own = {(at["x"] + x, at["y"] + y) for x in range(at["w"]) for y in range(at["h"])}
-        assert not own & cells
-        assert max(x for x, _ in own) < 24
-        cells |= own
+        covered = {(at["x"] + x, at["y"] + y) for x in range(at["w"]) for y in range(at["h"])}
+        assert not covered & cells
+        assert max(x for x, _ in covered) < 24
+        cells |= covered
         assert panel["fieldConfig"]["defaults"]["unit"]
     assert len({panel["id"] for panel in panels()}) == len(panels())

@@ -28,8 +28,8 @@ def test_every_name_is_there() -> None:
     assert sorted(_for_type_checkers()) == pcn.__all__
     for name, module in _for_type_checkers().items():
         home = importlib.import_module(module)
-        found = getattr(home, name, None) or importlib.import_module(f"{module}.{name}")
-        assert getattr(pcn, name) is found
+        exported = getattr(home, name, None) or importlib.import_module(f"{module}.{name}")
+        assert getattr(pcn, name) is exported
 
 
 def test_names_are_loaded_at_first_use() -> None:
@@ -56,10 +56,12 @@ def test_public_list_has_what_users_may_rely_on() -> None:
 
 def test_version_has_the_commit_in_a_checkout() -> None:
     root = Path(pcn.__file__).resolve().parents[1]
-    said = subprocess.run(
+    printed = subprocess.run(
         python_command("pcn", "--version"), capture_output=True, text=True, check=True
     ).stdout
     version = metadata.version("pcn-lab")
     git = ["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "HEAD"]
     commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout[:12]
-    assert re.fullmatch(rf"pcn {re.escape(version)}, commit {commit}, (clean|changed: .*)\n", said)
+    assert re.fullmatch(
+        rf"pcn {re.escape(version)}, commit {commit}, (clean|changed: .*)\n", printed
+    )

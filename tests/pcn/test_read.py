@@ -34,16 +34,16 @@ def test_cell_has_a_port_only_where_the_program_declares_it(
     tables: tuple[str, ...], size: int, cell: int, place: tuple[int | None, ...], link: str
 ) -> None:
     lab = attached(*tables)
-    [(found, value)] = _placed(lab, "s0", size, {cell: 7})
-    assert (tuple(found.values()), value) == (place, 7)
-    assert _shown(lab, "s0", found) == (*("-" if one is None else one for one in place), link)
+    [(columns, value)] = _placed(lab, "s0", size, {cell: 7})
+    assert (tuple(columns.values()), value) == (place, 7)
+    assert _shown(lab, "s0", columns) == (*("-" if part is None else part for part in place), link)
 
 
 @pytest.mark.parametrize("name", ["pcn", "dctcp", "hpcc", "qcn_in", "tcd"])
 def test_cells_of_the_project_s_programs_have_the_sizes_that_are_known(name: str) -> None:
     """By port and class, or by port; flows' buckets and slots by neither."""
     schema: Any = Program.compiled(name).schema
-    sizes = {one.alias: one.size for one in (*schema.registers, *schema.counters)}
+    sizes = {extern.alias: extern.size for extern in (*schema.registers, *schema.counters)}
     assert {sizes["transmitted"], sizes["pn"]} == {4096}
     assert sizes.get("sent_bytes", 512) == 512
     assert sizes.get("occupants", 0) not in (512, 4096)

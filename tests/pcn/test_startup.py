@@ -129,7 +129,7 @@ def test_product_names_the_encoding_of_each_file() -> None:
                 tree = ast.parse(path.read_text(encoding="utf-8"))
                 calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
                 without += [
-                    f"{path.relative_to(ROOT)}:{one.lineno}" for one in calls if _by_locale(one)
+                    f"{path.relative_to(ROOT)}:{call.lineno}" for call in calls if _by_locale(call)
                 ]
     assert without == []
 
@@ -208,8 +208,8 @@ def test_deleted_folder_is_reported_in_a_line(
     gone = tmp_path / "gone"
     gone.mkdir()
     done = call(gone, module, *words, shell='rmdir "$PWD" && "$@"')
-    (said,) = done.stderr.decode().splitlines()
-    assert said.startswith(line)
+    (error,) = done.stderr.decode().splitlines()
+    assert error.startswith(line)
     assert done.returncode in (1, 2)
 
 

@@ -27,12 +27,12 @@ def drawn(view: View, width: int, height: int) -> list[str]:
 
 def view(looks: int = 3, flows: int = 0) -> View:
     """Of a network whose flow 0 gains 1 Gb/s a look."""
-    made = View(RECORD)
+    terminal_view = View(RECORD)
     for number in range(looks):
         now = snapshot(flows)
         first = replace(now.flows[0], sent_bps=(number + 1) * 1e9)
-        made.add(replace(now, flows=(first, *now.flows[1:])), [f"h0 line {number}"])
-    return made
+        terminal_view.add(replace(now, flows=(first, *now.flows[1:])), [f"h0 line {number}"])
+    return terminal_view
 
 
 @given(st.binary(max_size=60), st.lists(st.integers(0, 60), max_size=5))
@@ -50,13 +50,13 @@ def test_keys_read_arrows_of_both_kinds() -> None:
 
 
 def test_arrows_choose_rows_from_top_to_bottom() -> None:
-    one = view()
+    terminal_view = view()
     ports = [("port", port.port) for port in snapshot(0).ports]
     flows = [("flow", "0", "h0", "r0"), ("flow", "1", "h1", "r1")]
     seen = []
     for _ in range(len(ports) + len(flows) + 2):
-        one.press("down", *SIZE)
-        seen.append(one.chosen)
+        terminal_view.press("down", *SIZE)
+        seen.append(terminal_view.chosen)
     assert seen == [*ports, *flows, flows[-1], flows[-1]]
     for key, row in (
         ("home", ports[0]),
@@ -65,14 +65,14 @@ def test_arrows_choose_rows_from_top_to_bottom() -> None:
         ("end", flows[1]),
         ("up", flows[0]),
     ):
-        one.press(key, *SIZE)
-        assert one.chosen == row
+        terminal_view.press(key, *SIZE)
+        assert terminal_view.chosen == row
 
 
 def test_chosen_flow_has_its_series_below() -> None:
-    one = view(8)
-    one.press("right", *SIZE)
-    text = "\n".join(drawn(one, *SIZE))
+    terminal_view = view(8)
+    terminal_view.press("right", *SIZE)
+    text = "\n".join(drawn(terminal_view, *SIZE))
     assert "0 h0 r0" in text
     assert f"sends       8.000 Gb/s {sparkline(list(range(1, 9)))} most 8.000" in text
     assert "window" not in text.split("0 h0 r0")[1]  # it has none
@@ -80,25 +80,25 @@ def test_chosen_flow_has_its_series_below() -> None:
 
 
 def test_question_mark_lists_the_keys_and_any_key_goes_back() -> None:
-    one = view()
-    one.press("?", *SIZE)
-    assert "choose a port or a flow" in "\n".join(drawn(one, *SIZE))
-    assert not one.press("down", *SIZE)
-    assert one.chosen is None
-    assert "goodput" in "\n".join(drawn(one, *SIZE))
-    assert one.press("q", *SIZE)
+    terminal_view = view()
+    terminal_view.press("?", *SIZE)
+    assert "choose a port or a flow" in "\n".join(drawn(terminal_view, *SIZE))
+    assert not terminal_view.press("down", *SIZE)
+    assert terminal_view.chosen is None
+    assert "goodput" in "\n".join(drawn(terminal_view, *SIZE))
+    assert terminal_view.press("q", *SIZE)
 
 
 def test_chosen_flow_that_ends_gives_way_to_the_next_one() -> None:
-    one = view()
-    one.press("right", *SIZE)
+    terminal_view = view()
+    terminal_view.press("right", *SIZE)
     now = snapshot(0)
-    one.add(replace(now, flows=(replace(now.flows[0], state="done"), *now.flows[1:])))
-    drawn(one, *SIZE)
-    assert one.chosen == ("flow", "1", "h1", "r1")
-    one.add(replace(now, flows=()))
-    drawn(one, *SIZE)
-    assert one.chosen == ("port", now.ports[-1].port)
+    terminal_view.add(replace(now, flows=(replace(now.flows[0], state="done"), *now.flows[1:])))
+    drawn(terminal_view, *SIZE)
+    assert terminal_view.chosen == ("flow", "1", "h1", "r1")
+    terminal_view.add(replace(now, flows=()))
+    drawn(terminal_view, *SIZE)
+    assert terminal_view.chosen == ("port", now.ports[-1].port)
 
 
 @settings(settings.get_profile("few"))
@@ -111,20 +111,20 @@ def test_view_draws_any_keys_on_any_terminal(
     steps: list[str | int], width: int, height: int
 ) -> None:
     """A number: a look with this number of flows. What is chosen is a row that is shown."""
-    one = View(RECORD)
+    terminal_view = View(RECORD)
     for step in steps:
         if isinstance(step, int):
-            one.add(snapshot(step), ["x" * 300])
+            terminal_view.add(snapshot(step), ["x" * 300])
         else:
-            assert not one.press(step, width, height)
-        lines = drawn(one, width, height)
+            assert not terminal_view.press(step, width, height)
+        lines = drawn(terminal_view, width, height)
         assert max(map(len, lines), default=0) <= width
         if width >= 80 and height >= 24:
             assert len(lines) <= height
-    if one.chosen is not None:
-        assert one.chosen in shown(
+    if terminal_view.chosen is not None:
+        assert terminal_view.chosen in shown(
             snapshot(next(step for step in reversed(steps) if isinstance(step, int))), 200
-        ).rows or (one.chosen[1].endswith("flows"))
+        ).rows or (terminal_view.chosen[1].endswith("flows"))
 
 
 @pytest.mark.parametrize("values", [[], [0.0, 0.0], [0.0, 1.0, 2.0, 4.0, 7.0], [-1.0, 3.0]])

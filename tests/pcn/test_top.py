@@ -42,7 +42,7 @@ def latest(history: History) -> dict[str, dict[str, object]]:
             (json.loads(item.text) for item in reversed(items) if item.kind == "frame"), frame
         )
         number = items[-1].number
-    return {one["port"]: one for one in frame["ports"]}
+    return {port["port"]: port for port in frame["ports"]}
 
 
 def test_top_shows_the_newest_frame_of_a_run(tmp_path: Path) -> None:

@@ -64,16 +64,18 @@ def test_network_is_its_user_s_whatever_the_umask() -> None:
         )
 
         def tries() -> set[str]:
-            found = {refused(lambda path=path: path.open("ab")) for path in logs}
-            found |= {
+            refusals = {refused(lambda path=path: path.open("ab")) for path in logs}
+            refusals |= {
                 refused((path.parent / "planted").touch)
                 for path in (logs[0], logs[0].parent, sockets[0])
             }
-            found.add(refused((record.directory / "record.json").read_bytes))
+            refusals.add(refused((record.directory / "record.json").read_bytes))
             for path in sockets:
                 with socket.socket(socket.AF_UNIX) as client:
-                    found.add(refused(lambda path=path, client=client: client.connect(str(path))))
-            return sorted(found)  # type: ignore[return-value]
+                    refusals.add(
+                        refused(lambda path=path, client=client: client.connect(str(path)))
+                    )
+            return sorted(refusals)  # type: ignore[return-value]
 
         assert as_nobody(tries) == ["PermissionError"]
 

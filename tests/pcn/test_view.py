@@ -205,7 +205,7 @@ def test_ue_is_shown_where_a_program_marks_it() -> None:
     def text(ue: float | None) -> str:
         console = Console(width=200, height=60, color_system=None, highlight=False)
         now = snapshot(2)
-        ports = tuple(replace(one, marked_share=0.0, marked_ue_share=ue) for one in now.ports)
+        ports = tuple(replace(port, marked_share=0.0, marked_ue_share=ue) for port in now.ports)
         with console.capture() as captured:
             console.print(picture(RECORD, replace(now, ports=ports), 200, 60))
         return captured.get()

@@ -51,15 +51,15 @@ DIFFERENT = 20  # CIE76: ten times what is just noticeable, for thin lines
 
 
 def history(frames: int) -> History:
-    made = History()
-    made.begin(described(TOPOLOGY, title="dumbbell: any", network=None, live=True, control=True))
+    history = History()
+    history.begin(described(TOPOLOGY, title="dumbbell: any", network=None, live=True, control=True))
     for number in range(frames):
-        add(made, number)
-    return made
+        add(history, number)
+    return history
 
 
-def add(made: History, number: int) -> None:
-    made.add(
+def add(history: History, number: int) -> None:
+    history.add(
         {
             "time_s": number * 1e-3,
             "over_s": 1e-3,
@@ -103,9 +103,9 @@ class Wire:
     def break_(self) -> None:
         with self._lock:
             self._broken = True
-            for one in itertools.chain.from_iterable(self._pairs):
+            for connection in itertools.chain.from_iterable(self._pairs):
                 with suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
+                    connection.shutdown(socket.SHUT_RDWR)
             self._pairs.clear()
 
     def mend(self) -> None:
@@ -130,31 +130,31 @@ class Wire:
                 ).start()
 
     @staticmethod
-    def _relay(one: socket.socket, other: socket.socket, here: bytes, there: bytes) -> None:
-        with suppress(OSError), one:
-            while data := one.recv(65536):
-                other.sendall(data.replace(here, there) if here else data)
+    def _relay(source: socket.socket, target: socket.socket, here: bytes, there: bytes) -> None:
+        with suppress(OSError), source:
+            while data := source.recv(65536):
+                target.sendall(data.replace(here, there) if here else data)
         with suppress(OSError):
-            other.shutdown(socket.SHUT_RDWR)
+            target.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager
-def wired(made: History) -> Iterator[tuple[str, Wire]]:
-    with serving(made) as served:
+def wired(history: History) -> Iterator[tuple[str, Wire]]:
+    with serving(history) as served:
         server = int(served.url.split(":")[2].partition("/")[0])
         with closing(Wire(server)) as wire:
             yield served.url.replace(f":{server}/", f":{wire.port}/"), wire
 
 
 def test_page_gets_each_frame_once_over_a_connection_that_breaks(chromium: Browser) -> None:
-    made = history(5)
-    with wired(made) as (url, wire):
+    page_history = history(5)
+    with wired(page_history) as (url, wire):
         load(chromium, url, 5)
         for number in range(5, 25, 10):
             wire.break_()
             wait_until(lambda: "disconnected" in chromium.ask(STATE), "the page's notice")
             for frame in range(number, number + 10):
-                add(made, frame)
+                add(page_history, frame)
             wire.mend()
             wait_until(lambda: chromium.ask(STATE) == "live", "the new connection")
             wait_until(lambda number=number: chromium.ask(COUNT) == str(number + 9), "all frames")
@@ -165,9 +165,9 @@ def test_page_gets_each_frame_once_over_a_connection_that_breaks(chromium: Brows
 
 
 def test_page_is_used_by_keyboard(chromium: Browser) -> None:
-    made = history(20)
-    made.over("the end")
-    with serving(made) as served:
+    page_history = history(20)
+    page_history.over("the end")
+    with serving(page_history) as served:
         load(chromium, served.url, 20)
         for key, at in (("Home", 0), ("ArrowRight", 1), ("End", 19), ("ArrowLeft", 18)):
             chromium.key(key)
@@ -217,19 +217,25 @@ def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser) -> Non
         "heading",
         "columnheader",
     )
-    found: dict[str, list[str]] = {role: [] for role in used}
+    names_by_role: dict[str, list[str]] = {role: [] for role in used}
     for node in nodes:
         role = node.get("role", {}).get("value")
         if role in used and not node["ignored"]:
-            found[role].append(node.get("name", {}).get("value", ""))
-    assert all(found.values()), found
+            names_by_role[role].append(node.get("name", {}).get("value", ""))
+    assert all(names_by_role.values()), names_by_role
     used_alone = {
-        role: names for role, names in found.items() if role not in ("columnheader", "group")
+        role: names
+        for role, names in names_by_role.items()
+        if role not in ("columnheader", "group")
     }
-    assert not [role for role, names in used_alone.items() if not all(names)], found
-    assert {"drawing of the network", "table of ports", "table of flows"} <= set(found["group"])
-    assert "frame" in found["slider"]
-    assert {"step back", "step forward", "newest", "s0:1", "PAUSE for 1 ms"} <= set(found["button"])
+    assert not [role for role, names in used_alone.items() if not all(names)], names_by_role
+    assert {"drawing of the network", "table of ports", "table of flows"} <= set(
+        names_by_role["group"]
+    )
+    assert "frame" in names_by_role["slider"]
+    assert {"step back", "step forward", "newest", "s0:1", "PAUSE for 1 ms"} <= set(
+        names_by_role["button"]
+    )
 
 
 def colours(dark: bool) -> dict[str, str]:
@@ -239,7 +245,7 @@ def colours(dark: bool) -> dict[str, str]:
 
 
 def linear(colour: str) -> np.ndarray[Any, Any]:
-    digits = colour[1:] if len(colour) == 7 else "".join(2 * one for one in colour[1:])
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
     values = np.array([int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)])
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
 
@@ -251,10 +257,11 @@ def seen(colour: str, eyes: str) -> np.ndarray[Any, Any]:
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(foreground: str, background: str) -> float:
     """Returns WCAG's contrast of two colours."""
     bright, dark = sorted(
-        (float(np.array(XYZ[1]) @ linear(colour)) for colour in (one, other)), reverse=True
+        (float(np.array(XYZ[1]) @ linear(colour)) for colour in (foreground, background)),
+        reverse=True,
     )
     return (bright + 0.05) / (dark + 0.05)
 
@@ -263,25 +270,31 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("eyes", EYES)
 def test_lines_of_a_plot_differ_for_any_eyes(eyes: str, dark: bool) -> None:
     """And PAUSE from queues, whose shapes differ as well."""
-    made = colours(dark)
-    for one, other in (
+    palette = colours(dark)
+    for role, rival in (
         *itertools.combinations(("first", "second", "third"), 2),
         ("pause", "queue"),
     ):
-        differ = float(np.linalg.norm(seen(made[one], eyes) - seen(made[other], eyes)))
-        assert differ > DIFFERENT, (one, other, differ)
+        differ = float(np.linalg.norm(seen(palette[role], eyes) - seen(palette[rival], eyes)))
+        assert differ > DIFFERENT, (role, rival, differ)
 
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_texts_and_lines_stand_out(dark: bool) -> None:
     """As WCAG 2.2 AA requires: texts 4.5, lines 3."""
-    made = colours(dark)
+    palette = colours(dark)
     for back in ("back", "card"):
         assert (
-            min(contrast(made[name], made[back]) for name in ("ink", "muted", "accent", "pause"))
+            min(
+                contrast(palette[name], palette[back])
+                for name in ("ink", "muted", "accent", "pause")
+            )
             >= 4.5
         )
         assert (
-            min(contrast(made[name], made[back]) for name in ("first", "second", "third", "queue"))
+            min(
+                contrast(palette[name], palette[back])
+                for name in ("first", "second", "third", "queue")
+            )
             >= 3
         )

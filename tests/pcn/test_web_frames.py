@@ -48,42 +48,42 @@ class Kept(History):
 @pytest.fixture(scope="module")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kept]:
     """A run with PAUSE, and what its page got meanwhile."""
-    place, kept = tmp_path_factory.mktemp("kept") / "victim", Kept()
+    place, page = tmp_path_factory.mktemp("kept") / "victim", Kept()
     runner.run(
         "victim", scheme="pfc", clock="virtual", settings=["duration=4ms", "before=500us"],
         out=place,
-        records=Records(queues_s=50e-6), watcher=RunOnPage(kept),
+        records=Records(queues_s=50e-6), watcher=RunOnPage(page),
     )  # fmt: skip
-    return place, kept
+    return place, page
 
 
 def test_page_of_run_gets_what_its_folder_keeps(victim: tuple[Path, Kept]) -> None:
-    place, kept = victim
+    place, page = victim
     run = read_run(place)
     read = list(run.frames())
-    assert [network["name"] for network in kept.networks] == [run.topology.name]
-    assert len(read) == len(kept.frames) > 20
-    assert any(port["paused"] for one in read for port in one["ports"])
-    for now, later in zip(kept.frames, read, strict=True):
+    assert [network["name"] for network in page.networks] == [run.topology.name]
+    assert len(read) == len(page.frames) > 20
+    assert any(port["paused"] for frame in read for port in frame["ports"])
+    for now, later in zip(page.frames, read, strict=True):
         assert now["time_s"] == pytest.approx(later["time_s"], abs=1e-12)
         for kind in ("ports", "flows", "hosts"):
             assert len(now[kind]) == len(later[kind]) > 0
             key = {"ports": "port", "flows": "id", "hosts": "port"}[kind]
-            own = {one[key]: one for one in later[kind]}
-            for one in now[kind]:
-                for name, value in one.items():
+            by_key = {row[key]: row for row in later[kind]}
+            for row in now[kind]:
+                for name, value in row.items():
                     if isinstance(value, float):  # edges of frames are the same but for rounding
-                        other = own[one[key]][name]
+                        expected = by_key[row[key]][name]
                         assert value == pytest.approx(
-                            other, rel=1e-9, abs=1e-3 if "bps" in name else 1e-6
+                            expected, rel=1e-9, abs=1e-3 if "bps" in name else 1e-6
                         ), name
                     else:
-                        assert value == own[one[key]][name]
+                        assert value == by_key[row[key]][name]
 
 
 def test_group_ends_when_all_of_it_has_arrived(victim: tuple[Path, Kept]) -> None:
     """It waits until the first byte arrives, is idle where none does, and sends otherwise."""
-    place, kept = victim
+    place, page = victim
     sizes: dict[str, int] = {}
     for flow in read_run(place).topology.flows:
         sizes[flow.group] = sizes.get(flow.group, 0) + (flow.size_bytes or 0)
@@ -91,42 +91,42 @@ def test_group_ends_when_all_of_it_has_arrived(victim: tuple[Path, Kept]) -> Non
     assert sizes
     for group, size in sizes.items():
         arrived, states = 0.0, []
-        for frame in kept.frames:
-            (one,) = (one for one in frame["flows"] if one["id"] == group)
-            new = one["goodput_bps"] * frame["over_s"] / 8
+        for frame in page.frames:
+            (row,) = (row for row in frame["flows"] if row["id"] == group)
+            new = row["goodput_bps"] * frame["over_s"] / 8
             arrived += new
             state = "ended" if arrived > size - 1 else "sending" if new > 0.5 else "idle"
             states.append("waiting" if arrived < 0.5 else state)
-            assert one["state"] == states[-1]
+            assert row["state"] == states[-1]
         assert {"waiting", "sending", "ended"} <= set(states)
 
 
 def test_frames_add_up_to_counters(victim: tuple[Path, Kept]) -> None:
-    place, kept = victim
+    place, page = victim
     run = read_run(place)
     summary = json.loads((place / "summary.json").read_text())
     for name in summary["ports"]:
         times, total = run.series.get(name, "transmitted_bytes")
-        until = np.interp(kept.frames[-1]["time_s"], times, total)
+        until = np.interp(page.frames[-1]["time_s"], times, total)
         sent = sum(
             port["rate_bps"] * frame["over_s"] / 8
-            for frame in kept.frames
+            for frame in page.frames
             for port in frame["ports"]
             if port["port"] == name
         )
         assert until - total[0] - 1058 <= sent <= until - total[0] + 1e-3, "a frame is under way"
         times, waiting = run.series.get(name, "queue_bytes")
-        for one in kept.frames[:: len(kept.frames) // 7]:
-            (port,) = [port for port in one["ports"] if port["port"] == name]
+        for frame in page.frames[:: len(page.frames) // 7]:
+            (port,) = [port for port in frame["ports"] if port["port"] == name]
             if not run.series.get(name, "waiting_bytes")[0].size:
                 assert (
                     port["queue_bytes"]
-                    == waiting[np.searchsorted(times, one["time_s"] + 1e-12, side="right") - 1]
+                    == waiting[np.searchsorted(times, frame["time_s"] + 1e-12, side="right") - 1]
                 )
     for link, counts in summary["pfc"]["links"].items():
         sent = sum(
             port["pauses_sent_per_s"] * frame["over_s"]
-            for frame in kept.frames
+            for frame in page.frames
             for port in frame["ports"]
             if port["link"] == link
         )
@@ -143,8 +143,10 @@ def test_watched_run_records_the_same() -> None:
     assert watched.ports == alone.ports
     assert set(watched.series) == set(alone.series)
     for key in alone.series:
-        for one, other in zip(alone.series.get(*key), watched.series.get(*key), strict=True):
-            assert np.array_equal(one, other)
+        for expected, recorded in zip(
+            alone.series.get(*key), watched.series.get(*key), strict=True
+        ):
+            assert np.array_equal(expected, recorded)
 
 
 @settings(max_examples=10)  # judges/fuzz/fuzz_results.py does it for hours
@@ -208,8 +210,8 @@ def test_frames_of_any_run_are_bounded_and_in_order(
 
 def test_no_port_sends_faster_than_its_link(victim: tuple[Path, Kept]) -> None:
     """Each frame has as many readings of its counters as the others, however long the run is."""
-    _, kept = victim
-    largest = max(port["utilisation"] for frame in kept.frames for port in frame["ports"])
+    _, victim_page = victim
+    largest = max(port["utilisation"] for frame in victim_page.frames for port in frame["ports"])
     plan = SCENARIOS["dumbbell"].plan("pcn", 1, {"duration": 0.45})
     page = Kept()
     run_virtual(plan, Silent(), watcher=RunOnPage(page))

@@ -26,12 +26,12 @@ SEND = "h1,h3,rate=9M,length=1000,tos=1"  # over a link of 8 Mbit/s
 
 
 def frames(history: History) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    history_frames: list[dict[str, Any]] = []
     number = 0
     while items := history.after(number):
-        found += [json.loads(item.text) for item in items if item.kind == "frame"]
+        history_frames += [json.loads(item.text) for item in items if item.kind == "frame"]
         number = items[-1].number
-    return found
+    return history_frames
 
 
 def ran(every_s: float | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -48,10 +48,10 @@ def ran(every_s: float | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 def test_page_adds_up_to_what_the_run_counts(every_s: float) -> None:
     shown, counted = ran(every_s)
     assert len(shown) == round(UNTIL_S / every_s)
-    assert [one["time_s"] for one in shown] == pytest.approx(
+    assert [frame["time_s"] for frame in shown] == pytest.approx(
         [every_s * (n + 1) for n in range(len(shown))]
     )
-    sent = {one["port"]: 0.0 for one in counted["ports"]}
+    sent = {port["port"]: 0.0 for port in counted["ports"]}
     for frame in shown:
         for port in frame["ports"]:
             assert 0 <= port["utilisation"] <= 1 + 1e-9
@@ -63,7 +63,7 @@ def test_page_adds_up_to_what_the_run_counts(every_s: float) -> None:
     arrived = sum(
         flow["goodput_bps"] * frame["over_s"] / 8 for frame in shown for flow in frame["flows"]
     )
-    received = sum(one["sent_bytes"] for one in counted["ports"] if one["to"].startswith("h"))
+    received = sum(port["sent_bytes"] for port in counted["ports"] if port["to"].startswith("h"))
     assert received - 1100 <= arrived <= received + 1
     waits = max(port["queue_packets"] for frame in shown for port in frame["ports"])
     assert waits >= 1

@@ -74,9 +74,9 @@ def recorded_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def recorded(recorded_place: Path) -> Iterator[tuple[str, list[Frame]]]:
     """That run on the page, and its frames."""
-    kept, history = read_run(recorded_place), History()
-    history.begin(described(kept.topology, title="victim", network=None, live=False, control=False))
-    frames = list(kept.frames())
+    run, history = read_run(recorded_place), History()
+    history.begin(described(run.topology, title="victim", network=None, live=False, control=False))
+    frames = list(run.frames())
     for frame in frames:
         history.add(frame)
     history.over("the end")
@@ -97,14 +97,14 @@ def test_page_shows_values_of_every_frame(
         )
         assert {
             name
-            for name, one in ports.items()
-            if one["rate_bps"] or one["queue_bytes"] or one["paused"]
+            for name, port in ports.items()
+            if port["rate_bps"] or port["queue_bytes"] or port["paused"]
         } <= shown.keys()
         for name, row in shown.items():
             assert row == {field: ports[name][field] for field in row}
-        for one in frames[number]["flows"]:
-            row = rows(chromium, "flows").get(str(one["id"]))
-            assert (row is None) == (one["state"] == "ended")
+        for flow in frames[number]["flows"]:
+            row = rows(chromium, "flows").get(str(flow["id"]))
+            assert (row is None) == (flow["state"] == "ended")
             assert row is None or {"sent_bps", "rate_bps", "goodput_bps"} <= row.keys()
             for field in (
                 "sent_bps",
@@ -114,12 +114,12 @@ def test_page_shows_values_of_every_frame(
                 "marked_share",
                 "state",
             ):
-                assert row is None or field not in row or row[field] == one[field]
+                assert row is None or field not in row or row[field] == flow[field]
         paused = sum(frame["paused"] or frame["pausing"] for frame in frames[number]["ports"])
         assert (chromium.ask("document.querySelectorAll('#network .line.paused').length") > 0) == (
             paused > 0
         )
-    assert any(one["paused"] for frame in frames for one in frame["ports"])
+    assert any(port["paused"] for frame in frames for port in frame["ports"])
     assert chromium.complaints == []
     assert all(address.startswith((url, "data:")) for address in chromium.asked)
 
@@ -130,8 +130,8 @@ def held_ports(series: Series, topology: Topology, time_s: float) -> set[str]:
     for link in topology.links:
         for port, back in ((link.a, link.b), (link.b, link.a)):
             xoff = topology.link_name(back.node, back.port), "xoff"
-            own = (str(port), "tx_paused")
-            times, values = series.get(*(own if own in series else xoff))
+            tx_paused = (str(port), "tx_paused")
+            times, values = series.get(*(tx_paused if tx_paused in series else xoff))
             if (
                 times.size
                 and values[max(int(np.searchsorted(times, time_s + 1e-12, "right")) - 1, 0)]
@@ -143,7 +143,7 @@ def held_ports(series: Series, topology: Topology, time_s: float) -> set[str]:
 def used_shares(series: Series, topology: Topology, frame: Frame) -> dict[str, tuple[float, float]]:
     """Returns for each port the share of its link that frames took which began to leave meanwhile,
     and one frame's."""
-    found = {}
+    shares = {}
     for link in topology.links:
         for port in (link.a, link.b):
             metric = "sent_bytes" if topology.is_host(port.node) else "transmitted_bytes"
@@ -151,8 +151,8 @@ def used_shares(series: Series, topology: Topology, frame: Frame) -> dict[str, t
                 [frame["time_s"] - frame["over_s"], frame["time_s"]], *series.get(str(port), metric)
             )
             most = frame["over_s"] * link.rate_bps / 8
-            found[str(port)] = ((now - then) / most, 1058 / most)
-    return found
+            shares[str(port)] = ((now - then) / most, 1058 / most)
+    return shares
 
 
 def test_drawing_has_each_link_as_it_was_recorded(
@@ -160,12 +160,12 @@ def test_drawing_has_each_link_as_it_was_recorded(
 ) -> None:
     """Who may not send, and how much of each link is used: by series.parquet alone."""
     page = tmp_path / "page.html"
-    kept = read_run(recorded_place)
+    run = read_run(recorded_place)
     page.write_text(one_file(recorded_page(recorded_place)))
     chromium.open(page, 1400)
     frames, topology, series = (
-        list(kept.frames()),
-        kept.topology,
+        list(run.frames()),
+        run.topology,
         Series.read(recorded_place / "series.parquet"),
     )
     held = [held_ports(series, topology, frame["time_s"]) for frame in frames]
@@ -185,10 +185,10 @@ def test_drawing_has_each_link_as_it_was_recorded(
             assert drawn_used == pytest.approx(min(used, 1.0), abs=0.02 + frame)
             within = [step[1] for step in STEPS if step[0] > used - frame - 1e-9]
             assert line["stroke"] in within[:2]
-        for one in frames[number]["ports"]:
-            assert one["utilisation"] <= 1 + 1e-9
-            assert one["utilisation"] == pytest.approx(
-                shares[one["port"]][0], abs=shares[one["port"]][1] + 1e-9
+        for port in frames[number]["ports"]:
+            assert port["utilisation"] <= 1 + 1e-9
+            assert port["utilisation"] == pytest.approx(
+                shares[port["port"]][0], abs=shares[port["port"]][1] + 1e-9
             )
 
 
@@ -199,8 +199,8 @@ def test_saved_page_shows_the_run_without_a_server(
     place, page = recorded_place, tmp_path / "page.html"
     done = forks.run("pcn", "view", str(place), "--save", str(page))
     assert (done.returncode, done.stderr) == (0, "")
-    kept = read_run(place)
-    frames = list(kept.frames())
+    run = read_run(place)
+    frames = list(run.frames())
     chromium.open(page, 1400)
     assert chromium.ask(COUNT) == str(len(frames) - 1)
     go(chromium, len(frames) // 2)
@@ -217,7 +217,7 @@ def test_saved_page_shows_the_run_without_a_server(
     history = History()
     history.begin(
         described(
-            kept.topology,
+            run.topology,
             title="</script><script>window.bad = 1</script>",
             network=None,
             control=False,

@@ -68,15 +68,15 @@ class Page:
     def items(self, count: int, after: int | None = None) -> list[tuple[int, str]]:
         """The first events: number and kind."""
         headers = {} if after is None else {"Last_Event_ID": str(after)}
-        response, found, number = self.get("events", **headers), list[tuple[int, str]](), 0
-        while len(found) < count:
+        response, events, number = self.get("events", **headers), list[tuple[int, str]](), 0
+        while len(events) < count:
             line = response.readline().decode().rstrip("\n")
             if line.startswith("id: "):
                 number = int(line[4:])
             elif line.startswith("event: "):
-                found.append((number, line[7:]))
+                events.append((number, line[7:]))
         response.close()
-        return found
+        return events
 
 
 @pytest.fixture(scope="module")
@@ -155,12 +155,12 @@ def test_page_refuses_any_other_token(page: Page, token: str) -> None:
 
 
 def test_page_listens_on_loopback_alone(page: Page) -> None:
-    found = [
+    listening = [
         connection.laddr
         for connection in psutil.Process().net_connections("inet")
         if connection.status == psutil.CONN_LISTEN
     ]
-    assert {address.ip for address in found if address.port == page.port} == {"127.0.0.1"}
+    assert {address.ip for address in listening if address.port == page.port} == {"127.0.0.1"}
 
 
 @pytest.mark.parametrize(
@@ -231,9 +231,12 @@ def test_taken_port_is_refused_in_one_line(page: Page) -> None:
 
 
 def post(page: Page, body: bytes, **headers: str) -> http.client.HTTPResponse:
-    given = {"Content_Type": "application/json", "Origin": f"http://{page.host}", **headers}
+    sent_headers = {"Content_Type": "application/json", "Origin": f"http://{page.host}", **headers}
     return page.get(
-        "command", method="POST", body=body, **{name: text for name, text in given.items() if text}
+        "command",
+        method="POST",
+        body=body,
+        **{name: text for name, text in sent_headers.items() if text},
     )
 
 
@@ -312,12 +315,12 @@ def test_reader_gets_frames_after_its_last_one(page: Page) -> None:
     history = History()
     history.begin({"name": "net"})
     with serving(history) as served:
-        own = Page(served.url, history)
+        reader = Page(served.url, history)
         for number in range(300):
             history.add(frame(number))
-        first = own.items(200)
+        first = reader.items(200)
         history.add(frame(300))
-        rest = own.items(102, after=first[-1][0])
+        rest = reader.items(102, after=first[-1][0])
     assert [number for number, _ in first + rest] == list(range(1, 303))
     assert {kind for _, kind in (first + rest)[1:]} == {"frame"}
 
@@ -332,10 +335,10 @@ def test_history_keeps_the_newest_frames_within_its_bound(reads: list[int], most
         for _ in range(count):
             history.add(frame(added))
             added += 1
-        while found := history.after(last):
-            numbers = [item.number for item in found]
-            assert numbers == list(range(numbers[0], numbers[0] + len(found)))
-            assert numbers[0] == last + 1 or found[0].kind == "network"
+        while items := history.after(last):
+            numbers = [item.number for item in items]
+            assert numbers == list(range(numbers[0], numbers[0] + len(items)))
+            assert numbers[0] == last + 1 or items[0].kind == "network"
             last = numbers[-1]
         assert last == added
     assert sum(len(item.text) for item in history._items) <= max(most, 200)
