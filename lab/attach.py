@@ -42,14 +42,14 @@ class _Connections(Mapping[str, _Client]):
         self._kind = kind
         self._names = names
         self._connect = connect
-        self._made: dict[str, _Client] = {}
+        self._clients: dict[str, _Client] = {}
 
     def __getitem__(self, name: str) -> _Client:
         if name not in self._names:
             raise UnknownNameError(self._kind, name, self._names)
-        if name not in self._made:
-            self._made[name] = self._connect(name)
-        return self._made[name]
+        if name not in self._clients:
+            self._clients[name] = self._connect(name)
+        return self._clients[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

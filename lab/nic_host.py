@@ -126,7 +126,7 @@ class NicHost:
         # The agent removes it when it ends; and it ends when this process does, however that does.
         control = records.RUN_DIR / f"{self._name}.sock"
         self.agent = self._stack.enter_context(contextlib.closing(AgentClient(control)))
-        self._said = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  # the stack does
+        self._output = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  # the stack does
         self._ended = -1  # a descriptor that can be read when the agent has ended
 
     def __enter__(self) -> NicHost:
@@ -204,7 +204,7 @@ class NicHost:
                 process = subprocess.Popen(
                     [*command, "--ready-fd", str(write)],
                     stdin=subprocess.DEVNULL,
-                    stdout=self._said,
+                    stdout=self._output,
                     stderr=subprocess.STDOUT,
                     pass_fds=(write,),
                     start_new_session=True,
@@ -219,8 +219,8 @@ class NicHost:
         self._stack.callback(os.close, self._ended)
 
     def _last_words(self) -> str:
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        self._output.seek(0)
+        lines = self._output.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "it printed nothing"
 
 

@@ -30,12 +30,12 @@ def find() -> str | None:
 
 
 class Browser:
-    """A context manager with a page. `complaints` are the page's errors, `asked` the addresses it
+    """A context manager with a page. `complaints` are the page's errors, `addresses` those it
     loads."""
 
     def __init__(self, program: str, profile: Path) -> None:
         self.complaints: list[str] = []
-        self.asked: list[str] = []
+        self.addresses: list[str] = []
         self._ids = itertools.count(1)
         self._received = b""
         self._answers: dict[int, dict[str, Any]] = {}
@@ -112,7 +112,7 @@ class Browser:
         """Loads a file, or an address, in a window of this size; what was noted of the page before
         is forgotten."""
         self.complaints.clear()
-        self.asked.clear()
+        self.addresses.clear()
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call(
@@ -202,7 +202,7 @@ class Browser:
                 f"{about['entry']['text']} {about['entry'].get('url', '')}".strip()
             )
         elif event == "Network.requestWillBeSent":
-            self.asked.append(about["request"]["url"])
+            self.addresses.append(about["request"]["url"])
 
 
 _stack = contextlib.ExitStack()  # not atexit's alone: tests/forks.py

@@ -13,11 +13,11 @@ ALL_REDUCE, BROADCAST, ALL_GATHER, ALL_TO_ALL, REDUCE_SCATTER = 0, 5, 2, 6, 7
 
 def varint(value: int) -> bytes:
     value %= 1 << 64
-    made = bytearray()
+    groups = bytearray()
     while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
+        groups.append(value & 0x7F | 0x80)
         value >>= 7
-    return bytes([*made, value])
+    return bytes([*groups, value])
 
 
 def whole(number: int, value: int) -> bytes:
@@ -30,8 +30,8 @@ def block(number: int, value: bytes) -> bytes:
 
 def attribute(name: str, value: int | str) -> bytes:
     """As an int64, or a string."""
-    own = block(29, value.encode()) if isinstance(value, str) else whole(9, value)
-    return block(10, block(1, name.encode()) + own)
+    payload = block(29, value.encode()) if isinstance(value, str) else whole(9, value)
+    return block(10, block(1, name.encode()) + payload)
 
 
 @dataclass
@@ -44,12 +44,17 @@ class Node:
     packed: bool = True
 
     def encoded(self) -> bytes:
-        made = [whole(1, self.number), block(2, b"a name"), whole(3, self.kind), whole(7, self.us)]
-        made += [block(5, b"".join(map(varint, self.before)))] * self.packed
-        made += [] if self.packed else [whole(4, one) for one in self.before]
-        made += [attribute(name, value) for name, value in self.values.items()]
-        made += [block(10, block(1, b"is_cpu_op") + whole(27, 0)), block(8, block(1, b"[1, 2]"))]
-        return b"".join(made)
+        fields = [
+            whole(1, self.number),
+            block(2, b"a name"),
+            whole(3, self.kind),
+            whole(7, self.us),
+        ]
+        fields += [block(5, b"".join(map(varint, self.before)))] * self.packed
+        fields += [] if self.packed else [whole(4, predecessor) for predecessor in self.before]
+        fields += [attribute(name, value) for name, value in self.values.items()]
+        fields += [block(10, block(1, b"is_cpu_op") + whole(27, 0)), block(8, block(1, b"[1, 2]"))]
+        return b"".join(fields)
 
 
 def trace(

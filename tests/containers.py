@@ -134,7 +134,7 @@ def rootless() -> Iterator[Container]:
             str(NOBODY),
             str(home),
         )
-        own = (
+        inner = (
             "unshare",
             "--user",
             "--map-root-user",
@@ -144,4 +144,4 @@ def rootless() -> Iterator[Container]:
             f'{_RUN} && exec "$@"',
             "sh",
         )
-        yield Container((*outer, *own), home, environment)
+        yield Container((*outer, *inner), home, environment)

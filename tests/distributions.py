@@ -54,7 +54,7 @@ def modules(name: str) -> set[str]:
 
 def closure(extras: Iterable[str]) -> set[str]:
     """Distributions that the project needs with these extras, and those that these need."""
-    found: set[str] = set()
+    distributions: set[str] = set()
     todo: list[tuple[str, tuple[str, ...]]] = [(PROJECT, tuple(extras))]
     while todo:
         project, chosen = todo.pop()
@@ -62,10 +62,10 @@ def closure(extras: Iterable[str]) -> set[str]:
             needed = list(required(project))
         except metadata.PackageNotFoundError:  # of other systems or versions of Python
             continue
-        found.add(project)
+        distributions.add(project)
         todo += [
-            (name, own)
-            for name, own, extra in needed
-            if extra in ("", *chosen) and name not in found
+            (name, wanted)
+            for name, wanted, extra in needed
+            if extra in ("", *chosen) and name not in distributions
         ]
-    return found - {PROJECT}
+    return distributions - {PROJECT}

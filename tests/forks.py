@@ -164,8 +164,8 @@ def _serve(imported: Path) -> tuple[list[str], str, dict[str, str]]:
         gc.freeze()
         if os.fork() == 0:
             break
-        for one in passed:
-            os.close(one)
+        for descriptor in passed:
+            os.close(descriptor)
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass

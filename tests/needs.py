@@ -89,9 +89,11 @@ def target(name: str) -> str:
     return name
 
 
-def p4c_version(found: str, wanted: str) -> None:
+def p4c_version(version: str, wanted: str) -> None:
     """Outputs are equal where versions are."""
-    if found != wanted:
+    if version != wanted:
         missing(
-            Need(f"p4c is {found}; with {wanted} on PATH", "make unit ARGS=tests/p4", optional=True)
+            Need(
+                f"p4c is {version}; with {wanted} on PATH", "make unit ARGS=tests/p4", optional=True
+            )
         )

@@ -35,9 +35,9 @@ def in_child(work: Callable[[], Any]) -> Any:
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as file:
-        said = file.read()
+        text = file.read()
     os.waitpid(child, 0)
-    answer = json.loads(said)
+    answer = json.loads(text)
     assert "result" in answer, answer.get("error")
     return answer["result"]
 

@@ -57,12 +57,12 @@ def rows(chromium: Browser, table: str) -> dict[str, dict[str, Any]]:
         "Object.fromEntries([...row.cells].slice(1).map(cell => [cell.dataset.field, "
         "cell.dataset.value]))"
     )
-    each = (
+    pairs = (
         f"[...document.querySelectorAll('#{table} tbody tr')].map(row => [row.dataset.id, {cells}])"
     )
-    text = chromium.ask(f"JSON.stringify(Object.fromEntries({each}))")
-    found: dict[str, dict[str, Any]] = json.loads(text)
+    text = chromium.ask(f"JSON.stringify(Object.fromEntries({pairs}))")
+    texts: dict[str, dict[str, Any]] = json.loads(text)
     return {
         name: {field: json.loads(value) for field, value in row.items()}
-        for name, row in found.items()
+        for name, row in texts.items()
     }

@@ -23,9 +23,9 @@ def series() -> set[tuple[str, str]]:
     return set(re.findall(r"^\| (\w+) \| `(\w+)` \|", section("series.parquet"), re.M))
 
 
-def kinds(found: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+def kinds(pairs: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
     """Entities and metrics of a run, by the kind of entity."""
-    return {(_kind(entity), metric) for entity, metric in found}
+    return {(_kind(entity), metric) for entity, metric in pairs}
 
 
 def _kind(entity: str) -> str:

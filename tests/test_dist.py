@@ -41,7 +41,7 @@ NOT_OF_A_RUN = {
     "p4net/tcp",
     "pcn/web",
 }
-LEFT_OUT = tuple(f"{one}/" for one in ({*STAYS_HERE} - {"docs", "release"}) | NOT_OF_A_RUN)
+LEFT_OUT = tuple(f"{folder}/" for folder in ({*STAYS_HERE} - {"docs", "release"}) | NOT_OF_A_RUN)
 
 
 @pytest.fixture(scope="module")
@@ -115,11 +115,16 @@ dist.make(Path(sys.argv[1]))
 
 
 def dist(
-    commit: Path, out: Path, given: str | Path, script: str = MAKE, mask: int = 0o022, **more: str
+    commit: Path,
+    out: Path,
+    argument: str | Path,
+    script: str = MAKE,
+    mask: int = 0o022,
+    **more: str,
 ) -> list[Path]:
     """Runs the checkout's release/dist.py in a process."""
     command, environment = (
-        [sys.executable, "-c", script, out, given],
+        [sys.executable, "-c", script, out, argument],
         {"PYTHONPATH": str(commit), **more},
     )
     subprocess.run(command, cwd=commit, env={**os.environ, **environment}, umask=mask, check=True)
@@ -173,7 +178,9 @@ def test_wheels_have_the_manual_page(release: list[Path]) -> None:
     for wheel in release[:-1]:
         with zipfile.ZipFile(wheel) as archive:
             (name,) = (
-                one for one in archive.namelist() if one.endswith(".data/data/share/man/man1/pcn.1")
+                path
+                for path in archive.namelist()
+                if path.endswith(".data/data/share/man/man1/pcn.1")
             )
             assert '.SS "pcn run"' in archive.read(name).decode()
 
@@ -251,8 +258,8 @@ def test_zig_compiles_the_objects_of_aarch64_on_any_machine(
 ) -> None:
     if not ZIG.exists():
         needs.missing(needs.ZIG)
-    made = dist(commit, tmp_path / "out", f"{ZIG} -m ziglang cc", MAKE_WITH_ZIG)
-    assert objects(wheel_for(made, "aarch64")) == dict.fromkeys(
+    artifacts = dist(commit, tmp_path / "out", f"{ZIG} -m ziglang cc", MAKE_WITH_ZIG)
+    assert objects(wheel_for(artifacts, "aarch64")) == dict.fromkeys(
         objects(wheel_for(release, HERE)), ELF_MACHINES["aarch64"]
     )
 
@@ -283,9 +290,12 @@ def test_wheel_with_objects_runs_without_a_compiler(
 ) -> None:
     done = pcn(installed, tmp_path, *RUN, "--scheme", scheme)
     assert done.returncode == 0, done.stderr
-    made = json.loads((tmp_path / "mine/summary.json").read_text())["provenance"]
-    assert made["commit"] == git(commit, "rev-parse", "HEAD")
-    assert made["compiler"] in (installed / "pcn/softswitch/cache/shipped/compiler.txt").read_text()
+    provenance = json.loads((tmp_path / "mine/summary.json").read_text())["provenance"]
+    assert provenance["commit"] == git(commit, "rev-parse", "HEAD")
+    assert (
+        provenance["compiler"]
+        in (installed / "pcn/softswitch/cache/shipped/compiler.txt").read_text()
+    )
     assert list(tmp_path.rglob("*.so")) == []
 
 
@@ -326,8 +336,8 @@ def test_doctor_needs_no_compiler_beside_a_wheels_objects(installed: Path, tmp_p
     )
     environment = {"PATH": "/nonexistent", "HOME": str(tmp_path), "PYTHONPATH": str(installed)}
     command = [sys.executable, "-c", script]
-    said = subprocess.run(
+    output = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     ).stdout
-    assert "('cc', False, False)" in said
-    assert "('C libraries', True, True)" in said
+    assert "('cc', False, False)" in output
+    assert "('C libraries', True, True)" in output

@@ -53,10 +53,10 @@ print(json.dumps(failed))
 @cache
 def brought() -> dict[str, set[str]]:
     """By extra, the modules of the distributions that it requires; the base's by the empty text."""
-    found: dict[str, set[str]] = {}
+    by_extra: dict[str, set[str]] = {}
     for name, _, extra in required():
-        found.setdefault(extra, set()).update(modules(name))
-    return found
+        by_extra.setdefault(extra, set()).update(modules(name))
+    return by_extra
 
 
 def imports(node: ast.AST) -> Iterator[str]:
@@ -78,7 +78,9 @@ def test_every_import_is_of_the_base_or_of_an_extra() -> None:
     files = [path for package in OWN for path in (ROOT / package).rglob("*.py")]
     assert len(files) > 200
     unknown = {
-        str(path.relative_to(ROOT)): found for path in files if (found := _imported(path) - known)
+        str(path.relative_to(ROOT)): imported
+        for path in files
+        if (imported := _imported(path) - known)
     }
     assert unknown == {}
 

@@ -51,8 +51,8 @@ def tracked() -> list[str]:
     """The checkout's files, those that aren't committed yet too."""
     command = ["git", "-c", f"safe.directory={CHECKOUT}", "-C", str(CHECKOUT), "ls-files"]
     command += ["--cached", "--others", "--exclude-standard"]
-    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    return [name for name in found if (CHECKOUT / name).is_file() or (CHECKOUT / name).is_symlink()]
+    names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [name for name in names if (CHECKOUT / name).is_file() or (CHECKOUT / name).is_symlink()]
 
 
 def copy_tracked(folder: Path, names: Iterable[str]) -> None:
@@ -76,8 +76,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(
         [sys.executable, *command], cwd=folder / "clone", stdout=subprocess.DEVNULL, check=True
     )
-    (found,) = folder.glob("*.whl")
-    return found
+    (path,) = folder.glob("*.whl")
+    return path
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ class Environment:
         return done.stdout
 
     def _done(self, program: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-        own = ("PYTHONPATH", "VIRTUAL_ENV")
-        environment = {key: value for key, value in os.environ.items() if key not in own}
+        left_out = ("PYTHONPATH", "VIRTUAL_ENV")
+        environment = {key: value for key, value in os.environ.items() if key not in left_out}
         # matplotlib's list of the machine's fonts, which takes seconds to make, is none of ours.
         environment |= {"HOME": str(self.home), "MPLCONFIGDIR": matplotlib.get_cachedir()}
         environment["XDG_CACHE_HOME"] = str(cache_dir().parent)
@@ -135,7 +135,7 @@ Make = Callable[..., Environment]
 
 
 @pytest.fixture(scope="module")
-def made(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
+def environment_with(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
     """Makes an environment with the base and these extras. pip installs the wheel once: the others
     have the first one's files by links, as they have the dependencies."""
     home = tmp_path_factory.mktemp("home")
@@ -185,17 +185,17 @@ def made(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
 
 def parts(distributions: Iterable[str]) -> set[Path]:
     """What lies of these in site-packages."""
-    found = set()
+    paths = set()
     for name in distributions:
         owner = metadata.distribution(name)
         tops = {file.parts[0] for file in owner.files or ()} - {"..", "__pycache__"}
-        found |= {Path(str(owner.locate_file(top))) for top in tops}
-    return found
+        paths |= {Path(str(owner.locate_file(top))) for top in tops}
+    return paths
 
 
 @pytest.fixture(scope="module")
-def installed(made: Make) -> Environment:
-    return made(*extras.MODULES)
+def installed(environment_with: Make) -> Environment:
+    return environment_with(*extras.MODULES)
 
 
 def packed_name(name: str) -> str:
@@ -218,10 +218,10 @@ def test_what_is_imported_is_the_wheels(installed: Environment) -> None:
         "import importlib, sys; [print(importlib.import_module(name).__file__) for name in "
         "sys.argv[1:]]"
     )
-    found = installed.python(
+    paths = installed.python(
         "-c", script, "pcn", *(f"pcn.{name}" for name in PACKAGES)
     ).splitlines()
-    assert found == [str(installed.package / name / "__init__.py") for name in ("", *PACKAGES)]
+    assert paths == [str(installed.package / name / "__init__.py") for name in ("", *PACKAGES)]
 
 
 def test_project_with_packages_of_such_names_runs_an_experiment(installed: Environment) -> None:
@@ -257,18 +257,18 @@ OURS = ("cache", "C libraries", "files", "P4 programs")
 
 
 def test_doctor_finds_all_of_it(installed: Environment) -> None:
-    found = doctor(installed)
-    assert [(name, found[name]["found"]) for name in OURS if not found[name]["present"]] == []
-    assert found["files"]["found"] == str(installed.package)
+    checks = doctor(installed)
+    assert [(name, checks[name]["found"]) for name in OURS if not checks[name]["present"]] == []
+    assert checks["files"]["found"] == str(installed.package)
 
 
 def test_doctor_finds_a_file_that_is_gone(installed: Environment, tmp_path: Path) -> None:
     source = installed.package / "hosts" / "csrc" / "nic.c"
     moved = shutil.move(source, tmp_path)
     try:
-        found = doctor(installed)
-        assert [name for name in OURS if not found[name]["present"]] == ["C libraries", "files"]
-        assert found["files"]["found"] == "not as installed: pcn/hosts/csrc/nic.c"
+        checks = doctor(installed)
+        assert [name for name in OURS if not checks[name]["present"]] == ["C libraries", "files"]
+        assert checks["files"]["found"] == "not as installed: pcn/hosts/csrc/nic.c"
     finally:
         shutil.move(moved, source)
 
@@ -293,8 +293,8 @@ def files(environment: Environment, folder: str) -> set[str]:
     return {path.name for path in (environment.here / folder).iterdir()}
 
 
-def test_base_runs_and_reports(made: Make) -> None:
-    base = made()
+def test_base_runs_and_reports(environment_with: Make) -> None:
+    base = environment_with()
     out = base.all_of_pcn(*RUN, "--pictures", "--out", "run")
     assert (
         "results have no PNG and SVG and no Parquet files here: pip install "
@@ -343,8 +343,8 @@ with subprocess.Popen([*command, "--grpc-server-addr", sys.argv[1]], stderr=subp
 """  # noqa: E501
 
 
-def test_base_serves_p4runtime_and_reflection(made: Make) -> None:
-    base = made()
+def test_base_serves_p4runtime_and_reflection(environment_with: Make) -> None:
+    base = environment_with()
     assert "p4.v1.P4Runtime" in base.python("-c", SERVED, f"unix:{base.here}/switch.sock").split()
 
 
@@ -370,64 +370,64 @@ def test_base_serves_p4runtime_and_reflection(made: Make) -> None:
     ],
 )
 def test_command_names_the_extra_that_it_lacks(
-    made: Make, extra: str, line: tuple[str, ...]
+    environment_with: Make, extra: str, line: tuple[str, ...]
 ) -> None:
-    base = made()
+    base = environment_with()
     (base.here / "ports.yaml").touch()
-    said = base.refusal(*line)
+    refusal = base.refusal(*line)
     assert (
-        said
+        refusal
         == f"pcn: {extras.MODULES[extra]} is missing: pip install 'pcn-lab[{extra}]' installs it"
     )
     assert not (base.here / "no").exists()
 
 
 @pytest.mark.root
-def test_live_extra_runs_a_network_and_names_bmv2(made: Make) -> None:
-    live, name = made("live"), f"i{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    said = live.refusal("up", "dumbbell", "--target", "bmv2", "-n", name)
-    assert said == "pcn: thriftpy2 is missing: pip install 'pcn-lab[bmv2]' installs it"
+def test_live_extra_runs_a_network_and_names_bmv2(environment_with: Make) -> None:
+    live, name = environment_with("live"), f"i{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    refusal = live.refusal("up", "dumbbell", "--target", "bmv2", "-n", name)
+    assert refusal == "pcn: thriftpy2 is missing: pip install 'pcn-lab[bmv2]' installs it"
     try:
         live.pcn("up", "dumbbell", "--set", "pairs=1", "-n", name)
     finally:
         supervisor.down(name)
 
 
-def test_bmv2_extra_reads_the_interface_file(made: Make) -> None:
+def test_bmv2_extra_reads_the_interface_file(environment_with: Make) -> None:
     script = "import pcn.lab.thrift as t; print(t.idl.load().Standard.__name__)"
-    assert made("bmv2").python("-c", script) == "Standard\n"
+    assert environment_with("bmv2").python("-c", script) == "Standard\n"
 
 
-def test_figures_extra_draws(made: Make) -> None:
-    figures = made("figures")
+def test_figures_extra_draws(environment_with: Make) -> None:
+    figures = environment_with("figures")
     assert "pip install 'pcn-lab[parquet]' adds" in figures.all_of_pcn(
         *RUN, "--pictures", "--out", "run"
     )
     assert {"queue.png", "queue.svg"} <= files(figures, "run")
 
 
-def test_parquet_extra_writes_what_pyarrow_reads(made: Make) -> None:
-    parquet = made("parquet")
+def test_parquet_extra_writes_what_pyarrow_reads(environment_with: Make) -> None:
+    parquet = environment_with("parquet")
     assert "pip install" not in parquet.all_of_pcn(*RUN, "--out", "run")
     assert pq.read_table(parquet.here / "run/series.parquet").num_rows > 100
 
 
-def test_yaml_extra_reads_a_lab(made: Make) -> None:
-    yaml = made("yaml")
+def test_yaml_extra_reads_a_lab(environment_with: Make) -> None:
+    yaml = environment_with("yaml")
     (yaml.here / "ports.yaml").write_text(yaml.pcn("deploy", "--sample"))
     assert "Nothing was sent" in yaml.pcn("deploy", "--ports", "ports.yaml", "--check")
 
 
-def test_cluster_extra_loads_dask(made: Make) -> None:
+def test_cluster_extra_loads_dask(environment_with: Make) -> None:
     """Up to where it reads the certificates, which aren't any."""
-    cluster, tls = made("cluster"), []
+    cluster, tls = environment_with("cluster"), []
     for name in ("ca", "cert", "key"):
         (cluster.here / name).touch()
         tls += [f"--tls-{name}", name]
-    said = cluster.refusal(
+    refusal = cluster.refusal(
         "sweep", "dumbbell", "--set", "duration=1ms", "--scheduler", "tls://127.0.0.1:1", *tls
     )
-    assert said.startswith("pcn: --tls-ca ca, --tls-cert cert, --tls-key key: ")
+    assert refusal.startswith("pcn: --tls-ca ca, --tls-cert cert, --tls-key key: ")
 
 
 USER = """

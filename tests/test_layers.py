@@ -73,13 +73,13 @@ def sources() -> list[Path]:
 def names(text: str) -> frozenset[str]:
     """All that a module imports, anywhere in it: modules, and names of modules that may be
     modules."""
-    found = set[str]()
+    imports = set[str]()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imports |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return frozenset(_in_the_tree(name) for name in found)
+            imports |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(_in_the_tree(name) for name in imports)
 
 
 def _in_the_tree(name: str) -> str:
@@ -96,19 +96,19 @@ def tops(text: str) -> Iterator[str]:
 
 def room_arrows(package: str) -> dict[str, set[str]]:
     """By room of a package: the other rooms that its modules import, anywhere in them."""
-    folder, found = ROOT / package.replace(".", "/"), dict[str, set[str]]()
+    folder, by_room = ROOT / package.replace(".", "/"), dict[str, set[str]]()
     for path in folder.rglob("*.py"):
         room = path.relative_to(folder).parts[0].removesuffix(".py")
         if room == "__init__":
             continue
-        found.setdefault(room, set())
+        by_room.setdefault(room, set())
         inside = (
             name.removeprefix(f"{package}.")
             for name in names(path.read_text())
             if name.startswith(f"{package}.")
         )
-        found[room] |= {other.partition(".")[0] for other in inside} - {room}
-    return found
+        by_room[room] |= {name.partition(".")[0] for name in inside} - {room}
+    return by_room
 
 
 def included(path: Path, owners: dict[str, set[str]]) -> Iterator[str]:
@@ -127,16 +127,16 @@ def arrows() -> dict[str, set[str]]:
         # as it may be named from any folder
         for first in range(len(parts) if path.suffix == ".h" else 0):
             owners.setdefault("/".join(parts[first:]), set()).add(package)
-    found: dict[str, set[str]] = {}
+    by_file: dict[str, set[str]] = {}
     for path in all_sources:
-        name, own = path.relative_to(ROOT).as_posix(), path.relative_to(ROOT).parts[0]
+        name, top = path.relative_to(ROOT).as_posix(), path.relative_to(ROOT).parts[0]
         known = (
             set(tops(path.read_text()) if path.suffix == ".py" else included(path, owners))
             & rank.keys()
         )
-        if up := {package for package in known if package != own and rank[package] >= rank[own]}:
-            found[name] = up
-    return found
+        if up := {package for package in known if package != top and rank[package] >= rank[top]}:
+            by_file[name] = up
+    return by_file
 
 
 def test_packages_import_from_below_alone() -> None:
@@ -152,10 +152,10 @@ def of_the_switch(path: Path) -> Iterator[str]:
             name.removeprefix(inside) for name in names(path.read_text()) if name.startswith(inside)
         )
         return
-    own = (path.parent, ROOT / path.relative_to(ROOT).parts[0] / "csrc")
+    folders = (path.parent, ROOT / path.relative_to(ROOT).parts[0] / "csrc")
     for name in _INCLUDE.findall(path.read_text()):
         if (ROOT / "softswitch/csrc" / name).is_file() and not any(
-            (folder / name).is_file() for folder in own
+            (folder / name).is_file() for folder in folders
         ):
             yield name
 
@@ -166,7 +166,14 @@ def test_switch_declares_what_others_use_of_it() -> None:
         for name in of_the_switch(path):
             undeclared = f"{path.relative_to(ROOT)}: {name}"
             used.add(
-                next((one for one in declared if f"{name}.".startswith(f"{one}.")), undeclared)
+                next(
+                    (
+                        declaration
+                        for declaration in declared
+                        if f"{name}.".startswith(f"{declaration}.")
+                    ),
+                    undeclared,
+                )
             )
     assert used == set(declared)
 
@@ -177,7 +184,9 @@ def test_rooms_of_package_import_as_in_the_table(package: str) -> None:
     assert room_arrows(package) == table
     rooms = list(table)
     assert all(
-        rooms.index(other) < rooms.index(room) for room, others in table.items() for other in others
+        rooms.index(imported) < rooms.index(room)
+        for room, others in table.items()
+        for imported in others
     )
 
 

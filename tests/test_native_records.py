@@ -36,14 +36,14 @@ def structures(module: ModuleType) -> list[type[ctypes.Structure]]:
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_structures_have_the_layout_of_c(module: ModuleType, tmp_path: Path) -> None:
-    found = structures(module)
-    assert found
+    records = structures(module)
+    assert records
     lines = [f'#include "{header}"' for header in MODULES[module]]
-    for one in found:
-        name = (one.__doc__ or "").rstrip(".")
-        assert name.startswith("struct "), one
-        places = {field[0]: getattr(one, field[0]) for field in one._fields_}
-        lines.append(f'_Static_assert(sizeof({name}) == {ctypes.sizeof(one)}, "{name}");')
+    for record in records:
+        name = (record.__doc__ or "").rstrip(".")
+        assert name.startswith("struct "), record
+        places = {field[0]: getattr(record, field[0]) for field in record._fields_}
+        lines.append(f'_Static_assert(sizeof({name}) == {ctypes.sizeof(record)}, "{name}");')
         lines += [
             (
                 f"_Static_assert(__builtin_offsetof({name}, {field}) == {place.offset}, "

@@ -20,12 +20,12 @@ def test_every_skip_names_the_command_that_runs_the_test() -> None:
         path for folder in ("tests", "judges", "examples") for path in (ROOT / folder).rglob("*.py")
     )
     others = [path for path in paths if path.name not in ("needs.py", Path(__file__).name)]
-    said = [
+    skipping = [
         path
         for path in others
         if re.search(r"\b(skip|skipif|importorskip|xfail)\(", path.read_text())
     ]
-    assert said == []
+    assert skipping == []
 
 
 def test_lack_of_a_debian_package_fails_and_of_others_skips() -> None:

@@ -51,9 +51,11 @@ def test_action_runs_tests_of_users_in_an_empty_folder(tmp_path: Path) -> None:
 @pytest.mark.root
 def test_action_fails_where_a_test_does(tmp_path: Path) -> None:
     text = (ROOT / "examples/ptf/router.py").read_text().replace('"10.0.3.0/24"', '"10.0.4.0/24"')
-    own = text.replace("Path(__file__).resolve().parents[1]", f"Path({str(ROOT / 'examples')!r})")
+    adapted = text.replace(
+        "Path(__file__).resolve().parents[1]", f"Path({str(ROOT / 'examples')!r})"
+    )
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/router.py").write_text(own)
+    (tmp_path / "mine/router.py").write_text(adapted)
     done = act(tmp_path, ROUTER, tmp_path / "mine", 3, "")
     assert done.returncode == 1
     assert "Routed ... FAIL" in done.stdout + done.stderr
@@ -135,8 +137,8 @@ def test_workflow_runs_readme_s_commands_on_every_supported_python() -> None:
         assert re.search(rf"^{target}:", makefile, re.M)
     uses = [step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step]
     assert "./" in uses
-    (own,) = [step["with"] for step in jobs["ptf-action"]["steps"] if step.get("uses") == "./"]
-    assert all((ROOT / own[name]).exists() for name in ("program", "tests"))
+    (inputs,) = [step["with"] for step in jobs["ptf-action"]["steps"] if step.get("uses") == "./"]
+    assert all((ROOT / inputs[name]).exists() for name in ("program", "tests"))
 
 
 def test_container_is_built_of_locked_packages_and_has_no_sources() -> None:

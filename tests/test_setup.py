@@ -27,9 +27,9 @@ def installs() -> list[str]:
 
 def test_setup_builds_sources_by_locked_tools_alone() -> None:
     """pip fetches build tools without a hash, unless it takes what is there or builds nothing."""
-    found = installs()
-    assert len(found) == 4
-    for line in found:
+    commands = installs()
+    assert len(commands) == 4
+    for line in commands:
         assert re.search("--no-build-isolation|--only-binary :all:", line), line
         assert re.search("--require-hashes|--no-deps", line), line
     others = [

@@ -60,10 +60,10 @@ def test_site_has_every_page_and_command(built: Path, site: ModuleType) -> None:
 def test_site_loads_nothing_from_elsewhere(built: Path) -> None:
     """Of what a page loads by itself: links may go anywhere."""
     for page in built.rglob("*.html"):
-        found = re.findall(
+        matches = re.findall(
             r"<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)=\"?(https?:|//)", page.read_text()
         )
-        assert not found, page
+        assert not matches, page
 
 
 def test_site_opens_and_searches_on_a_file_system(built: Path) -> None:
@@ -77,7 +77,7 @@ def test_site_opens_and_searches_on_a_file_system(built: Path) -> None:
             assert chromium.complaints == []
             assert chromium.ask("document.documentElement.scrollWidth") <= width
             assert all(
-                address.startswith(("file:", "data:", "blob:")) for address in chromium.asked
+                address.startswith(("file:", "data:", "blob:")) for address in chromium.addresses
             )
         chromium.ask(
             "(field => { field.focus(); field.value = 'congestion tree'; field.dispatchEvent(new "
@@ -92,14 +92,14 @@ def test_site_opens_and_searches_on_a_file_system(built: Path) -> None:
 def test_site_with_dead_links_and_orphans_is_refused(site: ModuleType, tmp_path: Path) -> None:
     site.stage(tmp_path)
     page = tmp_path / "pages/docs/glossary.md"
-    for other in (tmp_path / "pages").rglob("*.md"):  # to build them all takes seconds
-        if other not in (page, page.with_name("commands.md")):
-            other.write_text("# Short\n")
+    for source in (tmp_path / "pages").rglob("*.md"):  # to build them all takes seconds
+        if source not in (page, page.with_name("commands.md")):
+            source.write_text("# Short\n")
     page.write_text(page.read_text() + "\n[a page](nosuch.md), [a heading](commands.md#nosuch)\n")
     (tmp_path / "pages/docs/orphan.md").write_text("# Orphan\n")
     done = site.build(tmp_path, "--strict")
     assert done.returncode != 0
-    said = done.stderr + done.stdout
-    assert "'nosuch.md'" in said
-    assert "commands.md#nosuch" in said
-    assert "docs/orphan.md" in said
+    output = done.stderr + done.stdout
+    assert "'nosuch.md'" in output
+    assert "commands.md#nosuch" in output
+    assert "docs/orphan.md" in output

@@ -13,7 +13,7 @@ def write(
     """Of objects whose names begin so it makes copies, of others what the shell's line `otherwise`
     does. `first`: lines that go before."""
     copies = "\n".join(
-        f'*/{name}-*.so) exec cp "{made}" "$word" ;;' for name, made in objects.items()
+        f'*/{name}-*.so) exec cp "{source}" "$word" ;;' for name, source in objects.items()
     )
     path.write_text(
         f'#!/bin/sh\n[ "$1" = --version ] && exec cc --version\n{first}\n'

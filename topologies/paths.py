@@ -65,18 +65,18 @@ class Paths:
             )
         )
         self._bits = {place: 1 << number for number, place in enumerate(self._places)}
-        self._own: dict[str, int] = {}
+        self._places_of: dict[str, int] = {}
         """The places that a switch is of."""
         for place, bit in self._bits.items():
             for node in place:
                 if node in self._links:
-                    self._own[node] = self._own.get(node, 0) | bit
+                    self._places_of[node] = self._places_of.get(node, 0) | bit
         self._reached = self._search()
 
     def _search(self) -> list[dict[str, int]]:
         """Returns, for each number of hops from 0 on, the places at that distance from each
         switch."""
-        latest = dict(self._own)
+        latest = dict(self._places_of)
         reached = [latest]
         seen = dict.fromkeys(self._links, 0) | latest
         while latest:
@@ -193,7 +193,7 @@ class Paths:
         parts: list[tuple[_L, int]] = []
         numbers: dict[tuple[_L, int], int] = {}
         trails: dict[str, dict[int, int]] = {node: {} for node in self._links}
-        before = {place: {0: bits} for place, bits in self._own.items()}
+        before = {place: {0: bits} for place, bits in self._places_of.items()}
         labels = {
             node: [(label(node, port), peer) for port, peer in links]
             for node, links in self._links.items()

@@ -121,7 +121,7 @@ def test_page_shows_values_of_every_frame(
         )
     assert any(port["paused"] for frame in frames for port in frame["ports"])
     assert chromium.complaints == []
-    assert all(address.startswith((url, "data:")) for address in chromium.asked)
+    assert all(address.startswith((url, "data:")) for address in chromium.addresses)
 
 
 def held_ports(series: Series, topology: Topology, time_s: float) -> set[str]:
@@ -213,7 +213,7 @@ def test_saved_page_shows_the_run_without_a_server(
         chromium.ask("document.getElementById('state').textContent") == "the end of the recording"
     )
     assert chromium.complaints == []
-    assert chromium.asked == [page.as_uri(), "data:,"] or chromium.asked == [page.as_uri()]
+    assert chromium.addresses == [page.as_uri(), "data:,"] or chromium.addresses == [page.as_uri()]
     history = History()
     history.begin(
         described(
