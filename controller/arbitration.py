@@ -62,17 +62,17 @@ class Arbitration:
         """Waits until we are primary. Where the last primary has gone, that takes the next election
         id, and is logged. Raises PrimaryError if another one is it, SwitchError."""
         last = end = time.monotonic() + limit_s
-        other: int | None = None
+        primary_id: int | None = None
         claims = 0
         while True:
             try:
                 answer = self._answers.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
-                if other is not None:
+                if primary_id is not None:
                     raise PrimaryError(
-                        f"{self._name}: another controller is primary, with election id {other} "
-                        f"(ours is {self.election_id})",
-                        other + 1,
+                        f"{self._name}: another controller is primary, with election id "
+                        f"{primary_id} (ours is {self.election_id})",
+                        primary_id + 1,
                     ) from None
                 raise SwitchError(
                     f"{self._name}: no answer to arbitration within {limit_s:g} s"
@@ -83,7 +83,7 @@ class Arbitration:
                 return
             highest = answer.election_id.high << 64 | answer.election_id.low
             if answer.status.code != _NOT_FOUND:
-                other = highest
+                primary_id = highest
                 end = min(end, time.monotonic() + _LEAVING_S)
             elif highest == MAX_ELECTION_ID:
                 raise SwitchError(
@@ -123,7 +123,7 @@ class Arbitration:
             )
         )
 
-    def _said(self, answer: p4r.MasterArbitrationUpdate | grpc.RpcError) -> None:
+    def _take_answer(self, answer: p4r.MasterArbitrationUpdate | grpc.RpcError) -> None:
         """Replaces the previous answer: a client that only keeps a network up reads none, but gets
         one for each controller that connects or leaves."""
         with contextlib.suppress(queue.Empty):
@@ -145,12 +145,12 @@ class Arbitration:
         try:
             for response in self._stream:
                 if response.HasField("arbitration"):
-                    self._said(response.arbitration)
+                    self._take_answer(response.arbitration)
                 else:
                     self.inbox.put(response)
             self.inbox.end("the switch ended it")
         except grpc.RpcError as error:
-            self._said(error)
+            self._take_answer(error)
             self.inbox.end(f"{error.code().name}: {error.details()}")
 
 

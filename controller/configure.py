@@ -126,18 +126,18 @@ def packet_generator(
     nothing. It is the target's, and isn't set over P4Runtime. `plan` has found that all can work.
     Raises TopologyError."""
     points = map(marking.find, scheme.scheme.marking)
-    asked = [
+    per_point = [
         point.packet_generator(topology, switch, dilation, scheme.parameters)
         for point in points
         if isinstance(point, GeneratorTable)
     ]
-    found = [generator for generator in asked if generator is not None]
-    if len(found) > 1:
+    generators = [generator for generator in per_point if generator is not None]
+    if len(generators) > 1:
         raise TopologyError(
-            f"{switch}: {len(found)} marking points of {scheme.scheme.name} need a packet "
+            f"{switch}: {len(generators)} marking points of {scheme.scheme.name} need a packet "
             "generator, and it has one"
         )
-    return found[0] if found else None
+    return generators[0] if generators else None
 
 
 def clone_sessions(plan: SwitchPlan) -> list[CloneSession]:

@@ -156,9 +156,9 @@ class ControlPlane(ABC):
         """Ends the connection, or frees the switch."""
 
     @abstractmethod
-    def _write(self, updates: Sequence[p4r.Update], what: str) -> Mapping[int, str]:
+    def _write(self, updates: Sequence[p4r.Update], operation: str) -> Mapping[int, str]:
         """Carries out updates. Returns why the switch refused some, by number; these don't keep it
-        from the others. `what`: for other errors."""
+        from the others. `operation`: for other errors."""
 
     @abstractmethod
     def _read(self, queries: Sequence[p4r.Entity]) -> Iterable[p4r.Entity]:
@@ -189,8 +189,8 @@ class ControlPlane(ABC):
 
     def write(self, updates: Sequence[p4r.Update]) -> None:
         """Carries out updates in P4Runtime's own form: of any entity, by the ids of the program."""
-        what = f"write of {len(updates)} updates"
-        self._refuse(what, updates, self._write(updates, what))
+        operation = f"write of {len(updates)} updates"
+        self._refuse(operation, updates, self._write(updates, operation))
 
     def read(self, queries: Sequence[p4r.Entity]) -> Iterable[p4r.Entity]:
         """Returns the entities that the queries select, in the same form."""
@@ -203,11 +203,11 @@ class ControlPlane(ABC):
     def read_table(self, name: str) -> list[TableEntry]:
         """Returns a table's entries, its default entry last."""
         _find("table", self.schema.tables, name, self.tables)
-        asked = (TableEntry(name), TableEntry(name, is_default_action=True))
+        queries = (TableEntry(name), TableEntry(name, is_default_action=True))
         return [
             self._decode(entity)
-            for one in asked
-            for entity in self._read([one.encode(self.schema)])
+            for query in queries
+            for entity in self._read([query.encode(self.schema)])
         ]
 
     # ---- counters, registers, meters ----
@@ -257,23 +257,23 @@ class ControlPlane(ABC):
             for name in registers
             for index in wanted
         ]
-        found: dict[int, list[p4r.Entity]] = defaultdict(list)  # by the id of what has the cell
+        by_id: dict[int, list[p4r.Entity]] = defaultdict(list)  # by the id of what has the cell
         for entity in self._read(queries) if queries else ():
-            found[entity.counter_entry.counter_id or entity.register_entry.register_id].append(
+            by_id[entity.counter_entry.counter_id or entity.register_entry.register_id].append(
                 entity
             )
         return (
-            {name: self._counts(name, found[number]) for name, number in counter_ids.items()},
-            {name: _values(found[number]) for name, number in register_ids.items()},
+            {name: self._counts(name, by_id[number]) for name, number in counter_ids.items()},
+            {name: _values(by_id[number]) for name, number in register_ids.items()},
         )
 
-    def _counts(self, name: str, found: Iterable[p4r.Entity]) -> dict[int, Counter]:
+    def _counts(self, name: str, cells: Iterable[p4r.Entity]) -> dict[int, Counter]:
         of_packets = self.counter_unit(name) is P4CounterUnit.PACKETS
         return {
-            one.index.index: Counter(
-                one.data.packet_count, None if of_packets else one.data.byte_count
+            cell.index.index: Counter(
+                cell.data.packet_count, None if of_packets else cell.data.byte_count
             )
-            for one in (entity.counter_entry for entity in found)
+            for cell in (entity.counter_entry for entity in cells)
         }
 
     def counter_name(self, name: str) -> str:
@@ -316,10 +316,10 @@ class ControlPlane(ABC):
     def read_meters(self, name: str) -> dict[int, MeterConfig | None]:
         """Returns the configuration of all cells by index; None: every packet is green."""
         _find("meter", self.schema.meters, name, self.meters)
-        found = [
+        entries = [
             self._decode(entity) for entity in self._read([MeterEntry(name).encode(self.schema)])
         ]
-        return {entry.index: entry.config for entry in found}
+        return {entry.index: entry.config for entry in entries}
 
     def write_meter(self, name: str, index: int, config: MeterConfig | None) -> None:
         """Configures one cell; None: every packet is green."""
@@ -391,15 +391,15 @@ class ControlPlane(ABC):
                 updates.append(p4r.Update(type=kind, entity=entry.encode(self.schema)))
             except ValueError as error:  # a name or a value that the program doesn't have
                 raise SwitchError(f"{self.name}: {_text(entry)}: {error}") from None
-        what = f"{p4r.Update.Type.Name(kind).lower()} of {len(updates)} entries"
-        self._refuse(what, written, self._write(updates, what))
+        operation = f"{p4r.Update.Type.Name(kind).lower()} of {len(updates)} entries"
+        self._refuse(operation, written, self._write(updates, operation))
 
-    def _refuse(self, what: str, written: Sequence[Any], reasons: Mapping[int, str]) -> None:
+    def _refuse(self, operation: str, written: Sequence[Any], reasons: Mapping[int, str]) -> None:
         """Raises WriteError where the switch refused some of what was written."""
         if reasons:
             refused = [(written[number], reason) for number, reason in sorted(reasons.items())]
             texts = [f"{_text(entry)}: {reason}" for entry, reason in refused]
-            raise WriteError("; ".join((f"{self.name}: {what} failed", *texts)), refused)
+            raise WriteError("; ".join((f"{self.name}: {operation} failed", *texts)), refused)
 
     def _digest_names(self) -> list[str]:
         return sorted(digest.alias for digest in self.schema.digests)
@@ -408,11 +408,11 @@ class ControlPlane(ABC):
         return decode_entity(entity, self.schema)
 
 
-def _values(found: Iterable[p4r.Entity]) -> dict[int, int]:
+def _values(cells: Iterable[p4r.Entity]) -> dict[int, int]:
     """Returns the cells of a register, by index."""
     return {
-        one.index.index: int.from_bytes(one.data.bitstring, "big")
-        for one in (entity.register_entry for entity in found)
+        cell.index.index: int.from_bytes(cell.data.bitstring, "big")
+        for cell in (entity.register_entry for entity in cells)
     }
 
 
@@ -439,7 +439,7 @@ def _text(entry: Entry | MeterEntry | p4r.Update) -> str:
 
 
 def _find(kind: str, entities: Any, name: str, known: Callable[[], list[str]]) -> Any:
-    found = entities.get(name)
-    if found is None:
+    entity = entities.get(name)
+    if entity is None:
         raise UnknownNameError(kind, name, known())
-    return found
+    return entity

@@ -26,12 +26,12 @@ class WriteError(SwitchError):
 
 
 class PrimaryError(SwitchError):
-    """Another controller is the switch's primary: `who` it is, and the election id that would take
-    over from it."""
+    """Another controller is the switch's primary: `primary` is its description, `next_id` the
+    election id that would take over from it."""
 
-    def __init__(self, who: str, next_id: int) -> None:
-        super().__init__(f"{who}: end it, or take over with --election-id {next_id}")
-        self.who, self.next_id = who, next_id
+    def __init__(self, primary: str, next_id: int) -> None:
+        super().__init__(f"{primary}: end it, or take over with --election-id {next_id}")
+        self.primary, self.next_id = primary, next_id
 
 
 class UnknownNameError(LabError):
@@ -43,7 +43,7 @@ class UnknownNameError(LabError):
 
 
 @contextlib.contextmanager
-def grpc_errors(switch: str, what: str) -> Iterator[None]:
+def grpc_errors(switch: str, operation: str) -> Iterator[None]:
     """gRPC errors as SwitchError."""
     import grpc  # slow to load; whoever calls a switch has it
 
@@ -51,7 +51,7 @@ def grpc_errors(switch: str, what: str) -> Iterator[None]:
         yield
     except grpc.RpcError as error:
         raise SwitchError(
-            f"{switch}: {what} failed: {_reason(error.code().name, error.details())}"
+            f"{switch}: {operation} failed: {_reason(error.code().name, error.details())}"
         ) from None
 
 
@@ -62,13 +62,13 @@ def update_errors(error: grpc.RpcError) -> dict[int, str]:
     from google.protobuf.message import DecodeError
 
     raw = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin")
-    status, found, update = rpc_status.Status(), {}, p4r.Error()
+    status, reasons, update = rpc_status.Status(), {}, p4r.Error()
     with contextlib.suppress(DecodeError):
         status.ParseFromString(raw or b"")
     for number, detail in enumerate(status.details):
         if detail.Unpack(update) and update.canonical_code != 0:
-            found[number] = refusal_text(update.canonical_code, update.message)
-    return found
+            reasons[number] = refusal_text(update.canonical_code, update.message)
+    return reasons
 
 
 def refusal_text(code: int, message: str) -> str:

@@ -91,7 +91,7 @@ class InProcessSwitch(ControlPlane):
         array = self.register(name)
         return self.native.nonzero_registers(array.index, array.width, array.size)
 
-    def _write(self, updates: Sequence[p4r.Update], what: str) -> Mapping[int, str]:
+    def _write(self, updates: Sequence[p4r.Update], operation: str) -> Mapping[int, str]:
         refused = {}
         for number, update in enumerate(updates):
             try:
@@ -120,15 +120,15 @@ class InProcessSwitch(ControlPlane):
         return self._inbox.take(kind)
 
     @contextlib.contextmanager
-    def _refusals(self, what: str) -> Iterator[None]:
+    def _refusals(self, operation: str) -> Iterator[None]:
         try:
             yield
         except RpcError as error:
             raise SwitchError(
-                f"{self.name}: {what} failed: {refusal_text(error.code, error.message)}"
+                f"{self.name}: {operation} failed: {refusal_text(error.code, error.message)}"
             ) from None
         except NativeError as error:
-            raise SwitchError(f"{self.name}: {what} failed: {error}") from None
+            raise SwitchError(f"{self.name}: {operation} failed: {error}") from None
 
 
 def _has(array: Array, indices: Sequence[int] | None) -> bool:

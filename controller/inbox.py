@@ -64,17 +64,17 @@ class Inbox:
             self._changed.wait_for(
                 lambda: self._kept[kind].messages or refused.messages or self._ended, wait_s
             )
-            found = self._kept.pop(kind).messages
-            if not found and refused.messages:
+            messages = self._kept.pop(kind).messages
+            if not messages and refused.messages:
                 error = refused.first().error
-                what = _REFUSED.get(error.WhichOneof("details") or "", "a message")
+                operation = _REFUSED.get(error.WhichOneof("details") or "", "a message")
                 raise SwitchError(
-                    f"{self._name}: {what} failed: "
+                    f"{self._name}: {operation} failed: "
                     f"{refusal_text(error.canonical_code, error.message)}"
                 )
-            if not found and self._ended:
+            if not messages and self._ended:
                 raise SwitchError(f"{self._name}: the stream of messages has ended: {self._ended}")
-            return list(found)
+            return list(messages)
 
 
 def _size(message: p4r.StreamMessageResponse) -> int:

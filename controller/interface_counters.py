@@ -68,16 +68,16 @@ def read(switch: SwitchClient) -> dict[int, PortCounts] | None:
         raise SwitchError(
             f"{switch.name}: reading its interfaces: {error.details() or error.code().name}"
         ) from None
-    found: dict[str, dict[str, int | str]] = {}
+    interfaces: dict[str, dict[str, int | str]] = {}
     for update in answer.notification[0].update:
-        interface = found.setdefault(update.path.elem[1].key["name"], {})
+        interface = interfaces.setdefault(update.path.elem[1].key["name"], {})
         value = update.val
         interface[update.path.elem[-1].name] = (
             value.uint_val if value.HasField("uint_val") else value.string_val
         )
     return {
-        int(one["id"]): PortCounts(
-            one["oper-status"] == "UP", *(int(one[name]) for name in (*_COUNTERS, _QUEUED))
+        int(leaves["id"]): PortCounts(
+            leaves["oper-status"] == "UP", *(int(leaves[name]) for name in (*_COUNTERS, _QUEUED))
         )
-        for one in found.values()
+        for leaves in interfaces.values()
     }

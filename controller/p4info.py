@@ -124,7 +124,9 @@ class Schema(P4Schema):
             "register", (Register(register, self._types) for register in info.registers)
         )
         self._digests = Names("digest", (Digest(digest, self._types) for digest in info.digests))
-        self._value_sets = Names("value set", (ValueSet(one, defs) for one in info.value_sets))
+        self._value_sets = Names(
+            "value set", (ValueSet(value_set, defs) for value_set in info.value_sets)
+        )
         self._headers = Names(
             "header", map(P4ControllerPacketMetadata, info.controller_packet_metadata)
         )
@@ -203,8 +205,12 @@ class Table(P4Table):
             schema.direct_counters.get(number) or schema.direct_meters[number]
             for number in pbuf.direct_resource_ids
         ]
-        self._counter = next((one for one in direct if isinstance(one, P4DirectCounter)), None)
-        self._meter = next((one for one in direct if isinstance(one, P4DirectMeter)), None)
+        self._counter = next(
+            (resource for resource in direct if isinstance(resource, P4DirectCounter)), None
+        )
+        self._meter = next(
+            (resource for resource in direct if isinstance(resource, P4DirectMeter)), None
+        )
 
     match_fields = property(lambda self: self._fields)
     actions = property(lambda self: self._refs)
@@ -383,12 +389,14 @@ class Tuple:
 
     def encode_data(self, value: Sequence[Any]) -> p4d.P4Data:
         """Returns P4Runtime's form of a value for each member. Raises ValueError."""
-        parts = [part.encode_data(one) for part, one in zip(self.members, value, strict=True)]
+        parts = [
+            part.encode_data(component) for part, component in zip(self.members, value, strict=True)
+        ]
         return p4d.P4Data(tuple=p4d.P4StructLike(members=parts))
 
     def decode_data(self, data: p4d.P4Data) -> tuple[Any, ...]:
         """Returns the values. Raises ValueError."""
         return tuple(
-            part.decode_data(one)
-            for part, one in zip(self.members, data.tuple.members, strict=True)
+            part.decode_data(component)
+            for part, component in zip(self.members, data.tuple.members, strict=True)
         )

@@ -88,7 +88,7 @@ class Program:
             how = f" (p4c's flag for it: {' '.join(NATIVE_FLAGS)})" if native else ""
             raise ProgramError(f"beside {path} there must be {json.name}{how}; or name its .p4")
         beside = (path.with_name(f"{stem}{end}") for end in P4INFO_ENDS)
-        return Program(stem, json, next((one for one in beside if one.is_file()), None))
+        return Program(stem, json, next((path for path in beside if path.is_file()), None))
 
     @cached_property
     def draws(self) -> bool:

@@ -78,7 +78,7 @@ def host_ways(
     Raises TopologyError.
     """
     parts = 1 if topology.parameters.get("ecmp") == POLARISED else _HASH_PARTS
-    found: list[Way] = []
+    all_ways: list[Way] = []
     groups: dict[tuple[int, ...], PortGroup] = {}
     routes: dict[tuple[int, tuple[int, ...]], Route | MultipathRoute] = {}
     ways = topology.ways(switch) if routing is None else routing.ways(switch)
@@ -96,15 +96,15 @@ def host_ways(
         if switch in block.place:
             for host in block.hosts:
                 its = route(0, routing.next_hops(switch, host.name), host.mac)
-                found.append(Way(int(IPv4Address(host.ip)), _ADDRESS_BITS, its))
+                all_ways.append(Way(int(IPv4Address(host.ip)), _ADDRESS_BITS, its))
             continue
         if block.place not in ways:
             continue
         hops, ports, _ = ways[block.place]
         if (hops, ports) not in routes:
             routes[hops, ports] = route(hops, ports, ROUTER_MAC)
-        found.append(Way(block.network, block.prefix, routes[hops, ports]))
-    return found, list(groups.values())
+        all_ways.append(Way(block.network, block.prefix, routes[hops, ports]))
+    return all_ways, list(groups.values())
 
 
 def join(ways: Sequence[Way]) -> list[Route | MultipathRoute]:

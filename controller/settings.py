@@ -36,12 +36,12 @@ def available(client: ControlPlane) -> tuple[Setting, ...]:
 
 def read(client: ControlPlane) -> dict[int, dict[str, float]]:
     """Returns every setting of every port that is configured: by port, then by name."""
-    found: dict[int, dict[str, float]] = {}
+    by_port: dict[int, dict[str, float]] = {}
     for table in _tables(client):
         for port, arguments in _entries(client, table).items():
             with _named(table):
-                found.setdefault(port, {}).update(table.show(arguments))
-    return dict(sorted(found.items()))
+                by_port.setdefault(port, {}).update(table.show(arguments))
+    return dict(sorted(by_port.items()))
 
 
 def change(
@@ -74,7 +74,9 @@ def change(
             configured = _entries(client, table)
             for port in configured if wanted is None else wanted:
                 if port not in configured:
-                    raise UnknownNameError("port", str(port), [str(one) for one in configured])
+                    raise UnknownNameError(
+                        "port", str(port), [str(known_port) for known_port in configured]
+                    )
                 try:
                     with _named(table):
                         entries += table.change(port, configured[port], mine).entries()

@@ -158,12 +158,12 @@ class SwitchClient(ControlPlane):
             with signals.deferred():
                 loading.cancel()
 
-    def _write(self, updates: Sequence[p4r.Update], what: str) -> Mapping[int, str]:
+    def _write(self, updates: Sequence[p4r.Update], operation: str) -> Mapping[int, str]:
         request = p4r.WriteRequest(device_id=self.device_id, updates=updates)
-        with grpc_errors(self.name, what), signals.deferred():
+        with grpc_errors(self.name, operation), signals.deferred():
             try:
                 self._as_primary(
-                    request, lambda asked: self._stub.Write(asked, timeout=CALL_LIMIT_S)
+                    request, lambda message: self._stub.Write(message, timeout=CALL_LIMIT_S)
                 )
             except grpc.RpcError as error:
                 if refused := update_errors(error):
@@ -251,11 +251,11 @@ def _answers(channel: grpc.Channel, limit_s: float) -> bool:
     channel is closed soon."""
     # a call that is half made is never over, and closing its channel waits for it
     with signals.deferred():
-        asked = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(
+        call = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(
             p4r.CapabilitiesRequest(), timeout=limit_s, wait_for_ready=True
         )
     try:
-        while not _within(asked, _LOOK_S):
+        while not _within(call, _LOOK_S):
             pass
     except grpc.RpcError as error:
         return error.code() not in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE)
@@ -265,11 +265,11 @@ def _answers(channel: grpc.Channel, limit_s: float) -> bool:
 def _trouble(channel: grpc.Channel) -> str:
     """Why the channel isn't ready, in gRPC's words."""
     with signals.deferred():
-        asked = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(
+        call = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(
             p4r.CapabilitiesRequest(), timeout=_REASON_LIMIT_S
         )
     try:
-        while not _within(asked, _LOOK_S):
+        while not _within(call, _LOOK_S):
             pass
     except grpc.RpcError as error:
         return str(error.details() or error.code().name)

@@ -81,9 +81,9 @@ class QcnInTest(PcnTest):
         """Messages because of the point's port."""
         return self.counters("notified").get(index(self.point.port), 0)
 
-    def told(self, n: int) -> list[wire.CnmPacket]:
+    def cnms(self, n: int) -> list[wire.CnmPacket]:
         """The next n messages to the host there."""
-        found: list[wire.CnmPacket] = []
-        while len(found) < n:
-            found += messages(self.receive(self.point.port))
-        return found
+        cnms: list[wire.CnmPacket] = []
+        while len(cnms) < n:
+            cnms += messages(self.receive(self.point.port))
+        return cnms

@@ -48,13 +48,13 @@ def load(text: str) -> dict[str, Case]:
     """Reads what `dump` wrote."""
     return {
         name: Case(
-            tuple(one["frames"]),
+            tuple(record["frames"]),
             {
                 counter: {int(cell): n for cell, n in cells.items()}
-                for counter, cells in one["counters"].items()
+                for counter, cells in record["counters"].items()
             },
         )
-        for name, one in json.loads(text).items()
+        for name, record in json.loads(text).items()
     }
 
 
@@ -68,7 +68,7 @@ def differences(ours: Case, theirs: Case) -> Iterator[str]:
                 (n for n, (a, b) in enumerate(zip(*pair, strict=False)) if a != b),
                 min(map(len, pair)),
             )
-            a, b = (one[first] if first < len(one) else "nothing" for one in pair)
+            a, b = (lines[first] if first < len(lines) else "nothing" for lines in pair)
             yield f"{where}, frame {first} of {len(pair[0])} and {len(pair[1])}: {a} | {b}"
     for name in sorted(set(ours.counters) & set(theirs.counters)):
         if ours.counters[name] != theirs.counters[name]:

@@ -313,14 +313,15 @@ def run_model(
         with process([*inside, *ptf_command(scratch, "live", arguments, parameters)]) as ptf:
             code = ptf.wait()
         ended = [child.poll() for child in children]
-        if code != 0 or any(one is not None for one in ended):
-            for name, one, log in zip(("model", "driver"), ended, logs, strict=True):
+        if code != 0 or any(status is not None for status in ended):
+            for name, status, log in zip(("model", "driver"), ended, logs, strict=True):
                 print(
-                    f"the {name} {_state(one)}; the end of its log:\n{tail(log)}", file=sys.stderr
+                    f"the {name} {_state(status)}; the end of its log:\n{tail(log)}",
+                    file=sys.stderr,
                 )
         if record is not None:
             shutil.copyfile(recorded, record)
-        return code or int(any(one is not None for one in ended))
+        return code or int(any(status is not None for status in ended))
 
 
 def run(

@@ -184,9 +184,9 @@ class SteppedWires:
         """Returns when something may happen: a line is free, a pause runs out."""
         now = self._control.now_ns
         return [
-            one
-            for one in (*(entry[0] for entry in self._leaving), *self._paused_until.values())
-            if one > now
+            time_ns
+            for time_ns in (*(entry[0] for entry in self._leaving), *self._paused_until.values())
+            if time_ns > now
         ]
 
     def _arrive(self) -> None:

@@ -249,11 +249,11 @@ class PcnTest(unittest.TestCase):
                 if (cells := self.registers(name))
             }
         _, held = self.switch.read_cells((), INSIDE, CELLS)
-        found = {
+        nonzero = {
             name: {cell: value for cell, value in cells.items() if value}
             for name, cells in held.items()
         }
-        return {name: cells for name, cells in found.items() if cells}
+        return {name: cells for name, cells in nonzero.items() if cells}
 
     def drained(self) -> None:
         """Lets everything leave that may."""
@@ -350,31 +350,31 @@ class PcnTest(unittest.TestCase):
         if self.twin and name not in there:
             self.skipTest(f"Tofino's program has no {kind} {name}")
 
-    def wait_for(self, condition: Callable[[], bool], what: str) -> None:
+    def wait_for(self, condition: Callable[[], bool], description: str) -> None:
         """Until it is so; on the manual clock it has to be so now."""
         end = time.monotonic() + LIMIT_S
         while not condition():
             if not self.live:
-                self.fail(f"at {self.wires.now:.9f} s not so: {what}")
+                self.fail(f"at {self.wires.now:.9f} s not so: {description}")
             if time.monotonic() > end:
-                self.fail(f"waited {LIMIT_S:g} s for {what}")
+                self.fail(f"waited {LIMIT_S:g} s for {description}")
 
-    def wait_in_real_time(self, read: Callable[[], Any], expected: Any, what: str) -> None:
+    def wait_in_real_time(self, read: Callable[[], Any], expected: Any, description: str) -> None:
         """For what doesn't go by the switch's clock."""
         end = time.monotonic() + LIMIT_S
         while (value := read()) != expected:
             if time.monotonic() > end:
-                self.assertEqual(value, expected, f"{what}, for {LIMIT_S:g} s")
+                self.assertEqual(value, expected, f"{description}, for {LIMIT_S:g} s")
             time.sleep(0.01)
 
-    def wait_for_value(self, read: Callable[[], Any], expected: Any, what: str) -> None:
+    def wait_for_value(self, read: Callable[[], Any], expected: Any, description: str) -> None:
         """Likewise. Fails with the value there is."""
         end = time.monotonic() + LIMIT_S
         while (value := read()) != expected:
             if not self.live:
-                self.assertEqual(value, expected, f"{what}, at {self.wires.now:.9f} s")
+                self.assertEqual(value, expected, f"{description}, at {self.wires.now:.9f} s")
             if time.monotonic() > end:
-                self.assertEqual(value, expected, f"{what}, for {LIMIT_S:g} s")
+                self.assertEqual(value, expected, f"{description}, for {LIMIT_S:g} s")
 
     # ---- pauses ----
 

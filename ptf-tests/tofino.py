@@ -47,17 +47,17 @@ def installed(environment: Mapping[str, str] = os.environ) -> tuple[Path, dict[s
             f"the model needs Intel's SDE: set {VARIABLE} to the folder in which it is installed"
         )
     sde = Path(folder).resolve()
-    made = dict(environment)
-    made["PATH"] = os.pathsep.join((str(sde / "bin"), environment.get("PATH", "")))
-    made["LD_LIBRARY_PATH"] = os.pathsep.join(
+    variables = dict(environment)
+    variables["PATH"] = os.pathsep.join((str(sde / "bin"), environment.get("PATH", "")))
+    variables["LD_LIBRARY_PATH"] = os.pathsep.join(
         filter(None, (str(sde / "lib"), environment.get("LD_LIBRARY_PATH", "")))
     )
     for name in (MODEL, DRIVER):
-        if shutil.which(name, path=made["PATH"]) is None:
+        if shutil.which(name, path=variables["PATH"]) is None:
             raise LabError(
                 f"{name} is neither on PATH nor in {sde / 'bin'}: open-p4studio builds both"
             )
-    return sde, made
+    return sde, variables
 
 
 def model_command(scratch: Path, chip: Chip, interfaces: Mapping[int, str]) -> list[str]:
@@ -75,8 +75,12 @@ def model_command(scratch: Path, chip: Chip, interfaces: Mapping[int, str]) -> l
 def driver_command(scratch: Path, sde: Path, chip: Chip) -> list[str]:
     """Returns the driver's command: without a program, which the tests load."""
     conf = scratch / "switchd.json"
-    made = {"chip_list": [_ASIC | {"chip_family": chip.name}], "instance": 0, "p4_devices": []}
-    conf.write_text(json.dumps(made), encoding="utf-8")
+    configuration = {
+        "chip_list": [_ASIC | {"chip_family": chip.name}],
+        "instance": 0,
+        "p4_devices": [],
+    }
+    conf.write_text(json.dumps(configuration), encoding="utf-8")
     return [
         *(DRIVER, "--install-dir", str(sde), "--conf-file", str(conf)),
         *("--background", "--skip-p4", "--server-listen-local-only"),

@@ -62,8 +62,8 @@ def sessions(program: str, switch: TofinoLab) -> list[CloneSession]:
 def twin_entries(plan: SwitchPlan, lossless: int) -> list[TableEntry]:
     """Returns the twin's entries of a plan for its v1model program. PFC is the traffic manager's,
     so it has none."""
-    made = [entry for point in plan.marking for entry in _entries(point, lossless)]
-    return [*made, *_curves(plan), *_feedback(plan), *entries(replace(plan, pfc=(), marking=()))]
+    marking = [entry for point in plan.marking for entry in _entries(point, lossless)]
+    return [*marking, *_curves(plan), *_feedback(plan), *entries(replace(plan, pfc=(), marking=()))]
 
 
 def _entries(point: Any, lossless: int) -> Iterator[TableEntry]:

@@ -96,7 +96,7 @@ class ClockWires:
         self._waiting: dict[int, deque[Arrival]] = {}
         clock.advance((2_000_000_000 - clock.now_ns % 1_000_000_000) / 1e9)
         self._begin_ns = self._now_ns = clock.now_ns
-        clock.told()
+        clock.departed()
         self.record: list[str] = []
 
     @property
@@ -128,7 +128,7 @@ class ClockWires:
         self._take()
 
     def _take(self) -> None:
-        for port, time_ns, data in self._clock.told():
+        for port, time_ns, data in self._clock.departed():
             self._note(time_ns, f"out of {port}", data)
             arrival = Arrival(data, (time_ns - self._begin_ns) / 1e9)
             self._waiting.setdefault(port, deque()).append(arrival)

@@ -47,11 +47,15 @@ def configure(
     """Returns the port with the scheme's K, or with the switch's thresholds of such a port, where
     they are one step."""
     rate_bps = topology.link_at(switch, port).rate_bps
-    steps = (one for one in topology.switch(switch).ecn if one.k_min_bytes == one.k_max_bytes)
-    own = next(
+    steps = (
+        thresholds
+        for thresholds in topology.switch(switch).ecn
+        if thresholds.k_min_bytes == thresholds.k_max_bytes
+    )
+    k_bytes = next(
         (step.k_min_bytes for step in steps if step.applies(port, rate_bps)), parameters.k_bytes
     )
-    return ArrivalPort(port, round(own))
+    return ArrivalPort(port, round(k_bytes))
 
 
 def show(arguments: Mapping[str, int]) -> dict[str, float]:

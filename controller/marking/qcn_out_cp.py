@@ -50,5 +50,5 @@ def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float])
     )
 
 
-def _of(one: QcnPort) -> QcnOutPort:
-    return QcnOutPort(one.port, one.q_eq_bytes, one.w, one.sample_bytes, one.adaptive)
+def _of(port: QcnPort) -> QcnOutPort:
+    return QcnOutPort(port.port, port.q_eq_bytes, port.w, port.sample_bytes, port.adaptive)

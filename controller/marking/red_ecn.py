@@ -57,9 +57,9 @@ class RedPort:
             TableEntry(
                 COLOURED,
                 match=TableMatch(port=self.port, precedence=PRECEDENCE[colour]),
-                action=one._action(),
+                action=red_port._action(),
             )
-            for colour, one in self.coloured
+            for colour, red_port in self.coloured
         ]
         return [TableEntry(TABLE, match=TableMatch(port=self.port), action=self._action()), *others]
 
@@ -81,12 +81,17 @@ def configure(
     def red(of: Any, *coloured: tuple[str, RedPort]) -> RedPort:
         return RedPort(port, round(of.k_min_bytes), round(of.k_max_bytes), of.p_max, coloured)
 
-    own = next((one for one in ecn if one.applies(port, rate_bps)), parameters)
+    plain = next(
+        (thresholds for thresholds in ecn if thresholds.applies(port, rate_bps)), parameters
+    )
     others = [
-        (colour, one) for colour in PRECEDENCE for one in ecn if one.applies(port, rate_bps, colour)
+        (colour, thresholds)
+        for colour in PRECEDENCE
+        for thresholds in ecn
+        if thresholds.applies(port, rate_bps, colour)
     ]
     first = dict(reversed(others))
-    return red(own, *((colour, red(first[colour])) for colour in PRECEDENCE if colour in first))
+    return red(plain, *((colour, red(first[colour])) for colour in PRECEDENCE if colour in first))
 
 
 def show(arguments: Mapping[str, int]) -> dict[str, float]:

@@ -127,7 +127,7 @@ class BfRuntimeSwitch(ControlPlane):
         with signals.deferred():
             call = self._channel.stream_stream(
                 f"{bfrt_messages.SERVICE}/StreamChannel",
-                request_serializer=lambda one: one.SerializeToString(),
+                request_serializer=lambda message: message.SerializeToString(),
                 response_deserializer=self._messages.StreamMessageResponse.FromString,
             )
             self._stream = call(iter(self._outgoing.get, None))
@@ -199,13 +199,13 @@ class BfRuntimeSwitch(ControlPlane):
         config.profiles.add(
             profile_name=PIPELINE, context=program.context, binary=program.binary, pipe_scope=PIPES
         )
-        what = f"loading {program.name}"
-        with grpc_errors(self.name, what):
-            self._call("SetForwardingPipelineConfig", request, PIPELINE_LIMIT_S, what)
+        operation = f"loading {program.name}"
+        with grpc_errors(self.name, operation):
+            self._call("SetForwardingPipelineConfig", request, PIPELINE_LIMIT_S, operation)
         ends_s = time.monotonic() + PIPELINE_LIMIT_S  # whatever else the driver sends
         while True:  # the first answer reports that loading began
             answer = self._next(
-                ends_s - time.monotonic(), f"{what}: the driver doesn't report its end"
+                ends_s - time.monotonic(), f"{operation}: the driver doesn't report its end"
             )
             if answer.WhichOneof("update") == "set_forwarding_pipeline_config_response":
                 response = answer.set_forwarding_pipeline_config_response
@@ -223,11 +223,11 @@ class BfRuntimeSwitch(ControlPlane):
 
     def _identify(self) -> None:
         """Reads which program runs, and its and the driver's own tables."""
-        programs, chip, own = self._pipeline()
+        programs, chip, driver_info = self._pipeline()
         if not programs:
             raise SwitchError(f"{self.name}: no program is loaded")
         self._program, self._chip = programs[0].p4_name, chip
-        self._info = Info(self.name, [programs[0].bfruntime_info, own])
+        self._info = Info(self.name, [programs[0].bfruntime_info, driver_info])
         self._schema = Package.compiled(self._program, chip).schema
         self._entities = Entities(self._messages, self._info, self._schema)
 
@@ -241,23 +241,27 @@ class BfRuntimeSwitch(ControlPlane):
             answer = self._call(
                 "GetForwardingPipelineConfig", request, CALL_LIMIT_S, "reading the pipeline"
             )
-        own = answer.non_p4_config.bfruntime_info
-        tables = Info(self.name, [own]).tables
+        driver_info = answer.non_p4_config.bfruntime_info
+        tables = Info(self.name, [driver_info]).tables
         for chip in CHIPS.values():
             if chip.table(PLACES) in tables:
-                return [one for one in answer.config if one.p4_name != _NO_PROGRAM], chip, own
+                return (
+                    [program for program in answer.config if program.p4_name != _NO_PROGRAM],
+                    chip,
+                    driver_info,
+                )
         titles = " nor a ".join(chip.title for chip in CHIPS.values())
         raise SwitchError(
             f"{self.name}: the driver's chip is neither a {titles}, by the names of its tables"
         )
 
-    def _call(self, method: str, request: Any, limit_s: float, what: str) -> Any:
+    def _call(self, method: str, request: Any, limit_s: float, operation: str) -> Any:
         """Calls, and reports every few seconds how long it waits. A signal interrupts the wait."""
         answer = self._messages.__dict__[f"{method}Response"]
         with signals.deferred():
             call = self._channel.unary_unary(
                 f"{bfrt_messages.SERVICE}/{method}",
-                request_serializer=lambda one: one.SerializeToString(),
+                request_serializer=lambda message: message.SerializeToString(),
                 response_deserializer=answer.FromString,
             ).future(request, timeout=limit_s)
         waited = 0.0
@@ -267,7 +271,7 @@ class BfRuntimeSwitch(ControlPlane):
                     return call.result(timeout=_LOOK_S)
                 waited += _LOOK_S
                 if waited % _PROGRESS_S < _LOOK_S:
-                    self._progress(f"{what}: {waited:.0f} s so far, of {limit_s:g} at most")
+                    self._progress(f"{operation}: {waited:.0f} s so far, of {limit_s:g} at most")
         finally:
             with signals.deferred():
                 call.cancel()
@@ -280,11 +284,11 @@ class BfRuntimeSwitch(ControlPlane):
         assert self._entities is not None
         return self._entities
 
-    def _write(self, updates: Sequence[p4r.Update], what: str) -> Mapping[int, str]:
-        return self._send_updates([self._ready().update(update) for update in updates], what)
+    def _write(self, updates: Sequence[p4r.Update], operation: str) -> Mapping[int, str]:
+        return self._send_updates([self._ready().update(update) for update in updates], operation)
 
     def _send_updates(
-        self, updates: Sequence[Any], what: str, pipe: int = _ALL_PIPES
+        self, updates: Sequence[Any], operation: str, pipe: int = _ALL_PIPES
     ) -> Mapping[int, str]:
         """Sends them in one call, so that the driver moves entries and completes operations once.
         Returns refusals."""
@@ -293,17 +297,17 @@ class BfRuntimeSwitch(ControlPlane):
         request = self._messages.WriteRequest(
             client_id=self._client, updates=updates, target=self._target(pipe)
         )
-        with grpc_errors(self.name, what):
+        with grpc_errors(self.name, operation):
             try:
-                answer = self._call("Write", request, WRITE_LIMIT_S, what)
+                answer = self._call("Write", request, WRITE_LIMIT_S, operation)
             except grpc.RpcError as error:
                 if refused := self._refusals(error):
                     return refused
                 raise
         return {
-            n: refusal_text(one.canonical_code, one.message)
-            for n, one in enumerate(answer.status)
-            if one.canonical_code
+            n: refusal_text(status.canonical_code, status.message)
+            for n, status in enumerate(answer.status)
+            if status.canonical_code
         }
 
     def _target(self, pipe: int) -> Any:
@@ -314,43 +318,45 @@ class BfRuntimeSwitch(ControlPlane):
     def _refusals(self, error: grpc.RpcError) -> dict[int, str]:
         """Returns the reasons that a failed call carries, by the number of the update."""
         raw = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin")
-        status, found = rpc_status.Status(), {}
+        status, reasons = rpc_status.Status(), {}
         with contextlib.suppress(DecodeError):
             status.ParseFromString(raw or b"")
             for number, detail in enumerate(status.details):
-                one = self._messages.Error.FromString(detail.value)
-                if one.canonical_code:
-                    found[number] = refusal_text(one.canonical_code, one.message)
-        return found
+                refusal = self._messages.Error.FromString(detail.value)
+                if refusal.canonical_code:
+                    reasons[number] = refusal_text(refusal.canonical_code, refusal.message)
+        return reasons
 
     def _read(self, queries: Sequence[p4r.Entity]) -> Iterable[p4r.Entity]:
         entities = self._ready()
         wanted = [entities.query(query) for query in queries]
-        found: list[p4r.Entity] = []
+        answers: list[p4r.Entity] = []
         # Of a whole table the driver returns the default entry as well, so that's taken where it is
         # wanted alone.
         for default in (False, True):
-            part = [one for one in wanted if one.is_default_entry is default]
+            part = [query for query in wanted if query.is_default_entry is default]
             read = self._read_entries(part, "reading") if part else []
             with self._understood("reading"):
-                found += [
+                answers += [
                     entity
-                    for one in read
-                    if one.is_default_entry is default
-                    for entity in entities.entities(one)
+                    for entry in read
+                    if entry.is_default_entry is default
+                    for entity in entities.entities(entry)
                 ]
-        return found
+        return answers
 
-    def _read_entries(self, entries: Sequence[Any], what: str, pipe: int = _ALL_PIPES) -> list[Any]:
+    def _read_entries(
+        self, entries: Sequence[Any], operation: str, pipe: int = _ALL_PIPES
+    ) -> list[Any]:
         request = self._messages.ReadRequest(
             client_id=self._client, p4_name=self._program, target=self._target(pipe)
         )
         for entry in entries:
             request.entities.add(table_entry=entry)
-        with grpc_errors(self.name, what), signals.deferred():
+        with grpc_errors(self.name, operation), signals.deferred():
             call = self._channel.unary_stream(
                 f"{bfrt_messages.SERVICE}/Read",
-                request_serializer=lambda one: one.SerializeToString(),
+                request_serializer=lambda message: message.SerializeToString(),
                 response_deserializer=self._messages.ReadResponse.FromString,
             )
             try:
@@ -361,7 +367,7 @@ class BfRuntimeSwitch(ControlPlane):
                     answer.cancel()
             except grpc.RpcError as error:
                 for reason in self._refusals(error).values():
-                    raise SwitchError(f"{self.name}: {what} failed: {reason}") from None
+                    raise SwitchError(f"{self.name}: {operation} failed: {reason}") from None
                 raise
 
     def _send(self, message: p4r.StreamMessageRequest) -> None:
@@ -381,20 +387,20 @@ class BfRuntimeSwitch(ControlPlane):
         ignored: list[str] = []
         lost: list[str] = []
         written: list[tuple[Setting, dict[str, Any]]] = []
-        for one in settings:
-            keys = {**one.keys, **(self._place(*one.queue) if one.queue else {})}
+        for setting in settings:
+            keys = {**setting.keys, **(self._place(*setting.queue) if setting.queue else {})}
             fixed = [
                 name
-                for name in one.data
-                if self._info.table(one.table).fields(one.action)[name].read_only
+                for name in setting.data
+                if self._info.table(setting.table).fields(setting.action)[name].read_only
             ]
-            self._set(one, keys, fixed)
-            written.append((one, keys))
-        for one, keys in written:
-            held = self._held(one, keys)
-            for name, wanted in one.data.items():
+            self._set(setting, keys, fixed)
+            written.append((setting, keys))
+        for setting, keys in written:
+            held = self._held(setting, keys)
+            for name, wanted in setting.data.items():
                 if held.get(name) != wanted:
-                    line = f"{one.table} {keys}: {name} is {held.get(name)!r}, not {wanted!r}"
+                    line = f"{setting.table} {keys}: {name} is {held.get(name)!r}, not {wanted!r}"
                     (ignored if name in FIXED else lost).append(line)
         if lost:
             raise SwitchError(
@@ -407,36 +413,38 @@ class BfRuntimeSwitch(ControlPlane):
         SwitchError."""
         return self._held(Setting(table, keys, {}), dict(keys))
 
-    def _set(self, one: Setting, keys: dict[str, Any], fixed: Sequence[str]) -> None:
-        data = {name: value for name, value in one.data.items() if name not in fixed}
-        there = self._held(one, keys) if one.adds else {}
-        if one.frees and any(there.get(name) != value for name, value in data.items()):
-            for other in map(dict, one.frees):
-                if self._held(one, other):
-                    self._change("DELETE", one, other, {})
+    def _set(self, setting: Setting, keys: dict[str, Any], fixed: Sequence[str]) -> None:
+        data = {name: value for name, value in setting.data.items() if name not in fixed}
+        there = self._held(setting, keys) if setting.adds else {}
+        if setting.frees and any(there.get(name) != value for name, value in data.items()):
+            for freed_keys in map(dict, setting.frees):
+                if self._held(setting, freed_keys):
+                    self._change("DELETE", setting, freed_keys, {})
             there = {}
-        self._change("INSERT" if one.adds and not there else "MODIFY", one, keys, data)
+        self._change("INSERT" if setting.adds and not there else "MODIFY", setting, keys, data)
 
-    def _change(self, kind: str, one: Setting, keys: dict[str, Any], data: dict[str, Any]) -> None:
+    def _change(
+        self, kind: str, setting: Setting, keys: dict[str, Any], data: dict[str, Any]
+    ) -> None:
         update = self._messages.Update(type=self._messages.Update.Type.Value(kind))
         self._ready().fill(
-            update.entity.table_entry, one.table, keys, data, one.action if data else ""
+            update.entity.table_entry, setting.table, keys, data, setting.action if data else ""
         )
-        what = f"{'deleting' if kind == 'DELETE' else 'writing'} {one.table} {keys}"
-        for reason in self._send_updates([update], what, _pipe(one)).values():
-            raise SwitchError(f"{self.name}: {what} failed: {reason}")
+        operation = f"{'deleting' if kind == 'DELETE' else 'writing'} {setting.table} {keys}"
+        for reason in self._send_updates([update], operation, _pipe(setting)).values():
+            raise SwitchError(f"{self.name}: {operation} failed: {reason}")
 
-    def _held(self, one: Setting, keys: dict[str, Any]) -> dict[str, Any]:
+    def _held(self, setting: Setting, keys: dict[str, Any]) -> dict[str, Any]:
         """Returns what an entry holds; empty where there is none."""
         entry = self._messages.TableEntry()
-        self._ready().fill(entry, one.table, keys, {})
+        self._ready().fill(entry, setting.table, keys, {})
         try:
-            entries = self._read_entries([entry], f"reading {one.table} {keys}", _pipe(one))
+            entries = self._read_entries([entry], f"reading {setting.table} {keys}", _pipe(setting))
         except SwitchError:
-            if one.adds:  # it isn't there yet
+            if setting.adds:  # it isn't there yet
                 return {}
             raise
-        with self._understood(f"reading {one.table} {keys}"):
+        with self._understood(f"reading {setting.table} {keys}"):
             return self._ready().values(entries[0]) if entries else {}
 
     def _place(self, port: int, number: int) -> dict[str, int]:
@@ -448,16 +456,16 @@ class BfRuntimeSwitch(ControlPlane):
             return {"pg_id": place["pg_id"], "pg_queue": place["egress_qid_queues"][number]}
 
     @contextlib.contextmanager
-    def _understood(self, what: str) -> Iterator[None]:
+    def _understood(self, operation: str) -> Iterator[None]:
         """Raises SwitchError for an answer of another form than the driver's description has."""
         try:
             yield
         except (LookupError, ValueError, TypeError, ArithmeticError, AttributeError) as error:
             raise SwitchError(
-                f"{self.name}: {what}: the answer doesn't fit the driver's description: "
+                f"{self.name}: {operation}: the answer doesn't fit the driver's description: "
                 f"{type(error).__name__}: {error}"
             ) from None
 
 
-def _pipe(one: Setting) -> int:
-    return _ALL_PIPES if one.pipe is None else one.pipe
+def _pipe(setting: Setting) -> int:
+    return _ALL_PIPES if setting.pipe is None else setting.pipe

@@ -33,7 +33,9 @@ class Entities:
     def __init__(self, messages: ModuleType, info: Info, schema: P4Schema) -> None:
         self._messages, self._info = messages, info
         kinds = (schema.p4info.tables, schema.p4info.counters, schema.p4info.registers)
-        self._names = {one.preamble.id: one.preamble.name for kind in kinds for one in kind}
+        self._names = {
+            resource.preamble.id: resource.preamble.name for kind in kinds for resource in kind
+        }
         self._ids = {self._info.table(name).id: number for number, name in self._names.items()}
         self._keys = {
             table.preamble.id: {key.id: key.name for key in table.match_fields}
@@ -57,64 +59,67 @@ class Entities:
             p4r.Update.MODIFY: "MODIFY",
             p4r.Update.DELETE: "DELETE",
         }[update.type]
-        made = self._messages.Update(type=self._messages.Update.Type.Value(kind))
+        driver_update = self._messages.Update(type=self._messages.Update.Type.Value(kind))
         which, entity = update.entity.WhichOneof("entity"), update.entity
         if which == "table_entry":
-            self._entry(entity.table_entry, made.entity.table_entry, with_data=kind != "DELETE")
+            self._entry(
+                entity.table_entry, driver_update.entity.table_entry, with_data=kind != "DELETE"
+            )
         elif which == "packet_replication_engine_entry" and _is_session(entity):
             self._session(
-                entity.packet_replication_engine_entry.clone_session_entry, made.entity.table_entry
+                entity.packet_replication_engine_entry.clone_session_entry,
+                driver_update.entity.table_entry,
             )
         else:
             raise SwitchError(f"BF Runtime: no {str(which).replace('_', ' ')} is written here")
-        return made
+        return driver_update
 
     def query(self, entity: p4r.Entity) -> Any:
         """Returns the table entry that selects what is wanted. Raises SwitchError."""
-        made, which = self._messages.TableEntry(), entity.WhichOneof("entity")
+        driver_entry, which = self._messages.TableEntry(), entity.WhichOneof("entity")
         if which == "table_entry":
-            self._entry(entity.table_entry, made, with_data=False)
+            self._entry(entity.table_entry, driver_entry, with_data=False)
         elif which in ("counter_entry", "register_entry"):
             cell = getattr(entity, which)
             table = self._table(cell.counter_id if which == "counter_entry" else cell.register_id)
-            made.table_id = table.id
-            made.table_flags.from_hw = True
+            driver_entry.table_id = table.id
+            driver_entry.table_flags.from_hw = True
             if cell.HasField("index"):
                 key = table.keys[INDEXES[table.kind]]
-                made.key.fields.add(field_id=key.id).exact.value = cell.index.index.to_bytes(
-                    key.bytes, "big"
-                )
+                driver_entry.key.fields.add(
+                    field_id=key.id
+                ).exact.value = cell.index.index.to_bytes(key.bytes, "big")
         elif which == "packet_replication_engine_entry" and _is_session(entity):
             session = entity.packet_replication_engine_entry.clone_session_entry
-            self.fill(made, SESSIONS, {"$sid": session.session_id}, {})
+            self.fill(driver_entry, SESSIONS, {"$sid": session.session_id}, {})
         else:
             raise SwitchError(f"BF Runtime: no {str(which).replace('_', ' ')} is read here")
-        return made
+        return driver_entry
 
     def _table(self, number: int) -> Table:
         return self._info.table(self._names[number])
 
-    def _entry(self, entry: p4r.TableEntry, made: Any, with_data: bool) -> None:
+    def _entry(self, entry: p4r.TableEntry, driver_entry: Any, with_data: bool) -> None:
         table = self._table(entry.table_id)
-        made.table_id = table.id
+        driver_entry.table_id = table.id
         if entry.is_default_action:
-            made.is_default_entry = True
+            driver_entry.is_default_entry = True
         elif entry.match or with_data:
-            given = {self._keys[entry.table_id][match.field_id]: match for match in entry.match}
+            by_name = {self._keys[entry.table_id][match.field_id]: match for match in entry.match}
             for name, key in table.keys.items():
-                field = made.key.fields.add(field_id=key.id)
+                field = driver_entry.key.fields.add(field_id=key.id)
                 if name == PRIORITY:
                     field.exact.value = (MOST_PRIORITY - entry.priority).to_bytes(key.bytes, "big")
                 else:
-                    _match(key, given.get(name), field)
+                    _match(key, by_name.get(name), field)
         if with_data:
             name, params = self._actions[entry.action.action.action_id]
-            made.data.action_id, fields = table.actions[name]
+            driver_entry.data.action_id, fields = table.actions[name]
             for param in entry.action.action.params:
                 field = fields[params[param.param_id]]
-                made.data.fields.add(field_id=field.id, stream=_wide(param.value, field))
+                driver_entry.data.fields.add(field_id=field.id, stream=_wide(param.value, field))
 
-    def _session(self, session: p4r.CloneSessionEntry, made: Any) -> None:
+    def _session(self, session: p4r.CloneSessionEntry, driver_entry: Any) -> None:
         """One copy, of both directions' packets."""
         data: dict[str, Value] = {
             "$session_enable": True,
@@ -124,28 +129,33 @@ class Entities:
             "$ingress_cos": session.class_of_service,
             "$max_pkt_len": session.packet_length_bytes,
         }
-        self.fill(made, SESSIONS, {"$sid": session.session_id}, data, "$normal")
+        self.fill(driver_entry, SESSIONS, {"$sid": session.session_id}, data, "$normal")
 
     def fill(
-        self, made: Any, name: str, keys: dict[str, Value], data: dict[str, Value], action: str = ""
+        self,
+        driver_entry: Any,
+        name: str,
+        keys: dict[str, Value],
+        data: dict[str, Value],
+        action: str = "",
     ) -> None:
         """Fills in an entry of one of the driver's own tables. Raises SwitchError for a name that
         it doesn't have."""
         table = self._info.table(name)
-        made.table_id = table.id
-        for one, value in keys.items():
-            field = _named(table.keys, one, name)
+        driver_entry.table_id = table.id
+        for field_name, value in keys.items():
+            field = _named(table.keys, field_name, name)
             raw = (
                 value.encode()
                 if isinstance(value, str)
                 else int(value).to_bytes(field.bytes, "big")
             )
-            made.key.fields.add(field_id=field.id).exact.value = raw
+            driver_entry.key.fields.add(field_id=field.id).exact.value = raw
         fields = table.fields(action)
         if action:
-            made.data.action_id = table.actions[action][0]
-        for one, value in data.items():
-            _put(made.data.fields.add(), _named(fields, one, name), value)
+            driver_entry.data.action_id = table.actions[action][0]
+        for field_name, value in data.items():
+            _put(driver_entry.data.fields.add(), _named(fields, field_name, name), value)
 
     # ---- from the driver ----
 
@@ -158,16 +168,18 @@ class Entities:
         )
         # The driver's own tables may leave the action out; their ids are each of one field.
         known = [action] if action else ["", *table.actions]
-        names = {field.id: field for one in known for field in table.fields(one).values()}
-        found: dict[str, Value] = {}
-        for one in entry.data.fields:
-            if one.field_id in names:
-                field = names[one.field_id]
-                value = _value(one, field)
+        names = {
+            field.id: field for action_name in known for field in table.fields(action_name).values()
+        }
+        by_field: dict[str, Value] = {}
+        for data_field in entry.data.fields:
+            if data_field.field_id in names:
+                field = names[data_field.field_id]
+                value = _value(data_field, field)
                 if table.kind == "Register":  # a field for each pipe
-                    value = [*found.get(field.name, []), value]
-                found[field.name] = value
-        return found
+                    value = [*by_field.get(field.name, []), value]
+                by_field[field.name] = value
+        return by_field
 
     def entities(self, entry: Any) -> Iterator[p4r.Entity]:
         """Yields P4Runtime's entity of an entry that was read; nothing for entries of other
@@ -190,8 +202,8 @@ class Entities:
             yield p4r.Entity(table_entry=self._table_entry(number, table, entry))
 
     def _read_session(self, entry: Any) -> p4r.Entity:
-        made, data = p4r.Entity(), self.values(entry)
-        session = made.packet_replication_engine_entry.clone_session_entry
+        entity, data = p4r.Entity(), self.values(entry)
+        session = entity.packet_replication_engine_entry.clone_session_entry
         session.session_id = _index(entry)
         if data.get("$session_enable") and data.get("$ucast_egress_port_valid"):
             session.replicas.add(egress_port=data["$ucast_egress_port"])
@@ -199,7 +211,7 @@ class Entities:
             data.get("$ingress_cos", 0),
             data.get("$max_pkt_len", 0),
         )
-        return made
+        return entity
 
     def _register(self, number: int, table: Table, entry: Any) -> p4r.RegisterEntry:
         """Fields side by side, the first in the highest bits: those of the pipe that has the port
@@ -224,7 +236,11 @@ class Entities:
             elif not _matches_all(field, key):
                 _match_back(key, table_entry.match.add(field_id=ids[field.name]))
         name = next(
-            (one for one, (action, _) in table.actions.items() if action == entry.data.action_id),
+            (
+                action_name
+                for action_name, (action, _) in table.actions.items()
+                if action == entry.data.action_id
+            ),
             None,
         )
         if name is not None:
@@ -233,11 +249,11 @@ class Entities:
                 text: param for param, text in self._actions[self._action_ids[name]][1].items()
             }
             fields = {field.id: field.name for field in table.actions[name][1].values()}
-            for one in entry.data.fields:
-                if one.field_id in fields:
-                    value = _short(int.from_bytes(one.stream, "big"))
+            for data_field in entry.data.fields:
+                if data_field.field_id in fields:
+                    value = _short(int.from_bytes(data_field.stream, "big"))
                     table_entry.action.action.params.add(
-                        param_id=params[fields[one.field_id]], value=value
+                        param_id=params[fields[data_field.field_id]], value=value
                     )
         return table_entry
 
@@ -260,20 +276,20 @@ def _named(fields: Mapping[str, Field], name: str, table: str) -> Field:
     return fields[name]
 
 
-def _match(field: Field, match: p4r.FieldMatch | None, made: Any) -> None:
+def _match(field: Field, match: p4r.FieldMatch | None, driver_match: Any) -> None:
     """Fills in a key's field; None: what matches everything."""
     least, most = bytes(field.bytes), ((1 << (field.width or 0)) - 1).to_bytes(field.bytes, "big")
     if field.match == "Exact":
-        made.exact.value = _wide(match.exact.value, field) if match else least
+        driver_match.exact.value = _wide(match.exact.value, field) if match else least
     elif field.match == "LPM":
-        made.lpm.value = _wide(match.lpm.value, field) if match else least
-        made.lpm.prefix_len = match.lpm.prefix_len if match else 0
+        driver_match.lpm.value = _wide(match.lpm.value, field) if match else least
+        driver_match.lpm.prefix_len = match.lpm.prefix_len if match else 0
     elif field.match == "Ternary":
-        made.ternary.value = _wide(match.ternary.value, field) if match else least
-        made.ternary.mask = _wide(match.ternary.mask, field) if match else least
+        driver_match.ternary.value = _wide(match.ternary.value, field) if match else least
+        driver_match.ternary.mask = _wide(match.ternary.mask, field) if match else least
     else:
-        made.range.low = _wide(match.range.low, field) if match else least
-        made.range.high = _wide(match.range.high, field) if match else most
+        driver_match.range.low = _wide(match.range.low, field) if match else least
+        driver_match.range.high = _wide(match.range.high, field) if match else most
 
 
 def _matches_all(field: Field, key: Any) -> bool:
@@ -288,41 +304,41 @@ def _matches_all(field: Field, key: Any) -> bool:
     return field.match == "LPM" and not key.lpm.prefix_len
 
 
-def _match_back(key: Any, made: p4r.FieldMatch) -> None:
+def _match_back(key: Any, field_match: p4r.FieldMatch) -> None:
     kind = key.WhichOneof("match_type")
     for part in ("value", "mask", "low", "high"):
         if hasattr(getattr(key, kind), part):
             setattr(
-                getattr(made, kind),
+                getattr(field_match, kind),
                 part,
                 _short(int.from_bytes(getattr(getattr(key, kind), part), "big")),
             )
     if kind == "lpm":
-        made.lpm.prefix_len = key.lpm.prefix_len
+        field_match.lpm.prefix_len = key.lpm.prefix_len
 
 
 def _index(entry: Any) -> int:
     return int.from_bytes(entry.key.fields[0].exact.value, "big")
 
 
-def _put(made: Any, field: Field, value: Value) -> None:
-    made.field_id = field.id
+def _put(data_field: Any, field: Field, value: Value) -> None:
+    data_field.field_id = field.id
     if isinstance(value, bool):
-        made.bool_val = value
+        data_field.bool_val = value
     elif isinstance(value, str):
-        made.str_val = value
+        data_field.str_val = value
     elif isinstance(value, list):
-        made.int_arr_val.val.extend(value)
+        data_field.int_arr_val.val.extend(value)
     else:
-        made.stream = value.to_bytes(field.bytes, "big")
+        data_field.stream = value.to_bytes(field.bytes, "big")
 
 
-def _value(one: Any, field: Field) -> Value:
-    kind = one.WhichOneof("value")
+def _value(data_field: Any, field: Field) -> Value:
+    kind = data_field.WhichOneof("value")
     if kind == "stream":
-        return int.from_bytes(one.stream, "big")
+        return int.from_bytes(data_field.stream, "big")
     if kind in ("int_arr_val", "bool_arr_val", "str_arr_val"):
-        return list(getattr(one, kind).val)
+        return list(getattr(data_field, kind).val)
     if kind is None:  # a number or a text of no length
         return "" if field.width is None else 0
-    return getattr(one, kind)
+    return getattr(data_field, kind)

@@ -67,41 +67,41 @@ class Info:
                 "the most"
             )
         try:
-            made = [
+            tables = [
                 _table(table) for document in documents for table in json.loads(document)["tables"]
             ]
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise SwitchError(
                 f"{switch}: no BF-RT description: {type(error).__name__}: {error}"
             ) from None
-        self.tables = {table.name: table for table in made}
-        self.by_id = {table.id: table for table in made}
+        self.tables = {table.name: table for table in tables}
+        self.by_id = {table.id: table for table in tables}
 
     def table(self, name: str) -> Table:
         """Returns the table whose name is `name`, or ends so: the description puts the pipeline's
         name in front. Raises SwitchError."""
-        found = self.tables.get(name) or next(
+        table = self.tables.get(name) or next(
             (table for whole, table in self.tables.items() if whole.endswith(f".{name}")), None
         )
-        if found is None:
+        if table is None:
             raise SwitchError(
                 f"{self._switch}: its BF-RT description has no table {name}: another program runs "
                 "there"
             )
-        return found
+        return table
 
 
-def _table(one: Mapping[str, Any]) -> Table:
+def _table(description: Mapping[str, Any]) -> Table:
     return Table(
-        _whole(one["id"]),
-        _text(one["name"]),
-        _text(one["table_type"]),
-        _whole(one.get("size", 0)),
-        {key["name"]: _field(key) for key in one["key"]},
-        _fields(one.get("data", ())),
+        _whole(description["id"]),
+        _text(description["name"]),
+        _text(description["table_type"]),
+        _whole(description.get("size", 0)),
+        {key["name"]: _field(key) for key in description["key"]},
+        _fields(description.get("data", ())),
         {
             _text(action["name"]): (_whole(action["id"]), _fields(action["data"]))
-            for action in one.get("action_specs", ())
+            for action in description.get("action_specs", ())
         },
     )
 
@@ -118,30 +118,30 @@ def _text(value: Any) -> str:
     return value
 
 
-def _fields(found: Iterable[dict[str, Any]]) -> dict[str, Field]:
+def _fields(descriptions: Iterable[dict[str, Any]]) -> dict[str, Field]:
     """Returns the fields by name; containers of fields, which nothing here uses, have no type."""
-    singles = (one | one.get("singleton", {}) for one in found)
-    made = (_field(single) for single in singles if "type" in single)
-    return {one.name: one for one in made}
+    singles = (description | description.get("singleton", {}) for description in descriptions)
+    fields = (_field(single) for single in singles if "type" in single)
+    return {field.name: field for field in fields}
 
 
-def _field(one: Mapping[str, Any]) -> Field:
-    kind = _text(one["type"]["type"])
+def _field(description: Mapping[str, Any]) -> Field:
+    kind = _text(description["type"]["type"])
     width = (
-        _width(one["type"]["width"])
+        _width(description["type"]["width"])
         if kind == "bytes"
         else 8 * _BYTES[kind]
         if kind in _BYTES
         else None
     )
     return Field(
-        _whole(one["id"]),
-        _text(one["name"]),
+        _whole(description["id"]),
+        _text(description["name"]),
         kind,
         width,
-        _text(one.get("match_type", "")),
-        bool(one.get("read_only")),
-        bool(one.get("repeated")),
+        _text(description.get("match_type", "")),
+        bool(description.get("read_only")),
+        bool(description.get("repeated")),
     )
 
 

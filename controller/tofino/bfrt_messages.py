@@ -30,13 +30,13 @@ def load(environment: Mapping[str, str] = os.environ) -> ModuleType:
             f"BF Runtime needs the messages of your SDE: set {VARIABLE} to the folder in which it "
             "is installed"
         )
-    found = sorted(Path(folder).glob(f"lib/python3*/site-packages/**/{_FILE}"))
-    if not found:
+    paths = sorted(Path(folder).glob(f"lib/python3*/site-packages/**/{_FILE}"))
+    if not paths:
         raise SwitchError(
             f"{VARIABLE}={folder}: there is no {_FILE} below lib/python3*/site-packages: build the "
             f"SDE with GRPC=ON, or set {VARIABLE} to where it is installed"
         )
-    spec = importlib.util.spec_from_file_location("bfruntime_pb2", found[0])
+    spec = importlib.util.spec_from_file_location("bfruntime_pb2", paths[0])
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -45,7 +45,7 @@ def load(environment: Mapping[str, str] = os.environ) -> ModuleType:
             spec.loader.exec_module(module)
     except Exception as error:  # anything that this foreign file raises
         raise SwitchError(
-            f"{found[0]}: {type(error).__name__}: "
+            f"{paths[0]}: {type(error).__name__}: "
             f"{str(error).splitlines()[0] if str(error) else 'no details'}: these messages don't "
             "fit this Python's protobuf: make the file again with a newer protoc"
         ) from None

@@ -102,14 +102,14 @@ def _pools(lab: TofinoLab) -> Iterator[Setting]:
     headroom = many * sum(lab.chip.cells(port.pfc.headroom_bytes) for port in lab.ports)
     yield Setting(lab.chip.table("pool.cfg"), {"pool": _INGRESS_POOL}, {"size_cells": size})
     yield Setting(lab.chip.table("pool.cfg"), {"pool": _HEADROOM_POOL}, {"size_cells": headroom})
-    for one in lab.lossless:
-        keys: dict[str, int | str] = {"pool": _INGRESS_POOL, "cos": one.number}
+    for traffic_class in lab.lossless:
+        keys: dict[str, int | str] = {"pool": _INGRESS_POOL, "cos": traffic_class.number}
         yield Setting(lab.chip.table("pool.app_pfc"), keys, {"pfc_limit_cells": size})
 
 
 def _ports(lab: TofinoLab) -> Iterator[Setting]:
     """Yields PFC frames at the MAC, sent and obeyed, and the headroom of each port."""
-    enabled = sum(1 << one.number for one in lab.lossless)
+    enabled = sum(1 << traffic_class.number for traffic_class in lab.lossless)
     for port in lab.ports:
         keys = {"dev_port": port.number}
         obeyed = enabled if lab.chip.obeys_by_class else (1 << CLASSES) - 1
@@ -129,7 +129,7 @@ def _groups(lab: TofinoLab) -> Iterator[Setting]:
     """Yields what came in at a port, by class."""
     there: Counts[int] = Counts()
     for port in lab.ports:
-        for one in lab.lossless:
+        for traffic_class in lab.lossless:
             data: dict[str, Value] = {
                 "dev_port": port.number,
                 "pfc_enable": True,
@@ -141,7 +141,7 @@ def _groups(lab: TofinoLab) -> Iterator[Setting]:
                 "pool_id": _INGRESS_POOL,
                 "pool_max_cells": lab.chip.cells(port.pfc.xoff_bytes),
                 "dynamic_baf": "DISABLE",
-                f"icos_{one.number}": True,
+                f"icos_{traffic_class.number}": True,
             }
             keys = {"ppg_id": _FIRST_GROUP + there[port.pipe]}
             there[port.pipe] += 1
@@ -171,11 +171,11 @@ def _queues(lab: TofinoLab) -> Iterator[Setting]:
                     queue=place,
                 )
                 # PFC bounds it where it came in; nothing is dropped here.
-                kept: dict[str, Value] = {"tail_drop_enable": False, "pool_id": _EGRESS_POOL}
+                buffer: dict[str, Value] = {"tail_drop_enable": False, "pool_id": _EGRESS_POOL}
                 yield Setting(
                     lab.chip.table("queue.buffer"),
                     {},
-                    kept,
+                    buffer,
                     action="shared_pool",
                     pipe=port.pipe,
                     queue=place,
@@ -255,6 +255,6 @@ def pfc_script(lab: TofinoLab) -> str:
         places=PLACES,
         settings=pprint.pformat(rows, width=120, compact=True, sort_dicts=False),
         fixed=FIXED,
-        lossless=[one.number for one in lab.lossless],
+        lossless=[traffic_class.number for traffic_class in lab.lossless],
         ports=len(lab.ports),
     )

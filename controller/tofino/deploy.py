@@ -76,8 +76,8 @@ def plan(lab: TofinoLab) -> SwitchPlan:
 
 def rest_entries(lab: TofinoLab) -> list[TableEntry]:
     """Returns how a pause of each port is known by its rest, and which classes PFC stops."""
-    actions = {one.number: "set_rest" for one in lab.lossless} | {
-        one.number: "goes_before" for one in lab.delaying
+    actions = {traffic_class.number: "set_rest" for traffic_class in lab.lossless} | {
+        traffic_class.number: "goes_before" for traffic_class in lab.delaying
     }
     return [
         TableEntry(
@@ -133,11 +133,11 @@ def deploy(
 
     Raises SwitchError.
     """
-    made = check(lab, package)
+    table_entries = check(lab, package)
     progress(f"connecting to {address}")
     with contextlib.closing(_connect(lab, address)) as client:
         client.become_primary(election_id)
-        _program(lab, package, made, client, progress, _BATCH)
+        _program(lab, package, table_entries, client, progress, _BATCH)
         return _read(lab, client)
 
 
@@ -150,18 +150,18 @@ def deploy_bfrt(
 
     Raises SwitchError.
     """
-    made = check(lab, package)
+    table_entries = check(lab, package)
     progress(f"connecting to {address}")
     with BfRuntimeSwitch.connect(
         lab.switch, address, progress=progress, limit_s=CONNECT_LIMIT_S
     ) as client:
-        _program(lab, package, made, client, progress, MOST_ENTRIES)
+        _program(lab, package, table_entries, client, progress, MOST_ENTRIES)
         wanted = [*port_settings(lab), *settings(lab)]
         progress(f"{len(wanted)} settings of ports, PFC, buffers and queues")
         ignored = client.apply(wanted)
         return replace(
             _read(lab, client, _cells(lab)),
-            settings=sum(len(one.data) for one in wanted),
+            settings=sum(len(setting.data) for setting in wanted),
             ignored=tuple(ignored),
         )
 
@@ -182,7 +182,7 @@ def look_bfrt(lab: TofinoLab, address: str) -> Deployed:
 def _program(
     lab: TofinoLab,
     package: Package,
-    made: Sequence[TableEntry],
+    table_entries: Sequence[TableEntry],
     client: ControlPlane,
     progress: Callable[[str], None],
     batch: int,
@@ -191,8 +191,8 @@ def _program(
     progress(f"program {package.name}, {len(package.data) / 1e6:.1f} MB")
     began = time.monotonic()
     client.set_pipeline(package)
-    progress(f"loaded in {time.monotonic() - began:.2f} s; {len(made)} entries")
-    written: list[CloneSession | TableEntry] = [*sessions(lab, package), *made]
+    progress(f"loaded in {time.monotonic() - began:.2f} s; {len(table_entries)} entries")
+    written: list[CloneSession | TableEntry] = [*sessions(lab, package), *table_entries]
     began = time.monotonic()
     for start in range(0, len(written), batch):
         client.insert(written[start : start + batch])
@@ -220,10 +220,10 @@ def _read(lab: TofinoLab, client: ControlPlane, indices: Sequence[int] | None = 
     }
     cells = []
     for counter in client.counters():
-        found, name = client.read_counters(counter, indices), client.counter_name(counter)
+        counts, name = client.read_counters(counter, indices), client.counter_name(counter)
         cells += [
-            Cell(counter, *divmod(cell, CLASSES), of_frames(name, found[cell]))
+            Cell(counter, *divmod(cell, CLASSES), of_frames(name, counts[cell]))
             for cell in _cells(lab)
-            if cell in found
+            if cell in counts
         ]
     return Deployed(held, tuple(cells))

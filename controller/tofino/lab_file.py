@@ -54,21 +54,21 @@ def read(path: Path) -> TofinoLab:
 
 
 def _lab(node: Node) -> TofinoLab:
-    given = node.get("chip")
-    chip = TOFINO if given is None else given.value(_chip)
+    chip_node = node.get("chip")
+    chip = TOFINO if chip_node is None else chip_node.value(_chip)
     fields = node.fields(
         {
-            "chip": optional(lambda one: one.value(_chip), chip),
-            "switch": optional(lambda one: one.value(_name), "tofino"),
+            "chip": optional(lambda child: child.value(_chip), chip),
+            "switch": optional(lambda child: child.value(_name), "tofino"),
             "device": optional(_whole(1, 2**64 - 1), 1),
-            "pipes": optional(lambda one: one.value(partial(_pipes, chip)), chip.pipes[0]),
+            "pipes": optional(lambda child: child.value(partial(_pipes, chip)), chip.pipes[0]),
             "mtu": optional(_bytes(_LEAST_MTU, _MOST_MTU), _USUAL_MTU),
             "classes": optional(_classes, _usual_classes()),
             "pfc": needed(_pfc),
             "tcd": optional(partial(_tcd, chip=chip), Tcd()),
             "qcn": optional(_qcn, Qcn()),
-            "ports": needed(lambda one: one.elements(partial(_port, chip=chip))),
-            "routes": needed(lambda one: one.elements(partial(_prefix, chip=chip))),
+            "ports": needed(lambda child: child.elements(partial(_port, chip=chip))),
+            "routes": needed(lambda child: child.elements(partial(_prefix, chip=chip))),
         }
     )
     pfc, ports = fields.pop("pfc"), fields.pop("ports")
@@ -90,19 +90,21 @@ def _classes(node: Node) -> tuple[Class, ...]:
     lossless."""
     fields = {
         "priority": optional(_whole(0, CLASSES - 1)),
-        "lossless": optional(lambda one: one.value(_flag), False),
+        "lossless": optional(lambda child: child.value(_flag), False),
     }
-    given = node.entries(lambda text: _number(text, 0, CLASSES - 1), lambda one: one.fields(fields))
-    if not any(one["lossless"] for one in given.values()):
+    by_number = node.entries(
+        lambda text: _number(text, 0, CLASSES - 1), lambda child: child.fields(fields)
+    )
+    if not any(class_fields["lossless"] for class_fields in by_number.values()):
         raise node.fail(
             "none is lossless: write `3: {lossless: yes}` for RoCE data (DSCP 24 to 31)"
         )
-    made = []
+    classes = []
     for number in range(CLASSES):
-        found = given.get(number, {"priority": None, "lossless": False})
-        priority = number if found["priority"] is None else found["priority"]
-        made.append(Class(number, priority, found["lossless"]))
-    return tuple(made)
+        class_fields = by_number.get(number, {"priority": None, "lossless": False})
+        priority = number if class_fields["priority"] is None else class_fields["priority"]
+        classes.append(Class(number, priority, class_fields["lossless"]))
+    return tuple(classes)
 
 
 def _pfc(node: Node) -> Pfc:
@@ -118,9 +120,9 @@ def _tcd(node: Node, chip: Chip) -> Tcd:
         {
             "k_min": optional(_size, usual.k_min_bytes),
             "k_max": optional(_size, usual.k_max_bytes),
-            "p_max": optional(lambda one: one.value(_share), usual.p_max),
-            "delay": optional(lambda one: one.value(_delay_s), usual.delay_s),
-            "epsilon": optional(lambda one: one.value(_epsilon), usual.epsilon),
+            "p_max": optional(lambda child: child.value(_share), usual.p_max),
+            "delay": optional(lambda child: child.value(_delay_s), usual.delay_s),
+            "epsilon": optional(lambda child: child.value(_epsilon), usual.epsilon),
             "looks": optional(_whole(1, _MOST_LOOKS), usual.looks),
         }
     )
@@ -140,7 +142,7 @@ def _qcn(node: Node) -> Qcn:
         {
             "q_eq": optional(_bytes(_LEAST_Q_EQ, _MOST_Q_EQ), usual.q_eq_bytes),
             "sample": optional(_bytes(_LEAST_SAMPLE, _MOST_SAMPLE), usual.sample_bytes),
-            "culprit": optional(lambda one: one.value(_culprit), usual.culprit),
+            "culprit": optional(lambda child: child.value(_culprit), usual.culprit),
         }
     )
     return Qcn(*fields.values())
@@ -150,20 +152,20 @@ def _port(node: Node, chip: Chip) -> Callable[[Pfc, int], Port]:
     """Returns what makes the port, once PFC and MTU of all are known."""
     fields = node.fields(
         {
-            "port": needed(lambda one: one.value(partial(_device_port, chip))),
-            "panel": needed(lambda one: one.value(_panel)),
-            "speed": needed(lambda one: one.value(partial(_speed, chip))),
-            "fec": optional(lambda one: one.value(_flag), False),
-            "autoneg": optional(lambda one: one.value(_flag), False),
+            "port": needed(lambda child: child.value(partial(_device_port, chip))),
+            "panel": needed(lambda child: child.value(_panel)),
+            "speed": needed(lambda child: child.value(partial(_speed, chip))),
+            "fec": optional(lambda child: child.value(_flag), False),
+            "autoneg": optional(lambda child: child.value(_flag), False),
             "pfc": optional(_pfc),
-            "gap": optional(lambda one: one.value(_gap_ns)),
+            "gap": optional(lambda child: child.value(_gap_ns)),
         }
     )
     connector, lane = fields["panel"]
     number, speed = fields["port"], fields["speed"]
     lanes = LANES_BY_SPEED[speed]
     if lane % lanes:
-        first = ", ".join(f"{connector}/{one}" for one in range(0, chip.lanes, lanes))
+        first = ", ".join(f"{connector}/{lane}" for lane in range(0, chip.lanes, lanes))
         raise node.fail(
             f"a port of {speed / 1e9:g}G takes {lanes} lanes of its connector and starts at {first}"
         )
@@ -189,9 +191,9 @@ def _port(node: Node, chip: Chip) -> Callable[[Pfc, int], Port]:
 def _prefix(node: Node, chip: Chip) -> Prefix:
     fields = node.fields(
         {
-            "to": needed(lambda one: one.value(_network)),
-            "port": needed(lambda one: one.value(partial(_device_port, chip))),
-            "mac": needed(lambda one: one.value(_mac)),
+            "to": needed(lambda child: child.value(_network)),
+            "port": needed(lambda child: child.value(partial(_device_port, chip))),
+            "mac": needed(lambda child: child.value(_mac)),
         }
     )
     return Prefix(fields["to"], fields["mac"], fields["port"], node.line)

@@ -130,7 +130,7 @@ class TofinoLab:
     @property
     def delaying(self) -> tuple[Class, ...]:
         """Those that can keep a lossless one waiting: of its priority, or a higher one."""
-        least = min(one.priority for one in self.lossless)
+        least = min(traffic_class.priority for traffic_class in self.lossless)
         return tuple(
             traffic_class
             for traffic_class in self.classes
@@ -153,7 +153,8 @@ class TofinoLab:
                 )
         pfc, chip = [port.pfc for port in self.ports], self.chip
         size = len(self.lossless) * sum(
-            chip.cells(one.xoff_bytes) + chip.cells(one.headroom_bytes) for one in pfc
+            chip.cells(port_pfc.xoff_bytes) + chip.cells(port_pfc.headroom_bytes)
+            for port_pfc in pfc
         )
         if size > chip.free_cells:
             yield (
@@ -203,16 +204,16 @@ class TofinoLab:
                     "have 50 Gb/s"
                 ),
             )
-        for other in self.ports:
+        for neighbour in self.ports:
             if (
-                other is not port
-                and other.connector == port.connector
-                and port.lane <= other.lane < port.lanes.stop
+                neighbour is not port
+                and neighbour.connector == port.connector
+                and port.lane <= neighbour.lane < port.lanes.stop
             ):
                 yield (
-                    other.line,
+                    neighbour.line,
                     (
-                        f"panel {other.panel} is a lane of port {port.number}, which starts at "
+                        f"panel {neighbour.panel} is a lane of port {port.number}, which starts at "
                         f"{port.panel}"
                     ),
                 )
@@ -225,9 +226,9 @@ def usual_gap_ns(speed_bps: int, mtu: int) -> int:
     return -(-8 * 1_000_000_000 * (mtu + 2 * PFC_BYTES + 3 * WIRE_BYTES) // speed_bps)
 
 
-def _twice(what: str, found: Iterable[tuple[Hashable, int]]) -> Iterator[Fault]:
+def _twice(kind: str, occurrences: Iterable[tuple[Hashable, int]]) -> Iterator[Fault]:
     seen: dict[Hashable, int] = {}
-    for value, line in found:
+    for value, line in occurrences:
         if value in seen:
-            yield line, f"{what} {value} stands in line {seen[value]} already"
+            yield line, f"{kind} {value} stands in line {seen[value]} already"
         seen.setdefault(value, line)

@@ -160,10 +160,10 @@ def _check_target(
         )
     name = file_names(chip)[0]
     header = _header(folder / DRIVER / name, binary)
-    for file, found in (("context.json", context.get("target")), (name, header.get("target"))):
-        if found != chip.name:
+    for file, target in (("context.json", context.get("target")), (name, header.get("target"))):
+        if target != chip.name:
             raise PackageError(
-                f"{folder}/{DRIVER}/{file}: for {found or 'no target'}, not for {chip.name}: "
+                f"{folder}/{DRIVER}/{file}: for {target or 'no target'}, not for {chip.name}: "
                 f"{_REMEDY}"
             )
     if header.get("run_id") != context.get("run_id"):
@@ -182,7 +182,7 @@ def _check_names(folder: Path, info: p4i.P4Info, bf_rt: Mapping[str, Any]) -> No
         *(info.tables, info.action_profiles, info.counters),
         *(info.registers, info.meters, info.digests),
     )
-    for preamble in (one.preamble for kind in kinds for one in kind):
+    for preamble in (resource.preamble for kind in kinds for resource in kind):
         if preamble.id not in ids and not any(preamble.name in name for name in names):
             raise PackageError(
                 f"{folder}: {preamble.name} of p4info.txtpb isn't in bf-rt.json: {_REMEDY}"

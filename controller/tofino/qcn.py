@@ -32,11 +32,13 @@ def entries(lab: TofinoLab, program: str) -> list[TableEntry]:
     return [
         *(
             TableEntry(
-                table, match=TableMatch({"port": port.number, "class": one.number}), action=action
+                table,
+                match=TableMatch({"port": port.number, "class": traffic_class.number}),
+                action=action,
             )
             for port in lab.ports
             for table, action in tables(qcn, port).items()
-            for one in lab.lossless
+            for traffic_class in lab.lossless
         ),
         *feedback_entries(qcn.q_eq_bytes),
     ]
@@ -105,14 +107,14 @@ def feedback_entries(q_eq_bytes: int) -> list[TableEntry]:
     """Returns the entries of all that have this set point. F_b that is above 0, but below the first
     step, has an entry, too: the one of all that is beyond would match it."""
     steps = feedback_steps(q_eq_bytes)
-    found = [
+    ranges = [
         (first, last, TableAction("set_feedback", quantised=value)) for first, last, value in steps
     ]
     if steps[0][0] > 0:
-        found.insert(0, (0, steps[0][0] - 1, TableAction("no_feedback")))
+        ranges.insert(0, (0, steps[0][0] - 1, TableAction("no_feedback")))
     matches = [
         (TableMatch(q_eq=q_eq_bytes, most=0, steps=(first, last)), _IN_STEPS, action)
-        for first, last, action in found
+        for first, last, action in ranges
     ]
     beyond = TableAction("set_feedback", quantised=MOST_FEEDBACK)
     matches.append((TableMatch(q_eq=q_eq_bytes, most=(0, _SIGN)), _BEYOND, beyond))

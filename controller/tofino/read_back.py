@@ -40,12 +40,12 @@ def _place(entity: p4r.Entity) -> tuple[str, int]:
 
 def _query(entity: p4r.Entity) -> p4r.Entity:
     """Returns what selects a whole table, or the session."""
-    made = p4r.Entity()
+    query = p4r.Entity()
     if entity.HasField("table_entry"):
-        made.table_entry.table_id = entity.table_entry.table_id
+        query.table_entry.table_id = entity.table_entry.table_id
     else:
-        _session(made).session_id = _session(entity).session_id
-    return made
+        _session(query).session_id = _session(entity).session_id
+    return query
 
 
 def _essence(entity: p4r.Entity) -> Hashable:

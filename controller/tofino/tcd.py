@@ -34,14 +34,14 @@ def curve(tcd: Tcd, chip: Chip, steps: int = STEPS) -> list[Step]:
     all mark."""
     first, last = tcd.k_min_bytes // chip.cell_bytes + 1, tcd.k_max_bytes // chip.cell_bytes
     bounds = [first + (last + 1 - first) * step // steps for step in range(steps + 1)]
-    made = []
+    curve_steps = []
     for low, after in pairwise(bounds):
         excess = (low + after - 1) / 2 * chip.cell_bytes - tcd.k_min_bytes
         if low < after:
             share = excess / (tcd.k_max_bytes - tcd.k_min_bytes)
-            made.append(Step(low, after - 1, round(tcd.p_max * share * _DRAWS)))
-    made.append(Step(last + 1, MOST_CELLS, _DRAWS))
-    return [step for step in made if step.draws]
+            curve_steps.append(Step(low, after - 1, round(tcd.p_max * share * _DRAWS)))
+    curve_steps.append(Step(last + 1, MOST_CELLS, _DRAWS))
+    return [step for step in curve_steps if step.draws]
 
 
 def entries(lab: TofinoLab, tcd: Tcd) -> list[TableEntry]:

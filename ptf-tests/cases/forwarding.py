@@ -36,8 +36,8 @@ class EveryPair(PcnTest):
                 self.send(source, frame)
                 self.expect(destination, forwarded(frame, destination))
         self.expect_nothing()
-        each = {index(port, ROCE_CLASS): len(PORTS) for port in PORTS}
-        self.assertEqual(self.counters("transmitted", each), each)
+        expected = {index(port, ROCE_CLASS): len(PORTS) for port in PORTS}
+        self.assertEqual(self.counters("transmitted", expected), expected)
         bytes_out = self.counter("transmitted", index(2, ROCE_CLASS)).bytes
         self.assertEqual(bytes_out, len(PORTS) * len(data(1, 2)))
         self.assertEqual(self.counters("dropped"), {})

@@ -32,10 +32,10 @@ class MalformedTest(PcnTest):
 
     def check(self, reason: Reason, frames: dict[str, bytes]) -> None:
         cell = index(1, reason)
-        for count, (what, frame) in enumerate(frames.items(), start=1):
+        for count, (fault, frame) in enumerate(frames.items(), start=1):
             self.send(1, frame)
             self.wait_for_value(
-                lambda: self.counters("dropped"), {cell: count}, f"dropped by reason, after {what}"
+                lambda: self.counters("dropped"), {cell: count}, f"dropped by reason, after {fault}"
             )
         least = SHORTEST_FRAME if self.twin else 0  # a MAC pads what is shorter
         size = sum(max(least, len(frame)) for frame in frames.values())

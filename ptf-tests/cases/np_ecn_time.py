@@ -181,18 +181,24 @@ class HigherClassIsNoPause(NpEcnTimeTest):
 class ClassWithoutEntryIsNotMarked(NpEcnTimeTest):
     """Here NP-ECN is for class 5; class 3 is lossless, and the counter would mark it."""
 
-    other = 5
+    marked_class = 5
 
     def rests(self) -> tuple[RestPort, ...]:
-        return (RestPort(SLOW_PORT, self.gap_us(SLOW_PORT), 1 << self.other),)
+        return (RestPort(SLOW_PORT, self.gap_us(SLOW_PORT), 1 << self.marked_class),)
 
     def runTest(self) -> None:
         arrivals = self.congest(*(data(1, SLOW_PORT, psn=psn) for psn in range(8)))
         self.assertEqual(marks(arrivals), [False] * 8)
         self.assertEqual(set(self.counters("marked_by_counter")), {index(SLOW_PORT, ROCE_CLASS)})
         self.occupy_slow_port(2, 20)
-        self.send(1, *(data(1, SLOW_PORT, psn=psn, dscp=self.other << 3) for psn in range(8)))
-        arrivals = [one for one in self.receive(SLOW_PORT, 28) if one.data.dscp == self.other << 3]
+        self.send(
+            1, *(data(1, SLOW_PORT, psn=psn, dscp=self.marked_class << 3) for psn in range(8))
+        )
+        arrivals = [
+            arrival
+            for arrival in self.receive(SLOW_PORT, 28)
+            if arrival.data.dscp == self.marked_class << 3
+        ]
         self.check_marks(marks(arrivals))
 
     def tearDown(self) -> None:

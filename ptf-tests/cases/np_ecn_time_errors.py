@@ -24,7 +24,7 @@ class ErrorTest(NpEcnTimeTest):
 
     def burst(self, n: int, psn: int = 0, dscp: int = wire.DSCP_DATA) -> None:
         """At an idle port the first packet leaves at once, so that the second finds none either."""
-        self.send(1, *(data(1, SLOW_PORT, psn=psn + one, dscp=dscp) for one in range(n)))
+        self.send(1, *(data(1, SLOW_PORT, psn=psn + offset, dscp=dscp) for offset in range(n)))
 
     @property
     def outlasting(self) -> int:
@@ -50,7 +50,11 @@ class MarkedTest(ErrorTest):
     def check_marked(self) -> None:
         arrivals = self.receive_data(self.n)
         self.assertEqual(
-            [one.data.psn for one, mark in zip(arrivals, marks(arrivals), strict=True) if not mark],
+            [
+                arrival.data.psn
+                for arrival, mark in zip(arrivals, marks(arrivals), strict=True)
+                if not mark
+            ],
             [0],
         )
         self.check_alone("marked_by_time", self.n - 1)
@@ -91,11 +95,11 @@ class HigherClassHidesThePause(MarkedTest):
 class HigherLosslessClassHidesThePause(MarkedTest):
     """Likewise a class that PFC stops too, but not now."""
 
-    other = HIGHER_CLASS
+    hiding_class = HIGHER_CLASS
 
     def setUp(self) -> None:
         self.pfc_defaults = replace(
-            PcnTest.pfc_defaults, lossless=1 << ROCE_CLASS | 1 << self.other
+            PcnTest.pfc_defaults, lossless=1 << ROCE_CLASS | 1 << self.hiding_class
         )
         super().setUp()
 
@@ -104,15 +108,15 @@ class HigherLosslessClassHidesThePause(MarkedTest):
         self.burst(self.n)
         self.wait_until_waiting(SLOW_PORT, self.n)
         # Its first packet would end a rest, if there were one.
-        self.burst(self.outlasting, dscp=self.other << 3)
+        self.burst(self.outlasting, dscp=self.hiding_class << 3)
         self.outlast(SLOW_PORT)
         self.resume(SLOW_PORT)
-        self.assertGreater(self.register("waiting_packets", index(SLOW_PORT, self.other)), 0)
+        self.assertGreater(self.register("waiting_packets", index(SLOW_PORT, self.hiding_class)), 0)
         self.check_marked()
 
 
 class LowerLosslessClassHidesThePause(HigherLosslessClassHidesThePause):
-    other = LOWER_CLASS
+    hiding_class = LOWER_CLASS
 
     def setUp(self) -> None:
         super().setUp()

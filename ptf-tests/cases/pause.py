@@ -154,7 +154,9 @@ class EachClassHasItsOwnQuanta(PcnTest):
         for number in range(8):
             cell = index(2, number)
             alone = pfc(2, {number: LONG_PAUSE})
-            others = pfc(2, {other: 0 if other == number else LONG_PAUSE for other in range(8)})
+            others = pfc(
+                2, {priority: 0 if priority == number else LONG_PAUSE for priority in range(8)}
+            )
             self.send(2, alone)
             self.wait_for_value(lambda: self.registers("tx_paused"), {cell: 1}, "paused ports")
             self.send(
@@ -164,9 +166,9 @@ class EachClassHasItsOwnQuanta(PcnTest):
                 ),
             )
             self.wait_for_value(lambda: self.registers("tx_paused"), {}, "paused ports")
-        each = {index(2, number): 1 for number in range(8)}
-        self.assertEqual(self.counters("pause_received"), each)
-        self.assertEqual(self.counters("resume_received"), each)
+        expected = {index(2, number): 1 for number in range(8)}
+        self.assertEqual(self.counters("pause_received"), expected)
+        self.assertEqual(self.counters("resume_received"), expected)
 
 
 class TwoPortsAtOnce(PcnTest):

@@ -47,9 +47,9 @@ class QcnTest(PcnTest):
         )
 
     def load_twin(self, address: str, name: str) -> None:
-        if any(one.w != W for one in self.qcn):
+        if any(port.w != W for port in self.qcn):
             self.skipTest(f"Tofino's program has {W} as the weight of the queue's growth")
-        if any(one.adaptive and one.sample_bytes > 1 for one in self.qcn):
+        if any(port.adaptive and port.sample_bytes > 1 for port in self.qcn):
             self.skipTest("Tofino's program has fixed intervals")
         if self.live:
             self.skipTest(NO_STEPS)
@@ -58,14 +58,14 @@ class QcnTest(PcnTest):
     def messages(self, n: int, first: int = 1, old: int = 0) -> dict[int, bytes]:
         """By PSN, of those of n packets from port 1 to the slow port that get one, if all are
         sampled. `first`: packets that wait with the first of them."""
-        found = {}
+        by_psn = {}
         for psn in range(n):
             queue = self.queue(first + psn)
             value = self.feedback(queue, old)
             if value:
-                found[psn] = message(1, SLOW_PORT, psn, value, queue)
+                by_psn[psn] = message(1, SLOW_PORT, psn, value, queue)
             old = queue
-        return found
+        return by_psn
 
     def queue(self, packets: int) -> int:
         """The bytes of a queue of `packets` packets, with the one that is sampled, as the program
@@ -178,22 +178,22 @@ class SamplesAreCloserTheWorseItIs(QcnTest):
     def runTest(self) -> None:
         n = 1000
         self.hold(n, port=2)
-        found = self.received(self.counters("marked")[index(2)])
+        cnms = self.received(self.counters("marked")[index(2)])
         gaps: dict[int, list[float]] = {}
-        for before, after in itertools.pairwise(found):
+        for before, after in itertools.pairwise(cnms):
             step = 1 + before.feedback // 8
             counted = (after.psn - before.psn) * FRAME * step
             self.assertGreaterEqual(counted, 0.85 * self.sample, before)
             self.assertLess(counted, 1.15 * self.sample + FRAME * step, before)
             gaps.setdefault(step, []).append(counted / self.sample)
-        self.assertEqual(found[-1].feedback, MAX)
+        self.assertEqual(cnms[-1].feedback, MAX)
         closest = gaps[8]
         self.assertGreater(len(closest), 40)
         self.assertLess(min(closest), 0.95)
         self.assertGreater(max(closest), 1.05)
-        for told in found:
-            self.assertEqual(told.queue_bytes, (told.psn + 1) * FRAME)
-            self.assertEqual(told.feedback, feedback(told.queue_bytes, 0, self.q_eq, self.w))
+        for cnm in cnms:
+            self.assertEqual(cnm.queue_bytes, (cnm.psn + 1) * FRAME)
+            self.assertEqual(cnm.feedback, feedback(cnm.queue_bytes, 0, self.q_eq, self.w))
 
 
 class SamplesAreAsFarApartWhereTheIntervalIsFixed(QcnTest):
@@ -208,11 +208,11 @@ class SamplesAreAsFarApartWhereTheIntervalIsFixed(QcnTest):
         self.sampled(2)
         if self.twin:
             self.receive(2, 600)
-        found = self.received(self.counters("marked")[index(2)])
-        self.assertEqual(found[-1].feedback, MAX)
-        self.assertGreater(len(found), 40)
+        cnms = self.received(self.counters("marked")[index(2)])
+        self.assertEqual(cnms[-1].feedback, MAX)
+        self.assertGreater(len(cnms), 40)
         least, most = interval(self.sample, self.twin)
-        for before, after in itertools.pairwise(found):
+        for before, after in itertools.pairwise(cnms):
             gap = (after.psn - before.psn) * FRAME
             self.assertGreaterEqual(gap, least, before)
             self.assertLess(gap, most + FRAME, before)
@@ -258,9 +258,9 @@ class OnlyRoceDataIsSampled(QcnTest):
                 *(data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=250) for psn in range(12)),
             )
         self.send(1, *(cnp(1, SLOW_PORT) for _ in range(12)))
-        other = patched(data(1, SLOW_PORT), 36, (80).to_bytes(2, "big"), fix_checksum=False)
+        plain_udp = patched(data(1, SLOW_PORT), 36, (80).to_bytes(2, "big"), fix_checksum=False)
         self.pause(SLOW_PORT)
-        self.send(1, *[other] * 12)
+        self.send(1, *[plain_udp] * 12)
         self.wait_until_waiting(SLOW_PORT, 12)
         self.sampled()
         self.expect_nothing(1)
@@ -350,15 +350,15 @@ class PfcFramesComeFirst(QcnTest):
         self.hold(self.n)
         # The PAUSE falls due at the packet that exceeds XOFF, number xoff from 0.
         after = self.messages(self.n - self.xoff - 1, first=self.xoff + 2, old=self.xoff * FRAME)
-        told = list(self.messages(self.xoff).values())
-        told += [
+        cnm_frames = list(self.messages(self.xoff).values())
+        cnm_frames += [
             message(1, SLOW_PORT, self.xoff + 1 + psn, *self.value(frame))
             for psn, frame in after.items()
         ]
-        arrivals = self.receive(1, len(told) + 1)
+        arrivals = self.receive(1, len(cnm_frames) + 1)
         self.assertEqual(
             sorted(arrival.frame.hex() for arrival in arrivals),
-            sorted(frame.hex() for frame in (*told, expected_pfc(1, LONG_PAUSE))),
+            sorted(frame.hex() for frame in (*cnm_frames, expected_pfc(1, LONG_PAUSE))),
         )
         self.resume(SLOW_PORT)
         self.receive(SLOW_PORT, self.n)

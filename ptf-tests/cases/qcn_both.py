@@ -90,11 +90,11 @@ class InputsAndOutputsBoth(QcnOutTest):
         notified, marked = (self.counters(name) for name in ("notified", "marked"))
         self.assertEqual(set(notified), {index(1)})
         self.assertEqual(set(marked), {index(SLOW_PORT)})
-        told: list[wire.CnmPacket] = []
-        while len(told) < notified[index(1)] + marked[index(SLOW_PORT)]:
-            told += messages(self.receive(1))
-        growing = [one.queue_bytes for one in told if one.queue_bytes > self.q_eq]
-        self.assertEqual(len(growing), len(told))
+        cnms: list[wire.CnmPacket] = []
+        while len(cnms) < notified[index(1)] + marked[index(SLOW_PORT)]:
+            cnms += messages(self.receive(1))
+        growing = [cnm.queue_bytes for cnm in cnms if cnm.queue_bytes > self.q_eq]
+        self.assertEqual(len(growing), len(cnms))
         left = {self.n * FRAME - most for most in growing}
         # What has left when the last one comes.
         self.assertGreaterEqual(min(left), FRAME)
@@ -117,8 +117,8 @@ class AnInputsMessageIsNoOutputs(QcnOutTest):
         self.assertEqual(set(notified), {index(1)})
         self.assertEqual(set(marked), {index(SLOW_PORT)})
         total = notified[index(1)] + marked[index(SLOW_PORT)]
-        told: list[wire.CnmPacket] = []
-        while len(told) < total:
-            told += messages(self.receive(1))
+        cnms: list[wire.CnmPacket] = []
+        while len(cnms) < total:
+            cnms += messages(self.receive(1))
         self.expect_nothing(1)
-        self.assertEqual(len({one.psn for one in told}), total)
+        self.assertEqual(len({cnm.psn for cnm in cnms}), total)

@@ -82,15 +82,15 @@ class SamplesAreAsFarApart(QcnInTest):
         self.pause(port)
         self.send(1, *(data(1, port, psn=psn) for psn in range(n)))
         self.wait_until_waiting(port, n)
-        found = self.told(self.notified())
-        self.assertEqual(found[-1].feedback, 63)
+        cnms = self.cnms(self.notified())
+        self.assertEqual(cnms[-1].feedback, 63)
         least, most = interval(self.sample, self.twin)
-        for before, after in itertools.pairwise(found):
+        for before, after in itertools.pairwise(cnms):
             step = 1 + before.feedback // 8 if self.adaptive else 1
             counted = (after.psn - before.psn) * FRAME * step
             self.assertGreaterEqual(counted, least, before)
             self.assertLess(counted, most + FRAME * step, before)
-        self.assertGreater(len(found), n * (0.28 if self.adaptive else 0.04))
+        self.assertGreater(len(cnms), n * (0.28 if self.adaptive else 0.04))
 
 
 class SamplesAreCloserTheWorseItIs(SamplesAreAsFarApart):
@@ -135,9 +135,9 @@ class Occupancy(QcnInTest):
             while not passed:
                 (arrival,) = self.receive(1)
                 passed = arrival.frame == forwarded(frame, FREE_PORT)
-                counter.update((told.src_ip, told.flow) for told in messages([arrival]))
+                counter.update((cnm.src_ip, cnm.flow) for cnm in messages([arrival]))
         while sum(counter.values()) < self.notified() - before:
-            counter.update((told.src_ip, told.flow) for told in messages(self.receive(1)))
+            counter.update((cnm.src_ip, cnm.flow) for cnm in messages(self.receive(1)))
         return counter
 
 
@@ -150,14 +150,14 @@ class ByChance(Occupancy):
     def runTest(self) -> None:
         self.fill()
         self.assertEqual(self.switch.read_register("slots_used", 1), self.n + self.more)
-        found = self.sample(self.samples)
-        told = sum(found.values())
-        self.assertEqual(told, self.samples)
+        by_flow = self.sample(self.samples)
+        total = sum(by_flow.values())
+        self.assertEqual(total, self.samples)
         share = self.n / (self.n + self.more + 1)
-        allowed = 3 * math.sqrt(share * (1 - share) / told)
-        self.assertLess(abs(found[(host_ip(2), 5)] / told - share), allowed, found)
-        self.assertLess(found[(host_ip(FREE_PORT), 3)], told * 0.05, found)
-        self.assertEqual({flow for _, flow in found} - {3}, {5, 9})
+        allowed = 3 * math.sqrt(share * (1 - share) / total)
+        self.assertLess(abs(by_flow[(host_ip(2), 5)] / total - share), allowed, by_flow)
+        self.assertLess(by_flow[(host_ip(FREE_PORT), 3)], total * 0.05, by_flow)
+        self.assertEqual({flow for _, flow in by_flow} - {3}, {5, 9})
 
 
 class ByChanceAfterAPeak(ByChance):
@@ -190,12 +190,12 @@ class TheLargestAlone(Occupancy):
 
     def runTest(self) -> None:
         self.fill()
-        found = self.sample(20)
-        self.assertEqual(found, {(host_ip(2), 5): 20})
+        by_flow = self.sample(20)
+        self.assertEqual(by_flow, {(host_ip(2), 5): 20})
         self.resume(2)
         self.receive(2, self.n)
         self.send(1, packet(3, 9, self.more))
-        self.assertEqual([(told.src_ip, told.flow) for told in self.told(1)], [(host_ip(3), 9)])
+        self.assertEqual([(cnm.src_ip, cnm.flow) for cnm in self.cnms(1)], [(host_ip(3), 9)])
         self.assertEqual(self.sample(20), {(host_ip(3), 9): 20})
 
 
@@ -234,11 +234,11 @@ class AFullArray(Occupancy):
             self.skipTest("BMv2 recirculates 1,024 packets at most")
         self.fill()
         self.assertEqual(self.switch.read_register("slots_used", 1), SLOTS)
-        found = self.sample(self.samples)
+        by_flow = self.sample(self.samples)
         share = self.n / SLOTS
         allowed = 3 * math.sqrt(share * (1 - share) / self.samples)
-        self.assertLess(abs(found[(host_ip(2), 5)] / self.samples - share), allowed, found)
-        self.assertEqual(set(found), {(host_ip(2), 5), (host_ip(3), 9)})
+        self.assertLess(abs(by_flow[(host_ip(2), 5)] / self.samples - share), allowed, by_flow)
+        self.assertEqual(set(by_flow), {(host_ip(2), 5), (host_ip(3), 9)})
 
 
 class ByTheTimeThatPacketsWait(QcnInTest):
@@ -263,9 +263,9 @@ class ByTheTimeThatPacketsWait(QcnInTest):
             self.resume(2)
             self.receive(2)
             if self.notified() > before:
-                (told,) = self.told(1)
+                (cnm,) = self.cnms(1)
                 self.assertEqual(
-                    (told.src_ip, told.flow, told.queue_bytes), (host_ip(2), 5, 2 * FRAME)
+                    (cnm.src_ip, cnm.flow, cnm.queue_bytes), (host_ip(2), 5, 2 * FRAME)
                 )
                 self.assertEqual(self.register("pending_feedback", index(1)), 0)
         longest_s = (
@@ -292,8 +292,8 @@ class ASampleThatWaitsIsReplaced(QcnInTest):
         self.advance(0.001)
         self.resume(2)
         self.receive(2, n)
-        (told,) = self.told(1)
-        self.assertEqual((told.flow, told.feedback, told.queue_bytes), (5, 63, n * FRAME))
+        (cnm,) = self.cnms(1)
+        self.assertEqual((cnm.flow, cnm.feedback, cnm.queue_bytes), (5, 63, n * FRAME))
         self.expect_nothing(1)
 
 

@@ -48,11 +48,11 @@ class KeepAlive(KeepAliveTest):
         # 30 frames of 8.5 ms depart before the RESUME, every third of which is 20 ms after the
         # latest sample.
         self.assertIn(self.notified(), range(8, 12))
-        told = self.told(self.notified())
-        self.assertEqual({one.flow for one in told}, {5})
-        for one in told:
-            self.assertEqual(one.feedback, feedback(one.queue_bytes, 0, FRAME, 0))
-            self.assertGreaterEqual(one.queue_bytes, (self.xoff - 20) * FRAME)
+        cnms = self.cnms(self.notified())
+        self.assertEqual({cnm.flow for cnm in cnms}, {5})
+        for cnm in cnms:
+            self.assertEqual(cnm.feedback, feedback(cnm.queue_bytes, 0, FRAME, 0))
+            self.assertGreaterEqual(cnm.queue_bytes, (self.xoff - 20) * FRAME)
 
 
 class KeepAliveOff(KeepAlive):
@@ -142,7 +142,7 @@ class AnInnocentFlowBesideIt(StoppedOutput):
             self.expect(1, forwarded(free, 1))
             self.advance(1e-6 * self.every_us)
         self.assertGreaterEqual(self.notified(), self.samples - 1)
-        self.assertEqual({one.flow for one in self.told(self.notified())}, {5})
+        self.assertEqual({cnm.flow for cnm in self.cnms(self.notified())}, {5})
         self.drain()
 
 
@@ -155,7 +155,7 @@ class StoppedOutputByChance(StoppedOutput):
     def runTest(self) -> None:
         self.fill()
         self.expect(2, expected_pfc(2, LONG_PAUSE))
-        counter = Counter((one.src_ip, one.flow) for one in self.told(self.samples))
+        counter = Counter((cnm.src_ip, cnm.flow) for cnm in self.cnms(self.samples))
         self.assertEqual(set(counter), {(host_ip(3), 5), (host_ip(SLOW_PORT), 9)})
         share = self.largest / (self.largest + self.second)
         allowed = 3 * math.sqrt(share * (1 - share) / self.samples)

@@ -38,7 +38,9 @@ class RedDepthTest(PcnTest):
         arrivals: list[Arrival] = []
         while len(arrivals) < n:
             arrivals += [
-                one for one in self.receive(SLOW_PORT, n - len(arrivals)) if one.data.dscp == dscp
+                arrival
+                for arrival in self.receive(SLOW_PORT, n - len(arrivals))
+                if arrival.data.dscp == dscp
             ]
         return marks(arrivals)
 

@@ -62,12 +62,12 @@ class TcdTest(PcnTest):
     def as_much_comes_as_leaves(self, n: int) -> list[int]:
         """The marks of the next n packets, behind which the queue stays as long as behind the
         first."""
-        found = ecn(self.receive(SLOW_PORT))
+        marks = ecn(self.receive(SLOW_PORT))
         self.send(2, data(2, SLOW_PORT, psn=1000))  # for the one that left meanwhile
         for psn in range(1, n):
             self.send(2, data(2, SLOW_PORT, psn=1000 + psn))
-            found += ecn(self.receive(SLOW_PORT))
-        return found
+            marks += ecn(self.receive(SLOW_PORT))
+        return marks
 
     def state(self, port: int = SLOW_PORT, number: int = ROCE_CLASS) -> int:
         return self.register("tcd_state", index(port, number))
@@ -84,10 +84,10 @@ class TcdTest(PcnTest):
         else:
             self.assertEqual(self.state(), expected)
 
-    def check_runs(self, found: list[int], *expected: tuple[int, int]) -> None:
+    def check_runs(self, marks: list[int], *expected: tuple[int, int]) -> None:
         """A number of packets with the first mark, then a number with the second."""
         runs: list[tuple[int, int]] = []
-        for mark in found:
+        for mark in marks:
             runs = (
                 [*runs[:-1], (mark, runs[-1][1] + 1)]
                 if runs and runs[-1][0] == mark
@@ -106,14 +106,14 @@ class UndeterminedThenDrainingThenRed(TcdTest):
     def runTest(self) -> None:
         self.hold(self.n)
         self.resume(SLOW_PORT)
-        found = ecn(self.receive(SLOW_PORT, self.n))
+        marks = ecn(self.receive(SLOW_PORT, self.n))
         self.check_runs(
-            found,
+            marks,
             (UE, self.undetermined), (ECT0, self.n - 3 - self.undetermined), (CE, 2), (ECT0, 1),
         )  # fmt: skip
         self.check_state(NON_CONGESTION)
-        self.assertEqual(self.counters("marked_ue"), {index(SLOW_PORT): found.count(UE)})
-        self.assertEqual(self.counters("marked"), {index(SLOW_PORT): found.count(CE)})
+        self.assertEqual(self.counters("marked_ue"), {index(SLOW_PORT): marks.count(UE)})
+        self.assertEqual(self.counters("marked"), {index(SLOW_PORT): marks.count(CE)})
 
 
 class AQueueThatDoesNotFallIsCongestion(TcdTest):
@@ -122,8 +122,8 @@ class AQueueThatDoesNotFallIsCongestion(TcdTest):
     def runTest(self) -> None:
         self.hold(self.n)
         self.resume(SLOW_PORT)
-        found = self.as_much_comes_as_leaves(2 * self.undetermined)
-        self.check_runs(found, (UE, self.undetermined), (CE, self.undetermined))
+        marks = self.as_much_comes_as_leaves(2 * self.undetermined)
+        self.check_runs(marks, (UE, self.undetermined), (CE, self.undetermined))
         self.check_state(CONGESTION)
 
 
@@ -135,9 +135,9 @@ class SoManyLooksMakeCongestion(TcdTest):
     def runTest(self) -> None:
         self.hold(self.n)
         self.resume(SLOW_PORT)
-        found = self.as_much_comes_as_leaves(4 * self.undetermined)
+        marks = self.as_much_comes_as_leaves(4 * self.undetermined)
         self.check_runs(
-            found, (UE, self.undetermined), (ECT0, 2 * self.undetermined), (CE, self.undetermined)
+            marks, (UE, self.undetermined), (ECT0, 2 * self.undetermined), (CE, self.undetermined)
         )
 
 
@@ -148,10 +148,10 @@ class ExpiryCountsAsResume(TcdTest):
 
     def runTest(self) -> None:
         self.hold(self.n, quanta=self.quanta)
-        found = ecn(self.receive(SLOW_PORT, self.n))
+        marks = ecn(self.receive(SLOW_PORT, self.n))
         self.assertEqual(self.counters("resume_received"), {})
         self.check_runs(
-            found,
+            marks,
             (UE, self.undetermined),
             (ECT0, self.n - 3 - self.undetermined),
             (CE, 2),
@@ -165,9 +165,9 @@ class NeverPausedIsPlainRed(TcdTest):
     def runTest(self) -> None:
         self.resume(SLOW_PORT)
         self.send(1, *(data(1, SLOW_PORT, psn=psn) for psn in range(self.n)))
-        found = ecn(self.receive(SLOW_PORT, self.n))
-        self.assertEqual(found[-1], ECT0)
-        self.assertEqual(set(found[LATE:-1]), {CE})
+        marks = ecn(self.receive(SLOW_PORT, self.n))
+        self.assertEqual(marks[-1], ECT0)
+        self.assertEqual(set(marks[LATE:-1]), {CE})
         self.assertEqual(self.counters("marked_ue"), {})
 
 
@@ -176,12 +176,12 @@ class CeStaysAndSoDoesNotEct(TcdTest):
 
     def runTest(self) -> None:
         self.pause(SLOW_PORT)
-        given = [CE, wire.ECN_NOT_ECT, UE, ECT0]
-        self.send(1, *(data(1, SLOW_PORT, psn=psn, ecn=mark) for psn, mark in enumerate(given)))
-        self.wait_until_waiting(SLOW_PORT, len(given))
+        sent = [CE, wire.ECN_NOT_ECT, UE, ECT0]
+        self.send(1, *(data(1, SLOW_PORT, psn=psn, ecn=mark) for psn, mark in enumerate(sent)))
+        self.wait_until_waiting(SLOW_PORT, len(sent))
         self.resume(SLOW_PORT)
         marks = {
-            arrival.data.psn: arrival.data.ecn for arrival in self.receive(SLOW_PORT, len(given))
+            arrival.data.psn: arrival.data.ecn for arrival in self.receive(SLOW_PORT, len(sent))
         }
         self.assertEqual(marks, {0: CE, 1: wire.ECN_NOT_ECT, 2: UE, 3: UE})
         self.assertEqual(self.counters("marked_ue"), {index(SLOW_PORT): 2})

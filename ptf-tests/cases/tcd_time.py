@@ -18,8 +18,8 @@ class ByTime(tcd.TcdTest):
     live_differences = tcd.LATE
 
     def plan(self) -> SwitchPlan:
-        made = super().plan()
-        return replace(made, marking=(*self.rests(), *made.marking))
+        plan = super().plan()
+        return replace(plan, marking=(*self.rests(), *plan.marking))
 
     def hold(self, n: int, quanta: int | None = None, **fields: int) -> None:
         super().hold(n, quanta, **fields)
@@ -68,8 +68,8 @@ class ShortPauseIsNotSeen(ByTime):
         self.receive(SLOW_PORT, 1)
         self.hold(self.n)
         self.resume(SLOW_PORT)
-        found = ecn(self.receive(SLOW_PORT, self.n))
-        self.assertNotIn(UE, found)
+        marks = ecn(self.receive(SLOW_PORT, self.n))
+        self.assertNotIn(UE, marks)
         self.check_state(NON_CONGESTION)
         by_pfc = self.counter("marked_ue_by_pfc", index(SLOW_PORT)).packets
         self.assertLessEqual(abs(by_pfc - self.undetermined), tcd.LATE if self.live else 1)

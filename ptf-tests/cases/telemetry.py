@@ -59,7 +59,7 @@ class TelemetryTest(PcnTest):
         self.resume(SLOW_PORT)
         return self.receive(SLOW_PORT, n)
 
-    def one(self, room: bytes, port: int = SLOW_PORT) -> Telemetry:
+    def forwarded_telemetry(self, room: bytes, port: int = SLOW_PORT) -> Telemetry:
         """What becomes of a packet's telemetry."""
         self.send(1, with_room(port=port, room=room))
         return read(self.receive(port)[0])
@@ -70,13 +70,13 @@ class HopFillsTheFirstEmptyRecord(TelemetryTest):
 
     def runTest(self) -> None:
         for hops in range(telemetry.MOST_HOPS):
-            found = self.one(telemetry.encode(earlier(hops, path_id=0xFFFF)))
-            self.assertEqual(found.hops[:hops], (EARLIER,) * hops)
-            self.assertEqual(len(found.hops), hops + 1)
+            received = self.forwarded_telemetry(telemetry.encode(earlier(hops, path_id=0xFFFF)))
+            self.assertEqual(received.hops[:hops], (EARLIER,) * hops)
+            self.assertEqual(len(received.hops), hops + 1)
             self.assertEqual(
-                (found.hops[hops].rate_bps, found.hops[hops].queue_bytes), (RATE_BPS, 0)
+                (received.hops[hops].rate_bps, received.hops[hops].queue_bytes), (RATE_BPS, 0)
             )
-            self.assertEqual(found.path_id, 0xFFFF ^ 0x1234)
+            self.assertEqual(received.path_id, 0xFFFF ^ 0x1234)
 
 
 class SixthHopIsCountedAlone(TelemetryTest):
@@ -136,9 +136,9 @@ class PortsHaveRatesAndIdsOfTheirOwn(TelemetryTest):
 
     def runTest(self) -> None:
         for port in (2, 3, SLOW_PORT):
-            found = self.one(ROOM, port)
+            received = self.forwarded_telemetry(ROOM, port)
             self.assertEqual(
-                (found.hops[0].rate_bps, found.path_id), (TELEMETRY_RATES_BPS[-port], port)
+                (received.hops[0].rate_bps, received.path_id), (TELEMETRY_RATES_BPS[-port], port)
             )
 
 
@@ -146,7 +146,7 @@ class PortWithoutAnEntryPushesNothing(TelemetryTest):
     ports = ()
 
     def runTest(self) -> None:
-        self.assertEqual(self.one(ROOM), Telemetry(0, 1e-6, ()))
+        self.assertEqual(self.forwarded_telemetry(ROOM), Telemetry(0, 1e-6, ()))
         self.assertEqual(self.register("sent_bytes", SLOW_PORT), LONG)
 
 

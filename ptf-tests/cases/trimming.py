@@ -49,12 +49,14 @@ class TrimmingTest(PcnTest):
 
     def arrivals(self, n: int) -> list[bytes]:
         """The next frames that aren't of class 7."""
-        found: list[bytes] = []
-        while len(found) < n:
-            found += [
-                one.frame for one in self.receive(SLOW_PORT) if one.frame[15] >> 5 != CNP_CLASS
+        frames: list[bytes] = []
+        while len(frames) < n:
+            frames += [
+                arrival.frame
+                for arrival in self.receive(SLOW_PORT)
+                if arrival.frame[15] >> 5 != CNP_CLASS
             ]
-        return found
+        return frames
 
 
 class FullQueueTrimsWhatItRefuses(TrimmingTest):
@@ -64,15 +66,15 @@ class FullQueueTrimsWhatItRefuses(TrimmingTest):
     def runTest(self) -> None:
         depth, weight = self.trimming["depth"], self.trimming["weight"]
         frames = self.overflow(TRIMS, depth + MORE)
-        kept = [forwarded(frame, SLOW_PORT) for frame in frames[:depth]]
+        whole = [forwarded(frame, SLOW_PORT) for frame in frames[:depth]]
         cut = [self.trimmed(frame, SLOW_PORT) for frame in frames[depth:]]
         wanted: list[bytes] = []
         while cut:
-            wanted += [*cut[:weight], kept.pop(0)]
+            wanted += [*cut[:weight], whole.pop(0)]
             cut = cut[weight:]
         got = self.arrivals(depth + MORE)
         self.assertEqual(
-            [frame.hex() for frame in got], [frame.hex() for frame in [*wanted, *kept]]
+            [frame.hex() for frame in got], [frame.hex() for frame in [*wanted, *whole]]
         )
 
 

@@ -227,18 +227,18 @@ class LosslessClassesAreConfigured(XoffTest):
     """Another class than 3 can be the lossless one: then that one is paused, held and marked, and 3
     isn't."""
 
-    other = 5
-    pfc_defaults = replace(XoffTest.pfc_defaults, lossless=1 << other)
+    lossless_class = 5
+    pfc_defaults = replace(XoffTest.pfc_defaults, lossless=1 << lossless_class)
 
     def runTest(self) -> None:
-        self.pause(2, classes=(ROCE_CLASS, self.other))
-        self.assertEqual(self.registers("tx_paused"), {index(2, self.other): 1})
-        self.send(1, *(data(1, 2, psn=psn, dscp=self.other << 3) for psn in range(21)))
-        self.wait_until_waiting(2, 21, self.other)
+        self.pause(2, classes=(ROCE_CLASS, self.lossless_class))
+        self.assertEqual(self.registers("tx_paused"), {index(2, self.lossless_class): 1})
+        self.send(1, *(data(1, 2, psn=psn, dscp=self.lossless_class << 3) for psn in range(21)))
+        self.wait_until_waiting(2, 21, self.lossless_class)
         (frame,) = self.receive(1)
-        self.assertEqual(frame.frame, expected_pfc(1, QUANTA, self.other))
+        self.assertEqual(frame.frame, expected_pfc(1, QUANTA, self.lossless_class))
         self.send(1, data(1, 2))
         self.receive(2)
-        self.send(2, pfc(2, {self.other: 0}))
+        self.send(2, pfc(2, {self.lossless_class: 0}))
         self.receive(2, 21)
-        self.assertEqual(self.receive(1)[0].frame, expected_pfc(1, 0, self.other))
+        self.assertEqual(self.receive(1)[0].frame, expected_pfc(1, 0, self.lossless_class))
