@@ -7,6 +7,7 @@ import difflib
 import errno
 import traceback
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -25,6 +26,9 @@ class TopologyError(LabError):
 _NEAR, _ALIKE, _MANY = 3, 0.1, 12
 """Names that are offered at most, how much less near than the nearest they may be, and how many
 aren't all listed."""
+_COMPARED, _LONGEST = 10_000, 200
+"""How many names are compared, and their characters: the time grows with the square of these, and a
+file may have names of any length."""
 
 
 def nearest(name: str, known: Iterable[str], listed: str = "") -> str:
@@ -43,7 +47,10 @@ def nearest(name: str, known: Iterable[str], listed: str = "") -> str:
 
 def _near(name: str, names: Iterable[str], cutoff: float) -> list[str]:
     """Returns those that are about as near as the nearest, whatever their case, with - for _."""
-    folded = {_folded(name): name for name in names}
+    if len(name) > _LONGEST:
+        return []
+    short = (known for known in names if len(known) <= _LONGEST)
+    folded = {_folded(known): known for known in islice(short, _COMPARED)}
     close = difflib.get_close_matches(_folded(name), folded, _NEAR, cutoff)
     ratios = [
         difflib.SequenceMatcher(None, candidate, _folded(name)).ratio() for candidate in close

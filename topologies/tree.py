@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,6 +23,9 @@ T = TypeVar("T")
 MOST_BYTES = 64 * 2**20
 MOST_VALUES, DEEPEST = 2_000_000, 64
 """Of a tree; a value that an alias of YAML repeats counts each time."""
+_MOST_FAULTS, _LONGEST_FAULT, _LONGEST_KEY = 1000, 1000, 100
+"""Of a file that are reported, and the characters of each, and of a key in its path: a key of a
+megabyte would stand in the path of each value below it."""
 
 
 class FileError(LabError):
@@ -123,16 +127,20 @@ class Faults:
     """Of one file, by line."""
 
     path: Path
-    texts: list[tuple[int, str]] = field(default_factory=list)
+    found: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, line: int, text: str) -> None:
-        self.texts.append((line, text))
+        """Notes a fault. Raises FileError where there are too many."""
+        self.found.append((line, shortened(text, _LONGEST_FAULT)))
+        if len(self.found) >= _MOST_FAULTS:
+            self.found.append((line, "too many faults: the rest of the file isn't read"))
+            self.raise_any()
 
     def raise_any(self) -> None:
         """Raises FileError."""
-        if self.texts:
+        if self.found:
             raise FileError(
-                "\n".join(f"{self.path}:{line}: {text}" for line, text in sorted(self.texts))
+                "\n".join(f"{self.path}:{line}: {text}" for line, text in sorted(self.found))
             )
 
 
@@ -215,8 +223,7 @@ class Node:
         if len(self.tree.items) < least:
             raise self.fail("the list is empty")
         nodes = [
-            Node(element, f"{self.where}[{i}]", self.faults)
-            for i, element in enumerate(self.tree.items)
+            Node(one, f"{self.where}[{i}]", self.faults) for i, one in enumerate(self.tree.items)
         ]
         return self._all([(read, node) for node in nodes])
 
@@ -256,8 +263,13 @@ class Node:
     def get(self, name: str) -> Node | None:
         """Returns a key's value in a mapping whose other keys don't matter; None if it is missing,
         or nothing."""
-        value = next((value for key, value in self.pairs() if key.text() == name), None)
-        return None if value is None or value.is_nothing else value
+        node = self._by_name.get(name)
+        return None if node is None or node.is_nothing else node
+
+    @cached_property
+    def _by_name(self) -> dict[str, Node]:
+        """Kept: readers get many names of one large mapping."""
+        return {key.text(): node for key, node in self.pairs()}
 
     def pairs(self) -> list[tuple[Node, Node]]:
         """Returns the keys and values. A key that stands twice is a fault: YAML would silently take
@@ -275,18 +287,24 @@ class Node:
         return pairs
 
     def _under(self, name: str) -> str:
+        name = shortened(name, _LONGEST_KEY)
         return f"{self.where}.{name}" if self.where else name
 
     def _all(self, work: list[tuple[Callable[[Node], T], Node]]) -> tuple[T, ...]:
-        parsed, bad = [], False
+        found, bad = [], False
         for read, node in work:
             try:
-                parsed.append(read(node))
+                found.append(read(node))
             except FaultError:
                 bad = True
         if bad:
             raise FaultError
-        return tuple(parsed)
+        return tuple(found)
+
+
+def shortened(text: str, most: int) -> str:
+    """Returns a text, or the beginning of one with more than `most` characters."""
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:

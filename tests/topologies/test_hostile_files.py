@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcn.topologies import tree
-from pcn.topologies.formats import FORMATS, FormatError, Source, format_of
+from pcn.topologies.errors import nearest
+from pcn.topologies.formats import FORMATS, FormatError, Source, format_of, p4_utils
 from pcn.topologies.found import find_topology
 from pcn.topologies.tree import ComposeError, ListOf, MappingOf, Scalar, Tree
 
@@ -102,6 +106,130 @@ def test_reader_needs_bounded_memory(text: str, tmp_path: Path) -> None:
     assert (done.returncode, "200,000" in done.stderr or "no format" in done.stderr) == (1, True), (
         done.stderr
     )
+
+
+LONG_KEY = 1_000_000 * "k"
+AT_ONE_SWITCH = [[f"h{number}", "s1"] for number in range(1, 2000)]
+DOUBLED = {f"p{number}": f"${{p{number + 1}}}" * 10 for number in range(12)}
+GROWING = [
+    (
+        {"topology": {"hosts": {LONG_KEY: {f"x{n}": 0 for n in range(20_000)}}, "switches": {},
+                      "links": [[LONG_KEY, "s1"]]}},
+        "node name 'kkk",
+    ),
+    ({LONG_KEY: {LONG_KEY: {}}, "hosts": [], "links": []}, "kkk...: no such field"),
+    ({"hosts": [{f"x{n}": 0 for n in range(2000)}], "links": []}, "too many faults"),
+    (
+        {"topology": {"assignment_strategy": "l2", "hosts": {h: {} for h, _ in AT_ONE_SWITCH},
+                      "switches": {"s1": {}}, "links": AT_ONE_SWITCH}},
+        "hosts have more than 1,048,576 neighbours together",
+    ),
+    (
+        {"nodes": [{"id": f"h{n}", "isHost": True, "ip": f"10.0.{n >> 8}.{n & 255}/16",
+                    "mac": "00:00:00:00:00:01"} for n in range(2000)],
+         "links": [{"node1": "h1", "node2": "s1", "port1": 0, "port2": 1}]},
+        "hosts have more than 1,048,576 neighbours together",
+    ),
+    ({"targets": {"t": {"links": AT_ONE_SWITCH}}}, "from 1 to 254 are possible"),
+    (
+        {"targets": {"t": {"links": [[f"s{n}", f"s{n + 1}"] for n in range(300)]}}},
+        "up to 255 are possible",
+    ),
+    (
+        {"targets": {"t": {"links": [["h1", "s1", "${p0}"]], "parameters": DOUBLED}}},
+        "is no time",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "message"), GROWING)
+def test_reader_refuses_document_that_grows(document: object, message: str) -> None:
+    """What a file of a megabyte at most would make of itself has gigabytes."""
+    source = Source(Path("t.json"), json.dumps(document))
+    with pytest.raises(FormatError) as caught:
+        format_of(source).read(source)
+    assert message in str(caught.value)
+    assert max(map(len, str(caught.value).splitlines())) < 1100
+
+
+def test_large_mapping_is_looked_through_once() -> None:
+    node = tree.Node(
+        MappingOf(1, [(Scalar(1, "a", True), Scalar(1, "b", True))]), "", tree.Faults(Path("t"))
+    )
+    assert node.get("a") is node.get("a")
+
+
+SHELL = "10.0.0.1; id"
+P4APP = {"ip": "10.0.1.1/24", "mac": "00:00:00:00:00:01"}
+WRITTEN = {"id": "h1", "isHost": True, **P4APP}
+
+
+def p4app(host: dict[str, str]) -> dict[str, Any]:
+    """Returns a network of p4-utils with one host."""
+    return {"topology": {"hosts": {"h1": host}, "switches": {"s1": {}}, "links": [["h1", "s1"]]}}
+
+
+def written(host: dict[str, Any], mac: str) -> dict[str, Any]:
+    """Returns the same as p4-utils writes it; `mac`: of the switch."""
+    link = {"node1": "h1", "node2": "s1", "port1": 0, "port2": 1, "addr2": mac}
+    return {"nodes": [host, {"id": "s1", "isSwitch": True, "isP4Switch": True}], "links": [link]}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        p4app(P4APP | {"gw": SHELL}),
+        p4app(P4APP | {"defaultRoute": f"via {SHELL}"}),
+        p4app(P4APP | {"mac": "00:00:00:00:00:01; id"}),
+        written(WRITTEN | {"defaultRoute": f"via {SHELL}"}, "00:00:00:00:00:02"),
+        written(WRITTEN | {"defaultRoute": "via 10.0.1.2"}, "00:00:00:00:00:02; id"),
+        written(WRITTEN | {"mac": "00:00:00:00:00:01\nid"}, "00:00:00:00:00:02"),
+    ],
+)
+def test_addresses_bring_no_command_to_shell(document: dict[str, Any]) -> None:
+    """`pcn p4 run` gives the commands that it makes of addresses to a shell, as root."""
+    source = Source(Path("p4app.json"), json.dumps(document))
+    with pytest.raises(FormatError, match=r"id' is no MAC|Expected|not permitted|Only decimal"):
+        p4_utils.exercise(source)
+
+
+@pytest.mark.parametrize("strategy", ["l2", "mixed", "l3"])
+def test_addresses_of_p4_utils_are_looked_for_once(
+    strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    proposed = p4_utils._proposed
+
+    def noted(*arguments: Any) -> Iterator[str]:
+        for address in proposed(*arguments):
+            tried.append(address)
+            yield address
+
+    monkeypatch.setattr(p4_utils, "_proposed", noted)
+    hosts = [f"x{number}a" for number in range(200)]
+    document = {
+        "topology": {
+            "assignment_strategy": strategy,
+            "hosts": {name: {} for name in hosts},
+            "switches": {"s1": {}},
+            "links": [[name, "s1"] for name in hosts],
+        }
+    }
+    source = Source(Path("p4app.json"), json.dumps(document))
+    assert len(p4_utils.read(source).hosts) == len(hosts) == len(tried)
+
+
+def test_nearest_doesnt_compare_long_names_or_all_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+    monkeypatch.setattr(
+        difflib,
+        "get_close_matches",
+        lambda name, known, *_: compared.append(len(list(known))) or [],
+    )
+    assert nearest(201 * "a", ["b"]) == "there is b"
+    assert nearest("a", [201 * "b", "b"]) == f"there are {201 * 'b'}, b"
+    assert nearest("a", map(str, range(20_000))) == "none of 20000 is like it"
+    assert compared == [1, 10_000]
 
 
 @given(st.sampled_from(sorted(FORMATS)), st.text(max_size=200))

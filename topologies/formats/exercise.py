@@ -4,6 +4,7 @@ there."""
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,9 @@ from pcn.topologies.formats.source import Source
 from pcn.topologies.tree import ListOf, MappingOf, Node, Scalar, Tree
 
 Value = str | int | Sequence[str]
+_MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\Z")
+_MOST_NEIGHBOURS = 2**20
+"""Of all hosts together: a thousand hosts in one network."""
 
 
 @dataclass
@@ -78,15 +82,17 @@ class Ports:
 
     def __init__(self) -> None:
         self._used: dict[str, set[int]] = {}
+        self._lowest: dict[str, int] = {}  # none below is free
 
     def take(self, switch: str, wanted: int | None = None) -> int:
         """Returns the wanted port, or else the lowest that is free."""
         used = self._used.setdefault(switch, set())
-        port = (
-            next(number for number in range(1, len(used) + 2) if number not in used)
-            if wanted is None
-            else wanted
-        )
+        port = wanted
+        if port is None:
+            port = self._lowest.get(switch, 1)
+            while port in used:
+                port += 1
+            self._lowest[switch] = port
         used.add(port)
         return port
 
@@ -102,8 +108,46 @@ def number(name: str) -> int | None:
 
 
 def route(gateway: str, mac: str) -> list[str]:
-    """Returns the commands of a host whose packets go to a gateway."""
-    return [f"route add default gw {gateway} dev eth0", f"arp -i eth0 -s {gateway} {mac}"]
+    """Returns the commands of a host whose packets go to a gateway. Raises ValueError for what
+    isn't an address: a shell executes them, live."""
+    gateway = str(ipaddress.IPv4Address(gateway))
+    return [f"route add default gw {gateway} dev eth0", f"arp -i eth0 -s {gateway} {checked(mac)}"]
+
+
+def checked(mac: str) -> str:
+    """Returns a MAC address as it stands there. Raises ValueError where a text is none."""
+    if not _MAC.match(mac):
+        raise ValueError(f"{mac!r} is no MAC address (aa:bb:cc:dd:ee:ff)")
+    return mac
+
+
+def neighbours(
+    interfaces: Mapping[str, ipaddress.IPv4Interface], macs: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Returns the commands of each host that has others in its network, with an entry for each of
+    these. Raises ValueError where they are too many, or a MAC is none."""
+    hosts: dict[tuple[int, int], list[str]] = {}  # by the length of a prefix, and its bits
+    lengths = {interface.network.prefixlen for interface in interfaces.values()}
+    for name, interface in interfaces.items():
+        for length in lengths:
+            hosts.setdefault((length, int(interface.ip) >> 32 - length), []).append(name)
+    entries = {
+        name: f"arp -i eth0 -s {interface.ip} {checked(macs[name])}"
+        for name, interface in interfaces.items()
+    }
+    commands: dict[str, list[str]] = {}
+    count = 0
+    for name, interface in interfaces.items():
+        length = interface.network.prefixlen
+        near = hosts[length, int(interface.ip) >> 32 - length]
+        count += len(near)
+        if count > _MOST_NEIGHBOURS:
+            raise ValueError(
+                f"hosts have more than {_MOST_NEIGHBOURS:,} neighbours together: those of one "
+                "network have an ARP entry for each other"
+            )
+        commands[name] = [entries[neighbour] for neighbour in near if neighbour != name]
+    return commands
 
 
 def is_true(node: Node | None) -> bool:

@@ -12,11 +12,20 @@ l3; with manual none is left out.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from pcn.topologies.formats import p4lang
-from pcn.topologies.formats.exercise import Exercise, Ports, Value, is_true, number, route
+from pcn.topologies.formats.exercise import (
+    Exercise,
+    Ports,
+    Value,
+    is_true,
+    neighbours,
+    number,
+    route,
+)
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.model import Topology
 from pcn.topologies.tree import ListOf, MappingOf, Node
@@ -56,11 +65,11 @@ def _app(node: Node) -> Exercise:
     strategy = _text(topology, "assignment_strategy") or "mixed"
     if strategy not in _PREFIXES:
         raise topology.fail(f"assignment_strategy {strategy!r}: there are {', '.join(_PREFIXES)}")
-    exercise, ports = Exercise(node.line), Ports()
+    made, ports = Exercise(node.line), Ports()
     names = {key.text(): value for key, value in hosts.pairs()}
     numbers = _numbers([key.text() for key, _ in switches.pairs()])
     default, at = topology.get("default"), dict[str, str]()
-    for link in links.elements(lambda element: element):
+    for link in links.elements(lambda one: one):
         words = link.elements(lambda word: word)
         if not 2 <= len(words) <= 3:
             raise link.fail(
@@ -68,29 +77,42 @@ def _app(node: Node) -> Exercise:
             )
         options = words[2] if len(words) == 3 else None
         ends = [word.text() for word in words[:2]]
-        for name, peer in (ends, ends[::-1]):
+        for name, other in (ends, ends[::-1]):
             if name in names:
-                at[name] = peer
+                at[name] = other
         shown = [
             end if end in names else f"{end}-p{ports.take(end, _port(options, f'port{place}'))}"
             for place, end in enumerate(ends, start=1)
         ]
         delay, rate = (_option(options, default, name) for name in ("delay", "bw"))
-        exercise.link(link.line, shown, delay, rate)
+        made.link(link.line, shown, delay, rate)
     addresses = _assign(hosts, at, numbers, strategy)
-    for name, host in addresses.items():
-        commands = route(host.gateway, host.gateway_mac) if host.gateway else []
-        for peer, known in addresses.items():
-            network = ipaddress.IPv4Network(f"{host.ip}/{host.prefix}", strict=False)
-            if peer != name and ipaddress.IPv4Address(known.ip) in network:
-                commands.append(f"arp -i eth0 -s {known.ip} {known.mac}")
-        exercise.host(names[name].line, name, f"{host.ip}/{host.prefix}", host.mac, commands)
+    try:
+        near = neighbours(
+            {
+                name: ipaddress.IPv4Interface(f"{own.ip}/{own.prefix}")
+                for name, own in addresses.items()
+            },
+            {name: own.mac for name, own in addresses.items()},
+        )
+    except ValueError as error:
+        raise hosts.fail(str(error)) from None
+    for name, own in addresses.items():
+        commands = _way_out(names[name], own.gateway, own.gateway_mac) + near[name]
+        made.host(names[name].line, name, f"{own.ip}/{own.prefix}", own.mac, commands)
     for key, value in switches.pairs():
         settings = _switch(value, _text(node, "p4_src") or _text(node, "program"))
         if is_true(value.get("cpu_port") or node.get("cpu_port")):
             settings["cpu_port"] = ports.most(key.text()) + 1
-        exercise.switch(key.line, key.text(), settings)
-    return exercise
+        made.switch(key.line, key.text(), settings)
+    return made
+
+
+def _way_out(host: Node, gateway: str, mac: str) -> list[str]:
+    try:
+        return route(gateway, mac) if gateway else []
+    except ValueError as error:
+        raise host.fail(str(error)) from None
 
 
 def _assign(
@@ -98,18 +120,20 @@ def _assign(
 ) -> dict[str, _Addresses]:
     """Returns each host's addresses: its own where it has them, else p4-utils'. Hosts count in the
     order of links."""
-    assigned, used = dict[str, _Addresses](), set[str]()
+    found, used = dict[str, _Addresses](), set[str]()
     nodes = {key.text(): value for key, value in hosts.pairs()}
+    free: dict[int, Iterator[str]] = {}
     for name in [*at, *(name for name in nodes if name not in at)]:
         node = nodes[name]
-        address, slash, prefix = _text(node, "ip").partition("/")
-        if not address and strategy == "manual":
+        own, slash, prefix = _text(node, "ip").partition("/")
+        if not own and strategy == "manual":
             raise node.fail(f"{name} has no `ip`, which the strategy manual leaves to the file")
         switch = numbers.get(at.get(name, ""), 0)
-        ip = address or next(
-            (candidate for candidate in _proposed(name, switch, strategy) if candidate not in used),
-            "",
-        )
+        subnet = 0 if strategy == "l2" else switch & 0xFFFF
+        if subnet not in free:  # what it has yielded is used: the next host needn't see it again
+            free[subnet] = _proposed(range(1, 254 if strategy != "l2" else 65535), switch, strategy)
+        proposed = chain(_proposed(_numbered(name), switch, strategy), free[subnet])
+        ip = own or next((address for address in proposed if address not in used), "")
         if not ip:
             raise node.fail(f"{name}: {strategy} has no address left for it")
         try:
@@ -125,18 +149,20 @@ def _assign(
         mac, gateway_mac = (
             ":".join(f"{byte:02x}" for byte in (0, side, *octets)) for side in (0, 1)
         )
-        assigned[name] = _Addresses(ip, length, _text(node, "mac") or mac, gateway, gateway_mac)
-    return assigned
+        found[name] = _Addresses(ip, length, _text(node, "mac") or mac, gateway, gateway_mac)
+    return found
 
 
-def _proposed(name: str, switch: int, strategy: str) -> Iterator[str]:
-    """Yields addresses for a host, the first that p4-utils tries first."""
-    high, low = switch >> 8 & 0xFF, switch & 0xFF
+def _numbered(name: str) -> list[int]:
+    """Returns the number of a host hN, of which p4-utils makes the address that it tries first."""
     host = number(name) if name[:1] == "h" and name[1:].isascii() and name[1:].isdigit() else None
-    counted = ([host] if host is not None else []) + list(
-        range(1, 254 if strategy != "l2" else 65535)
-    )
-    for place in counted:
+    return [] if host is None else [host]
+
+
+def _proposed(places: Iterable[int], switch: int, strategy: str) -> Iterator[str]:
+    """Yields addresses for hosts at a switch, by their places there."""
+    high, low = switch >> 8 & 0xFF, switch & 0xFF
+    for place in places:
         if strategy == "l3":
             yield f"10.{low}.{place & 0xFF}.2"
         elif strategy == "l2":
@@ -148,18 +174,18 @@ def _proposed(name: str, switch: int, strategy: str) -> Iterator[str]:
 def _numbers(switches: list[str]) -> dict[str, int]:
     """Returns the number of each switch: that in its name, or its place, where not each name has
     its number."""
-    numbers = [number(name) for name in switches]
-    if None in numbers or len(set(numbers)) < len(numbers):
-        numbers = [place for place, _ in enumerate(switches, start=1)]
-    return {name: place or 0 for name, place in zip(switches, numbers, strict=True)}
+    found = [number(name) for name in switches]
+    if None in found or len(set(found)) < len(found):
+        found = [place for place, _ in enumerate(switches, start=1)]
+    return {name: place or 0 for name, place in zip(switches, found, strict=True)}
 
 
 def _switch(node: Node, program: str) -> dict[str, Value]:
     settings: dict[str, Value] = {}
     if commands := _text(node, "cli_input"):
         settings["cli_input"] = commands
-    if p4_src := _text(node, "p4_src") or _text(node, "program") or program:
-        settings["program"] = p4_src
+    if own := _text(node, "p4_src") or _text(node, "program") or program:
+        settings["program"] = own
     return settings
 
 
@@ -176,7 +202,7 @@ def _whole(text: str) -> int:
 
 def _option(options: Node | None, default: Node | None, name: str) -> Node | None:
     return next(
-        (option for node in (options, default) if node is not None and (option := node.get(name))),
+        (found for node in (options, default) if node is not None and (found := node.get(name))),
         None,
     )
 
@@ -185,31 +211,27 @@ def _option(options: Node | None, default: Node | None, name: str) -> Node | Non
 
 
 def _generated(node: Node) -> Exercise:
-    exercise, hosts = Exercise(node.line), dict[str, Node]()
-    links = [
-        link for link in _part(node, "links").elements(lambda element: element) if not _is_cpu(link)
-    ]
+    made, hosts = Exercise(node.line), dict[str, Node]()
+    links = [one for one in _part(node, "links").elements(lambda one: one) if not _is_cpu(one)]
     gateways = {}
     for link in links:
         for near, far in (("1", "2"), ("2", "1")):
             gateways[_text(link, f"node{near}")] = _text(link, f"addr{far}")
-    for device in _part(node, "nodes").elements(lambda element: element):
-        name = _text(device, "id")
-        if is_true(device.get("isHost")):
-            hosts[name] = device
-        elif is_true(device.get("isSwitch")) and is_true(device.get("isP4Switch")):
-            exercise.switch(device.line, name, _switch(device, ""))
+    for one in _part(node, "nodes").elements(lambda one: one):
+        name = _text(one, "id")
+        if is_true(one.get("isHost")):
+            hosts[name] = one
+        elif is_true(one.get("isSwitch")) and is_true(one.get("isP4Switch")):
+            made.switch(one.line, name, _switch(one, ""))
+    entries = _near(hosts)
     for name, host in hosts.items():
         gateway = _text(host, "defaultRoute").removeprefix("via ").strip()
-        exercise.host(
+        made.host(
             host.line,
             name,
             _text(host, "ip"),
             _text(host, "mac"),
-            [
-                *(route(gateway, gateways.get(name, "")) if gateway else []),
-                *_neighbours(name, hosts),
-            ],
+            _way_out(host, gateway, gateways.get(name, "")) + entries.get(name, []),
         )
     for link in links:
         ends = [
@@ -218,37 +240,37 @@ def _generated(node: Node) -> Exercise:
             else f"{name}-p{_text(link, f'port{side}')}"
             for side in ("1", "2")
         ]
-        exercise.link(link.line, ends, link.get("delay"), link.get("bw"))
-    return exercise
+        made.link(link.line, ends, link.get("delay"), link.get("bw"))
+    return made
 
 
 def _is_cpu(link: Node) -> bool:
     return "sw-cpu" in (_text(link, "node1"), _text(link, "node2"))
 
 
-def _neighbours(name: str, hosts: dict[str, Node]) -> Iterator[str]:
-    if hosts[name].get("ip") is None:
-        return
+def _near(hosts: dict[str, Node]) -> dict[str, list[str]]:
+    """Returns the commands of each host that has an address."""
+    name = ""
     try:
-        network = ipaddress.IPv4Network(_text(hosts[name], "ip"), strict=False)
-        for peer, node in hosts.items():
-            ip = _text(node, "ip").partition("/")[0]
-            if peer != name and ip and ipaddress.IPv4Address(ip) in network:
-                yield f"arp -i eth0 -s {ip} {_text(node, 'mac')}"
+        interfaces = {}
+        for name, host in hosts.items():
+            if ip := _text(host, "ip"):
+                interfaces[name] = ipaddress.IPv4Interface(ip)
+        return neighbours(interfaces, {name: _text(hosts[name], "mac") for name in interfaces})
     except ValueError as error:
         raise hosts[name].fail(str(error)) from None
 
 
 def _part(node: Node, name: str) -> Node:
-    part = node.get(name)
-    if part is None:
+    found = node.get(name)
+    if found is None:
         raise node.fail(f"no {name!r}: p4-utils has it there")
-    return part
+    return found
 
 
 def _text(node: Node, name: str) -> str:
-    field = node.get(name)
-    return "" if field is None else field.text()
+    found = node.get(name)
+    return "" if found is None else found.text()
 
 
 def _recognises(source: Source) -> bool:

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from pcn.topologies.formats import p4lang
 from pcn.topologies.formats.exercise import Exercise, Ports, Value, is_true, route
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.model import Topology
-from pcn.topologies.tree import ListOf, MappingOf, Node, Scalar
+from pcn.topologies.tree import ListOf, MappingOf, Node, Scalar, shortened
 
 _MOST_HOSTS = 254
+_MOST_SWITCHES, _LONGEST_LATENCY = 255, 100
+_PARAMETER = re.compile(r"\$\{([^{}]*)\}")
 _TABLES = ("send_frame", "forward", "ipv4_lpm")
 
 
@@ -57,9 +60,7 @@ def _exercise(node: Node) -> Exercise:
     name = default.text() if default is not None else next(iter(fitting), "")
     if name not in fitting:
         scripts = [
-            script.text()
-            for value in pairs.values()
-            if (script := value.get("program")) is not None
+            found.text() for value in pairs.values() if (found := value.get("program")) is not None
         ]
         shown = f": {', '.join(scripts)} makes it" if scripts else ""
         raise targets.fail(f"no target has `links` or `num-hosts`{shown}")
@@ -72,22 +73,22 @@ def _exercise(node: Node) -> Exercise:
 
 def _single(target: Node, settings: dict[str, Value]) -> Exercise:
     """Returns one switch, with hosts counted from 0 in their addresses."""
-    exercise, hosts = Exercise(target.line), target.get("num-hosts")
+    made, hosts = Exercise(target.line), target.get("num-hosts")
     assert hosts is not None
     for place in range(hosts.value(_count)):
         gateway = route(f"10.0.{place}.1", f"00:aa:bb:00:00:{place:02x}")
-        exercise.host(
+        made.host(
             target.line,
             f"h{place + 1}",
             f"10.0.{place}.10/24",
             f"00:04:00:00:00:{place:02x}",
             gateway,
         )
-        exercise.link(target.line, [f"h{place + 1}", f"s1-p{place + 1}"])
+        made.link(target.line, [f"h{place + 1}", f"s1-p{place + 1}"])
     if (config := target.get("switch-config")) is not None:
         settings = {**settings, "cli_input": config.text()}
-    exercise.switch(target.line, "s1", settings)
-    return exercise
+    made.switch(target.line, "s1", settings)
+    return made
 
 
 def _count(text: str) -> int:
@@ -101,53 +102,62 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
     switches."""
     listed = target.get("links")
     assert listed is not None
-    links = [
-        (link, link.elements(lambda word: word))
-        for link in listed.elements(lambda element: element)
-    ]
+    links = [(link, link.elements(lambda word: word)) for link in listed.elements(lambda one: one)]
     for link, words in links:
         if not 2 <= len(words) <= 3:
             raise link.fail('a link is ["h1", "s1"], or ["s1", "s2", LATENCY]')
     parts = {part: target.get(part) for part in ("hosts", "switches", "parameters")}
-    sections = {
+    own = {
         name: {key.text(): value for key, value in node.pairs()} if node else {}
         for name, node in parts.items()
     }
     named = sorted({word.text() for _, words in links for word in words[:2]})
-    hosts = [
-        name
-        for name in named
-        if name in sections["hosts"] or (name not in sections["switches"] and name[:1] == "h")
-    ]
-    switches = [name for name in named if name not in hosts]
-    exercise, ports, drawn = Exercise(target.line), Ports(), list[_Link]()
-    ordered = sorted(
-        links,
-        key=lambda link: [hosts.index(word.text()) for word in link[1][:2] if word.text() in hosts],
-    )
+    hosts = {  # and their places
+        name: place
+        for place, name in enumerate(
+            (
+                name
+                for name in named
+                if name in own["hosts"] or (name not in own["switches"] and name[:1] == "h")
+            ),
+            start=1,
+        )
+    }
+    if len(hosts) > _MOST_HOSTS:
+        raise listed.fail(f"{len(hosts):,} hosts: from 1 to {_MOST_HOSTS} are possible")
+    switches = {
+        name: place
+        for place, name in enumerate((name for name in named if name not in hosts), start=1)
+    }
+    if len(switches) > _MOST_SWITCHES:  # MACs have a byte for their number
+        raise listed.fail(f"{len(switches):,} switches: up to {_MOST_SWITCHES} are possible")
+    made, ports, drawn = Exercise(target.line), Ports(), list[_Link]()
+    of_hosts = [link for link in links if any(word.text() in hosts for word in link[1][:2])]
     between = [link for link in links if not any(word.text() in hosts for word in link[1][:2])]
-    for link, words in [*(pair for pair in ordered if pair not in between), *between]:
+    ordered = sorted(
+        of_hosts,
+        key=lambda link: [hosts[word.text()] for word in link[1][:2] if word.text() in hosts],
+    )
+    for link, words in [*ordered, *between]:
         ends = [word.text() for word in words[:2]]
         taken = [0 if end in hosts else ports.take(end) for end in ends]
         drawn.append(_Link(ends[0], ends[1], taken[0], taken[1]))
         shown = [
             end if end in hosts else f"{end}-p{port}" for end, port in zip(ends, taken, strict=True)
         ]
-        exercise.link(
-            link.line,
-            shown,
-            _latency(words[2], sections["parameters"]) if len(words) == 3 else None,
+        made.link(
+            link.line, shown, _latency(words[2], own["parameters"]) if len(words) == 3 else None
         )
-    for place, name in enumerate(hosts, start=1):
-        number = switches.index(_peer(drawn, name)) + 1 if _peer(drawn, name) in switches else 0
-        line = sections["hosts"][name].line if name in sections["hosts"] else target.line
+    for name, place in hosts.items():
+        number = switches.get(_peer(drawn, name), 0)
+        line = own["hosts"][name].line if name in own["hosts"] else target.line
         gateway = route(f"10.0.{place}.1", f"00:aa:00:{number:02x}:00:{place:02x}")
-        exercise.host(line, name, f"10.0.{place}.10/24", f"00:04:00:00:00:{place:02x}", gateway)
+        made.host(line, name, f"10.0.{place}.10/24", f"00:04:00:00:00:{place:02x}", gateway)
     automatic = (
         _automatic(hosts, switches, drawn) if is_true(target.get("auto-control-plane")) else {}
     )
     for name in switches:
-        node = sections["switches"].get(name)
+        node = own["switches"].get(name)
         entries = node.get("entries") if node is not None else None
         ours, commands = dict(settings), list[str]()
         if entries is not None and entries.is_list:
@@ -155,12 +165,12 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
         elif entries is not None:
             ours["cli_input"] = entries.text()
         commands += automatic.get(name, [])
-        exercise.switch(
+        made.switch(
             node.line if node else target.line,
             name,
             {**ours, "commands": commands} if commands else ours,
         )
-    return exercise
+    return made
 
 
 def _peer(links: list[_Link], host: str) -> str:
@@ -168,37 +178,41 @@ def _peer(links: list[_Link], host: str) -> str:
 
 
 def _latency(node: Node, parameters: dict[str, Node]) -> Node:
-    """Returns a latency, `${name}` of the parameters put in."""
-    text = node.text()
-    for name, value in parameters.items():
-        text = text.replace(f"${{{name}}}", value.text())
+    """Returns a latency, `${name}` of the parameters put in, once: what their texts name in turn
+    would grow with each."""
+    text = _PARAMETER.sub(
+        lambda found: parameters[found[1]].text() if found[1] in parameters else found[0],
+        shortened(node.text(), _LONGEST_LATENCY),
+    )
     number = re.fullmatch(r"[0-9.]+", text) is not None  # in ms
     return Node(Scalar(node.line, text, plain=number), node.where, node.faults)
 
 
-def _automatic(hosts: list[str], switches: list[str], links: list[_Link]) -> dict[str, list[str]]:
+def _automatic(
+    hosts: Mapping[str, int], switches: Mapping[str, int], links: list[_Link]
+) -> dict[str, list[str]]:
     """Returns the commands that p4app adds to each switch: routes to all hosts, over the fewest
-    switches, in its tables' names."""
-    commands = {
-        switch: [f"table_set_default {table} _drop" for table in _TABLES] for switch in switches
+    switches, in its tables' names. `hosts`, `switches`: their places."""
+    made = {
+        switch: dict.fromkeys(f"table_set_default {table} _drop" for table in _TABLES)
+        for switch in switches
     }
-    near: dict[str, list[tuple[str, int]]] = {}
+    near: dict[str, dict[str, int]] = {}
     for link in links:
-        near.setdefault(link.a, []).append((link.b, link.port_a))
-        near.setdefault(link.b, []).append((link.a, link.port_b))
-    for place, host in enumerate(hosts, start=1):
+        near.setdefault(link.a, {}).setdefault(link.b, link.port_a)
+        near.setdefault(link.b, {}).setdefault(link.a, link.port_b)
+    for host, place in hosts.items():
         ip, sent = f"10.0.{place}.10", {host}
         waiting = deque([host])
         while waiting:
             node = waiting.popleft()
-            for switch, _ in near.get(node, ()):
-                if switch in sent or switch not in commands:
+            for switch in near.get(node, ()):
+                if switch in sent or switch not in made:
                     continue
                 sent.add(switch)
                 waiting.append(switch)
-                port = next(port for end, port in near[switch] if end == node)
-                number = switches.index(switch) + 1
-                far = switches.index(node) + 1 if node in switches else 0
+                port = near[switch][node]
+                number, far = switches[switch], switches.get(node, 0)
                 source = (
                     f"00:aa:00:{number:02x}:{far:02x}:00"
                     if far
@@ -207,13 +221,14 @@ def _automatic(hosts: list[str], switches: list[str], links: list[_Link]) -> dic
                 target = (
                     f"00:aa:00:{far:02x}:{number:02x}:00" if far else f"00:04:00:00:00:{place:02x}"
                 )
-                first = f"table_add send_frame rewrite_mac {port} => {source}"
-                commands[switch] += [] if first in commands[switch] else [first]
-                commands[switch] += [
-                    f"table_add forward set_dmac {ip} => {target}",
-                    f"table_add ipv4_lpm set_nhop {ip}/32 => {ip} {port}",
-                ]
-    return commands
+                made[switch] |= dict.fromkeys(
+                    (
+                        f"table_add send_frame rewrite_mac {port} => {source}",
+                        f"table_add forward set_dmac {ip} => {target}",
+                        f"table_add ipv4_lpm set_nhop {ip}/32 => {ip} {port}",
+                    )
+                )
+    return {switch: list(commands) for switch, commands in made.items()}
 
 
 FORMAT = Format(

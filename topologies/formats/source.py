@@ -20,9 +20,12 @@ from pcn.topologies.tree import (
     compose,
     read_text,
     read_tree,
+    shortened,
 )
 
 T = TypeVar("T")
+_LONGEST = 1000
+"""Characters of a fault: a file may have a word of megabytes."""
 
 
 class FormatError(TopologyError):
@@ -90,7 +93,7 @@ class Source:
                 yield Line(number, words)
 
     def error(self, line: int, text: str) -> FormatError:
-        return FormatError(f"{self.path}:{line}: {text}")
+        return FormatError(f"{self.path}:{line}: {shortened(text, _LONGEST)}")
 
 
 @dataclass(frozen=True)
