@@ -17,8 +17,9 @@ from pcn.p4net.steps import Place, Write
 from pcn.topologies.tree import FileError, read_text
 
 _TOKEN = re.compile(
-    r"#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|[{}<>]|\w+|\n|.", re.DOTALL
+    r"#[^\n]*|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?|[{}<>]|\w+|\n|.", re.DOTALL
 )
+"""A string without an end counts as one: no later quote looks for its end again."""
 _MODIFIED = (
     "register_entry",
     "counter_entry",

@@ -38,7 +38,7 @@ _MOST_FILES, _MOST_BYTES = 64, 4 * 2**20
 """Of a folder, among which its network is searched."""
 _USUAL = ("topology.json", "p4app.json")
 _FORMS = "p4lang/tutorials' topology.json, p4app.json"
-_ASSIGNED = re.compile(r"^\s*(TOPO|DEFAULT_PROG)\s*:?=\s*(\S+)\s*$", re.MULTILINE)
+_ASSIGNED = re.compile(r"^[ \t]*(TOPO|DEFAULT_PROG)[ \t]*:?=[ \t]*(\S+)[ \t]*$", re.MULTILINE)
 
 
 def read_exercise(

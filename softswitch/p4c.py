@@ -20,7 +20,7 @@ NATIVE = "_native"
 """Ends the names of programs for targets that pause queues by themselves: compiled with
 NATIVE_FLAGS."""
 NATIVE_FLAGS = ("-DNATIVE_PFC",)
-_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
 _PLAIN = re.compile(r"[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+)*")
 _VERSION = re.compile(r"Version\s+(\S+)(?:\s+\(SHA:\s*(\w+))?")
 
@@ -84,8 +84,11 @@ def compiled(top: Path, flags: Sequence[str], parts: Path) -> tuple[Path, Path]:
     compiler = find_compiler()
     flags = (*flags, f"-I{parts}")
     digest = hashlib.sha256("\0".join((compiler_version(compiler), *flags)).encode())
-    for path in _sources(top, parts):
-        digest.update(inputs.read_bytes(path))
+    try:
+        for path in _sources(top, parts):
+            digest.update(inputs.read_bytes(path))
+    except OSError as error:
+        raise P4Error(f"{str(error.filename or top)[:200]}: {error.strerror}") from None
     try:
         folder = cache_dir("p4") / f"{top.stem}-{digest.hexdigest()[:16]}"
         json, p4info = folder / f"{top.stem}.json", folder / f"{top.stem}.p4info.txtpb"
@@ -109,7 +112,7 @@ def compiled(top: Path, flags: Sequence[str], parts: Path) -> tuple[Path, Path]:
 
 
 def _sources(top: Path, parts: Path) -> Iterable[Path]:
-    """Yields the top and all that it includes by "name", each once."""
+    """Yields the top and all that it includes by "name", each once. Raises OSError."""
     seen: dict[Path, None] = {}
     pending = [top]
     while pending:
@@ -117,7 +120,7 @@ def _sources(top: Path, parts: Path) -> Iterable[Path]:
         if path in seen:
             continue
         seen[path] = None
-        for name in _INCLUDE.findall(inputs.read_text(path)):
+        for name in _INCLUDE.findall(inputs.read_text(path, "replace")):
             places = [folder / name for folder in (path.parent, parts)]
             pending += [place for place in places if place.is_file()][:1]
     return seen

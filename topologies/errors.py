@@ -39,9 +39,10 @@ def nearest(name: str, known: Iterable[str], listed: str = "") -> str:
     if offered:
         return f"did you mean {' or '.join(map(repr, offered))}?"
     if len(names) > _MANY:
-        return (
-            f"`{listed}` lists all {len(names)}" if listed else f"none of {len(names)} is like it"
-        )
+        if listed:
+            return f"`{listed}` lists all {len(names)}"
+        compared = min(len(names), _COMPARED)
+        return f"none of {'the first ' * (compared < len(names))}{compared} is like it"
     return f"there {'is' if len(names) == 1 else 'are'} {', '.join(names) or 'none'}"
 
 

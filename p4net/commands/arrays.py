@@ -27,7 +27,7 @@ from pcn.p4net import values
 from pcn.p4net.commands.session import MODIFY, Command, Session
 from pcn.p4net.steps import Queue, Read, Step
 
-_RATE = re.compile(r"([0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+):([0-9]+)\Z")
+_RATE = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9]+):([0-9]+)\Z")
 _MICROSECONDS = 10**6
 _MOST = 2**63 - 1
 _ROUNDING = 0.01  # of a rate, at most

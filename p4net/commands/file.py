@@ -13,11 +13,13 @@ from finsy import P4Schema
 from pcn.p4net.commands import arrays, profiles, replication, tables
 from pcn.p4net.commands.session import Command, Session
 from pcn.p4net.errors import P4NetError
-from pcn.p4net.steps import Place, Step
+from pcn.p4net.steps import Place, Step, Write
 from pcn.topologies.errors import nearest
 from pcn.topologies.tree import FileError, read_text
 
 _COMMENT = re.compile("#|//")
+_MOST_STEPS, _MOST_BYTES = 2_000_000, 128 * 2**20
+"""Of a file: a command may write all entries of a table, or a whole group, again and again."""
 COMMANDS: Final[dict[str, Command]] = {
     **tables.COMMANDS,
     **profiles.COMMANDS,
@@ -55,7 +57,7 @@ class Commands:
 
     def lines(self, schema: P4Schema) -> Iterator[Line]:
         """Yields the commands in order. Raises P4NetError for a file that can't be read."""
-        session = Session(schema)
+        session, steps_left, bytes_left = Session(schema), _MOST_STEPS, _MOST_BYTES
         for number, line in self._numbered():
             words = _COMMENT.split(line, maxsplit=1)[0].split()
             if not words:
@@ -67,6 +69,13 @@ class Commands:
             except ValueError as error:
                 session.undo()
                 fault = f"{words[0]}: {error}"
+            steps_left -= len(steps)
+            bytes_left -= sum(step.update.ByteSize() for step in steps if isinstance(step, Write))
+            if steps_left < 0 or bytes_left < 0:
+                raise place.fail(
+                    f"the commands up to here make more than {_MOST_STEPS:,} updates, or more than "
+                    f"{_MOST_BYTES // 2**20} MiB of them"
+                )
             yield Line(place, steps, fault, session.undo)
 
     def steps(self, schema: P4Schema) -> list[Step]:

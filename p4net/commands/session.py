@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
@@ -30,17 +31,24 @@ class Handles(Generic[T]):
         self._changes = changes
         self._versions: list[int] = []
         self._values: dict[int, T] = {}  # by index
+        self._free: list[int] = []  # a heap of indexes; those that are taken again don't count
         self._counts = versions
 
     def add(self, value: T) -> int:
         """Returns the new handle."""
-        index = next(
-            number for number in range(len(self._values) + 1) if number not in self._values
-        )
+        index = len(self._versions)
+        while self._free and index == len(self._versions):
+            lowest = heapq.heappop(self._free)
+            index = index if lowest in self._values else lowest
         if index == len(self._versions):
             self._versions.append(0)
         self._values[index] = value
-        self._changes.append(lambda: self._values.pop(index))
+
+        def undo() -> None:
+            del self._values[index]
+            heapq.heappush(self._free, index)
+
+        self._changes.append(undo)
         return self._versions[index] << _VERSION_BITS | index
 
     def __getitem__(self, handle: int) -> T:
@@ -56,6 +64,7 @@ class Handles(Generic[T]):
         index = self._index(handle)
         version, value = self._versions[index], self._values.pop(index)
         self._versions[index] += self._counts
+        heapq.heappush(self._free, index)
 
         def undo() -> None:
             self._versions[index], self._values[index] = version, value

@@ -15,6 +15,7 @@ from planes import KINDS
 
 from pcn.controller.control_plane import Counter, MeterConfig, TableActions, TableMatch
 from pcn.p4net.commands import COMMANDS, Commands
+from pcn.p4net.commands.session import Handles, Undo
 from pcn.p4net.entries import failed, write
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Queue, Read, Step, carry_out
@@ -462,3 +463,52 @@ def test_every_command_has_a_usage_that_its_refusal_shows(tmp_path: Path) -> Non
         words = "" if command.least else " more"
         with switch() as control, pytest.raises(P4NetError, match=f"write it as {name}( |$)"):
             file(tmp_path, name + words).steps(control.schema)
+
+
+def test_rate_of_many_digits_is_refused_at_once(tmp_path: Path) -> None:
+    """A time that grew with the square of the digits would be hours."""
+    line = f"meter_set_rates limits 1 {1_000_000 * '1'} 1:1"
+    assert "write RATE:BURST" in error_of(lambda: file(tmp_path, line).steps(BENCH.schema))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 9)), max_size=60))
+def test_handle_is_the_lowest_free_one(steps: list[tuple[bool, bool, int]]) -> None:
+    """Whatever was added, removed and taken back before. Without versions a handle is an index."""
+    changes: list[Undo] = []
+    handles, taken = Handles[int]("entry", changes), set[int]()
+    for adds, undone, number in steps:
+        before = set(taken)
+        if adds:
+            handle = handles.add(number)
+            assert handle == min(set(range(len(taken) + 1)) - taken)
+            taken.add(handle)
+        elif number in taken:
+            handles.remove(number)
+            taken.remove(number)
+        if undone and changes:
+            changes.pop()()
+            taken = before
+        changes.clear()
+        assert handles.items().keys() == taken
+
+
+def test_entries_get_handles_in_order_at_once() -> None:
+    """Each handle once looked for from the first one: a million took days."""
+    changes: list[Undo] = []
+    handles = Handles[None]("entry", changes)
+    for number in range(1_000_000):
+        assert handles.add(None) == number
+        changes.clear()
+
+
+def test_file_makes_bounded_number_of_updates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A short command may change each entry of a table."""
+    text = "".join(f"table_add policing police {number} =>\n" for number in range(50))
+    text += 100 * "meter_array_set_rates policed 0.001:1 0.001:1\n"
+    for name, most in (("_MOST_STEPS", 1000), ("_MOST_BYTES", 10_000)):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"pcn.p4net.commands.file.{name}", most)
+            with pytest.raises(P4NetError, match=r"commands.txt:\d+: the commands up to here make"):
+                file(tmp_path, text).steps(BENCH.schema)

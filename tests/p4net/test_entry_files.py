@@ -280,3 +280,10 @@ def test_forms_of_a_file_come_to_the_same_table(entries: list[Any]) -> None:
             written(control, TextProto(folder / "text"))
             assert control.read_table("acl") == by_commands
     assert len(by_commands) == len(entries) + 1
+
+
+def test_text_without_end_of_string_is_refused_at_once(tmp_path: Path) -> None:
+    """Each of its quotes would look for the end again: hours."""
+    path = tmp_path / "entries.txtpb"
+    path.write_text('updates { "' + 1_000_000 * '\\"')
+    assert "no P4Runtime message" in error_of(lambda: TextProto(path).steps(BENCH.schema))

@@ -200,3 +200,10 @@ def test_p4info_of_something_else_is_refused_in_a_line(tmp_path: Path, text: str
     ):
         pass
     assert len(str(raised.value).splitlines()) == 1
+
+
+def test_makefile_of_empty_lines_is_read_at_once(tmp_path: Path) -> None:
+    """Each line would look at all that follow: hours."""
+    folder = write_exercise(tmp_path / "exercise")
+    (folder / "Makefile").write_text(1_000_000 * "\n")
+    assert read_exercise(folder).topology.hosts

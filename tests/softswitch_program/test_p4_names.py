@@ -80,3 +80,25 @@ def test_names_that_a_compiler_gets_are_words_of_a_shell(name: str) -> None:
             ["sh", "-c", f'printf "%s\\n" ./{source}'], capture_output=True, text=True, check=True
         )
         assert done.stdout == f"./{source}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"// \xff\n", "p4c refused"),
+        (b'#include "' + 5000 * b"a" + b'"', "a: File name too long"),
+        (1_000_000 * b"\n", "p4c refused"),
+    ],
+    ids=["latin", "long", "empty lines"],
+)
+def test_source_that_is_no_text_or_names_no_file_is_refused_in_a_line(
+    text: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler, source = tmp_path / "p4c", tmp_path / "x.p4"
+    compiler.write_text("#!/bin/sh\necho Version 1.2.5\nexit 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("P4C", str(compiler))
+    source.write_bytes(text)
+    with pytest.raises(p4c.P4Error, match=message) as caught:
+        p4c.compiled(source, (), tmp_path)
+    assert len(str(caught.value)) < 1000
