@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +41,7 @@ def read(place: Path) -> list[Kept]:
     if place.name in (SUMMARY, COMPARISON, STORE) and place.is_file():
         place = place.parent
     try:
-        runs = list(_runs(place))
+        found = list(_runs(place, set()))
     except (
         OSError,
         ValueError,
@@ -54,14 +55,19 @@ def read(place: Path) -> list[Kept]:
         raise ExperimentError(
             f"{place}: no result that can be read: {type(error).__name__}: {text}"
         ) from None
-    if not runs:
+    if not found:
         raise ExperimentError(
             f"{place} has no result: neither {SUMMARY} nor {COMPARISON} nor a sweep's {STORE}"
         )
-    return runs
+    return found
 
 
-def _runs(place: Path) -> Iterator[Kept]:
+def _runs(place: Path, seen: set[str]) -> Iterator[Kept]:
+    """Yields the runs of each folder once: files may name one again and again, as links do."""
+    real = os.path.realpath(place)
+    if real in seen:
+        return
+    seen.add(real)
     if (place / SUMMARY).is_file():
         yield _of_summary(place, json.loads(inputs.read_text(place / SUMMARY)))
     elif (place / STORE).is_file():
@@ -73,11 +79,11 @@ def _runs(place: Path) -> Iterator[Kept]:
         for name in json.loads(inputs.read_text(place / COMPARISON))["runs"]:
             if not Path(_text(name)).parts or Path(name).is_absolute() or ".." in Path(name).parts:
                 raise ValueError(f"{name!r} is no folder in it")
-            yield from _runs(place / name)
+            yield from _runs(place / name, seen)
     elif place.is_dir():
         for inner in sorted(place.iterdir()):
             if inner.is_dir() and not inner.is_symlink():
-                yield from _runs(inner)
+                yield from _runs(inner, seen)
 
 
 def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
@@ -113,8 +119,8 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
             f"latency_{name.removesuffix('_s')}_us class {number}": None
             if value is None
             else value * 1e6
-            for number, latency in summary["latency"].items()
-            for name, value in latency.items()
+            for number, one in summary["latency"].items()
+            for name, value in one.items()
             if name != "packets"
         },
     }
@@ -123,14 +129,14 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
         raise ExperimentError(
             f"{place} is of an earlier version, without its flows by size: run it again"
         )
-    fields = (settings, numbers, curves, summary["samples"])
-    return _checked(place, seed, summary["scheme"], summary["scenario"], *fields)
+    kept = (settings, numbers, curves, summary["samples"])
+    return _checked(place, seed, summary["scheme"], summary["scenario"], *kept)
 
 
 def _of_sweep(place: Path, row: Mapping[str, Any]) -> Kept:
     keys, value = row["keys"], row["value"]
     settings = {
-        **{name: setting for name, setting in keys.items() if name != "seed"},
+        **{name: one for name, one in keys.items() if name != "seed"},
         "sources": row["version"],
     }
     scheme = str(keys.get("scheme", ""))
@@ -139,8 +145,8 @@ def _of_sweep(place: Path, row: Mapping[str, Any]) -> Kept:
             f"{place} is a sweep of an earlier version, without its flows by size: the same `pcn "
             "sweep` with --fresh runs it anew"
         )
-    fields = (settings, value["numbers"], value["curves"], value["samples"])
-    return _checked(place, keys.get("seed", 1), scheme, "", *fields)
+    kept = (settings, value["numbers"], value["curves"], value["samples"])
+    return _checked(place, keys.get("seed", 1), scheme, "", *kept)
 
 
 def _checked(

@@ -4,6 +4,7 @@ arro3 panics on an OSError of a file."""
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,10 @@ from pcn.softswitch.python_process import python_command
 Column = NDArray[Any] | Sequence[Any]
 
 _PROBE_BYTES, _PROBE_S = 2**32, 60
+
+
+class TooManyRowsError(ValueError):
+    """A file has more rows than its reader takes."""
 
 
 def write(
@@ -46,8 +51,8 @@ def write(
 def read(
     path: Path, names: Sequence[str] | None = None, most: int | None = None
 ) -> dict[str, list[Any]]:
-    """Returns the columns of a file of ours, or of one that `probe` has read; of these names those
-    that it has. Raises OSError; ValueError for more rows than `most`."""
+    """Returns the columns of a file of ours; of these names those that it has. Raises OSError;
+    TooManyRowsError for more than `most`."""
     reader = read_parquet(io.BytesIO(inputs.read_bytes(path)))
     columns: dict[str, list[Any]] = {
         name: [] for name in reader.schema.names if names is None or name in names
@@ -56,22 +61,33 @@ def read(
     for batch in reader:
         rows += batch.num_rows
         if most is not None and rows > most:
-            raise ValueError(f"more than {most:,} rows")
+            raise TooManyRowsError(f"more than {most:,} rows")
         for name, values in columns.items():
             values += batch.column(name).to_pylist()
     return columns
 
 
-def probe(path: Path) -> None:
-    """Read a file that any user may have written, in a separate process, with bounds of memory and
-    time: wrong lengths make arro3 end the process that it is in. Raises ValueError."""
-    command = python_command("pcn.experiments.data.parquet_probe", str(path), str(_PROBE_BYTES))
+def read_of_others(path: Path, names: Sequence[str] | None, most: int) -> dict[str, list[Any]]:
+    """Returns what `read` does of a file that any user may have written. Raises OSError;
+    ValueError where it can't be read within bounds of memory and time."""
+    _probe(path, names, most)
+    return read(path, names, most)
+
+
+def _probe(path: Path, names: Sequence[str] | None, most: int) -> None:
+    """Read a file in a separate process as `read` does, with bounds of memory and time: wrong
+    lengths make arro3 end the process that it is in, and a short file may have a long text in each
+    of many rows. Raises ValueError."""
+    arguments = json.dumps([str(path.absolute()), names, most, _PROBE_BYTES])
+    command = python_command("pcn.experiments.data.parquet_probe", arguments)
     try:
         done = subprocess.run(command, capture_output=True, timeout=_PROBE_S, check=False)
     except subprocess.TimeoutExpired:
         raise ValueError(f"this isn't read as Parquet within {_PROBE_S} s") from None
     if done.returncode != 0:
-        raise ValueError("this can't be read as Parquet")
+        raise ValueError(
+            f"this can't be read as Parquet, or not with {_PROBE_BYTES // 2**30} GiB of memory"
+        )
 
 
 def labels(names: Sequence[str], which: NDArray[np.int32]) -> Array:

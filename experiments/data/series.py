@@ -102,10 +102,14 @@ class Series:
 
     @classmethod
     def read(cls, path: Path, most: int | None = None) -> Series:
-        """Returns the series that `write` wrote. Raises ValueError for more rows than `most`."""
+        """Returns the series that `write` wrote; with `most` of any user's file. Raises ValueError
+        for more rows than that, and for a file that can't be read."""
         from pcn.experiments.data import parquet
 
-        table = parquet.read(path, most=most)
+        names = ("time_s", "entity", "metric", "value")
+        table = (
+            parquet.read(path, names) if most is None else parquet.read_of_others(path, names, most)
+        )
         series = cls()
         for row in zip(
             table["time_s"], table["entity"], table["metric"], table["value"], strict=True

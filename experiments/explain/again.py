@@ -171,8 +171,9 @@ class KeptResult:
         from pcn.experiments.data import parquet
 
         try:
-            parquet.probe(file)  # it may be another user's
-            table = parquet.read(file)
+            table = parquet.read_of_others(
+                file, ("slowdown", "start_s", "id"), len(self.plan.topology.flows)
+            )
             rows = zip(table["slowdown"], table["start_s"], table["id"], strict=True)
             ordered = sorted(
                 (-slowdown, start_s, number)
@@ -207,7 +208,10 @@ def _summary(place: Path) -> Mapping[str, Any]:
     try:
         summary: Mapping[str, Any] = json.loads(inputs.read_text(place / SUMMARY))
         clock, missing = summary["clock"], [name for name in NAMES if name not in summary]
-        files = dict(summary.get("files", {}))
+        files = {
+            str(Path(name).absolute()): digest
+            for name, digest in dict(summary.get("files", {})).items()
+        }
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ExperimentError(
             f"{place / SUMMARY}: no result that can be read: {' '.join(str(error).split())}"

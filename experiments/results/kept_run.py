@@ -103,12 +103,11 @@ def read_run(place: Path) -> KeptRun:
 def _over_time(place: Path, topology: Topology, end_s: float) -> dict[str, Any]:
     from pcn.experiments.data import parquet  # an extra
 
-    for name in (SERIES, _QUEUES):
-        if (place / name).is_file():
-            parquet.probe(place / name)
     series = Series.read(place / SERIES, _MOST_ROWS)
     if (place / _QUEUES).is_file():
-        _add_queues(series, parquet.read(place / _QUEUES, most=_MOST_ROWS), topology)
+        names = ("time_s", "port", "queue_bytes")
+        queues = parquet.read_of_others(place / _QUEUES, names, _MOST_ROWS)
+        _add_queues(series, queues, topology)
     first = []
     for entity, metric in series:
         times, values = series.get(_text(entity), _text(metric))

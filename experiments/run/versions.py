@@ -17,6 +17,7 @@ from pathlib import Path
 from pcn.hosts.algorithms import Scheme
 from pcn.hosts.algorithms.base import c_file
 from pcn.p4src.manifest import ROOT, manifest
+from pcn.softswitch import inputs
 from pcn.softswitch.cache.objects import BuildError, made_by
 from pcn.topologies import extras, python_file
 
@@ -56,9 +57,16 @@ def outside(scheme: Scheme) -> dict[str, str]:
 
 
 def digests(files: Iterable[Path]) -> dict[str, str]:
-    """Returns short hashes of files by their absolute paths; of a file that is missing an empty
-    text."""
-    return {str(file.absolute()): _hash(file) if file.is_file() else "" for file in files}
+    """Returns short hashes of files by their absolute paths; of a file that is missing, or can't be
+    read, an empty text."""
+    return {str(file.absolute()): _hash_of_others(file) for file in files}
+
+
+def _hash_of_others(file: Path) -> str:
+    try:
+        return hashlib.sha256(inputs.read_bytes(file)).hexdigest()[:12]
+    except (OSError, ValueError):  # a name with a byte 0
+        return ""
 
 
 def _hash(file: Path) -> str:

@@ -51,8 +51,7 @@ def _table(file: FlowFile) -> dict[str, list[Any]]:
     try:
         if file.path.stat().st_size > _MOST_BYTES:
             raise file.error(f"more than {_MOST_BYTES // 2**20} MiB")
-        parquet.probe(file.path)
-        return parquet.read(file.path, _KNOWN, MOST_FLOWS)
+        return parquet.read_of_others(file.path, _KNOWN, MOST_FLOWS)
     except OSError as error:
         raise file.error(error.strerror or str(error)) from None
     except ValueError as error:

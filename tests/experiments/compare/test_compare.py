@@ -594,3 +594,16 @@ def test_in_casts_are_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     svg = (tmp_path / "compared/slowdown.svg").read_text()
     assert "2,000 draws" in svg
     assert "in-casts" not in svg
+
+
+def test_folder_that_is_named_again_and_again_is_read_once(tmp_path: Path) -> None:
+    """Else 20 folders, or two links, are more reads than a machine does in a life."""
+    place = tmp_path
+    for _ in range(20):
+        place.mkdir(exist_ok=True)
+        (place / "comparison.json").write_text(json.dumps({"runs": ["in", "./in", "x", "y"]}))
+        for name in ("x", "y"):
+            (place / name).symlink_to(".")
+        place = place / "in"
+    with pytest.raises(ExperimentError, match="has no result"):
+        read(tmp_path)

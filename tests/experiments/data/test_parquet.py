@@ -81,3 +81,20 @@ def test_full_disk_raises_an_os_error() -> None:
         Path("/dev/full").open("wb", buffering=0) as file,
     ):
         parquet.write(file, {"a": [1]})
+
+
+def test_file_of_others_takes_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kilobytes hold 20,000 times the same text of 100 KB; a column that the reader leaves out
+    takes none."""
+    path, rows = tmp_path / "others.parquet", 20_000
+    texts = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pa.array(["z" * 100_000]))
+    pq.write_table(pa.table({"text": texts, "number": np.zeros(rows)}), path)
+    assert path.stat().st_size < 10_000
+    monkeypatch.setattr(parquet, "_PROBE_BYTES", 2**30)
+    assert parquet.read_of_others(path, ["number"], rows) == {"number": [0.0] * rows}
+    with pytest.raises(ValueError, match="or not with 1 GiB of memory"):
+        parquet.read_of_others(path, ["text"], rows)
+    with pytest.raises(parquet.TooManyRowsError, match="more than 9 rows"):
+        parquet.read_of_others(path, ["text"], 9)

@@ -65,14 +65,14 @@ def test_series_keeps_the_arrays_that_it_is_given() -> None:
     assert series.get("s0:9", "queue")[0].size == 0
 
 
-def test_parquet_probe_refuses_what_ends_its_reader(
+def test_file_of_others_that_ends_its_reader_is_refused(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A page whose length is wrong makes arro3 abort, a footer that is wrong makes it panic."""
     path = tmp_path / "a.parquet"
     with path.open("wb") as file:
         parquet.write(file, {"a": list(range(3000)), "b": ["x"] * 3000})
-    parquet.probe(path)
+    assert len(parquet.read_of_others(path, ["a"], 3000)["a"]) == 3000
     assert list(parquet.read(path, ["b", "c"])) == ["b"]
     with pytest.raises(ValueError, match="more than 2,000 rows"):
         parquet.read(path, most=2000)
@@ -85,5 +85,5 @@ def test_parquet_probe_refuses_what_ends_its_reader(
     ):
         path.write_bytes(wrong)
         with pytest.raises(ValueError, match="this can't be read as Parquet"):
-            parquet.probe(path)
+            parquet.read_of_others(path, None, 3000)
     assert capfd.readouterr().err == ""

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -15,7 +16,7 @@ from pcn.experiments.data import marks
 from pcn.experiments.data.parts import Logs
 from pcn.experiments.data.records import LogChoice
 from pcn.experiments.explain import again, answers, keep, words
-from pcn.experiments.explain.again import KeptResult
+from pcn.experiments.explain.again import NAMES, KeptResult
 from pcn.experiments.explain.flow import CONTRIBUTOR, CULPRIT, VICTIM, Explanation
 from pcn.experiments.explain.lines import Lines
 from pcn.experiments.explain.pauses import Pauses, Root
@@ -483,6 +484,34 @@ def test_result_runs_no_code_that_it_names(
     changed(out, scheme_reference=f"{planted}:SCHEME", reference=reference)
     assert pcn(["explain", str(out), "-q", "--allow-code"]) == 1
     assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"x.py": "0" * 12}, {"/dev/zero": ""}, {"/proc/self/mem": "x"}, {"a\0": "x"}, [[1, 2]], 1],
+)
+def test_result_names_no_file_that_ends_with_traceback(
+    files: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = dict.fromkeys(NAMES) | {"clock": "virtual", "provenance": {}, "files": files}
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    assert pcn(["explain", str(tmp_path), "-q"]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_table_of_others_has_rows_for_flows_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compressed rows need no room: 300 KB have 20,000,000."""
+    out = kept_run(
+        tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", "pcn"
+    )
+    result = KeptResult(out)
+    columns = {"slowdown": [3.0, 2.0], "start_s": [0.0, 0.0], "id": [1, 0]}
+    for repeats, numbers in ((1, (1, 0)), (3, None)):
+        table = {name: values * repeats for name, values in columns.items()}
+        pq.write_table(pa.table(table), out / "flows.parquet")
+        assert result._of_table(2) == numbers
 
 
 def test_fair_shares_are_those_of_flows_under_way() -> None:
