@@ -18,6 +18,8 @@ LONGEST_S = 1e6
 """No flow starts later, and runs last no longer."""
 MOST_FLOWS = 2**22
 """Of a file: what the engine of virtual time has room for."""
+MOST_WAITS = 2**24
+"""Of flows for others, all together: those behind a barrier each wait for all before it."""
 MOST_TEXT = 256 * 2**20
 """Bytes of a file of text: 60 for each flow."""
 _MOST_BYTES = 2**63

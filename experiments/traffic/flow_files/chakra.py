@@ -16,7 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pcn.experiments.define import collectives
-from pcn.experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
+from pcn.experiments.traffic.flow_files.base import (
+    MOST_FLOWS,
+    MOST_WAITS,
+    FlowFile,
+    FlowFormat,
+)
 from pcn.experiments.traffic.flow_files.chakra_nodes import (
     COLLECTIVE,
     RECEIVE,
@@ -27,8 +32,8 @@ from pcn.experiments.traffic.flow_files.chakra_nodes import (
 from pcn.topologies.model import FlowSpec
 
 _NAME = re.compile(r"(.+)\.(0|[1-9][0-9]{0,6})\.et\Z")
-_MOST_BYTES, _MOST_WAITS = 2**30, 2**24
-"""Of all ranks' files; of flows for others."""
+_MOST_BYTES, _MOST_ARRIVALS = 2**30, 2**26
+"""Of all ranks' files; that a rank's nodes wait for, all together."""
 _COLLECTIVES = {
     0: "allreduce:ring",
     2: "allgather:ring",
@@ -57,21 +62,21 @@ class _Ready(NamedTuple):
 
     def later(self, us: int) -> _Ready:
         return (
-            _Ready(self.us + us, {flow: after_us + us for flow, after_us in self.after.items()})
+            _Ready(self.us + us, {flow: own + us for flow, own in self.after.items()})
             if us
             else self
         )
 
 
-def _latest(conditions: Sequence[_Ready]) -> _Ready:
+def _latest(each: Sequence[_Ready]) -> _Ready:
     """Returns the time when all of these are over."""
-    if len(conditions) == 1:
-        return conditions[0]
+    if len(each) == 1:
+        return each[0]
     after: dict[int, int] = {}
-    for condition in conditions:
-        for flow, us in condition.after.items():
+    for one in each:
+        for flow, us in one.after.items():
             after[flow] = max(after.get(flow, 0), us)
-    return _Ready(max((condition.us for condition in conditions), default=0), after)
+    return _Ready(max((one.us for one in each), default=0), after)
 
 
 @dataclass
@@ -97,6 +102,7 @@ class _Trace:
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     flows: int = 0
     waits: int = 0
+    arrivals: int = 0
     arrived: dict[tuple[int, int, int], list[int]] = field(default_factory=dict)
     """Flows by source, destination and tag, in the sender's order."""
     operations: dict[tuple[str, int], _Operation] = field(default_factory=dict)
@@ -151,34 +157,36 @@ class _Trace:
             )
         name = _COLLECTIVES[kind]
         size *= len(ranks) if name.startswith("allgather") else 1  # there it is a rank's part
-        operation = self.operations.get((node.group, turn))
-        if operation is None:
+        found = self.operations.get((node.group, turn))
+        if found is None:
             messages: list[collectives.Message] = []
             if len(ranks) > 1:
+                if len(ranks) * (len(ranks) - 1) > MOST_FLOWS:  # in any of them
+                    raise self.error(rank, node, f"{name}: more than {MOST_FLOWS:,} flows")
                 try:
                     messages = collectives.messages(name, len(ranks), size)
                 except ValueError as error:
                     raise self.error(rank, node, str(error)) from None
             where = f"rank {rank}, node {node.number}"
             first, last = self._more(max(len(messages), 1)), collectives.ends(messages)
-            operation = _Operation(name, size, ranks, first, messages, last, where)
-            self.operations[node.group, turn] = self.place[operation.first] = operation
-        elif (operation.name, operation.size) != (name, size):
-            text = (
-                f"{name} of {size} bytes, where {operation.where} has {operation.name} of "
-                f"{operation.size}"
-            )
+            found = _Operation(name, size, ranks, first, messages, last, where)
+            self.operations[node.group, turn] = self.place[found.first] = found
+        elif (found.name, found.size) != (name, size):
+            text = f"{name} of {size} bytes, where {found.where} has {found.name} of {found.size}"
             raise self.error(rank, node, text)
-        return operation.first
+        return found.first
 
-    def flow_specs(self) -> Iterator[FlowSpec]:
+    def made(self) -> Iterator[FlowSpec]:
         """Yields the flows, by rank, then those of operations."""
         self.number()
         for rank, nodes in enumerate(self.ranks):
             over: dict[int, _Ready] = {}
+            self.arrivals = 0
             taken: dict[tuple[int, int, int], int] = {}
             for node in nodes:
-                ready = _latest([over[predecessor] for predecessor in node.before])
+                if len(node.before) > 1 or node.us:
+                    self._hold(sum(len(over[earlier].after) for earlier in node.before))
+                ready = _latest([over[one] for one in node.before])
                 over[node.number] = ready.later(node.us)
                 if node.kind == SEND:
                     size = node.values.get("comm_size", 0)
@@ -199,40 +207,40 @@ class _Trace:
                 elif node.kind == COLLECTIVE:
                     of = self.place[node.flow]
                     of.ready[rank] = ready
-                    last_messages = of.last.get(of.ranks.index(rank), ())
+                    own = of.last.get(of.ranks.index(rank), ())
                     over[node.number] = (
-                        _Ready(0, {of.first + number: 0 for number in last_messages})
-                        if last_messages
-                        else ready
+                        _Ready(0, {of.first + one: 0 for one in own}) if own else ready
                     )
         for of in self.operations.values():
             yield from self._messages(of)
+
+    def _hold(self, arrivals: int) -> None:
+        """Counts what a node waits for, which is kept while its rank is read."""
+        self.arrivals += arrivals
+        if self.arrivals > _MOST_ARRIVALS:
+            raise self.file.error(f"nodes wait for more than {_MOST_ARRIVALS:,} arrivals")
 
     def _messages(self, of: _Operation) -> Iterator[FlowSpec]:
         if missing := [rank for rank in of.ranks if rank not in of.ready]:
             raise self.file.error(f"{of.where}: {of.name}, which rank {missing[0]} hasn't")
         for number, message in enumerate(of.messages):
-            conditions = (
-                [_Ready(0, {of.first + predecessor: 0 for predecessor in message.after})]
-                if message.after
-                else []
+            each = (
+                [_Ready(0, {of.first + one: 0 for one in message.after})] if message.after else []
             )
             # its rank has to be there
-            if not any(
-                of.messages[predecessor].src == message.src for predecessor in message.after
-            ):
-                conditions.append(of.ready[of.ranks[message.src]])
+            if not any(of.messages[one].src == message.src for one in message.after):
+                each.append(of.ready[of.ranks[message.src]])
             src, dst = of.ranks[message.src], of.ranks[message.dst]
             yield self._flow(
-                of.first + number, src, dst, message.size, _latest(conditions), f"{of.where}: "
+                of.first + number, src, dst, message.size, _latest(each), f"{of.where}: "
             )
 
     def _flow(
         self, number: int, src: int, dst: int, size: int, ready: _Ready, where: str
     ) -> FlowSpec:
         self.waits += len(ready.after)
-        if self.waits > _MOST_WAITS:
-            raise self.file.error(f"flows wait for more than {_MOST_WAITS:,} others")
+        if self.waits > MOST_WAITS:
+            raise self.file.error(f"flows wait for more than {MOST_WAITS:,} others")
         after, delays = tuple(ready.after), tuple(us * _US for us in ready.after.values())
         start_s = 0.0 if any(us >= ready.us for us in ready.after.values()) else ready.us * _US
         if len(set(delays)) == 1 and not start_s:  # a start behind all of them
@@ -252,7 +260,7 @@ def _files(path: Path) -> list[Path]:
     match = _NAME.match(path.name)
     if match is None:
         return []
-    names = [_NAME.match(file.name) for file in path.parent.glob("*.et")]
+    names = [_NAME.match(one.name) for one in path.parent.glob("*.et")]
     ranks = {int(name[2]) for name in names if name and name[1] == match[1]}
     missing = next(rank for rank in itertools.count() if rank not in ranks)
     wanted = sorted(ranks | {missing}) if ranks and missing < max(ranks) else sorted(ranks)
@@ -280,7 +288,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
     }
     for path in ranks:
         trace.ranks.append(read_nodes(FlowFile(path)))
-    yield from trace.flow_specs()
+    yield from trace.made()
 
 
 def _groups(path: Path, ranks: int) -> dict[str, tuple[int, ...]]:
@@ -290,19 +298,18 @@ def _groups(path: Path, ranks: int) -> dict[str, tuple[int, ...]]:
         raw = json.loads(file.text.text)
     except (ValueError, RecursionError) as error:
         raise file.error(f"no JSON: {error}") from None
-    whole = isinstance(raw, dict) and all(isinstance(members, list) for members in raw.values())
+    whole = isinstance(raw, dict) and all(isinstance(one, list) for one in raw.values())
     if not whole or not all(
-        type(rank) is int and 0 <= rank < ranks for members in raw.values() for rank in members
+        type(rank) is int and 0 <= rank < ranks for one in raw.values() for rank in one
     ):
         raise file.error(
             f'groups of ranks are needed, as {{"1": [0, 1]}}, of ranks 0 to {ranks - 1}'
         )
     if again := next(
-        (name for name, members in raw.items() if len(set(members)) < len(members) or not members),
-        None,
+        (name for name, one in raw.items() if len(set(one)) < len(one) or not one), None
     ):
         raise file.error(f"group {again!r}: a rank stands there twice, or none")
-    return {name: tuple(members) for name, members in raw.items()}
+    return {name: tuple(one) for name, one in raw.items()}
 
 
 CHAKRA = FlowFormat(

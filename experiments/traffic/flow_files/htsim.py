@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from pcn.experiments.traffic.flow_files.base import FlowFile, FlowFormat
+from pcn.experiments.traffic.flow_files.base import MOST_WAITS, FlowFile, FlowFormat
 from pcn.hosts.wire import ACK_BYTES
 from pcn.softswitch.units import Kind, quantity
 from pcn.topologies.errors import nearest
@@ -175,11 +175,15 @@ class _Matrix:
         for name, trigger in self.triggers.items():
             if why := _fault(trigger):
                 raise self.source.error(trigger.line, f"trigger {name}: {why}")
-        for flow, (_, _, started_by) in zip(flows, self.flows, strict=True):
+        waits = 0
+        for flow, (_, line, started_by) in zip(flows, self.flows, strict=True):
             if not started_by:
                 yield flow
                 continue
             by = self.triggers[started_by].by
+            waits += len(by)
+            if waits > MOST_WAITS:
+                raise self.source.error(line, f"flows wait for more than {MOST_WAITS:,} others")
             late = tuple(
                 self._acknowledged_s(flows[place]) if sent else 0.0 for place, sent in by.items()
             )

@@ -399,3 +399,31 @@ def test_run_has_a_trace_s_computations_between_its_messages(tmp_path: Path) -> 
     assert [row["start_s"] for row in rows] == pytest.approx(
         [30e-6, arrived + 50e-6, 500e-6], abs=1e-11
     )
+
+
+def test_graph_that_grows_with_each_node_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each computation waits for one message more: of 50,000, 10^9 were kept."""
+    sends = [Node(n, SEND, (), 0, {"comm_dst": 1, "comm_size": 5}) for n in range(100)]
+    waits = [Node(n + 100, COMPUTE, (n, n + 99), 1) for n in range(1, 100)]
+    file = trace(tmp_path, [[*sends, Node(100, COMPUTE, (0,), 1), *waits], []])
+    assert len(read_flows(file)) == 100
+    monkeypatch.setattr("pcn.experiments.traffic.flow_files.chakra._MOST_ARRIVALS", 1000)
+    with pytest.raises(ExperimentError, match="nodes wait for more than 1,000 arrivals"):
+        read_flows(file)
+
+
+def test_operation_of_many_ranks_is_refused_before_its_messages_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = Node(1, COLLECTIVE, (), 0, {"comm_type": ALL_TO_ALL, "comm_size": 4000})
+    file = trace(tmp_path, [[node]] * 4)
+    made: list[str] = []
+    monkeypatch.setattr(
+        "pcn.experiments.define.collectives.messages", lambda name, *_: made.append(name)
+    )
+    monkeypatch.setattr("pcn.experiments.traffic.flow_files.chakra.MOST_FLOWS", 11)
+    with pytest.raises(ExperimentError, match="alltoall:direct: more than 11 flows"):
+        read_flows(file)
+    assert not made

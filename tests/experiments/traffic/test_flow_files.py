@@ -509,3 +509,22 @@ def test_parquet_that_ends_its_reader_is_refused(
     monkeypatch.setattr(parquet, "python_command", lambda *_: abort)
     with pytest.raises(ExperimentError, match="this can't be read as Parquet"):
         read_flows(path)
+
+
+def test_barrier_of_many_before_many_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each flow behind it waits for each before it: a megabyte of lines made 10^9 waits."""
+    file = tmp_path / "flows.cm"
+    file.write_text(
+        3 * "0->1 start 0 size 9 recv_done_trigger 1\n"
+        + 4 * "0->1 trigger 1 size 9\n"
+        + "trigger id 1 barrier count 3\n"
+    )
+    for most, message in ((12, ""), (11, "cm:7: flows wait for more than 11 others")):
+        monkeypatch.setattr("pcn.experiments.traffic.flow_files.htsim.MOST_WAITS", most)
+        if not message:
+            assert sum(len(flow.after) for flow in read_flows(file)) == most
+        else:
+            with pytest.raises(ExperimentError, match=message):
+                read_flows(file)
