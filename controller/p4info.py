@@ -292,6 +292,7 @@ class Types:
             leaves.ClearField(kind)
         self._leaves = P4TypeInfo(leaves)
         self._structs: dict[str, Struct | None] = {}  # None: it is being read
+        self._new_types: dict[str, Any] = {}  # likewise
 
     def read(self, spec: p4t.P4DataTypeSpec) -> Any:
         """Returns the type of a spec, with finsy's encode_data and decode_data. Raises
@@ -322,10 +323,20 @@ class Types:
         if kind == "enum":
             return Choice("enum")
         if kind == "new_type":
-            if known[name].WhichOneof("representation") == "original_type":
-                return self.read(known[name].original_type)
-            return P4NewType(name, known[name])
+            return self._new_type(name)
         return getattr(self._leaves, f"{kind}s")[name]
+
+    def _new_type(self, name: str) -> Any:
+        """Returns a new type, which is read once, however many others consist of it."""
+        new_type = self._info.new_types[name]
+        if new_type.WhichOneof("representation") != "original_type":
+            return P4NewType(name, new_type)
+        if name not in self._new_types:
+            self._new_types[name] = None
+            self._new_types[name] = self.read(new_type.original_type)
+        if self._new_types[name] is None:
+            raise ValueError(f"the new type {name!r} contains itself")
+        return self._new_types[name]
 
     def _struct(self, name: str) -> Struct:
         if name not in self._structs:

@@ -19,6 +19,7 @@ from pcn.controller import answers
 from pcn.controller.arbitration import Arbitration
 from pcn.controller.errors import SwitchError
 from pcn.controller.programs import Program, ProgramError
+from pcn.controller.schema import schema_of
 from pcn.controller.switch import SwitchClient
 
 
@@ -151,3 +152,22 @@ def test_entities_are_bounded_by_number_and_bytes(monkeypatch: pytest.MonkeyPatc
     assert len(answers.entities("s", [large])) == 1
     with pytest.raises(SwitchError, match="1 entities"):
         answers.entities("s", [large] * 2)
+
+
+def test_types_that_consist_of_each_other_twice_are_read_once() -> None:
+    """In a kilobyte are 40 of them, so the last one has 2^40 members."""
+    info = p4i.P4Info()
+    types = info.type_info.new_types
+    types["t0"].original_type.bitstring.bit.bitwidth = 8
+    for number in range(1, 40):
+        for _ in range(2):
+            members = types[f"t{number}"].original_type.tuple.members
+            members.add().new_type.name = f"t{number - 1}"
+    register = info.registers.add(size=1)
+    register.type_spec.new_type.name = "t39"
+    assert len(info.SerializeToString()) < 2000
+    first, second = schema_of(info).registers[0].type_spec.members
+    assert first is second
+    types["t0"].original_type.new_type.name = "t39"
+    with pytest.raises(ValueError, match=r"the new type 't\d+' contains itself"):
+        schema_of(info)

@@ -205,3 +205,13 @@ def test_type_that_contains_itself_is_refused() -> None:
     info.digests.add(preamble=p4i.Preamble(id=1, name="d", alias="d"), type_spec=itself)
     with pytest.raises(ValueError, match="no struct 'outer'"):
         schema_of(info)
+
+
+def test_name_of_many_dots_has_few_ends() -> None:
+    """All ends of a name of a megabyte had terabytes."""
+    name = 500_000 * "a." + "b"
+    known = Names("thing", [Entity(1, name), Entity(2, "c.b")])
+    assert {known[key].id for key in (name, 1, 15 * "a." + "b")} == {1}
+    assert known["c.b"].id == 2
+    assert known.get(16 * "a." + "b") is None
+    assert aliases([name, "c.b"]) == ["a.b", "c.b"]
