@@ -218,7 +218,8 @@ def output(path: Path, *, append: bool = False, overwrite: bool = True) -> int:
 
     Links on the path are followed where they are this user's or root's: another user, who may write
     a folder of it, has no part in where this one's bytes go. So no file with several names is
-    opened in such a folder either. Raises NotPrivateError, FileExistsError, OSError.
+    opened in such a folder either, nor a named pipe of another user's, who may also leave it full.
+    Raises NotPrivateError, FileExistsError, OSError.
     """
     folder, name = _followed(path)
     try:
@@ -233,6 +234,9 @@ def output(path: Path, *, append: bool = False, overwrite: bool = True) -> int:
             status = os.fstat(handle)
             if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 and _is_shared(folder):
                 raise NotPrivateError(f"{path} has another name, and others may write its folder")
+            named = not Path(name).is_absolute()  # a pipe of a shell's is /dev/stdout
+            if named and stat.S_ISFIFO(found.st_mode) and not _is_trusted(found, folder):
+                raise NotPrivateError(f"{path} is a pipe of {owner(found.st_uid)}")
             os.set_blocking(handle, True)
             if stat.S_ISREG(status.st_mode) and not append:
                 os.ftruncate(handle, 0)
@@ -308,8 +312,8 @@ def _followed(path: Path, make: int | None = None) -> tuple[int, str]:
 
 
 def _is_trusted(link: os.stat_result, folder: int) -> bool:
-    """Returns whether a link is root's, this user's, or of the system's folder /, which in a user
-    namespace may be of a user that isn't known there."""
+    """Returns whether a link or a pipe is root's, this user's, or of the system's folder /, which
+    in a user namespace may be of a user that isn't known there."""
     return link.st_uid in (0, geteuid()) or os.path.samestat(
         Path(f"/proc/self/fd/{folder}").stat(), Path("/").stat()
     )

@@ -111,6 +111,33 @@ def test_pipe_without_a_reader_holds_up_no_one(shared: Path) -> None:
         write(shared / "pipe")
 
 
+@pytest.mark.root
+def test_another_user_s_pipe_with_a_reader_is_refused(shared: Path) -> None:
+    """It would get what is written, and hold the writer up once it is full."""
+    pipe = shared / "pipe"
+    as_nobody(lambda: os.mkfifo(pipe))
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with pytest.raises(NotPrivateError, match=f"{pipe} is a pipe of .* .uid {NOBODY}"):
+            write(pipe)
+        os.chown(pipe, 0, 0)
+        write(pipe)
+        assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+
+
+@pytest.mark.root
+def test_pipe_that_another_user_has_opened_is_written() -> None:
+    """As `sudo pcn ... --json /dev/stdout | less` does."""
+    reader, writer = os.pipe()
+    os.fchown(writer, NOBODY, NOBODY)
+    write(Path(f"/proc/self/fd/{writer}"))
+    assert os.read(reader, 10) == b"new"
+    os.close(reader)
+    os.close(writer)
+
+
 ANYWHERE = ("--clock", "manual", "--grpc-server-addr", "127.0.0.1:0")
 COMMANDS = {
     "switch's steps": ("softswitch", "{program}", *ANYWHERE, "--trace", "{}"),
