@@ -530,3 +530,25 @@ def test_result_states_the_thresholds_that_ports_had(tmp_path: Path) -> None:
     assert "thresholds of shared buffers at 1 of 1 switches" in page
     assert "250 KB at all ports, of their switches" in page
     assert "512 KB" not in page
+
+
+def test_map_that_all_ports_name_is_checked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """4,000 ports and a map of 4,000 classes, a file of 360 KB, took 275 s."""
+    checked: list[str] = []
+    check = sonic._check_map
+    monkeypatch.setattr(
+        sonic, "_check_map", lambda at, *rest: (checked.append(at.where), check(at, *rest))
+    )
+    names = [f"Ethernet{number}" for number in range(50)]
+    config = {
+        "PORT": {name: {} for name in names},
+        "PORT_QOS_MAP": {name: {"tc_to_queue_map": "a", "pfc_enable": "3"} for name in names},
+        "TC_TO_QUEUE_MAP": {"a": {"3": "3"}, "b": {"3": "4"}},
+    }
+    assert sonic.read(written(tmp_path, config)).lossless == {3}
+    assert checked == ["TC_TO_QUEUE_MAP.a"]
+    config["PORT_QOS_MAP"]["Ethernet7"]["tc_to_queue_map"] = "b"
+    with pytest.raises(TopologyError, match="class 3 has queue 4"):
+        sonic.read(written(tmp_path, config))

@@ -244,14 +244,15 @@ def _switch(node: Node, leave_out: Collection[str]) -> SonicSwitch:
         if pool
         else {}
     )
+    known, pools = frozenset(names), {name: name for name in tables["BUFFER_POOL"]}
     if EGRESS not in leave_out:
-        _check_limits(tables, names)
+        _check_limits(tables, known)
     rows = _by_class(tables["BUFFER_PG"], names, lambda at: at, groups=True) if pool else {}
     shares = {
         name: {
             number: share
             for number, at in by_class.items()
-            if (share := _profile(at, tables, profiles))
+            if (share := _profile(at, tables, profiles, pools))
         }
         for name, by_class in rows.items()
     }
@@ -264,14 +265,18 @@ def _switch(node: Node, leave_out: Collection[str]) -> SonicSwitch:
         tables["QUEUE"], names, lambda at: _named(at, "wred_profile", wreds, "WRED_PROFILE")
     )
     qos = {name: at for key, at in tables["PORT_QOS_MAP"].items() for name in key.split(",")}
-    lossless = _lossless(node, qos, names)
+    lossless = _lossless(node, qos, known)
     for field, (table, kind) in _OF_CLASSES.items():
         maps = _table(node, table)
+        used: dict[int, Node] = {}  # each once, though all ports name it
         for port, at in qos.items():
-            if port == "global" or port in names:
-                _check_map(_named(at, field, maps, table), kind, lossless)
+            is_used = port == "global" or port in known
+            if is_used and (of_port := _named(at, field, maps, table)) is not None:
+                used[id(of_port)] = of_port
+        for of_classes in used.values():
+            _check_map(of_classes, kind, lossless)
     for port, at in qos.items():
-        if (port == "global" or port in names) and _named(
+        if (port == "global" or port in known) and _named(
             at, "scheduler", weights, "SCHEDULER"
         ) is not None:
             raise at.fail("scheduler: a port has no shaper here: its link's rate is its speed")
@@ -320,14 +325,17 @@ def _mtu(port: Node) -> tuple[float, str] | None:
 
 
 def _profile(
-    at: Node, tables: Mapping[str, Mapping[str, Node]], profiles: Mapping[str, Share]
+    at: Node,
+    tables: Mapping[str, Mapping[str, Node]],
+    profiles: Mapping[str, Share],
+    pools: Mapping[str, str],
 ) -> Share | None:
     """Returns a row's share; None: its profile is NULL. The profile has to be of the one pool that
     is here."""
     share = _named(at, "profile", profiles, "BUFFER_PROFILE")
     row = _named(at, "profile", tables["BUFFER_PROFILE"], "BUFFER_PROFILE")
     if row is not None and row.get("pool") is not None:
-        name = _named(row, "pool", {table: table for table in tables["BUFFER_POOL"]}, "BUFFER_POOL")
+        name = _named(row, "pool", pools, "BUFFER_POOL")
         if name != POOL:
             raise at.fail(
                 f"its profile is of {name}: {POOL} is the only pool of inputs here; leave the row "
@@ -369,7 +377,7 @@ def _lacking(
     )
 
 
-def _check_limits(tables: Mapping[str, Mapping[str, Node]], names: list[str]) -> None:
+def _check_limits(tables: Mapping[str, Mapping[str, Node]], names: frozenset[str]) -> None:
     """Raises FormatError where a profile limits an output queue of classes, or a port as a
     whole."""
     profiles = tables["BUFFER_PROFILE"]
@@ -379,7 +387,7 @@ def _check_limits(tables: Mapping[str, Mapping[str, Node]], names: list[str]) ->
             match, listed = _RANGE.match(queues), at.get(field)
             if (
                 listed is None
-                or not set(ports.split(",")) & set(names)
+                or names.isdisjoint(ports.split(","))
                 or (match and int(match[1]) >= CLASSES)
             ):
                 continue
@@ -426,11 +434,12 @@ def _watchdog(
     """Returns the watchdog of all ports that have a row. They have to agree."""
     agreed: Watchdog | None = None
     guarded: list[str] = []
+    numbers = {name: number for number, name in enumerate(names, start=1)}
     poll_s = (
         _number(table["GLOBAL"], "POLL_INTERVAL", 1e-3) if "GLOBAL" in table else None
     ) or Watchdog.poll_s
     for name, at in table.items():
-        if name not in names:
+        if name not in numbers:
             continue
         action, detection_s = at.get("action"), _number(at, "detection_time", 1e-3)
         restoration_s = _number(at, "restoration_time", 1e-3)
@@ -457,7 +466,7 @@ def _watchdog(
         guarded.append(name)
     if agreed is None:
         return None
-    return replace(agreed, ports=tuple(sorted(names.index(name) + 1 for name in guarded)))
+    return replace(agreed, ports=tuple(sorted(numbers[name] for name in guarded)))
 
 
 def _table(node: Node, name: str) -> dict[str, Node]:
@@ -601,7 +610,7 @@ def _resolved(node: Node, text: str, known: Mapping[str, T], table: str) -> T:
     return known[name]
 
 
-def _lossless(node: Node, table: Mapping[str, Node], names: list[str]) -> frozenset[int]:
+def _lossless(node: Node, table: Mapping[str, Node], names: frozenset[str]) -> frozenset[int]:
     """Returns the lossless classes of a switch. Its ports have to agree."""
     sets: dict[frozenset[int], str] = {}
     for name, at in table.items():
@@ -625,10 +634,10 @@ def _numbers(node: Node) -> frozenset[int]:
     return frozenset(map(int, numbers))
 
 
-def _check_map(mapping: Node | None, kind: str, lossless: frozenset[int]) -> None:
+def _check_map(mapping: Node, kind: str, lossless: frozenset[int]) -> None:
     """Raises FormatError where a lossless class has a group or queue of another number, or shares
     its own."""
-    for number, to in () if mapping is None else mapping.pairs():
+    for number, to in mapping.pairs():
         pair = {number.text(), to.text()}
         if len(pair) > 1 and pair & set(map(str, lossless)):
             raise to.fail(
