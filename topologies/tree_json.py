@@ -78,6 +78,8 @@ def _unescaped(token: str, line: int) -> str:
     if "\\" not in token:
         return token[1:-1]
     try:
-        return str(json.loads(token))
+        text = str(json.loads(token))
+        text.encode()  # "\ud800" is half of a character, which no file can be written with
+        return text
     except ValueError as error:
         raise ComposeError(line, f"this is no JSON: {error}") from None

@@ -40,6 +40,7 @@ HOSTILE = [
     ("t.json", 100_000 * "[", "nested too deeply"),
     ("t.json", 100_000 * '{"a":', "nested too deeply"),
     ("t.json", '{"a": "' + 100_000 * "\\\\" + "x", "this is no JSON"),
+    ("t.json", '{"parameters": {"a": "\\ud800"}}', "t.json:1: this is no JSON: 'utf-8' codec"),
     ("t.json", '{"a": 1' + 5000 * "0" + "x}", "this is no JSON"),
     ("t.graphml", ENTITIES, "a DTD: GraphML has none"),
     ("t.graphml", "<graphml>" + 1000 * "<a>", "more than 64 in each other"),
