@@ -235,8 +235,8 @@ def output(path: Path, *, append: bool = False, overwrite: bool = True) -> int:
             if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 and _is_shared(folder):
                 raise NotPrivateError(f"{path} has another name, and others may write its folder")
             named = not Path(name).is_absolute()  # a pipe of a shell's is /dev/stdout
-            if named and stat.S_ISFIFO(found.st_mode) and not _is_trusted(found, folder):
-                raise NotPrivateError(f"{path} is a pipe of {owner(found.st_uid)}")
+            if named and stat.S_ISFIFO(status.st_mode) and not _is_trusted(status, folder):
+                raise NotPrivateError(f"{path} is a pipe of {owner(status.st_uid)}")
             os.set_blocking(handle, True)
             if stat.S_ISREG(status.st_mode) and not append:
                 os.ftruncate(handle, 0)

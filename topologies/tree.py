@@ -127,20 +127,20 @@ class Faults:
     """Of one file, by line."""
 
     path: Path
-    found: list[tuple[int, str]] = field(default_factory=list)
+    texts: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, line: int, text: str) -> None:
         """Notes a fault. Raises FileError where there are too many."""
-        self.found.append((line, shortened(text, _LONGEST_FAULT)))
-        if len(self.found) >= _MOST_FAULTS:
-            self.found.append((line, "too many faults: the rest of the file isn't read"))
+        self.texts.append((line, shortened(text, _LONGEST_FAULT)))
+        if len(self.texts) >= _MOST_FAULTS:
+            self.texts.append((line, "too many faults: the rest of the file isn't read"))
             self.raise_any()
 
     def raise_any(self) -> None:
         """Raises FileError."""
-        if self.found:
+        if self.texts:
             raise FileError(
-                "\n".join(f"{self.path}:{line}: {text}" for line, text in sorted(self.found))
+                "\n".join(f"{self.path}:{line}: {text}" for line, text in sorted(self.texts))
             )
 
 
@@ -223,7 +223,8 @@ class Node:
         if len(self.tree.items) < least:
             raise self.fail("the list is empty")
         nodes = [
-            Node(one, f"{self.where}[{i}]", self.faults) for i, one in enumerate(self.tree.items)
+            Node(element, f"{self.where}[{i}]", self.faults)
+            for i, element in enumerate(self.tree.items)
         ]
         return self._all([(read, node) for node in nodes])
 
@@ -291,15 +292,15 @@ class Node:
         return f"{self.where}.{name}" if self.where else name
 
     def _all(self, work: list[tuple[Callable[[Node], T], Node]]) -> tuple[T, ...]:
-        found, bad = [], False
+        results, bad = [], False
         for read, node in work:
             try:
-                found.append(read(node))
+                results.append(read(node))
             except FaultError:
                 bad = True
         if bad:
             raise FaultError
-        return tuple(found)
+        return tuple(results)
 
 
 def shortened(text: str, most: int) -> str:

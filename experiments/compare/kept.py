@@ -41,7 +41,7 @@ def read(place: Path) -> list[Kept]:
     if place.name in (SUMMARY, COMPARISON, STORE) and place.is_file():
         place = place.parent
     try:
-        found = list(_runs(place, set()))
+        runs = list(_runs(place, set()))
     except (
         OSError,
         ValueError,
@@ -55,11 +55,11 @@ def read(place: Path) -> list[Kept]:
         raise ExperimentError(
             f"{place}: no result that can be read: {type(error).__name__}: {text}"
         ) from None
-    if not found:
+    if not runs:
         raise ExperimentError(
             f"{place} has no result: neither {SUMMARY} nor {COMPARISON} nor a sweep's {STORE}"
         )
-    return found
+    return runs
 
 
 def _runs(place: Path, seen: set[str]) -> Iterator[Kept]:
@@ -119,8 +119,8 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
             f"latency_{name.removesuffix('_s')}_us class {number}": None
             if value is None
             else value * 1e6
-            for number, one in summary["latency"].items()
-            for name, value in one.items()
+            for number, latencies in summary["latency"].items()
+            for name, value in latencies.items()
             if name != "packets"
         },
     }
@@ -129,14 +129,14 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
         raise ExperimentError(
             f"{place} is of an earlier version, without its flows by size: run it again"
         )
-    kept = (settings, numbers, curves, summary["samples"])
-    return _checked(place, seed, summary["scheme"], summary["scenario"], *kept)
+    contents = (settings, numbers, curves, summary["samples"])
+    return _checked(place, seed, summary["scheme"], summary["scenario"], *contents)
 
 
 def _of_sweep(place: Path, row: Mapping[str, Any]) -> Kept:
     keys, value = row["keys"], row["value"]
     settings = {
-        **{name: one for name, one in keys.items() if name != "seed"},
+        **{name: key for name, key in keys.items() if name != "seed"},
         "sources": row["version"],
     }
     scheme = str(keys.get("scheme", ""))
@@ -145,8 +145,8 @@ def _of_sweep(place: Path, row: Mapping[str, Any]) -> Kept:
             f"{place} is a sweep of an earlier version, without its flows by size: the same `pcn "
             "sweep` with --fresh runs it anew"
         )
-    kept = (settings, value["numbers"], value["curves"], value["samples"])
-    return _checked(place, keys.get("seed", 1), scheme, "", *kept)
+    contents = (settings, value["numbers"], value["curves"], value["samples"])
+    return _checked(place, keys.get("seed", 1), scheme, "", *contents)
 
 
 def _checked(

@@ -66,7 +66,9 @@ def test_every_row_names_its_cases() -> None:
     recorded = json.loads((ROOT / "ptf-tests/recorded/pcn_time.json").read_text())
     assert {name for file, name in named_cases if f"{file}.{name}" not in recorded} == CHIP_ALONE
     classes = (ROOT / "ptf-tests/cases/np_ecn_time_errors.py").read_text().split("\nclass ")[1:]
-    shown = [text.split("(")[0] for text in classes if "def runTest" in text or "hiding_class =" in text]
+    shown = [
+        text.split("(")[0] for text in classes if "def runTest" in text or "hiding_class =" in text
+    ]
     assert sorted(shown) == sorted(
         name for file, name in named_cases if file == "np_ecn_time_errors"
     )

@@ -65,11 +65,11 @@ def _app(node: Node) -> Exercise:
     strategy = _text(topology, "assignment_strategy") or "mixed"
     if strategy not in _PREFIXES:
         raise topology.fail(f"assignment_strategy {strategy!r}: there are {', '.join(_PREFIXES)}")
-    made, ports = Exercise(node.line), Ports()
+    exercise, ports = Exercise(node.line), Ports()
     names = {key.text(): value for key, value in hosts.pairs()}
     numbers = _numbers([key.text() for key, _ in switches.pairs()])
     default, at = topology.get("default"), dict[str, str]()
-    for link in links.elements(lambda one: one):
+    for link in links.elements(lambda element: element):
         words = link.elements(lambda word: word)
         if not 2 <= len(words) <= 3:
             raise link.fail(
@@ -77,35 +77,35 @@ def _app(node: Node) -> Exercise:
             )
         options = words[2] if len(words) == 3 else None
         ends = [word.text() for word in words[:2]]
-        for name, other in (ends, ends[::-1]):
+        for name, far in (ends, ends[::-1]):
             if name in names:
-                at[name] = other
+                at[name] = far
         shown = [
             end if end in names else f"{end}-p{ports.take(end, _port(options, f'port{place}'))}"
             for place, end in enumerate(ends, start=1)
         ]
         delay, rate = (_option(options, default, name) for name in ("delay", "bw"))
-        made.link(link.line, shown, delay, rate)
+        exercise.link(link.line, shown, delay, rate)
     addresses = _assign(hosts, at, numbers, strategy)
     try:
         near = neighbours(
             {
-                name: ipaddress.IPv4Interface(f"{own.ip}/{own.prefix}")
-                for name, own in addresses.items()
+                name: ipaddress.IPv4Interface(f"{host.ip}/{host.prefix}")
+                for name, host in addresses.items()
             },
-            {name: own.mac for name, own in addresses.items()},
+            {name: host.mac for name, host in addresses.items()},
         )
     except ValueError as error:
         raise hosts.fail(str(error)) from None
-    for name, own in addresses.items():
-        commands = _way_out(names[name], own.gateway, own.gateway_mac) + near[name]
-        made.host(names[name].line, name, f"{own.ip}/{own.prefix}", own.mac, commands)
+    for name, host in addresses.items():
+        commands = _way_out(names[name], host.gateway, host.gateway_mac) + near[name]
+        exercise.host(names[name].line, name, f"{host.ip}/{host.prefix}", host.mac, commands)
     for key, value in switches.pairs():
         settings = _switch(value, _text(node, "p4_src") or _text(node, "program"))
         if is_true(value.get("cpu_port") or node.get("cpu_port")):
             settings["cpu_port"] = ports.most(key.text()) + 1
-        made.switch(key.line, key.text(), settings)
-    return made
+        exercise.switch(key.line, key.text(), settings)
+    return exercise
 
 
 def _way_out(host: Node, gateway: str, mac: str) -> list[str]:
@@ -120,20 +120,20 @@ def _assign(
 ) -> dict[str, _Addresses]:
     """Returns each host's addresses: its own where it has them, else p4-utils'. Hosts count in the
     order of links."""
-    found, used = dict[str, _Addresses](), set[str]()
+    assigned, used = dict[str, _Addresses](), set[str]()
     nodes = {key.text(): value for key, value in hosts.pairs()}
     free: dict[int, Iterator[str]] = {}
     for name in [*at, *(name for name in nodes if name not in at)]:
         node = nodes[name]
-        own, slash, prefix = _text(node, "ip").partition("/")
-        if not own and strategy == "manual":
+        address, slash, prefix = _text(node, "ip").partition("/")
+        if not address and strategy == "manual":
             raise node.fail(f"{name} has no `ip`, which the strategy manual leaves to the file")
         switch = numbers.get(at.get(name, ""), 0)
         subnet = 0 if strategy == "l2" else switch & 0xFFFF
         if subnet not in free:  # what it has yielded is used: the next host needn't see it again
             free[subnet] = _proposed(range(1, 254 if strategy != "l2" else 65535), switch, strategy)
         proposed = chain(_proposed(_numbered(name), switch, strategy), free[subnet])
-        ip = own or next((address for address in proposed if address not in used), "")
+        ip = address or next((address for address in proposed if address not in used), "")
         if not ip:
             raise node.fail(f"{name}: {strategy} has no address left for it")
         try:
@@ -149,8 +149,8 @@ def _assign(
         mac, gateway_mac = (
             ":".join(f"{byte:02x}" for byte in (0, side, *octets)) for side in (0, 1)
         )
-        found[name] = _Addresses(ip, length, _text(node, "mac") or mac, gateway, gateway_mac)
-    return found
+        assigned[name] = _Addresses(ip, length, _text(node, "mac") or mac, gateway, gateway_mac)
+    return assigned
 
 
 def _numbered(name: str) -> list[int]:
@@ -174,18 +174,18 @@ def _proposed(places: Iterable[int], switch: int, strategy: str) -> Iterator[str
 def _numbers(switches: list[str]) -> dict[str, int]:
     """Returns the number of each switch: that in its name, or its place, where not each name has
     its number."""
-    found = [number(name) for name in switches]
-    if None in found or len(set(found)) < len(found):
-        found = [place for place, _ in enumerate(switches, start=1)]
-    return {name: place or 0 for name, place in zip(switches, found, strict=True)}
+    numbers = [number(name) for name in switches]
+    if None in numbers or len(set(numbers)) < len(numbers):
+        numbers = [place for place, _ in enumerate(switches, start=1)]
+    return {name: place or 0 for name, place in zip(switches, numbers, strict=True)}
 
 
 def _switch(node: Node, program: str) -> dict[str, Value]:
     settings: dict[str, Value] = {}
     if commands := _text(node, "cli_input"):
         settings["cli_input"] = commands
-    if own := _text(node, "p4_src") or _text(node, "program") or program:
-        settings["program"] = own
+    if source := _text(node, "p4_src") or _text(node, "program") or program:
+        settings["program"] = source
     return settings
 
 
@@ -202,7 +202,7 @@ def _whole(text: str) -> int:
 
 def _option(options: Node | None, default: Node | None, name: str) -> Node | None:
     return next(
-        (found for node in (options, default) if node is not None and (found := node.get(name))),
+        (option for node in (options, default) if node is not None and (option := node.get(name))),
         None,
     )
 
@@ -211,22 +211,24 @@ def _option(options: Node | None, default: Node | None, name: str) -> Node | Non
 
 
 def _generated(node: Node) -> Exercise:
-    made, hosts = Exercise(node.line), dict[str, Node]()
-    links = [one for one in _part(node, "links").elements(lambda one: one) if not _is_cpu(one)]
+    exercise, hosts = Exercise(node.line), dict[str, Node]()
+    links = [
+        link for link in _part(node, "links").elements(lambda element: element) if not _is_cpu(link)
+    ]
     gateways = {}
     for link in links:
         for near, far in (("1", "2"), ("2", "1")):
             gateways[_text(link, f"node{near}")] = _text(link, f"addr{far}")
-    for one in _part(node, "nodes").elements(lambda one: one):
-        name = _text(one, "id")
-        if is_true(one.get("isHost")):
-            hosts[name] = one
-        elif is_true(one.get("isSwitch")) and is_true(one.get("isP4Switch")):
-            made.switch(one.line, name, _switch(one, ""))
+    for device in _part(node, "nodes").elements(lambda element: element):
+        name = _text(device, "id")
+        if is_true(device.get("isHost")):
+            hosts[name] = device
+        elif is_true(device.get("isSwitch")) and is_true(device.get("isP4Switch")):
+            exercise.switch(device.line, name, _switch(device, ""))
     entries = _near(hosts)
     for name, host in hosts.items():
         gateway = _text(host, "defaultRoute").removeprefix("via ").strip()
-        made.host(
+        exercise.host(
             host.line,
             name,
             _text(host, "ip"),
@@ -240,8 +242,8 @@ def _generated(node: Node) -> Exercise:
             else f"{name}-p{_text(link, f'port{side}')}"
             for side in ("1", "2")
         ]
-        made.link(link.line, ends, link.get("delay"), link.get("bw"))
-    return made
+        exercise.link(link.line, ends, link.get("delay"), link.get("bw"))
+    return exercise
 
 
 def _is_cpu(link: Node) -> bool:
@@ -262,15 +264,15 @@ def _near(hosts: dict[str, Node]) -> dict[str, list[str]]:
 
 
 def _part(node: Node, name: str) -> Node:
-    found = node.get(name)
-    if found is None:
+    part = node.get(name)
+    if part is None:
         raise node.fail(f"no {name!r}: p4-utils has it there")
-    return found
+    return part
 
 
 def _text(node: Node, name: str) -> str:
-    found = node.get(name)
-    return "" if found is None else found.text()
+    node_of_name = node.get(name)
+    return "" if node_of_name is None else node_of_name.text()
 
 
 def _recognises(source: Source) -> bool:

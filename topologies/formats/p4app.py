@@ -60,7 +60,7 @@ def _exercise(node: Node) -> Exercise:
     name = default.text() if default is not None else next(iter(fitting), "")
     if name not in fitting:
         scripts = [
-            found.text() for value in pairs.values() if (found := value.get("program")) is not None
+            named.text() for value in pairs.values() if (named := value.get("program")) is not None
         ]
         shown = f": {', '.join(scripts)} makes it" if scripts else ""
         raise targets.fail(f"no target has `links` or `num-hosts`{shown}")
@@ -73,22 +73,22 @@ def _exercise(node: Node) -> Exercise:
 
 def _single(target: Node, settings: dict[str, Value]) -> Exercise:
     """Returns one switch, with hosts counted from 0 in their addresses."""
-    made, hosts = Exercise(target.line), target.get("num-hosts")
+    exercise, hosts = Exercise(target.line), target.get("num-hosts")
     assert hosts is not None
     for place in range(hosts.value(_count)):
         gateway = route(f"10.0.{place}.1", f"00:aa:bb:00:00:{place:02x}")
-        made.host(
+        exercise.host(
             target.line,
             f"h{place + 1}",
             f"10.0.{place}.10/24",
             f"00:04:00:00:00:{place:02x}",
             gateway,
         )
-        made.link(target.line, [f"h{place + 1}", f"s1-p{place + 1}"])
+        exercise.link(target.line, [f"h{place + 1}", f"s1-p{place + 1}"])
     if (config := target.get("switch-config")) is not None:
         settings = {**settings, "cli_input": config.text()}
-    made.switch(target.line, "s1", settings)
-    return made
+    exercise.switch(target.line, "s1", settings)
+    return exercise
 
 
 def _count(text: str) -> int:
@@ -102,12 +102,15 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
     switches."""
     listed = target.get("links")
     assert listed is not None
-    links = [(link, link.elements(lambda word: word)) for link in listed.elements(lambda one: one)]
+    links = [
+        (link, link.elements(lambda word: word))
+        for link in listed.elements(lambda element: element)
+    ]
     for link, words in links:
         if not 2 <= len(words) <= 3:
             raise link.fail('a link is ["h1", "s1"], or ["s1", "s2", LATENCY]')
     parts = {part: target.get(part) for part in ("hosts", "switches", "parameters")}
-    own = {
+    sections = {
         name: {key.text(): value for key, value in node.pairs()} if node else {}
         for name, node in parts.items()
     }
@@ -118,7 +121,8 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
             (
                 name
                 for name in named
-                if name in own["hosts"] or (name not in own["switches"] and name[:1] == "h")
+                if name in sections["hosts"]
+                or (name not in sections["switches"] and name[:1] == "h")
             ),
             start=1,
         )
@@ -131,7 +135,7 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
     }
     if len(switches) > _MOST_SWITCHES:  # MACs have a byte for their number
         raise listed.fail(f"{len(switches):,} switches: up to {_MOST_SWITCHES} are possible")
-    made, ports, drawn = Exercise(target.line), Ports(), list[_Link]()
+    exercise, ports, drawn = Exercise(target.line), Ports(), list[_Link]()
     of_hosts = [link for link in links if any(word.text() in hosts for word in link[1][:2])]
     between = [link for link in links if not any(word.text() in hosts for word in link[1][:2])]
     ordered = sorted(
@@ -145,19 +149,21 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
         shown = [
             end if end in hosts else f"{end}-p{port}" for end, port in zip(ends, taken, strict=True)
         ]
-        made.link(
-            link.line, shown, _latency(words[2], own["parameters"]) if len(words) == 3 else None
+        exercise.link(
+            link.line,
+            shown,
+            _latency(words[2], sections["parameters"]) if len(words) == 3 else None,
         )
     for name, place in hosts.items():
         number = switches.get(_peer(drawn, name), 0)
-        line = own["hosts"][name].line if name in own["hosts"] else target.line
+        line = sections["hosts"][name].line if name in sections["hosts"] else target.line
         gateway = route(f"10.0.{place}.1", f"00:aa:00:{number:02x}:00:{place:02x}")
-        made.host(line, name, f"10.0.{place}.10/24", f"00:04:00:00:00:{place:02x}", gateway)
+        exercise.host(line, name, f"10.0.{place}.10/24", f"00:04:00:00:00:{place:02x}", gateway)
     automatic = (
         _automatic(hosts, switches, drawn) if is_true(target.get("auto-control-plane")) else {}
     )
     for name in switches:
-        node = own["switches"].get(name)
+        node = sections["switches"].get(name)
         entries = node.get("entries") if node is not None else None
         ours, commands = dict(settings), list[str]()
         if entries is not None and entries.is_list:
@@ -165,12 +171,12 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
         elif entries is not None:
             ours["cli_input"] = entries.text()
         commands += automatic.get(name, [])
-        made.switch(
+        exercise.switch(
             node.line if node else target.line,
             name,
             {**ours, "commands": commands} if commands else ours,
         )
-    return made
+    return exercise
 
 
 def _peer(links: list[_Link], host: str) -> str:
@@ -181,7 +187,7 @@ def _latency(node: Node, parameters: dict[str, Node]) -> Node:
     """Returns a latency, `${name}` of the parameters put in, once: what their texts name in turn
     would grow with each."""
     text = _PARAMETER.sub(
-        lambda found: parameters[found[1]].text() if found[1] in parameters else found[0],
+        lambda match: parameters[match[1]].text() if match[1] in parameters else match[0],
         shortened(node.text(), _LONGEST_LATENCY),
     )
     number = re.fullmatch(r"[0-9.]+", text) is not None  # in ms
@@ -193,7 +199,7 @@ def _automatic(
 ) -> dict[str, list[str]]:
     """Returns the commands that p4app adds to each switch: routes to all hosts, over the fewest
     switches, in its tables' names. `hosts`, `switches`: their places."""
-    made = {
+    commands = {
         switch: dict.fromkeys(f"table_set_default {table} _drop" for table in _TABLES)
         for switch in switches
     }
@@ -207,7 +213,7 @@ def _automatic(
         while waiting:
             node = waiting.popleft()
             for switch in near.get(node, ()):
-                if switch in sent or switch not in made:
+                if switch in sent or switch not in commands:
                     continue
                 sent.add(switch)
                 waiting.append(switch)
@@ -221,14 +227,14 @@ def _automatic(
                 target = (
                     f"00:aa:00:{far:02x}:{number:02x}:00" if far else f"00:04:00:00:00:{place:02x}"
                 )
-                made[switch] |= dict.fromkeys(
+                commands[switch] |= dict.fromkeys(
                     (
                         f"table_add send_frame rewrite_mac {port} => {source}",
                         f"table_add forward set_dmac {ip} => {target}",
                         f"table_add ipv4_lpm set_nhop {ip}/32 => {ip} {port}",
                     )
                 )
-    return {switch: list(commands) for switch, commands in made.items()}
+    return {switch: list(commands) for switch, commands in commands.items()}
 
 
 FORMAT = Format(

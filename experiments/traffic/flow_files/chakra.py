@@ -62,21 +62,21 @@ class _Ready(NamedTuple):
 
     def later(self, us: int) -> _Ready:
         return (
-            _Ready(self.us + us, {flow: own + us for flow, own in self.after.items()})
+            _Ready(self.us + us, {flow: delay + us for flow, delay in self.after.items()})
             if us
             else self
         )
 
 
-def _latest(each: Sequence[_Ready]) -> _Ready:
+def _latest(readies: Sequence[_Ready]) -> _Ready:
     """Returns the time when all of these are over."""
-    if len(each) == 1:
-        return each[0]
+    if len(readies) == 1:
+        return readies[0]
     after: dict[int, int] = {}
-    for one in each:
-        for flow, us in one.after.items():
+    for ready in readies:
+        for flow, us in ready.after.items():
             after[flow] = max(after.get(flow, 0), us)
-    return _Ready(max((one.us for one in each), default=0), after)
+    return _Ready(max((ready.us for ready in readies), default=0), after)
 
 
 @dataclass
@@ -157,8 +157,8 @@ class _Trace:
             )
         name = _COLLECTIVES[kind]
         size *= len(ranks) if name.startswith("allgather") else 1  # there it is a rank's part
-        found = self.operations.get((node.group, turn))
-        if found is None:
+        operation = self.operations.get((node.group, turn))
+        if operation is None:
             messages: list[collectives.Message] = []
             if len(ranks) > 1:
                 if len(ranks) * (len(ranks) - 1) > MOST_FLOWS:  # in any of them
@@ -169,14 +169,17 @@ class _Trace:
                     raise self.error(rank, node, str(error)) from None
             where = f"rank {rank}, node {node.number}"
             first, last = self._more(max(len(messages), 1)), collectives.ends(messages)
-            found = _Operation(name, size, ranks, first, messages, last, where)
-            self.operations[node.group, turn] = self.place[found.first] = found
-        elif (found.name, found.size) != (name, size):
-            text = f"{name} of {size} bytes, where {found.where} has {found.name} of {found.size}"
+            operation = _Operation(name, size, ranks, first, messages, last, where)
+            self.operations[node.group, turn] = self.place[operation.first] = operation
+        elif (operation.name, operation.size) != (name, size):
+            text = (
+                f"{name} of {size} bytes, where {operation.where} has {operation.name} of "
+                f"{operation.size}"
+            )
             raise self.error(rank, node, text)
-        return found.first
+        return operation.first
 
-    def made(self) -> Iterator[FlowSpec]:
+    def flow_specs(self) -> Iterator[FlowSpec]:
         """Yields the flows, by rank, then those of operations."""
         self.number()
         for rank, nodes in enumerate(self.ranks):
@@ -186,7 +189,7 @@ class _Trace:
             for node in nodes:
                 if len(node.before) > 1 or node.us:
                     self._hold(sum(len(over[earlier].after) for earlier in node.before))
-                ready = _latest([over[one] for one in node.before])
+                ready = _latest([over[earlier] for earlier in node.before])
                 over[node.number] = ready.later(node.us)
                 if node.kind == SEND:
                     size = node.values.get("comm_size", 0)
@@ -207,9 +210,9 @@ class _Trace:
                 elif node.kind == COLLECTIVE:
                     of = self.place[node.flow]
                     of.ready[rank] = ready
-                    own = of.last.get(of.ranks.index(rank), ())
+                    flows = of.last.get(of.ranks.index(rank), ())
                     over[node.number] = (
-                        _Ready(0, {of.first + one: 0 for one in own}) if own else ready
+                        _Ready(0, {of.first + flow: 0 for flow in flows}) if flows else ready
                     )
         for of in self.operations.values():
             yield from self._messages(of)
@@ -224,15 +227,17 @@ class _Trace:
         if missing := [rank for rank in of.ranks if rank not in of.ready]:
             raise self.file.error(f"{of.where}: {of.name}, which rank {missing[0]} hasn't")
         for number, message in enumerate(of.messages):
-            each = (
-                [_Ready(0, {of.first + one: 0 for one in message.after})] if message.after else []
+            readies = (
+                [_Ready(0, {of.first + earlier: 0 for earlier in message.after})]
+                if message.after
+                else []
             )
             # its rank has to be there
-            if not any(of.messages[one].src == message.src for one in message.after):
-                each.append(of.ready[of.ranks[message.src]])
+            if not any(of.messages[earlier].src == message.src for earlier in message.after):
+                readies.append(of.ready[of.ranks[message.src]])
             src, dst = of.ranks[message.src], of.ranks[message.dst]
             yield self._flow(
-                of.first + number, src, dst, message.size, _latest(each), f"{of.where}: "
+                of.first + number, src, dst, message.size, _latest(readies), f"{of.where}: "
             )
 
     def _flow(
@@ -260,7 +265,7 @@ def _files(path: Path) -> list[Path]:
     match = _NAME.match(path.name)
     if match is None:
         return []
-    names = [_NAME.match(one.name) for one in path.parent.glob("*.et")]
+    names = [_NAME.match(file.name) for file in path.parent.glob("*.et")]
     ranks = {int(name[2]) for name in names if name and name[1] == match[1]}
     missing = next(rank for rank in itertools.count() if rank not in ranks)
     wanted = sorted(ranks | {missing}) if ranks and missing < max(ranks) else sorted(ranks)
@@ -288,7 +293,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
     }
     for path in ranks:
         trace.ranks.append(read_nodes(FlowFile(path)))
-    yield from trace.made()
+    yield from trace.flow_specs()
 
 
 def _groups(path: Path, ranks: int) -> dict[str, tuple[int, ...]]:
@@ -298,18 +303,18 @@ def _groups(path: Path, ranks: int) -> dict[str, tuple[int, ...]]:
         raw = json.loads(file.text.text)
     except (ValueError, RecursionError) as error:
         raise file.error(f"no JSON: {error}") from None
-    whole = isinstance(raw, dict) and all(isinstance(one, list) for one in raw.values())
+    whole = isinstance(raw, dict) and all(isinstance(group, list) for group in raw.values())
     if not whole or not all(
-        type(rank) is int and 0 <= rank < ranks for one in raw.values() for rank in one
+        type(rank) is int and 0 <= rank < ranks for group in raw.values() for rank in group
     ):
         raise file.error(
             f'groups of ranks are needed, as {{"1": [0, 1]}}, of ranks 0 to {ranks - 1}'
         )
     if again := next(
-        (name for name, one in raw.items() if len(set(one)) < len(one) or not one), None
+        (name for name, group in raw.items() if len(set(group)) < len(group) or not group), None
     ):
         raise file.error(f"group {again!r}: a rank stands there twice, or none")
-    return {name: tuple(one) for name, one in raw.items()}
+    return {name: tuple(group) for name, group in raw.items()}
 
 
 CHAKRA = FlowFormat(
