@@ -83,9 +83,9 @@ def names(program: Program) -> Names:
 @pytest.fixture(scope="module")
 def bmv2() -> Iterator[Bmv2]:
     """A switch process with programs/bench.p4 and BMv2's runtime interface."""
-    made = Bmv2(str(PROGRAMS / "bench.json"))
-    yield made
-    made.close()
+    switch = Bmv2(str(PROGRAMS / "bench.json"))
+    yield switch
+    switch.close()
 
 
 @pytest.fixture

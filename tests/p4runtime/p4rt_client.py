@@ -120,7 +120,7 @@ class Client:
 
     # ---- RPCs ----
 
-    def _who(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, Any]:
         election_id = p4r.Uint128(high=self.election_id >> 64, low=self.election_id % 2**64)
         return {"device_id": self.device_id, "election_id": election_id, "role": self.role}
 
@@ -132,7 +132,7 @@ class Client:
         cookie: int = 0,
     ) -> None:
         """SetForwardingPipelineConfig."""
-        request = p4r.SetForwardingPipelineConfigRequest(**self._who(), action=action)
+        request = p4r.SetForwardingPipelineConfigRequest(**self._identity(), action=action)
         if info is not None:
             request.config.p4info.CopyFrom(info)
             request.config.p4_device_config = config
@@ -150,7 +150,8 @@ class Client:
     def write(self, *updates: p4r.Update, atomicity: str = "CONTINUE_ON_ERROR") -> None:
         """Write of a batch."""
         self._call(
-            self.stub.Write, p4r.WriteRequest(**self._who(), updates=updates, atomicity=atomicity)
+            self.stub.Write,
+            p4r.WriteRequest(**self._identity(), updates=updates, atomicity=atomicity),
         )
 
     def insert(self, **entity: Any) -> None:
@@ -168,7 +169,7 @@ class Client:
     def read(self, **entity: Any) -> list[Any]:
         """Read of one query: the messages inside the entities."""
         (kind,) = entity
-        return [getattr(found, kind) for found in self.read_all([p4r.Entity(**entity)])]
+        return [getattr(answer, kind) for answer in self.read_all([p4r.Entity(**entity)])]
 
     def read_all(self, queries: Iterable[p4r.Entity]) -> list[p4r.Entity]:
         """Read of a batch."""

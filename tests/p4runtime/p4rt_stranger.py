@@ -68,16 +68,16 @@ class Stranger:
     def give(self, number: int, data: bytes) -> int:
         """Sends what of `data` may be sent of a call's now; gives its length."""
         self.listen()
-        given = 0
-        while given < len(data) and not self.closed and number not in self.ended:
-            length = min(len(data) - given, self._room, self._rooms[number], 16384)
+        sent = 0
+        while sent < len(data) and not self.closed and number not in self.ended:
+            length = min(len(data) - sent, self._room, self._rooms[number], 16384)
             if length <= 0:
                 break
-            self.send(frame(DATA, 0, number, data[given : given + length]))
+            self.send(frame(DATA, 0, number, data[sent : sent + length]))
             self._room -= length
             self._rooms[number] -= length
-            given += length
-        return given
+            sent += length
+        return sent
 
     def listen(self) -> None:
         """Takes what has come."""

@@ -101,25 +101,25 @@ def manual(p: Probes, seed: int, steps: int) -> list[list[int]]:
     results = []
     for step in range(steps):
         used = {m for weights in groups.values() for m in weights}
-        what = rng.choice(
+        operation = rng.choice(
             ["member", "member", "member", "change", "drop", "group", "group", "regroup", "ungroup"]
         )
-        if what == "member" and len(members) < 12:
+        if operation == "member" and len(members) < 12:
             number = rng.choice([i for i in range(1, 99) if i not in members])
             members[number] = step + 1
             p.client.insert(action_profile_member=p.member("by_crc16", number, members[number]))
-        elif what == "change" and members:
+        elif operation == "change" and members:
             number = rng.choice(sorted(members))
             members[number] = step + 1
             p.client.modify(action_profile_member=p.member("by_crc16", number, members[number]))
-        elif what == "drop" and set(members) - used:
+        elif operation == "drop" and set(members) - used:
             number = rng.choice(sorted(set(members) - used))
             del members[number]
             p.client.delete(action_profile_member=p.member("by_crc16", number))
-        elif what in ("group", "regroup") and members:
+        elif operation in ("group", "regroup") and members:
             chosen = rng.sample(sorted(members), min(len(members), rng.randint(1, 4)))
             weights = {number: rng.choice([1, 1, 2]) for number in chosen}
-            if what == "group" and len(groups) < 5:
+            if operation == "group" and len(groups) < 5:
                 number = rng.choice([i for i in range(1, 9) if i not in groups])
                 p.client.insert(action_profile_group=p.group("by_crc16", number, weights, 8))
                 action = p4r.TableAction(action_profile_group_id=number)
@@ -129,7 +129,7 @@ def manual(p: Probes, seed: int, steps: int) -> list[list[int]]:
                 number = rng.choice(sorted(groups))
                 p.client.modify(action_profile_group=p.group("by_crc16", number, weights, 8))
                 groups[number] = weights
-        elif what == "ungroup" and groups:
+        elif operation == "ungroup" and groups:
             number = rng.choice(sorted(groups))
             p.client.delete(table_entry=p.entry(CRC16, number))
             p.client.delete(action_profile_group=p.group("by_crc16", number))

@@ -63,16 +63,16 @@ def test_ended_stream_leaves_its_id_to_the_next_claim() -> None:
     assert arbitration.is_primary(new)
     with pytest.raises(RpcError, match="election id 10 is in use"):
         arbitration.update(backup, claim(10))
-    told = [message.arbitration.status.code for message in waiting(backup)]
-    assert told == [rpc_code.ALREADY_EXISTS, rpc_code.NOT_FOUND, rpc_code.ALREADY_EXISTS]
+    codes = [message.arbitration.status.code for message in waiting(backup)]
+    assert codes == [rpc_code.ALREADY_EXISTS, rpc_code.NOT_FOUND, rpc_code.ALREADY_EXISTS]
 
 
 def test_claim_of_an_ended_stream_changes_nothing() -> None:
-    arbitration, old, other = Arbitration(1), stream(), stream()
-    arbitration.update(other, claim(5))
+    arbitration, old, primary = Arbitration(1), stream(), stream()
+    arbitration.update(primary, claim(5))
     old.close()
     arbitration.update(old, claim(10))
-    assert arbitration.is_primary(other)
+    assert arbitration.is_primary(primary)
 
 
 def test_ended_stream_takes_no_place() -> None:
@@ -108,9 +108,9 @@ def test_the_highest_election_id_wins(clients: list[Client]) -> None:
     answer = high.arbitrate(2**64 + 3)
     assert code(answer) == rpc_code.OK
     assert (answer.election_id.high, answer.election_id.low) == (1, 3)
-    told = low.receive().arbitration
-    assert code(told) == rpc_code.ALREADY_EXISTS
-    assert (told.election_id.high, told.election_id.low) == (1, 3)
+    notification = low.receive().arbitration
+    assert code(notification) == rpc_code.ALREADY_EXISTS
+    assert (notification.election_id.high, notification.election_id.low) == (1, 3)
     assert code(middle.arbitrate(20)) == rpc_code.ALREADY_EXISTS
     assert [write_code(client) for client in (low, middle, high)] == [
         grpc.StatusCode.PERMISSION_DENIED,
@@ -145,12 +145,12 @@ def test_a_primary_steps_down(clients: list[Client]) -> None:
 
 
 def test_without_an_election_id_one_stays_backup(clients: list[Client]) -> None:
-    silent, other, *_ = clients
+    silent, backup, *_ = clients
     silent.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
     answer = silent.receive().arbitration
     assert code(answer) == rpc_code.NOT_FOUND
-    other.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
-    assert code(other.receive().arbitration) == rpc_code.NOT_FOUND
+    backup.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
+    assert code(backup.receive().arbitration) == rpc_code.NOT_FOUND
 
 
 def test_zero_is_an_election_id(empty_switch: Switch) -> None:

@@ -216,5 +216,5 @@ def test_meters_of_one_rate(empty_switch: Switch, program: Program) -> None:
         client.insert(table_entry=entry)
         assert code_of(client, direct_meter_entry=direct) == rpc_code.INVALID_ARGUMENT
         cell.ClearField("config")
-        (found,) = client.read(meter_entry=cell)
-        assert (found.config.cir, found.config.pburst) == (1, 2)
+        (meter_entry,) = client.read(meter_entry=cell)
+        assert (meter_entry.config.cir, meter_entry.config.pburst) == (1, 2)

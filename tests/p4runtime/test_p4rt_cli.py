@@ -59,8 +59,10 @@ def test_a_second_switch_on_the_same_address(switch_process: Process) -> None:
 
 
 def test_an_address_that_something_else_uses() -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as other:
-        status, line = fails("--no-p4", "--grpc-server-addr", f"127.0.0.1:{other.getsockname()[1]}")
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        status, line = fails(
+            "--no-p4", "--grpc-server-addr", f"127.0.0.1:{server.getsockname()[1]}"
+        )
     assert status == 1
     assert "in use" in line
 
@@ -220,12 +222,12 @@ def test_switch_warns_of_an_address_that_others_reach(tmp_path: Path) -> None:
         words = [*COMMAND, "--no-p4", "--grpc-server-addr", address]
         with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
             assert process.stderr is not None
-            said = [process.stderr.readline() for _ in range(lines)]
+            messages = [process.stderr.readline() for _ in range(lines)]
             process.terminate()
             assert process.stderr.read() == ""
-        assert "listening" in said[-1]
+        assert "listening" in messages[-1]
         assert (
-            "no authentication: every client that reaches it programs the switch" in said[0]
+            "no authentication: every client that reaches it programs the switch" in messages[0]
         ) is (lines == 2)
 
 

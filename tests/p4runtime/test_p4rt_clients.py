@@ -31,7 +31,7 @@ def canonical(names: Names, mac: int, port: int) -> p4r.TableEntry:
 
 
 @pytest.fixture(params=[1, 1 << 64], ids=["low", "high"])
-def other(
+def primary(
     request: pytest.FixtureRequest, empty_switch: Switch, program: Program
 ) -> Iterator[Client]:
     """A primary that has set the pipeline. p4runtime-shell takes the election id (0, 1), p4-utils
@@ -44,18 +44,18 @@ def other(
 
 
 def test_switch_takes_values_of_full_width_and_answers_canonically(
-    other: Client, names: Names
+    primary: Client, names: Names
 ) -> None:
     """p4runtime_lib, p4-utils and PTF's base class pad what they send."""
-    other.insert(table_entry=forward(names, 0xAA, 2))
-    other.modify(table_entry=forward(names, 0xAA, 3))
-    (found,) = other.read(table_entry=p4r.TableEntry(table_id=names.tables["l2"].preamble.id))
-    found.ClearField("counter_data")
-    assert found == canonical(names, 0xAA, 3)
+    primary.insert(table_entry=forward(names, 0xAA, 2))
+    primary.modify(table_entry=forward(names, 0xAA, 3))
+    (entry,) = primary.read(table_entry=p4r.TableEntry(table_id=names.tables["l2"].preamble.id))
+    entry.ClearField("counter_data")
+    assert entry == canonical(names, 0xAA, 3)
 
 
 def test_switch_undoes_what_a_client_wrote_when_it_is_sent_again_as_deletes(
-    other: Client, names: Names
+    primary: Client, names: Names
 ) -> None:
     """PTF's base class keeps its requests, and at a test's end sends each as DELETE, backwards,
     actions included."""
@@ -93,35 +93,35 @@ def test_switch_undoes_what_a_client_wrote_when_it_is_sent_again_as_deletes(
         ),
     ]
     for entity in written:
-        other.write(p4r.Update(type=p4r.Update.INSERT, entity=entity))
-    assert len(other.read_all(queries)) == 3
+        primary.write(p4r.Update(type=p4r.Update.INSERT, entity=entity))
+    assert len(primary.read_all(queries)) == 3
     for entity in reversed(written):
-        other.write(p4r.Update(type=p4r.Update.DELETE, entity=entity))
-    assert other.read_all(queries) == []
+        primary.write(p4r.Update(type=p4r.Update.DELETE, entity=entity))
+    assert primary.read_all(queries) == []
 
 
-def test_switch_sets_all_cells_of_an_array_at_once(other: Client, names: Names) -> None:
+def test_switch_sets_all_cells_of_an_array_at_once(primary: Client, names: Names) -> None:
     """p4-utils leaves the index away to set a whole meter array, or to reset a counter."""
     meters = names.id("meters", "limits")
     config = p4r.MeterConfig(cir=1000, cburst=100, pir=2000, pburst=200)
-    other.modify(meter_entry=p4r.MeterEntry(meter_id=meters, config=config))
-    assert [cell.config for cell in other.read(meter_entry=p4r.MeterEntry(meter_id=meters))] == [
+    primary.modify(meter_entry=p4r.MeterEntry(meter_id=meters, config=config))
+    assert [cell.config for cell in primary.read(meter_entry=p4r.MeterEntry(meter_id=meters))] == [
         config
     ] * 8
     received = names.id("counters", "received")
     index = p4r.Index(index=3)
     data = p4r.CounterData(packet_count=5, byte_count=6)
-    other.modify(counter_entry=p4r.CounterEntry(counter_id=received, index=index, data=data))
-    other.modify(counter_entry=p4r.CounterEntry(counter_id=received, data=p4r.CounterData()))
-    cells = other.read(counter_entry=p4r.CounterEntry(counter_id=received))
+    primary.modify(counter_entry=p4r.CounterEntry(counter_id=received, index=index, data=data))
+    primary.modify(counter_entry=p4r.CounterEntry(counter_id=received, data=p4r.CounterData()))
+    cells = primary.read(counter_entry=p4r.CounterEntry(counter_id=received))
     assert [cell.data for cell in cells] == [p4r.CounterData()] * 16
 
 
-def test_switch_reads_every_table_and_counter_without_ids(other: Client, names: Names) -> None:
+def test_switch_reads_every_table_and_counter_without_ids(primary: Client, names: Names) -> None:
     """p4runtime_lib reads all tables with a TableEntry that names none, and cells one by one."""
-    other.write(*(update("INSERT", table_entry=forward(names, mac, mac)) for mac in (1, 2, 3)))
-    tables = [entry.table_id for entry in other.read(table_entry=p4r.TableEntry())]
+    primary.write(*(update("INSERT", table_entry=forward(names, mac, mac)) for mac in (1, 2, 3)))
+    tables = [entry.table_id for entry in primary.read(table_entry=p4r.TableEntry())]
     assert tables.count(names.tables["l2"].preamble.id) == 3
     received = names.id("counters", "received")
     query = p4r.CounterEntry(counter_id=received, index=p4r.Index(index=1))
-    assert [cell.index.index for cell in other.read(counter_entry=query)] == [1]
+    assert [cell.index.index for cell in primary.read(counter_entry=query)] == [1]

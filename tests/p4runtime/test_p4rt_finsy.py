@@ -36,8 +36,8 @@ async def use(port: int, native: object, **role: Any) -> None:
             priority=3,
         )
         await switch.insert([entry, acl])
-        found = [e async for e in switch.read([fy.P4TableEntry("l2"), fy.P4TableEntry("acl")])]
-        assert [e.table_id for e in found] == ["l2", "acl"]
+        entries = [e async for e in switch.read([fy.P4TableEntry("l2"), fy.P4TableEntry("acl")])]
+        assert [e.table_id for e in entries] == ["l2", "acl"]
         await switch.modify([fy.P4RegisterEntry("cells", index=4, data=77)])
         (cell,) = [e async for e in switch.read(fy.P4RegisterEntry("cells", index=4))]
         assert cell.data == 77

@@ -135,9 +135,9 @@ def test_whole_large_requests_of_strangers_are_bounded(
     body += bytes((15 << 20) + 5 - len(body))
     for _ in range(5):
         for stranger in strangers:
-            number, given = stranger.call("Write"), 0
-            while not stranger.closed and number not in stranger.ended and given < len(body):
-                given += stranger.give(number, body[given:])
+            number, sent = stranger.call("Write"), 0
+            while not stranger.closed and number not in stranger.ended and sent < len(body):
+                sent += stranger.give(number, body[sent:])
         client.write()
     assert resident() - before < 4 * front.BYTES
 
@@ -184,9 +184,9 @@ def test_idle_connections_make_room(
         serves(client, switch)
 
         def closed() -> bool:
-            for one in silent:
-                one.listen()
-            return sum(one.closed for one in silent) >= 40
+            for connection in silent:
+                connection.listen()
+            return sum(connection.closed for connection in silent) >= 40
 
         waiting.wait_until(closed, "the longest silent to be closed")
         assert not silent[-1].closed
@@ -204,9 +204,9 @@ def test_silent_streams_make_room(
 def test_streams_without_an_election_id_make_room(client: Client, switch: Switch) -> None:
     with ExitStack() as stack:
         others = [stack.enter_context(Client(switch.port)) for _ in range(arbitration.MAX_SESSIONS)]
-        for other in others[:-1]:
-            other.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
-            other.receive()
+        for stream in others[:-1]:
+            stream.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
+            stream.receive()
         serves(client, switch)
         with pytest.raises(Exception, match="makes room") as failure:
             others[0].receive()

@@ -24,19 +24,19 @@ COUNTERS = {"in-pkts", "in-octets", "in-discards", "out-pkts", "out-octets", "ou
 def switch() -> Iterator[tuple[Process, list[str], list[str]]]:
     """With ports 1 and 5: the switch, its interfaces, and their far ends."""
     near, far = ([f"gn{os.getpid()}{side}{port}" for port in (1, 5)] for side in "sh")
-    for one, other in zip(near, far, strict=True):
+    for near_end, far_end in zip(near, far, strict=True):
         subprocess.run(
-            ["ip", "link", "add", one, "type", "veth", "peer", "name", other], check=True
+            ["ip", "link", "add", near_end, "type", "veth", "peer", "name", far_end], check=True
         )
-        for end in (one, other):
+        for end in (near_end, far_end):
             subprocess.run(["ip", "link", "set", end, "up"], check=True)
     process = Process("--no-p4", "-i", f"1@{near[0]}", "-i", f"5@{near[1]}")
     try:
         yield process, near, far
     finally:
         process.end()
-        for one in near:
-            subprocess.run(["ip", "link", "delete", one], check=True)
+        for near_end in near:
+            subprocess.run(["ip", "link", "delete", near_end], check=True)
 
 
 def get(port: int, *paths: str) -> dict[tuple[str, ...], int | str]:
@@ -47,8 +47,11 @@ def get(port: int, *paths: str) -> dict[tuple[str, ...], int | str]:
             return list(await client.get(*(fy.GNMIPath(path) for path in paths)))
 
     return {
-        (one.path["interface", "name"], *[elem.name for elem in one.path.path.elem][3:]): one.value
-        for one in asyncio.run(asyncio.wait_for(ask(), 60))
+        (
+            update.path["interface", "name"],
+            *[elem.name for elem in update.path.path.elem][3:],
+        ): update.value
+        for update in asyncio.run(asyncio.wait_for(ask(), 60))
     }
 
 
@@ -59,9 +62,9 @@ def test_ports_by_name_and_all(switch: tuple[Process, list[str], list[str]]) -> 
     assert every[first, "id"] == 1
     assert every[second, "id"] == 5
     assert {key[2] for key in every if key[0] == first and key[1] == "counters"} == COUNTERS
-    one = get(process.port, f"interfaces/interface[name={second}]/state/counters")
-    assert {key[0] for key in one} == {second}
-    assert len(one) == len(COUNTERS)
+    leaves = get(process.port, f"interfaces/interface[name={second}]/state/counters")
+    assert {key[0] for key in leaves} == {second}
+    assert len(leaves) == len(COUNTERS)
     two = get(
         process.port,
         f"interfaces/interface[name={first}]/state/id",
@@ -109,7 +112,10 @@ def test_what_is_refused(switch: tuple[Process, list[str], list[str]]) -> None:
             )
         assert encoding.value.code() is grpc.StatusCode.UNIMPLEMENTED
         answer = call("Get", gnmi.GetRequest(path=[path]), gnmi.GetResponse)
-        assert {json.loads(one.val.json_val) for one in answer.notification[0].update} >= {1, 5}  # type: ignore[attr-defined]
+        assert {json.loads(update.val.json_val) for update in answer.notification[0].update} >= {
+            1,
+            5,
+        }  # type: ignore[attr-defined]
         can = call("Capabilities", gnmi.CapabilityRequest(), gnmi.CapabilityResponse)
         assert [model.name for model in can.supported_models] == ["openconfig-interfaces"]  # type: ignore[attr-defined]
         with pytest.raises(grpc.RpcError) as written:

@@ -128,8 +128,8 @@ def test_it_ends_in_the_middle_of_a_write(
     switch = processes("--no-p4")
     words = [sys.executable, "-c", CONTROLLER, str(Path(__file__).parent), str(switch.port), "1"]
     with (
-        (tmp_path / "said").open("w+") as said,
-        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=said, text=True) as controller,
+        (tmp_path / "said").open("w+") as errors,
+        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True) as controller,
     ):
         assert controller.stdout is not None
         assert controller.stdout.readline() == "ready\n"

@@ -37,15 +37,15 @@ def flow(idle: Program, key: int, ms: float = 0, result: int = 1, **fields: Any)
     )
 
 
-def told(client: Client) -> list[tuple[int, int]]:
+def notified(client: Client) -> list[tuple[int, int]]:
     """The next notification's time in ms, and its entries' keys."""
     message = client.receive().idle_timeout_notification
     return [
-        (message.timestamp // MS, found.match[0].ternary.value[0]) for found in message.table_entry
+        (message.timestamp // MS, entry.match[0].ternary.value[0]) for entry in message.table_entry
     ]
 
 
-def nothing_told(client: Client) -> None:
+def nothing_notified(client: Client) -> None:
     """No notification is on its way after this answer: a call of the clock returns when all are
     sent."""
     assert client.arbitrate().device_id == 1
@@ -73,17 +73,17 @@ def test_idle_entry_is_reported_after_its_timeout(
     clock.advance(1)
     client.insert(table_entry=entry)
     clock.advance(0.3 - 1e-9)
-    nothing_told(client)
+    nothing_notified(client)
     clock.advance(1e-9)
     message = client.receive().idle_timeout_notification
     entry.ClearField("action")
     assert message.timestamp == 1300 * MS
     assert list(message.table_entry) == [entry]
     clock.advance(1)
-    assert [told(client) for _ in range(3)] == [[(ms, 1)] for ms in (1600, 1900, 2200)]
+    assert [notified(client) for _ in range(3)] == [[(ms, 1)] for ms in (1600, 1900, 2200)]
     client.delete(table_entry=entry)
     clock.advance(10)
-    nothing_told(client)
+    nothing_notified(client)
 
 
 def test_hits_keep_an_entry_alive(client: Client, clock: ManualClock, idle: Program) -> None:
@@ -97,9 +97,9 @@ def test_hits_keep_an_entry_alive(client: Client, clock: ManualClock, idle: Prog
     kinds = [message.WhichOneof("update") for message in heard]
     assert kinds.count("packet") == 4
     times = [
-        (message.idle_timeout_notification.timestamp // MS, found.match[0].ternary.value[0])
+        (message.idle_timeout_notification.timestamp // MS, entry.match[0].ternary.value[0])
         for message in heard
-        for found in message.idle_timeout_notification.table_entry
+        for entry in message.idle_timeout_notification.table_entry
     ]
     assert times == [(1000, 2), (2000, 2), (2600, 1)]
 
@@ -110,16 +110,16 @@ def test_a_changed_timeout(client: Client, clock: ManualClock, idle: Program) ->
     clock.advance(1)
     client.modify(table_entry=flow(idle, 1, 50, result=2))
     clock.advance(0.05)
-    assert told(client) == [(1050, 1)]
+    assert notified(client) == [(1050, 1)]
     client.modify(table_entry=flow(idle, 1))
     client.modify(table_entry=flow(idle, 2, 50))
     clock.advance(0.05)
-    assert told(client) == [(1100, 2)]
+    assert notified(client) == [(1100, 2)]
     client.delete(table_entry=flow(idle, 2))
     client.insert(table_entry=flow(idle, 3, 1e-6))  # as short as can be
     clock.advance(0.025)
-    assert [told(client) for _ in range(2)] == [[(1110, 3)], [(1120, 3)]]
-    nothing_told(client)
+    assert [notified(client) for _ in range(2)] == [[(1110, 3)], [(1120, 3)]]
+    nothing_notified(client)
     reads = client.read(table_entry=flow(idle, 1)), client.read(table_entry=flow(idle, 3))
     assert [read[0].idle_timeout_ns for read in reads] == [0, 1]
 
@@ -130,12 +130,12 @@ def test_time_since_last_hit(client: Client, clock: ManualClock, idle: Program) 
     query = idle.names.entry("flows")
     assert not client.read(table_entry=query)[0].HasField("time_since_last_hit")
     query.time_since_last_hit.SetInParent()
-    (found,) = client.read(table_entry=query)
-    assert found.time_since_last_hit.elapsed_ns == 50 * MS
+    (entry,) = client.read(table_entry=query)
+    assert entry.time_since_last_hit.elapsed_ns == 50 * MS
     clock.send(1, b"\1\0")
     clock.advance(0.007)
-    (found,) = client.read(table_entry=query)
-    assert found.time_since_last_hit.elapsed_ns == 7 * MS
+    (entry,) = client.read(table_entry=query)
+    assert entry.time_since_last_hit.elapsed_ns == 7 * MS
 
 
 def test_refusals(client: Client, idle: Program) -> None:

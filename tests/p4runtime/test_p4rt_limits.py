@@ -82,9 +82,9 @@ FLOODS = {
 }
 
 
-def flood(client: Client, what: str, caplog: pytest.LogCaptureFixture) -> None:
+def flood(client: Client, kind: str, caplog: pytest.LogCaptureFixture) -> None:
     """Sends, and doesn't read, until the switch ends the stream."""
-    messages = FLOODS[what]()
+    messages = FLOODS[kind]()
 
     def sent() -> bool:
         while client._requests.qsize() < 100:
@@ -94,18 +94,18 @@ def flood(client: Client, what: str, caplog: pytest.LogCaptureFixture) -> None:
     waiting.wait_until(sent, "the switch to end the stream")
 
 
-@pytest.mark.parametrize("what", FLOODS)
+@pytest.mark.parametrize("kind", FLOODS)
 def test_unread_stream_ends(
     client: Client,
     switch: Switch,
-    what: str,
+    kind: str,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Answers wait for their client, in number and bytes bounded; the others' streams go on."""
     monkeypatch.setattr(arbitration, "MAX_WAITING_BYTES", 1 << 20)
     with Client(switch.port) as stranger:
-        flood(stranger, what, caplog)
+        flood(stranger, kind, caplog)
         assert end_of(stranger) is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert client.arbitrate(3).status.code == 0
 

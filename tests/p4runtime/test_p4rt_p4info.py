@@ -56,8 +56,8 @@ def chain(info: p4i.P4Info) -> None:
 
 
 def circle(info: p4i.P4Info) -> None:
-    for name, other in (("a", "b"), ("b", "c"), ("c", "a")):
-        info.type_info.new_types[name].original_type.new_type.name = other
+    for name, next_name in (("a", "b"), ("b", "c"), ("c", "a")):
+        info.type_info.new_types[name].original_type.new_type.name = next_name
     info.registers[0].type_spec.Clear()
     info.registers[0].type_spec.new_type.name = "a"
 
@@ -211,9 +211,9 @@ class Bound:
 
 @pytest.fixture(scope="module", params=["bench", "indirect", "valuesets", "idle"])
 def bound(library: ctypes.CDLL, request: pytest.FixtureRequest) -> Iterator[Bound]:
-    made = Bound(library, request.param)
-    yield made
-    made.native.close()
+    target = Bound(library, request.param)
+    yield target
+    target.native.close()
 
 
 @given(st.integers(0, 2**64), st.integers(1, 6))

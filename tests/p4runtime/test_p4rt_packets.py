@@ -39,12 +39,15 @@ def test_packet_in_carries_its_metadata(client: Client, switch: Switch) -> None:
 
 @pytest.mark.usefixtures("to_cpu")
 def test_packet_in_goes_to_primaries_alone(client: Client, switch: Switch) -> None:
-    with Client(switch.port, election_id=1) as backup, Client(switch.port, role="other") as other:
+    with (
+        Client(switch.port, election_id=1) as backup,
+        Client(switch.port, role="other") as role_primary,
+    ):
         backup.arbitrate()
-        other.arbitrate()
+        role_primary.arbitrate()
         switch.native.packet_out(3, FRAME)
         assert client.receive().HasField("packet")
-        assert other.receive().HasField("packet")
+        assert role_primary.receive().HasField("packet")
         assert backup.arbitrate(1).device_id == 1, "no packet came before this answer"
 
 

@@ -123,8 +123,10 @@ def test_reconcile_keeps_the_state(fresh: Client, program: Program, names: Names
     assert fresh.read(table_entry=names.entry("seeded")) == [second]
     assert fresh.read(table_entry=names.entry("l2", is_default_action=True)) == [default]
     assert fresh.read(register_entry=register) == [register]
-    (kept,) = fresh.read(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry())
-    assert kept.clone_session_entry == session
+    (session_entry,) = fresh.read(
+        packet_replication_engine_entry=p4r.PacketReplicationEngineEntry()
+    )
+    assert session_entry.clone_session_entry == session
 
 
 def test_reconcile_refuses_what_does_not_fit(fresh: Client, program: Program, names: Names) -> None:

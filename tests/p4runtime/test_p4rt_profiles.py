@@ -41,11 +41,11 @@ def by_group(number: int) -> p4r.TableAction:
 
 
 def test_members_live(p: Probes) -> None:
-    one, two = p.member("plain_profile", 1, 11), p.member("plain_profile", 2, 22)
-    p.client.insert(action_profile_member=one)
-    p.client.insert(action_profile_member=two)
-    assert p.client.read(action_profile_member=p4r.ActionProfileMember()) == [one, two]
-    assert p.client.read(action_profile_member=p.member("plain_profile", 2)) == [two]
+    first, second = p.member("plain_profile", 1, 11), p.member("plain_profile", 2, 22)
+    p.client.insert(action_profile_member=first)
+    p.client.insert(action_profile_member=second)
+    assert p.client.read(action_profile_member=p4r.ActionProfileMember()) == [first, second]
+    assert p.client.read(action_profile_member=p.member("plain_profile", 2)) == [second]
     entry = p.entry(PLAIN, 7, by_member(1))
     p.client.insert(table_entry=entry)
     assert p.client.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == [entry]

@@ -68,8 +68,8 @@ def test_hosts_of_the_page_speak_through_the_switch(monkeypatch: pytest.MonkeyPa
     """TCP and UDP, with the offloads that the interfaces came with."""
     monkeypatch.chdir(ROOT)
     # `ip netns` keeps names in a folder of the machine: here it is one of the test's own.
-    own = ["mkdir -p /run/netns", "mount -t tmpfs none /run/netns"]
-    script = " && ".join(["ip link set lo up", *own, *SETUP, *HOSTS, 'exec "$@"'])
+    mounts = ["mkdir -p /run/netns", "mount -t tmpfs none /run/netns"]
+    script = " && ".join(["ip link set lo up", *mounts, *SETUP, *HOSTS, 'exec "$@"'])
     # The last address that is named counts: the page's, not any free one.
     words = [*shlex.split(STARTS[0]), "--grpc-server-addr", "127.0.0.1:9559"]
     process = Process(*words, prefix=("unshare", "--net", "--mount", "bash", "-c", script, "bash"))

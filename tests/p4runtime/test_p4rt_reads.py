@@ -77,9 +77,9 @@ class Bench:
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    made = Bench(monkeypatch)
-    yield made
-    made.embedded.close()
+    testbed = Bench(monkeypatch)
+    yield testbed
+    testbed.embedded.close()
 
 
 def values(responses: Iterator[p4r.ReadResponse]) -> list[bytes]:
@@ -107,10 +107,10 @@ def test_read_makes_its_answer_piece_by_piece(bench: Bench) -> None:
 def test_read_has_each_array_as_of_one_moment(bench: Bench) -> None:
     bench.fill(1)
     responses = bench.read(Context(), *[bench.cells()] * 10)
-    found = [entity.register_entry.data.bitstring for entity in next(responses).entities]
+    cells = [entity.register_entry.data.bitstring for entity in next(responses).entities]
     bench.fill(2)
-    found += values(responses)
-    arrays = [set(found[i : i + CELLS]) for i in range(0, 10 * CELLS, CELLS)]
+    cells += values(responses)
+    arrays = [set(cells[i : i + CELLS]) for i in range(0, 10 * CELLS, CELLS)]
     assert arrays[0] == {b"\1"}, "it was read before the write"
     assert arrays[-1] == {b"\2"}
     assert all(len(array) == 1 for array in arrays)
@@ -127,13 +127,13 @@ def test_short_read_sees_a_write_whole_or_not_at_all(bench: Bench) -> None:
     bench.fill(1)
     queries = [{"table_entry": p4r.TableEntry(table_id=entry.table_id)}, bench.cells()]
     responses = bench.read(Context(), *queries)
-    found = list(next(responses).entities)
+    entities = list(next(responses).entities)
     request.updates[0].type = p4r.Update.DELETE
     bench.embedded.service.Write(request, Context())
     bench.fill(2)
-    found += [entity for response in responses for entity in response.entities]
-    assert found[0].table_entry.action == entry.action
-    assert {entity.register_entry.data.bitstring for entity in found[1:]} == {b"\1"}
+    entities += [entity for response in responses for entity in response.entities]
+    assert entities[0].table_entry.action == entry.action
+    assert {entity.register_entry.data.bitstring for entity in entities[1:]} == {b"\1"}
 
 
 def test_read_ends_where_the_pipeline_changes(bench: Bench) -> None:

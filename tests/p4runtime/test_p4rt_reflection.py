@@ -64,14 +64,16 @@ def test_reflection_describes_what_a_call_needs(
         """Behind those that it refers to."""
         if name in files:
             file = files.pop(name)
-            for other in file.dependency:
-                add(other)
+            for dependency in file.dependency:
+                add(dependency)
             pool.Add(file)
 
     for name in list(files):
         add(name)
-    found = pool.FindServiceByName(service).methods_by_name[method]
-    takes, gives = map(message_factory.GetMessageClass, (found.input_type, found.output_type))
+    descriptor = pool.FindServiceByName(service).methods_by_name[method]
+    takes, gives = map(
+        message_factory.GetMessageClass, (descriptor.input_type, descriptor.output_type)
+    )
     call = channel.unary_unary(f"/{service}/{method}", takes.SerializeToString, gives.FromString)
     reply = call(takes(), timeout=WAIT_S)
     assert field is None or getattr(reply, field)

@@ -14,9 +14,9 @@ from test_p4rt_packets import FRAME
 
 
 def role(name: str, **config: Any) -> p4r.Role:
-    made = p4r.Role(name=name)
-    made.config.Pack(stratum.P4RoleConfig(**config))
-    return made
+    message = p4r.Role(name=name)
+    message.config.Pack(stratum.P4RoleConfig(**config))
+    return message
 
 
 def switching(names: Names) -> p4r.Role:
@@ -40,7 +40,7 @@ def scoped(switch: Switch, names: Names) -> Any:
 def test_a_role_writes_and_sees_what_is_its_own(
     client: Client, scoped: Client, names: Names
 ) -> None:
-    own = names.entry("l2", {"dst_addr": 0xAA}, names.action("forward", port=1))
+    owned = names.entry("l2", {"dst_addr": 0xAA}, names.action("forward", port=1))
     foreign = names.entry(
         "prefixes",
         {"port": 1, "dst_addr": (1 << 47, 8)},
@@ -51,7 +51,7 @@ def test_a_role_writes_and_sees_what_is_its_own(
     )
     with pytest.raises(RefusedError) as failure:
         scoped.write(
-            update("INSERT", table_entry=own),
+            update("INSERT", table_entry=owned),
             update("INSERT", table_entry=foreign),
             update("INSERT", packet_replication_engine_entry=group),
         )
@@ -61,9 +61,11 @@ def test_a_role_writes_and_sees_what_is_its_own(
         rpc_code.PERMISSION_DENIED,
     ]
     client.insert(table_entry=foreign)  # a role without a configuration may do everything
-    assert [entry.table_id for entry in scoped.read(table_entry=p4r.TableEntry())] == [own.table_id]
+    assert [entry.table_id for entry in scoped.read(table_entry=p4r.TableEntry())] == [
+        owned.table_id
+    ]
     assert {entry.table_id for entry in client.read(table_entry=p4r.TableEntry())} > {
-        own.table_id,
+        owned.table_id,
         foreign.table_id,
     }
 
@@ -110,9 +112,9 @@ def test_packets_for_those_who_want_them(
         table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=100))
     )
     wanted = stratum.P4RoleConfig.PacketFilter(metadata_id=1, value=b"\0\x07")  # the ingress port
-    with Client(switch.port, role="all") as every, Client(switch.port, role="one") as one:
+    with Client(switch.port, role="all") as every, Client(switch.port, role="one") as filtered:
         every.arbitrate(role=role("all", receives_packet_ins=True))
-        one.arbitrate(role=role("one", receives_packet_ins=True, packet_in_filter=wanted))
+        filtered.arbitrate(role=role("one", receives_packet_ins=True, packet_in_filter=wanted))
         for port in (3, 7):
             switch.native.packet_out(port, FRAME)
         for listener in (client, every):
@@ -120,7 +122,7 @@ def test_packets_for_those_who_want_them(
                 b"\x03",
                 b"\x07",
             ]
-        assert one.receive().packet.metadata[0].value == b"\x07"
+        assert filtered.receive().packet.metadata[0].value == b"\x07"
         assert scoped.arbitrate(1, role=switching(names)).status.code == rpc_code.OK, (
             "no packet came before this answer"
         )
@@ -143,11 +145,11 @@ def test_backups_are_notified_of_a_new_configuration(
 ) -> None:
     with Client(switch.port, role="switching", election_id=0) as backup:
         assert backup.arbitrate(role=switching(names)).status.code == rpc_code.ALREADY_EXISTS
-        other = role("switching", exclusive_p4_ids=[names.id("tables", "acl")])
-        assert scoped.arbitrate(role=other).role == other
-        told = backup.receive().arbitration
-        assert (told.role, told.status.code) == (other, rpc_code.ALREADY_EXISTS)
-        scoped.arbitrate(role=other)
-        assert backup.arbitrate(role=other).role == other, (
+        new_role = role("switching", exclusive_p4_ids=[names.id("tables", "acl")])
+        assert scoped.arbitrate(role=new_role).role == new_role
+        notification = backup.receive().arbitration
+        assert (notification.role, notification.status.code) == (new_role, rpc_code.ALREADY_EXISTS)
+        scoped.arbitrate(role=new_role)
+        assert backup.arbitrate(role=new_role).role == new_role, (
             "nothing has changed, so nothing came before this answer"
         )

@@ -29,12 +29,12 @@ def results(port: int, program: Program) -> dict[str, list[list[int]]]:
 
 
 def test_selects_as_bmv2_did(empty_switch: Switch, indirect: Program) -> None:
-    found = results(empty_switch.port, indirect)
+    selected = results(empty_switch.port, indirect)
     recorded = json.loads(RECORD.read_text())["results"]
-    assert {part: len(values) for part, values in found.items()} == {
+    assert {part: len(values) for part, values in selected.items()} == {
         k: len(v) for k, v in recorded.items()
     }
-    for part, values in found.items():
+    for part, values in selected.items():
         assert values == recorded[part], part
 
 

@@ -57,8 +57,10 @@ def test_all_match_kinds(client: Client, names: Names) -> None:
         names.entry("acl", {}, names.action("drop"), priority=1),
     ]
     client.write(*(update("INSERT", table_entry=entry) for entry in entries))
-    found = client.read(table_entry=p4r.TableEntry())
-    assert [entry for entry in found if entry.table_id in {e.table_id for e in entries}] == entries
+    read_back = client.read(table_entry=p4r.TableEntry())
+    assert [
+        entry for entry in read_back if entry.table_id in {e.table_id for e in entries}
+    ] == entries
     assert client.read(table_entry=names.entry("acl", priority=7)) == [entries[2]]
     assert client.read(table_entry=names.entry("acl", action=names.action("drop"))) == [entries[4]]
     client.write(*(update("DELETE", table_entry=entry) for entry in entries))
@@ -93,10 +95,10 @@ def test_default_entries(client: Client, names: Names) -> None:
 
 
 def test_const_entries(client: Client, names: Names) -> None:
-    found = client.read(table_entry=names.entry("fixed"))
-    assert [(entry.priority, entry.is_const) for entry in found] == [(2, True), (1, True)]
-    assert found[0].action == names.action("set_wide", value=1, small=2)
-    assert found[1].match == names.match("fixed", ether_type=(0x8000, 0x8000))
+    const_entries = client.read(table_entry=names.entry("fixed"))
+    assert [(entry.priority, entry.is_const) for entry in const_entries] == [(2, True), (1, True)]
+    assert const_entries[0].action == names.action("set_wide", value=1, small=2)
+    assert const_entries[1].match == names.match("fixed", ether_type=(0x8000, 0x8000))
     new = names.entry("fixed", {"ether_type": (1, 1)}, names.action("NoAction"), priority=3)
     refused(rpc_code.PERMISSION_DENIED, client.insert, table_entry=new)
     known = names.entry(
@@ -277,8 +279,8 @@ def test_a_refused_default_entry_stays_as_it_was(client: Client, names: Names) -
 def test_a_match_without_a_priority_selects_every_priority(client: Client, names: Names) -> None:
     drop, key = names.action("drop"), {"src_addr": (0x10, 0xF0)}
     entries = [names.entry("acl", key, drop, priority=number) for number in (1, 5)]
-    other = names.entry("acl", {"src_addr": (0x20, 0xF0)}, drop, priority=5)
-    client.write(*(update("INSERT", table_entry=entry) for entry in (*entries, other)))
+    unmatched = names.entry("acl", {"src_addr": (0x20, 0xF0)}, drop, priority=5)
+    client.write(*(update("INSERT", table_entry=entry) for entry in (*entries, unmatched)))
     assert client.read(table_entry=names.entry("acl", key)) == entries
     assert client.read(table_entry=names.entry("acl", key, priority=5)) == entries[1:]
     refused(

@@ -60,10 +60,10 @@ def test_all_kinds_of_matches_come_back_as_written(standard: Any) -> None:
     handle = standard.bm_mt_add_entry(
         0, "BenchIngress.acl", acl, "BenchIngress.set_wide", wide, TYPES.Options(7)
     )
-    found = standard.bm_mt_get_entry(0, "BenchIngress.acl", handle)
-    assert found.match_key == acl
-    assert found.options.priority == 7
-    assert found.action_entry.action_data == [b"\5", b"\7"], (
+    entry = standard.bm_mt_get_entry(0, "BenchIngress.acl", handle)
+    assert entry.match_key == acl
+    assert entry.options.priority == 7
+    assert entry.action_entry.action_data == [b"\5", b"\7"], (
         "as short as they can be, as BMv2 has them"
     )
     lpm = [
@@ -185,7 +185,7 @@ def test_program_of_the_command_line_forwards_by_entries_of_thrift(
     with ManualClock(f"127.0.0.1:{bmv2.process.port}") as clock:
         clock.received()
         clock.send(1, frame, flood)
-        assert [one.port for one in clock.received()] == [2, 2, 3]
+        assert [departure.port for departure in clock.received()] == [2, 2, 3]
     value = standard.bm_mt_read_counter(0, L2, 0)
     assert (value.packets, value.bytes) == (1, len(frame))
     standard.bm_mt_reset_counters(0, L2)
@@ -193,7 +193,7 @@ def test_program_of_the_command_line_forwards_by_entries_of_thrift(
     groups.bm_mc_node_update(0, node, "1000", "")
     with ManualClock(f"127.0.0.1:{bmv2.process.port}") as clock:
         clock.send(1, flood)
-        assert [one.port for one in clock.received()] == [3]
+        assert [departure.port for departure in clock.received()] == [3]
     groups.bm_mc_mgrp_destroy(0, 5)
     groups.bm_mc_node_destroy(0, node)
 
@@ -217,26 +217,26 @@ def set_group(client: Client, number: int, copies: set[tuple[int, int]]) -> None
 def groups_of(client: Client) -> dict[int, set[tuple[int, int]]]:
     """Ports and instances by P4Runtime's group."""
     query = p4r.PacketReplicationEngineEntry(multicast_group_entry=p4r.MulticastGroupEntry())
-    found = [
-        one.multicast_group_entry for one in client.read(packet_replication_engine_entry=query)
+    groups = [
+        entry.multicast_group_entry for entry in client.read(packet_replication_engine_entry=query)
     ]
     return {
-        one.multicast_group_id: {
-            (int.from_bytes(copy.port, "big"), copy.instance) for copy in one.replicas
+        group.multicast_group_id: {
+            (int.from_bytes(copy.port, "big"), copy.instance) for copy in group.replicas
         }
-        for one in found
+        for group in groups
     }
 
 
 def copies_of(shown: dict[str, Any]) -> dict[int, set[tuple[int, int]]]:
     """The same of what mc_dump prints. Each node is of one group at most."""
-    used = [handle for one in shown["mgrps"] for handle in one["l1_handles"]]
+    used = [handle for group in shown["mgrps"] for handle in group["l1_handles"]]
     assert len(used) == len(set(used))
-    rids = {one["handle"]: one["rid"] for one in shown["l1_handles"]}
-    ports = {one["handle"]: one["ports"] for one in shown["l2_handles"]}
+    rids = {node["handle"]: node["rid"] for node in shown["l1_handles"]}
+    ports = {node["handle"]: node["ports"] for node in shown["l2_handles"]}
     return {
-        one["id"]: {(port, rids[h]) for h in one["l1_handles"] for port in ports[h]}
-        for one in shown["mgrps"]
+        group["id"]: {(port, rids[h]) for h in group["l1_handles"] for port in ports[h]}
+        for group in shown["mgrps"]
     }
 
 
@@ -259,17 +259,17 @@ def test_multicast_groups_are_those_of_either_face(
     model: dict[int, set[tuple[int, int]]] = {}
     with Client(bmv2.process.port, device_id=0) as client:
         client.arbitrate()
-        for kind, group, what in steps:
+        for kind, group, members in steps:
             if kind == "p4runtime":
-                set_group(client, group, what)
+                set_group(client, group, members)
                 model.pop(group, None)
-                if what:
-                    model[group] = set(what)
+                if members:
+                    model[group] = set(members)
             elif kind == "thrift":
                 thrift.bm_mc_mgrp_create(0, group)
-                ports = "".join("1" if port in what else "0" for port in range(3, -1, -1))
+                ports = "".join("1" if port in members else "0" for port in range(3, -1, -1))
                 thrift.bm_mc_node_associate(0, group, thrift.bm_mc_node_create(0, 2, ports, ""))
-                model.setdefault(group, set()).update((port, 2) for port in what)
+                model.setdefault(group, set()).update((port, 2) for port in members)
             elif group in model:
                 thrift.bm_mc_mgrp_destroy(0, group)
                 del model[group]
@@ -281,10 +281,10 @@ def test_multicast_groups_are_those_of_either_face(
         for group in list(model):
             set_group(client, group, set())
         shown = json.loads(thrift.bm_mc_get_entries(0))
-        for one in shown["mgrps"]:
-            thrift.bm_mc_mgrp_destroy(0, one["id"])
-        for one in shown["l1_handles"]:
-            thrift.bm_mc_node_destroy(0, one["handle"])
+        for shown_group in shown["mgrps"]:
+            thrift.bm_mc_mgrp_destroy(0, shown_group["id"])
+        for node in shown["l1_handles"]:
+            thrift.bm_mc_node_destroy(0, node["handle"])
         client.leave()  # the next example's client has the same election id
 
 
@@ -326,7 +326,7 @@ def test_mirroring_sessions_are_clone_sessions(bmv2: Bmv2, standard: Any) -> Non
     with ManualClock(f"127.0.0.1:{bmv2.process.port}") as clock:
         clock.received()
         clock.send(1, bytes(5) + b"\xdd" + bytes(48))
-        assert sorted(one.port for one in clock.received()) == [2, 3]
+        assert sorted(departure.port for departure in clock.received()) == [2, 3]
     switch.mirroring_session_delete(7)
     with pytest.raises(TYPES.MirrorFailure):
         switch.mirroring_session_get(7)
@@ -362,7 +362,7 @@ def test_rates_of_all_direct_meters_are_those_of_later_entries_too(
     assert standard.bm_mt_get_meter_rates(0, policing, first) == []
     standard.bm_meter_array_set_rates(0, policed, rates)
     second = standard.bm_mt_add_entry(0, policing, exact(2), police, [], TYPES.Options())
-    assert [standard.bm_mt_get_meter_rates(0, policing, one) for one in (first, second)] == [
+    assert [standard.bm_mt_get_meter_rates(0, policing, handle) for handle in (first, second)] == [
         rates,
         rates,
     ]
@@ -427,12 +427,12 @@ def test_indirect_tables_have_members_and_groups() -> None:
         assert len(standard.bm_mt_act_prof_get_members(0, profile)) == 3
         empty = standard.bm_mt_act_prof_create_group(0, profile)
         for number, error in ((empty, errors.EMPTY_GRP), (9, errors.INVALID_GRP_HANDLE)):
-            found = code(
+            refusal = code(
                 partial(
                     standard.bm_mt_indirect_ws_add_entry, 0, table.name, [], number, TYPES.Options()
                 )
             )
-            assert found == error
+            assert refusal == error
     finally:
         bmv2.close()
 
@@ -445,7 +445,9 @@ class _Indirect:
 def _indirect() -> tuple[str, _Indirect]:
     program = load_program((PROGRAMS / "indirect.json").read_text())
     number, profile = next(
-        (i, one) for i, one in enumerate(program.profiles) if one.selector is not None
+        (i, candidate)
+        for i, candidate in enumerate(program.profiles)
+        if candidate.selector is not None
     )
     table = next(table for table in program.tables if table.profile == number)
     return profile.name, _Indirect(

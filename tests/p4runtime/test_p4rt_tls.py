@@ -92,13 +92,13 @@ def switch(*arguments: str) -> Iterator[int]:
 
 
 def credentials(
-    authority: Authority, own: tuple[Path, Path] | None = None
+    authority: Authority, key_pair: tuple[Path, Path] | None = None
 ) -> grpc.ChannelCredentials:
     """The channel of a client that trusts the authority, with or without a client certificate."""
     root = authority.certificate.read_bytes()
-    if own is None:
+    if key_pair is None:
         return grpc.ssl_channel_credentials(root)
-    return grpc.ssl_channel_credentials(root, own[1].read_bytes(), own[0].read_bytes())
+    return grpc.ssl_channel_credentials(root, key_pair[1].read_bytes(), key_pair[0].read_bytes())
 
 
 def outcome(port: int, tls: grpc.ChannelCredentials | None) -> object:

@@ -58,8 +58,8 @@ def passes(
         }
         for destination, action in entries.items():
             client.insert(table_entry=names.entry("l2", {"dst_addr": destination}, action))
-        for one in frames:
-            clock.send(1, one)
+        for frame in frames:
+            clock.send(1, frame)
     assert process.end() == 0
     return process
 
@@ -71,28 +71,30 @@ def steps(path: Path) -> list[dict[str, Any]]:
 def test_trace_file_has_each_step_of_a_packet(program: Program, tmp_path: Path) -> None:
     path = tmp_path / "steps"
     passes(program, frame(UNICAST), options=("--trace", str(path)))
-    found = steps(path)
-    assert {one["packet"] for one in found} == {1}
-    assert found[0] == {
+    trace = steps(path)
+    assert {step["packet"] for step in trace} == {1}
+    assert trace[0] == {
         "switch": "0", "packet": 1, "time_ns": 0, "step": "received", "port": 1, "instance": (
             "normal"
         ), "length": 60,
         "frame": frame(UNICAST).hex(),
     }  # fmt: skip
-    (state,) = [one["state"] for one in found if one["step"] == "state" and one["state"] != "start"]
+    (state,) = [
+        step["state"] for step in trace if step["step"] == "state" and step["state"] != "start"
+    ]
     assert state == "parse_ethernet"
-    (extracted,) = [one for one in found if one["step"] == "extracted"]
+    (extracted,) = [step for step in trace if step["step"] == "extracted"]
     assert extracted["header"] == "ethernet"
     assert extracted["fields"] == {"dst_addr": "0xbb", "src_addr": "0x1", "ether_type": "0x800"}
     table = next(
         i
-        for i, one in enumerate(found)
-        if one["step"] == "table" and one["table"] == "BenchIngress.l2"
+        for i, step in enumerate(trace)
+        if step["step"] == "table" and step["table"] == "BenchIngress.l2"
     )
-    kinds = [(one["step"], one.get("action")) for one in found[table : table + 4]]
+    kinds = [(step["step"], step.get("action")) for step in trace[table : table + 4]]
     forward = "BenchIngress.forward"
     assert kinds == [("table", None), ("entry", None), ("action", forward), ("primitive", forward)]
-    lookup, entry, action, primitive = found[table : table + 4]
+    lookup, entry, action, primitive = trace[table : table + 4]
     assert lookup["key"] == {"dst_addr": "0000000000bb"}
     assert entry["hit"] is True
     assert action["arguments"] == {"port": "0x2"}
@@ -101,8 +103,8 @@ def test_trace_file_has_each_step_of_a_packet(program: Program, tmp_path: Path) 
         "standard.egress_spec = port",
     )
     assert re.fullmatch(r".*bench\.p4\(\d+\)", primitive["source"])
-    assert [one["step"] for one in found[-5:]] == ["decided", "stage", "emitted", "stage", "sent"]
-    assert (found[-1]["port"], found[-1]["length"], found[-1]["frame"]) == (
+    assert [step["step"] for step in trace[-5:]] == ["decided", "stage", "emitted", "stage", "sent"]
+    assert (trace[-1]["port"], trace[-1]["length"], trace[-1]["frame"]) == (
         2,
         60,
         frame(UNICAST).hex(),
@@ -138,9 +140,9 @@ def test_trace_distinguishes_replicas(program: Program, tmp_path: Path) -> None:
 )
 def test_log_has_lines_of_its_level(program: Program, level: str, kinds: set[str]) -> None:
     process = passes(program, frame(UNICAST), options=("-L", level))
-    found = [match for line in process.lines if (match := _BMV2_LINE.match(line))]
-    assert {match[1] for match in found} == kinds
-    texts = [match[3] for match in found]
+    matches = [match for line in process.lines if (match := _BMV2_LINE.match(line))]
+    assert {match[1] for match in matches} == kinds
+    texts = [match[3] for match in matches]
     if kinds:
         assert texts[0] == "Processing packet received on port 1"
         assert "Parser 'parser' entering state 'parse_ethernet'" in texts
@@ -208,8 +210,8 @@ def pcap(path: Path) -> list[bytes]:
     assert struct.unpack_from("=I", data)[0] == 0xA1B23C4D
     at, frames = 24, []
     while at < len(data):
-        _seconds, _ns, kept, length = struct.unpack_from("=IIII", data, at)
-        assert kept == length
-        frames.append(data[at + 16 : at + 16 + kept])
-        at += 16 + kept
+        _seconds, _ns, captured, length = struct.unpack_from("=IIII", data, at)
+        assert captured == length
+        frames.append(data[at + 16 : at + 16 + captured])
+        at += 16 + captured
     return frames

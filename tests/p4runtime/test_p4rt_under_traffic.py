@@ -136,8 +136,8 @@ def test_counters_are_set_back(busy: Client, names: Names) -> None:
             zero.CopyFrom(entry)
             zero.data.packet_count = zero.data.byte_count = 0
             busy.modify(counter_entry=zero)
-        (found,) = busy.read(counter_entry=entry)
-        assert found.data.byte_count == found.data.packet_count * size
+        (cell,) = busy.read(counter_entry=entry)
+        assert cell.data.byte_count == cell.data.packet_count * size
 
 
 def test_a_meter_changes_between_two_packets(busy: Client, names: Names, switch: Switch) -> None:

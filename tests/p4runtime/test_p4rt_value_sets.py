@@ -116,7 +116,9 @@ def test_refusals(client: Client, sets: Program) -> None:
     ranged = p4r.ValueSetEntry(value_set_id=sets.names.id("value_sets", "ranged"))
     ranged.members.add().match.add(field_id=1).range.high = b"\3"
     refused(rpc_code.UNIMPLEMENTED, client.modify, ranged)
-    assert [len(found.members) for found in client.read(value_set_entry=p4r.ValueSetEntry())] == [
+    assert [
+        len(value_set.members) for value_set in client.read(value_set_entry=p4r.ValueSetEntry())
+    ] == [
         0,
         0,
         0,

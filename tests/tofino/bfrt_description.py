@@ -125,29 +125,33 @@ def _pool() -> descriptor_pool.DescriptorPool:
     file = descriptor_pb2.FileDescriptorProto(
         name="bfruntime.proto", package=_PACKAGE, syntax="proto3"
     )
-    made = {name: file.message_type.add(name=name) for name in _MESSAGES}
+    messages = {name: file.message_type.add(name=name) for name in _MESSAGES}
     for name, values in _ENUMS.items():
         *outer, last = name.split(".")
-        enum = (made[outer[0]].enum_type if outer else file.enum_type).add(name=last)
+        enum = (messages[outer[0]].enum_type if outer else file.enum_type).add(name=last)
         for number, value in enumerate(values):
             enum.value.add(name=value, number=number)
     for name, fields in _MESSAGES.items():
         for field, text in fields.items():
             number, kind = text.split()
             kind, _, choice = kind.partition("/")
-            one = made[name].field.add(name=field, number=int(number))
-            one.label = one.LABEL_REPEATED if kind.endswith("*") else one.LABEL_OPTIONAL
+            descriptor = messages[name].field.add(name=field, number=int(number))
+            descriptor.label = (
+                descriptor.LABEL_REPEATED if kind.endswith("*") else descriptor.LABEL_OPTIONAL
+            )
             kind = kind.rstrip("*")
             if kind in _MESSAGES or kind in _ENUMS:
-                one.type = one.TYPE_ENUM if kind in _ENUMS else one.TYPE_MESSAGE
-                one.type_name = f".{_PACKAGE}.{kind}"
+                descriptor.type = (
+                    descriptor.TYPE_ENUM if kind in _ENUMS else descriptor.TYPE_MESSAGE
+                )
+                descriptor.type_name = f".{_PACKAGE}.{kind}"
             else:
-                one.type = getattr(one, f"TYPE_{kind.upper()}")
+                descriptor.type = getattr(descriptor, f"TYPE_{kind.upper()}")
             if choice:
-                oneofs = made[name].oneof_decl
+                oneofs = messages[name].oneof_decl
                 if not oneofs:
                     oneofs.add(name=choice)
-                one.oneof_index = 0
+                descriptor.oneof_index = 0
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return pool

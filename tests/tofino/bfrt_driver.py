@@ -86,10 +86,10 @@ _ADDED = ("$PORT", "$mirror.cfg", "ppg.cfg")
 
 
 def _described(text: str, first: int) -> list[dict[str, Any]]:
-    made = []
-    for number, one in enumerate(filter(None, text.split(", "))):
-        name, kind = one.split()
-        made.append(
+    fields = []
+    for number, word in enumerate(filter(None, text.split(", "))):
+        name, kind = word.split()
+        fields.append(
             {
                 "id": first + number,
                 "name": name.rstrip("!*"),
@@ -99,7 +99,7 @@ def _described(text: str, first: int) -> list[dict[str, Any]]:
                 "repeated": "*" in name,
             }
         )
-    return made
+    return fields
 
 
 def description(chip: Chip = TOFINO) -> bytes:
@@ -111,8 +111,8 @@ def description(chip: Chip = TOFINO) -> bytes:
             "table_type": "Fixed",
             "key": _described(keys, 1),
             "data": [
-                {"read_only": one.pop("read_only"), "singleton": one}
-                for one in _described(data, 50)
+                {"read_only": field.pop("read_only"), "singleton": field}
+                for field in _described(data, 50)
             ],
             "action_specs": [
                 {"name": action, "id": 70 + at, "data": _described(more, 20)}
@@ -126,11 +126,11 @@ def description(chip: Chip = TOFINO) -> bytes:
 
 def _as_read(field: Any) -> Any:
     """Returns a field as the driver reads it back: of two names for a priority, or a FEC, one."""
-    made = MESSAGES["DataField"]()
-    made.CopyFrom(field)
-    if made.str_val in _READ_BACK:
-        made.str_val = _READ_BACK[made.str_val]
-    return made
+    copy = MESSAGES["DataField"]()
+    copy.CopyFrom(field)
+    if copy.str_val in _READ_BACK:
+        copy.str_val = _READ_BACK[copy.str_val]
+    return copy
 
 
 class RefusalError(Exception):
@@ -229,13 +229,15 @@ class Driver:
 
     def describe(self, request: Any) -> Any:
         self._known(request.client_id)
-        made = MESSAGES["GetForwardingPipelineConfigResponse"]()
+        response = MESSAGES["GetForwardingPipelineConfigResponse"]()
         if self.loaded is not None:
-            made.config.add(p4_name=self.loaded.p4_name, bfruntime_info=self.loaded.bfruntime_info)
+            response.config.add(
+                p4_name=self.loaded.p4_name, bfruntime_info=self.loaded.bfruntime_info
+            )
         else:
-            made.config.add(p4_name="$SHARED", bfruntime_info=self._own)
-        made.non_p4_config.bfruntime_info = self._own
-        return made
+            response.config.add(p4_name="$SHARED", bfruntime_info=self._own)
+        response.non_p4_config.bfruntime_info = self._own
+        return response
 
     def write(self, request: Any) -> tuple[Any, list[RefusalError | None]]:
         self._known(request.client_id)
@@ -261,8 +263,8 @@ class Driver:
             raise RefusalError(_INVALID_ARGUMENT, "Unable to get bound_program")
         answer = MESSAGES["ReadResponse"]()
         for entity in request.entities:
-            for found in self._find(entity.table_entry, request.target.pipe_id):
-                answer.entities.add(table_entry=found)
+            for entry in self._find(entity.table_entry, request.target.pipe_id):
+                answer.entities.add(table_entry=entry)
         return answer, []
 
     @staticmethod
@@ -320,22 +322,22 @@ class Driver:
         ):
             raise RefusalError(_EXHAUSTED, f"{table.name} is full")
         self._check_data(table, entry.data)
-        kept = MESSAGES["TableEntry"]()
-        kept.CopyFrom(entry)
-        del kept.data.fields[:]
-        given = (
+        stored = MESSAGES["TableEntry"]()
+        stored.CopyFrom(entry)
+        del stored.data.fields[:]
+        fields = (
             {field.field_id: field for field in self.held[key].data.fields}
             if key in self.held
             else {}
         )
-        given |= {one.field_id: one for one in map(_as_read, entry.data.fields)}
+        fields |= {field.field_id: field for field in map(_as_read, entry.data.fields)}
         names = {field.id: name for name, field in self._data(table, entry.data).items()}
         if table.name.endswith(self.loses or "\0"):
             return
-        kept.data.fields.extend(
-            one for number, one in given.items() if names.get(number) != self.loses
+        stored.data.fields.extend(
+            field for number, field in fields.items() if names.get(number) != self.loses
         )
-        self.held[key] = kept
+        self.held[key] = stored
 
     def _check_lanes(self, entry: Any, pipe: int) -> None:
         """A lane is of one port."""
@@ -360,20 +362,20 @@ class Driver:
 
     def _check_data(self, table: Table, data: Any) -> None:
         fields = {field.id: field for field in self._data(table, data).values()}
-        for one in data.fields:
-            field = fields.get(one.field_id)
+        for data_field in data.fields:
+            field = fields.get(data_field.field_id)
             if field is None or field.read_only:
                 raise RefusalError(
-                    _INVALID_ARGUMENT, f"{table.name}: field {one.field_id} can't be written"
+                    _INVALID_ARGUMENT, f"{table.name}: field {data_field.field_id} can't be written"
                 )
             wanted = (
                 "int_arr_val"
                 if field.repeated
                 else {"string": "str_val", "bool": "bool_val"}.get(field.kind, "stream")
             )
-            if one.WhichOneof("value") != wanted:
+            if data_field.WhichOneof("value") != wanted:
                 raise RefusalError(_INVALID_ARGUMENT, f"{table.name}: {field.name} is {field.kind}")
-            if wanted == "stream" and len(one.stream) != field.bytes:
+            if wanted == "stream" and len(data_field.stream) != field.bytes:
                 raise RefusalError(
                     _INVALID_ARGUMENT, f"{table.name}: {field.name} has {field.bytes} bytes"
                 )
@@ -405,8 +407,8 @@ class Driver:
     def _computed(self, table: Table, entry: Any) -> Any:
         """Returns an entry as it is read: a port is in PFC's mode while one of its groups has
         PFC."""
-        made = MESSAGES["TableEntry"]()
-        made.CopyFrom(entry)
+        copy = MESSAGES["TableEntry"]()
+        copy.CopyFrom(entry)
         if table.name.endswith("tm.port.flowcontrol"):
             fields = self._info.table("tm.ppg.cfg").fields("dev_port")
             port, enabled = fields["dev_port"].id, fields["pfc_enable"].id
@@ -415,52 +417,54 @@ class Driver:
                 for (name, _), group in self.held.items()
                 if name.endswith("tm.ppg.cfg")
             ]
-            own = [
+            port_groups = [
                 group
                 for group in groups
                 if port in group and group[port].stream == entry.key.fields[0].exact.value
             ]
-            if not any(enabled in one and one[enabled].bool_val for one in own):
-                for one in made.data.fields:
-                    one.str_val = "NONE" if one.str_val == "PFC" else one.str_val
-        return made
+            if not any(enabled in group and group[enabled].bool_val for group in port_groups):
+                for field in copy.data.fields:
+                    field.str_val = "NONE" if field.str_val == "PFC" else field.str_val
+        return copy
 
     @staticmethod
     def _default(table: Table) -> Any:
-        made = MESSAGES["TableEntry"](table_id=table.id, is_default_entry=True)
-        made.data.action_id = next(
+        entry = MESSAGES["TableEntry"](table_id=table.id, is_default_entry=True)
+        entry.data.action_id = next(
             number for number, fields in table.actions.values() if not fields
         )
-        return made
+        return entry
 
     def _cell(self, table: Table, index: int) -> Any:
-        made, name = MESSAGES["TableEntry"](table_id=table.id), table.name.rsplit(".", 1)[1]
+        entry, name = MESSAGES["TableEntry"](table_id=table.id), table.name.rsplit(".", 1)[1]
         (key,) = table.keys.values()
-        made.key.fields.add(field_id=key.id).exact.value = index.to_bytes(key.bytes, "big")
+        entry.key.fields.add(field_id=key.id).exact.value = index.to_bytes(key.bytes, "big")
         if table.kind == "Counter":
             counted = self.counted.get((name, index), Counter(0, 0))
-            for one, value in ((PACKETS, counted.packets), (BYTES, counted.bytes or 0)):
-                made.data.fields.add(field_id=table.data[one].id, stream=value.to_bytes(8, "big"))
+            for field_name, value in ((PACKETS, counted.packets), (BYTES, counted.bytes or 0)):
+                entry.data.fields.add(
+                    field_id=table.data[field_name].id, stream=value.to_bytes(8, "big")
+                )
         else:
             cells = self.registers.get((name, index), {})
-            for one, field in table.data.items():
-                for value in cells.get(one.rsplit(".", 1)[1], [0, 0]):
-                    made.data.fields.add(
+            for field_name, field in table.data.items():
+                for value in cells.get(field_name.rsplit(".", 1)[1], [0, 0]):
+                    entry.data.fields.add(
                         field_id=field.id, stream=value.to_bytes(field.bytes, "big")
                     )
-        return made
+        return entry
 
     def _place(self, table: Table, query: Any) -> Any:
         """Four ports a group, eight queues each."""
-        made, port = (
+        entry, port = (
             MESSAGES["TableEntry"](),
             int.from_bytes(query.key.fields[0].exact.value, "big"),
         )
-        made.CopyFrom(query)
-        made.data.fields.add(field_id=table.data["pg_id"].id, stream=bytes([port % 128 // 4]))
-        queues = made.data.fields.add(field_id=table.data["egress_qid_queues"].id)
+        entry.CopyFrom(query)
+        entry.data.fields.add(field_id=table.data["pg_id"].id, stream=bytes([port % 128 // 4]))
+        queues = entry.data.fields.add(field_id=table.data["egress_qid_queues"].id)
         queues.int_arr_val.val.extend(port % 4 * 8 + queue for queue in range(8))
-        return made
+        return entry
 
 
 @contextmanager
@@ -472,10 +476,10 @@ def serving(driver: Driver, at: str = "127.0.0.1:0") -> Iterator[str]:
     def call(method: Any, streams: bool = False) -> Any:
         def answered(request: Any, context: grpc.ServicerContext) -> Any:
             try:
-                made = method(request)
+                outcome = method(request)
             except RefusalError as refusal:
                 context.abort(grpc.StatusCode.INVALID_ARGUMENT, refusal.text)
-            answer, results = made if isinstance(made, tuple) else (made, [])
+            answer, results = outcome if isinstance(outcome, tuple) else (outcome, [])
             if any(results):
                 _fail(context, results)
             return iter([answer]) if streams else answer
@@ -483,7 +487,7 @@ def serving(driver: Driver, at: str = "127.0.0.1:0") -> Iterator[str]:
         return answered
 
     def handler(name: str, method: Any, kind: Any = grpc.unary_unary_rpc_method_handler) -> Any:
-        return kind(method, MESSAGES[name].FromString, lambda one: one.SerializeToString())
+        return kind(method, MESSAGES[name].FromString, lambda message: message.SerializeToString())
 
     methods = {
         "Write": handler("WriteRequest", call(driver.write)),
@@ -515,9 +519,9 @@ def serving(driver: Driver, at: str = "127.0.0.1:0") -> Iterator[str]:
 def _fail(context: grpc.ServicerContext, results: list[RefusalError | None]) -> None:
     """As the driver does: UNKNOWN, and an Error for each update."""
     status = rpc_status.Status(code=grpc.StatusCode.UNKNOWN.value[0], message="Error")
-    for one in results:
+    for refusal in results:
         error = MESSAGES["Error"](
-            canonical_code=one.code if one else 0, message=one.text if one else ""
+            canonical_code=refusal.code if refusal else 0, message=refusal.text if refusal else ""
         )
         status.details.add(
             type_url="type.googleapis.com/bfrt_proto.Error", value=error.SerializeToString()

@@ -83,13 +83,13 @@ def _message() -> type[Any]:
         (config, "bf_rt", 2, "BYTES"),
         (config, "pipelines", 3, "MESSAGE"),
     ):
-        made = message.field.add(
+        descriptor = message.field.add(
             name=name, number=number, type=f"TYPE_{kind}", label="LABEL_OPTIONAL"
         )
         if name in ("pipes", "pipelines"):
-            made.label = made.LABEL_REPEATED
+            descriptor.label = descriptor.LABEL_REPEATED
         if kind == "MESSAGE":
-            made.type_name = ".tofino.Pipeline"
+            descriptor.type_name = ".tofino.Pipeline"
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("tofino.DeviceConfig"))
@@ -156,23 +156,23 @@ def schema_of(info: p4i.P4Info) -> Schema:
     described = {action.preamble.id: (index, action) for index, action in enumerate(info.actions)}
 
     def action(ref: p4i.ActionRef) -> Action:
-        index, found = described[ref.id]
+        index, p4_action = described[ref.id]
         params = tuple(
             Param(param.id, param.name, param.bitwidth, (param.bitwidth + 63) // 64)
-            for param in found.params
+            for param in p4_action.params
         )
         return Action(
-            *(ref.id, found.preamble.name, index, params),
+            *(ref.id, p4_action.preamble.name, index, params),
             in_table=ref.scope != p4i.ActionRef.DEFAULT_ONLY,
             in_default=ref.scope != p4i.ActionRef.TABLE_ONLY,
         )
 
-    def table(index: int, one: p4i.Table) -> Table:
+    def table(index: int, p4_table: p4i.Table) -> Table:
         fields = tuple(
             KeyField(
                 key.id, key.name, _MATCHES[key.match_type], key.bitwidth, (key.bitwidth + 7) // 8
             )
-            for key in one.match_fields
+            for key in p4_table.match_fields
         )
         kinds = {key.match for key in fields}
         kind = (
@@ -182,30 +182,33 @@ def schema_of(info: p4i.P4Info) -> Schema:
             if kinds <= {Match.EXACT, Match.LPM}
             else Kind.MASKED
         )
-        actions = {ref.id: action(ref) for ref in one.action_refs}
+        actions = {ref.id: action(ref) for ref in p4_table.action_refs}
         return Table(
-            id=one.preamble.id,
-            name=one.preamble.name,
+            id=p4_table.preamble.id,
+            name=p4_table.preamble.name,
             index=index,
             kind=kind,
             fields=fields,
             actions=actions,
             by_index={action.index: action for action in actions.values()},
-            size=one.size,
-            const=one.is_const_table,
-            const_default=bool(one.const_default_action_id),
-            default_action=described[one.initial_default_action.action_id][0],
+            size=p4_table.size,
+            const=p4_table.is_const_table,
+            const_default=bool(p4_table.const_default_action_id),
+            default_action=described[p4_table.initial_default_action.action_id][0],
             default_args=(),
             initial=(),
         )
 
     counters = [
-        Array(one.preamble.id, one.preamble.name, index, one.size)
-        for index, one in enumerate(info.counters)
+        Array(counter.preamble.id, counter.preamble.name, index, counter.size)
+        for index, counter in enumerate(info.counters)
     ]
     return Schema(
         p4info=info,
-        tables={one.preamble.id: table(index, one) for index, one in enumerate(info.tables)},
+        tables={
+            p4_table.preamble.id: table(index, p4_table)
+            for index, p4_table in enumerate(info.tables)
+        },
         counters={counter.id: counter for counter in counters},
     )
 
@@ -228,7 +231,9 @@ def verify(config: p4r.ForwardingPipelineConfig) -> Any:
     known = {table["id"]: table["name"] for table in bf_rt["tables"]}
     info = config.p4info
     for preamble in [
-        one.preamble for kind in (info.tables, info.counters, info.registers) for one in kind
+        resource.preamble
+        for kind in (info.tables, info.counters, info.registers)
+        for resource in kind
     ]:
         if preamble.id not in known and not any(preamble.name in name for name in known.values()):
             raise RpcError(
@@ -258,7 +263,9 @@ class Loaded:
         self.device = verify(config)
         self.config = config
         schema = schema_of(config.p4info)
-        names = {one.preamble.alias: index for index, one in enumerate(config.p4info.counters)}
+        names = {
+            counter.preamble.alias: index for index, counter in enumerate(config.p4info.counters)
+        }
         counts: dict[int, dict[int, Counter]] = defaultdict(dict)
         for (name, cell), value in self.traffic.items():
             counts[names[name]][cell] = value

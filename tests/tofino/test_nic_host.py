@@ -133,12 +133,12 @@ class Cable:
 
 @pytest.fixture
 def cable() -> Iterator[Cable]:
-    made = Cable(f"pcnh{os.getpid()}")
+    link = Cable(f"pcnh{os.getpid()}")
     try:
-        made.up()
-        yield made
+        link.up()
+        yield link
     finally:
-        made.down()
+        link.down()
 
 
 @pytest.mark.root
@@ -223,11 +223,11 @@ def test_a_flow_of_a_size_arrives_whole(cable: Cable) -> None:
         )
         assert (code, err) == (0, "")
         receiver.send_signal(signal.SIGINT)
-        said, _ = receiver.communicate(timeout=LIMIT_S)
+        output, _ = receiver.communicate(timeout=LIMIT_S)
     (sent,) = json.loads(out)["sent"]
     assert (sent["state"], sent["packets"], sent["payload_bytes"]) == ("done", 1000, 1_000_000)
     assert json.loads(out)["parameters"]["period_s"] == 1e-3
-    row = next(line.split() for line in said.splitlines() if IPS[0] in line)
+    row = next(line.split() for line in output.splitlines() if IPS[0] in line)
     # flow, from, packets, payload, goodput, marked, missing, CNPs
     assert row[:4] == ["1", IPS[0], "1000", "1.000"]
     assert 0 < float(row[4]) < 1.05 * 0.08 * 1000 / 1058  # a busy machine sends later, never faster
@@ -266,10 +266,10 @@ def test_it_obeys_pfc_frames_that_reach_it(cable: Cable, tmp_path: Path) -> None
         cable.inject(1, wire.encode_pfc(wire.PfcFrame(wire.parse_mac(MACS[1]), {3: 65535})))
         wait_until(lambda: "expiry" in log.read_text(), "the expiry")
         sender.send_signal(signal.SIGINT)
-        said, _ = sender.communicate(timeout=LIMIT_S)
+        output, _ = sender.communicate(timeout=LIMIT_S)
     # flow, to, state, packets, payload, rate, CNPs
-    assert next(line.split() for line in said.splitlines() if IPS[1] in line)[5] == "0.050"
-    assert "class 3: 1 PAUSE and 0 RESUME, paused 0.034 s\n" in said
+    assert next(line.split() for line in output.splitlines() if IPS[1] in line)[5] == "0.050"
+    assert "class 3: 1 PAUSE and 0 RESUME, paused 0.034 s\n" in output
 
 
 @pytest.mark.root
@@ -289,8 +289,8 @@ def test_host_refuses_impossible_arguments_with_the_way_out(cable: Cable) -> Non
         (["--to", IPS[0]], 2, f"{IPS[0]}: that is this host's own address"),
         (["--size", "10MB"], 2, "give a flow's destination with --to ADDRESS"),
     )
-    found = cable.refused(0, *(arguments for arguments, _, _ in wrong))
-    for (_, code, message), (got, err) in zip(wrong, found, strict=True):
+    answers = cable.refused(0, *(arguments for arguments, _, _ in wrong))
+    for (_, code, message), (got, err) in zip(wrong, answers, strict=True):
         assert got == code, err
         *_, line = err.splitlines()
         assert message in line

@@ -90,20 +90,23 @@ def test_deploy_writes_each_program_and_its_entries(
     )
     assert (code, err) == (0, "")
     lab, package = read(sample), Package.compiled(program)
-    made = check(lab, package)
+    entries = check(lab, package)
     assert driver.loaded.p4_name == program
     (profile,) = driver.loaded.profiles
     assert (profile.profile_name, profile.binary) == ("pipe", package.binary)
-    assert driver.writes[0] == len(made) + len(sessions(lab, package))  # one call
+    assert driver.writes[0] == len(entries) + len(sessions(lab, package))  # one call
     report = json.loads(out)
-    assert sum(report["entries"].values()) == len(made)
-    assert report["settings"] == sum(len(one.data) for one in [*port_settings(lab), *settings(lab)])
+    assert sum(report["entries"].values()) == len(entries)
+    assert report["settings"] == sum(
+        len(setting.data) for setting in [*port_settings(lab), *settings(lab)]
+    )
     assert [line.split(": ")[-1] for line in report["ignored"]] == [
         "mode_rx is None, not 'PFC'"
     ] * 3
     assert len(held(driver, "$mirror.cfg")) == (lab.pipes if program in qcn.PROGRAMS else 0)
     assert [
-        int.from_bytes(one.data.fields[2].stream, "big") for one in held(driver, "$mirror.cfg")
+        int.from_bytes(session.data.fields[2].stream, "big")
+        for session in held(driver, "$mirror.cfg")
     ] == [pipe * 128 + 68 for pipe in range(lab.pipes if program in qcn.PROGRAMS else 0)]
     assert len(held(driver, "$PORT")) == len(held(driver, "ppg.cfg")) == 3
 
@@ -180,7 +183,7 @@ def test_deploy_replaces_ports_of_single_lanes(
     sample.write_text(text)
     code, _, err = run(capsys, "--bfrt", address, "--ports", sample)
     assert (code, err) == (0, "")
-    assert {one.data.fields[0].str_val for one in held(driver, "$PORT")} == {"BF_SPEED_100G"}
+    assert {port.data.fields[0].str_val for port in held(driver, "$PORT")} == {"BF_SPEED_100G"}
     assert len(held(driver, "$PORT")) == 3
 
 
@@ -374,11 +377,11 @@ def test_stream_of_a_lying_server_is_bounded(sde: Path, monkeypatch: pytest.Monk
         answer = MESSAGES["StreamMessageResponse"]()
         answer.subscribe.device_id = 0
         yield answer
-        long, other = MESSAGES["StreamMessageResponse"](), MESSAGES["StreamMessageResponse"]()
+        long, short = MESSAGES["StreamMessageResponse"](), MESSAGES["StreamMessageResponse"]()
         long.subscribe.status.message = "x" * 1_000_000
         while context.is_active():
             yield long
-            yield other
+            yield short
             sent.release()
 
     monkeypatch.setattr(driver, "stream", stream)
@@ -429,9 +432,9 @@ def test_messages_that_cannot_be_loaded_are_one_line(
 
 
 def test_doctor_reports_the_sde(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = doctor._bf_runtime()
-    assert (found.present, found.needed) == (True, False)
-    assert found.found.startswith(str(sde))
+    part = doctor._bf_runtime()
+    assert (part.present, part.needed) == (True, False)
+    assert part.found.startswith(str(sde))
     monkeypatch.delenv("SDE_INSTALL")
     absent = doctor._bf_runtime()
     assert (absent.present, absent.found) == (False, "not found")
@@ -490,7 +493,7 @@ def test_the_higher_priority_becomes_the_lower_number(
             action=TableAction("set_feedback", quantised=1),
             priority=priority,
         )
-        made = MESSAGES["TableEntry"]()
-        qcn_entities._entry(entry.encode(schema).table_entry, made, with_data=True)
-        numbers.append(int.from_bytes(made.key.fields[-1].exact.value, "big"))
+        driver_entry = MESSAGES["TableEntry"]()
+        qcn_entities._entry(entry.encode(schema).table_entry, driver_entry, with_data=True)
+        numbers.append(int.from_bytes(driver_entry.key.fields[-1].exact.value, "big"))
     assert (numbers[0] < numbers[1]) == (first > second)

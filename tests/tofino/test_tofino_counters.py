@@ -34,8 +34,8 @@ def test_counters_report_frames_without_what_their_path_adds(program: str) -> No
     assert [counter.alias for counter in schema.counters]
     for counter in schema.counters:
         added = _FCS + (0 if counter.alias == "dropped" else bridged)
-        found = of_frames(counter.name, Counter(3, 3 * (_FRAME + added)))
-        assert found == Counter(3, None if counter.alias == "notified" else 3 * _FRAME), (
+        counted = of_frames(counter.name, Counter(3, 3 * (_FRAME + added)))
+        assert counted == Counter(3, None if counter.alias == "notified" else 3 * _FRAME), (
             counter.name
         )
 

@@ -101,13 +101,13 @@ def test_tcd_s_program_and_entries_reach_the_switch(
         "red_curves": len(steps),
     }
     assert json.loads(out)["entries"] == written
-    found = {
+    draws = {
         tuple(
             number(value) for value in (entry.match[1].range.low, entry.match[1].range.high)
         ): number(entry.action.action.params[0].value)
         for entry in stratum.service.entries()["red_curves"]
     }
-    assert found == {(step.low, step.high): step.draws - 1 for step in steps}
+    assert draws == {(step.low, step.high): step.draws - 1 for step in steps}
 
 
 def test_json_has_what_the_tables_show(
@@ -115,10 +115,11 @@ def test_json_has_what_the_tables_show(
 ) -> None:
     code, out, _ = run(capsys, "--grpc", stratum.address, "--ports", sample, "--json")
     assert code == 0
-    made = json.loads(out)
-    assert made["entries"] == {"ipv4_lpm": 3, "rest_config": 15}
+    report = json.loads(out)
+    assert report["entries"] == {"ipv4_lpm": 3, "rest_config": 15}
     counted = {
-        (one["counter"], one["port"], one["number"]): one["value"] for one in made["counters"]
+        (cell["counter"], cell["port"], cell["number"]): cell["value"]
+        for cell in report["counters"]
     }
     assert counted["transmitted", 136, 3] == {"packets": 1000, "bytes": 1058000}
     assert counted["marked", 128, 3] == {"packets": 0, "bytes": 0}
@@ -140,8 +141,8 @@ def test_reading_changes_nothing(
     assert (code, err) == (1, "pcn: tofino: no program is loaded\n")
     assert run(capsys, "--grpc", stratum.address, "--ports", sample)[0] == 0
     stratum.service.requests.clear()
-    with SwitchClient.connect("other", stratum.address, DEVICE) as other:
-        other.become_primary(7)
+    with SwitchClient.connect("other", stratum.address, DEVICE) as rival:
+        rival.become_primary(7)
         code, out, _ = run(capsys, "--grpc", stratum.address, "--ports", sample, "--read", "--json")
     assert code == 0
     assert json.loads(out)["entries"] == {"ipv4_lpm": 3, "rest_config": 15}
@@ -151,8 +152,8 @@ def test_reading_changes_nothing(
 def test_only_the_primary_controller_may(
     stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with SwitchClient.connect("other", stratum.address, DEVICE) as other:
-        other.become_primary(7)
+    with SwitchClient.connect("other", stratum.address, DEVICE) as rival:
+        rival.become_primary(7)
         code, _, err = run(capsys, "--grpc", stratum.address, "--ports", sample)
         assert code == 1
         assert "another controller is primary, with election id 7 (ours is 1)" in err
@@ -241,9 +242,9 @@ def test_a_check_sends_nothing_and_writes_all(
     tmp_path: Path, sample: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "deep" / "tofino"
-    code, said, err = run(capsys, "--ports", sample, "--check", "--out", out)
+    code, output, err = run(capsys, "--ports", sample, "--check", "--out", out)
     assert (code, err) == (0, "")
-    assert "3 ports, 3 routes; program pcn takes their 18 entries. Nothing was sent" in said
+    assert "3 ports, 3 routes; program pcn takes their 18 entries. Nothing was sent" in output
     assert {path.name for path in out.iterdir()} == {
         "p4_device_config.pb.bin",
         "chassis_config.pb.txt",
@@ -365,8 +366,8 @@ def test_a_slower_port_has_a_longer_gap_and_its_own_may_be_given(sample: Path) -
 def test_the_classes_that_go_before_follow_the_priorities(sample: Path) -> None:
     """Priorities turned round: 0 to 2 are served before class 3 now, 4 to 7 after it."""
     turned = "".join(
-        f"  {one}: {{priority: {7 - one}{', lossless: yes' if one == 3 else ''}}}\n"
-        for one in range(8)
+        f"  {number}: {{priority: {7 - number}{', lossless: yes' if number == 3 else ''}}}\n"
+        for number in range(8)
     )
     text = sample.read_text()
     start, end = text.index("  3: {priority"), text.index("pfc:  ")

@@ -24,7 +24,7 @@ def test_sample_has_the_values_of_its_comments() -> None:
     assert [port.panel for port in lab.ports] == ["1/0", "3/0", "5/0"]
     assert {port.speed_bps for port in lab.ports} == {100_000_000_000}
     assert [port.pfc.xoff_bytes for port in lab.ports] == [512_000, 512_000, 256_000]
-    assert [one.number for one in lab.lossless] == [3]
+    assert [traffic_class.number for traffic_class in lab.lossless] == [3]
     assert [traffic_class.priority for traffic_class in lab.classes] == list(range(8))
     assert [str(route.network) for route in lab.routes] == [
         "10.0.0.1/32",
@@ -235,9 +235,9 @@ def test_fault_is_reported_with_line_field_and_way_out(
     with pytest.raises(FileError) as error:
         read(path)
     lines = str(error.value).splitlines()
-    found = [line for line in lines if message in line]
-    assert found, lines
-    place, number, _ = found[0].split(":", 2)
+    reported = [line for line in lines if message in line]
+    assert reported, lines
+    place, number, _ = reported[0].split(":", 2)
     assert place == str(path)
     assert 1 <= int(number) <= len(path.read_text().splitlines())
 

@@ -41,17 +41,17 @@ def test_program_entries_and_sessions_reach_the_switch(
 
 def test_a_lossless_class_of_each_port_is_sampled() -> None:
     lab = read(SAMPLE)
-    made = [
+    entries = [
         entry
         for entry in qcn.entries(replace(lab, qcn=Qcn(culprit="arrival")), "qcn_in")
         if entry.table_id != "feedback_steps"
     ]
-    assert [(one.table_id, one.match["port"], one.match["class"]) for one in made] == [
+    assert [(entry.table_id, entry.match["port"], entry.match["class"]) for entry in entries] == [
         (table, port, 3)
         for port in (128, 136, 144)
         for table in ("qcn_in_arrivals", "qcn_in_departures")
     ]
-    arrivals, departures = (dict(one.action.args) for one in made[:2])
+    arrivals, departures = (dict(entry.action.args) for entry in entries[:2])
     assert arrivals == {"sample_min_bytes": 133_616, "sample_mask_bytes": 32_767}
     # 16 inputs' 512 KB at 100 Gb/s are 655 us: a dice of 2^20 ns.
     assert departures == {
@@ -69,8 +69,8 @@ def test_tofino_2_has_its_recirculation_ports_and_cells() -> None:
     )
     wanted = {"qcn": 26_000 * 80 // 176, "qcn_in": 26_000}
     for program, set_point in wanted.items():
-        made = [dict(entry.action.args) for entry in qcn.entries(lab, program)]
-        assert {one["q_eq_bytes"] for one in made if "q_eq_bytes" in one} == {set_point}
+        actions = [dict(entry.action.args) for entry in qcn.entries(lab, program)]
+        assert {action["q_eq_bytes"] for action in actions if "q_eq_bytes" in action} == {set_point}
         assert {
             entry.match["q_eq"]
             for entry in qcn.entries(lab, program)
@@ -118,12 +118,12 @@ def test_entries_have_the_feedback_of_each_f_b(q_eq: int, f_b: int) -> None:
     """Rounded down to a step; none below 0, nor where it is less than one of 63."""
     keys = {"most": f_b >> 20 & 0xFFF, "steps": f_b >> 4 & 0xFFFF}
     hits = [entry for entry in qcn.feedback_entries(q_eq) if matches(entry, keys)]
-    found = max(hits, key=lambda hit: hit.priority).action if hits else TableAction("no_feedback")
+    chosen = max(hits, key=lambda hit: hit.priority).action if hits else TableAction("no_feedback")
     exact = min(63, 63 * (f_b // qcn.STEP_BYTES * qcn.STEP_BYTES) // (5 * q_eq))
     expected = (
         TableAction("set_feedback", quantised=exact) if exact > 0 else TableAction("no_feedback")
     )
-    assert (found.name, found.args) == (expected.name, expected.args)
+    assert (chosen.name, chosen.args) == (expected.name, expected.args)
 
 
 def matches(entry: TableEntry, keys: dict[str, int]) -> bool:
@@ -146,11 +146,11 @@ def test_feedback_of_tofino_2_is_of_its_cells(q_eq: int, cells: int, old: int) -
     value is the same except the rounding of either: of F_b to 35 B, and of the set point."""
     ours = qcn.set_point(q_eq, "qcn", TOFINO2)
     f_b = 80 * (cells - ours / 80 + qcn.W * (cells - old))
-    found = [
+    values = [
         value
         for first, last, value in qcn.feedback_steps(ours)
         if first <= f_b // qcn.STEP_BYTES <= last
     ]
     exact = 63 * (176 * (cells + qcn.W * (cells - old)) - q_eq) / (5 * q_eq)
     wanted = min(63.0, max(0.0, exact))
-    assert abs((found[0] if found else 0) - wanted) <= 2 + 63 * 36 / (5 * q_eq) + wanted / 400
+    assert abs((values[0] if values else 0) - wanted) <= 2 + 63 * 36 / (5 * q_eq) + wanted / 400

@@ -65,13 +65,19 @@ def parse(text: str) -> Any:
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
         for number, (field, kind) in enumerate(fields.items(), 1):
-            made = message.field.add(name=field, number=number)
-            made.label = made.LABEL_REPEATED if kind.endswith("*") else made.LABEL_OPTIONAL
+            descriptor = message.field.add(name=field, number=number)
+            descriptor.label = (
+                descriptor.LABEL_REPEATED if kind.endswith("*") else descriptor.LABEL_OPTIONAL
+            )
             if kind in ("string", "number"):
-                made.type = made.TYPE_STRING if kind == "string" else made.TYPE_UINT64
+                descriptor.type = (
+                    descriptor.TYPE_STRING if kind == "string" else descriptor.TYPE_UINT64
+                )
             else:
-                made.type = made.TYPE_ENUM if kind in _ENUMS else made.TYPE_MESSAGE
-                made.type_name = f".chassis.{kind.rstrip('*')}"
+                descriptor.type = (
+                    descriptor.TYPE_ENUM if kind in _ENUMS else descriptor.TYPE_MESSAGE
+                )
+                descriptor.type_name = f".chassis.{kind.rstrip('*')}"
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     kind_of = message_factory.GetMessageClass(pool.FindMessageTypeByName("chassis.Config"))
@@ -80,14 +86,14 @@ def parse(text: str) -> Any:
 
 def test_the_chassis_has_the_ports() -> None:
     lab = read(SAMPLE)
-    made = parse(chassis_config(lab))
-    assert [node.id for node in made.nodes] == [lab.device]
-    assert [(port.id, port.port, port.channel, port.name) for port in made.singleton_ports] == [
+    config = parse(chassis_config(lab))
+    assert [node.id for node in config.nodes] == [lab.device]
+    assert [(port.id, port.port, port.channel, port.name) for port in config.singleton_ports] == [
         (128, 1, 0, "1/0"),
         (136, 3, 0, "3/0"),
         (144, 5, 0, "5/0"),
     ]
-    for port in made.singleton_ports:
+    for port in config.singleton_ports:
         assert (port.speed_bps, port.node, port.slot) == (100_000_000_000, 1, 1)
         assert port.config_params.mtu == 1518
         assert port.config_params.fec_mode == 1
@@ -100,9 +106,9 @@ def test_chassis_of_tofino_2_has_its_platform_and_lanes(sample_of_tofino2: Path)
     sample_of_tofino2.write_text(
         text.replace("panel: 5/0\n    speed: 400G", "panel: 5/4\n    speed: 100G")
     )
-    made = parse(chassis_config(read(sample_of_tofino2)))
-    assert made.chassis.platform == 2
-    assert [(port.id, port.channel, port.speed_bps) for port in made.singleton_ports] == [
+    config = parse(chassis_config(read(sample_of_tofino2)))
+    assert config.chassis.platform == 2
+    assert [(port.id, port.channel, port.speed_bps) for port in config.singleton_ports] == [
         (136, 0, 400_000_000_000),
         (144, 0, 400_000_000_000),
         (156, 5, 100_000_000_000),
@@ -117,10 +123,10 @@ def test_a_port_of_some_lanes_is_a_channel() -> None:
         ),
         replace(lab.ports[1], speed_bps=50_000_000_000),
     )
-    made = parse(chassis_config(replace(lab, ports=ports)))
-    assert [port.channel for port in made.singleton_ports] == [3, 1]
-    assert made.singleton_ports[0].config_params.autoneg == 1
-    assert made.singleton_ports[0].config_params.fec_mode == 2
+    config = parse(chassis_config(replace(lab, ports=ports)))
+    assert [port.channel for port in config.singleton_ports] == [3, 1]
+    assert config.singleton_ports[0].config_params.autoneg == 1
+    assert config.singleton_ports[0].config_params.fec_mode == 2
 
 
 # What the driver's description of its fixed tables has: keys and data, by table and action. `pipe`
@@ -199,12 +205,12 @@ class Driver:
         if verb.startswith("add"):
             assert entry not in self._held
             assert 1 <= dict(entry[2:])["ppg_id"] <= 255, "the driver takes 0 for no group"
-        kept = {
+        stored = {
             name: "LOW" if value == "0" else value
             for name, value in fields.items()
             if name != self._loses
         }
-        self._held.setdefault(entry, {}).update(kept)
+        self._held.setdefault(entry, {}).update(stored)
         return None
 
     def _get(self, table: str, entry: Any) -> dict[bytes, Any]:
@@ -241,13 +247,13 @@ def test_pfc_script_writes_the_sample_s_ports(
         capsys.readouterr().out
         == f"PFC of classes [3] at 3 ports: {fields} fields were written and read back\n"
     )
-    assert [one["DEV_PORT"] for one in written(calls, "port.port.mod")] == [
+    assert [fields["DEV_PORT"] for fields in written(calls, "port.port.mod")] == [
         port.number for port in lab.ports
     ]
-    assert {one["TX_PFC_EN_MAP"] for one in written(calls, "port.port.mod")} == {0b1000}
+    assert {fields["TX_PFC_EN_MAP"] for fields in written(calls, "port.port.mod")} == {0b1000}
     # Tofino 2's driver keeps neither map where the second one is of some classes.
     obeyed = {"tofino": 0b1000, "tofino2": 0xFF}[lab.chip.name]
-    assert {one["RX_PFC_EN_MAP"] for one in written(calls, "port.port.mod")} == {obeyed}
+    assert {fields["RX_PFC_EN_MAP"] for fields in written(calls, "port.port.mod")} == {obeyed}
     for port, group in zip(
         lab.ports, written(calls, f"{tables}.ppg.cfg.add_with_dev_port"), strict=True
     ):
@@ -305,16 +311,20 @@ def test_every_class_has_its_queue_and_priority() -> None:
     calls = run(pfc_script(replace(lab, classes=classes)))
     scheduled = written(calls, "tf1.tm.queue.sched_cfg.mod")
     assert len(scheduled) == 8 * len(lab.ports)
-    assert {one["pg_id"] for one in scheduled} == {0, 2, 4}
-    assert [one["max_priority"] for one in scheduled[:8]] == [*map(str, range(7, 0, -1)), "LOW"]
-    assert [one["pg_queue"] for one in scheduled[:8]] == list(range(8))
+    assert {fields["pg_id"] for fields in scheduled} == {0, 2, 4}
+    assert [fields["max_priority"] for fields in scheduled[:8]] == [
+        *map(str, range(7, 0, -1)),
+        "LOW",
+    ]
+    assert [fields["pg_queue"] for fields in scheduled[:8]] == list(range(8))
     stopped = written(calls, "tf1.tm.queue.cfg.mod")
-    assert [(one["pg_queue"], one["pfc_cos"]) for one in stopped] == [(3, 3), (4, 4)] * len(
-        lab.ports
-    )
+    assert [(fields["pg_queue"], fields["pfc_cos"]) for fields in stopped] == [
+        (3, 3),
+        (4, 4),
+    ] * len(lab.ports)
     assert all(
-        not one["tail_drop_enable"]
-        for one in written(calls, "tf1.tm.queue.buffer.mod_with_shared_pool")
+        not fields["tail_drop_enable"]
+        for fields in written(calls, "tf1.tm.queue.buffer.mod_with_shared_pool")
     )
     groups = written(calls, "tf1.tm.ppg.cfg.add_with_dev_port")
     assert [group["ppg_id"] for group in groups] == [1, 2, 3, 4, 5, 6]
@@ -357,7 +367,9 @@ def test_pools_hold_what_the_groups_may_take() -> None:
     )
     calls = run(pfc_script(odd))
     groups = written(calls, "tf1.tm.ppg.cfg.add_with_dev_port")
-    sizes = {one["pool"]: one["size_cells"] for one in written(calls, "tf1.tm.pool.cfg.mod")}
+    sizes = {
+        fields["pool"]: fields["size_cells"] for fields in written(calls, "tf1.tm.pool.cfg.mod")
+    }
     assert sizes[groups[0]["pool_id"]] == sum(group["pool_max_cells"] for group in groups)
     assert sizes["IG_SKID_POOL"] == sum(group["pfc_skid_max_cells"] for group in groups)
     limits = written(calls, "tf1.tm.port.buffer.mod")

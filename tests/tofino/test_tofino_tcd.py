@@ -31,9 +31,9 @@ def red(tcd: Tcd, queue_bytes: int) -> float:
 
 def probability(tcd: Tcd, chip: Chip, cells: int) -> float:
     """The table's probability for a queue of `cells` cells."""
-    found = [step.draws / DRAWS for step in curve(tcd, chip) if step.low <= cells <= step.high]
-    assert len(found) <= 1
-    return found[0] if found else 0.0
+    shares = [step.draws / DRAWS for step in curve(tcd, chip) if step.low <= cells <= step.high]
+    assert len(shares) <= 1
+    return shares[0] if shares else 0.0
 
 
 @settings(max_examples=300)
@@ -86,8 +86,8 @@ def test_max_ton_is_the_formula_s_for_each_port() -> None:
     takes 19 cells."""
     lab = read(SAMPLE)
     slow = replace(lab.ports[0], speed_bps=10_000_000_000)
-    made = entries(replace(lab, ports=(slow, *lab.ports[1:])), lab.tcd)
-    states = [dict(one.action.args) for one in made if one.table_id == "tcd_config"]
+    tcd_entries = entries(replace(lab, ports=(slow, *lab.ports[1:])), lab.tcd)
+    states = [dict(entry.action.args) for entry in tcd_entries if entry.table_id == "tcd_config"]
     assert [state["max_ton_ns"] for state in states] == [136_448, 49_645, 49_645]
     assert {(state["empty_cells"], state["looks"]) for state in states} == {(38, 6)}
 
@@ -95,9 +95,11 @@ def test_max_ton_is_the_formula_s_for_each_port() -> None:
 def test_cells_of_tofino_2_are_larger() -> None:
     """176 B: a frame of 1514 B takes 9 of them, and 200 KB 1136."""
     lab = replace(read(SAMPLE), chip=TOFINO2)
-    made = entries(lab, lab.tcd)
+    tcd_entries = entries(lab, lab.tcd)
     assert {
-        dict(one.action.args)["empty_cells"] for one in made if one.table_id == "tcd_config"
+        dict(entry.action.args)["empty_cells"]
+        for entry in tcd_entries
+        if entry.table_id == "tcd_config"
     } == {18}
     steps = curve(lab.tcd, TOFINO2)
     assert (steps[0].low, steps[-1].low, steps[-1].high) == (29, 1137, MOST_CELLS)
