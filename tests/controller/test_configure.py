@@ -105,12 +105,12 @@ def test_entries_are_what_the_scheme_s_program_takes(
     topology = replace(
         topology, switches=tuple(replace(switch, ecn=yellow) for switch in topology.switches)
     )
-    made = plan(topology, "e0", 400, configured)
+    switch_plan = plan(topology, "e0", 400, configured)
     tables = set()
-    for entry in entries(made):
+    for entry in entries(switch_plan):
         action = entry.encode(schema).table_entry.action
         actions = [
-            one.action for one in action.action_profile_action_set.action_profile_actions
+            member.action for member in action.action_profile_action_set.action_profile_actions
         ] or [action.action]
         assert all(action.params for action in actions)
         tables.add(entry.table_id)
@@ -125,8 +125,8 @@ def test_entries_are_what_the_scheme_s_program_takes(
 
 def test_a_threshold_that_does_not_fit_is_refused_by_the_schema() -> None:
     schema = Program.compiled("pcn").schema
-    made = plan(dumbbell(), "s1", 400)
-    wide = replace(made.pfc[0], quantum_q16_us=2**32)
+    switch_plan = plan(dumbbell(), "s1", 400)
+    wide = replace(switch_plan.pfc[0], quantum_q16_us=2**32)
     with pytest.raises(ValueError, match="invalid value for bitwidth 32"):
         wide.entries()[0].encode(schema)
 
@@ -143,8 +143,10 @@ def test_constants_are_the_data_plane_s() -> None:
 def test_red_reaches_every_port_from_the_scheme_s_parameters() -> None:
     scheme = schemes["dcqcn"].configure({"k_min_bytes": 1000, "k_max_bytes": 51000, "p_max": 0.5})
     topology = dumbbell()
-    made = plan(topology, "s0", 400, scheme)
-    assert made.marking == tuple(RedPort(port, 1000, 51000, 0.5) for port in topology.ports("s0"))
+    switch_plan = plan(topology, "s0", 400, scheme)
+    assert switch_plan.marking == tuple(
+        RedPort(port, 1000, 51000, 0.5) for port in topology.ports("s0")
+    )
     assert plan(topology, "s0", 400).marking == ()
 
 
@@ -153,8 +155,8 @@ def test_red_depth_reaches_every_port_as_shares_of_its_bdp() -> None:
     settings = {"network_rtt_s": 12e-6, "frame_bytes": 1500, "ecn_low": 0.5, "ecn_high": 2.0}
     for rate_bps, bdp in ((10e9, 10), (40e9, 40)):
         topology = dumbbell(rate_bps=rate_bps)
-        made = plan(topology, "s0", 400, schemes["nscc"].configure(settings))
-        assert made.marking == tuple(
+        switch_plan = plan(topology, "s0", 400, schemes["nscc"].configure(settings))
+        assert switch_plan.marking == tuple(
             RedDepthPort(port, bdp // 2, 2 * bdp) for port in topology.ports("s0")
         )
     arguments = {"k_min_packets": 5, "k_max_packets": 20, "slope_q48": 0}
@@ -165,8 +167,8 @@ def test_red_depth_reaches_every_port_as_shares_of_its_bdp() -> None:
 
 def test_arrival_ecn_reaches_every_port_from_the_scheme_s_parameters() -> None:
     topology = dumbbell()
-    made = plan(topology, "s0", 400, schemes["dctcp"].configure({"k_bytes": 20_000}))
-    assert made.marking == tuple(ArrivalPort(port, 20_000) for port in topology.ports("s0"))
+    switch_plan = plan(topology, "s0", 400, schemes["dctcp"].configure({"k_bytes": 20_000}))
+    assert switch_plan.marking == tuple(ArrivalPort(port, 20_000) for port in topology.ports("s0"))
     assert arrival_ecn.change(3, {"k_bytes": 20_000}, {"k": 5e3}) == ArrivalPort(3, 5000)
     with pytest.raises(ValueError, match="K -1 bytes"):
         ArrivalPort(1, -1)
@@ -195,17 +197,17 @@ def test_np_ecn_by_time_gets_the_shortest_pause() -> None:
     """The largest frame and two PFC frames at the port's rate, in whole us; dilated, with what a
     thread is late."""
 
-    def made(
+    def rests(
         topology: Topology, dilation: float, scheme: str = "pcn-time", **settings: float
     ) -> tuple[PortEntries, ...]:
         return plan(topology, "s0", dilation, schemes[scheme].configure(settings)).marking
 
     topology = dumbbell()
     ports = topology.ports("s0")
-    assert made(topology, 1.0) == tuple(RestPort(port, 2) for port in ports)  # 1.31
-    assert made(topology, 400.0) == tuple(RestPort(port, 525 + LATE_US) for port in ports)  # 524.2
-    assert made(dumbbell(mtu_bytes=9216), 1.0) == tuple(RestPort(port, 8) for port in ports)
-    assert made(topology, 1.0, "pcn") == ()
+    assert rests(topology, 1.0) == tuple(RestPort(port, 2) for port in ports)  # 1.31
+    assert rests(topology, 400.0) == tuple(RestPort(port, 525 + LATE_US) for port in ports)  # 524.2
+    assert rests(dumbbell(mtu_bytes=9216), 1.0) == tuple(RestPort(port, 8) for port in ports)
+    assert rests(topology, 1.0, "pcn") == ()
     with pytest.raises(ValueError, match="a gap of 2147483648 us: it must be"):
         RestPort(1, 2**31)
 
@@ -230,12 +232,12 @@ def test_without_a_range_the_slope_is_not_used() -> None:
 
 def test_clone_sessions_are_those_of_pfc_and_of_the_marking_points() -> None:
     sessions = {
-        name: plan(dumbbell(), "s0", 400, one.configure()).clone_sessions
-        for name, one in schemes.items()
+        name: plan(dumbbell(), "s0", 400, scheme.configure()).clone_sessions
+        for name, scheme in schemes.items()
     }
-    for name, found in sessions.items():
+    for name, numbers in sessions.items():
         messages = (CNM_CLONE_SESSION,) if name.startswith("qcn") else ()
-        assert found == (PFC_CLONE_SESSION, *messages), name
+        assert numbers == (PFC_CLONE_SESSION, *messages), name
 
 
 def test_a_marking_point_stands_beside_its_p4_file() -> None:

@@ -36,8 +36,8 @@ def frame(dst: int, src: int) -> bytes:
 @pytest.fixture(params=KINDS)
 def plane(request: pytest.FixtureRequest) -> Iterator[Plane]:
     with ExitStack() as stack:
-        made = opened(stack, request.param, BENCH)
-        made.control.insert(
+        switch = opened(stack, request.param, BENCH)
+        switch.control.insert(
             [
                 TableEntry(
                     "l2",
@@ -51,7 +51,7 @@ def plane(request: pytest.FixtureRequest) -> Iterator[Plane]:
                 ),
             ]
         )
-        yield made
+        yield switch
 
 
 def test_program_sends_packet_with_header_to_its_controller(plane: Plane) -> None:
@@ -73,7 +73,7 @@ def test_controller_sends_packet_by_its_header_to_a_port(plane: Plane) -> None:
         return bool(left)
 
     wait_until(has_left, "the packet")
-    assert [(one.port, one.data) for one in left] == [(2, frame(TO_CPU, LEARNT))]
+    assert [(packet.port, packet.data) for packet in left] == [(2, frame(TO_CPU, LEARNT))]
 
 
 def test_packet_out_without_a_field_is_refused_before_it_is_sent(plane: Plane) -> None:
@@ -153,7 +153,7 @@ def test_inbox_keeps_the_latest_that_have_room(sizes: list[int]) -> None:
             p4r.StreamMessageResponse(packet=p4r.PacketIn(payload=bytes([number]) + bytes(size)))
         )
     taken = [message.packet.payload for message in inbox.take("packet")]
-    assert [one[0] for one in taken] == [*range(len(sizes))][len(sizes) - len(taken) :]
+    assert [message[0] for message in taken] == [*range(len(sizes))][len(sizes) - len(taken) :]
     assert sum(map(len, taken)) <= MOST_BYTES
     if len(taken) < len(sizes):
         assert (

@@ -34,21 +34,21 @@ def switch(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
 
 def test_both_kinds_hold_what_a_plan_writes() -> None:
     with ExitStack() as stack:
-        one, other = (opened(stack, kind, Program.compiled("dcqcn")).control for kind in KINDS)
-        for switch in (one, other):
+        first, second = (opened(stack, kind, Program.compiled("dcqcn")).control for kind in KINDS)
+        for switch in (first, second):
             program_switch(switch, PLAN)
-        assert (one.tables(), one.counters(), one.registers()) == (
-            other.tables(),
-            other.counters(),
-            other.registers(),
+        assert (first.tables(), first.counters(), first.registers()) == (
+            second.tables(),
+            second.counters(),
+            second.registers(),
         )
-        held = {table: one.read_table(table) for table in one.tables()}
-        assert held == {table: other.read_table(table) for table in other.tables()}
-        assert sum(len(found) - 1 for found in held.values()) >= len(entries(PLAN))
-        for counter in one.counters():
-            assert one.read_counters(counter) == other.read_counters(counter)
-        for register in one.registers():
-            assert one.read_registers(register) == other.read_registers(register)
+        held = {table: first.read_table(table) for table in first.tables()}
+        assert held == {table: second.read_table(table) for table in second.tables()}
+        assert sum(len(table_entries) - 1 for table_entries in held.values()) >= len(entries(PLAN))
+        for counter in first.counters():
+            assert first.read_counters(counter) == second.read_counters(counter)
+        for register in first.registers():
+            assert first.read_registers(register) == second.read_registers(register)
 
 
 def test_cells_read_one_by_one_are_those_read_at_once(switch: ControlPlane) -> None:
@@ -156,7 +156,7 @@ def too_long(switch: ControlPlane) -> None:
 
 def refusals(switch: ControlPlane) -> list[str]:
     """What a switch without a program, then with `dcqcn`, refuses."""
-    said = []
+    texts = []
     for call in (
         lambda: switch.tables(),
         lambda: switch.set_pipeline(Program("none", BENCH.p4info, BENCH.p4info)),
@@ -171,17 +171,17 @@ def refusals(switch: ControlPlane) -> list[str]:
     ):
         try:
             call()
-            said.append("")
+            texts.append("")
         except SwitchError as error:
-            said.append(str(error))
-    return said
+            texts.append(str(error))
+    return texts
 
 
 def test_both_kinds_refuse_alike() -> None:
     with ExitStack() as stack:
-        one, other = (refusals(opened(stack, kind).control) for kind in KINDS)
-    assert one == other
-    assert [text != "" for text in one] == [True, True, False, False, *[True] * 6]
+        first, second = (refusals(opened(stack, kind).control) for kind in KINDS)
+    assert first == second
+    assert [text != "" for text in first] == [True, True, False, False, *[True] * 6]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -35,8 +35,10 @@ def with_ecn(topology: Topology, ecn: tuple[EcnThresholds, ...]) -> Topology:
 def test_port_has_the_first_thresholds_that_apply_or_the_schemes() -> None:
     first, *rest = dumbbell().links
     topology = with_ecn(replace(dumbbell(), links=(replace(first, rate_bps=40e9), *rest)), BY_RATE)
-    found = plan(topology, "s0", 1.0, find_scheme("dcqcn").configure())
-    ports = {one.port: one for one in found.marking if isinstance(one, RedPort)}
+    switch_plan = plan(topology, "s0", 1.0, find_scheme("dcqcn").configure())
+    ports = {
+        red_port.port: red_port for red_port in switch_plan.marking if isinstance(red_port, RedPort)
+    }
     assert ports[first.b.port if first.b.node == "s0" else first.a.port] == RedPort(
         1, 5000, 200_000, 0.01
     )
@@ -50,8 +52,10 @@ def test_port_has_the_first_thresholds_of_each_colour() -> None:
         EcnThresholds(7, 8, 1, rate_bps=10e9, colour="yellow"),
     )
     ecn = (*BY_RATE, *yellow, EcnThresholds(9, 9, 0, colour="red"))
-    found = plan(with_ecn(dumbbell(), ecn), "s0", 1.0, find_scheme("dcqcn").configure())
-    ports = {one.port: one for one in found.marking if isinstance(one, RedPort)}
+    switch_plan = plan(with_ecn(dumbbell(), ecn), "s0", 1.0, find_scheme("dcqcn").configure())
+    ports = {
+        red_port.port: red_port for red_port in switch_plan.marking if isinstance(red_port, RedPort)
+    }
     red = ("red", RedPort(2, 9, 9, 0))
     assert ports[2] == RedPort(2, 1, 2, 0.5, (("yellow", RedPort(2, 5, 6, 1)), red))
     assert dict(ports[3].coloured)["yellow"] == RedPort(3, 7, 8, 1)
@@ -101,15 +105,23 @@ def test_step_of_thresholds_is_k_of_dctcp() -> None:
         EcnThresholds(30e3, 30e3, 1, port=1),
         EcnThresholds(20e3, 20e3, 1, rate_bps=10e9),
     )
-    found = plan(
+    switch_plan = plan(
         with_ecn(dumbbell(), ecn), "s0", 1.0, find_scheme("dctcp").configure({"k_bytes": 7e3})
     )
-    ports = {one.port: one.k_bytes for one in found.marking if isinstance(one, ArrivalPort)}
+    ports = {
+        arrival_port.port: arrival_port.k_bytes
+        for arrival_port in switch_plan.marking
+        if isinstance(arrival_port, ArrivalPort)
+    }
     assert ports == {1: 30_000, 2: 20_000, 3: 20_000, 4: 20_000}
     red = plan(
         with_ecn(dumbbell(), BY_RATE), "s0", 1.0, find_scheme("dctcp").configure({"k_bytes": 7e3})
     )
-    assert {one.k_bytes for one in red.marking if isinstance(one, ArrivalPort)} == {7000}
+    assert {
+        arrival_port.k_bytes
+        for arrival_port in red.marking
+        if isinstance(arrival_port, ArrivalPort)
+    } == {7000}
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
 
 
 @contextlib.contextmanager
-def other(lab: Lab, election_id: int) -> Iterator[SwitchClient]:
+def rival(lab: Lab, election_id: int) -> Iterator[SwitchClient]:
     """Another controller, primary at s1."""
     running = lab.network.switches["s1"]
     with SwitchClient.connect("other", running.address, running.device_id) as client:
@@ -60,21 +60,21 @@ def xoff(lab: Lab) -> set[float]:
 @pytest.mark.parametrize("theirs", [1000, 2**64 + 5])
 def test_who_has_gone_is_followed(lab: Lab, theirs: int, caplog: pytest.LogCaptureFixture) -> None:
     remembers = lab.record.target == "softswitch"  # as the specification has it; BMv2 forgets
-    with other(lab, theirs):
+    with rival(lab, theirs):
         pass
     with caplog.at_level(logging.WARNING), attach(lab.record.name) as attached:
         client = attached.primary("s1")
         assert client.election_id == (theirs + 1 if remembers else 2)
         assert set(settings.change(client, {"xoff": 300e3})) == {1, 2}
-    said = f"s1: the primary controller with election id {theirs} has gone: we take {theirs + 1}"
-    assert caplog.messages == [said] * remembers
+    message = f"s1: the primary controller with election id {theirs} has gone: we take {theirs + 1}"
+    assert caplog.messages == [message] * remembers
     done = pcn(lab, "set", "s1", "xoff=310KB", "--json")
     assert (done.returncode, xoff(lab)) == (0, {310e3})
     assert len(done.stderr.splitlines()) == remembers
 
 
 def test_who_is_there_is_named(lab: Lab) -> None:
-    with other(lab, 1000):
+    with rival(lab, 1000):
         with (
             attach(lab.record.name) as attached,
             pytest.raises(
@@ -99,7 +99,7 @@ def test_who_is_there_is_named(lab: Lab) -> None:
 
 def test_an_election_id_that_another_has_already(lab: Lab) -> None:
     with (
-        other(lab, 2),
+        rival(lab, 2),
         attach(lab.record.name) as attached,
         pytest.raises(PrimaryError, match="--election-id 3"),
     ):
@@ -108,7 +108,7 @@ def test_an_election_id_that_another_has_already(lab: Lab) -> None:
 
 def test_our_own_controller_writes_again_when_the_other_has_gone(lab: Lab) -> None:
     """And while it is connected, names it."""
-    with other(lab, 1000) as client:
+    with rival(lab, 1000) as client:
         settings.change(client, {"xoff": 300e3})
         with pytest.raises(PrimaryError, match=r"with election id 1000 \(ours is 1\)"):
             settings.change(lab.primary("s1"), {"xoff": 310e3})
@@ -121,7 +121,7 @@ def test_our_own_controller_writes_again_when_the_other_has_gone(lab: Lab) -> No
 def test_mastership_keeps_only_the_last_arbitration_update(lab: Lab) -> None:
     """In the process that keeps a network up, which never reads them."""
     for theirs in range(2, 12):
-        with other(lab, theirs):
+        with rival(lab, theirs):
             pass
     arbitration = lab.switches["s1"]._arbitration
     assert arbitration is not None

@@ -76,10 +76,10 @@ def test_the_fastest_port_sets_the_period_and_each_lossless_class_is_an_input() 
         replace(link, rate_bps=40e9) if link.a == Endpoint("h1", 0) else link for link in STAR.links
     ]
     topology = replace(star(4, lossless_classes="3,5", xoff_bytes=110e3), links=tuple(fast))
-    found = generator("qcn-os", topology, keep_alive=2, dilation=1)
-    assert found is not None
-    assert found.period_us == 30
-    assert found.packet_ids == tuple(
+    packet_generator = generator("qcn-os", topology, keep_alive=2, dilation=1)
+    assert packet_generator is not None
+    assert packet_generator.period_us == 30
+    assert packet_generator.packet_ids == tuple(
         index(port, number) for port in range(1, 6) for number in (3, 5)
     )
 

@@ -61,7 +61,7 @@ def fewest(ways: Sequence[Way], base: int) -> int:
             inside = {at: left[at] for at in range(start, start + size) if at in left}
             if len(set(inside.values())) == 1:
                 taken += 1
-                left = {at: one for at, one in left.items() if at not in inside}
+                left = {at: route for at, route in left.items() if at not in inside}
         size //= 2
     return taken
 
@@ -72,7 +72,7 @@ def ways_to_hosts(draw: st.DrawFn) -> tuple[int, list[Way]]:
     separate MAC."""
     base = draw(st.sampled_from(_BASES))
     numbers = sorted(draw(st.sets(st.integers(0, _SPACE - 1))))
-    found: list[Way] = []
+    ways: list[Way] = []
     for number in numbers:
         kind, choice = draw(st.sampled_from(("attached", "one", "many"))), draw(st.integers(1, 2))
         route: AnyRoute
@@ -82,8 +82,8 @@ def ways_to_hosts(draw: st.DrawFn) -> tuple[int, list[Way]]:
             route = Route("", ROUTER_MAC, choice)
         else:
             route = MultipathRoute("", ROUTER_MAC, choice, 8 * draw(st.integers(0, 1)))
-        found.append(Way(base + number, 32, route))
-    return base, found
+        ways.append(Way(base + number, 32, route))
+    return base, ways
 
 
 @given(ways_to_hosts())
@@ -93,15 +93,15 @@ def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes
     base, ways = drawn
     joined = join(ways)
     for way in ways:
-        (found,) = matching(joined, str(IPv4Address(way.network)))
-        assert bare(found) == bare(way.route)
+        (covering,) = matching(joined, str(IPv4Address(way.network)))
+        assert bare(covering) == bare(way.route)
     networks = [network(route) for route in joined]
     assert networks == sorted(networks)
     assert not any(a.overlaps(b) for a, b in pairwise(networks))
     assert len(joined) == fewest(ways, base)
-    for one in joined:
-        inside = [way.network for way in ways if IPv4Address(way.network) in network(one)]
-        assert (min(inside) ^ max(inside)).bit_length() == 32 - one.prefix, (
+    for joined_route in joined:
+        inside = [way.network for way in ways if IPv4Address(way.network) in network(joined_route)]
+        assert (min(inside) ^ max(inside)).bit_length() == 32 - joined_route.prefix, (
             "no shorter than its hosts need"
         )
 
@@ -111,10 +111,10 @@ def test_each_switch_sends_each_host_s_packets_by_all_its_shortest_paths(name: s
     """Routes to a switch's own hosts have the host's MAC, all others a router's."""
     topology = TOPOLOGIES[name]()
     for switch in topology.switches:
-        made = plan(topology, switch.name, 1.0)
-        groups = {group.number: group.ports for group in made.groups}
+        switch_plan = plan(topology, switch.name, 1.0)
+        groups = {group.number: group.ports for group in switch_plan.groups}
         for host in topology.hosts:
-            (route,) = matching(made.routes, host.ip)
+            (route,) = matching(switch_plan.routes, host.ip)
             ports = (route.port,) if isinstance(route, Route) else groups[route.group]
             assert ports == topology.next_hops(switch.name, host.name)
             attached = topology.peer(switch.name, ports[0]).node == host.name
@@ -166,9 +166,9 @@ def test_the_clos_takes_few_routes() -> None:
 
 
 def test_where_shortest_paths_part_a_group_has_all_their_ports() -> None:
-    made = plan(fat_tree(4), "e0", 1.0)
-    assert made.groups == (PortGroup(1, (3, 4)),)
-    assert made.routes == (
+    switch_plan = plan(fat_tree(4), "e0", 1.0)
+    assert switch_plan.groups == (PortGroup(1, (3, 4)),)
+    assert switch_plan.routes == (
         Route("10.0.0.1", "02:00:00:00:00:01", 1),
         Route("10.0.0.2", "02:00:00:00:00:02", 2),
         MultipathRoute("10.0.0.4", ROUTER_MAC, 1, 24, prefix=30),
@@ -185,11 +185,11 @@ def test_switches_of_a_path_that_choose_take_other_bits_of_the_hash() -> None:
     last = topology.hosts[-1]
     shifts, groups = [], []
     for switch in ("t0", "l0", "p0", "l2"):
-        made = plan(topology, switch, 1.0)
-        (route,) = matching(made.routes, last.ip)
+        switch_plan = plan(topology, switch, 1.0)
+        (route,) = matching(switch_plan.routes, last.ip)
         assert isinstance(route, MultipathRoute)
         shifts.append(route.hash_shift)
-        groups.append(made.groups[route.group - 1].ports)
+        groups.append(switch_plan.groups[route.group - 1].ports)
     assert sorted(shifts) == [0, 8, 16, 24]
     assert groups == [topology.next_hops(switch, last.name) for switch in ("t0", "l0", "p0", "l2")]
 
@@ -205,7 +205,7 @@ def test_ecmp_seed_orders_ports_of_each_group_anew(seed: int) -> None:
             host_ways(seeded, switch.name),
         )
         assert ways == same_ways
-        same = [(one.number, tuple(sorted(one.ports))) for one in shuffled]
+        same = [(group.number, tuple(sorted(group.ports))) for group in shuffled]
         assert same == [(group.number, group.ports) for group in groups]
         others += groups != shuffled
     assert others == 0 if seed == 0 else others > 0
@@ -222,14 +222,14 @@ def test_flows_take_other_paths_with_another_ecmp_seed() -> None:
         FlowSpec(number, f"h{number % 4}", f"h{12 + number % 3}", 0.0, 5_000)
         for number in range(24)
     ]
-    found = []
+    paths = []
     for seed in (0, 1, 1, 2):
         topology = find_topology("fat-tree").build({"ecmp_seed": seed})
         with VirtualNetwork(topology, find_scheme("pcn").configure()) as network:
             network.log_paths()
             network.add_flows((spec, None, None) for spec in specs)
             assert network.run(until_s=0.1, finish=True)
-            found.append(network.paths())
-    assert found[1] == found[2]
+            paths.append(network.paths())
+    assert paths[1] == paths[2]
     for a, b in ((0, 1), (0, 3), (1, 3)):
-        assert sum(found[a][flow] != found[b][flow] for flow in found[0]) >= 6
+        assert sum(paths[a][flow] != paths[b][flow] for flow in paths[0]) >= 6

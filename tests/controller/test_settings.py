@@ -59,12 +59,14 @@ def test_switch_of_either_kind_shows_and_takes_the_same_settings(scheme: str) ->
             with pytest.raises(UnknownNameError, match="no setting 'xof'; did you mean 'xoff'"):
                 settings.change(control, {"xof": 1.0})
             entries = [
-                present.entry(control, one)
+                present.entry(control, entry)
                 for table in control.tables()
-                for one in control.read_table(table)
+                for entry in control.read_table(table)
             ]
             seen.append((settings.available(control), before, after, entries))
     assert seen[0] == seen[1]
     assert [
-        one for one in seen[0][3] if one["table"] == "pfc_config" and one["match"] == {"port": 3}
+        entry
+        for entry in seen[0][3]
+        if entry["table"] == "pfc_config" and entry["match"] == {"port": 3}
     ]

@@ -32,7 +32,11 @@ def switch(tick_ns: int) -> tuple[VirtualSwitch, int]:
 
 
 def data(psn: int) -> bytes:
-    ends = [getattr(TOPOLOGY.host(name), what) for what in ("mac", "ip") for name in ("h0", "r0")]
+    ends = [
+        getattr(TOPOLOGY.host(name), attribute)
+        for attribute in ("mac", "ip")
+        for name in ("h0", "r0")
+    ]
     macs, ips = map(wire.parse_mac, ends[:2]), map(wire.parse_ip, ends[2:])
     room = bytes(wire.TELEMETRY_BYTES)
     return wire.encode_data(wire.DataPacket(*macs, *ips, 1, psn, bytes(1000), telemetry=room))
@@ -40,13 +44,13 @@ def data(psn: int) -> bytes:
 
 @pytest.mark.parametrize("tick_ns", [1000, 100, 7, 1])
 def test_records_have_times_in_ticks(tick_ns: int) -> None:
-    made, _ = switch(tick_ns)
-    with made.native:
-        made.native.advance(1_234_567)
+    embedded, _ = switch(tick_ns)
+    with embedded.native:
+        embedded.native.advance(1_234_567)
         for psn in range(10):
-            made.native.inject(IN, data(psn))
-        made.native.advance(20_000_000)
-        frames = [frame.data for frame in made.native.departed()]
+            embedded.native.inject(IN, data(psn))
+        embedded.native.advance(20_000_000)
+        frames = [frame.data for frame in embedded.native.departed()]
     packets = [packet for packet in map(wire.decode, frames) if isinstance(packet, wire.DataPacket)]
     (first, *_), *_ = stamps = [
         telemetry.decode(packet.telemetry or b"", tick_ns / 1e9).hops for packet in packets
@@ -60,16 +64,16 @@ def test_records_have_times_in_ticks(tick_ns: int) -> None:
 
 @pytest.mark.parametrize("tick_ns", [1000, 100, 7])
 def test_pause_lasts_as_long_whatever_the_tick_is(tick_ns: int) -> None:
-    made, quantum_ns = switch(tick_ns)
-    with made.native:
-        made.native.set_reentry(1000)
+    embedded, quantum_ns = switch(tick_ns)
+    with embedded.native:
+        embedded.native.set_reentry(1000)
         mac = wire.parse_mac(TOPOLOGY.host("r0").mac)
-        made.native.inject(OUT, wire.encode_pfc(wire.PfcFrame(mac, {3: 100})))
-        made.native.inject(IN, data(0))
-        made.native.advance(99 * quantum_ns)
-        assert not [frame for frame in made.native.departed() if frame.port == OUT]
-        made.native.advance(101 * quantum_ns + 2_000_000)
-        assert [frame.port for frame in made.native.departed()] == [OUT]
+        embedded.native.inject(OUT, wire.encode_pfc(wire.PfcFrame(mac, {3: 100})))
+        embedded.native.inject(IN, data(0))
+        embedded.native.advance(99 * quantum_ns)
+        assert not [frame for frame in embedded.native.departed() if frame.port == OUT]
+        embedded.native.advance(101 * quantum_ns + 2_000_000)
+        assert [frame.port for frame in embedded.native.departed()] == [OUT]
 
 
 @pytest.mark.parametrize("tick_ns", [0, 1001])

@@ -143,9 +143,9 @@ def test_no_machine_path(program: str) -> None:
 def walk(node: object) -> Iterator[object]:
     todo = [node]
     while todo:
-        yield (one := todo.pop())
-        if isinstance(one, dict | list):
-            todo += one.values() if isinstance(one, dict) else one
+        yield (current := todo.pop())
+        if isinstance(current, dict | list):
+            todo += current.values() if isinstance(current, dict) else current
 
 
 # What a scheme makes packets of its own with, whoever pauses the queues.
@@ -173,10 +173,10 @@ def test_what_is_configured_by_port_has_room_for_all(program: str) -> None:
 def test_where_a_hit_decides_no_entry_has_the_action_of_a_miss(program: str) -> None:
     document = json.loads((COMPILED / f"{program}.json").read_text())
     tables = [table for pipeline in document["pipelines"] for table in pipeline["tables"]]
-    asked = {table["name"] for table in tables if "__HIT__" in table["next_tables"]}
-    found = [table for table in read_p4info(program).tables if table.preamble.name in asked]
-    assert bool(found) == program.startswith(("qcn", "tcd", "hpcc"))
-    for table in found:
+    by_hit = {table["name"] for table in tables if "__HIT__" in table["next_tables"]}
+    described = [table for table in read_p4info(program).tables if table.preamble.name in by_hit]
+    assert bool(described) == program.startswith(("qcn", "tcd", "hpcc"))
+    for table in described:
         (scope,) = (
             ref.scope
             for ref in table.action_refs

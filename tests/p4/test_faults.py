@@ -30,7 +30,7 @@ class Faults:
 
     def __init__(self, context: dict[str, Any]) -> None:
         (table,) = (
-            one for one in context["tables"] if one["name"] == "SwitchIngress.validate.faults"
+            table for table in context["tables"] if table["name"] == "SwitchIngress.validate.faults"
         )
         self._entries = sorted(table["static_entries"], key=lambda entry: entry["priority"])
         actions = {action["name"].rpartition(".")[2]: action for action in table["actions"]}
@@ -82,10 +82,10 @@ def v1model_reason(driver: Driver, frame: bytes) -> int | None:
 
     before = dropped()
     driver.ingress(frame, PORT)
-    (found,) = [
+    (reason,) = [
         reason for reason, (old, new) in enumerate(zip(before, dropped(), strict=True)) if new > old
     ] or [None]
-    return found
+    return reason
 
 
 def keys(frame: bytes) -> Header:

@@ -165,8 +165,8 @@ def names(info: p4i.P4Info, kind: str) -> set[str]:
     return {thing.preamble.alias for thing in getattr(info, kind)}
 
 
-def only(common: Reasons, own: Reasons, kind: str) -> set[str]:
-    return {*common[kind], *own.get(kind, {})}
+def only(common: Reasons, of_twin: Reasons, kind: str) -> set[str]:
+    return {*common[kind], *of_twin.get(kind, {})}
 
 
 @pytest.mark.parametrize("kind", ["tables", "actions", "counters", "registers"])
@@ -180,11 +180,11 @@ def tables(info: p4i.P4Info) -> dict[str, Any]:
     actions = {action.preamble.id: action for action in info.actions}
 
     def parameters(action: p4i.Action) -> dict[str, int]:
-        found = {
+        widths = {
             PARAMETERS_BY_CLOCK.get(param.name, param.name): param.bitwidth
             for param in action.params
         }
-        return DIFFERENT.get(action.preamble.alias, found)
+        return DIFFERENT.get(action.preamble.alias, widths)
 
     return {
         table.preamble.alias: (
@@ -209,20 +209,20 @@ def test_tables_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -
     assert set(expected) == {"ipv4_lpm", "rest_config"} | (
         {"tcd_config", "red_config"} if twin == "tcd" else set()
     )
-    own = only(ONLY_TNA, OWN_TNA[twin], "tables")
-    assert {name: table for name, table in tables(tna).items() if name not in own} == expected
+    tna_only = only(ONLY_TNA, OWN_TNA[twin], "tables")
+    assert {name: table for name, table in tables(tna).items() if name not in tna_only} == expected
     for table in tna.tables:
-        assert table.is_const_table == (table.preamble.alias in own - WRITTEN)
+        assert table.is_const_table == (table.preamble.alias in tna_only - WRITTEN)
 
 
 @pytest.mark.parametrize("action", DIFFERENT)
 def test_parameters_that_differ_are_these(action: str) -> None:
-    (found,) = [
-        one
-        for one in read(COMPILED / "tofino/tcd/p4info.txtpb").actions
-        if one.preamble.alias == action
+    (described,) = [
+        candidate
+        for candidate in read(COMPILED / "tofino/tcd/p4info.txtpb").actions
+        if candidate.preamble.alias == action
     ]
-    assert {param.name: param.bitwidth for param in found.params} == DIFFERENT[action]
+    assert {param.name: param.bitwidth for param in described.params} == DIFFERENT[action]
 
 
 def test_counters_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
@@ -250,7 +250,7 @@ def test_registers_hold_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info
         for register in tna.registers
         if register.preamble.alias not in OWN_TNA[twin].get("registers", {})
     ]
-    assert {one.preamble.alias for one in shared} == {"busy", "resumed"}
+    assert {register.preamble.alias for register in shared} == {"busy", "resumed"}
     for register in shared:
         twin_register = in_v1model[register.preamble.alias]
         assert register.size == twin_register.size

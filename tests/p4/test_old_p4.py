@@ -37,8 +37,8 @@ ERRORS = [
 
 @pytest.mark.parametrize(("error", "change"), ERRORS, ids=[change[:20] for _, change in ERRORS])
 def test_error_of_p4c_has_one_change(error: str, change: str) -> None:
-    (found,) = changes(f"x.p4(7): [--Werror] {error}")
-    assert change in found
+    (reported,) = changes(f"x.p4(7): [--Werror] {error}")
+    assert change in reported
 
 
 def test_every_known_change_has_its_error() -> None:

@@ -58,8 +58,10 @@ def test_compiler_takes_a_program_by_a_relative_path(
     folder.mkdir(parents=True)
     shutil.copy(ROOT / "examples/router/router.p4", folder)
     monkeypatch.chdir(tmp_path)
-    made, p4info = p4c.compiled(Path("exercise/solution/router.p4"), (), ROOT / "p4src/v1model")
-    assert made.is_file()
+    bmv2_json, p4info = p4c.compiled(
+        Path("exercise/solution/router.p4"), (), ROOT / "p4src/v1model"
+    )
+    assert bmv2_json.is_file()
     assert p4info.read_text() == (ROOT / "examples/router/router.p4info.txtpb").read_text()
 
 

@@ -130,9 +130,9 @@ def test_actions_mean_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
         v1model_has, tna_has = (
             {param.name: param.bitwidth for param in info[name].params} for info in (there, here)
         )
-        assert all(tna_has[one] == v1model_has[one] for one in set(tna_has) & set(v1model_has)), (
-            name
-        )
+        assert all(
+            tna_has[action] == v1model_has[action] for action in set(tna_has) & set(v1model_has)
+        ), name
         assert set(tna_has) - set(v1model_has) <= PARAMETERS_TNA, name
         halved = set(v1model_has) - set(tna_has)
         if name in HALF:

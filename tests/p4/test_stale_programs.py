@@ -45,10 +45,10 @@ def test_an_edited_source_is_named_with_what_was_made_of_it(sources: Path) -> No
     assert manifest.stale("pcn", "pcn_native") == line.format("pcn.json and 1 more were")
     assert manifest.stale("dcqcn", "nobody's") is None
     (sources / "pfc.p4").unlink()
-    found = manifest.stale()
-    assert found is not None
-    assert found.endswith("more were made: make p4")
-    assert found.startswith("p4src/v1model/")
+    message = manifest.stale()
+    assert message is not None
+    assert message.endswith("more were made: make p4")
+    assert message.startswith("p4src/v1model/")
 
 
 @pytest.mark.parametrize(

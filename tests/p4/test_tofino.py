@@ -104,13 +104,13 @@ def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path) -> Non
     )
     (cfg,) = [table for table in tables if table["name"].endswith(".snapshot.cfg")]
     assert (len(ingress), len(egress)) == (3, 3)
-    other = cfg | {
+    moved = cfg | {
         "id": cfg["id"] - ingress[0]["id"] + egress[0]["id"],
         "depends_on": [egress[0]["id"], ingress[0]["id"]],
     }
     at = tables.index(cfg)
     assert tables[at : at + 7] == [cfg, *ingress, *egress]
-    swapped = [*tables[:at], other, *egress, *ingress, *tables[at + 7 :]]
+    swapped = [*tables[:at], moved, *egress, *ingress, *tables[at + 7 :]]
     assert build_tofino.in_order(swapped) == build_tofino.in_order(tables) == tables
 
 
@@ -169,28 +169,32 @@ def test_documentation_has_the_figures(chip: str, programs: tuple[str, ...]) -> 
     takes = [resources(COMPILED / chip / program) for program in programs]
     for name, (*used, of) in rows(takes).items():
         assert f"| {name} | {' | '.join(map(str, used))} | {of} |" in text, name
-    counts = " | ".join(f"{one['actions']['ingress']}, {one['actions']['egress']}" for one in takes)
+    counts = " | ".join(
+        f"{usage['actions']['ingress']}, {usage['actions']['egress']}" for usage in takes
+    )
     assert f"| actions, ingress and egress | {counts} |" in text
 
 
 def rows(programs: Sequence[dict[str, Any]]) -> dict[str, tuple[int, ...]]:
-    made = []
+    columns = []
     for takes in programs:
-        found = {
+        column = {
             f"stages, {gress}": (takes["stages"][gress], takes["stages"]["of"])
             for gress in ("ingress", "egress")
         }
-        found |= {
+        column |= {
             f"{name} blocks": tuple(takes[name.lower()].values()) for name in ("SRAM", "TCAM")
         }
         phv = takes["phv"]
-        found |= {
+        column |= {
             f"{width} bit containers": tuple(phv[f"{width} bit"].values()) for width in (8, 16, 32)
         }
         for kind in sorted({name.split(" ", 2)[2] for name in phv if name.count(" ") == 2}):
             units = [unit for name, unit in phv.items() if name.endswith(kind)]
-            found[f"{kind} containers"] = tuple(
+            column[f"{kind} containers"] = tuple(
                 sum(unit[key] for unit in units) for key in ("used", "of")
             )
-        made.append(found)
-    return {name: (*(found[name][0] for found in made), of) for name, (_, of) in made[0].items()}
+        columns.append(column)
+    return {
+        name: (*(column[name][0] for column in columns), of) for name, (_, of) in columns[0].items()
+    }

@@ -76,6 +76,6 @@ def test_recorded_names_what_differs(
     old: str, new: str, line: str | None, recorded: ModuleType
 ) -> None:
     pair = [recorded.read(text)["np_ecn.One"] for text in (RECORD, RECORD.replace(old, new))]
-    found = list(recorded.differences(*pair))
-    assert len(found) == (line is not None)
-    assert line is None or found[0].startswith(line)
+    differences = list(recorded.differences(*pair))
+    assert len(differences) == (line is not None)
+    assert line is None or differences[0].startswith(line)

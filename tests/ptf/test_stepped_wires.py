@@ -105,8 +105,8 @@ def frame(port: int, number: int, length: int, serial: int) -> bytes:
 
 
 def pause(steps: Any, quanta: int, number: int) -> bytes:
-    made: bytes = steps.wire.encode_pfc(steps.wire.PfcFrame(bytes(6), {number: quanta}))
-    return made
+    encoded: bytes = steps.wire.encode_pfc(steps.wire.PfcFrame(bytes(6), {number: quanta}))
+    return encoded
 
 
 SENT = st.tuples(
@@ -120,13 +120,15 @@ def test_stepped_wires_serve_each_line_at_its_rate(
 ) -> None:
     """A line is never idle while packets wait, the highest class goes first, and a class keeps its
     order."""
-    with wires(steps, tmp_path_factory.mktemp("control")) as made:
-        frames = [frame(*one, serial) for serial, one in enumerate(sent)]
-        made.send(1, *frames)
+    with wires(steps, tmp_path_factory.mktemp("control")) as stepped:
+        frames = [frame(*fields, serial) for serial, fields in enumerate(sent)]
+        stepped.send(1, *frames)
         for port, rate in RATES.items():
-            due = [one for one in frames if one[0] == port]
-            order = due[:1] + sorted(due[1:], key=lambda one: -one[1])  # the first leaves at once
-            arrivals = made.receive(port, len(due), 1.0)
+            due = [payload for payload in frames if payload[0] == port]
+            order = due[:1] + sorted(
+                due[1:], key=lambda payload: -payload[1]
+            )  # the first leaves at once
+            arrivals = stepped.receive(port, len(due), 1.0)
             assert [arrival.frame for arrival in arrivals] == order
             at = 0
             for arrival in arrivals:
@@ -135,18 +137,18 @@ def test_stepped_wires_serve_each_line_at_its_rate(
 
 
 def test_stepped_wires_pause_one_class(steps: Any, tmp_path: Path) -> None:
-    with wires(steps, tmp_path) as made:
-        made.send(2, pause(steps, 1, 3))  # a quantum is a millisecond
-        made.send(1, frame(2, 3, 1000, 0), frame(2, 1, 1000, 1))
-        assert made.packets(2, 3) == 1
-        arrivals = made.receive(2, 2, 1.0)
+    with wires(steps, tmp_path) as stepped:
+        stepped.send(2, pause(steps, 1, 3))  # a quantum is a millisecond
+        stepped.send(1, frame(2, 3, 1000, 0), frame(2, 1, 1000, 1))
+        assert stepped.packets(2, 3) == 1
+        arrivals = stepped.receive(2, 2, 1.0)
         assert [round(arrival.at * 1e9) for arrival in arrivals] == [8_000, 1_008_000]
 
 
 def test_stepped_wires_resume_at_once(steps: Any, tmp_path: Path) -> None:
-    with wires(steps, tmp_path) as made:
-        made.send(2, pause(steps, 60_000, 3))
-        made.send(1, frame(2, 3, 1000, 0))
-        made.advance(0.5)
-        made.send(2, pause(steps, 0, 3))
-        assert [round(one.at * 1e9) for one in made.receive(2, 1, 1.0)] == [500_008_000]
+    with wires(steps, tmp_path) as stepped:
+        stepped.send(2, pause(steps, 60_000, 3))
+        stepped.send(1, frame(2, 3, 1000, 0))
+        stepped.advance(0.5)
+        stepped.send(2, pause(steps, 0, 3))
+        assert [round(arrival.at * 1e9) for arrival in stepped.receive(2, 1, 1.0)] == [500_008_000]

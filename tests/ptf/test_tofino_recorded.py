@@ -75,15 +75,17 @@ def test_softswitch_does_as_the_recorded_model(
     program: str, records: ModuleType, both: dict[str, tuple[Cases, Cases]]
 ) -> None:
     ours, theirs = both[program]
-    found = {name: list(records.differences(ours[name], theirs[name])) for name in theirs}
+    differences = {name: list(records.differences(ours[name], theirs[name])) for name in theirs}
     other_times = OTHER_TIMES & set(theirs)
-    assert {name for name, lines in found.items() if lines} == other_times, found
+    assert {name for name, lines in differences.items() if lines} == other_times, differences
     for name in other_times:
         assert sorted(map(without_time, ours[name].frames)) == sorted(
             map(without_time, theirs[name].frames)
         )
         shared = set(ours[name].counters) & set(theirs[name].counters)
-        assert all(ours[name].counters[one] == theirs[name].counters[one] for one in shared)
+        assert all(
+            ours[name].counters[counter] == theirs[name].counters[counter] for counter in shared
+        )
 
 
 @pytest.mark.parametrize("program", QCN)
@@ -97,7 +99,7 @@ def test_recorded_messages_are_the_softswitchs_except_the_queue(
     for name, case in theirs.items():
         assert not data(ours[name].frames) - data(case.frames), name
         here, there = reported(ours[name].frames), reported(case.frames)
-        apart = {one: (here.get(one, 0), there.get(one, 0)) for one in here.keys() | there.keys()}
+        apart = {key: (here.get(key, 0), there.get(key, 0)) for key in here.keys() | there.keys()}
         assert all(abs(a - b) <= MOST_APART for a, b in apart.values()), (name, apart)
         assert bool(here) == bool(there), name
 
@@ -121,9 +123,9 @@ def reported(frames: Iterable[str]) -> dict[tuple[bytes, int, int], int]:
     """Returns the feedback by the flow's destination, QP and PSN."""
     sent = [packet(frame) for frame in frames if " out of " in frame]
     return {
-        (one.src_ip, one.flow, one.psn): one.feedback
-        for one in sent
-        if isinstance(one, wire.CnmPacket)
+        (cnm.src_ip, cnm.flow, cnm.psn): cnm.feedback
+        for cnm in sent
+        if isinstance(cnm, wire.CnmPacket)
     }
 
 

@@ -69,9 +69,11 @@ class Program:
         self.at, self.leaves_by = at, leaves_by
         self.ingress, self.egress = (half(folder / f"{name}.bfa") for half in (Ingress, Egress))
         route = TableAction("ipv4_forward", dst_mac=0x020000000002, port=leaves_by)
-        made = [TableEntry("ipv4_lpm", match=TableMatch(dst_addr=DESTINATION), action=route)]
+        table_entries = [
+            TableEntry("ipv4_lpm", match=TableMatch(dst_addr=DESTINATION), action=route)
+        ]
         for half in (self.ingress, self.egress):
-            self._fill(half, info, [*made, *entries_of(name, at, point)])
+            self._fill(half, info, [*table_entries, *entries_of(name, at, point)])
 
     def clear(self) -> None:
         for half in (self.ingress, self.egress):
@@ -162,10 +164,10 @@ class Program:
         )
 
     @staticmethod
-    def _fill(half: Egress, info: p4i.P4Info, made: Iterable[TableEntry]) -> None:
+    def _fill(half: Egress, info: p4i.P4Info, table_entries: Iterable[TableEntry]) -> None:
         tables = {table.preamble.alias: table for table in info.tables}
         actions = {action.preamble.id: action.preamble for action in info.actions}
-        for entry in made:
+        for entry in table_entries:
             table = tables[entry.table_id]
             if table.preamble.name not in half.tables:
                 continue

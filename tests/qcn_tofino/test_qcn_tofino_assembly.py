@@ -57,8 +57,8 @@ def test_inputs(inputs: tuple[Program, Point], happens: Steps, start: int) -> No
     program.set_register("admitted_bytes", pipe << 10 | index(INPUT & 0x7F), start)
     program.set_register("departed_bytes", index(INPUT), start)
     under_way: list[int] = []
-    for what, length, draw, queued_ns in happens:
-        if what == "arrives":
+    for event, length, draw, queued_ns in happens:
+        if event == "arrives":
             sampled = rule.arrives(length, draw)
             left = program.arrives(length, draw)
             assert left["ig_intr_md_for_dprsr.drop_ctl"] == 0
@@ -69,7 +69,7 @@ def test_inputs(inputs: tuple[Program, Point], happens: Steps, start: int) -> No
                 assert (left["meta.copy_kind"], left["meta.session"]) == (1, 4 + pipe)
                 assert left["meta.origin.bytes"] == sampled
                 under_way.append(sampled)
-        elif what == "departs":
+        elif event == "departs":
             out = program.departs(length, draw, queued_ns, ingress_ns=500)
             feedback, queue = rule.departs(length, queued_ns, 500, draw)
             assert not out.ends

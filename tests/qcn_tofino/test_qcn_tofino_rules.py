@@ -116,15 +116,15 @@ def test_a_sample_lacks_what_leaves_while_its_copy_is_on_its_way(
 ) -> None:
     """By each output no more than its line carries meanwhile, and a frame that it begins to
     send."""
-    now, made = 0, []
+    now, arriving = 0, []
     for number, (after, flow, output, length) in enumerate(steps):
         now += after
-        made.append(Packet(now, flow, output, length, number))
+        arriving.append(Packet(now, flow, output, length, number))
     rule = InputRule(Point(10_000, 1), admitted=(1 << 32) - 5000, departed=(1 << 32) - 5000)
     samples = [
-        one
-        for one in drive(rule, run(made, dict.fromkeys(range(3), rate), transit), 1)
-        if isinstance(one, Sample)
+        outcome
+        for outcome in drive(rule, run(arriving, dict.fromkeys(range(3), rate), transit), 1)
+        if isinstance(outcome, Sample)
     ]
     outputs = {output for _, _, output, _ in steps}
     longest = max((length for *_, length in steps), default=0)
@@ -158,7 +158,7 @@ def shares(
     """Flow 1's share of all notifications, and their number."""
     events = run(constant(inside, rates, until_ns, 5), rates, TRANSIT_NS)
     notified = Counter(
-        one.flow for one in drive(InputRule(point), events, 1) if isinstance(one, Told)
+        outcome.flow for outcome in drive(InputRule(point), events, 1) if isinstance(outcome, Told)
     )
     return notified[1] / notified.total(), notified.total()
 
@@ -210,26 +210,26 @@ def test_an_output_samples_the_same_packets_as_at_their_arrival(
     point = Point(10_000, 20_000)
     draws = [chance.getrandbits(32) for _ in steps]
     times = accumulate(after for after, _ in steps)
-    made = [
+    arriving = [
         Packet(at, 1, 0, length, number)
         for number, (at, (_, length)) in enumerate(zip(times, steps, strict=True))
     ]
     waiting: dict[int, int] = {}  # bytes, by number
     after = 0
     sampled: dict[int, list[int]] = {}  # what was found
-    found: dict[int, list[int]] = {}
+    queued: dict[int, list[int]] = {}
     rule = OutputRule(point)
-    for event in run(made, {0: GB10}, 0):
+    for event in run(arriving, {0: GB10}, 0):
         packet, draw = event.packet, draws[event.packet.number]
         if isinstance(event, Arrives):
-            found[packet.number] = list(waiting.values())
+            queued[packet.number] = list(waiting.values())
             if packet.length >= after:
-                sampled[packet.number] = found[packet.number]
+                sampled[packet.number] = queued[packet.number]
             after = point.next_sample(draw) if packet.length >= after else after - packet.length
             waiting[packet.number] = packet.length
         elif isinstance(event, Departs):
             del waiting[packet.number]
-            cells = sum(-(-length // CELL_BYTES) for length in found[packet.number])
+            cells = sum(-(-length // CELL_BYTES) for length in queued[packet.number])
             before = rule.old
             feedback, queue = rule.departs(packet.length, cells, draw)
             assert rule.sampled == (packet.number in sampled)

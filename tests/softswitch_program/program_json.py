@@ -57,8 +57,8 @@ def primitive(name: str, *parameters: Json, line: int = 7) -> Json:
     return {"op": name, "parameters": list(parameters), "source_info": source}
 
 
-def assign(to: Json, what: Json) -> Json:
-    return primitive("assign", to, what)
+def assign(to: Json, source: Json) -> Json:
+    return primitive("assign", to, source)
 
 
 def state(name: str, ops: list[Json], next_state: str | None = None, **extra: Any) -> Json:

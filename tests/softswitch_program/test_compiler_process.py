@@ -103,11 +103,11 @@ def test_build_keeps_what_another_build_works_in(endless: Path, cache: Path) -> 
     )
     try:
         assert wait(endless.exists)
-        (other,) = cache.glob(f"{SCRATCH}*")
+        (scratch,) = cache.glob(f"{SCRATCH}*")
         os.environ["CC"] = "cc"
         build_program(program())
-        assert list(cache.glob(f"{SCRATCH}*")) == [other]
-        assert (other / "program.c").exists()
+        assert list(cache.glob(f"{SCRATCH}*")) == [scratch]
+        assert (scratch / "program.c").exists()
     finally:
         builder.kill()
         builder.wait(HANG_S)
@@ -124,10 +124,10 @@ def test_switch_that_compiles_ends_at_a_signal(
     try:
         assert wait(endless.exists)
         switch.send_signal(number)
-        said = switch.communicate(timeout=HANG_S)[1]
+        errors = switch.communicate(timeout=HANG_S)[1]
     finally:
         switch.kill()
-    assert (switch.returncode, said) == (0, "")
+    assert (switch.returncode, errors) == (0, "")
     assert wait(lambda: not is_alive(int(endless.read_text())))
 
 

@@ -87,11 +87,11 @@ def states(n: int, transitions: int) -> Json:
 
 
 def entries(n: int) -> Json:
-    one = {
+    entry = {
         "match_key": [{"match_type": "exact", "key": "0x1"}],
         "action_entry": {"action_id": 0, "action_data": []},
     }
-    return table([("h", "a")], entries=[one] * n)
+    return table([("h", "a")], entries=[entry] * n)
 
 
 def calculation(*inputs: Json) -> Json:
@@ -322,9 +322,11 @@ def test_long_parser_and_deparser_are_many_functions() -> None:
     proportion."""
     builder = headers(1, 8, 20)
     builder.order = ["x0"] * 1000
-    one = extract("x0")
-    builder.states = [state("start", [one] * 500, "s0")]
-    builder.states += [state(f"s{i}", [one], f"s{i + 1}" if i < 399 else None) for i in range(400)]
+    extraction = extract("x0")
+    builder.states = [state("start", [extraction] * 500, "s0")]
+    builder.states += [
+        state(f"s{i}", [extraction], f"s{i + 1}" if i < 399 else None) for i in range(400)
+    ]
     text = generate(load_program(json.dumps(builder.json())))
     ends = [i for i, line in enumerate(text.splitlines()) if line == "}"]
     assert max(b - a for a, b in itertools.pairwise(ends)) < 7000

@@ -28,8 +28,8 @@ def lookahead(offset: int, width: int) -> Json:
     return {"type": "lookahead", "value": [offset, width]}
 
 
-def setting(to: Json, what: Json) -> Json:
-    return {"op": "set", "parameters": [to, what]}
+def setting(to: Json, source: Json) -> Json:
+    return {"op": "set", "parameters": [to, source]}
 
 
 def test_every_length() -> None:
@@ -220,10 +220,10 @@ def test_invalid_member_leaves_no_member_of_a_union_valid(how: str, kind: int, m
     b = union_builder()
     b.header("none", [], type_name=f"{member[2:]}_t")
     b.order.remove("none")
-    made = primitive("remove_header", header(member))
+    removal = primitive("remove_header", header(member))
     b.run(
         [
-            made
+            removal
             if how == "setInvalid"
             else primitive("assign_header", header(member), header("none"))
         ]
@@ -259,12 +259,14 @@ def test_assigned_union_has_the_valid_member_of_its_source(
     ids = [h["id"] for h in b.headers[-2:]]
     b.extra["header_unions"].append({"name": "w", "id": 1, "union_type": "u_t", "header_ids": ids})
     b.order = ["b", "w.one", "w.two"]
-    made = [*([primitive("add_header", header(before))] if before else []), *union_copy(how)]
+    operations = [*([primitive("add_header", header(before))] if before else []), *union_copy(how)]
     if place == "parser" and kind < 3:
-        for one in b.states[1:]:
-            one["parser_ops"] += [{"op": "primitive", "parameters": [each]} for each in made]
-        made = []
-    b.run([primitive("_jump", value(1)), *made] if place == "jump" else made)
+        for parser_state in b.states[1:]:
+            parser_state["parser_ops"] += [
+                {"op": "primitive", "parameters": [operation]} for operation in operations
+            ]
+        operations = []
+    b.run([primitive("_jump", value(1)), *operations] if place == "jump" else operations)
     with Driver(b.json()) as d:
         frame = bytes([0, kind, *range(5)])
         assert d.run(frame) == frame

@@ -86,10 +86,10 @@ def build(checkout: Path, *words: str, **environment: str) -> list[tuple[str, st
         **environment,
     }
     command = [sys.executable, "-c", BUILD, *words]
-    said = subprocess.run(
+    output = subprocess.run(
         command, env=environment, cwd=checkout, check=True, capture_output=True, text=True
     ).stdout
-    return [(how, path) for how, path in (line.split() for line in said.splitlines())]
+    return [(how, path) for how, path in (line.split() for line in output.splitlines())]
 
 
 def add(path: Path, text: str) -> None:
@@ -99,11 +99,11 @@ def add(path: Path, text: str) -> None:
 def test_found_without_the_generator(checkout: Path) -> None:
     (first,) = build(checkout, program())
     (again,) = build(checkout, program())
-    (other,) = build(checkout, program(2))
+    (second,) = build(checkout, program(2))
     assert first[0] == "generated"
     assert again == ("found", first[1])
-    assert other[0] == "generated"
-    assert other[1] != first[1]
+    assert second[0] == "generated"
+    assert second[1] != first[1]
 
 
 def test_changed_sources(checkout: Path) -> None:
@@ -137,18 +137,18 @@ def test_another_installation_finds_the_same_objects(
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     command = [sys.executable, "-c", script]
-    found = subprocess.run(
+    output = subprocess.run(
         command, env=environment, cwd=checkout, check=True, capture_output=True, text=True
     ).stdout
-    assert found == f"{engine()._name}\n"
+    assert output == f"{engine()._name}\n"
 
 
 def test_changed_compiler(checkout: Path) -> None:
     (first,) = build(checkout, program())
-    (other,) = build(checkout, program(), CC="cc -g")
-    assert other[0] == "generated"
-    assert other[1] != first[1]
-    assert build(checkout, program(), CC="cc -g") == [("found", other[1])]
+    (recompiled,) = build(checkout, program(), CC="cc -g")
+    assert recompiled[0] == "generated"
+    assert recompiled[1] != first[1]
+    assert build(checkout, program(), CC="cc -g") == [("found", recompiled[1])]
     assert build(checkout, program()) == [("found", first[1])]
 
 
@@ -243,10 +243,10 @@ print("\\n".join(str(path.relative_to(root)) for path in sources if root in path
 
 def test_what_decides_about_the_c_text() -> None:
     """Are files of these folders, and one beside them, all of which are in the key."""
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", READ, str(PCN)], check=True, capture_output=True, text=True
     ).stdout
-    read = {Path(line) for line in said.splitlines()}
+    read = {Path(line) for line in output.splitlines()}
     assert {Path("codegen/support.h"), Path("program/load.py")} < read
     others = {
         path for path in read if path.parent.name not in FOLDERS or path.suffix not in (".py", ".h")
@@ -294,12 +294,12 @@ def test_a_kept_program_is_read_without_the_loader(checkout: Path) -> None:
             words, cwd=checkout.parents[1], check=True, capture_output=True, text=True
         ).stdout.split()
 
-    said = [read(1), read(1), read(2)]
+    reads = [read(1), read(1), read(2)]
     with (checkout / "program" / "limits.py").open("a") as file:
         file.write("# changed\n")
-    said.append(read(2))
-    assert [loads for _, loads in said] == ["True", "False", "True", "True"]
-    assert said[0][0] == said[1][0] != said[2][0] == said[3][0]
+    reads.append(read(2))
+    assert [loads for _, loads in reads] == ["True", "False", "True", "True"]
+    assert reads[0][0] == reads[1][0] != reads[2][0] == reads[3][0]
 
 
 def kept_program() -> Program:
@@ -311,21 +311,21 @@ def kept_program() -> Program:
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_kept_program_is_read_anew(damage: Callable[[Path], object], cache: Path) -> None:
     first = kept_program()
-    (kept,) = cache.iterdir()
-    damage(kept)
+    (cached,) = cache.iterdir()
+    damage(cached)
     assert kept_program() == first
-    assert intact(kept)
+    assert intact(cached)
 
 
 @pytest.mark.parametrize("mask", UMASKS)
 def test_kept_program_is_found_again_whatever_the_umask(mask: int, cache: Path) -> None:
     with umask(mask):
         first = kept_program()
-    (kept,) = cache.iterdir()
-    before = kept.stat()
-    assert intact(kept)
+    (cached,) = cache.iterdir()
+    before = cached.stat()
+    assert intact(cached)
     assert kept_program() == first
-    assert kept.stat().st_ino == before.st_ino, "not written anew"
+    assert cached.stat().st_ino == before.st_ino, "not written anew"
 
 
 def test_program_that_its_p4info_does_not_fit_leaves_nothing(cache: Path) -> None:
@@ -419,9 +419,9 @@ def test_cache_of_another_user_is_refused(set_up: str, monkeypatch: pytest.Monke
         for make in (cache_dir, lambda: build_program(program())):
             with pytest.raises(BuildError) as refusal:
                 make()
-            said = str(refusal.value)
-            assert said.startswith(f"no cache there: {theirs} belongs to nobody (uid {NOBODY})")
-            assert said.endswith(": set XDG_CACHE_HOME to a folder of your own")
+            message = str(refusal.value)
+            assert message.startswith(f"no cache there: {theirs} belongs to nobody (uid {NOBODY})")
+            assert message.endswith(": set XDG_CACHE_HOME to a folder of your own")
         assert list(theirs.iterdir()) == []
 
 

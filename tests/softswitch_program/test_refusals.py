@@ -35,13 +35,13 @@ def refusal(program: Json) -> str:
     return str(caught.value)
 
 
-def log(what: Json) -> Json:
+def log(argument: Json) -> Json:
     text = {"type": "string", "value": "{}"}
-    return primitive("log_msg", text, {"type": "parameters_vector", "value": [what]})
+    return primitive("log_msg", text, {"type": "parameters_vector", "value": [argument]})
 
 
-def condition(what: Json) -> Json:
-    return assign(field("h", "a"), op("b2d", None, what))
+def condition(operand: Json) -> Json:
+    return assign(field("h", "a"), op("b2d", None, operand))
 
 
 def test_without_the_construct_it_can_run() -> None:

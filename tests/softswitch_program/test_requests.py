@@ -73,7 +73,7 @@ def test_truncate_keeps_the_fewest_bytes_of_all_calls() -> None:
 
 def test_clone_preserves_the_field_list_with_id_0() -> None:
     """A list that the program has is a list; where it has none of that id, nothing is kept."""
-    for lists, kept in (
+    for lists, preserved in (
         ([{"name": "keep", "id": 0, "elements": [field("meta", "m")]}], 7),
         ([], 0),
     ):
@@ -85,7 +85,7 @@ def test_clone_preserves_the_field_list_with_id_0() -> None:
         with switch(builder) as native:
             native.clone_session(0, [Replica(1, 0)])
             assert sorted(sent(native, bytes(20))) == [
-                (1, bytes([kept]) + bytes(19)),
+                (1, bytes([preserved]) + bytes(19)),
                 (2, b"\x07" + bytes(19)),
             ]
 

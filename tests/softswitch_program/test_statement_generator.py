@@ -145,11 +145,11 @@ def test_drop_of_p4_14_takes_no_parameter() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [[], [STD, STD], [header("h")], [header("meta")], [field("h", "a")]]
+    "parameters", [[], [STD, STD], [header("h")], [header("meta")], [field("h", "a")]]
 )
-def test_mark_to_drop_of_something_else_is_refused(given: list[Json]) -> None:
+def test_mark_to_drop_of_something_else_is_refused(parameters: list[Json]) -> None:
     with pytest.raises(ProgramError):
-        load_program(json.dumps(builder().run([primitive("mark_to_drop", *given)]).json()))
+        load_program(json.dumps(builder().run([primitive("mark_to_drop", *parameters)]).json()))
 
 
 @pytest.mark.parametrize("width", [1, 12, 32, 64, 100, 128, 200])

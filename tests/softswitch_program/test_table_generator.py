@@ -165,8 +165,8 @@ def test_direct_counter_counts_hits() -> None:
         handle = d.add("t", b"\x01", "hit", [1])
         for x in (1, 2, 1):
             d.run(frame(x=x))
-        found = d.entry("t", handle)
-        assert (found.packets, found.bytes) == (2, 2 * len(frame()))
+        entry = d.entry("t", handle)
+        assert (entry.packets, entry.bytes) == (2, 2 * len(frame()))
 
 
 def test_exit_from_a_table() -> None:

@@ -29,22 +29,22 @@ PROGRAMS = (
 
 @contextmanager
 def switch(
-    path: Path, found: list[Step] | None = None, most_bytes: int | None = None
+    path: Path, taken: list[Step] | None = None, most_bytes: int | None = None
 ) -> Iterator[tuple[NativeSwitch, Callable[[], object]]]:
-    """A switch that runs the program, traced if `found` takes its steps, and what reads those there
+    """A switch that runs the program, traced if `taken` takes its steps, and what reads those there
     are."""
     text = path.read_text()
     with NativeSwitch(load_library(build_runtime()), manual=True) as native:
         for port in (1, 2, 3):
             native.port_add(port, None)
         read: Callable[[], object] = lambda: None  # noqa: E731
-        if found is not None and most_bytes is None:
-            reader = tracer.Tracer(native, [found.append], inside=True)
+        if taken is not None and most_bytes is None:
+            reader = tracer.Tracer(native, [taken.append], inside=True)
             reader.loading(text)
             read = reader.read
         elif most_bytes is not None:
             native.trace(most_bytes)
-        native.load(build_program(text, traced=found is not None))
+        native.load(build_program(text, traced=taken is not None))
         yield native, read
         read()
 

@@ -83,14 +83,14 @@ class KernelHost:
         )
         self._address("tagged", tagged=True)
 
-    def add_tunnel(self, other: KernelHost) -> bool:
+    def add_tunnel(self, peer: KernelHost) -> bool:
         """The interface `tunnel`, VXLAN to another host. False: this kernel has none."""
         words = (
             "ip link add tunnel type vxlan id 7 dstport 4789 dev eth0 local "
             f"{self.address(4, False)}"
         ).split()
         try:
-            self.run(*words, "remote", other.address(4, False))
+            self.run(*words, "remote", peer.address(4, False))
         except AssertionError:
             return False
         self.run("ip", "link", "set", "tunnel", "up")
@@ -128,10 +128,10 @@ class KernelHost:
         self, family: socket.AddressFamily, kind: socket.SocketKind, address: str
     ) -> socket.socket:
         def make() -> socket.socket:
-            made = socket.socket(family, kind)
-            made.settimeout(HANG_S)
-            made.bind((address, 0))
-            return made
+            sock = socket.socket(family, kind)
+            sock.settimeout(HANG_S)
+            sock.bind((address, 0))
+            return sock
 
         return self.inside(make)
 

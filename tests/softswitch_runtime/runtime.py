@@ -140,10 +140,10 @@ class Switch:
 
     def departed(self) -> list[Departure]:
         """What left ports without interface since the last call."""
-        event, data, found = Event(), ctypes.create_string_buffer(9300), []
+        event, data, departures = Event(), ctypes.create_string_buffer(9300), []
         while self.lib.sw_departed(self.handle, byref(event), data, len(data)) == 1:
-            found.append(Departure(event.id, event.now_ns, data.raw[: event.length]))
-        return found
+            departures.append(Departure(event.id, event.now_ns, data.raw[: event.length]))
+        return departures
 
     def shape(self, port: int, rate_bps: float = 0, delay_s: float = 0, depth: int = 0) -> None:
         self.call(

@@ -62,8 +62,8 @@ class Table:
 
     def default(self, call: Call | None) -> int:
         """None: the program's own again."""
-        what = (c_uint32(NONE), None, c_uint32(0)) if call is None else words(call)
-        return int(self.lib.sw_table_default(self.handle, *what, byref(c_char_p())))
+        arguments = (c_uint32(NONE), None, c_uint32(0)) if call is None else words(call)
+        return int(self.lib.sw_table_default(self.handle, *arguments, byref(c_char_p())))
 
     def remove(self, handle: int) -> int:
         return int(self.lib.sw_table_remove(self.handle, c_uint32(handle), byref(c_char_p())))
@@ -79,7 +79,7 @@ class Table:
         )
         return tuple(args[:action])
 
-    def kept(self, handle: int) -> list[int]:
+    def usage(self, handle: int) -> list[int]:
         """Packets, bytes, and when it was used; 0 what the table doesn't keep."""
         values = (c_uint64 * 3)()
         self.program.table_kept(self.handle, c_int64(handle), values)
@@ -91,8 +91,8 @@ class Table:
 
 @contextmanager
 def table(number: int, flags: int = 0) -> Iterator[Table]:
-    made = Table(number, flags)
+    under_test = Table(number, flags)
     try:
-        yield made
+        yield under_test
     finally:
-        made.lib.sw_table_free(made.handle)
+        under_test.lib.sw_table_free(under_test.handle)

@@ -22,5 +22,5 @@ def test_workers_and_jobs_are_for_usable_cores(
     monkeypatch.delenv("PCN_THREADS", raising=False)
     natives: list[Any] = [SimpleNamespace(name=number) for number in range(5)]
     shared = serve._by_worker(natives)
-    assert (len(shared), [one for few in shared for one in few]) == (workers, natives)
+    assert (len(shared), [native for few in shared for native in few]) == (workers, natives)
     assert execution._execution(None, None, (None, None, None), None, None).means.jobs == jobs

@@ -51,7 +51,7 @@ def test_a_batch_each_period_to_the_nanosecond() -> None:
         assert switch.departed() == []
         switch.advance(0.007)
         assert seen(switch.departed()) == [
-            (n * (3 * MS + 1), one) for n in (1, 2, 3) for one in (11, 65535, 0)
+            (n * (3 * MS + 1), packet_id) for n in (1, 2, 3) for packet_id in (11, 65535, 0)
         ]
 
 

@@ -208,8 +208,8 @@ def test_reentry_takes_its_time() -> None:
         switch.inject(1, frame(mark=2))
         assert switch.packet_out(1, frame(mark=3)) == 0
         switch.advance(0.01)
-        found = [(f[23], f[19], at) for _, at, f in switch.departed()]
-        assert found == [(2, 0, 3 * MS), (3, 1, 4 * MS), (1, 2, 5 * MS)], (
+        departures = [(f[23], f[19], at) for _, at, f in switch.departed()]
+        assert departures == [(2, 0, 3 * MS), (3, 1, 4 * MS), (1, 2, 5 * MS)], (
             "a class that is held has used its turn"
         )
 

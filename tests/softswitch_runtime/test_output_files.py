@@ -30,9 +30,9 @@ PACKAGES = (
 @pytest.fixture
 def shared() -> Iterator[Path]:
     """A folder that all users may write, as /tmp, without what the kernel refuses there."""
-    with shared_folder() as made:
-        made.chmod(0o777)
-        yield made
+    with shared_folder() as folder:
+        folder.chmod(0o777)
+        yield folder
 
 
 def write(
@@ -237,9 +237,9 @@ def _opens(tree: ast.AST) -> bool:
             "File",
         ):
             modes = [
-                one.value
-                for one in ast.walk(node)
-                if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                constant.value
+                for constant in ast.walk(node)
+                if isinstance(constant, ast.Constant) and isinstance(constant.value, str)
             ]
             if any(re.fullmatch(r"[wax]b?\+?", mode) for mode in modes):
                 return True

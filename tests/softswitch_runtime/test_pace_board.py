@@ -37,7 +37,7 @@ def test_node_in_another_process_writes_its_place() -> None:
         "Window(Place.parse(sys.argv[1]), 9)"
     )
     subprocess.run([sys.executable, "-c", code, board.place(2)], check=True, timeout=60)
-    assert [one.tolerance_ns for one in board.read()] == [0, 0, 9]
+    assert [node_pace.tolerance_ns for node_pace in board.read()] == [0, 0, 9]
 
 
 def test_board_lasts_as_long_as_it_is_open() -> None:
@@ -115,11 +115,11 @@ def test_window_counts_what_is_new_and_decides(monkeypatch: pytest.MonkeyPatch) 
         assert not window.update(frames, late, 0, share, 0.95)
         clock[0] += pace.WINDOW_NS
         assert window.update(frames, late, 77, share, 0.95)
-        (one,) = board.read()
-        return one
+        (node_pace,) = board.read()
+        return node_pace
 
-    found = after(1000, 50)
-    assert (found.frames, found.late, found.worst_ns) == (1000, 50, 77)
+    measured = after(1000, 50)
+    assert (measured.frames, measured.late, measured.worst_ns) == (1000, 50, 77)
     assert after(2000, 100).behind_ns(clock[0]) == 0
     began = clock[0]
     assert after(3000, 151).behind_ns(clock[0]) == began

@@ -26,8 +26,8 @@ from pcn.softswitch.private import NotPrivateError
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    with shared_folder() as made:
-        yield made
+    with shared_folder() as folder:
+        yield folder
 
 
 def mode(path: Path) -> int:
@@ -37,9 +37,9 @@ def mode(path: Path) -> int:
 @pytest.mark.parametrize("mask", UMASKS)
 def test_folder_is_private_whatever_the_umask(tmp_path: Path, mask: int) -> None:
     with umask(mask):
-        made = private.folder(tmp_path / "home" / "cache" / "ours")
-    assert made == tmp_path / "home" / "cache" / "ours"
-    assert [mode(one) for one in (made, made.parent, made.parent.parent)] == [0o700] * 3
+        folder = private.folder(tmp_path / "home" / "cache" / "ours")
+    assert folder == tmp_path / "home" / "cache" / "ours"
+    assert [mode(path) for path in (folder, folder.parent, folder.parent.parent)] == [0o700] * 3
 
 
 @pytest.mark.parametrize("mask", UMASKS)
@@ -104,8 +104,8 @@ def test_folder_below_one_that_another_user_makes_meanwhile_is_refused(
         make(path, mode)
 
     monkeypatch.setattr(private, "make_folder", make_later)
-    said = "missing is a symbolic link" if is_link else f"{base} belongs to nobody"
-    with pytest.raises(NotPrivateError, match=said):
+    message = "missing is a symbolic link" if is_link else f"{base} belongs to nobody"
+    with pytest.raises(NotPrivateError, match=message):
         private.folder(base / "pcn-lab")
 
 
@@ -143,26 +143,26 @@ def test_folder_refuses_files(tmp_path: Path) -> None:
 _MODES = st.integers(0, 0o1777)
 
 
-@given(above=_MODES, own=_MODES)
-def test_folder_is_private_or_refused_whatever_the_modes(above: int, own: int) -> None:
+@given(above=_MODES, inner=_MODES)
+def test_folder_is_private_or_refused_whatever_the_modes(above: int, inner: int) -> None:
     """And accepted if no other user may write."""
     place = Path(tempfile.mkdtemp())
     ours = place / "above" / "ours"
     try:
         ours.mkdir(parents=True)
-        ours.chmod(own)
+        ours.chmod(inner)
         ours.parent.chmod(above)
         try:
             private.folder(ours)
         except (NotPrivateError, PermissionError):  # who isn't root can't pass some of these
-            assert (above | own) & 0o022 or os.geteuid() != 0
+            assert (above | inner) & 0o022 or os.geteuid() != 0
             ours.parent.chmod(0o700)
-            assert mode(ours) == own
+            assert mode(ours) == inner
         else:
             ours.parent.chmod(0o700)
-            assert mode(ours) == own & 0o700
+            assert mode(ours) == inner & 0o700
             assert above & 0o1002 != 0o002
-            assert own & 0o002 == 0
+            assert inner & 0o002 == 0
     finally:
         ours.parent.chmod(0o700)
         ours.chmod(0o700)

@@ -20,7 +20,7 @@ def frame(priority: int, mark: int) -> bytes:
     )
 
 
-def made() -> Switch:
+def forwarding_switch() -> Switch:
     switch = Switch(manual=True)
     for port in (1, 2, 3):
         switch.port_add(port)
@@ -50,7 +50,7 @@ def test_queue_rate_spaces_departures_of_its_queue_alone(
 ) -> None:
     """Queue 5 has a rate: a packet leaves an interval behind the one before, or as it comes. Queue
     0 has none."""
-    with made() as switch:
+    with forwarding_switch() as switch:
         set_queue(switch, 2, 5, interval_ns=interval_ns)
         expected, now_ns, free_ns = [], 0, 0
         for wait_ns, queue in arrivals:
@@ -65,7 +65,7 @@ def test_queue_rate_spaces_departures_of_its_queue_alone(
 
 
 def test_queue_rate_that_changes_counts_from_the_latest_departure() -> None:
-    with made() as switch:
+    with forwarding_switch() as switch:
         set_queue(switch, -1, -1, interval_ns=10 * MS)
         switch.inject(1, *[frame(0, mark) for mark in range(4)])
         switch.advance(0.001)
@@ -77,7 +77,7 @@ def test_queue_rate_that_changes_counts_from_the_latest_departure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("port", "queue", "kept"),
+    ("port", "queue", "depths"),
     [
         (-1, -1, {(2, 0): 2, (2, 5): 2, (3, 0): 2}),
         (2, -1, {(2, 0): 2, (2, 5): 2, (3, 0): 9}),
@@ -86,20 +86,20 @@ def test_queue_rate_that_changes_counts_from_the_latest_departure() -> None:
     ],
 )
 def test_queue_depth_is_of_a_queue_a_port_or_all(
-    port: int, queue: int, kept: dict[tuple[int, int], int]
+    port: int, queue: int, depths: dict[tuple[int, int], int]
 ) -> None:
     """Of 10 packets that come to a queue at once, one leaves and its depth waits, here 2 instead of
     64."""
-    with made() as switch:
+    with forwarding_switch() as switch:
         set_queue(switch, -1, -1, interval_ns=1000 * MS)
         set_queue(switch, port, queue, depth=2)
-        for (to, priority), waiting in kept.items():
+        for (to, priority), waiting in depths.items():
             switch.inject(to - 1, *[frame(priority, mark) for mark in range(10)])
             assert switch.stats(to).queue_packets[priority] == waiting
 
 
 def test_queue_that_is_not_there_is_refused() -> None:
-    with made() as switch:
+    with forwarding_switch() as switch:
         for port, queue in ((2, 8), (512, 0)):
             with pytest.raises(SwitchError):
                 set_queue(switch, port, queue, depth=2)

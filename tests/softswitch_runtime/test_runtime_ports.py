@@ -260,9 +260,9 @@ def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
             name, far = c.near, c.far
         assert wait(lambda: switch.stats(3).up == 0)
         # Where the kernel tells of the link before the interface has gone, the log says so first.
-        told = iter(switch.event, None)
+        events = iter(switch.event, None)
         assert (
-            next((kind for kind, _, text in told if f"{name} is gone".encode() in text), None)
+            next((kind for kind, _, text in events if f"{name} is gone".encode() in text), None)
             == NOTICE
         )
         a.send(frame())
@@ -270,7 +270,7 @@ def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
         subprocess.run(["sh", "-c", _make(name, far)], check=True)
         try:
             assert wait(lambda: switch.stats(3).up == 1)
-            assert any(b"is back" in text for _, _, text in told)
+            assert any(b"is back" in text for _, _, text in events)
         finally:
             subprocess.run(["ip", "link", "del", name], check=True)
         assert wait(lambda: switch.stats(3).up == 0)
@@ -288,7 +288,7 @@ def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links) -
             switch.port_add(3, c.near)
             name, far = c.near, c.far
         assert wait(lambda: switch.stats(3).up == 0)
-        told = iter(switch.event, None)
+        events = iter(switch.event, None)
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         with subprocess.Popen(
             ["sh", "-c", f"read _; {_make(name, far)}"], stdin=subprocess.PIPE
@@ -301,7 +301,7 @@ def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links) -
                 later.stdin.flush()
                 assert wait(
                     lambda: any(
-                        b"is back, but cannot open a packet socket" in text for _, _, text in told
+                        b"is back, but cannot open a packet socket" in text for _, _, text in events
                     )
                 )
                 assert [switch.stats(port).up for port in (1, 2, 3)] == [1, 1, 0]
@@ -311,7 +311,7 @@ def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links) -
                 resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         try:
             assert wait(lambda: switch.stats(3).up == 1)
-            back = next((text for _, _, text in told if b"is back" in text), None)
+            back = next((text for _, _, text in events if b"is back" in text), None)
             assert back == f"port 3: interface {name} is back".encode(), (
                 "a failure is reported once"
             )
@@ -360,11 +360,11 @@ def test_link_that_is_down_loses_frames_and_is_logged_once(make_links: Links, en
             assert wait(lambda turn=turn: switch.stats(2).tx_dropped == 300 * turn)
             subprocess.run(["ip", "link", "set", getattr(b, end), "up"], check=True)
             assert wait(lambda: switch.stats(2).up == 1)
-            said = (
+            message = (
                 f"port 2: interface {b.near} is up again; 300 frames that were to leave by it were "
                 "lost"
             )
-            assert switch.event() == (NOTICE, 0, said.encode())
+            assert switch.event() == (NOTICE, 0, message.encode())
             assert wait(lambda: _arrives(a, b))
         assert wait(lambda: accounted(switch)), (
             "each frame that came is counted where it left or was lost"

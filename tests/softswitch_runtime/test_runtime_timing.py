@@ -109,7 +109,7 @@ def test_frame_within_its_link_delay_is_not_late(make_links: Links) -> None:
                 pace = board.read()[0]
                 if pace.updated_ns != before_ns:
                     seen[pace.updated_ns] = pace
-                return sum(one.frames for one in seen.values()) >= 20
+                return sum(node_pace.frames for node_pace in seen.values()) >= 20
 
             assert wait(all_reported)
             return max(pace.worst_ns for pace in seen.values())

@@ -60,9 +60,9 @@ def begin():
 
 
 @pytest.mark.parametrize("when", [_TO_A_THREAD, _BEFORE], ids=["to a thread", "before"])
-@pytest.mark.parametrize("what", _ENDS)
-def test_a_signal_ends_a_wait(what: str, when: str) -> None:
-    code = f"import signal, sys, threading, time\n{when}\n{_ENDS[what]}"
+@pytest.mark.parametrize("wait", _ENDS)
+def test_a_signal_ends_a_wait(wait: str, when: str) -> None:
+    code = f"import signal, sys, threading, time\n{when}\n{_ENDS[wait]}"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False
     )

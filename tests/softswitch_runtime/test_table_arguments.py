@@ -90,7 +90,7 @@ def test_arguments_of_any_number(number: int, width: int, flags: int) -> None:
                     hit.packets, hit.bytes, hit.used_us = hit.packets + 1, hit.bytes + length, now
             for entry in entries.values():
                 counted = [entry.packets, entry.bytes] if flags & COUNTER else [0, 0]
-                assert under_test.kept(entry.handle) == [
+                assert under_test.usage(entry.handle) == [
                     *counted,
                     entry.used_us if flags & IDLE else 0,
                 ]

@@ -54,7 +54,7 @@ FIELDS = {
 
 @dataclass
 class Entry:
-    """One field is (value, other): other is a prefix length, a mask, an upper bound, or unused."""
+    """One field is (value, qualifier): a prefix length, a mask, an upper bound, or unused."""
 
     number: int
     fields: tuple[tuple[int, int], ...]
@@ -65,14 +65,14 @@ class Entry:
         ranges."""
         self.value = self.mask = 0
         self.ranges = []
-        for i, ((kind, width), (value, other)) in enumerate(
+        for i, ((kind, width), (value, qualifier)) in enumerate(
             zip(FIELDS[self.number], self.fields, strict=True)
         ):
             top = (1 << width) - 1
-            mask = {"exact": top, "lpm": top ^ (top >> other), "range": 0}.get(kind, other)
+            mask = {"exact": top, "lpm": top ^ (top >> qualifier), "range": 0}.get(kind, qualifier)
             self.value, self.mask = self.value << width | value & mask, self.mask << width | mask
             if kind == "range":
-                self.ranges.append((i, value, other))
+                self.ranges.append((i, value, qualifier))
 
     def in_ranges(self, key: tuple[int, ...]) -> bool:
         return all(low <= key[i] <= high for i, low, high in self.ranges)
@@ -89,29 +89,29 @@ def joined(number: int, key: tuple[int, ...]) -> int:
 def canonical(number: int, entry: Entry) -> object:
     """Equal for entries that a table holds to be the same."""
     parts: list[tuple[int, int]] = []
-    for (kind, width), (value, other) in zip(FIELDS[number], entry.fields, strict=True):
+    for (kind, width), (value, qualifier) in zip(FIELDS[number], entry.fields, strict=True):
         if kind == "lpm":
-            parts.append((value >> (width - other), other))
+            parts.append((value >> (width - qualifier), qualifier))
         elif kind in ("ternary", "optional", "bits"):
-            parts.append((value & other, other))
+            parts.append((value & qualifier, qualifier))
         else:
-            parts.append((value, other))
+            parts.append((value, qualifier))
     return tuple(parts), entry.rank
 
 
 def brute_force(number: int, entries: dict[int, Entry], key: tuple[int, ...]) -> int:
     bits = joined(number, key)
-    found = [
+    hits = [
         handle
         for handle, entry in entries.items()
         if bits & entry.mask == entry.value and entry.in_ranges(key)
     ]
-    if not found:
+    if not hits:
         return -1
     lpm = [i for i, (kind, _) in enumerate(FIELDS[number]) if kind == "lpm"]
     if lpm:
-        return max(found, key=lambda handle: entries[handle].fields[lpm[0]][1])
-    return min(found, key=lambda handle: (entries[handle].rank, handle))
+        return max(hits, key=lambda handle: entries[handle].fields[lpm[0]][1])
+    return min(hits, key=lambda handle: (entries[handle].rank, handle))
 
 
 def packed(number: int, values: tuple[int, ...]) -> bytes:
@@ -136,19 +136,19 @@ def drawn_entry(draw: random.Random, number: int, entries: dict[int, Entry]) -> 
     for i, (kind, width) in enumerate(FIELDS[number]):
         top = (1 << width) - 1
         value = drawn_value(draw, width) if near is None else near.fields[i][0]
-        other = 0
+        qualifier = 0
         if kind == "lpm":
             # short ones often: several end in one node
-            other = draw.randint(0, draw.choice((width, 6)))
+            qualifier = draw.randint(0, draw.choice((width, 6)))
         elif kind == "bits":
-            other = top ^ (top >> draw.randint(0, width))
+            qualifier = top ^ (top >> draw.randint(0, width))
         elif kind == "ternary":
-            other = drawn_value(draw, width)
+            qualifier = drawn_value(draw, width)
         elif kind == "optional":
-            other = draw.choice((0, top))
+            qualifier = draw.choice((0, top))
         elif kind == "range":
-            value, other = sorted((value, drawn_value(draw, width)))
-        fields.append((value, other))
+            value, qualifier = sorted((value, drawn_value(draw, width)))
+        fields.append((value, qualifier))
     has_rank = FIELDS[number][0][0] in ("ternary", "range", "optional")
     return Entry(number, tuple(fields), draw.randint(0, 5) if has_rank else 0)
 
@@ -178,14 +178,18 @@ def test_agrees_with_brute_force(number: int) -> None:
 def add(under_test: Table, number: int, entries: dict[int, Entry], entry: Entry) -> None:
     values = packed(number, tuple(value for value, _ in entry.fields))
     lpm = [
-        other
-        for (kind, _), (_, other) in zip(FIELDS[number], entry.fields, strict=True)
+        qualifier
+        for (kind, _), (_, qualifier) in zip(FIELDS[number], entry.fields, strict=True)
         if kind == "lpm"
     ]
     all_exact = all(kind == "exact" for kind, _ in FIELDS[number])
-    mask = None if lpm or all_exact else packed(number, tuple(other for _, other in entry.fields))
+    mask = (
+        None
+        if lpm or all_exact
+        else packed(number, tuple(qualifier for _, qualifier in entry.fields))
+    )
     handle = under_test.insert(values, mask, lpm[0] if lpm else 0, entry.rank)
-    if any(canonical(number, entry) == canonical(number, other) for other in entries.values()):
+    if any(canonical(number, entry) == canonical(number, held) for held in entries.values()):
         assert handle == -errno.EEXIST
     else:
         assert handle >= 0
@@ -309,8 +313,12 @@ def drawn_field(draw: random.Random, kind: str, width: int) -> tuple[int, int]:
     if kind == "optional":
         return value, draw.choice((0, top))
     if kind == "range":
-        other = value ^ draw.getrandbits(draw.randint(0, width))
-        return (value, other) if draw.random() < 0.05 else (min(value, other), max(value, other))
+        qualifier = value ^ draw.getrandbits(draw.randint(0, width))
+        return (
+            (value, qualifier)
+            if draw.random() < 0.05
+            else (min(value, qualifier), max(value, qualifier))
+        )
     masks = (
         0,
         top & (draw.getrandbits(width) | draw.getrandbits(width)),

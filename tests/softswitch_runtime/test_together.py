@@ -30,15 +30,15 @@ def path(tmp_path: Path) -> Path:
 
 def test_lines_are_switches(path: Path) -> None:
     path.write_text(TWO)
-    one, other = parse_all(["--together", str(path)])
-    assert (one.device_id, one.interfaces, one.grpc_address) == (
+    first, second = parse_all(["--together", str(path)])
+    assert (first.device_id, first.interfaces, first.grpc_address) == (
         1,
         ((1, "a1"), (2, "a2")),
         "unix:/a",
     )
-    assert one.channels == (Channel(2, 2, 3),)
-    assert (other.device_id, other.namespace, other.log_file) == (2, 77, Path("/tmp/with space"))
-    assert other.channels == (Channel(3, 1, 2),)
+    assert first.channels == (Channel(2, 2, 3),)
+    assert (second.device_id, second.namespace, second.log_file) == (2, 77, Path("/tmp/with space"))
+    assert second.channels == (Channel(3, 1, 2),)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_file_that_makes_no_sense_is_refused(path: Path, lines: str, why: str) -
 
 def test_options_of_a_file_stand_in_one(path: Path) -> None:
     alone = (["--channel", "1=2:1"], ["--process-link", "1=5:6:0"], ["--namespace", "1"])
-    for words in (["--no-p4", "-i", "1@a", *one] for one in alone):
+    for words in (["--no-p4", "-i", "1@a", *option] for option in alone):
         with pytest.raises(OptionError, match="--together"):
             parse_all(words)
     for words in (
@@ -114,15 +114,15 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
 def test_descriptors_that_are_no_link_are_refused(path: Path, memory: str) -> None:
     """In one line, before any interface is looked for."""
     near, far = socket.socketpair()
-    with near, far, open(os.devnull) as other:  # noqa: PTH123
-        number = 2**20 if memory == "closed" else other.fileno()
+    with near, far, open(os.devnull) as null:  # noqa: PTH123
+        number = 2**20 if memory == "closed" else null.fileno()
         link = f"1={number}:{near.fileno()}:0"
         path.write_text(
             f"--no-p4 -i 1@none --process-link {link} --grpc-server-addr unix:{path}.grpc"
         )
         done = subprocess.run(
             [sys.executable, "-m", "pcn.softswitch", "--together", str(path)],
-            pass_fds=(other.fileno(), near.fileno()), capture_output=True, text=True, check=False,
+            pass_fds=(null.fileno(), near.fileno()), capture_output=True, text=True, check=False,
             timeout=LIMIT_S,
         )  # fmt: skip
     assert done.returncode == 1
