@@ -238,25 +238,25 @@ def run(
         refuse("not beside --top", "web")
         require_terminal()
     with contextlib.ExitStack() as stack:
-        simulated = stack.enter_context(
+        simulation = stack.enter_context(
             VirtualP4(
                 network, seed=seed, strict=strict, frame_bytes=JUMBO_BYTES if jumbo else FRAME_BYTES
             )
         )
-        complain(simulated)
-        page = stack.enter_context(p4_on_page(simulated, until, sample, port)) if web else None
-        queues = Queues(simulated, sample, until) if sample else None
-        prepare(simulated, until, sends, script, pcap, seed)
+        complain(simulation)
+        page = stack.enter_context(p4_on_page(simulation, until, sample, port)) if web else None
+        queues = Queues(simulation, sample, until) if sample else None
+        prepare(simulation, until, sends, script, pcap, seed)
         if top:
             with on_terminal() as history:
-                shown_p4(simulated, until, sample, history).run(until)
+                shown_p4(simulation, until, sample, history).run(until)
         elif page:
             page.run(until)
         else:
-            simulated.run(until_s=until)
-        empty(simulated)
-        _print(whole(simulated, queues), as_json)
-        end(simulated.written.values(), as_json)
+            simulation.run(until_s=until)
+        empty(simulation)
+        _print(whole(simulation, queues), as_json)
+        end(simulation.written.values(), as_json)
 
 
 def _stay(port: int, control: bool, name: str) -> None:

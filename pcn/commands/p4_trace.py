@@ -219,12 +219,12 @@ def _virtual(
     longest = JUMBO_BYTES if jumbo else FRAME_BYTES
     with VirtualP4(
         network, seed=seed, trace=ways.take, strict=strict, frame_bytes=longest
-    ) as simulated:
-        complain(simulated)
-        prepare(simulated, until, sends, script, None, seed)
-        simulated.run(until_s=until)
-        empty(simulated)
-        return ways, list(simulated.written.values())
+    ) as simulation:
+        complain(simulation)
+        prepare(simulation, until, sends, script, None, seed)
+        simulation.run(until_s=until)
+        empty(simulation)
+        return ways, list(simulation.written.values())
 
 
 def _live(network: P4Network, logs: Path) -> Ways:

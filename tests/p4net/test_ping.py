@@ -30,9 +30,9 @@ def test_round_trip_is_that_of_the_links(
 ) -> None:
     """Links of hosts have 10 Gbit/s and no latency; s1 to s2 has 100 Mbit/s and 1 us."""
     length = 1000
-    with VirtualP4(network) as virtual:
-        echoes = ping(virtual, *pair, count=3, every_s=0.1, from_s=1e-3, length=length)
-        virtual.run(until_s=1.0)
+    with VirtualP4(network) as simulation:
+        echoes = ping(simulation, *pair, count=3, every_s=0.1, from_s=1e-3, length=length)
+        simulation.run(until_s=1.0)
         one_way_s = 2 * length * 8 / 10e9 + (passes - 1) * (length * 8 / 100e6 + 1e-6)
         assert list(echoes.round_trips_s.values()) == pytest.approx([2 * one_way_s] * 3, abs=2e-9)
         summary = echoes.summary()
@@ -41,11 +41,11 @@ def test_round_trip_is_that_of_the_links(
 
 
 def test_frames_are_those_of_icmp(network: P4Network) -> None:
-    with VirtualP4(network) as virtual:
-        ping(virtual, "h1", "h2", count=2)
-        virtual.run(until_s=5.0)
+    with VirtualP4(network) as simulation:
+        ping(simulation, "h1", "h2", count=2)
+        simulation.run(until_s=5.0)
         requests, replies = (
-            [frame.start for frame in virtual.arrived(name)] for name in ("h2", "h1")
+            [frame.start for frame in simulation.arrived(name)] for name in ("h2", "h1")
         )
     assert [len(frame) for frame in requests + replies] == [98] * 4  # ping's default of 56 bytes
     assert [struct.unpack_from(">BB2xHH", frame, 34) for frame in requests] == [
@@ -61,15 +61,15 @@ def test_frames_are_those_of_icmp(network: P4Network) -> None:
 
 
 def test_pings_beside_each_other_get_their_own_answers(network: P4Network) -> None:
-    with VirtualP4(network) as virtual:
+    with VirtualP4(network) as simulation:
         first, second, back = (
-            ping(virtual, "h1", "h2"),
-            ping(virtual, "h1", "h2", from_s=1e-3),
-            ping(virtual, "h2", "h1"),
+            ping(simulation, "h1", "h2"),
+            ping(simulation, "h1", "h2", from_s=1e-3),
+            ping(simulation, "h2", "h1"),
         )
-        virtual.run(until_s=1.0)
+        simulation.run(until_s=1.0)
         assert [echoes.summary()["answers"] for echoes in (first, second, back)] == [1, 1, 1]
-        assert len(virtual.arrived("h1")) == 3
+        assert len(simulation.arrived("h1")) == 3
 
 
 def damaged(network: P4Network) -> dict[str, bytes]:
@@ -91,12 +91,12 @@ def damaged(network: P4Network) -> dict[str, bytes]:
 
 def test_host_answers_whole_requests_alone(network: P4Network) -> None:
     """What a router forwards of them is not answered, but the one of the ping itself is."""
-    with VirtualP4(network) as virtual:
-        echoes = ping(virtual, "h1", "h2")
+    with VirtualP4(network) as simulation:
+        echoes = ping(simulation, "h1", "h2")
         for number, frame in enumerate(damaged(network).values()):
-            virtual.send("h1", 0.01 * (number + 1), frame.ljust(LEAST_BYTES, b"\0"))
-        virtual.run(until_s=1.0)
-        assert len(virtual.arrived("h1")) == 1
+            simulation.send("h1", 0.01 * (number + 1), frame.ljust(LEAST_BYTES, b"\0"))
+        simulation.run(until_s=1.0)
+        assert len(simulation.arrived("h1")) == 1
         assert echoes.summary()["answers"] == 1
 
 
@@ -112,8 +112,8 @@ def test_host_answers_whole_requests_alone(network: P4Network) -> None:
 def test_ping_that_can_not_be_sent_is_refused(
     network: P4Network, options: dict[str, float], message: str
 ) -> None:
-    with VirtualP4(network) as virtual, pytest.raises(P4NetError, match=message):
-        ping(virtual, "h1", "h2", **options)  # type: ignore[arg-type]
+    with VirtualP4(network) as simulation, pytest.raises(P4NetError, match=message):
+        ping(simulation, "h1", "h2", **options)  # type: ignore[arg-type]
 
 
 def test_command_waits_for_pings_beyond_its_time(

@@ -299,8 +299,8 @@ def test_segments_survive_their_frames(
 ) -> None:
     """Numbers beyond 2^32 too, by a number that is near."""
     segment = Segment(sequence, acknowledgement, flags, payload, ecn)
-    with network() as virtual:
-        frame = encode(virtual, Addresses("h1", "h2", 7, 9), segment, MSS)
+    with network() as simulation:
+        frame = encode(simulation, Addresses("h1", "h2", 7, 9), segment, MSS)
     decoded = decode(frame, max(sequence + near, 0), max(acknowledgement + near, 0))
     assert decoded == (7, 9, segment)
 
@@ -319,8 +319,8 @@ def test_checksum_verifies_itself(data: bytes) -> None:
 
 
 def test_damaged_frame_is_dropped() -> None:
-    with network() as virtual:
-        frame = encode(virtual, Addresses("h1", "h2", 7, 9), Segment(5, 6, ACK, b"payload"), MSS)
+    with network() as simulation:
+        frame = encode(simulation, Addresses("h1", "h2", 7, 9), Segment(5, 6, ACK, b"payload"), MSS)
     assert decode(frame, 0, 0) is not None
     for at in range(26, len(frame)):
         damaged = frame[:at] + bytes([frame[at] ^ 1]) + frame[at + 1 :]
@@ -338,26 +338,26 @@ def network() -> VirtualP4:
 def test_connection_uses_its_link_and_arrives_whole(algorithm: str) -> None:
     """8 Mbit/s between the switches; 20 segments beyond what path and queue hold are lost in slow
     start."""
-    with network() as virtual:
-        connection = tcp.connect(virtual, "h1", "h3", algorithm=algorithm, size=2_000_000)
-        virtual.run(until_s=10.0)
+    with network() as simulation:
+        connection = tcp.connect(simulation, "h1", "h3", algorithm=algorithm, size=2_000_000)
+        simulation.run(until_s=10.0)
         summary = connection.summary()
         assert connection.receiver.delivered == summary["acknowledged_bytes"] == 2_000_000
         assert connection.receiver.intact
         assert 0.9 * 8e6 * 1460 / 1514 < summary["goodput_bps"] < 8e6 * 1460 / 1514
-        assert summary["retransmitted_segments"] >= sum(virtual.tail_drops("s1", 3)) > 0
+        assert summary["retransmitted_segments"] >= sum(simulation.tail_drops("s1", 3)) > 0
         assert summary["finished_s"] is not None
 
 
 def test_connections_share_a_link_and_are_equal_twice() -> None:
     def run() -> tuple[list[dict[str, object]], int]:
-        with network() as virtual:
+        with network() as simulation:
             for number, src in enumerate(("h1", "h2")):
-                tcp.connect(virtual, src, "h3", sport=7000 + number, until_s=4.0)
-            virtual.run(until_s=4.0)
+                tcp.connect(simulation, src, "h3", sport=7000 + number, until_s=4.0)
+            simulation.run(until_s=4.0)
             return [
-                connection.summary() for connection in virtual.connections
-            ], virtual.totals().digest
+                connection.summary() for connection in simulation.connections
+            ], simulation.totals().digest
 
     first, second = run(), run()
     assert first == second
@@ -368,20 +368,20 @@ def test_connections_share_a_link_and_are_equal_twice() -> None:
 
 def test_other_frames_and_ports_leave_a_connection_alone() -> None:
     """Traffic by words of another host to the same port, and datagrams."""
-    with network() as virtual:
-        connection = tcp.connect(virtual, "h1", "h3", size=100_000)
+    with network() as simulation:
+        connection = tcp.connect(simulation, "h1", "h3", size=100_000)
         for text in (
             "h2,h3,tcp=reno,bytes=50KB,sport=49152",
             "h2,h3,rate=1M,length=500",
             "h3,h1,rate=1M",
         ):
-            sending.read(text).start(virtual, 2.0, 1)
-        virtual.run(until_s=5.0)
-        assert [connection.receiver.delivered for connection in virtual.connections] == [
+            sending.read(text).start(simulation, 2.0, 1)
+        simulation.run(until_s=5.0)
+        assert [connection.receiver.delivered for connection in simulation.connections] == [
             100_000,
             50_000,
         ]
-        assert all(connection.receiver.intact for connection in virtual.connections)
+        assert all(connection.receiver.intact for connection in simulation.connections)
         assert connection.summary()["finished_s"] < 2.0
 
 
@@ -400,14 +400,14 @@ def test_wrong_words_of_a_connection_are_refused(words: str, why: str) -> None:
 
 
 def test_connections_that_cannot_be_are_refused() -> None:
-    with network() as virtual:
+    with network() as simulation:
         assert "too long for the network" in error_of(
-            lambda: tcp.connect(virtual, "h1", "h2", mss=5000)
+            lambda: tcp.connect(simulation, "h1", "h2", mss=5000)
         )
-        assert "has two hosts" in error_of(lambda: tcp.connect(virtual, "h1", "h1"))
-        assert "at least one byte" in error_of(lambda: tcp.connect(virtual, "h1", "h2", size=0))
-        assert "'bbr'" in error_of(lambda: tcp.connect(virtual, "h1", "h2", algorithm="bbr"))
-        assert virtual.connections == []
+        assert "has two hosts" in error_of(lambda: tcp.connect(simulation, "h1", "h1"))
+        assert "at least one byte" in error_of(lambda: tcp.connect(simulation, "h1", "h2", size=0))
+        assert "'bbr'" in error_of(lambda: tcp.connect(simulation, "h1", "h2", algorithm="bbr"))
+        assert simulation.connections == []
 
 
 def opened(algorithm: str, size: int = 200_000) -> tuple[Sender, list[Segment]]:

@@ -223,26 +223,26 @@ def test_group_change_moves_flows_from_a_link_that_failed() -> None:
         hops = TableActions([(1, TableAction("next_hop", port=port)) for port in ports])
         return TableEntry("next_hop_group", match=TableMatch(group=1), action=hops)
 
-    with VirtualP4(network) as virtual:
+    with VirtualP4(network) as simulation:
         multipath = TableAction(
             "ipv4_multipath", dst_mac=topology.host("h1").mac, group_id=1, hash_shift=0
         )
-        virtual.switches["s0"].insert(
+        simulation.switches["s0"].insert(
             [TableEntry("ipv4_lpm", match=prefix, action=multipath), group(2, 3)]
         )
-        virtual.switches["s1"].insert([TableEntry("ipv4_lpm", match=prefix, action=forward)])
+        simulation.switches["s1"].insert([TableEntry("ipv4_lpm", match=prefix, action=forward)])
         frames = [udp(network, "h0", "h1", sport=1000 + flow) for flow in range(flows)]
-        virtual.send_all("h0", np.arange(400) * 1e-5, frames)
-        virtual.run(until_s=failed_s - 1e-9)
-        shares = [virtual.link_stats("s0", port).packets for port in (2, 3)]
+        simulation.send_all("h0", np.arange(400) * 1e-5, frames)
+        simulation.run(until_s=failed_s - 1e-9)
+        shares = [simulation.link_stats("s0", port).packets for port in (2, 3)]
         assert min(shares) > 0
         assert sum(shares) == 100
-        virtual.set_link("s0", 2, up=False)
-        virtual.at(changed_s, lambda: virtual.switches["s0"].modify([group(3)]))
-        virtual.run(until_s=1.0)
-        lost = virtual.tail_drops("s0", 2)[0]
+        simulation.set_link("s0", 2, up=False)
+        simulation.at(changed_s, lambda: simulation.switches["s0"].modify([group(3)]))
+        simulation.run(until_s=1.0)
+        lost = simulation.tail_drops("s0", 2)[0]
         assert lost > 0
-        assert len(virtual.arrived("h1")) == 400 - lost - depth
-        virtual.set_link("s0", 2, up=True)
-        virtual.run(until_s=2.0)
-        assert len(virtual.arrived("h1")) == 400 - lost
+        assert len(simulation.arrived("h1")) == 400 - lost - depth
+        simulation.set_link("s0", 2, up=True)
+        simulation.run(until_s=2.0)
+        assert len(simulation.arrived("h1")) == 400 - lost

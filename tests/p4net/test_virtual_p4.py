@@ -42,32 +42,32 @@ def test_frames_arrive_with_every_byte(network: P4Network) -> None:
     """Payloads of random bytes and all lengths: only what the program changes is different."""
     draw = random.Random(1)
     payloads = [draw.randbytes(length) for length in (0, 1, 18, 100, 128, 400, 1000, 1472)]
-    with VirtualP4(network) as virtual:
+    with VirtualP4(network) as simulation:
         for number, payload in enumerate(payloads):
-            virtual.send("h1", number * 10e-3, udp(network, "h1", "h3", payload))
-        virtual.run(until_s=1.0)
-        arrived = virtual.arrived("h3")
+            simulation.send("h1", number * 10e-3, udp(network, "h1", "h3", payload))
+        simulation.run(until_s=1.0)
+        arrived = simulation.arrived("h3")
         assert [len(frame.start) for frame in arrived] == [frame.length for frame in arrived]
         for frame, payload in zip(arrived, payloads, strict=True):
             expected = Ether(udp(network, "h1", "h3", payload, ttl=62))
             expected.dst, expected.src = MACS["h3"], MACS["h3"]  # s1's entry had set it
             assert frame.start == bytes(expected)
-        assert virtual.switches["s1"].read_counter("forwarded", 3).packets == len(payloads)
-        assert virtual.switches["s2"].read_counter("forwarded", 2).bytes == sum(
+        assert simulation.switches["s1"].read_counter("forwarded", 3).packets == len(payloads)
+        assert simulation.switches["s2"].read_counter("forwarded", 2).bytes == sum(
             len(payload) + 42 for payload in payloads
         )
-        assert virtual.totals().dropped == 0
+        assert simulation.totals().dropped == 0
 
 
 def test_frames_without_a_route_or_a_ttl_are_dropped(network: P4Network) -> None:
     lost = udp(network, "h1", "h3", b"x", ttl=0)
     unrouted = lost.replace(bytes(map(int, IPS["h3"].split("."))), bytes([9, 9, 9, 9]))
-    with VirtualP4(network) as virtual:
+    with VirtualP4(network) as simulation:
         for frame in (lost, unrouted, b"\xff" * 12 + b"\x08\x06" + bytes(46)):
-            virtual.send("h1", 0.0, frame)
-        virtual.run(until_s=0.1)
-        assert virtual.totals().dropped == 3
-        assert not virtual.arrived("h3")
+            simulation.send("h1", 0.0, frame)
+        simulation.run(until_s=0.1)
+        assert simulation.totals().dropped == 3
+        assert not simulation.arrived("h3")
 
 
 def test_probes_record_the_queue_that_samplers_see(network: P4Network) -> None:
@@ -78,15 +78,15 @@ def test_probes_record_the_queue_that_samplers_see(network: P4Network) -> None:
         udp(network, "h1", "h3", bytes(2), dport=PROBE),
         udp(network, "h2", "h3", bytes(958)),
     )
-    with VirtualP4(network) as virtual:
-        virtual.send_all("h2", np.arange(20) * 400e-6, [load])  # 1 ms each at the bottleneck
+    with VirtualP4(network) as simulation:
+        simulation.send_all("h2", np.arange(20) * 400e-6, [load])  # 1 ms each at the bottleneck
         for number in range(8):
-            virtual.send("h1", 0.1e-3 + number * 1e-3, probe)
-        queue = virtual.sample(
-            0.1e-3, [virtual.queue_packets("s1", 3, 0), virtual.queue_bytes("s1", 3, 0)]
+            simulation.send("h1", 0.1e-3 + number * 1e-3, probe)
+        queue = simulation.sample(
+            0.1e-3, [simulation.queue_packets("s1", 3, 0), simulation.queue_bytes("s1", 3, 0)]
         )
-        virtual.run(until_s=0.1)
-        probes = [hops(frame.start) for frame in virtual.arrived("h3") if frame.length < 100]
+        simulation.run(until_s=0.1)
+        probes = [hops(frame.start) for frame in simulation.arrived("h3") if frame.length < 100]
         depths, waiting = queue.values[:, 0], queue.values[:, 1]
         assert len(probes) == 8
         assert depths.max() > 10
@@ -102,20 +102,20 @@ def test_probes_record_the_queue_that_samplers_see(network: P4Network) -> None:
 
 def test_marks_begin_where_the_queue_reaches_the_threshold(network: P4Network) -> None:
     frame = udp(network, "h1", "h3", bytes(958), tos=2)
-    with VirtualP4(network) as virtual:
-        virtual.switches["s1"].write([register(virtual, "threshold", 5)])
-        virtual.send_all("h1", np.zeros(20), [frame])
-        virtual.run(until_s=0.1)
-        marks = [arrived.start[15] & 3 == 3 for arrived in virtual.arrived("h3")]
+    with VirtualP4(network) as simulation:
+        simulation.switches["s1"].write([register(simulation, "threshold", 5)])
+        simulation.send_all("h1", np.zeros(20), [frame])
+        simulation.run(until_s=0.1)
+        marks = [arrived.start[15] & 3 == 3 for arrived in simulation.arrived("h3")]
         # The first is sent at once, so the seventh finds five waiting.
         assert marks == [number >= 6 for number in range(20)]
 
 
-def register(virtual: VirtualP4, name: str, value: int) -> object:
+def register(simulation: VirtualP4, name: str, value: int) -> object:
     from finsy import P4RegisterEntry
     from finsy.proto import p4r
 
-    schema = virtual.switches["s1"].schema
+    schema = simulation.switches["s1"].schema
     entity = P4RegisterEntry(name, index=0, data=value).encode(schema)
     return p4r.Update(type=p4r.Update.MODIFY, entity=entity)
 
@@ -130,16 +130,16 @@ def test_queue_depth_drops_at_the_tail_by_queue(tmp_path: Path) -> None:
         udp(network, "h1", "h3", bytes(958)),
         udp(network, "h2", "h3", bytes(958), tos=7 << 5),
     )
-    with VirtualP4(network) as virtual:
-        virtual.send_all("h1", np.zeros(100), [low])
-        virtual.run(until_s=0.5)
-        assert len(virtual.arrived("h3")) == 11
-        assert virtual.tail_drops("s1", 3) == (89, 0, 0, 0, 0, 0, 0, 0)
-        virtual.send_all("h2", np.full(100, 0.6), [high])
-        virtual.run(until_s=1.0)
-        assert virtual.tail_drops("s1", 3) == (89, 0, 0, 0, 0, 0, 0, 96)
-        assert virtual.tail_drops("s1", 1) == (0,) * 8
-        assert virtual.totals().dropped == 0
+    with VirtualP4(network) as simulation:
+        simulation.send_all("h1", np.zeros(100), [low])
+        simulation.run(until_s=0.5)
+        assert len(simulation.arrived("h3")) == 11
+        assert simulation.tail_drops("s1", 3) == (89, 0, 0, 0, 0, 0, 0, 0)
+        simulation.send_all("h2", np.full(100, 0.6), [high])
+        simulation.run(until_s=1.0)
+        assert simulation.tail_drops("s1", 3) == (89, 0, 0, 0, 0, 0, 0, 96)
+        assert simulation.tail_drops("s1", 1) == (0,) * 8
+        assert simulation.totals().dropped == 0
 
 
 def test_queue_rate_lets_packets_go_at_equal_distances(tmp_path: Path) -> None:
@@ -151,11 +151,11 @@ def test_queue_rate_lets_packets_go_at_equal_distances(tmp_path: Path) -> None:
         udp(network, "h1", "h3", bytes(958)),
         udp(network, "h2", "h3", bytes(958), tos=7 << 5),
     )
-    with VirtualP4(network) as virtual:
-        virtual.send_all("h1", np.zeros(10), [slow])
-        virtual.send_all("h2", 5.5e-3 + np.arange(40) * 1e-3, [fast])
-        virtual.run(until_s=1.0)
-        arrived = virtual.arrived("h3")
+    with VirtualP4(network) as simulation:
+        simulation.send_all("h1", np.zeros(10), [slow])
+        simulation.send_all("h2", 5.5e-3 + np.arange(40) * 1e-3, [fast])
+        simulation.run(until_s=1.0)
+        arrived = simulation.arrived("h3")
         times = {
             tos: [frame.time_s for frame in arrived if frame.start[15] == tos]
             for tos in (0, 7 << 5)
@@ -171,34 +171,34 @@ def test_queue_rate_lets_packets_go_at_equal_distances(tmp_path: Path) -> None:
 
 def test_higher_queue_is_served_first(network: P4Network) -> None:
     frames = [udp(network, "h1", "h3", bytes(958), tos=queue << 5) for queue in range(8)]
-    with VirtualP4(network) as virtual:
+    with VirtualP4(network) as simulation:
         for frame in frames:
-            virtual.send_all("h1", np.zeros(2), [frame])
-        virtual.run(until_s=0.1)
-        order = [arrived.start[15] >> 5 for arrived in virtual.arrived("h3")]
+            simulation.send_all("h1", np.zeros(2), [frame])
+        simulation.run(until_s=0.1)
+        order = [arrived.start[15] >> 5 for arrived in simulation.arrived("h3")]
         assert order == [0, 7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0]
 
 
 def test_priority_beyond_the_queues_is_dropped(tmp_path: Path) -> None:
     network = exercise(tmp_path, LINKS, priority_queues=2)
-    with VirtualP4(network) as virtual:
+    with VirtualP4(network) as simulation:
         for queue in range(8):
-            virtual.send("h1", 0.0, udp(network, "h1", "h3", b"", tos=queue << 5))
-        virtual.run(until_s=0.1)
-        assert sorted(arrived.start[15] >> 5 for arrived in virtual.arrived("h3")) == [0, 1]
-        assert virtual.tail_drops("s1", 3) == (0, 0, 1, 1, 1, 1, 1, 1)
+            simulation.send("h1", 0.0, udp(network, "h1", "h3", b"", tos=queue << 5))
+        simulation.run(until_s=0.1)
+        assert sorted(arrived.start[15] >> 5 for arrived in simulation.arrived("h3")) == [0, 1]
+        assert simulation.tail_drops("s1", 3) == (0, 0, 1, 1, 1, 1, 1, 1)
 
 
 def test_runs_are_equal_to_the_bit_in_either_order_of_events(network: P4Network) -> None:
     """Two runs of random traffic, and one by nodes; another seed gives others."""
 
     def run(queues: str, seed: int) -> tuple[int, list[object]]:
-        with VirtualP4(network, queues=queues) as virtual:  # type: ignore[arg-type]
+        with VirtualP4(network, queues=queues) as simulation:  # type: ignore[arg-type]
             for number, host in enumerate(("h1", "h2")):
                 frame = udp(network, host, "h3", bytes(500), tos=number << 5)
-                virtual.send_all(host, poisson(900, 0.0, 0.5, seed + number), [frame])
-            virtual.run(until_s=1.0)
-            return virtual.totals().digest, [*virtual.arrived("h3")]
+                simulation.send_all(host, poisson(900, 0.0, 0.5, seed + number), [frame])
+            simulation.run(until_s=1.0)
+            return simulation.totals().digest, [*simulation.arrived("h3")]
 
     first = run("one", 1)
     assert first == run("one", 1) == run("nodes", 1)
@@ -208,12 +208,12 @@ def test_runs_are_equal_to_the_bit_in_either_order_of_events(network: P4Network)
 
 def test_frames_are_cut_and_filled_to_their_lengths(network: P4Network) -> None:
     frame = udp(network, "h1", "h2", bytes(range(1, 101)))
-    with VirtualP4(network) as virtual:
-        virtual.send_all(
+    with VirtualP4(network) as simulation:
+        simulation.send_all(
             "h1", [0.0, 1e-3, 2e-3], [frame, frame[:60]], which=[0, 1, 0], lengths=[200, 60, 80]
         )
-        virtual.run(until_s=0.1)
-        frames = [arrived.start for arrived in virtual.arrived("h2")]
+        simulation.run(until_s=0.1)
+        frames = [arrived.start for arrived in simulation.arrived("h2")]
         assert [len(frame) for frame in frames] == [200, 60, 80]
         assert frames[0][42:] == bytes(range(1, 101)) + bytes(58)
         assert frames[2][42:] == bytes(range(1, 39))
@@ -221,13 +221,13 @@ def test_frames_are_cut_and_filled_to_their_lengths(network: P4Network) -> None:
 
 def test_host_counts_alone_and_measures_delays(network: P4Network) -> None:
     frame = udp(network, "h1", "h3", bytes(958))
-    with VirtualP4(network) as virtual:
-        virtual.count_alone("h3")
-        virtual.send_all("h1", [0.0, 0.0], [frame])
-        virtual.run(until_s=0.1)
-        arrivals = virtual.arrivals("h3")
+    with VirtualP4(network) as simulation:
+        simulation.count_alone("h3")
+        simulation.send_all("h1", [0.0, 0.0], [frame])
+        simulation.run(until_s=0.1)
+        arrivals = simulation.arrivals("h3")
         assert (arrivals.frames, arrivals.bytes, arrivals.timed_frames) == (2, 2000, 2)
-        assert not virtual.arrived("h3")
+        assert not simulation.arrived("h3")
         # host's link and last link at 10 Gbit/s, the middle one at 8 Mbit/s
         once = 2 * 0.8e-6 + 1e-3
         assert arrivals.first_s == pytest.approx(once)
@@ -238,26 +238,26 @@ def test_host_counts_alone_and_measures_delays(network: P4Network) -> None:
 
 def test_application_answers_at_the_time_of_its_frame(network: P4Network) -> None:
     """h3 echoes each frame: the answer starts when the frame has arrived."""
-    with VirtualP4(network) as virtual:
+    with VirtualP4(network) as simulation:
         answer = udp(network, "h3", "h1", b"answer")
-        virtual.react("h3", lambda frame: virtual.send("h3", frame.time_s, answer))
+        simulation.react("h3", lambda frame: simulation.send("h3", frame.time_s, answer))
         for number in range(3):
-            virtual.send("h1", number * 1e-3, udp(network, "h1", "h3", b"?"))
-        virtual.run(until_s=0.1)
-        assert len(virtual.arrived("h1")) == 3
-        out, back = (virtual.arrived(host)[1].time_s for host in ("h3", "h1"))
+            simulation.send("h1", number * 1e-3, udp(network, "h1", "h3", b"?"))
+        simulation.run(until_s=0.1)
+        assert len(simulation.arrived("h1")) == 3
+        out, back = (simulation.arrived(host)[1].time_s for host in ("h3", "h1"))
         assert back - out == pytest.approx(2 * len(answer) * 8 / 10e9 + len(answer) * 1e-6)
     with (
-        VirtualP4(network, queues="nodes") as virtual,
+        VirtualP4(network, queues="nodes") as simulation,
         pytest.raises(VirtualError, match='queues="one"'),
     ):
-        virtual.react("h3", lambda frame: None)
+        simulation.react("h3", lambda frame: None)
 
 
 def test_datagram_goes_to_an_address_without_a_host(network: P4Network) -> None:
     """To h1's gateway, as the router's entries have it; to a group, with the MAC of RFC 1112 and
     without ARP."""
-    with VirtualP4(network) as virtual:
+    with VirtualP4(network) as simulation:
         targets = ("10.0.3.77", "239.255.0.5", "255.255.255.255")
         sent = [udp(network, "h1", dst, b"x") for dst in targets]
         assert [frame[:6].hex(":") for frame in sent] == [
@@ -266,16 +266,16 @@ def test_datagram_goes_to_an_address_without_a_host(network: P4Network) -> None:
             "ff:ff:ff:ff:ff:ff",
         ]
         assert [".".join(map(str, frame[30:34])) for frame in sent] == list(targets)
-        virtual.arp.send("h1", 0.0, "239.255.0.5", sent[1])
-        virtual.run(until_s=0.1)
-        assert virtual.totals().traversals == 1
-        assert list(virtual.arp.unanswered()) == []
+        simulation.arp.send("h1", 0.0, "239.255.0.5", sent[1])
+        simulation.run(until_s=0.1)
+        assert simulation.totals().traversals == 1
+        assert list(simulation.arp.unanswered()) == []
 
 
 def test_frame_that_grows_beyond_the_longest_ends_the_run(network: P4Network) -> None:
     probe = udp(network, "h1", "h3", bytes(150 - 42), dport=PROBE)
-    with VirtualP4(network, frame_bytes=160) as virtual:
-        virtual.send("h1", 0.0, probe)
+    with VirtualP4(network, frame_bytes=160) as simulation:
+        simulation.send("h1", 0.0, probe)
         with pytest.raises(
             VirtualError,
             match=(
@@ -283,12 +283,12 @@ def test_frame_that_grows_beyond_the_longest_ends_the_run(network: P4Network) ->
                 "166 bytes: 160 is"
             ),
         ):
-            virtual.run(until_s=0.1)
+            simulation.run(until_s=0.1)
     with (
-        VirtualP4(network, frame_bytes=160) as virtual,
+        VirtualP4(network, frame_bytes=160) as simulation,
         pytest.raises(VirtualError, match="a frame of 161 bytes: 160 is the most"),
     ):
-        virtual.send("h1", 0.0, bytes(161))
+        simulation.send("h1", 0.0, bytes(161))
 
 
 def test_capture_has_frames_as_they_are_stored(network: P4Network, tmp_path: Path) -> None:
@@ -296,19 +296,19 @@ def test_capture_has_frames_as_they_are_stored(network: P4Network, tmp_path: Pat
     from pcn.p4net.traffic import capture
 
     frame = udp(network, "h1", "h2", bytes(range(100)), dport=4791)
-    with VirtualP4(network) as virtual:
-        virtual.capture("h1", 0, tmp_path / "h1.pcap")
-        virtual.send("h1", 1e-3, frame)
-        virtual.run(until_s=0.1)
+    with VirtualP4(network) as simulation:
+        simulation.capture("h1", 0, tmp_path / "h1.pcap")
+        simulation.send("h1", 1e-3, frame)
+        simulation.run(until_s=0.1)
     assert capture(tmp_path / "h1.pcap").frames == [frame]
 
 
 def test_link_without_a_rate_is_one_of_the_topology(network: P4Network) -> None:
-    with VirtualP4(network) as virtual:
-        virtual.send("h1", 0.0, udp(network, "h1", "h2", bytes(1208)))
-        virtual.run(until_s=0.1)
+    with VirtualP4(network) as simulation:
+        simulation.send("h1", 0.0, udp(network, "h1", "h2", bytes(1208)))
+        simulation.run(until_s=0.1)
         # 1,250 bytes at 10 Gbit/s, twice
-        assert virtual.arrived("h2")[0].time_s == pytest.approx(2e-6)
+        assert simulation.arrived("h2")[0].time_s == pytest.approx(2e-6)
 
 
 def test_entries_that_a_switch_refuses_name_their_file(tmp_path: Path) -> None:
@@ -320,8 +320,8 @@ def test_entries_that_a_switch_refuses_name_their_file(tmp_path: Path) -> None:
     ):
         pass
     (folder / "commands").write_text("register_write threshold 0 7\nregister_read threshold 0")
-    with VirtualP4(read_exercise(folder)) as virtual:
-        assert {name: outcome.lines for name, outcome in virtual.written.items()} == {
+    with VirtualP4(read_exercise(folder)) as simulation:
+        assert {name: outcome.lines for name, outcome in simulation.written.items()} == {
             "s1": ["threshold[0] = 7"],
             "s2": [],
         }
