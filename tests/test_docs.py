@@ -73,3 +73,15 @@ def test_maps_have_every_file(page_name: str, folder: str) -> None:
     }
     assert files
     assert files <= set(re.findall(r"\w+\.c\b", inside))
+
+
+def test_walks_go_through_functions_that_are_there() -> None:
+    """Each row of ARCHITECTURE.md's walks names a file, and a function or class in it."""
+    rows = re.findall(
+        r"^\| `([\w./]+)`: `(\w+)` \|", (ROOT / "docs/ARCHITECTURE.md").read_text(), re.M
+    )
+    assert len(rows) > 25
+    for path, name in rows:
+        source = (ROOT / path).read_text()
+        definition = rf"^(?!.*;$).*\b(?:def |class )?{name}\("
+        assert re.search(definition, source, re.MULTILINE), f"{path} has no {name}"

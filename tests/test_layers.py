@@ -1,5 +1,5 @@
 """Which package may import which, and of the switch what; which room of `experiments` which other
-ones. Arrows run down only, as CONTRIBUTING.md draws them."""
+ones. Arrows run down only, as docs/ARCHITECTURE.md draws them."""
 
 from __future__ import annotations
 

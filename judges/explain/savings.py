@@ -4,7 +4,7 @@
 
 Each seed draws two in-casts and other flows on a fat-tree of 16 hosts with PFC alone. Of the flow
 with the most PAUSE, each root with a twentieth of the blame or more is made ten times as fast, one
-after the other, in a run of its own. Blame and saving are shares of the flow's completion time. The
+after the other, each in another run. Blame and saving are shares of the flow's completion time. The
 rank correlation (Spearman's) is over all roots; its interval is the bootstrap's over in-casts.
 """
 
@@ -131,7 +131,7 @@ def first_saves_most(of: Iterable[Sequence[Root]]) -> tuple[int, int]:
 
 
 def lines(seeds: Iterable[int]) -> Iterator[str]:
-    """Yields a line an in-cast, and what they say together."""
+    """Yields a line an in-cast, and the correlation over all."""
     drawn = []
     for seed in seeds:
         drawn.append(roots(seed))

@@ -1,5 +1,5 @@
-"""What CONTRIBUTING.md promises: a column of summary.json, a port's counter and a page each are one
-declaration."""
+"""What docs/ARCHITECTURE.md promises: a column of summary.json, a port's counter and a page each
+are one declaration."""
 
 from __future__ import annotations
 
