@@ -24,6 +24,7 @@ from pcn.commands.common import (
 )
 from pcn.commands.exec import exec_
 from pcn.commands.output import note, output_options, say
+from pcn.commands.p4_import import import_
 from pcn.commands.p4_trace import trace as trace_ways
 from pcn.commands.watch import page_of
 
@@ -51,6 +52,7 @@ def p4() -> None:
 
 p4.add_command(exec_, "exec")
 p4.add_command(trace_ways, "trace")
+p4.add_command(import_, "import")
 
 
 _FAILED = 3
