@@ -98,7 +98,7 @@ def _isolate(user: list[int] | None) -> str:
             ("uid_map", f"{uid} {uid} 1"),
             ("gid_map", f"{gid} {gid} 1"),
         ):
-            Path(f"/proc/self/{name}").write_text(text)
+            Path(f"/proc/self/{name}").write_text(text, "ascii")
     return ""
 
 
@@ -146,14 +146,14 @@ def _end_children(script: int) -> None:
 
 def _children() -> set[int]:
     """Returns the children of this process."""
-    own, children = os.getpid(), set[int]()
+    keeper, children = os.getpid(), set[int]()
     for place in Path("/proc").iterdir():
         if place.name.isdigit():
             try:
-                fields = (place / "stat").read_text().rpartition(")")[2].split()
+                fields = (place / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
             except OSError:
                 continue
-            if int(fields[1]) == own:
+            if int(fields[1]) == keeper:
                 children.add(int(place.name))
     return children
 
@@ -169,10 +169,10 @@ def _report(request: Mapping[str, Any], **line: Any) -> None:
 
 def _run(request: Mapping[str, Any]) -> int:
     """Runs the script; returns its exit code."""
-    own = os.getpid()
+    process = os.getpid()
 
     def report(record: NetworkRecord) -> None:
-        if os.getpid() == own:  # and not one that the script has forked
+        if os.getpid() == process:  # and not one that the script has forked
             _report(request, kind="network", network=record.document())
 
     RECORDER.report = report
@@ -186,7 +186,7 @@ def _run(request: Mapping[str, Any]) -> int:
         failure = None if RECORDER.started is not None else _failure(error, request)
     except BaseException as error:  # a script may raise any
         failure = _failure(error, request)
-    if os.getpid() != own:
+    if os.getpid() != process:
         return 0
     RECORDER.save()
     sys.stdout.flush()
@@ -215,7 +215,7 @@ def _execute(script: Path, arguments: list[str]) -> None:
 
 
 def _pretend() -> None:
-    """Lets a script that asks for root go on, and one that waits not wait."""
+    """Lets a script that requires root go on, and ends one that waits."""
     os.getuid = os.geteuid = lambda: 0
     slept_s = 0.0
 
@@ -233,8 +233,7 @@ def _pretend() -> None:
 
 
 def _failure(error: BaseException, request: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns how a script failed, with the file and the line of its own that did; None: it ended
-    well."""
+    """Returns how a script failed, with the place in its files that did; None: it ended well."""
     if isinstance(error, SystemExit):
         if error.code in (None, 0, False):
             return None

@@ -28,7 +28,7 @@ _PREFIXES = {"l2": 16, "mixed": 24, "l3": 24}
 
 
 class NetworkAPI(Topo):
-    """A network that a script builds by calls, or by a class of its own."""
+    """A network that a script builds by calls, or by a class."""
 
     def __init__(self, *arguments: Any, **params: Any) -> None:
         self.recorded_gateways: dict[str, str] = {}
@@ -396,13 +396,12 @@ class NetworkAPI(Topo):
 
     def _switch(self, name: str, cpu_port: int) -> SwitchRecord:
         info = self.recorded_nodes[name]
-        files = [str(info["cli_input"])] if info.get("cli_input") else []
         kind = info.get("cls")
         return SwitchRecord(
             name,
             getattr(kind, "__name__", "Switch") if kind is not None else "Switch",
             str(info.get("p4_src") or info.get("json_path") or ""),
-            files,
+            str(info.get("cli_input") or ""),
             thrift_port=int(info.get("thrift_port") or 0),
             cpu_port=cpu_port,
             priority_queues=int(info.get("priority_queues") or 0),

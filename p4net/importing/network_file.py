@@ -84,13 +84,10 @@ def _switch(switch: SwitchRecord, paths: _Paths) -> dict[str, Any]:
         settings["program"] = paths.program(switch.name, switch.program)
     if switch.runtime_json:
         settings["runtime_json"] = paths.of(switch.name, switch.runtime_json)
-    first, *more = dict.fromkeys(switch.command_files) or [""]
-    if first:
-        settings["cli_input"] = paths.of(switch.name, first)
-    commands = [line for path in more for line in paths.lines(switch.name, path)]
-    commands += switch.commands
-    if commands:
-        settings["commands"] = commands
+    if switch.command_file:
+        settings["cli_input"] = paths.of(switch.name, switch.command_file)
+    if switch.commands:
+        settings["commands"] = switch.commands
     if 0 < switch.cpu_port <= 510:
         settings["cpu_port"] = switch.cpu_port
     if 1 < switch.priority_queues <= 8:
@@ -122,7 +119,7 @@ class _Paths:
     def of(self, switch: str, name: str) -> str:
         """Returns the path of a file: from the current folder, the script's, or, of another
         machine, by its name there."""
-        path = self._found(name)
+        path = self._existing(name)
         if path is None:
             self.missing.append(f"{switch}: {name}")
             path = Path(name) if Path(name).is_absolute() else self._folders()[0] / name
@@ -130,31 +127,18 @@ class _Paths:
 
     def program(self, switch: str, name: str) -> str:
         """Returns the path of a program; its source, where it isn't compiled."""
-        if self._found(name) is None and name.endswith(".json"):
+        if self._existing(name) is None and name.endswith(".json"):
             stem = Path(name).stem
             source = Path(name).with_suffix(".p4")
             for place in (str(source), f"{stem}.p4", f"p4src/{stem}.p4", f"{BUILD}/{stem}.json"):
-                if (path := self._found(place)) is not None:
+                if (path := self._existing(place)) is not None:
                     return self._relative(path)
         return self.of(switch, name)
-
-    def lines(self, switch: str, name: str) -> list[str]:
-        """Returns the commands of a file, where a switch has several such files."""
-        path = self._found(name)
-        if path is None:
-            self.missing.append(f"{switch}: {name}")
-            return []
-        try:
-            return [
-                line for line in path.read_text("utf-8", "replace").splitlines() if line.strip()
-            ]
-        except OSError as error:
-            raise P4NetError(f"{path}: {error.strerror}") from None
 
     def _folders(self) -> list[Path]:
         return [Path.cwd(), self.script.absolute().parent]
 
-    def _found(self, name: str) -> Path | None:
+    def _existing(self, name: str) -> Path | None:
         places = [Path(name)] if Path(name).is_absolute() else []
         places += [folder / name for folder in self._folders() if not Path(name).is_absolute()]
         if Path(name).is_absolute():

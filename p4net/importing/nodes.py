@@ -71,8 +71,8 @@ class Node:
                 RECORDER.leave_out("commands of nodes", f"{self.name}: {part}")
 
     def _configure(self, known: shell.Configured) -> None:
-        if known.kept and known.kept not in self.recorded_commands:
-            self.recorded_commands.append(known.kept)
+        if known.command and known.command not in self.recorded_commands:
+            self.recorded_commands.append(known.command)
         if known.ip:
             self.setIP(known.ip)
         if known.mac:
@@ -243,14 +243,13 @@ class Switch(Node):
         self.dpid, self.opts, self.listenPort = dpid or "0" * 16, opts, listenPort
 
     def switch_record(self) -> SwitchRecord:
-        """Returns what its parameters, and attributes that a class of the script's sets, say."""
+        """Returns what its parameters have, and attributes that a script's class sets."""
         known = {**vars(self), **self.params}
-        command_files = [text for text in [_text(known, _COMMANDS)] if text]
         return SwitchRecord(
             self.name,
             type(self).__name__,
             _program(known),
-            command_files,
+            _text(known, _COMMANDS),
             runtime_json=_text(known, _RUNTIME),
             thrift_port=_number(known, _THRIFT),
             cpu_port=_number(known, _CPU),

@@ -1,4 +1,4 @@
-"""Telling a script of Python 2 by the error that it ends with."""
+"""Recognising a script of Python 2 by the error that it ends with."""
 
 from __future__ import annotations
 

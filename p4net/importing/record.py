@@ -28,9 +28,9 @@ class SwitchRecord:
     kind: str
     """The name of its class."""
     program: str = ""
-    command_files: list[str] = field(default_factory=list)
+    command_file: str = ""
     commands: list[str] = field(default_factory=list)
-    """Those that the script itself gives simple_switch_CLI."""
+    """Those that follow the file's."""
     runtime_json: str = ""
     thrift_port: int = 0
     cpu_port: int = 0

@@ -1,9 +1,10 @@
-"""What the stand-ins record while a script runs: networks, what is left out of them, and when a
+"""What the stand-ins record while a script runs: networks, what their file lacks, and when a
 network has started."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 from pcn.p4net.importing.record import NetworkRecord
@@ -20,7 +21,7 @@ class Network(Protocol):
 
 
 class EndedError(BaseException):
-    """The script has nothing more to say: it would only wait."""
+    """The script is over: it would only wait."""
 
 
 class Recorder:
@@ -66,9 +67,17 @@ class Recorder:
         if not fitting:
             self.leave_out("commands for switches that aren't there", f"port {commands.port}")
             return
-        if commands.path:
-            fitting[0].command_files.append(commands.path)
-        fitting[0].commands += commands.lines
+        switch, lines = fitting[0], commands.lines
+        if commands.path and (switch.command_file or switch.commands):
+            try:  # by the script's user, and behind what went before
+                text = Path(commands.path).read_text("utf-8", "replace")
+            except OSError as error:
+                self.leave_out("command files", f"{commands.path}: {error.strerror}")
+                return
+            lines = [line for line in text.splitlines() if line.strip()]
+        elif commands.path:
+            switch.command_file = commands.path
+        switch.commands += lines
 
 
 class TableCommands:

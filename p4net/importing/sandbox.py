@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pcn
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.importing.record import NetworkRecord, RecordError
 
@@ -25,11 +24,11 @@ _MORE_S = 15
 """Until the child has ended all of its children."""
 _MEMORY = 2 * 2**30
 _MOST_OUTPUT, _MOST_REPORT = 64 * 2**10, 64 * 2**20
-_KEPT = ("PATH", "HOME", "LANG")
+_VARIABLES = ("PATH", "HOME", "LANG")
 """Of the environment."""
 _BEGIN = (
     "import json, sys; sys.path.append(sys.argv[1]); from pcn.p4net.importing import child; "
-    "sys.path.remove(sys.argv[1]); child.main(json.loads(sys.argv[2]))"
+    "sys.path.pop(); child.main(json.loads(sys.argv[2]))"
 )
 
 
@@ -115,7 +114,7 @@ def _start(
     script: Path, arguments: Sequence[str], write: int, *, with_network: bool, seconds: int
 ) -> subprocess.Popen[bytes]:
     user = _user(script)
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    environment = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     groups: list[int] = []
     if user is not None:
         try:
@@ -134,7 +133,7 @@ def _start(
         "seconds": seconds,
         "memory": _MEMORY,
     }
-    root = str(Path(pcn.__file__).resolve().parents[1])
+    root = str(Path(__file__).parents[3])  # of `pcn`, in a checkout as in site-packages
     return subprocess.Popen(
         [sys.executable, "-I", "-B", "-u", "-c", _BEGIN, root, json.dumps(request)],
         stdin=subprocess.DEVNULL,

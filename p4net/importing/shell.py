@@ -23,9 +23,9 @@ _MUTE = re.compile(
 
 
 class Configured(NamedTuple):
-    """A command of a host: one of its routes or neighbours (`kept`), or its address or MAC."""
+    """A command of a host: one of its routes or neighbours (`command`), or its address or MAC."""
 
-    kept: str = ""
+    command: str = ""
     ip: str = ""
     mac: str = ""
 
@@ -56,13 +56,13 @@ def configured(command: str, host: str) -> Configured | None:
     text = " ".join(words)
     match words:
         case ["arp", *rest] if "-s" in rest and len(rest) > rest.index("-s") + 2:
-            return Configured(kept=text)
+            return Configured(command=text)
         case ["ip", "neigh" | "neighbor" | "neighbour", "add" | "replace" | "change", *rest] if (
             "lladdr" in rest
         ):
-            return Configured(kept=text)
+            return Configured(command=text)
         case ["route", "add", _, *_] | ["ip", "route", "add" | "replace" | "change", _, *_]:
-            return Configured(kept=text)
+            return Configured(command=text)
         case ["ifconfig", _, "hw", "ether", mac]:
             return Configured(mac=mac)
         case ["ip", "link", "set", *rest] if "address" in rest[:-1]:
@@ -107,15 +107,15 @@ def _redirected(command: str) -> tuple[list[str], str]:
         words = list(lexer)
     except ValueError:
         return [], ""
-    source, kept, place = "", list[str](), 0
+    source, words_left, place = "", list[str](), 0
     while place < len(words):
         if words[place] in ("<", ">", ">>", "<<<") and place + 1 < len(words):
             source = words[place + 1] if words[place] == "<" else source
             place += 2
             continue
-        kept.append(words[place])
+        words_left.append(words[place])
         place += 1
-    return [word for word in kept if word != "sudo"], source
+    return [word for word in words_left if word != "sudo"], source
 
 
 def is_cli(words: list[str]) -> bool:

@@ -43,8 +43,8 @@ def import_(
 
     \b
     Examples:
-      pcn p4 import network.py
-      pcn p4 import topology.py net.json -- --json build/router.json --num-hosts 3
+      pcn p4 import examples/router/network.py
+      pcn p4 import examples/router/network.py slow.json -- --rate 1
     """
     from pcn.p4net.importing.script import import_script, summary
 

@@ -48,7 +48,7 @@ class Scripts:
         return path
 
     def imported(self, text: str, *words: str, wanted: int = 0) -> tuple[str, str]:
-        """What the command prints and says of a script."""
+        """Stdout and stderr of the command for a script."""
         script = self.write(text)
         code = run(["p4", "import", str(script), str(self.folder / "net.json"), *words])
         printed = self._capsys.readouterr()

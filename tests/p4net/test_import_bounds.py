@@ -30,7 +30,7 @@ def scripts(
         yield Scripts(folder, capsys)
 
 
-def told_by(scripts: Scripts, code: str) -> str:
+def printed_by(scripts: Scripts, code: str) -> str:
     """What a script prints whose network is up."""
     return scripts.imported(f"{PAIR}net.start()\n{code}")[1]
 
@@ -39,7 +39,7 @@ def test_script_reaches_no_network(scripts: Scripts) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         port = server.getsockname()[1]
-        said = told_by(
+        said = printed_by(
             scripts,
             f"import socket\n"
             f"try:\n    socket.create_connection(('127.0.0.1', {port}), 5)\n"
@@ -57,7 +57,7 @@ def test_script_sees_three_variables_of_the_environment(
 ) -> None:
     monkeypatch.setenv("PCN_TOKEN", "secret")
     monkeypatch.setenv("LANG", "C.UTF-8")
-    said = told_by(scripts, "import os\nprint(sorted(os.environ))\n")
+    said = printed_by(scripts, "import os\nprint(sorted(os.environ))\n")
     assert set(json.loads(said.replace("'", '"'))) - {"LC_CTYPE"} == {"HOME", "LANG", "PATH"}
 
 
@@ -77,7 +77,7 @@ def test_script_is_never_run_as_root(
 
 @pytest.mark.root
 def test_script_under_sudo_is_the_user_s(scripts: Scripts) -> None:
-    said = told_by(
+    said = printed_by(
         scripts,
         "import os\nopen('mine', 'w').close()\nprint(os.getresuid(), os.getresgid())\n"
         "try:\n    os.setuid(0)\nexcept PermissionError:\n    print('stays')\n",
@@ -114,14 +114,14 @@ def test_children_of_a_script_end_with_it(
         + f"""
 import fcntl, os, signal
 net.start()
-ready, told = os.pipe()
+ready, holds = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         file = open({str(locked)!r}, "w")
         fcntl.flock(file, fcntl.LOCK_EX)
-        os.write(told, b"1")
+        os.write(holds, b"1")
         while True:
             pass
     os._exit(0)
@@ -133,7 +133,7 @@ os.read(ready, 1)
 
 
 def test_output_of_a_script_is_bounded(scripts: Scripts) -> None:
-    said = told_by(scripts, "for _ in range(200):\n    print('x' * 65536)\n")
+    said = printed_by(scripts, "for _ in range(200):\n    print('x' * 65536)\n")
     assert len(said) <= 64 * 1024 + 1
 
 

@@ -1,5 +1,5 @@
 """`pcn p4 import`: scripts of Mininet and p4-utils become the network that they build, and what
-isn't in it is told."""
+isn't in it stands in a line."""
 
 from __future__ import annotations
 
@@ -295,11 +295,13 @@ with open("s1-commands.txt") as commands:
     subprocess.Popen(["simple_switch_CLI", "--thrift-port", "9095"], stdin=commands)
 subprocess.run(["simple_switch_CLI", "--thrift-port=9095"], text=True,
                input="register_write threshold 0 9")
+subprocess.check_call("simple_switch_CLI --thrift-port 9095 < more.txt", shell=True)
 """
     (scripts.folder / "s1-commands.txt").write_text("register_write threshold 0 20\n")
+    (scripts.folder / "more.txt").write_text("# more\nregister_write threshold 0 7\n")
     with VirtualP4(scripts.network(text)) as network:
-        assert network.switches["s1"].read_register("threshold", 0) == 9
-        assert network.written["s1"].commands == 2
+        assert network.switches["s1"].read_register("threshold", 0) == 7
+        assert network.written["s1"].commands == 3
 
 
 def test_links_that_are_no_tclink_have_no_rate(scripts: Scripts) -> None:
@@ -374,7 +376,7 @@ def test_script_without_a_network_is_refused(scripts: Scripts) -> None:
     assert line.endswith("the last that it printed: nothing to see")
 
 
-def test_switches_without_a_program_are_told(scripts: Scripts) -> None:
+def test_switches_without_a_program_are_named(scripts: Scripts) -> None:
     text = PAIR + 'from mininet.node import OVSSwitch\ns2 = net.addSwitch("s2", cls=OVSSwitch)\n'
     out, _ = scripts.imported(text + "net.addLink(s1, s2)\nnet.start()\n")
     assert "left out: programs of switches, which a script doesn't name (s2 (OVSSwitch))" in out
@@ -403,7 +405,7 @@ def test_python_2_of_an_imported_file_has_its_place(scripts: Scripts) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reason"),
     [
         (
             "def f():\n    return 1 / 0\n\nf()\n",
@@ -417,8 +419,10 @@ def test_python_2_of_an_imported_file_has_its_place(scripts: Scripts) -> None:
         ("import os\nos.kill(os.getpid(), 11)\n", "network.py"),
     ],
 )
-def test_script_s_failure_is_told_with_its_place(scripts: Scripts, text: str, told: str) -> None:
-    assert told in scripts.refused(text)
+def test_script_s_failure_is_printed_with_its_place(
+    scripts: Scripts, text: str, reason: str
+) -> None:
+    assert reason in scripts.refused(text)
 
 
 def test_failure_after_the_start_leaves_the_network(scripts: Scripts) -> None:

@@ -137,6 +137,8 @@ LIFE = re.compile(r"pcn (up|down|run|figure|sweep|compare|explain|topology|view|
 """They need no network that is up."""
 LAB = re.compile(r"pcn (deploy|host)\b")
 """They need a lab's switch or NIC."""
+IMPORT = re.compile(r"pcn p4 import\b")
+"""They are of no root: tests/pcn/test_import_examples.py has them."""
 
 
 def each_once(wanted: Callable[[str], object]) -> dict[str, list[str]]:

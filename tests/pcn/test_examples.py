@@ -14,7 +14,7 @@ import pytest
 from machine import Machine, finish, machine
 
 import examples
-from examples import HELPS, LAB, LIFE, OURS, ROOT
+from examples import HELPS, IMPORT, LAB, LIFE, OURS, ROOT
 from pcn import cli
 
 # Few packets a second: here it matters that commands work, on any machine.
@@ -34,7 +34,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 
 def on_a_network(line: str) -> bool:
-    return not (LIFE.match(line) or LAB.match(line))
+    return not (LIFE.match(line) or LAB.match(line) or IMPORT.match(line))
 
 
 NETWORK_LINES = examples.each_once(on_a_network)
