@@ -325,8 +325,8 @@ def test_delay_is_read_as_tc_reads_it(scripts: Scripts, delay: str, milliseconds
 def test_router_s_script_runs_as_its_folder_does(
     scripts: Scripts, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for path in EXAMPLE.iterdir():
-        shutil.copy(path, scripts.folder)
+    shutil.copytree(EXAMPLE, scripts.folder, dirs_exist_ok=True)
+    scripts.folder.chmod(0o1777)  # copytree gives it the example's
     assert run(["p4", "import", "network.py", "--quiet", "--", "--rate", "8"]) == 0
     assert capsys.readouterr() == ("", "")
     figures = []
