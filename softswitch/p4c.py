@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -122,5 +123,14 @@ def _sources(top: Path, parts: Path) -> Iterable[Path]:
         seen[path] = None
         for name in _INCLUDE.findall(inputs.read_text(path, "replace")):
             places = [folder / name for folder in (path.parent, parts)]
-            pending += [place for place in places if place.is_file()][:1]
+            pending += [place for place in places if _is_file(place)][:1]
     return seen
+
+
+def _is_file(place: Path) -> bool:
+    """Returns whether a file is there. Raises OSError, as for a name that is too long, which
+    `Path.is_file` takes for a missing file from Python 3.14 on."""
+    try:
+        return stat.S_ISREG(place.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pcn.experiments.define.samples import RunSamples
 
@@ -17,7 +17,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
     """Sentences below it."""
-    bars: Sequence[Sequence[tuple[str, float]]] = ()
+    bars: Sequence[Sequence[tuple[str, float]]] = field(default_factory=list)
     """By row, where the last columns are parts of a whole: their names and shares of 1, which a
     page draws as one bar."""
 

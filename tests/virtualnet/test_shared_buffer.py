@@ -392,7 +392,7 @@ def test_file_with_a_bad_share_is_refused_with_its_line(tmp_path: Path) -> None:
     text = FORMATS["pcn"].write(with_buffer(star(2), SharedBuffer(1e6)))
     file.write_text(text.replace("alpha: 0.125", "alpha: 0.125, class: 8"))
     with pytest.raises(
-        TopologyError, match=r"made.yaml:7: switches\[0\].buffer.shares\[0\]: a share of class 8"
+        TopologyError, match=r"made.yaml:9: switches\[0\].buffer.shares\[0\]: a share of class 8"
     ):
         find_topology(str(file)).build({})
 

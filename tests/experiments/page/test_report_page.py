@@ -105,7 +105,7 @@ def test_it_opens_offline_without_complaint_at_every_size(
 ) -> None:
     chromium.open(pages[page], width, dark=dark)
     assert chromium.complaints == []
-    assert [address for address in chromium.asked if not address.startswith("data:")] == [
+    assert [address for address in chromium.addresses if not address.startswith("data:")] == [
         pages[page].as_uri()
     ]
     assert chromium.ask("document.querySelectorAll('.plot svg').length") == CHARTS * panels
