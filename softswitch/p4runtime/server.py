@@ -181,8 +181,7 @@ class _Pool(Executor):
     those that it has where the system gives no more: gRPC's own thread would end of the error, and
     the server be deaf.
 
-    No caller awaits a result: without a future for each call, its lock and its condition, a Write
-    takes 2% less."""
+    No caller awaits a result, so a call has no future, with a lock and a condition."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
