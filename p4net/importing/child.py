@@ -263,3 +263,7 @@ def _failure(error: BaseException, request: Mapping[str, Any]) -> dict[str, Any]
         "module": (error.name or "") if isinstance(error, ModuleNotFoundError) else "",
         "place": place,
     }
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

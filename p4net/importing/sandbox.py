@@ -8,7 +8,6 @@ import os
 import pwd
 import selectors
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any
 
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.importing.record import NetworkRecord, RecordError
+from pcn.softswitch.python_process import python_command
 
 SECONDS = 60
 """That a script may run."""
@@ -26,10 +26,9 @@ _MEMORY = 2 * 2**30
 _MOST_OUTPUT, _MOST_REPORT = 64 * 2**10, 64 * 2**20
 _VARIABLES = ("PATH", "HOME", "LANG")
 """Of the environment."""
-_BEGIN = (
-    "import json, sys; sys.path.append(sys.argv[1]); from pcn.p4net.importing import child; "
-    "sys.path.pop(); child.main(json.loads(sys.argv[2]))"
-)
+_OPTIONS = ("-E", "-s", "-B", "-u")
+"""Of the child's Python: neither the environment nor the user's packages, no caches, no buffers.
+Until it has taken the user's rights, it may be root's."""
 
 
 @dataclass
@@ -110,6 +109,10 @@ def _user(script: Path) -> tuple[int, int] | None:
     return int(numbers[0]), int(numbers[1])
 
 
+def _command(request: str) -> list[str]:
+    return python_command("pcn.p4net.importing.child", request, options=_OPTIONS)
+
+
 def _start(
     script: Path, arguments: Sequence[str], write: int, *, with_network: bool, seconds: int
 ) -> subprocess.Popen[bytes]:
@@ -133,9 +136,8 @@ def _start(
         "seconds": seconds,
         "memory": _MEMORY,
     }
-    root = str(Path(__file__).parents[3])  # of `pcn`, in a checkout as in site-packages
     return subprocess.Popen(
-        [sys.executable, "-I", "-B", "-u", "-c", _BEGIN, root, json.dumps(request)],
+        _command(json.dumps(request)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

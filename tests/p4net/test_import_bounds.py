@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -173,7 +174,7 @@ h1.popen(["touch", "by-node"])
 
 _REFUSING = """
 import json, os, sys
-request = json.loads(sys.argv[2])
+request = json.loads(sys.argv[1])
 if not request["with_network"]:
     os.write(request["report"], b'{"kind": "refused", "reason": "Operation not permitted"}\\n')
 """
@@ -182,7 +183,9 @@ if not request["with_network"]:
 def test_system_without_namespaces_refuses_the_script(
     scripts: Scripts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox, "_BEGIN", _REFUSING)
+    monkeypatch.setattr(
+        sandbox, "_command", lambda request: [sys.executable, "-c", _REFUSING, request]
+    )
     assert scripts.refused("").endswith(
         "isn't run: the system gives it no network namespace (Operation not permitted); `sudo` "
         "before the command can, or add --with-network to run it all the same"
@@ -197,8 +200,9 @@ def test_report_of_another_shape_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, report: str
 ) -> None:
     as_user(monkeypatch)
-    code = "import json, os, sys; r = json.loads(sys.argv[2])['report']; "
-    monkeypatch.setattr(sandbox, "_BEGIN", f"{code}os.write(r, {report.encode()!r} + b'\\n')")
+    code = "import json, os, sys; r = json.loads(sys.argv[1])['report']; "
+    code += f"os.write(r, {report.encode()!r} + b'\\n')"
+    monkeypatch.setattr(sandbox, "_command", lambda request: [sys.executable, "-c", code, request])
     with pytest.raises(P4NetError, match="its record can't be read"):
         sandbox.run(tmp_path / "network.py")
 
