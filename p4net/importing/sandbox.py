@@ -23,7 +23,7 @@ SECONDS = 60
 _MORE_S = 15
 """Until the child has ended all of its children."""
 _MEMORY = 2 * 2**30
-_MOST_OUTPUT, _MOST_REPORT = 64 * 2**10, 64 * 2**20
+_MOST_OUTPUT, _MOST_REPORT = 64 * 2**10, 16 * 2**20
 _VARIABLES = ("PATH", "HOME", "LANG")
 """Of the environment."""
 _OPTIONS = ("-E", "-s", "-B", "-u")
@@ -59,7 +59,7 @@ class Ran:
                 self.timed_out, self.code = bool(report["timed_out"]), int(report["code"])
             elif kind == "refused":
                 self.refused = str(report["reason"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RecordError(str(error)) from None
 
 
@@ -166,10 +166,11 @@ def _read(process: subprocess.Popen[bytes], read: int, ran: Ran, seconds: float)
                     if size > _MOST_REPORT:
                         raise RecordError(f"it has more than {_MOST_REPORT >> 20} MiB")
                     report += chunk
-                    *lines, rest = report.split(b"\n")
-                    report = bytearray(rest)
-                    for line in lines:
-                        ran.take(bytes(line))
+                    if b"\n" in chunk:  # else a long line would be looked through once a chunk
+                        *lines, rest = report.split(b"\n")
+                        report = bytearray(rest)
+                        for line in lines:
+                            ran.take(bytes(line))
                 else:
                     output += chunk[: _MOST_OUTPUT - len(output)]
     ran.output = output.decode("utf-8", "replace")

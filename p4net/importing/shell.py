@@ -90,9 +90,9 @@ def table_commands(command: str, switch: str = "") -> bool:
         not _CLI.search(words[0]) and not any(_CLI.search(word) for word in words[:3])
     ):
         return False
-    given = re.match(r"\s*(?:echo(?:\s+-\w+)*|printf)\s+(.*)\Z", text, re.DOTALL) if text else None
+    echo = re.match(r"\s*(?:echo(?:\s+-\w+)*|printf)\s+(.*)\Z", text, re.DOTALL) if text else None
     listed = re.match(r"\s*cat\s+(\S+)\s*\Z", text) if text else None
-    lines = given[1].strip().strip("\"'").replace("\\n", "\n") if given else ""
+    lines = echo[1].strip().strip("\"'").replace("\\n", "\n") if echo else ""
     path = source or (listed[1] if listed else "")
     if path or lines:
         RECORDER.tables.append(TableCommands(switch, port_of(words), path, lines))

@@ -39,16 +39,16 @@ class Program:
         if self.stdin is None:
             self._note(b"")
 
-    def _note(self, given: bytes) -> None:
+    def _note(self, sent: bytes) -> None:
         if self._noted:
             return
         self._noted = True
         command = self.args if isinstance(self.args, str) else shlex.join(self._words)
         path = getattr(self._source, "name", "")
-        if shell.is_cli(self._words) and (given or (isinstance(path, str) and path)):
-            text = given.decode("utf-8", "replace")
+        if shell.is_cli(self._words) and (sent or (isinstance(path, str) and path)):
+            text = sent.decode("utf-8", "replace")
             port = shell.port_of(self._words)
-            RECORDER.tables.append(TableCommands("", port, "" if given else path, text))
+            RECORDER.tables.append(TableCommands("", port, "" if sent else path, text))
         elif not shell.table_commands(command):
             note_program(command)
 

@@ -62,11 +62,11 @@ class Scripts:
 
     def refused(self, text: str, *words: str) -> str:
         """The one line by which a script is refused."""
-        out, said = self.imported(text, *words, wanted=1)
+        out, errors = self.imported(text, *words, wanted=1)
         assert out == ""
-        line = said.splitlines()[-1]
+        line = errors.splitlines()[-1]
         assert line.startswith("pcn: ")
-        assert "Traceback" not in said
+        assert "Traceback" not in errors
         assert not (self.folder / "net.json").exists()
         return line
 

@@ -40,7 +40,7 @@ def test_script_reaches_no_network(scripts: Scripts) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         port = server.getsockname()[1]
-        said = printed_by(
+        printed = printed_by(
             scripts,
             f"import socket\n"
             f"try:\n    socket.create_connection(('127.0.0.1', {port}), 5)\n"
@@ -49,8 +49,8 @@ def test_script_reaches_no_network(scripts: Scripts) -> None:
         )
         with pytest.raises(BlockingIOError):
             server.accept()
-    assert said.splitlines()[0] in ("OSError", "ConnectionRefusedError")
-    assert "[(1, 'lo')]" in said
+    assert printed.splitlines()[0] in ("OSError", "ConnectionRefusedError")
+    assert "[(1, 'lo')]" in printed
 
 
 def test_script_sees_three_variables_of_the_environment(
@@ -58,8 +58,8 @@ def test_script_sees_three_variables_of_the_environment(
 ) -> None:
     monkeypatch.setenv("PCN_TOKEN", "secret")
     monkeypatch.setenv("LANG", "C.UTF-8")
-    said = printed_by(scripts, "import os\nprint(sorted(os.environ))\n")
-    assert set(json.loads(said.replace("'", '"'))) - {"LC_CTYPE"} == {"HOME", "LANG", "PATH"}
+    printed = printed_by(scripts, "import os\nprint(sorted(os.environ))\n")
+    assert set(json.loads(printed.replace("'", '"'))) - {"LC_CTYPE"} == {"HOME", "LANG", "PATH"}
 
 
 @pytest.mark.parametrize("uid", ["", "0", "x"])
@@ -78,7 +78,7 @@ def test_script_is_never_run_as_root(
 
 @pytest.mark.root
 def test_script_under_sudo_is_the_user_s(scripts: Scripts) -> None:
-    said = printed_by(
+    printed = printed_by(
         scripts,
         "import os\nopen('mine', 'w').close()\nprint(os.getresuid(), os.getresgid())\n"
         "try:\n    os.setuid(0)\nexcept PermissionError:\n    print('stays')\n",
@@ -86,7 +86,7 @@ def test_script_under_sudo_is_the_user_s(scripts: Scripts) -> None:
     status = (scripts.folder / "mine").stat()
     assert (status.st_uid, status.st_gid) == (int(NOBODY), int(NOBODY))
     numbers = (int(NOBODY),) * 3
-    assert said.splitlines() == [f"{numbers} {numbers}", "stays"]
+    assert printed.splitlines() == [f"{numbers} {numbers}", "stays"]
 
 
 def test_script_without_an_end_is_ended(scripts: Scripts, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,9 +98,9 @@ def test_network_of_a_script_without_an_end_stays(
     scripts: Scripts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sandbox, "SECONDS", 2)
-    out, said = scripts.imported(PAIR + "net.start()\nwhile True:\n    pass\n")
+    out, errors = scripts.imported(PAIR + "net.start()\nwhile True:\n    pass\n")
     assert out.endswith("2 hosts, 1 switch, 2 links\n")
-    assert "was ended after 2 s; the network is as it was before" in said
+    assert "was ended after 2 s; the network is as it was before" in errors
 
 
 @pytest.mark.parametrize("end", ["", "import os\nos._exit(0)\n", "while True:\n    pass\n"])
@@ -134,8 +134,8 @@ os.read(ready, 1)
 
 
 def test_output_of_a_script_is_bounded(scripts: Scripts) -> None:
-    said = printed_by(scripts, "for _ in range(200):\n    print('x' * 65536)\n")
-    assert len(said) <= 64 * 1024 + 1
+    printed = printed_by(scripts, "for _ in range(200):\n    print('x' * 65536)\n")
+    assert len(printed) <= 64 * 1024 + 1
 
 
 def test_memory_of_a_script_is_bounded(scripts: Scripts) -> None:
@@ -194,7 +194,15 @@ def test_system_without_namespaces_refuses_the_script(
 
 
 @pytest.mark.parametrize(
-    "report", ["{}", "[]", "no JSON", '{"kind": "network", "network": {"hosts": 1}}']
+    "report",
+    [
+        "{}",
+        "[]",
+        "no JSON",
+        '{"kind": "network", "network": {"hosts": 1}}',
+        50_000 * "[",
+    ],
+    ids=["empty", "list", "text", "hosts", "deep"],
 )
 def test_report_of_another_shape_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, report: str

@@ -351,15 +351,15 @@ def test_paths_are_relative_to_the_file(
 def test_source_stands_for_a_program_that_isn_t_compiled(scripts: Scripts) -> None:
     (scripts.folder / "p4src").mkdir()
     shutil.copy(EXAMPLE / "router.p4", scripts.folder / "p4src" / "mine.p4")
-    _, said = scripts.imported(PAIR.replace("router.json", "build/mine.json") + "net.start()\n")
-    assert said == ""
+    _, errors = scripts.imported(PAIR.replace("router.json", "build/mine.json") + "net.start()\n")
+    assert errors == ""
     document = json.loads((scripts.folder / "net.json").read_text())
     assert document["switches"]["s1"]["program"] == "p4src/mine.p4"
 
 
 def test_program_that_is_nowhere_is_noted(scripts: Scripts) -> None:
-    _, said = scripts.imported(PAIR.replace("router.json", "build/mine.json") + "net.start()\n")
-    assert said == "note: s1: build/mine.json: no such file yet\n"
+    _, errors = scripts.imported(PAIR.replace("router.json", "build/mine.json") + "net.start()\n")
+    assert errors == "note: s1: build/mine.json: no such file yet\n"
 
 
 # ---- what can't be a network here ----
@@ -427,11 +427,11 @@ def test_script_s_failure_is_printed_with_its_place(
 
 
 def test_failure_after_the_start_leaves_the_network(scripts: Scripts) -> None:
-    out, said = scripts.imported(PAIR + "net.start()\nint(h1.cmd('cat pid'))\n")
+    out, errors = scripts.imported(PAIR + "net.start()\nint(h1.cmd('cat pid'))\n")
     assert out.endswith("2 hosts, 1 switch, 2 links\n")
-    assert "ValueError: invalid literal for int()" in said
-    assert said.startswith("note: ")
-    assert "the network is as it was before" in said
+    assert "ValueError: invalid literal for int()" in errors
+    assert errors.startswith("note: ")
+    assert "the network is as it was before" in errors
 
 
 @pytest.mark.parametrize(
@@ -444,13 +444,13 @@ def test_failure_after_the_start_leaves_the_network(scripts: Scripts) -> None:
     ],
 )
 def test_script_that_waits_has_ended(scripts: Scripts, end: str) -> None:
-    _, said = scripts.imported(PAIR + f"import os, signal, time\nnet.start()\n{end}")
-    assert said == ""
+    _, errors = scripts.imported(PAIR + f"import os, signal, time\nnet.start()\n{end}")
+    assert errors == ""
 
 
 def test_json_and_quiet_print_what_they_name(scripts: Scripts) -> None:
     text = PAIR + "print('built')\nnet.start()\n"
-    out, said = scripts.imported(text, "--json")
+    out, errors = scripts.imported(text, "--json")
     assert json.loads(out) == {
         "file": str(scripts.folder / "net.json"),
         "hosts": 2,
@@ -460,7 +460,7 @@ def test_json_and_quiet_print_what_they_name(scripts: Scripts) -> None:
         "missing": [],
         "ended": "",
     }
-    assert said == "built\n"
+    assert errors == "built\n"
     assert scripts.imported(text, "--quiet") == ("", "")
 
 

@@ -39,7 +39,7 @@ def one_of(*known: str) -> Callable[[Node], str]:
 
 def exact(kind: Kind, value: float) -> str:
     """Returns a text that `quantity` reads again, to the bit. Raises FormatError."""
-    number = int(value) if value == int(value) else value
+    number = int(value) if float(value).is_integer() else value
     for text in (quantity_text(kind, value).replace(" ", ""), f"{number!r}{_SI[kind]}"):
         with contextlib.suppress(ValueError):
             if quantity(kind, text) == value:
