@@ -365,6 +365,7 @@ def test_sheet_of_paper_has_all_of_the_page(
         "W1",
         "--set",
         "count=1200",
+        "--explain",
         "-q",
     ]
     done = forks.run(
