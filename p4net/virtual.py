@@ -8,8 +8,8 @@ with VirtualP4(read_exercise(Path("exercises/basic"))) as network:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -117,6 +117,18 @@ class VirtualP4(TimedNetwork):
             if switch.tracer is not None:
                 switch.tracer.read()
         return reached
+
+    @contextmanager
+    def _interrupts(self) -> Iterator[Callable[[], None]]:
+        tracers = [
+            switch.tracer for switch in self._virtual_switches.values() if switch.tracer is not None
+        ]
+
+        def check() -> None:
+            for tracer in tracers:
+                tracer.heed_interrupt()
+
+        yield check
 
     # ---- controllers ----
 

@@ -53,14 +53,27 @@ class Tracer:
 
     def read(self) -> None:
         """Writes all steps so far. Raises what a writer raised."""
+        self._raise_error()
         while self._take(0):
             pass
+
+    def heed_interrupt(self) -> None:
+        """Raises a Ctrl-C, or a signal, that came while C waited for room."""
+        if self._error is not None and not isinstance(self._error, Exception):
+            self._raise_error()
+
+    def _raise_error(self) -> None:
         error, self._error = self._error, None
         if error is not None:
             raise error
 
     def _no_room(self) -> None:
-        """C calls this, and takes no exception."""
+        """C calls this, and takes no exception: it is raised when the run looks. Until then steps
+        are let go, as they are written no more."""
+        if self._error is not None:
+            while self._native.take_trace(0)[0]:
+                pass
+            return
         try:
             self.read()
         except BaseException as error:

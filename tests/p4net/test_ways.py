@@ -23,7 +23,7 @@ from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
 from pcn.p4net.way_lines import lines
 from pcn.p4net.ways import Hop, Ways, read
-from pcn.softswitch.trace import json_lines
+from pcn.softswitch.trace import json_lines, tracer
 from pcn.softswitch.trace.decoder import Step
 from pcn.topologies.model import Topology
 
@@ -59,6 +59,23 @@ def test_queue_times_are_those_of_the_link() -> None:
         waits.append((way.departures[0].queued.time_ns - decided.time_ns) / 1e6)
     assert waits == pytest.approx([0, 1, 2, 3, 4], abs=0.01)
     assert [way.departures[0].queued.fields["enq_qdepth"] for way in first_hops] == [0, 0, 1, 2, 3]
+
+
+def test_interrupt_ends_a_traced_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C comes while the engine waits for room: no step of that switch is decoded after it."""
+    monkeypatch.setattr(tracer, "MOST_BYTES", 1 << 16)
+    calls: list[Step] = []
+
+    def interrupted(_switch: str, step: Step) -> None:
+        calls.append(step)
+        raise KeyboardInterrupt
+
+    with VirtualP4(read_exercise(EXAMPLE), trace=interrupted) as network:
+        for number in range(500):
+            network.send("h1", number * 1e-5, udp(network.value, "h1", "h3", bytes(100)))
+        with pytest.raises(KeyboardInterrupt):
+            network.run(until_s=1.0)
+        assert len(calls) <= len(network.topology.switches)
 
 
 def test_equal_frames_keep_their_order() -> None:
