@@ -51,6 +51,9 @@ _OPTIONAL = {"figures": "PNG and SVG", "parquet": "Parquet files"}
 """What an extra writes."""
 _WORK = ".pcn-run-"
 """In the names of work directories: long, as it names what may be deleted."""
+_LEVELS = 8
+"""Of folders in a result: a comparison of comparisons has three. Whoever made a folder chose its
+depth, and what is cleared is walked by calls."""
 log = logging.getLogger("pcn.experiments")
 _LOCKED_S, _AGAIN_S = 5.0, 0.01
 """For how long a lock is awaited, of which a run takes two; how often it is tried."""
@@ -201,11 +204,16 @@ def left_out(pictures: bool = True) -> str:
     return missing and f"results have no {missing} here: {extras.remedy(*lacking)} adds them"
 
 
-def is_result(directory: Path) -> bool:
+def is_result(directory: Path, levels: int = _LEVELS) -> bool:
     """Returns whether this is a directory that a run wrote, or one that holds nothing but such
-    directories."""
-    return directory.is_dir() and (
-        has_numbers(directory) or all(is_result(inner) for inner in directory.iterdir())
+    directories, at most `levels` deep."""
+    return (
+        levels > 0
+        and directory.is_dir()
+        and (
+            has_numbers(directory)
+            or all(is_result(inner, levels - 1) for inner in directory.iterdir())
+        )
     )
 
 

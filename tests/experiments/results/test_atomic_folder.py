@@ -13,6 +13,7 @@ import pytest
 from others import as_nobody, shared_folder, umask
 
 from pcn import cli
+from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.results.atomic_folder import replacing, result_directory, whole
 
 Writing = Callable[[Path], AbstractContextManager[IO[bytes]]]
@@ -120,6 +121,20 @@ def test_run_inside_a_comparison_moves_all_of_it(
     monkeypatch.chdir(together)
     _write_result(Path("dcqcn"), "summary.json")
     assert (together / "dcqcn" / "summary.json").is_file(), "the folder that one works in stays"
+
+
+def test_folder_nested_deeper_than_comparisons_is_no_result(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    folder = place
+    for _ in range(20):
+        folder.mkdir()
+        folder = folder / "d"
+    with (
+        pytest.raises(ExperimentError, match="isn't a result of an earlier run"),
+        result_directory(place),
+    ):
+        pass
+    assert (place / "d" / "d").is_dir()
 
 
 def test_failed_run_inside_a_comparison_moves_nothing(
