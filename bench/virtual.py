@@ -39,6 +39,7 @@ from itertools import pairwise
 from pcn.controller.programs import Program
 from pcn.hosts.algorithms import find_scheme
 from pcn.lab.virtual import VirtualNetwork
+from pcn.softswitch import packed
 from pcn.softswitch.codegen.build import build_source
 from pcn.softswitch.codegen.generate import generate
 from pcn.softswitch.p4runtime.binding import bind
@@ -157,7 +158,7 @@ def floor() -> LoadedProgram:
     """PCN's program with pipelines that only look up the route: the remaining cost is the
     engine's."""
     program = Program.compiled("pcn_native")
-    json_text = program.json.read_text(encoding="utf-8")
+    json_text = packed.read_text(program.json)
     model = load_program(json_text)
     text = generate(model, inplace=True)
     tables, actions = (

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, SupportsBytes, TypeVar
 
 from finsy import P4Schema
 from finsy.p4schema import (
@@ -108,7 +107,7 @@ class Schema(P4Schema):
     """The names of a p4info. Raises ValueError, or what finsy raises, where its parts don't fit
     each other."""
 
-    def __init__(self, info: p4i.P4Info, data: Path | bytes | None = None) -> None:
+    def __init__(self, info: p4i.P4Info, data: SupportsBytes | None = None) -> None:
         super().__init__(None, data)
         self._info = info
         self._types = Types(info.type_info)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.schema import schema_of
-from pcn.softswitch import inputs, p4c
-from pcn.softswitch.p4c import NATIVE, NATIVE_FLAGS
+from pcn.softswitch import p4c, packed
+from pcn.softswitch.p4c import NATIVE_FLAGS
+from pcn.softswitch.packed import NATIVE
 from pcn.topologies.errors import LabError
 
 if TYPE_CHECKING:
@@ -55,10 +56,8 @@ class Program:
     def compiled(name: str) -> Program:
         """Returns one of p4src/compiled. Raises UnknownNameError with the names there are."""
         program = Program(name, COMPILED / f"{name}.json", COMPILED / f"{name}.p4info.txtpb")
-        if not (program.json.is_file() and program.p4info is not None and program.p4info.is_file()):
-            known = sorted(
-                path.name.removesuffix(".p4info.txtpb") for path in COMPILED.glob("*.p4info.txtpb")
-            )
+        known = [path.name.partition(".")[0] for path in packed.files(COMPILED, P4INFO_ENDS[0])]
+        if name not in known or not packed.is_file(program.json):
             raise UnknownNameError("program", name, known)
         return program
 
@@ -73,7 +72,7 @@ class Program:
         path, suffix = Path(program), NATIVE if native else ""
         if path.suffix not in (".p4", ".json"):
             return Program.compiled(program + suffix)
-        if not path.is_file():
+        if not packed.is_file(path):
             raise ProgramError(f"there is no program {path}")
         if path.suffix == ".p4":
             try:
@@ -84,16 +83,20 @@ class Program:
                 raise ProgramError(str(error)) from None
         stem = path.name.removesuffix(".json") + suffix
         json = path.with_name(f"{stem}.json")
-        if not json.is_file():
+        if not packed.is_file(json):
             how = f" (p4c's flag for it: {' '.join(NATIVE_FLAGS)})" if native else ""
             raise ProgramError(f"beside {path} there must be {json.name}{how}; or name its .p4")
         beside = (path.with_name(f"{stem}{end}") for end in P4INFO_ENDS)
-        return Program(stem, json, next((path for path in beside if path.is_file()), None))
+        return Program(stem, json, next(filter(packed.is_file, beside), None))
+
+    def __bytes__(self) -> bytes:
+        """Returns what a switch loads."""
+        return packed.read_bytes(self.json)
 
     @cached_property
     def draws(self) -> bool:
         """Whether it calls v1model's random()."""
-        return f'"{_RANDOM}"' in inputs.read_text(self.json)
+        return f'"{_RANDOM}"' in packed.read_text(self.json)
 
     @cached_property
     def schema(self) -> P4Schema:
@@ -101,7 +104,7 @@ class Program:
         can't be."""
         try:
             return schema_of(
-                self._p4info() if self.p4info is None else _read_p4info(self.p4info), self.json
+                self._p4info() if self.p4info is None else _read_p4info(self.p4info), self
             )
         except ValueError as error:
             raise ProgramError(f"{self.p4info or self.json}: {error}") from None
@@ -111,7 +114,7 @@ class Program:
         from pcn.softswitch.embed.p4info import of_json
 
         try:
-            return of_json(inputs.read_text(self.json))
+            return of_json(packed.read_text(self.json))
         except OSError as error:
             raise ProgramError(f"{self.json}: {error.strerror}") from None
 
@@ -121,7 +124,7 @@ def _read_p4info(path: Path) -> P4Info:
     from google.protobuf import text_format
 
     try:
-        return _p4info(inputs.read_text(path))
+        return _p4info(packed.read_text(path))
     except (
         text_format.ParseError,
         ValueError,

@@ -7,15 +7,14 @@ types error and enum, an action profile without a table. This one reads them.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsBytes
 
 if TYPE_CHECKING:
     from finsy import P4Schema
     from finsy.proto.p4.config.v1.p4info_pb2 import P4Info
 
 
-def schema_of(info: P4Info, data: Path | bytes | None = None) -> P4Schema:
+def schema_of(info: P4Info, data: SupportsBytes | None = None) -> P4Schema:
     """Returns the names of a p4info; `data` is what a switch loads with it. Raises ValueError where
     its parts don't fit each other."""
     # slow to load; who looks for a program may not need it

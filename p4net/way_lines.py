@@ -15,7 +15,7 @@ from pcn.p4net.errors import P4NetError
 from pcn.p4net.network import P4Network
 from pcn.p4net.waits import Wait, Waits, origin
 from pcn.p4net.ways import Departure, Hop
-from pcn.softswitch import inputs
+from pcn.softswitch import packed
 from pcn.softswitch.trace.decoder import Step
 from pcn.softswitch.trace.lines import Lines
 from pcn.topologies.errors import nearest
@@ -72,7 +72,7 @@ class Wanted:
 
 def _fields(program: Path) -> Iterator[str]:
     """Yields HEADER.FIELD of a compiled program, of stacks without the element's number."""
-    document = json.loads(inputs.read_text(program))
+    document = json.loads(packed.read_text(program))
     types = {header_type["name"]: header_type["fields"] for header_type in document["header_types"]}
     for header in document["headers"]:
         name = _ELEMENT.sub("", header["name"])

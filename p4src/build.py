@@ -4,34 +4,40 @@ made from.
     python p4src/build.py            compile; needs p4c-bm2-ss ($P4C, or on the PATH)
     python p4src/build.py --check    only check whether p4src/compiled fits the sources; needs no
                                      p4c
+    python p4src/build.py --json DIR write all programs as p4c does, for BMv2 and other tools
 
 A program is a top file, which instantiates `main`; parts of p4src/v1model are on its include path.
 NAME.p4 is compiled twice: NAME, which emulates PFC, and NAME_native, for a target that pauses
 queues by itself; once, where no source has NATIVE_PFC. Each becomes a .json (BMv2's format, which
-the embedded switch runs too; each header type, action, pipeline on a line) and a .p4info.txtpb, and
-an entry in manifest.json: the flags, the digest of each source that it includes (manifest.py), the
-SHA-256 of each output, and the compiler's version.
+the embedded switch runs too; each header type, action, pipeline on a line) and a .p4info.txtpb;
+both variants are packed as one (softswitch/packed.py). Each has an entry in manifest.json: the
+flags, the digest of each source that it includes (manifest.py), the SHA-256 of each output, and the
+compiler's version.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import hashlib
 import json
 import logging
 import os
 import posixpath
 import re
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from pcn.p4src import manifest as manifests
 from pcn.p4src.manifest import source_digest
-from pcn.softswitch import p4c
-from pcn.softswitch.p4c import NATIVE, NATIVE_FLAGS, P4Error
+from pcn.softswitch import p4c, packed, private
+from pcn.softswitch.p4c import NATIVE_FLAGS, P4Error
+from pcn.softswitch.packed import NATIVE
 
 ROOT = Path(__file__).resolve().parent.parent
 MANIFEST_SCHEMA = 3
@@ -41,7 +47,8 @@ TOPS = ("p4src/v1model/programs/*.p4", "examples/*/*.p4")
 PARTS = "p4src/v1model"
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-_NATIVE = "NATIVE_PFC"
+_PIECE = re.compile(rb"[^,{\[\f]*[,{\[]|[^,{\[\f]+|\f")
+"""What is on a line of a packed file: small, so that variants differ in few lines."""
 _MAIN = re.compile(r"^\s*V1Switch\s*\(", re.MULTILINE)
 
 log = logging.getLogger("pcn.p4src")
@@ -102,7 +109,9 @@ def find_programs(root: Path = ROOT) -> list[Program]:
         parts = (f"-I{PARTS}",) if _is_example(sources[0]) else ()
         variants = (
             VARIANTS
-            if any(_NATIVE in (root / source).read_text(encoding="utf-8") for source in sources)
+            if any(
+                packed.SYMBOL in (root / source).read_text(encoding="utf-8") for source in sources
+            )
             else {"": ()}
         )
         programs += [
@@ -143,8 +152,40 @@ def sources_of(top: str, root: Path) -> Iterator[str]:
 
 
 def sha256(path: Path) -> str:
-    """Returns the SHA-256 of a file's bytes, in hex."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """Returns the SHA-256 of a file's bytes, in hex; packed or not."""
+    return hashlib.sha256(packed.read_bytes(path)).hexdigest()
+
+
+def pack(plain: bytes, native: bytes) -> bytes:
+    """Returns what x.json.gz holds of x.json and x_native.json. Needs diff. Raises P4BuildError."""
+    variants = (plain, native)
+    with tempfile.TemporaryDirectory() as scratch:
+        paths = [Path(scratch) / name for name in ("plain", "native")]
+        for path, variant in zip(paths, variants, strict=True):
+            pieces = _PIECE.findall(variant.replace(b"\n", packed.NEWLINE))
+            path.write_bytes(b"\n".join([*pieces, b""]))
+        command = ["diff", "--minimal", "-D", packed.SYMBOL, *map(str, paths)]
+        merged = subprocess.run(command, capture_output=True, check=False).stdout
+    content = gzip.compress(merged, mtime=0)
+    if variants != tuple(
+        packed.unpack(content, Path("packed"), native) for native in (False, True)
+    ):  # a piece looks like a line of the preprocessor
+        raise P4BuildError("a program can't be packed: what is read of it wouldn't be it")
+    return content
+
+
+def write_outputs(root: Path, outputs: Mapping[str, bytes]) -> None:
+    """Writes programs' files by their names in the checkout, both variants as one where there are
+    two."""
+    contents = {root / name: content for name, content in outputs.items()}
+    for path, content in contents.items():
+        native, archive = packed.native_of(path), packed.archive_of(path)
+        if native in contents:
+            archive.write_bytes(pack(content, contents[native]))
+            path.unlink(missing_ok=True)  # which would be read in its place
+            native.unlink(missing_ok=True)
+        elif path == archive.with_suffix(""):
+            path.write_bytes(content)
 
 
 def compile_program(program: Program, compiler: Path, into: Path) -> tuple[Path, Path]:
@@ -218,14 +259,12 @@ def build(root: Path = ROOT) -> list[Program]:
     compiled.mkdir(exist_ok=True)
     entries: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(dir=compiled, prefix=".new-") as scratch:
-        results = [
-            (program, compile_program(program, compiler, Path(scratch))) for program in programs
-        ]
-        for program, outputs in results:
-            entries[program.name] = entry(program, outputs)
-        for program, outputs in results:
-            for name, path in zip(program.outputs, outputs, strict=True):
-                path.replace(root / name)
+        outputs: dict[str, bytes] = {}
+        for program in programs:
+            paths = compile_program(program, compiler, Path(scratch))
+            entries[program.name] = entry(program, paths)
+            outputs |= zip(program.outputs, map(Path.read_bytes, paths), strict=True)
+        write_outputs(root, outputs)
     manifest = {
         "schema": MANIFEST_SCHEMA,
         "compiler": {"name": p4c.COMPILER, "version": version},
@@ -279,6 +318,20 @@ def entry(program: Recorded, outputs: Sequence[Path]) -> dict[str, Any]:
     }
 
 
+def unpack_all(folder: Path, root: Path = ROOT) -> None:
+    """Writes each program of p4src/compiled as x.json and x.p4info.txtpb. Raises P4BuildError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for end in (".json", ".p4info.txtpb"):
+            for path in packed.files(root / manifests.FOLDER, end):
+                if path.name != "manifest.json":
+                    with os.fdopen(private.output(folder / path.name), "wb") as file:
+                        file.write(packed.read_bytes(path))
+                    print(folder / path.name)
+    except (OSError, private.NotPrivateError) as error:
+        raise P4BuildError(str(error)) from None
+
+
 def _differences(
     program: str,
     recorded: dict[str, str],
@@ -291,7 +344,7 @@ def _differences(
             yield f"{program}: {path} isn't used any more"
         elif path not in recorded:
             yield f"{program}: {path} is new"
-        elif not (root / path).exists():
+        elif not packed.is_file(root / path):
             yield f"{program}: {path} is missing"
         elif digest(root / path) != recorded[path]:
             yield f"{program}: {path} changed"
@@ -303,9 +356,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--check", action="store_true", help="only check whether p4src/compiled fits the sources"
     )
+    parser.add_argument(
+        "--json", type=Path, metavar="DIR", help="write all programs there as p4c does, not packed"
+    )
     options = parser.parse_args(arguments)
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     try:
+        if options.json is not None:
+            unpack_all(options.json)
+            return 0
         if not options.check:
             for program in build():
                 print(

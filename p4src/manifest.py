@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pcn.softswitch import packed
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "p4src/compiled"
 
@@ -37,9 +39,8 @@ def stale(*programs: str) -> str | None:
     old: list[str] = []
     changed: dict[str, None] = {}
     for name in programs or entries:
-        if (
-            name not in entries
-            or not (ROOT / (output := next(iter(entries[name]["outputs"])))).is_file()
+        if name not in entries or not packed.is_file(
+            ROOT / (output := next(iter(entries[name]["outputs"])))
         ):
             continue
         sources = entries[name]["sources"]

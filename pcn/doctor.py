@@ -20,6 +20,7 @@ from pathlib import Path
 
 from pcn.p4src import manifest
 from pcn.p4src.manifest import FOLDER, ROOT
+from pcn.softswitch import packed
 from pcn.softswitch.cache.objects import BuildError, cache_dir, compiler, uses_shipped, writing
 from pcn.topologies import extras
 
@@ -201,7 +202,7 @@ def _libraries() -> Check:
 
         library()
         engine()
-        build_program((ROOT / FOLDER / "pcn_native.json").read_text(encoding="utf-8"))
+        build_program(packed.read_text(ROOT / FOLDER / "pcn_native.json"))
     except (BuildError, OSError) as error:
         return Check(name, what_for, True, False, str(error), _AGAIN)
     except (
@@ -255,7 +256,7 @@ def _programs() -> Check:
         for program in programs
         if next(iter(program["outputs"])).startswith(FOLDER)
     ]
-    gone = [path for paths in outputs for path in paths if not (ROOT / path).is_file()]
+    gone = [path for paths in outputs for path in paths if not packed.is_file(ROOT / path)]
     status = (
         f"not found: {_few(gone)}"
         if gone

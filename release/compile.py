@@ -23,6 +23,7 @@ def compile_into(folder: Path | None) -> None:
     from pcn.hosts.native import library_path
     from pcn.lab.virtual.native import parts
     from pcn.p4src.manifest import ROOT as SOURCES
+    from pcn.softswitch import packed
     from pcn.softswitch.cache import objects
     from pcn.softswitch.codegen.build import build_program, build_runtime
     from pcn.virtualnet.native import engine_path
@@ -39,8 +40,8 @@ def compile_into(folder: Path | None) -> None:
     engine_path(parts(explain=True))
     library_path()
     programs = [
-        path.read_text()
-        for path in (SOURCES / "p4src/compiled").glob("*.json")
+        packed.read_text(path)
+        for path in packed.files(SOURCES / "p4src/compiled")
         if path.name != "manifest.json"
     ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:

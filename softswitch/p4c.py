@@ -15,12 +15,11 @@ from pathlib import Path
 from pcn.softswitch import inputs
 from pcn.softswitch.cache.objects import BuildError, cache_dir
 from pcn.softswitch.old_p4 import changes
+from pcn.softswitch.packed import SYMBOL
 
 COMPILER = "p4c-bm2-ss"
-NATIVE = "_native"
-"""Ends the names of programs for targets that pause queues by themselves: compiled with
-NATIVE_FLAGS."""
-NATIVE_FLAGS = ("-DNATIVE_PFC",)
+NATIVE_FLAGS = (f"-D{SYMBOL}",)
+"""Of programs for targets that pause queues by themselves."""
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
 _PLAIN = re.compile(r"[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+)*")
 _VERSION = re.compile(r"Version\s+(\S+)(?:\s+\(SHA:\s*(\w+))?")

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pcn.softswitch import gnmi, inputs, priority
+from pcn.softswitch import gnmi, packed, priority
 from pcn.softswitch.address import is_local
 from pcn.softswitch.cache.compiler_process import end_compilers
 from pcn.softswitch.codegen.build import BuildError, build_program, build_runtime
@@ -151,7 +151,7 @@ def _build(programs: Set[tuple[Path, bool]]) -> _Objects:
 
 def _build_file(path: Path, traced: bool) -> Path:
     try:
-        return build_program(inputs.read_text(path), traced=traced)
+        return build_program(packed.read_text(path), traced=traced)
     except OSError as error:
         raise StartError(f"cannot read {path}: {error.strerror}") from error
     except (ProgramError, UnicodeDecodeError) as error:
@@ -243,7 +243,7 @@ def _prepare(
         native.generate(*options.generator)
     if options.program is not None:
         if tracer is not None:
-            tracer.loading(inputs.read_text(options.program))
+            tracer.loading(packed.read_text(options.program))
         native.load(objects.programs[options.program, options.traced])
     if options.pace is not None:
         _report_pace(native, *options.pace, stack)
@@ -303,7 +303,7 @@ def _offer_thrift(
     if options.program is not None:
         from pcn.softswitch.p4runtime.checked_config import of_json
 
-        pipeline.commit(of_json(inputs.read_text(options.program), traced=pipeline.traced))
+        pipeline.commit(of_json(packed.read_text(options.program), traced=pipeline.traced))
     server.start()
     say(f"device {options.device_id}: BMv2's runtime interface at 127.0.0.1:{server.port}")
 

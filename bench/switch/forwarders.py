@@ -28,6 +28,7 @@ from bench.switch.wires import (
     process,
     resident_mb,
 )
+from pcn.softswitch import packed
 
 NETWORK_MTU = (
     1044  # of the interfaces in this project's networks, whose frames have up to 1,058 bytes
@@ -59,7 +60,7 @@ def p4_switch(
     with listening(command, cpus, [*interfaces], options) as (pid, port):
         with Controller(port) as controller:
             controller.set_pipeline(
-                program.with_suffix(".p4info.txtpb").read_text(), program.read_bytes()
+                packed.read_text(program.with_suffix(".p4info.txtpb")), packed.read_bytes(program)
             )
             controller.insert([controller.route(DESTINATION)])
         yield pid
@@ -77,7 +78,7 @@ def resident_with(command: Sequence[str], program: Path, ports: int) -> float:
             Controller(port) as controller,
         ):
             controller.set_pipeline(
-                program.with_suffix(".p4info.txtpb").read_text(), program.read_bytes()
+                packed.read_text(program.with_suffix(".p4info.txtpb")), packed.read_bytes(program)
             )
             return resident_mb(pid)
 

@@ -23,6 +23,7 @@ from google.protobuf import text_format
 
 from bench.switch.forwarders import Controller, listening
 from bench.switch.wires import TOOLS, BenchError, all_cpus, roce_frame, run
+from pcn.softswitch import packed
 from pcn.softswitch.codegen.build import CSRC, build_program, build_runtime, compiler
 from pcn.softswitch.native import NativeSwitch, load_library
 from pcn.softswitch.p4runtime.binding import bind
@@ -103,12 +104,12 @@ def insertion(command: Sequence[str], program: Path, entries: int) -> float:
 def enlarged(program: Path, entries: int) -> tuple[Any, str]:
     """Returns a compiled program's p4info and its JSON, with an ipv4_lpm that has room for
     `entries` entries."""
-    document = json.loads(program.read_text())
+    document = json.loads(packed.read_text(program))
     for pipeline in document["pipelines"]:
         for table in pipeline["tables"]:
             if table["name"].endswith("ipv4_lpm"):
                 table["max_size"] = entries
-    info = text_format.Parse(program.with_suffix(".p4info.txtpb").read_text(), p4i.P4Info())
+    info = text_format.Parse(packed.read_text(program.with_suffix(".p4info.txtpb")), p4i.P4Info())
     for table_info in info.tables:
         if table_info.preamble.alias == "ipv4_lpm":
             table_info.size = entries

@@ -31,6 +31,11 @@ from pcn.controller.tofino.chips import TOFINO, Chip
 from pcn.softswitch import inputs
 from pcn.topologies.errors import LabError
 
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python without lzma: zipfile refuses the archive in a line
+    LZMAError = zlib.error  # type: ignore[misc, assignment]
+
 if TYPE_CHECKING:
     from finsy import P4Schema
 
@@ -111,6 +116,7 @@ def driver_files(archive: Path, chip: Chip = TOFINO) -> tuple[bytes, bytes, byte
     except (
         zipfile.BadZipFile,
         zlib.error,
+        LZMAError,
         EOFError,
         NotImplementedError,
         RuntimeError,

@@ -17,7 +17,7 @@ from pathlib import Path
 from pcn.hosts.algorithms import Scheme
 from pcn.hosts.algorithms.base import c_file
 from pcn.p4src.manifest import ROOT, manifest
-from pcn.softswitch import inputs
+from pcn.softswitch import packed
 from pcn.softswitch.cache.objects import BuildError, made_by
 from pcn.topologies import extras, python_file
 
@@ -64,13 +64,13 @@ def digests(files: Iterable[Path]) -> dict[str, str]:
 
 def _hash_of_others(file: Path) -> str:
     try:
-        return hashlib.sha256(inputs.read_bytes(file)).hexdigest()[:12]
+        return hashlib.sha256(packed.read_bytes(file)).hexdigest()[:12]
     except (OSError, ValueError):  # a name with a byte 0
         return ""
 
 
 def _hash(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+    return hashlib.sha256(packed.read_bytes(file)).hexdigest()[:12]
 
 
 def outside_files(scheme: Scheme) -> dict[Path, Path]:
@@ -89,7 +89,7 @@ def outside_files(scheme: Scheme) -> dict[Path, Path]:
         *re.split(r":\w+|@", scheme.reference),
     ):
         path = Path(text or "")
-        if path.is_absolute() and path.is_file() and python_file.is_outside(path):
+        if path.is_absolute() and packed.is_file(path) and python_file.is_outside(path):
             imported = python_file.sources(path) if path.suffix == ".py" else [path]
             files |= {file: path.parent for file in imported if file not in files}
     return files

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from pcn.softswitch import packed
 from pcn.topologies import python_file
 from pcn.topologies.entry_points import installed
 from pcn.topologies.errors import nearest
@@ -117,7 +118,7 @@ def _with_program(scheme: Scheme, program: str) -> Scheme:
         raise SchemeError(
             f"{program!r}: a program is a .p4 file, or the .json that p4c made of one"
         )
-    if not path.is_file():
+    if not packed.is_file(path):
         raise SchemeError(f"there is no program {program}")
     return dataclasses.replace(
         scheme,

@@ -28,6 +28,7 @@ from p4rt_client import Names, update  # noqa: E402
 from pcn.controller.constants import RECIRCULATION_PORT  # noqa: E402
 from pcn.controller.pfc import PFC_CLONE_SESSION  # noqa: E402
 from pcn.hosts import wire  # noqa: E402
+from pcn.softswitch import packed  # noqa: E402
 from pcn.softswitch.codegen.build import build_program, build_runtime  # noqa: E402
 from pcn.softswitch.native import NativeSwitch, load_library  # noqa: E402
 from pcn.softswitch.p4runtime.binding import bind  # noqa: E402
@@ -96,8 +97,8 @@ def pcn(rng: random.Random) -> tuple[Setup, list[bytes]]:
 def read(name: str) -> tuple[str, p4i.P4Info]:
     """A program's JSON and p4info."""
     folder = ROOT / "p4src/compiled" if name == "pcn" else ROOT / "judges/differential/programs"
-    info = text_format.Parse((folder / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
-    return (folder / f"{name}.json").read_text(), info
+    info = text_format.Parse(packed.read_text(folder / f"{name}.p4info.txtpb"), p4i.P4Info())
+    return packed.read_text(folder / f"{name}.json"), info
 
 
 def damaged(text: str, rng: random.Random) -> Iterator[str]:

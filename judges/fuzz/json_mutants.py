@@ -11,6 +11,8 @@ from typing import Any
 
 from program_json import Builder, assign, extract, field, header, op, primitive, state, value
 
+from pcn.softswitch import packed
+
 ROOT = Path(__file__).resolve().parents[2]
 Json = Any
 Path_ = tuple[str | int, ...]
@@ -343,7 +345,7 @@ def rich() -> Json:
 @lru_cache(maxsize=1)
 def bases() -> list[str]:
     """JSON texts."""
-    return [json.dumps(rich()), *((ROOT / name).read_text() for name in FILES)]
+    return [json.dumps(rich()), *(packed.read_text(ROOT / name) for name in FILES)]
 
 
 # ---- mutation ----

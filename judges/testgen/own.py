@@ -24,6 +24,8 @@ from google.protobuf import text_format
 from sweep import GENERATED, ROOT, Generated, Outcome, generate, outcome
 from switches import embedded
 
+from pcn.softswitch import packed
+
 SOURCES = ROOT / "p4src"
 COMPILED = SOURCES / "compiled"
 # Without PFC: it clones, and p4testgen takes it that a clone leaves its port as it is, without
@@ -55,8 +57,8 @@ def readable(folder: Path) -> None:
 @cache
 def load(program: str) -> tuple[p4i.P4Info, bytes]:
     """The compiled program that is committed."""
-    info = text_format.Parse((COMPILED / f"{program}.p4info.txtpb").read_text(), p4i.P4Info())
-    return info, (COMPILED / f"{program}.json").read_bytes()
+    info = text_format.Parse(packed.read_text(COMPILED / f"{program}.p4info.txtpb"), p4i.P4Info())
+    return info, packed.read_bytes(COMPILED / f"{program}.json")
 
 
 def own_programs(args: argparse.Namespace) -> int:

@@ -13,7 +13,12 @@ MODULES = (
         "trace.lines",
         "trace.tracer",
     ),  # what traced programs report
-    *("p4c", "clock", "pace"),  # compiling P4, a test's clock, the network's board of pace
+    *(
+        "p4c",
+        "packed",
+        "clock",
+        "pace",
+    ),  # compiling P4, what was compiled, a test's clock, the network's board of pace
     "thrift.idl",  # BMv2's runtime interface
     "cache.objects",  # C sources to shared objects
     "tick",  # of the clock that programs read

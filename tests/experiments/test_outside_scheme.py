@@ -12,6 +12,7 @@ from pcn.cli import run as pcn
 from pcn.experiments.run.versions import outside
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.recommended import round_trip_s
+from pcn.softswitch import packed
 from pcn.topologies.dumbbell import dumbbell
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "aimd"
@@ -301,7 +302,7 @@ def test_program_without_its_native_version_names_the_way_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("step_ecn.json", "step_ecn.p4info.txtpb"):
-        shutil.copy(EXAMPLE / name, tmp_path)
+        (tmp_path / name).write_bytes(packed.read_bytes(EXAMPLE / name))
     program = tmp_path / "step_ecn.json"
     assert (
         pcn(["run", "dumbbell", "--program", str(program), *SHORT, "--out", str(tmp_path / "out")])

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import operator
 import re
+import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,14 +38,20 @@ class Slice:
         containers[self.container] = containers[self.container] & ~mask | value << self.low & mask
 
 
+def read_assembly(folder: Path) -> str:
+    """Returns the assembly of a program's folder."""
+    with zipfile.ZipFile(folder / "driver.zip") as archive:
+        return archive.read(f"{folder.name}.bfa").decode()
+
+
 @dataclass
 class Egress:
-    """`entries`: of tables with keys, by name and key: the action's name and its parameters. A
-    range or a prefix is matched by its lower end. `memory`: pairs of words of stateful ALUs, by
-    name and index, which last from packet to packet; `counted`: packets, by counter and index,
-    likewise. `random` is the next number drawn."""
+    """Of a program's folder. `entries`: of tables with keys, by name and key: the action's name and
+    its parameters. A range or a prefix is matched by its lower end. `memory`: pairs of words of
+    stateful ALUs, by name and index, which last from packet to packet; `counted`: packets, by
+    counter and index, likewise. `random` is the next number drawn."""
 
-    assembly: Path
+    folder: Path
     entries: dict[tuple[str, tuple[int, ...]], tuple[str, dict[str, int]]] = field(
         default_factory=dict
     )
@@ -56,7 +63,7 @@ class Egress:
     gress = "egress"
 
     def __post_init__(self) -> None:
-        text = self.assembly.read_text()
+        text = read_assembly(self.folder)
         self._fields: dict[str, Slice] = {}
         for name, where in _section(text, f"phv {self.gress}")[f"phv {self.gress}"].items():
             if name != "context_json":

@@ -14,7 +14,7 @@ from np_ecn_rules import WRAP, Dequeue, TofinoRule
 from pcn.controller.marking.rest import RestPort
 from pcn.hosts import wire
 
-ASSEMBLY = Path(__file__).parents[2] / "p4src/compiled/tofino/pcn/pcn.bfa"
+FOLDER = Path(__file__).parents[2] / "p4src/compiled/tofino/pcn"
 PORT, GAP, INGRESS = 136, 9, 4
 CONFIG = RestPort(PORT, GAP, 0b0010_1000)
 BEGIN = 1 << 20
@@ -30,7 +30,7 @@ times = st.one_of(
 
 @pytest.fixture(scope="module")
 def program() -> Egress:
-    egress = Egress(ASSEMBLY)
+    egress = Egress(FOLDER)
     for number, action in CONFIG.actions.items():
         key = ("PcnEgress.rest.rest_config", (PORT, number))
         egress.entries[key] = (f"PcnEgress.rest.{action}", {"gap_ns": GAP})

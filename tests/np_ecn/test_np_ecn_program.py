@@ -14,6 +14,7 @@ from program_driver import Driver
 
 from pcn.controller.marking.rest import RestPort
 from pcn.hosts import wire
+from pcn.softswitch import packed
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
 PORT, GAP, LOSSLESS = 2, 9, 0b0010_1000
@@ -23,7 +24,7 @@ BEGIN = 1 << 20
 
 @pytest.fixture(scope="module", params=["pcn_time", "pcn_time_native"])
 def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
-    with Driver((COMPILED / f"{request.param}.json").read_text(), flags=()) as driver:
+    with Driver(packed.read_text(COMPILED / f"{request.param}.json"), flags=()) as driver:
         driver.add(
             "SwitchIngress.forwarding.ipv4_lpm",
             bytes(4),

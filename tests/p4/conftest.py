@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/softswitch_program"))
+for folder in ("softswitch_program", "np_ecn"):
+    sys.path.insert(0, str(ROOT / "tests" / folder))
 
 
 def load(name: str) -> ModuleType:

@@ -17,6 +17,8 @@ import pytest
 from finsy.proto import p4i
 from google.protobuf import text_format
 
+from pcn.softswitch import packed
+
 ROOT = Path(__file__).resolve().parents[2]
 COMPILED = ROOT / "p4src/compiled"
 
@@ -25,10 +27,10 @@ PORTS, PORTS_BY_COLOUR, PORTS_BY_CLASS = 512, 1024, 4096
 
 @lru_cache
 def read_p4info(name: str) -> p4i.P4Info:
-    return text_format.Parse((COMPILED / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
+    return text_format.Parse(packed.read_text(COMPILED / f"{name}.p4info.txtpb"), p4i.P4Info())
 
 
-@pytest.fixture(params=sorted(path.stem for path in COMPILED.glob("*.p4info.txtpb")))
+@pytest.fixture(params=[path.stem for path in packed.files(COMPILED, ".p4info.txtpb")])
 def program(request: pytest.FixtureRequest) -> str:
     name: str = request.param.removesuffix(".p4info")
     return name
@@ -51,8 +53,9 @@ def test_drift_is_seen(build: ModuleType, tmp_path: Path) -> None:
     assert build.stale(root) == []
     constants = root / "p4src/shared/constants.p4"
     constants.write_text(constants.read_text() + "\n")
-    with (root / "p4src/compiled/pcn.json").open("a") as output:
-        output.write(" ")
+    output = root / "p4src/compiled/pcn.json"
+    native = packed.read_bytes(packed.native_of(output))
+    packed.archive_of(output).write_bytes(build.pack(packed.read_bytes(output) + b" ", native))
     everywhere = {
         f"{program.name}: p4src/shared/constants.p4 changed"
         for program in build.find_programs(root)
@@ -66,7 +69,7 @@ def test_drift_is_seen(build: ModuleType, tmp_path: Path) -> None:
     (root / "p4src/v1model/more.p4").write_text("\n")
     top = root / "p4src/v1model/programs/pcn.p4"
     (root / "p4src/v1model/programs/other.p4").write_text(top.read_text())
-    (root / "p4src/compiled/pcn.p4info.txtpb").unlink()
+    (root / "p4src/compiled/pcn.p4info.txtpb.gz").unlink()
     problems = build.stale(root)
     assert "pcn: p4src/v1model/more.p4 is new" in problems
     assert "pcn: p4src/compiled/pcn.p4info.txtpb is missing" in problems
@@ -128,7 +131,7 @@ def test_absent_compiler_is_explained(
 def test_no_machine_path(program: str) -> None:
     """p4c writes where the sources lie: here only relative to the checkout, and to no build
     tree."""
-    text = (COMPILED / f"{program}.json").read_text()
+    text = packed.read_text(COMPILED / f"{program}.json")
     assert re.search(r'"(/|[A-Za-z]:\\)', text) is None
     assert str(ROOT) not in text
     names = {
@@ -171,7 +174,7 @@ def test_what_is_configured_by_port_has_room_for_all(program: str) -> None:
 
 
 def test_where_a_hit_decides_no_entry_has_the_action_of_a_miss(program: str) -> None:
-    document = json.loads((COMPILED / f"{program}.json").read_text())
+    document = json.loads(packed.read_text(COMPILED / f"{program}.json"))
     tables = [table for pipeline in document["pipelines"] for table in pipeline["tables"]]
     by_hit = {table["name"] for table in tables if "__HIT__" in table["next_tables"]}
     described = [table for table in read_p4info(program).tables if table.preamble.name in by_hit]
@@ -225,7 +228,7 @@ def test_pcn_adds_one_counter_by_port_and_class(program: str) -> None:
 
 def test_native_emulates_nothing(program: str) -> None:
     """With PFC under the pipeline, no packet is recirculated for it."""
-    document = json.loads((COMPILED / f"{program}.json").read_text())
+    document = json.loads(packed.read_text(COMPILED / f"{program}.json"))
     used = {primitive["op"] for action in document["actions"] for primitive in action["primitives"]}
     emulating = {
         "recirculate",
@@ -241,7 +244,7 @@ def test_native_emulates_nothing(program: str) -> None:
 def test_registers_that_belong_together_change_in_one_action(program: str) -> None:
     """Only one action's register accesses are atomic in BMv2, where five threads run the
     program."""
-    document = json.loads((COMPILED / f"{program}.json").read_text())
+    document = json.loads(packed.read_text(COMPILED / f"{program}.json"))
     touched = [
         {
             parameter["value"]

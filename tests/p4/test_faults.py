@@ -15,6 +15,7 @@ from program_driver import Driver
 
 from pcn.controller.tofino.package import DRIVER, driver_files
 from pcn.hosts import wire
+from pcn.softswitch import packed
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
 PORT = 1
@@ -64,7 +65,7 @@ def faults() -> Faults:
 
 @pytest.fixture(scope="module")
 def v1model() -> Iterator[Driver]:
-    with Driver((COMPILED / "pcn_native.json").read_text(), flags=()) as driver:
+    with Driver(packed.read_text(COMPILED / "pcn_native.json"), flags=()) as driver:
         driver.add(
             "SwitchIngress.forwarding.ipv4_lpm",
             bytes(4),

@@ -13,6 +13,7 @@ from google.protobuf import text_format
 
 from pcn.controller import routes
 from pcn.lab import observe
+from pcn.softswitch import packed
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
 # By the twin's name: its v1model program, by time as well, and for a target that pauses, as on
@@ -142,7 +143,7 @@ DIFFERENT = {
 
 
 def read(path: Path) -> p4i.P4Info:
-    return text_format.Parse(path.read_text(), p4i.P4Info())
+    return text_format.Parse(packed.read_text(path), p4i.P4Info())
 
 
 @pytest.fixture(scope="module", params=TWINS)

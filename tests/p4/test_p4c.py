@@ -12,7 +12,7 @@ import needs
 import pytest
 
 from pcn.controller.tofino.chips import CHIPS
-from pcn.softswitch import p4c
+from pcn.softswitch import p4c, packed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,7 +33,7 @@ def test_committed_output_is_p4cs(build: ModuleType, compiler: Path, tmp_path: P
     for program in build.find_programs():
         outputs = build.compile_program(program, compiler, tmp_path)
         for name, path in zip(program.outputs, outputs, strict=True):
-            assert path.read_text() == (ROOT / name).read_text(), (
+            assert path.read_text() == packed.read_text(ROOT / name), (
                 f"{name}: run `make p4` and commit the result"
             )
 

@@ -10,6 +10,8 @@ import pytest
 from finsy.proto import p4i
 from google.protobuf import text_format
 
+from pcn.softswitch import packed
+
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
 PROGRAMS = ("qcn", "qcn_in")
 
@@ -93,7 +95,7 @@ def program(request: pytest.FixtureRequest) -> str:
 
 
 def read(name: str) -> p4i.P4Info:
-    return text_format.Parse((COMPILED / name).read_text(), p4i.P4Info())
+    return text_format.Parse(packed.read_text(COMPILED / name), p4i.P4Info())
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from assembly import read_assembly
 
 from pcn.controller.tofino.chips import CHIPS
 from pcn.controller.tofino.package import DRIVER, driver_files
@@ -35,10 +36,6 @@ def contents(twin: Path) -> tuple[bytes, bytes, bytes]:
 def resources(twin: Path) -> dict[str, Any]:
     document: dict[str, Any] = json.loads((twin / "resources.json").read_text())
     return document
-
-
-def assembly(twin: Path) -> str:
-    return (twin / f"{twin.name}.bfa").read_text()
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -126,7 +123,7 @@ def test_outputs_are_of_one_compilation(twin: Path) -> None:
     binary, text, _ = contents(twin)
     context = json.loads(text)
     assert context["target"] == twin.parent.name
-    assert f'run_id: "{context["run_id"]}"' in assembly(twin)
+    assert f'run_id: "{context["run_id"]}"' in read_assembly(twin)
     assert context["run_id"].encode() in binary[:256]
 
 
@@ -145,7 +142,7 @@ def test_room_is_left(twin: Path) -> None:
 def test_parser_branches(twin: Path) -> None:
     """It selects by ethertype, by version to protocol, and by UDP port: p4c has lost that once
     (issue 5752)."""
-    text = assembly(twin)
+    text = read_assembly(twin)
     ingress = text[text.index("parser ingress") : text.index("deparser ingress")]
     assert ingress.count("match: [") == 3
     for value in ("0x0800:", "0o105*0000021:", "0x12b7:"):

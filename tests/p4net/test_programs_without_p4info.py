@@ -3,7 +3,6 @@ forms."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,15 @@ from pcn.controller.programs import COMPILED, Program, ProgramError
 from pcn.p4net.packets import udp
 from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
+from pcn.softswitch import packed
 
 ROOT = Path(__file__).resolve().parents[2]
 JSONS = [
-    *sorted(COMPILED.glob("*.json")),
+    *packed.files(COMPILED),
     *sorted((ROOT / "tests/p4runtime/programs").glob("*.json")),
     ROOT / "tests/p4net/programs/names.json",
 ]
-PROGRAMS = [path for path in JSONS if path.with_name(f"{path.stem}.p4info.txtpb").is_file()]
+PROGRAMS = [path for path in JSONS if packed.is_file(path.with_name(f"{path.stem}.p4info.txtpb"))]
 
 _FORMS = {P4MatchType.EXACT: "exact", P4MatchType.LPM: "lpm", P4MatchType.RANGE: "range"}
 
@@ -59,7 +59,7 @@ def named(schema: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_p4info_of_json_names_what_p4c_names(path: Path, tmp_path: Path) -> None:
-    shutil.copy(path, tmp_path)
+    (tmp_path / path.name).write_bytes(packed.read_bytes(path))
     alone, beside = Program.find(str(tmp_path / path.name)), Program.find(str(path))
     assert alone.p4info is None
     assert beside.p4info is not None

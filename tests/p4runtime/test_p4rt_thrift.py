@@ -18,6 +18,7 @@ from p4rt_switch import PROGRAMS, Program
 from p4rt_thrift import DROP, FORWARD, L2, TYPES, Bmv2, add, code, exact, port
 
 from pcn.lab.thrift import Bmv2Thrift
+from pcn.softswitch import packed
 from pcn.softswitch.clock import ManualClock
 from pcn.softswitch.p4runtime import binding
 from pcn.softswitch.p4runtime.described import describe
@@ -28,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMPILED = sorted(
     (
         *(path for path in PROGRAMS.glob("*.json") if "." not in path.stem),
-        *(ROOT / "p4src/compiled").glob("[!m]*.json"),
+        *(path for path in packed.files(ROOT / "p4src/compiled") if path.stem != "manifest"),
     )
 )
 
@@ -465,7 +466,7 @@ def test_the_lab_s_client_of_bmv2_works_here_too(bmv2: Bmv2, standard: Any) -> N
 
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.stem)
 def test_every_program_gets_a_p4info_that_fits(path: Path) -> None:
-    program = load_program(path.read_text())
+    program = load_program(packed.read_text(path))
     info = describe(program)
     schema = binding.bind(info, program)
     assert {table.name for table in schema.tables.values()} == {

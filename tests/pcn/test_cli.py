@@ -377,11 +377,14 @@ class TestDoctor:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         shutil.copytree(ROOT / "p4src", tmp_path / "p4src")
-        (tmp_path / "p4src" / "compiled" / "pcn.json").unlink()
+        (tmp_path / "p4src" / "compiled" / "pcn.json.gz").unlink()
         for module in (doctor, manifest):
             monkeypatch.setattr(module, "ROOT", tmp_path)
         check = doctor._programs()
-        assert (check.present, check.found) == (False, "not found: p4src/compiled/pcn.json")
+        assert (check.present, check.found) == (
+            False,
+            "not found: p4src/compiled/pcn.json, p4src/compiled/pcn_native.json",
+        )
 
     def test_what_is_optional_does_not_fail_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         optional = doctor.Check(

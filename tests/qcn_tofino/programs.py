@@ -67,7 +67,7 @@ class Program:
         folder = COMPILED / name
         info = text_format.Parse((folder / "p4info.txtpb").read_text(), p4i.P4Info())
         self.at, self.leaves_by = at, leaves_by
-        self.ingress, self.egress = (half(folder / f"{name}.bfa") for half in (Ingress, Egress))
+        self.ingress, self.egress = (half(folder) for half in (Ingress, Egress))
         route = TableAction("ipv4_forward", dst_mac=0x020000000002, port=leaves_by)
         table_entries = [
             TableEntry("ipv4_lpm", match=TableMatch(dst_addr=DESTINATION), action=route)

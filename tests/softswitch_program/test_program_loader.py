@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from program_driver import Driver
 from program_json import Builder, assign, case, extract, field, op, primitive, state, value
 
+from pcn.softswitch import packed
 from pcn.softswitch.codegen.generate import generate
 from pcn.softswitch.program.errors import ProgramError, UnsupportedProgram
 from pcn.softswitch.program.load import load_program
@@ -38,7 +39,7 @@ def refused(program: Json, error: type[ProgramError] = ProgramError) -> str:
 
 def test_pcn_program() -> None:
     """The names that the controller and the P4Runtime server look up."""
-    program = load_program(PCN.read_text())
+    program = load_program(packed.read_text(PCN))
     tables = {t.name.split(".")[-1]: t for t in program.tables}
     assert tables["ipv4_lpm"].kind is Match.LPM
     assert [(f.name, f.width) for f in tables["ipv4_lpm"].key] == [("dst_addr", 32)]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pcn.softswitch import packed
 from pcn.softswitch.codegen.build import CSRC, build_program, build_runtime
 from pcn.softswitch.codegen.generate import generate
 from pcn.softswitch.native import NativeSwitch, load_library
@@ -33,7 +34,7 @@ def switch(
 ) -> Iterator[tuple[NativeSwitch, Callable[[], object]]]:
     """A switch that runs the program, traced if `taken` takes its steps, and what reads those there
     are."""
-    text = path.read_text()
+    text = packed.read_text(path)
     with NativeSwitch(load_library(build_runtime()), manual=True) as native:
         for port in (1, 2, 3):
             native.port_add(port, None)
@@ -64,7 +65,7 @@ def test_decoder_names_every_kind_of_step() -> None:
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("inplace", [False, True])
 def test_untraced_program_has_nothing_of_a_trace(path: Path, inplace: bool) -> None:
-    program = load_program(path.read_text())
+    program = load_program(packed.read_text(path))
     assert "trace" not in generate(program, inplace=inplace).lower().replace("retrace", "")
     assert "sw_trace(" in generate(program, inplace=inplace, traced=True)
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from program_driver import Driver
 
 from pcn.hosts import wire
+from pcn.softswitch import packed
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
 PORT, CLASS = 2, 3
@@ -40,7 +41,7 @@ def flow_control(limit: int, lane: int = CLASS, sent: int = 77) -> bytes:
 
 @pytest.fixture(scope="module", params=["tcd", "tcd_native"])
 def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
-    with Driver((COMPILED / f"{request.param}.json").read_text(), flags=()) as driver:
+    with Driver(packed.read_text(COMPILED / f"{request.param}.json"), flags=()) as driver:
         driver.add(
             "SwitchIngress.forwarding.ipv4_lpm",
             bytes(4),

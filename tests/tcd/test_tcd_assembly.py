@@ -15,7 +15,7 @@ from tcd_rules import State, TofinoStates
 from pcn.controller.marking.rest import RestPort
 from pcn.hosts import wire
 
-ASSEMBLY = Path(__file__).parents[2] / "p4src/compiled/tofino/tcd/tcd.bfa"
+FOLDER = Path(__file__).parents[2] / "p4src/compiled/tofino/tcd"
 PORT, GAP, INGRESS = 136, 9, 4
 MAX_TON, EMPTY, LOOKS = 15, 3, 2
 CONFIG = RestPort(PORT, GAP, 0b0010_1000)
@@ -39,7 +39,7 @@ draws = st.sampled_from([0, 99, 100, (WRAP >> 1) - 1, WRAP >> 1, WRAP - 1])
 
 @pytest.fixture(scope="module")
 def program() -> Egress:
-    egress = Egress(ASSEMBLY)
+    egress = Egress(FOLDER)
     for number, action in CONFIG.actions.items():
         egress.entries["TcdEgress.rest.rest_config", (PORT, number)] = (
             f"TcdEgress.rest.{action}",

@@ -13,6 +13,7 @@ from program_driver import Driver
 from tcd_rules import Port, State, States
 
 from pcn.hosts import wire
+from pcn.softswitch import packed
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
 PORT, CLASS, QUANTUM_US = 2, 3, 5
@@ -40,7 +41,7 @@ LENGTH = len(data(wire.ECN_ECT0))
 def driver_and_looks(request: pytest.FixtureRequest) -> Iterator[tuple[Driver, int]]:
     """A program whose RED marks whatever leaves a byte behind, and its number of looks."""
     program, looks = request.param
-    with Driver((COMPILED / f"{program}.json").read_text(), flags=()) as driver:
+    with Driver(packed.read_text(COMPILED / f"{program}.json"), flags=()) as driver:
         key = PORT.to_bytes(2, "big")
         driver.add(
             "SwitchIngress.forwarding.ipv4_lpm",

@@ -15,6 +15,7 @@ from tcd_rules import Port, State, States
 
 from pcn.controller.marking.rest import RestPort
 from pcn.hosts import wire
+from pcn.softswitch import packed
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
 PORT, DATA, CNP, QUANTUM_US = 2, 3, 7, 5
@@ -41,7 +42,7 @@ LENGTH = len(data(wire.ECN_ECT0, DATA))
 @pytest.fixture(scope="module", params=["tcd_time", "tcd_time_native"])
 def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
     """RED marks whatever leaves a byte behind."""
-    with Driver((COMPILED / f"{request.param}.json").read_text(), flags=()) as driver:
+    with Driver(packed.read_text(COMPILED / f"{request.param}.json"), flags=()) as driver:
         key = PORT.to_bytes(2, "big")
         driver.add(
             "SwitchIngress.forwarding.ipv4_lpm",

@@ -24,6 +24,7 @@ from pcn.controller.tofino.deploy import check
 from pcn.controller.tofino.lab_file import SAMPLE, read
 from pcn.controller.tofino.package import DRIVER, Package, driver_files
 from pcn.controller.tofino.tcd import curve
+from pcn.softswitch import packed
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
@@ -222,7 +223,7 @@ def test_the_server_refuses_what_is_no_package(stratum: Serving) -> None:
             config=package.schema.get_pipeline_config(),
         )
         stub = client._stub
-        request.config.p4_device_config = (COMPILED / "pcn.json").read_bytes()
+        request.config.p4_device_config = packed.read_bytes(COMPILED / "pcn.json")
         with pytest.raises(Exception, match="Unknown format for p4_device_config"):
             stub.SetForwardingPipelineConfig(request)
         device = DeviceConfig.FromString(package.data)

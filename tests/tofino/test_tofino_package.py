@@ -24,6 +24,7 @@ from pcn.controller.tofino.package import (
     encode,
     file_names,
 )
+from pcn.softswitch.packed import read_bytes
 
 FOLDER = COMPILED / "tofino" / "pcn"
 
@@ -135,7 +136,7 @@ def damaged(folder: Path) -> None:
         (write("p4info.txtpb", b"tables { what: 1 }"), r"p4info\.txtpb: no p4info"),
         (write("p4info.txtpb", b"\xff"), r"p4info\.txtpb: no p4info"),
         (
-            write("p4info.txtpb", (COMPILED / "pcn.p4info.txtpb").read_bytes()),
+            write("p4info.txtpb", read_bytes(COMPILED / "pcn.p4info.txtpb")),
             "of architecture v1model, not tna",
         ),
         (hold("tofino.bin", b""), "this is no configuration of the chip"),

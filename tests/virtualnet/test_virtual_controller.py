@@ -21,6 +21,7 @@ from pcn.hosts import wire
 from pcn.hosts.algorithms import find_scheme
 from pcn.lab.target import CPU_PORT
 from pcn.lab.virtual import VirtualNetwork
+from pcn.softswitch import packed
 from pcn.topologies.model import FlowSpec
 from pcn.virtualnet import VirtualError
 from pcn.virtualnet.switch import load
@@ -43,7 +44,7 @@ def learning(tmp_path: Path) -> Program:
     """`pcn_native` with `digest<seen_t>(1, {hdr.bth.psn, standard_metadata.ingress_port})` wherever
     it forwards."""
     compiled = Program.compiled("pcn_native")
-    source: Json = json.loads(compiled.json.read_text(encoding="utf-8"))
+    source: Json = json.loads(bytes(compiled))
     fields = [
         {"type": "field", "value": [*field]}
         for field in (("bth", "psn"), ("standard_metadata", "ingress_port"))
@@ -55,7 +56,7 @@ def learning(tmp_path: Path) -> Program:
             action["primitives"].append(
                 {"op": "generate_digest", "parameters": [constant, constant]}
             )
-    info = text_format.Parse(compiled.p4info.read_text(encoding="utf-8"), p4i.P4Info())
+    info = text_format.Parse(packed.read_text(compiled.p4info), p4i.P4Info())
     info.MergeFrom(text_format.Parse(DIGEST, p4i.P4Info()))
     program = Program("learning", tmp_path / "learning.json", tmp_path / "learning.p4info.txtpb")
     program.json.write_text(json.dumps(source), encoding="utf-8")

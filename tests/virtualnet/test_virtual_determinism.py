@@ -133,7 +133,7 @@ def test_more_packets_than_caches_hold() -> None:
 
 
 def _forget(switch: VirtualSwitch, routes: Iterable[int]) -> None:
-    tables = load_program(Program.compiled("pcn_native").json.read_text(encoding="utf-8")).tables
+    tables = load_program(bytes(Program.compiled("pcn_native")).decode()).tables
     number = next(i for i, table in enumerate(tables) if table.name.endswith("ipv4_lpm"))
     for handle in routes:
         switch.native.table_delete(number, handle)

@@ -56,7 +56,7 @@ def dropping_through_a_copy(source: Json, fields: list[str]) -> Json:
 
 
 def source_of(program: Program) -> Json:
-    source: Json = json.loads(program.json.read_text(encoding="utf-8"))
+    source: Json = json.loads(bytes(program))
     return source
 
 
@@ -69,15 +69,13 @@ def changed(folder: Path, source: Json) -> Program:
 
 def has_place(program: Program) -> bool:
     """Whether it has a form in place."""
-    return "sw_inplace inplace" in generate(
-        load_program(program.json.read_text(encoding="utf-8")), inplace=True
-    )
+    return "sw_inplace inplace" in generate(load_program(bytes(program).decode()), inplace=True)
 
 
 def run(program: Program, *, inplace: bool, route: TableAction | None = None) -> Totals:
     """A flow across a switch without a route, or with this one."""
     with VirtualNetwork(star(2), PFC_ONLY, program=load(program, inplace)) as network:
-        tables = load_program(program.json.read_text(encoding="utf-8")).tables
+        tables = load_program(bytes(program).decode()).tables
         routes = next(i for i, table in enumerate(tables) if table.name.endswith("ipv4_lpm"))
         for handle in range(len(network.topology.hosts)):
             network.switches["s0"].native.table_delete(routes, handle)

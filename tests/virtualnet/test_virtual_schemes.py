@@ -165,7 +165,7 @@ def test_the_sum_of_qcns_rates_is_at_capacity_after_the_papers_40_ms() -> None: 
 def test_a_message_is_for_the_flow_that_its_bth_names(tmp_path: Path) -> None:
     """Not for that of the packet which was sampled: a congestion point may notify another flow."""
     compiled = Program.compiled("qcn_native")
-    edited = json.loads(compiled.json.read_text())
+    edited = json.loads(bytes(compiled))
     (build,) = (
         action for action in edited["actions"] if action["name"] == "QcnEgress.message.build"
     )

@@ -10,6 +10,8 @@ from pathlib import Path
 from finsy.proto import p4i, p4r, p4t
 from google.protobuf import text_format
 
+from pcn.softswitch import packed
+
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = (
     "tests/p4runtime/programs",
@@ -32,11 +34,13 @@ class Program:
     @cached_property
     def config(self) -> p4r.ForwardingPipelineConfig:
         """What a controller sends to load it."""
-        info = text_format.Parse(self.path.with_suffix(".p4info.txtpb").read_text(), p4i.P4Info())
+        info = text_format.Parse(
+            packed.read_text(self.path.with_suffix(".p4info.txtpb")), p4i.P4Info()
+        )
         if self.change:
             self.change(info)
         return p4r.ForwardingPipelineConfig(
-            p4info=info, p4_device_config=self.path.with_suffix(".json").read_bytes()
+            p4info=info, p4_device_config=packed.read_bytes(self.path.with_suffix(".json"))
         )
 
 
@@ -44,7 +48,7 @@ def programs() -> dict[str, Program]:
     """All programs by name."""
     by_name = {}
     for folder in FOLDERS:
-        for path in sorted((ROOT / folder).glob("*.p4info.txtpb")):
+        for path in packed.files(ROOT / folder, ".p4info.txtpb"):
             name = path.name.removesuffix(".p4info.txtpb")
             by_name[name] = Program(name, path.with_name(f"{name}.json"))
     for name, change in (("bench", translate), ("indirect", count_members), ("state", one_rate)):
