@@ -29,7 +29,10 @@ from pcn.topologies.model import Endpoint
 
 if TYPE_CHECKING:
     from pcn.lab.nodes import LabNode
+    from pcn.p4net.coverage import Coverage
 
+COUNTS = "coverage.json"
+"""Of a network whose programs are covered: the file among its logs."""
 FIRST_PORT = 50051
 FIRST_THRIFT_PORT = 9090
 ADDRESS = "127.0.0.1"
@@ -40,6 +43,7 @@ class P4Live(Network):
     """The network `value`, up and programmed. `written`: what came of entries, by switch; `strict`:
     as of VirtualP4. `notes`: hosts' commands that failed, a line each. `trace`: each step of each
     packet goes to SWITCH.steps.jsonl beside its log. `pcap`: the folder of captures of all ports.
+    `covered`: when the network has ended, what packets ran through is in the file `counts`.
     `thrift`: BMv2's runtime interface of device n at 127.0.0.1, port 9090 + n. A context manager;
     raises as `Network`, and LabError for entries that can't be written."""
 
@@ -53,6 +57,7 @@ class P4Live(Network):
         trace: bool = False,
         pcap: Path | None = None,
         thrift: bool = False,
+        covered: bool = False,
         strict: bool = True,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
@@ -64,6 +69,7 @@ class P4Live(Network):
         )  # fmt: skip
         self.value = value
         self._traced, self._pcap, self._thrift = trace, pcap, thrift
+        self.counts = log_dir.absolute() / COUNTS if covered else None
         self.scheme = NO_SCHEME
         self._strict = strict
         self.written: dict[str, Written] = {}
@@ -124,6 +130,7 @@ class P4Live(Network):
             cpu_port=settings.cpu_port,
             trace=self._traced,
             pcap=self._pcap,
+            coverage=self.counts,
             thrift_port=thrift_port,
         )
 
@@ -200,6 +207,7 @@ def hold(
     *,
     trace: bool = False,
     pcap: Path | None = None,
+    coverage: Coverage | None = None,
     thrift: bool = False,
     strict: bool = True,
     stay: Callable[[str], None] = lambda _name: signals.wait(),
@@ -217,24 +225,49 @@ def hold(
             raise NetworkError(f"{error.filename}: {error.strerror}") from None
         except private.NotPrivateError as error:
             raise NetworkError(error.line("name another folder for the captures")) from None
-    with P4Live(
-        value, log_dir=logs, name=name, trace=trace, pcap=pcap, thrift=thrift, strict=strict
-    ) as network:
-        for switch, written in network.written.items():
-            for line in written.lines:
-                say(f"{switch}: {line}")
-            for complaint in written.complaints:
-                note(complaint)
-        for remark in (*network.notes, *filter(None, [network.features.get("priority")])):
-            note(remark)
-        for switch, running in network.switches.items():
-            program = value.switches[switch].program.name
-            say(f"{switch}: {program}, P4Runtime {running.address}, device {running.device_id}")
-        src, dst = value.topology.hosts[0], value.topology.hosts[-1]
-        say(
-            f"{name} is up; logs in {logs}; Ctrl-C ends it. In another terminal: pcn p4 exec "
-            f"{src.name} ping {dst.ip}"
-        )
-        if text := failed(network.written.values()):
-            say(text)
-        stay(name)
+    live = P4Live(
+        value,
+        log_dir=logs,
+        name=name,
+        trace=trace,
+        pcap=pcap,
+        thrift=thrift,
+        covered=coverage is not None,
+        strict=strict,
+    )
+    up = False
+    try:
+        with live as network:
+            up = True
+            _show(value, network, logs, say, note)
+            stay(name)
+    finally:
+        if up and coverage is not None and live.counts is not None:
+            coverage.write_from(live.counts)  # which the switches have written as they ended
+
+
+def _show(
+    value: P4Network,
+    network: P4Live,
+    logs: Path,
+    say: Callable[[str], None],
+    note: Callable[[str], None],
+) -> None:
+    """Says what is up."""
+    for switch, written in network.written.items():
+        for line in written.lines:
+            say(f"{switch}: {line}")
+        for complaint in written.complaints:
+            note(complaint)
+    for remark in (*network.notes, *filter(None, [network.features.get("priority")])):
+        note(remark)
+    for switch, running in network.switches.items():
+        program = value.switches[switch].program.name
+        say(f"{switch}: {program}, P4Runtime {running.address}, device {running.device_id}")
+    src, dst = value.topology.hosts[0], value.topology.hosts[-1]
+    say(
+        f"{network.name} is up; logs in {logs}; Ctrl-C ends it. In another terminal: pcn p4 exec "
+        f"{src.name} ping {dst.ip}"
+    )
+    if text := failed(network.written.values()):
+        say(text)

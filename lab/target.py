@@ -84,6 +84,7 @@ class LaunchSpec:
     )
     trace: bool = False  # likewise: each step of each packet, to a file beside its log
     pcap: Path | None = None  # likewise: the folder of all ports' captures
+    coverage: Path | None = None  # likewise: the file of what packets ran through
     thrift_port: int | None = None  # likewise: of BMv2's runtime interface
 
 
@@ -189,6 +190,7 @@ class SoftswitchTarget:
             *_generator(spec),
             *_trimming(spec),
             *(("--pcap", str(spec.pcap)) if spec.pcap is not None else ()),
+            *(("--coverage", str(spec.coverage)) if spec.coverage is not None else ()),
             *(("--thrift-port", str(spec.thrift_port)) if spec.thrift_port is not None else ()),
             *(("--tick", f"{spec.tick_ns}ns") if spec.tick_ns != TICK_NS else ()),
             *(("--slack", f"{spec.slack_s:.9f}s") if spec.slack_s else ()),

@@ -21,6 +21,7 @@ from pcn.p4net.arp import Arp
 from pcn.p4net.entries import Written, write
 from pcn.p4net.network import P4Network, P4Switch
 from pcn.p4net.steps import Queue
+from pcn.softswitch.coverage.counts import Counts
 from pcn.softswitch.embed.switch import EmbeddedSwitch
 from pcn.softswitch.trace.decoder import Step
 from pcn.topologies.model import Switch
@@ -51,8 +52,8 @@ class VirtualP4(TimedNetwork):
     bytes, the first 128 are kept, and the rest are zeros. `queues` "one" takes events in one order,
     which functions for single frames and controllers need; "nodes" is faster in a large network,
     without a difference in results. `trace` gets each step of each packet with its switch's name,
-    those of a switch in order, by the end of `run` (p4net/ways.py makes ways of them). A context
-    manager. Raises LabError.
+    those of a switch in order, by the end of `run` (p4net/ways.py makes ways of them). `covered`:
+    programs count what packets run through (`counts`). A context manager. Raises LabError.
     """
 
     def __init__(
@@ -64,8 +65,11 @@ class VirtualP4(TimedNetwork):
         queues: Literal["nodes", "one"] = "one",
         trace: Callable[[str, Step], None] | None = None,
         strict: bool = True,
+        covered: bool = False,
     ) -> None:
         self.value = value
+        self.counts = [Counts() for _ in value.topology.switches] if covered else []
+        """Of covered programs, by switch."""
         self._strict = strict
         self._trace = trace
         self.connections: list[Connection] = []
@@ -173,10 +177,16 @@ class VirtualP4(TimedNetwork):
     # ---- inside ----
 
     def _make(self, switch: Switch, settings: P4Switch, seed: int) -> None:
-        program = load(settings.program, False, self._trace is not None)
+        counts = self.counts[len(self._virtual_switches)] if self.counts else None
+        program = load(settings.program, False, self._trace is not None, counts is not None)
         write = partial(self._trace, switch.name) if self._trace is not None else None
         virtual_switch = VirtualSwitch(
-            switch.name, program, seed + switch.device_id, settings.cpu_port, write
+            switch.name,
+            program,
+            seed + switch.device_id,
+            settings.cpu_port,
+            write,
+            counts=counts,
         )
         self._virtual_switches[switch.name] = virtual_switch
         self.switches[switch.name] = self._stack.enter_context(

@@ -177,7 +177,9 @@ def process(
                     child.wait()
 
 
-def launch_spec(scratch: Path, kind: Target, clock: str, trim: bool) -> LaunchSpec:
+def launch_spec(
+    scratch: Path, kind: Target, clock: str, trim: bool, coverage: Path | None = None
+) -> LaunchSpec:
     ports = tuple(
         PortSpec(port, switch_interface(port), rate, 0.0) for port, rate in PORT_RATES_BPS.items()
     )
@@ -192,6 +194,7 @@ def launch_spec(scratch: Path, kind: Target, clock: str, trim: bool) -> LaunchSp
         manual_clock=manual,
         reentry_s=REENTRY_S,
         generator=generator,
+        coverage=coverage,
     )
     # The tests' frames of class 7 are as long as data.
     spec = replace(spec, notification_bytes=spec.nominal_packet_bytes)
@@ -325,15 +328,21 @@ def run_model(
 
 
 def run(
-    kind: Target, clock: str, program: str, trim: bool, record: Path | None, arguments: list[str]
+    kind: Target,
+    clock: str,
+    program: str,
+    trim: bool,
+    record: Path | None,
+    arguments: list[str],
+    coverage: Path | None = None,
 ) -> int:
-    """ptf's exit code."""
+    """ptf's exit code. `coverage`: where the switch writes what packets ran through."""
     with contextlib.ExitStack() as stack:
         scratch = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-"))
         )
         log, recorded = scratch / "switch.log", scratch / "record"
-        spec = launch_spec(scratch, kind, clock, trim)
+        spec = launch_spec(scratch, kind, clock, trim, coverage)
         command = kind.command(spec)
         inside = (
             ["ip", "netns", "exec", stack.enter_context(network_namespace())]
@@ -364,15 +373,21 @@ def run(
 
 
 def run_twice(
-    kind: Target, program: str, trim: bool, record: Path | None, arguments: list[str]
+    kind: Target,
+    program: str,
+    trim: bool,
+    record: Path | None,
+    arguments: list[str],
+    coverage: Path | None = None,
 ) -> int:
-    """ptf's exit code, or 1 if two runs, beside each other, weren't the same."""
+    """ptf's exit code, or 1 if two runs, beside each other, weren't the same. The first one has the
+    coverage."""
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as folder:
         records, log = [Path(folder) / "first", Path(folder) / "second"], Path(folder) / "log"
         words = ["--target", kind.name, "--program", program, "--record", str(records[1])]
         words += ["--trim"] if trim else []
         with process([sys.executable, str(Path(__file__)), *words, *arguments], log) as second:
-            code = run(kind, "manual", program, trim, records[0], arguments)
+            code = run(kind, "manual", program, trim, records[0], arguments, coverage)
             if second.wait() != code:
                 print(
                     (
@@ -456,6 +471,12 @@ def main() -> int:
     parser.add_argument(
         "--trim", action="store_true", help="short queues that trim, for the test of the same name"
     )
+    parser.add_argument(
+        "--coverage",
+        type=Path,
+        metavar="FILE",
+        help="of the embedded switch: what packets ran through, as its option of the same name",
+    )
     options, arguments = parser.parse_known_args()
     if len(os.fsencode(tempfile.gettempdir())) > PATH_BYTES - ROOM_BYTES:
         tempfile.tempdir = "/tmp"  # $TMPDIR is too long for the switch's socket
@@ -473,6 +494,8 @@ def main() -> int:
         parser.error(
             "--record and --twice are for the manual clock: on a live one no two runs are the same"
         )
+    if options.coverage is not None and options.target != "softswitch":
+        parser.error("--coverage is the embedded switch's: leave out --target")
     if "--list" in arguments or "--list-test-names" in arguments:
         with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as scratch:
             return subprocess.run(
@@ -495,9 +518,22 @@ def main() -> int:
             return run_model(CHIPS[options.chip], clock, program, options.record, arguments)
         if options.twice:
             return run_twice(
-                target(options.target), program, options.trim, options.record, arguments
+                target(options.target),
+                program,
+                options.trim,
+                options.record,
+                arguments,
+                options.coverage,
             )
-        return run(target(options.target), clock, program, options.trim, options.record, arguments)
+        return run(
+            target(options.target),
+            clock,
+            program,
+            options.trim,
+            options.record,
+            arguments,
+            options.coverage,
+        )
     except (RunError, LabError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -169,6 +169,14 @@ def new_parser() -> argparse.ArgumentParser:
         help="each step of a packet to FILE, as a line of JSON",
     )
     parser.add_argument(
+        "--coverage",
+        type=Path,
+        metavar="FILE",
+        help="which parser states, tables, actions and branches packets ran through, written "
+        "at the switch's end: .json (counts, for `pcn p4 coverage`), .info (lcov), .xml "
+        "(Cobertura), .html (a page), or a folder for all (default: not counted)",
+    )
+    parser.add_argument(
         "--pcap",
         nargs="?",
         const=Path(),

@@ -137,6 +137,8 @@ class NativeSwitch(NativeState):
     ) -> None:
         self._lib = library
         self.manual = manual
+        # C writes into them for as long as the switch is
+        self._counts: list[ctypes.Array[ctypes.c_uint64]] = []
         self._handle: int | None = None
         self._close_lock = threading.Lock()
         self._event_lock = threading.Lock()
@@ -301,10 +303,14 @@ class NativeSwitch(NativeState):
         """Stops the worker thread and wakes all threads that wait for an event."""
         self._call("sw_stop")
 
-    def load(self, program: Path) -> None:
+    def load(self, program: Path, counts: ctypes.Array[ctypes.c_uint64] | None = None) -> None:
         """Loads a program's shared object, with empty tables and zeroed state. On failure the old
-        one goes on."""
-        self._call("sw_load", os.fsencode(program), explain=True)
+        one goes on. A covered program adds to `counts`, one for each of its points."""
+        self._call(
+            "sw_load", os.fsencode(program), counts, len(counts) if counts else 0, explain=True
+        )
+        if counts is not None and counts not in self._counts:
+            self._counts.append(counts)
 
     # ---- the clock ----
 

@@ -112,7 +112,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_connect_process": (ctypes.c_int, [_u16, ctypes.c_int, ctypes.c_int, _u32]),
     "sw_keep_namespace": (ctypes.c_int, []),
     "sw_stop": (ctypes.c_int, []),
-    "sw_load": (ctypes.c_int, [_text, _text]),
+    "sw_load": (ctypes.c_int, [_text, _data, _u32, _text]),
     "sw_table_add": (_i64, [_u32, _data, _data, _i32, _i32, _u32, _data, _u32, _text]),
     "sw_table_modify": (ctypes.c_int, [_u32, _u32, _u32, _data, _u32, _text]),
     "sw_table_delete": (ctypes.c_int, [_u32, _u32, _text]),

@@ -84,6 +84,7 @@ class Options(NamedTuple):
     log_level: str
     log_file: Path | None
     trace: Path | None  # a file for each step, in JSON
+    coverage: Path | None  # a file or folder of what packets ran through
     pcap: Path | None  # the folder of captures
     tls_files: tuple[Path, Path, Path | None] | None  # certificate, key, the CA of clients
     message_bytes: int  # of the largest request
@@ -179,6 +180,7 @@ def parse(arguments: Sequence[str]) -> Options:
         log_level=args.log_level,
         log_file=args.log_file,
         trace=args.trace,
+        coverage=args.coverage,
         pcap=args.pcap,
         tls_files=tls_files.named(args),
         message_bytes=args.grpc_max_message_size,

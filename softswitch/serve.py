@@ -31,6 +31,7 @@ from pcn.softswitch.program.errors import ProgramError
 from pcn.softswitch.reflection import Reflection
 
 if TYPE_CHECKING:
+    from pcn.softswitch.coverage.counts import Counts
     from pcn.softswitch.pace import Place
     from pcn.softswitch.trace.tracer import Tracer
 
@@ -74,8 +75,13 @@ def _serve(
             say(f"warning: {priority.REFUSED}")
     with ExitStack() as stack:
         objects = _build(
-            {(switch.program, switch.traced) for switch in switches if switch.program is not None}
+            {
+                (switch.program, switch.traced, switch.coverage is not None)
+                for switch in switches
+                if switch.program is not None
+            }
         )
+        counts = _counts(switches)
         library = load_library(objects.runtime)
         natives = {
             switch.device_id: in_namespace(switch.namespace, partial(_make, library, switch, stack))
@@ -94,10 +100,10 @@ def _serve(
             if switch.traced
         }
         for switch in switches:
-            tracer = tracers.get(switch.device_id)
+            reports = tracers.get(switch.device_id), counts.get(switch.device_id)
             in_namespace(
                 switch.namespace,
-                partial(_prepare, natives[switch.device_id], objects, switch, tracer, stack),
+                partial(_prepare, natives[switch.device_id], objects, switch, *reports, stack),
             )
         for native in natives.values():
             stack.callback(native.stop)  # all of them before one is closed
@@ -113,6 +119,7 @@ def _serve(
                 library,
                 switch,
                 tracers.get(switch.device_id),
+                counts.get(switch.device_id),
                 stack,
                 say,
             )
@@ -130,17 +137,53 @@ def _serve(
         for switch, server in zip(switches, servers, strict=True):
             _log(switch).info("ending")
             server.end()
+        _write_counts(switches, counts)
+
+
+def _counts(switches: Sequence[Options]) -> dict[int, Counts]:
+    """Returns the counts of switches whose programs are covered, by device. Raises StartError."""
+    covered = {
+        switch.device_id: switch.coverage for switch in switches if switch.coverage is not None
+    }
+    if not covered:
+        return {}
+    from pcn.softswitch.coverage import counts, files  # late: few switches are covered
+
+    for place in covered.values():
+        try:
+            files.check(place)
+        except files.CoverageError as error:
+            raise StartError(f"--coverage {error}") from None
+    return {device_id: counts.Counts() for device_id in covered}
+
+
+def _write_counts(switches: Sequence[Options], counts: Mapping[int, Counts]) -> None:
+    """Writes each file of coverage once, for all switches that it is of. Raises StartError."""
+    places = dict.fromkeys(switch.coverage for switch in switches if switch.coverage is not None)
+    if not places:
+        return
+    from pcn.softswitch.coverage import files
+
+    for place in places:
+        of_place = [switch for switch in switches if switch.coverage == place]
+        runs = [covered for switch in of_place for covered in counts[switch.device_id].covered()]
+        roots = [switch.program.parent for switch in of_place if switch.program is not None]
+        try:
+            files.write(place, runs, roots)
+        except files.CoverageError as error:
+            raise StartError(f"--coverage {error}") from None
 
 
 @dataclass(frozen=True)
 class _Objects:
-    """Shared objects: the runtime, and the programs by the files of their JSON, traced or not."""
+    """Shared objects: the runtime, and the programs by the files of their JSON, traced or not,
+    covered or not."""
 
     runtime: Path
-    programs: Mapping[tuple[Path, bool], Path]
+    programs: Mapping[tuple[Path, bool, bool], Path]
 
 
-def _build(programs: Set[tuple[Path, bool]]) -> _Objects:
+def _build(programs: Set[tuple[Path, bool, bool]]) -> _Objects:
     """Compiles what the cache lacks, runtime and programs side by side. Raises StartError,
     BuildError."""
     with ThreadPoolExecutor(1) as pool:
@@ -149,9 +192,9 @@ def _build(programs: Set[tuple[Path, bool]]) -> _Objects:
         return _Objects(runtime.result(), built)
 
 
-def _build_file(path: Path, traced: bool) -> Path:
+def _build_file(path: Path, traced: bool, covered: bool) -> Path:
     try:
-        return build_program(packed.read_text(path), traced=traced)
+        return build_program(packed.read_text(path), traced=traced, covered=covered)
     except OSError as error:
         raise StartError(f"cannot read {path}: {error.strerror}") from error
     except (ProgramError, UnicodeDecodeError) as error:
@@ -233,6 +276,7 @@ def _prepare(
     objects: _Objects,
     options: Options,
     tracer: Tracer | None,
+    counts: Counts | None,
     stack: ExitStack,
 ) -> None:
     """Ports, generator, program; all but the worker."""
@@ -242,9 +286,13 @@ def _prepare(
     if options.generator is not None:
         native.generate(*options.generator)
     if options.program is not None:
+        text = packed.read_text(options.program) if tracer is not None or counts is not None else ""
         if tracer is not None:
-            tracer.loading(packed.read_text(options.program))
-        native.load(objects.programs[options.program, options.traced])
+            tracer.loading(text)
+        native.load(
+            objects.programs[options.program, options.traced, counts is not None],
+            counts.of(text) if counts is not None else None,
+        )
     if options.pace is not None:
         _report_pace(native, *options.pace, stack)
 
@@ -254,11 +302,12 @@ def _offer(
     library: ctypes.CDLL,
     options: Options,
     tracer: Tracer | None,
+    counts: Counts | None,
     stack: ExitStack,
     say: Callable[[str], None],
 ) -> Server:
     """P4Runtime and gNMI, until the stack is closed."""
-    pipeline = Pipeline(native, library, tracer)
+    pipeline = Pipeline(native, library, tracer, counts)
     stack.callback(pipeline.close)
     service = Service(native, pipeline, options.device_id, options.cpu_port)
     interfaces = [
@@ -303,7 +352,8 @@ def _offer_thrift(
     if options.program is not None:
         from pcn.softswitch.p4runtime.checked_config import of_json
 
-        pipeline.commit(of_json(packed.read_text(options.program), traced=pipeline.traced))
+        text = packed.read_text(options.program)
+        pipeline.commit(of_json(text, traced=pipeline.traced, covered=pipeline.covered))
     server.start()
     say(f"device {options.device_id}: BMv2's runtime interface at 127.0.0.1:{server.port}")
 

@@ -22,6 +22,7 @@ from pcn.virtualnet.native import switch_library
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pcn.softswitch.coverage.counts import Counts
     from pcn.softswitch.trace.decoder import Step
     from pcn.softswitch.trace.tracer import Tracer
     from pcn.virtualnet.timed import TimedNetwork
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["LoadedProgram", "VirtualSwitch", "load"]
 
 
-def load(program: Loadable, inplace: bool, traced: bool = False) -> LoadedProgram:
+def load(
+    program: Loadable, inplace: bool, traced: bool = False, covered: bool = False
+) -> LoadedProgram:
     """Compiles the program if the cache doesn't have it, `inplace` with that form too, `traced` so
-    that it reports its steps. Raises VirtualError."""
+    that it reports its steps, `covered` so that it counts what packets run through. Raises
+    VirtualError."""
     try:
         switch_library()  # which says it best, where there is no compiler
-        return embedded.load(program, inplace=inplace, traced=traced)
+        return embedded.load(program, inplace=inplace, traced=traced, covered=covered)
     except BuildError as error:
         raise VirtualError(str(error)) from None
     except RpcError as error:
@@ -48,8 +52,9 @@ def _tracer(native: NativeSwitch, write: Callable[[Step], None]) -> Tracer:
 
 
 class VirtualSwitch(EmbeddedSwitch):
-    """One switch; `close` frees it. `write` gets the steps of a traced program; `tick_ns`: of the
-    clock that programs read, 1 to 1,000. Raises VirtualError where it can't be made."""
+    """One switch; `close` frees it. `write` gets the steps of a traced program, `counts` are those
+    of a covered one; `tick_ns`: of the clock that programs read, 1 to 1,000. Raises VirtualError
+    where it can't be made."""
 
     def __init__(
         self,
@@ -59,6 +64,7 @@ class VirtualSwitch(EmbeddedSwitch):
         cpu_port: int = 0,
         write: Callable[[Step], None] | None = None,
         tick_ns: int = TICK_NS,
+        counts: Counts | None = None,
     ) -> None:
         self.name = name
         self._network: TimedNetwork | None = None
@@ -66,9 +72,8 @@ class VirtualSwitch(EmbeddedSwitch):
             native = NativeSwitch(
                 switch_library(), cpu_port=cpu_port, seed=seed, manual=True, tick_ns=tick_ns
             )
-            super().__init__(
-                native, cpu_port, _tracer(native, write) if write is not None else None
-            )
+            tracer = _tracer(native, write) if write is not None else None
+            super().__init__(native, cpu_port, tracer, counts)
             try:
                 self.load(program)
             except RpcError:

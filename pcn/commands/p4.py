@@ -24,6 +24,7 @@ from pcn.commands.common import (
 )
 from pcn.commands.exec import exec_
 from pcn.commands.output import note, output_options, say
+from pcn.commands.p4_coverage import coverage as merge_coverage
 from pcn.commands.p4_import import import_
 from pcn.commands.p4_trace import trace as trace_ways
 from pcn.commands.watch import page_of
@@ -53,6 +54,7 @@ def p4() -> None:
 p4.add_command(exec_, "exec")
 p4.add_command(trace_ways, "trace")
 p4.add_command(import_, "import")
+p4.add_command(merge_coverage, "coverage")
 
 
 _FAILED = 3
@@ -117,6 +119,15 @@ _FAILED = 3
     help="Captures of all ports, SWITCH-ethPORT_in and _out.pcap.",
 )
 @click.option(
+    "--coverage",
+    type=FilePath(),
+    metavar="FILE|DIR",
+    help=(
+        "What of programs packets ran through: .json (counts), .info (lcov), .xml (Cobertura), "
+        ".html (page), or a folder of all (default: not counted)."
+    ),
+)
+@click.option(
     "--trace",
     is_flag=True,
     help="Each step of each packet to SWITCH.steps.jsonl below --logs; live.",
@@ -166,6 +177,7 @@ def run(
     sends: tuple[str, ...],
     script: Path | None,
     pcap: Path | None,
+    coverage: Path | None,
     trace: bool,
     thrift: bool,
     sample: float | None,
@@ -195,6 +207,7 @@ def run(
       pcn p4 run examples/router --clock virtual --send h1,h3,rate=9M,length=1000,tos=1
       pcn p4 run examples/router/router.json --hosts 3 --clock virtual
       pcn p4 run examples/router --clock virtual --web
+      pcn p4 run examples/router --clock virtual --coverage coverage
       pcn p4 run examples/router --web --control
     """
     from pcn.p4net.alone import network_at
@@ -211,6 +224,12 @@ def run(
 
         extras.require("web")
     network = network_at(place, program, rate, topology=topology, hosts=hosts)
+    if coverage is not None:
+        from pcn.p4net.coverage import Coverage
+
+        covered = Coverage(coverage, [place, *([program] if program is not None else [])])
+    else:
+        covered = None
     if not virtual:
         from pcn.lab.p4 import hold
 
@@ -223,6 +242,7 @@ def run(
             note,
             trace=trace,
             pcap=pcap,
+            coverage=covered,
             thrift=thrift,
             strict=strict,
             **stay,
@@ -242,7 +262,11 @@ def run(
     with contextlib.ExitStack() as stack:
         simulation = stack.enter_context(
             VirtualP4(
-                network, seed=seed, strict=strict, frame_bytes=JUMBO_BYTES if jumbo else FRAME_BYTES
+                network,
+                seed=seed,
+                strict=strict,
+                frame_bytes=JUMBO_BYTES if jumbo else FRAME_BYTES,
+                covered=covered is not None,
             )
         )
         complain(simulation)
@@ -257,6 +281,8 @@ def run(
         else:
             simulation.run(until_s=until)
         empty(simulation)
+        if covered is not None:
+            covered.write(run for counts in simulation.counts for run in counts.covered())
         _print(whole(simulation, queues), as_json)
         end(simulation.written.values(), as_json)
 

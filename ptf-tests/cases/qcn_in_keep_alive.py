@@ -7,13 +7,16 @@ from collections import Counter
 from dataclasses import replace
 
 from cnm import feedback, message
-from frames import CNP_CLASS, FRAME, expected_pfc, forwarded, host_ip
+from frames import CNP_CLASS, FRAME, expected_pfc, forwarded, host_ip, patched
 from inputs import QcnInTest, packet
 from testbed import LONG_PAUSE, SLOW_PORT, PcnTest, Reason, index
 
 from pcn.controller.configure import SwitchPlan
 from pcn.controller.constants import GENERATOR_PORT
 from pcn.controller.marking.qcn_in_cp import Culprit, QcnInPort
+
+# Of a frame's UDP header: where its destination port stands, and one that isn't RoCE's.
+UDP_PORT, OTHER_PORT = 36, b"\x12\x34"
 
 
 class KeepAliveTest(QcnInTest):
@@ -161,6 +164,27 @@ class StoppedOutputByChance(StoppedOutput):
         allowed = 3 * math.sqrt(share * (1 - share) / self.samples)
         self.assertLess(abs(counter[(host_ip(3), 5)] / self.samples - share), allowed, counter)
         self.drain()
+
+
+class StoppedOutputWithNobodyToNotify(StoppedOutput):
+    """Nothing inside is RoCE, so no flow is known: samples above the set point notify none."""
+
+    point = replace(StoppedOutput.point, culprit=Culprit.RANDOM)
+
+    def runTest(self) -> None:
+        n = self.largest + self.second
+        self.pause(3)
+        for psn in range(n):
+            other = patched(packet(3, 5, psn, 2), UDP_PORT, OTHER_PORT, fix_checksum=False)
+            self.send(2, other)
+        self.wait_until_waiting(3, n)
+        self.expect(2, expected_pfc(2, LONG_PAUSE))
+        self.advance(1e-6 * self.period_us * self.samples)
+        self.expect_nothing(2)
+        self.assertEqual(self.register("sampled_bytes", index(2)), n * FRAME)
+        self.assertEqual(self.notified(), 0)
+        self.resume(3)
+        self.receive(3, n)
 
 
 class WithoutItsFramesAStoppedOutputIsNoSample(StoppedOutput):

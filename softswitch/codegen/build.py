@@ -81,14 +81,19 @@ def build_runtime(extra_flags: Sequence[str] = ()) -> Path:
 
 
 def build_program(
-    json_text: str, extra_flags: Sequence[str] = (), *, inplace: bool = False, traced: bool = False
+    json_text: str,
+    extra_flags: Sequence[str] = (),
+    *,
+    inplace: bool = False,
+    traced: bool = False,
+    covered: bool = False,
 ) -> Path:
     """Returns the shared object of a program; it exports `sw_program` (csrc/pipeline.h). `inplace`,
-    `traced`: see `generate`.
+    `traced`, `covered`: see `generate`.
 
     Raises ProgramError if the switch cannot run it.
     """
-    identity = f"{_FOUND} {inplace} {traced}\n{json_text}"
+    identity = f"{_FOUND} {inplace} {traced} {covered}\n{json_text}"
     key = "json", hashlib.sha256(identity.encode()).hexdigest(), (*PROGRAM_FLAGS, *extra_flags)
     if known := find_object(*key):
         return known
@@ -101,7 +106,7 @@ def build_program(
     from pcn.softswitch.program.load import load_program
 
     program = load_program(json_text)
-    generated = generate(program, inplace=inplace, traced=traced)
+    generated = generate(program, inplace=inplace, traced=traced, covered=covered)
     try:
         built = build_source(generated, extra_flags)
     except LimitError as error:

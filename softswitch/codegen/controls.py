@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from pcn.softswitch.codegen.covering import Covering
 from pcn.softswitch.codegen.expressions import Expressions
 from pcn.softswitch.codegen.names import comment, identifier
 from pcn.softswitch.codegen.packets import Piece, write_pieces
@@ -36,8 +37,11 @@ MAX_INLINED = 20_000
 
 
 class ControlGenerator:
-    def __init__(self, expressions: Expressions, statements: Statements, trace: Tracing) -> None:
+    def __init__(
+        self, expressions: Expressions, statements: Statements, trace: Tracing, cover: Covering
+    ) -> None:
         self.trace = trace
+        self.cover = cover
         self.e = expressions
         self.statements = statements
         self.program = expressions.program
@@ -75,6 +79,7 @@ class ControlGenerator:
             f"{UNUSED} (void)args;",
             "    bool exited = false;",
             *self.trace.arguments(index, [p.width for p in action.parameters]),
+            *(f"    {line}" for line in self.cover.action(index)),
         ]
         if back:
             lines.append("    uint32_t jumps = 0;")
@@ -84,11 +89,11 @@ class ControlGenerator:
             lines += self.trace.step("PRIMITIVE", index, i)
             match statement.operation:
                 case Jump(target):
-                    lines.append(f"    {self._jump(i, target)}")
+                    lines.append(f"    {self._jump(index, i, target)}")
                 case JumpIfZero(condition, target):
                     self.e.source = statement.source
                     lines.append(
-                        f"    if (!({self.e.condition(condition)})) {self._jump(i, target)}"
+                        f"    if (!({self.e.condition(condition)})) {self._jump(index, i, target)}"
                     )
                 case operation:
                     lines += [
@@ -99,10 +104,12 @@ class ControlGenerator:
         self.e.in_action(())
         return "\n".join([*lines, "    return exited;", "}"]) + "\n"
 
-    def _jump(self, at: int, target: int) -> str:
+    def _jump(self, action: int, at: int, target: int) -> str:
+        counted = self.cover.jump(action, at)
         if target <= at:
-            return f"{{ if (++jumps > {JUMPS_BACK}) return exited; goto step_{target}; }}"
-        return f"goto step_{target};"
+            over = f"if (++jumps > {JUMPS_BACK}) return exited;"
+            return f"{{ {over} {counted}goto step_{target}; }}"
+        return f"{{ {counted}goto step_{target}; }}" if counted else f"goto step_{target};"
 
     def exits(self, index: int) -> bool:
         return any(isinstance(s.operation, Exit) for s in self.program.actions[index].statements)
@@ -125,6 +132,7 @@ class ControlGenerator:
             lines += self.trace.step("TABLE", index)
             lines += self.trace.step("ENTRY", index, "UINT32_MAX")
             lines += [
+                *(f"    {line}" for line in self.cover.missed(index)),
                 f"    result.action = {call.action};",
                 (
                     f"    result.exited = {self.action_name(call.action)}(s, p, h, l, "
@@ -139,6 +147,7 @@ class ControlGenerator:
             lines += [
                 *self.trace.step("TABLE", index),
                 *self.trace.step("ENTRY", index, "UINT32_MAX"),
+                *(f"    {line}" for line in self.cover.missed(index)),
             ]
         lines += [
             "    if (!entry)",
@@ -189,6 +198,7 @@ class ControlGenerator:
             "    result.hit = entry != NULL;",
             *self.trace.step("TABLE", index, 0, "key", table.key_bytes),
             *self.trace.step("ENTRY", index, "entry ? entry->handle : UINT32_MAX"),
+            *(f"    {line}" for line in self.cover.looked_up(index, table)),
         ]
         on_hit = []
         if table.direct_counter:
@@ -301,10 +311,11 @@ class ControlGenerator:
                 no = self._goto(node.on_false, following, targets)
                 condition = self.e.condition(node.condition)
                 title = [f"/* {comment(str(node.source))} */"] if node.source else []
-                if self.trace.enabled:
+                if self.trace.enabled or self.cover.enabled:
                     title += [
                         f"const bool taken_{number} = {condition};",
                         *self.trace.condition(name, number),
+                        *self.cover.condition(name, number),
                     ]
                     condition = f"taken_{number}"
                 if not yes and not no:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pcn.softswitch.codegen.calculations import Calculations
 from pcn.softswitch.codegen.controls import ControlGenerator
+from pcn.softswitch.codegen.covering import Covering
 from pcn.softswitch.codegen.expressions import Expressions
 from pcn.softswitch.codegen.inplace import InPlace
 from pcn.softswitch.codegen.layout import Layout
@@ -32,11 +33,14 @@ PART = 100  # headers that one function of the deparser emits
 SUPPORT = Path(__file__).resolve().parent / "support.h"
 
 
-def generate(program: Program, *, inplace: bool = False, traced: bool = False) -> str:
+def generate(
+    program: Program, *, inplace: bool = False, traced: bool = False, covered: bool = False
+) -> str:
     """Returns the C source of a program; raises UnsupportedProgram for what the generator cannot
     express. `inplace`: with its in-place form (codegen/inplace.py), if it has one; that takes the
-    compiler twice as long. `traced`: it reports its steps, and has no in-place form."""
-    return _Generator(program, inplace and not traced, traced).text()
+    compiler twice as long. `traced`: it reports its steps; `covered`: it counts the points that
+    packets pass; either has no in-place form."""
+    return _Generator(program, inplace and not traced and not covered, traced, covered).text()
 
 
 def largest_part(text: str) -> str:
@@ -52,15 +56,16 @@ def _title(kind: str, name: str = "", source: Source | None = None) -> str:
 
 
 class _Generator:
-    def __init__(self, program: Program, inplace: bool, traced: bool) -> None:
+    def __init__(self, program: Program, inplace: bool, traced: bool, covered: bool) -> None:
         self.program = program
         self.limbs = Limbs()
         self.trace = Tracing(traced)
+        self.cover = Covering(program, covered)
         self.layout = Layout(program, traced)
         self.expressions = Expressions(program, self.layout, self.limbs)
         self.statements = Statements(self.expressions)
-        self.controls = ControlGenerator(self.expressions, self.statements, self.trace)
-        self.parser = ParserGenerator(self.expressions, self.statements, self.trace)
+        self.controls = ControlGenerator(self.expressions, self.statements, self.trace, self.cover)
+        self.parser = ParserGenerator(self.expressions, self.statements, self.trace, self.cover)
         self.calculations = Calculations(self.expressions)
         self.specs = Specs(program)
         form = InPlace(self.expressions, self.parser) if inplace else None
@@ -138,6 +143,11 @@ class _Generator:
         nodes = (*self.program.ingress.nodes, *self.program.egress.nodes)
         return {node.action for node in nodes if hasattr(node, "action")}
 
+    @property
+    def _reports(self) -> bool:
+        """Whether what has no state tells the instance."""
+        return self.trace.enabled or self.cover.enabled
+
     def _checksums(self) -> str:
         """verify_checksums sets checksum_error; update_checksums writes the target fields."""
         verify, update = [], []
@@ -161,14 +171,17 @@ class _Generator:
                 )
                 result = f"!{valid} ? 5 : !{condition} ? 4 : {call} != (uint64_t){place} ? 3 : 2"
                 verify += self.trace.step("CHECKSUM", number, result)
+                wrong = f"{call} != (uint64_t){place}"
+                verify += self.cover.verified(number, valid, condition, wrong)
             if checksum.update:
                 width = self.program.field_type(checksum.target).width
                 mask = f" & {hex((1 << width) - 1)}" if width < 64 else ""
                 update += self.trace.step("CHECKSUM", number, f"({condition}) ? 1 : 0")
+                update += self.cover.updated(number, condition)
                 update.append(
                     f"    if ({condition}) {place} = (uint{storage.bits}_t)({call}{mask});"
                 )
-        s = "struct sw_instance *s, " if self.trace.enabled else ""
+        s = "struct sw_instance *s, " if self._reports else ""
         head = (
             f"({s}struct sw_packet *p, struct phv *h, struct locals *l) {{\n    (void)p; (void)h; "
             "(void)l;"
@@ -185,15 +198,16 @@ class _Generator:
         )
 
     def _pipelines(self) -> str:
-        s = "s, " if self.trace.enabled else ""
+        s = "s, " if self._reports else ""
         begin, end = (
             "".join(f"    {x}\n" for x in self.trace.step("STAGE", 3, number)) for number in (0, 1)
         )
+        covered = "".join(f"{x}\n    " for x in self.cover.parsed())
         headers = f"""SW_INLINE void parse_headers(
     struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l) {{
 {begin}    p->ingress_length = p->length;
     p->std.checksum_error = 0;
-    run_parser(s, p, h, l);
+    {covered}run_parser(s, p, h, l);
     verify_checksums({s}p, h, l);
 {end}}}
 
@@ -230,7 +244,8 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
             "    struct locals *l = NULL;",
             "    (void)s; (void)h; (void)l;",
             *self.trace.step("STAGE", 2, 0),
-            f"    update_checksums({'s, ' if self.trace.enabled else ''}p, h, l);",
+            *(f"    {line}" for line in self.cover.deparsed()),
+            f"    update_checksums({'s, ' if self._reports else ''}p, h, l);",
             "    size_t size = 0;",
         ]
         self.expressions.enter(f"deparser {self.program.deparser.name!r}")
@@ -375,6 +390,7 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
             program.header_types[program.headers[i].type].max_bytes for i in program.deparser.order
         )
         inplace = "\n    .inplace = &inplace," if self.inplace else ""
+        covered = f"\n    .n_coverage = {self.cover.count}," if self.cover.enabled else ""
         return f"""_Static_assert(sizeof(struct phv) <= {PHV_BYTES}, "headers and metadata");
 _Static_assert({headroom} <= {EMITTED_BYTES}, "emitted headers");
 
@@ -403,6 +419,6 @@ const struct sw_program sw_program = {{
     .egress = egress,
     .deparse = deparse,
     .copy_list = copy_list,
-    .pack_digest = pack_digest,{inplace}
+    .pack_digest = pack_digest,{inplace}{covered}
 }};
 """

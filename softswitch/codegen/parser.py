@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 
 from pcn.softswitch.codegen.controls import SIGNATURE, UNUSED, store_key
+from pcn.softswitch.codegen.covering import Covering
 from pcn.softswitch.codegen.expressions import Expressions
 from pcn.softswitch.codegen.names import comment
 from pcn.softswitch.codegen.packets import extract_fields
@@ -44,8 +45,12 @@ AT = ", struct parsing *at"
 
 
 class ParserGenerator:
-    def __init__(self, expressions: Expressions, statements: Statements, trace: Tracing) -> None:
+    def __init__(
+        self, expressions: Expressions, statements: Statements, trace: Tracing, cover: Covering
+    ) -> None:
         self.trace = trace
+        self.cover = cover
+        self._here = 0, 0  # the state, and the statement in it, that failures are counted of
         self.e = expressions
         self.statements = statements
         self.program = expressions.program
@@ -149,7 +154,8 @@ class ParserGenerator:
                 self._part("int32_t", f"state_{index}", body, "-1", [title, *entered, *calls])
             )
             cases.append(f"        case {index}: next = state_{index}(s, p, h, l, &at); break;")
-        visits = f"{{ at.error = {self.program.errors['ParserTimeout']}; break; }}"
+        counted = self.cover.timeouts("next")
+        visits = f"{{ {counted}at.error = {self.program.errors['ParserTimeout']}; break; }}"
         lines = [
             f"SW_INLINE void run_parser{SIGNATURE}) {{",
             f"    struct parsing at = {{p->data, p->length, 0, {no_error}}};",
@@ -203,6 +209,7 @@ class ParserGenerator:
         """Statements of a state, from number `first` on."""
         lines = []
         for number, statement in enumerate(statements, first):
+            self._here = state, number
             if not isinstance(statement.operation, Extract | ExtractNext | ExtractNextUnion):
                 lines += self.trace.step("PARSER_STEP", state, number)
             lines += self._statement(statement)
@@ -238,13 +245,18 @@ class ParserGenerator:
         lines.append("    {")
         lines += self.trace.step("STATE", index)
         if self.program.parser.loops:
-            lines.append(f"        if (++visits > {STATE_VISITS}) {self._fail('ParserTimeout')}")
+            ended = f"error = {self.program.errors['ParserTimeout']}; goto done;"
+            counted = self.cover.timeout(index)
+            lines.append(f"        if (++visits > {STATE_VISITS}) {{ {counted}{ended} }}")
         lines += [f"        {line}" for line in self._statements(index, 0, state.statements)]
         lines += [f"        {line}" for line in self._select(index, state)]
         return [*lines, "    }"]
 
     def _fail(self, name: str) -> str:
-        return f"{{ error = {self.program.errors[name]}; goto done; }}"
+        return f"{{ {self._failed()}error = {self.program.errors[name]}; goto done; }}"
+
+    def _failed(self) -> str:
+        return self.cover.failure(*self._here)
 
     def _need(self, size: str) -> str:
         return f"if (length - pos < {size}) {self._fail('PacketTooShort')}"
@@ -283,8 +295,8 @@ class ParserGenerator:
                 value = self.e.modulo(error, 32)
                 return [
                     (
-                        f"if (!{self.e.condition(condition)}) {{ error = (uint32_t){value}; goto "
-                        f"done; }}"
+                        f"if (!{self.e.condition(condition)}) {{ {self._failed()}error = "
+                        f"(uint32_t){value}; goto done; }}"
                     )
                 ]
             case _:
@@ -377,8 +389,11 @@ class ParserGenerator:
 
     def _select(self, index: int, state: ParseState) -> list[str]:
         self.e.source = state.source
+        self._here = index, len(state.statements)
+        counted = self.cover.transition(index, len(state.transitions))
+        default = [*([counted.strip()] if counted else []), self._goto(state.default)]
         if not state.key or (not state.transitions and not self.trace.enabled):
-            return [*self.trace.step("KEY", index, "pos"), self._goto(state.default)]
+            return [*self.trace.step("KEY", index, "pos"), *default]
         lines: list[str] = []
         for i, part in enumerate(state.key):
             lines += self._checks(part.expression)
@@ -396,11 +411,12 @@ class ParserGenerator:
                     f"k{i}", modular_kind(part.width, self.e.limbs), sizes[i], sum(sizes[:i])
                 )
             lines += self.trace.step("KEY", index, "pos", "key", sum(sizes))
-        for transition in state.transitions:
-            lines.append(
-                f"if ({self._test(state.key, transition)}) {self._goto(transition.next_state)}"
-            )
-        return [*lines, self._goto(state.default)]
+        for number, transition in enumerate(state.transitions):
+            jump = self._goto(transition.next_state)
+            if counted := self.cover.transition(index, number):
+                jump = f"{{ {counted}{jump} }}"
+            lines.append(f"if ({self._test(state.key, transition)}) {jump}")
+        return [*lines, *default]
 
     def _test(self, key: tuple[KeyPart, ...], transition: Transition) -> str:
         if transition.vset is not None:

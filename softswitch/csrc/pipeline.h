@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SW_ABI = 12 };
+enum { SW_ABI = 13 };
 
 enum { SW_DROP_PORT = 511, SW_MAX_PORTS = 512, SW_PRIORITIES = 8 };
 
@@ -232,6 +232,8 @@ struct sw_instance {
     void (*warn)(void *context, const char *message); /* assert and assume that fail; may be NULL */
     void *log_context;
     struct sw_trace *trace; /* of a traced program: where its steps go; NULL: nowhere */
+    /* of a covered program, its n_coverage counts: the caller's of sw_load, or those of its own */
+    uint64_t *coverage, *own_coverage;
 };
 
 /* What meters, idle timeouts and the log go by, whatever the tick is. */
@@ -314,6 +316,8 @@ struct sw_program {
     uint32_t (*pack_digest)(int32_t list, const struct sw_packet *, uint8_t *out,
                             uint32_t capacity);
     const struct sw_inplace *inplace; /* or NULL */
+    /* points that a covered program counts (softswitch/program/points.py); 0: it isn't covered */
+    uint32_t n_coverage;
 };
 
 /* ---- steps of a traced program (codegen/tracing.py), which softswitch/trace/ decodes ---- */

@@ -152,9 +152,12 @@ static bool make_arrays(struct sw_instance *instance, const struct sw_program *p
                                 sizeof *instance->blocks);
     instance->meters = array_of(program->n_meters, sizeof *instance->meters);
     instance->asserts = array_of(program->n_asserts, sizeof *instance->asserts);
+    instance->own_coverage = array_of(program->n_coverage, sizeof *instance->own_coverage);
+    instance->coverage = instance->own_coverage;
     if (!instance->tables || !instance->profiles || !instance->counters ||
         !instance->counter_sizes || !instance->counter_strides || !instance->blocks ||
-        !instance->registers || !instance->meters || !instance->asserts) {
+        !instance->registers || !instance->meters || !instance->asserts ||
+        !instance->own_coverage) {
         return false;
     }
     for (uint32_t i = 0; i < program->n_profiles; i++) {
@@ -240,5 +243,6 @@ void sw_instance_free(struct sw_instance *instance)
     free(instance->registers);
     free(instance->meters);
     free(instance->asserts);
+    free(instance->own_coverage);
     free(instance);
 }

@@ -360,7 +360,8 @@ int sw_stop(struct sw_switch *sw)
     return 0;
 }
 
-int sw_load(struct sw_switch *sw, const char *path, char error[SW_ERROR_BYTES])
+int sw_load(struct sw_switch *sw, const char *path, uint64_t *coverage, uint32_t n_coverage,
+            char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -372,6 +373,9 @@ int sw_load(struct sw_switch *sw, const char *path, char error[SW_ERROR_BYTES])
     struct sw_instance *instance = NULL;
     if (program == NULL || program->abi != SW_ABI) {
         snprintf(error, SW_ERROR_BYTES, "%s is not a program of this version of the switch", path);
+    } else if (coverage != NULL && program->n_coverage != n_coverage) {
+        snprintf(error, SW_ERROR_BYTES, "%s has %u counts of its coverage, not %u", path,
+                 program->n_coverage, n_coverage);
     } else {
         instance = sw_instance_new(program, sw->seed, sw->drop_port, error);
     }
@@ -384,6 +388,7 @@ int sw_load(struct sw_switch *sw, const char *path, char error[SW_ERROR_BYTES])
     instance->warn = log_failed_assert;
     instance->log_context = sw;
     instance->trace = sw->trace;
+    if (coverage != NULL) instance->coverage = coverage;
     sw_lock(sw);
     unload(sw);
     sw_pool_init(&sw->pool, program->phv_size, program->headroom, MAX_SMALL, MAX_LARGE);

@@ -14,6 +14,12 @@ MODULES = (
         "trace.tracer",
     ),  # what traced programs report
     *(
+        "coverage.counts",
+        "coverage.files",
+        "coverage.lines",
+        "coverage.source_files",
+    ),  # what covered ones count
+    *(
         "p4c",
         "packed",
         "clock",

@@ -26,6 +26,7 @@ from pcn.softswitch.p4runtime.schema import Array, Register, Schema
 if TYPE_CHECKING:
     from finsy import P4Schema
 
+    from pcn.softswitch.coverage.counts import Counts
     from pcn.softswitch.trace.tracer import Tracer
 
 __all__ = [
@@ -66,10 +67,13 @@ class LoadedProgram:
 
 
 @lru_cache(maxsize=16)
-def load(program: Loadable, *, inplace: bool = False, traced: bool = False) -> LoadedProgram:
+def load(
+    program: Loadable, *, inplace: bool = False, traced: bool = False, covered: bool = False
+) -> LoadedProgram:
     """Compiles the program if the cache doesn't have it; `inplace`: with that form, too; `traced`:
-    it reports its steps. Raises RpcError."""
-    verified = verify(program.schema.get_pipeline_config(), inplace=inplace, traced=traced)
+    it reports its steps; `covered`: it counts what packets run through. Raises RpcError."""
+    config = program.schema.get_pipeline_config()
+    verified = verify(config, inplace=inplace, traced=traced, covered=covered)
     return LoadedProgram(
         program.schema, verified.schema, verified.json_text, verified.shared_object
     )
@@ -77,14 +81,19 @@ def load(program: Loadable, *, inplace: bool = False, traced: bool = False) -> L
 
 class EmbeddedSwitch:
     """`native` and the entities of the program that it runs. Callers serialise their calls.
-    `cpu_port` is the native switch's; 0: it has none. `tracer`: of traced programs. Raises
-    RpcError; NativeError once it is closed."""
+    `cpu_port` is the native switch's; 0: it has none. `tracer`: of traced programs; `counts`: of
+    covered ones. Raises RpcError; NativeError once it is closed."""
 
     def __init__(
-        self, native: NativeSwitch, cpu_port: int = 0, tracer: Tracer | None = None
+        self,
+        native: NativeSwitch,
+        cpu_port: int = 0,
+        tracer: Tracer | None = None,
+        counts: Counts | None = None,
     ) -> None:
         self.native = native
         self.tracer = tracer
+        self._counts = counts
         self._cpu_port = cpu_port
         self._program: LoadedProgram | None = None
         self._state: Forwarding | None = None
@@ -98,8 +107,9 @@ class EmbeddedSwitch:
         """Runs a program, with empty tables."""
         if self.tracer is not None:
             self.tracer.loading(program.json_text)
+        counts = self._counts.of(program.json_text) if self._counts is not None else None
         try:
-            self.native.load(program.shared_object)
+            self.native.load(program.shared_object, counts)
         except NativeError as error:
             if self.tracer is not None:
                 self.tracer.not_loaded()

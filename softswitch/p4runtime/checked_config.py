@@ -46,10 +46,15 @@ class Verified:
 
 
 def verify(
-    config: p4r.ForwardingPipelineConfig, *, inplace: bool = False, traced: bool = False
+    config: p4r.ForwardingPipelineConfig,
+    *,
+    inplace: bool = False,
+    traced: bool = False,
+    covered: bool = False,
 ) -> Verified:
-    """Translates and compiles, `inplace` with that form too, `traced` so that it reports its steps.
-    Takes seconds for a program that was never seen. Raises RpcError."""
+    """Translates and compiles, `inplace` with that form too, `traced` so that it reports its steps,
+    `covered` so that it counts what packets run through. Takes seconds for a program that was never
+    seen. Raises RpcError."""
     if not config.p4_device_config:
         raise RpcError(
             INVALID_ARGUMENT, "the pipeline configuration has no p4_device_config (p4c's BMv2 JSON)"
@@ -58,7 +63,7 @@ def verify(
         text = device_data(config.p4_device_config).decode("utf-8")
         program, keep = loaded(text)
         schema = binding.bind(config.p4info, program)
-        built = build_program(text, inplace=inplace, traced=traced)
+        built = build_program(text, inplace=inplace, traced=traced, covered=covered)
         keep()
         return Verified(config, schema, text, built)
     except (ProgramError, UnicodeDecodeError) as error:
@@ -67,14 +72,14 @@ def verify(
         raise RpcError(INTERNAL, f"the program could not be compiled: {error}") from error
 
 
-def of_json(text: str, *, traced: bool = False) -> Verified:
+def of_json(text: str, *, traced: bool = False, covered: bool = False) -> Verified:
     """Returns the configuration of a program without a p4info: one is made of its JSON. Raises as
     `build_program`."""
     from pcn.softswitch.p4runtime.described import describe
 
     info = describe(loaded(text)[0])
     config = p4r.ForwardingPipelineConfig(p4info=info, p4_device_config=text.encode())
-    return verify(config, traced=traced)
+    return verify(config, traced=traced, covered=covered)
 
 
 def device_data(config: bytes) -> bytes:

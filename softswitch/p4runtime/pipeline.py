@@ -16,6 +16,7 @@ from pcn.softswitch.native import NativeError, NativeSwitch
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RpcError, from_native
 
 if TYPE_CHECKING:
+    from pcn.softswitch.coverage.counts import Counts
     from pcn.softswitch.p4runtime.checked_config import Verified
     from pcn.softswitch.p4runtime.entities import Forwarding
     from pcn.softswitch.trace.tracer import Tracer
@@ -34,12 +35,17 @@ class _Saved:
 
 class Pipeline:
     """The configuration of one switch. Callers serialise their calls. `tracer`: of a switch whose
-    programs are traced."""
+    programs are traced; `counts`: of one whose programs are covered."""
 
     def __init__(
-        self, native: NativeSwitch, library: ctypes.CDLL, tracer: Tracer | None = None
+        self,
+        native: NativeSwitch,
+        library: ctypes.CDLL,
+        tracer: Tracer | None = None,
+        counts: Counts | None = None,
     ) -> None:
         self._tracer = tracer
+        self._counts = counts
         self._native = native
         self._library = library
         self._running: Verified | None = None
@@ -79,6 +85,11 @@ class Pipeline:
     def traced(self) -> bool:
         """Whether programs report their steps."""
         return self._tracer is not None
+
+    @property
+    def covered(self) -> bool:
+        """Whether programs count what packets run through."""
+        return self._counts is not None
 
     def record(self, updates: list[p4r.Update]) -> None:
         """Remembers updates that succeeded, for COMMIT."""
@@ -147,8 +158,9 @@ class Pipeline:
     def _run(self, verified: Verified) -> None:
         if self._tracer is not None:
             self._tracer.loading(verified.json_text)
+        counts = self._counts.of(verified.json_text) if self._counts is not None else None
         try:
-            self._native.load(verified.shared_object)
+            self._native.load(verified.shared_object, counts)
         except NativeError as error:
             if self._tracer is not None:
                 self._tracer.not_loaded()

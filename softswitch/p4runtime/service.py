@@ -462,7 +462,9 @@ class Service(p4r_grpc.P4RuntimeServicer):
         )
 
         started = time.monotonic()
-        verified = verify(request.config, traced=self._pipeline.traced)
+        verified = verify(
+            request.config, traced=self._pipeline.traced, covered=self._pipeline.covered
+        )
         step = steps[cast(Any, action)]
         with self._lock:
             self._check_configurer(request)  # another controller may have become primary meanwhile

@@ -293,6 +293,7 @@ def _checksum(place: Place, names: Names) -> Checksum:
         condition=ExpressionLoader(names, pure=True).condition(condition) if condition else None,
         update=update.boolean() if update else True,
         verify=verify.boolean() if verify else True,
+        source=place.source,
     )
 
 

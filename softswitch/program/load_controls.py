@@ -269,7 +269,7 @@ class ControlLoader:
         if call.action not in actions:
             raise place.at("action_entry").error("the table does not have this action")
         priority = place.at("priority").integer(-(2**31), 2**31 - 1) if place.has("priority") else 0
-        return ConstEntry(tuple(keys), tuple(masks), prefix, priority, call)
+        return ConstEntry(tuple(keys), tuple(masks), prefix, priority, call, place.source)
 
 
 def _lookup_kind(key: tuple[KeyField, ...]) -> Match:

@@ -183,6 +183,7 @@ class ConstEntry:
     prefix: int
     priority: int
     call: ActionCall
+    source: Source | None = None
 
 
 @dataclass(frozen=True)
@@ -344,6 +345,7 @@ class Checksum:
     condition: Expression | None
     update: bool
     verify: bool
+    source: Source | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,148 @@
+"""The source of covered programs, where it is there: its text, and the lines of parser states,
+which p4c's JSON doesn't have."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pcn.softswitch import inputs
+
+KINDS: Final = (".p4", ".p4inc", ".h")
+"""Of files that are read: their names come from a program's JSON, which may be anybody's."""
+MOST_BYTES: Final = 4 << 20
+_INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
+_HIDDEN: Final = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|^[ \t]*#[^\n]*', re.MULTILINE | re.DOTALL
+)
+_STATE: Final = re.compile(r"\bstate\s+(\w+)\s*\{")
+_WORDS: Final = re.compile(r"[(){}\[\];:]|\bselect\b|\btransition\b")
+
+
+class StateLines(NamedTuple):
+    """Where a parser state stands: its first line, the line of each statement before its
+    transition, and by next state the lines of the cases of its `select`, or of the transition
+    alone."""
+
+    line: int
+    statements: list[int]
+    cases: dict[str, list[int]]
+
+
+class SourceFiles:
+    """Files by the names that a program's JSON has of them, which are relative to where p4c ran:
+    found from `roots`, and from the folders above them."""
+
+    def __init__(self, roots: Iterable[Path]) -> None:
+        folders = [Path.cwd()]
+        for root in roots:
+            place = root.resolve()
+            folders += [place, *place.parents]
+        self._folders = list(dict.fromkeys(folders))
+        self._texts: dict[str, str | None] = {}
+        self._paths: dict[str, Path] = {}
+        self._states: dict[str, dict[str, list[StateLines]]] = {}
+
+    def text(self, name: str) -> str | None:
+        """Returns a file's text; None: it isn't there, or is no source of P4."""
+        if name not in self._texts:
+            self._texts[name] = self._read(name)
+        return self._texts[name]
+
+    def path(self, name: str) -> Path | None:
+        """Returns where a file is; None as of `text`."""
+        return self._paths.get(name) if self.text(name) is not None else None
+
+    def with_includes(self, names: Sequence[str]) -> list[str]:
+        """Returns these files and those that they include by "name", as far as they are there, each
+        once."""
+        pending, files = list(names), dict[str, None]()
+        while pending:
+            name = pending.pop(0)
+            text = self.text(name) if name not in files else None
+            if text is None:
+                continue
+            files[name] = None
+            beside = posixpath.dirname(name)
+            pending += [
+                posixpath.normpath(posixpath.join(beside, included))
+                for included in _INCLUDE.findall(text)
+            ]
+        return list(files)
+
+    def states(self, name: str) -> dict[str, list[StateLines]]:
+        """Returns the parser states of a file, by name."""
+        if name not in self._states:
+            self._states[name] = _states(self.text(name) or "")
+        return self._states[name]
+
+    def _read(self, name: str) -> str | None:
+        place = Path(name)
+        if place.suffix not in KINDS or "\0" in name:
+            return None
+        for folder in self._folders:
+            try:
+                with inputs.opened(folder / place) as file:
+                    content = file.read(MOST_BYTES + 1)
+            except OSError:
+                continue
+            if len(content) > MOST_BYTES:
+                return None
+            self._paths[name] = (folder / place).resolve()
+            text = content.decode("utf-8", "replace")
+            return text.replace("\r\n", "\n").replace("\r", "\n")
+        return None
+
+
+def _states(text: str) -> dict[str, list[StateLines]]:
+    # what isn't code becomes blanks, so that places stay
+    code = _HIDDEN.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    states: dict[str, list[StateLines]] = {}
+    for match in _STATE.finditer(code):
+        states.setdefault(match[1], []).append(_state(code, match))
+    return states
+
+
+def _state(code: str, head: re.Match[str]) -> StateLines:
+    """Reads statements up to the state's closing brace: those of a nested block are its own, and a
+    condition has no semicolon."""
+    statements, cases = [], dict[str, list[int]]()
+    depth, selecting, start = 0, 0, head.end()
+
+    def line(place: int) -> int:
+        """The line of what begins at a place, behind blanks."""
+        blank = re.compile(r"\s*").match(code, place)
+        return code.count("\n", 0, blank.end() if blank else place) + 1
+
+    transition = 0
+    for word in _WORDS.finditer(code, head.end()):
+        match word[0]:
+            case "select":
+                selecting = 1
+            case "transition":
+                transition = line(word.start())
+            case "(" | "[":
+                depth += 1
+            case ")" | "]":
+                depth -= 1
+            case "{":
+                if selecting == 1 and depth == 0:
+                    selecting = 2
+                start = word.end()
+            case "}":
+                if selecting != 2:
+                    break
+                selecting = 0
+                start = word.end()
+            case ";" if depth == 0:
+                if selecting == 2 or transition:
+                    # `KEY: NAME`, or `transition NAME`
+                    target = re.split(r"[:\s]+", code[start : word.start()].strip())[-1]
+                    cases.setdefault(target, []).append(line(start))
+                else:
+                    statements.append(line(start))
+                start = word.end()
+    return StateLines(line(head.start()), statements, cases)
