@@ -17,6 +17,7 @@ from pcn.experiments.data.recording import FlowRecord
 from pcn.experiments.data.records import FlowChoice, LogChoice, Records
 from pcn.experiments.data.series import Series
 from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.scheme_parameters import SET
 from pcn.experiments.papers import find_experiment
 from pcn.experiments.results.atomic_folder import SUMMARY
 from pcn.experiments.run.progress import RunProgress
@@ -191,6 +192,9 @@ def _plan(summary: Mapping[str, Any]) -> Plan:
     scheme = find_scheme(summary["scheme_reference"])
     experiment = find_experiment(summary["reference"])
     declared = {item.name for item in experiment.parameters(scheme.name)}
+    # what the scheme's rules gave, they give again: to each port its own, and numbers as well that
+    # a user couldn't set, as they aren't whole
+    declared -= {name for name, of in summary.get("rules", {}).items() if of["rule"] != SET.text}
     values = {
         name: value
         for name, value in summary["parameters"].items()
