@@ -17,6 +17,7 @@ PARTS = (
 )  # fmt: skip
 """As `pcn.lab.virtual.native` has them, without its engine."""
 SENDER_PARTS = PARTS[:6]
+WINDOW_PARTS = (*PARTS[6:], "timer")
 MARK_REASONS = ("before", "here", "empty", "held", "other")
 MARK_AHEADS = ("nothing", "frame", "more", "unknown")
 """Likewise."""
@@ -50,20 +51,23 @@ class Logs:
 class Parts:
     """A row a flow, in the order of the topology's flows; ps. `start_ps`: from the run's start;
     `fct_ps`: completion times, both 0 of flows that hadn't arrived. `parts_ps`: a column a part of
-    `names`, 0 of flows that hadn't arrived."""
+    `names`, 0 of flows that hadn't arrived; `window_ps`: one of `WINDOW_PARTS`, which sum to the
+    part `window`."""
 
     names: tuple[str, ...]
     start_ps: NDArray[np.int64]
     fct_ps: NDArray[np.int64]
     parts_ps: NDArray[np.int64]
+    window_ps: NDArray[np.int64]
 
     def columns(self) -> Mapping[str, list[int | None]]:
-        """Returns the columns of flows.parquet, `fct_ps` and NAME_ps of each part; None of flows
-        that hadn't arrived."""
+        """Returns the columns of flows.parquet, `fct_ps`, NAME_ps of each part and
+        window_NAME_ps of the window's; None of flows that hadn't arrived."""
         complete = (self.fct_ps != 0).tolist()
         of = {
             "fct_ps": self.fct_ps,
             **{f"{name}_ps": self.parts_ps[:, i] for i, name in enumerate(self.names)},
+            **{f"window_{name}_ps": self.window_ps[:, i] for i, name in enumerate(WINDOW_PARTS)},
         }
         return {
             name: [

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcn.experiments.data import marks
-from pcn.experiments.data.parts import MARK_REASONS, SENDER_PARTS, completing
+from pcn.experiments.data.parts import MARK_REASONS, SENDER_PARTS, WINDOW_PARTS, completing
 from pcn.experiments.data.recording import flow_entity
 from pcn.experiments.explain.again import Again
 from pcn.experiments.explain.lines import CONTROL, Line, Lines
@@ -80,9 +80,10 @@ class Origin:
 @dataclass(frozen=True)
 class Explanation:
     """Of a flow, or of what of it left its sender within a span. `parts_ps` sum to `time_ps`.
-    `pause_ps`: what PAUSE took and queues that it had built; `blame_ps`: by root, which sums to it.
-    `decisions`: of `marks.decisions`. `rate_set_by`: of the time in which its rate held it, the
-    shares of the ports whose marks had set that."""
+    `window_ps`: what its window waited for, the ways of ACKs and their packets, by `WINDOW_PARTS`;
+    they sum to the part `window`. `pause_ps`: what PAUSE took and queues that it had built;
+    `blame_ps`: by root, which sums to it. `decisions`: of `marks.decisions`. `rate_set_by`: of the
+    time in which its rate held it, the shares of the ports whose marks had set that."""
 
     id: int
     src: str
@@ -96,6 +97,7 @@ class Explanation:
     least_ps: int
     sent_bytes: int
     parts_ps: dict[str, int]
+    window_ps: dict[str, int]
     hops: list[Hop]
     bottleneck: Bottleneck | None
     marked: dict[str, int]
@@ -125,6 +127,7 @@ class FlowLog:
         self.sent: NDArray[Any] = again.logs.sent[again.logs.sent["flow"] == number]
         self.hops: NDArray[Any] = again.logs.hops[again.logs.hops["flow"] == number]
         self.parts_ps: NDArray[np.int64] = again.parts.parts_ps[place]
+        self.window_ps: NDArray[np.int64] = again.parts.window_ps[place]
         self.complete = bool(again.parts.fct_ps[place])
         self.fct_ps = int(again.parts.fct_ps[place])
         self.last = self._last()
@@ -200,6 +203,15 @@ class FlowLog:
             zip(SENDER_PARTS, (rows[last] - (0 if whole else rows[first])).tolist(), strict=True)
         )
 
+    def window(self, span_ps: tuple[int, int] | None) -> dict[str, int]:
+        """Returns what its window waited for, by `WINDOW_PARTS`."""
+        if span_ps is None and self.complete:
+            return dict(zip(WINDOW_PARTS, self.window_ps.tolist(), strict=True))
+        first, last = self.span(span_ps)
+        rows = self.sent["window_ps"].astype(np.int64)
+        before = 0 if span_ps is None else rows[first]
+        return dict(zip(WINDOW_PARTS, (rows[last] - before).tolist(), strict=True))
+
     def times(self, span_ps: tuple[int, int] | None) -> tuple[int, int, dict[str, int], int]:
         """Returns from when until when it is explained, its parts in between, and the bytes that
         left."""
@@ -274,7 +286,7 @@ def explain_flow(
         size_bytes=None if log.spec.size_bytes is None else round(log.spec.size_bytes),
         complete=whole,
         from_ps=start - again.zero_ps, time_ps=end - start, least_ps=least, sent_bytes=sent_bytes,
-        parts_ps=parts,
+        parts_ps=parts, window_ps=log.window(span_ps),
         hops=[_hop(again, lines, hop, names) for hop in log.of_packet(last)] if whole else [],
         bottleneck=_bottleneck(lines, pauses, log, first, last, names) if parts["rate"] + parts[(
             "window"

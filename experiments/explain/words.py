@@ -24,6 +24,10 @@ PARTS = {
     "wire": "serialisation and propagation",
     "inside": "switches' latencies",
 }
+WINDOW_PARTS = {
+    **{name: PARTS[name] for name in list(PARTS)[6:]},
+    "timer": "no ACK opened it: a timer or a grant did",
+}
 _OF_MARK = {
     "here": "marked here",
     "empty": "unmarked: its queue was empty",
@@ -84,6 +88,7 @@ def _flow(item: Explanation) -> Iterator[str]:
     for name, text in PARTS.items():
         if ps := item.parts_ps.get(name, 0):
             yield f"    {us(ps):>14} {ps / item.time_ps:6.1%}  {text}"
+            yield from _window(item) if name == "window" else ()
     yield f"    {us(sum(item.parts_ps.values())):>14}         sum"
     if item.hops:
         yield "  hops of the packet that completed it:"
@@ -93,6 +98,13 @@ def _flow(item: Explanation) -> Iterator[str]:
     yield from _marks(item)
     yield from _roots(item)
     yield f"  WHY: {item.why}{f' ({item.role.upper()})' if item.role else ''}."
+
+
+def _window(item: Explanation) -> Iterator[str]:
+    yield f"{'':25}as the ACKs that opened it, and packets that made them, went their ways:"
+    for name, text in WINDOW_PARTS.items():
+        if ps := item.window_ps[name]:
+            yield f"{'':25}{us(ps):>14} {ps / item.parts_ps['window']:6.1%}  {text}"
 
 
 def _hop(item: Explanation, by_flow: Mapping[int, int], hop: Any) -> str:

@@ -136,6 +136,7 @@ class Recorder:
             start_ps.astype(np.int64),
             fct_ps.astype(np.int64),
             rows["parts_ps"].astype(np.int64),
+            rows["window_ps"].astype(np.int64),
         )
 
     def add_queues(self, series: Series) -> None:

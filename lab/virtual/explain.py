@@ -75,13 +75,20 @@ class Explanations:
     def explained(self) -> NDArray[Any]:
         """Returns the parts of all flows, in the order in which they were added: a row each of
         `Explained`'s fields, ps, of which `complete_ps` is 0 while the flow isn't complete. Parts
-        are by `PARTS`, and sum to the time from start to completion. Raises VirtualError where they
-        don't."""
+        are by `PARTS`, and sum to the time from start to completion; those of the window by
+        `WINDOW_PARTS`, and sum to it. Raises VirtualError where they don't."""
         rows = np.zeros(len(self._by_index), np.dtype(rdma.Explained))
         result = self._library.vn_explained(self._alive(), 0, rows.size, rows.ctypes.data)
         if result == -errno.EPROTO:
             sums = rows["parts_ps"].sum(axis=1, dtype=np.uint64) + rows["start_ps"]
-            wrong = np.flatnonzero((rows["complete_ps"] != 0) & (sums != rows["complete_ps"]))
+            windows = rows["window_ps"].sum(axis=1, dtype=np.uint64)
+            wrong = np.flatnonzero(
+                (rows["complete_ps"] != 0)
+                & (
+                    (sums != rows["complete_ps"])
+                    | (windows != rows["parts_ps"][:, rdma.PARTS.index("window")])
+                )
+            )
             raise VirtualError(
                 f"flow {self._by_index[wrong[0]].spec.id}: its parts don't sum to its completion "
                 "time, as its packets overtook each other: ports or paths of flows can't change in "

@@ -120,6 +120,8 @@ PARTS: Final = (
 )  # fmt: skip
 """enum vn_part: those of a flow's sender first."""
 SENDER_PARTS: Final = PARTS[:6]
+WINDOW_PARTS: Final = (*PARTS[6:], "timer")
+"""enum vn_window_part."""
 (LOG_SENT, LOG_HOP, LOG_LINE, LOG_CAUSE) = range(4)
 """enum vn_explain_logs."""
 (XOFF, XON, WAITS, CLOSES, OPENS) = range(5)
@@ -129,7 +131,12 @@ SENDER_PARTS: Final = PARTS[:6]
 class Explained(ctypes.Structure):
     """struct vn_explained."""
 
-    _fields_ = [("start_ps", _u64), ("complete_ps", _u64), ("parts_ps", _u64 * len(PARTS))]
+    _fields_ = [
+        ("start_ps", _u64),
+        ("complete_ps", _u64),
+        ("parts_ps", _u64 * len(PARTS)),
+        ("window_ps", _u64 * len(WINDOW_PARTS)),
+    ]
 
 
 class ExplainSent(ctypes.Structure):
@@ -138,6 +145,7 @@ class ExplainSent(ctypes.Structure):
     _fields_ = [
         ("time_ps", _u64),
         ("parts_ps", _u64 * len(SENDER_PARTS)),
+        ("window_ps", _u64 * len(WINDOW_PARTS)),
         *[(name, _u32) for name in ("flow", "serial", "bytes", "link")],
     ]
 
@@ -158,7 +166,7 @@ class ExplainHop(ctypes.Structure):
 class ExplainLine(ctypes.Structure):
     """struct vn_explain_line."""
 
-    _fields_ = [("start_ps", _u64), *[(name, _u32) for name in ("link", "flow", "bytes", "unused")]]
+    _fields_ = [("start_ps", _u64), *[(name, _u32) for name in ("link", "flow", "bytes", "about")]]
 
 
 class ExplainCause(ctypes.Structure):

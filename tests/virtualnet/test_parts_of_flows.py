@@ -28,6 +28,7 @@ from pcn.lab.virtual.native import (
     OPENS,
     PARTS,
     SENDER_PARTS,
+    WINDOW_PARTS,
 )
 from pcn.topologies.buffers import OutputBuffer, Share, SharedBuffer
 from pcn.topologies.compact import compact
@@ -154,6 +155,9 @@ def test_parts_sum_to_completion_times_of_all_networks(scheme: str) -> None:
             rows["parts_ps"][there].sum(axis=1) + rows["start_ps"][there],
             rows["complete_ps"][there],
         )
+        assert np.array_equal(
+            rows["window_ps"].sum(axis=1), rows["parts_ps"][:, PARTS.index("window")]
+        ), name
         assert there.mean() == complete, name
         arrived[name] = complete
     assert min(arrived.values()) > 0.1, arrived
@@ -164,9 +168,13 @@ def within(spans: list[tuple[int, int]], begin: int, end: int) -> int:
     return sum(max(0, min(b, end) - max(a, begin)) for a, b in spans)
 
 
+ACKS = 1 << 20
+"""Added to a flow's number: its ACKs, each of a packet."""
+
+
 class Account:
-    """By what started on all lines and when ports were PAUSEd: flows of one class, each by one way,
-    in order."""
+    """By what started on all lines, when ports were PAUSEd and what RPs decided: flows of one
+    class, each by one way, in order."""
 
     def __init__(self, scheme: str, topology: Topology, flows: Iterable[FlowSpec]) -> None:
         with VirtualNetwork(topology, find_scheme(scheme).configure(), explain=True) as network:
@@ -174,6 +182,13 @@ class Account:
             ends = [end for link in topology.links for end in (link.a, link.b)]
             network.explain_log(ports=ends)
             log = network.log_pfc()
+            self.windows: dict[int, list[tuple[int, float]]] = defaultdict(list)
+            """By flow: when its RP decided, and the window."""
+            for number, flow in network.flows.items():
+                self.windows[number].append((0, flow.rp.window_bytes))
+            network.on_rate = lambda flow, now_s: self.windows[flow.spec.id].append(
+                (round(now_s * 1e12), flow.rp.window_bytes)
+            )
             network.run(until_s=20e-3, finish=True)
             self.rows, lines, self.events = (
                 network.explained(),
@@ -183,13 +198,14 @@ class Account:
             self.ends = {network.link(end.node, end.port): end for end in ends}
         self.topology = topology
         self.lines: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        """By port: start, end and flow of each frame; -1: of none."""
+        """By port: start, end and flow of each frame; -1: of none, + ACKS: an ACK of it."""
         self.flows: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         """By flow and port: starts."""
-        for start, link, flow, size in zip(
-            *(lines[x].tolist() for x in ("start_ps", "link", "flow", "bytes")), strict=True
+        for start, link, flow, size, about in zip(
+            *(lines[x].tolist() for x in ("start_ps", "link", "flow", "bytes", "about")),
+            strict=True,
         ):
-            of = flow if flow < 2**32 - 1 else -1
+            of = flow if flow < 2**32 - 1 else about + ACKS if about < 2**32 - 1 else -1
             self.lines[link].append((start, start + self.duration(link, size), of))
             if of >= 0:
                 self.flows[of][link].append(start)
@@ -233,20 +249,20 @@ class Account:
             spans += [(at, end)] if at < end else []
         return spans
 
-    def queue(self, flow: int, link: int) -> dict[str, int]:
-        """What its last packet waited for at a switch's port, by Lindley's recursion over all that
-        came there."""
+    def queue(self, flow: int, link: int, place: int = -1) -> dict[str, int]:
+        """What one of its packets, the last one, waited for at a switch's port, by Lindley's
+        recursion over all that came there."""
         came = sorted(
             (arrival, start, start + end_of, of)
             for of in {number for _, _, number in self.lines[link] if number >= 0}
             for arrival, (start, end_of) in zip(
                 self.arrivals(of, link),
                 [(start, stop - start) for start, stop, number in self.lines[link] if number == of],
-                strict=True,
+                strict=False,  # the run ends while ACKs are inside
             )
         )
         control = [(start, start, stop, -1) for start, stop, of in self.lines[link] if of < 0]
-        mine = (self.arrivals(flow, link)[-1], self.flows[flow][link][-1])
+        mine = (self.arrivals(flow, link)[place], self.flows[flow][link][place])
         work = at = 0
         for arrival, start, stop, _ in sorted([*came, *control]):
             work, at = max(0, work - (arrival - at)), arrival
@@ -259,15 +275,70 @@ class Account:
             and (arrival <= mine[0] if of >= 0 else start < mine[0])
         )  # fmt: skip
         wait = mine[1] - mine[0]
-        idle = within(self.idle[link], *mine)
+        idle = within(self.idle[link], *mine) if flow < ACKS else 0  # PAUSE is of data's class
         behind = min(ahead, wait - idle)
-        without = min(work, behind)
+        without = min(work, behind) if flow < ACKS else behind
         return {
             "contention": without,
             "pause_backlog": behind - without,
             "pause_idle": idle,
             "overtaken": wait - idle - behind,
         }
+
+    def fly(self, flow: int, link: int) -> int:
+        """How long a frame of it is on a link."""
+        end = self.ends[link]
+        frame = next(stop - start for start, stop, of in reversed(self.lines[link]) if of == flow)
+        return frame + picoseconds(self.topology.link_at(end.node, end.port).delay_s)
+
+    def round_trip(self, flow: int, place: int) -> dict[str, int]:
+        """What one of its packets and its ACK have gone through."""
+        parts = dict.fromkeys(WINDOW_PARTS, 0)
+        for who in (flow, flow + ACKS):
+            nic, *switches = self.way(who)
+            parts["wire"] += sum(self.fly(who, link) for link in (nic, *switches))
+            for link in switches:
+                for name, ps in self.queue(who, link, place).items():
+                    parts[name] += ps
+        last, back = self.way(flow)[-1], self.way(flow + ACKS)[0]
+        arrival = self.flows[flow][last][place] + self.fly(flow, last)
+        parts["contention"] += self.flows[flow + ACKS][back][place] - arrival
+        return parts
+
+    def window(self, flow: int) -> dict[str, int]:
+        """What its window waited for, by the decisions of its RP and the arrivals of its ACKs."""
+        nic, back = self.way(flow)[0], self.way(flow + ACKS)[-1]
+        frames = [(start, stop) for start, stop, of in self.lines[nic] if of == flow]
+        acks = [start + self.fly(flow + ACKS, back) for start in self.flows[flow + ACKS][back]]
+        decided = self.windows[flow]
+        rate = self.topology.links[0].rate_bps
+        total = dict.fromkeys(WINDOW_PARTS, 0)
+
+        def is_full(sent: int, at: int) -> bool:
+            acked = sum(time <= at for time in acks)
+            ahead = sum(stop - start for start, stop in frames[acked : sent + 1]) * rate / 8e12
+            window = [size for time, size in decided if time <= at][-1]
+            return round(ahead) > window and acked < sent
+
+        for sent in range(1, len(frames)):
+            (begin, since), until = frames[sent - 1], frames[sent][0]
+            full = is_full(sent, begin)
+            for time in sorted({time for time, _ in decided if begin < time <= until}):
+                if full and not is_full(sent, time) and time > since:
+                    way = {"timer": 1}
+                    if time in acks:
+                        way = self.round_trip(flow, acks.index(time))
+                        left, place = self.flows[flow][nic][acks.index(time)], time
+                        assert sum(way.values()) == place - left
+                    below, shared = 0, 0
+                    for name, ps in way.items():
+                        below += ps
+                        share = (time - since) * below // sum(way.values())
+                        total[name] += share - shared
+                        shared = share
+                if full != is_full(sent, time):
+                    full, since = not full, max(since, time)
+        return total
 
     def parts(self, flow: int, start_ps: int) -> dict[str, int]:
         parts = dict.fromkeys(PARTS, 0)
@@ -282,12 +353,7 @@ class Account:
             parts["own"] += stop - start
             at, last = stop, stop - start
         parts["own"] -= last
-        for link in (nic, *switches):
-            end = self.ends[link]
-            frame = next(
-                stop - start for start, stop, of in reversed(self.lines[link]) if of == flow
-            )
-            parts["wire"] += frame + picoseconds(self.topology.link_at(end.node, end.port).delay_s)
+        parts["wire"] = sum(self.fly(flow, link) for link in (nic, *switches))
         for link in switches:
             for name, value in self.queue(flow, link).items():
                 parts[name] += value
@@ -329,6 +395,25 @@ def test_waits_of_other_schemes_are_those_of_the_lines(scheme: str) -> None:
         assert waited == sum(
             row[name] for name in ("contention", "pause_backlog", "pause_idle", "overtaken")
         )
+
+
+@pytest.mark.parametrize("scheme", ["dctcp", "swift", "hpcc"])
+@pytest.mark.parametrize("name", ["in-cast", "victim"])
+def test_a_second_account_finds_the_same_parts_of_windows(name: str, scheme: str) -> None:
+    topology, flows, _ = NETWORKS[name]
+    flows = tuple(replace(flow, id=number) for number, flow in enumerate(flows))
+    account = Account(scheme, topology, flows)
+    waited = dict.fromkeys(WINDOW_PARTS, 0)
+    for flow in flows:
+        row = account.rows[flow.id]
+        parts = account.window(flow.id)
+        assert parts == dict(zip(WINDOW_PARTS, row["window_ps"].tolist(), strict=True))
+        assert sum(parts.values()) == row["parts_ps"][PARTS.index("window")]
+        waited = {name: ps + parts[name] for name, ps in waited.items()}
+    caused = ["wire", "contention"]
+    if (name, scheme) == ("victim", "dctcp"):
+        caused += ["pause_backlog", "pause_idle"]
+    assert all(waited[part] > 0 for part in caused), waited
 
 
 def test_logs_are_those_of_the_chosen_flows_and_ports() -> None:

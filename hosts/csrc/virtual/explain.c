@@ -35,6 +35,8 @@ int vn_explain(struct vn_context *context, bool unordered)
         vn_reserve(context, "links' accounts", sizeof *explain->lines, &explain->most_links);
     explain->senders =
         vn_reserve(context, "senders' accounts", sizeof *explain->senders, &explain->most_flows);
+    explain->windows =
+        vn_reserve(context, "windows' accounts", sizeof *explain->windows, &explain->most_flows);
     explain->flows =
         vn_reserve(context, "flows' parts", sizeof *explain->flows, &explain->most_flows);
     explain->traces =
@@ -91,7 +93,10 @@ int vn_explained(const struct vn_context *context, uint32_t number, uint32_t n,
     for (uint32_t i = 0; i < n; i++) {
         uint64_t sum = out[i].start_ps;
         for (uint32_t part = 0; part < VN_PARTS; part++) sum += out[i].parts_ps[part];
-        if (out[i].complete_ps != 0 && sum != out[i].complete_ps) return -EPROTO;
+        if (out[i].complete_ps == 0) continue;
+        bool whole = window_parts(&explain->windows[number + i], out[i].parts_ps[VN_PART_WINDOW],
+                                  out[i].window_ps);
+        if (sum != out[i].complete_ps || !whole) return -EPROTO;
     }
     return 0;
 }
@@ -139,6 +144,7 @@ static void vn_explain_free(struct vn_context *context)
     }
     unreserve(explain->lines, sizeof *explain->lines, explain->most_links);
     unreserve(explain->senders, sizeof *explain->senders, explain->most_flows);
+    unreserve(explain->windows, sizeof *explain->windows, explain->most_flows);
     unreserve(explain->flows, sizeof *explain->flows, explain->most_flows);
     unreserve(explain->traces, sizeof *explain->traces, explain->most_packets);
     free(explain->logged_flows);

@@ -30,9 +30,19 @@ enum vn_part {
     VN_PARTS
 };
 
+/* What a window waited for, in parts that sum to VN_PART_WINDOW. Each time in which it was full is
+ * split, by Bresenham's rule in whole ps, as the way of the ACK that opened it was: VN_PART_CONTENTION
+ * to VN_PART_INSIDE, from there on, of the packet whose arrival made the ACK and of the ACK, which
+ * waits at its host's port as well. */
+enum vn_window_part {
+    VN_WINDOW_TIMER = VN_PARTS - VN_PARTS_SENDER, /* no ACK opened it: a timer or a grant did */
+    VN_WINDOW_PARTS
+};
+
 struct vn_explained {
     uint64_t start_ps, complete_ps; /* complete_ps 0: it isn't complete */
     uint64_t parts_ps[VN_PARTS]; /* by enum vn_part */
+    uint64_t window_ps[VN_WINDOW_PARTS]; /* by enum vn_window_part */
 };
 
 /* Before the first flow. unordered: packets of a flow may overtake each other though it has one
@@ -46,13 +56,13 @@ int vn_explain_log(struct vn_context *, const uint8_t *flows, uint32_t n_flows,
                    const uint8_t *links, uint32_t n_links, uint64_t from_ps, uint64_t to_ps,
                    bool causes, bool marks);
 /* Of `n` flows from `flow` on. -EPROTO: of a flow, the sum isn't the time from its start to its
- * completion. */
+ * completion, or its window's parts are less than the window's. */
 int vn_explained(const struct vn_context *, uint32_t flow, uint32_t n, struct vn_explained *out);
 
 /* A packet leaves its sender: the sender's parts as of then. `serial`: which of the flow's
  * transmissions it is, from 0. */
 struct vn_explain_sent {
-    uint64_t time_ps, parts_ps[VN_PARTS_SENDER];
+    uint64_t time_ps, parts_ps[VN_PARTS_SENDER], window_ps[VN_WINDOW_PARTS];
     uint32_t flow, serial, bytes, link;
 };
 /* A packet leaves a switch. behind_ps: work ahead of it when it came; without_ps: likewise, if the
@@ -86,10 +96,11 @@ enum vn_mark_ahead {
 struct vn_explain_marks {
     uint64_t packets[VN_MARK_REASONS][VN_MARK_AHEADS];
 };
-/* A frame starts on a link. flow VN_NONE: it is no flow's data. */
+/* A frame starts on a link. flow VN_NONE: it is no flow's data; about: whose ACK or CNP it is;
+ * VN_NONE: nobody's. */
 struct vn_explain_line {
     uint64_t start_ps;
-    uint32_t link, flow, bytes, unused;
+    uint32_t link, flow, bytes, about;
 };
 /* A PAUSE or RESUME falls due for what comes in over `link`, which holds `bytes` and, of a shared
  * buffer, uses `used` of `threshold`; or, behind a PAUSE, one for each output `out` where `bytes`

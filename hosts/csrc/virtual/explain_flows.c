@@ -1,4 +1,5 @@
-/* A flow's two ends: parts of the sender's time, and all parts when its last packet arrives. */
+/* A flow's two ends: parts of the sender's time, and all parts when its last packet arrives; what
+ * opened its window. */
 #include "virtual/explain_state.h"
 
 /* Brings a sender's parts up to now. What the scheme holds back is the scheme's, whether or not the
@@ -55,6 +56,43 @@ static void vn_explain_lost(const struct vn_context *context, uint32_t number)
     explain_of(context)->senders[number].closed_by = VN_PART_RECOVER;
 }
 
+/* Adds `ps` to parts in proportion to weights: in whole ps, which sum to it. */
+static void split(uint64_t ps, const uint64_t *weights, uint32_t n, uint64_t *parts)
+{
+    uint64_t total = 0, below = 0, shared = 0;
+    for (uint32_t i = 0; i < n; i++) total += weights[i];
+    for (uint32_t i = 0; i < n; i++) {
+        if (weights[i] == 0) continue;
+        below += weights[i];
+        uint64_t until = (ps | below) >> 32 == 0
+                             ? ps * below / total
+                             : (uint64_t)((unsigned __int128)ps * below / total);
+        parts[i] += until - shared;
+        shared = until;
+    }
+}
+
+static void vn_explain_answered(const struct vn_context *context, uint32_t number, uint32_t id)
+{
+    struct window *window = &explain_of(context)->windows[number];
+    window->at = context->now;
+    window->way = note_of(context, id)->way;
+}
+
+static void vn_explain_opens(const struct vn_context *context, uint32_t number)
+{
+    struct window *window = &explain_of(context)->windows[number];
+    uint64_t wait = explain_of(context)->senders[number].parts[VN_PART_WINDOW];
+    for (uint32_t part = 0; part < VN_WINDOW_PARTS; part++) wait -= window->parts[part];
+    if (window->at != context->now) {
+        window->parts[VN_WINDOW_TIMER] += wait;
+        return;
+    }
+    uint64_t way[VN_PARTS - VN_PARTS_SENDER];
+    parts_of_way(&window->way, context->now, way);
+    split(wait, way, VN_PARTS - VN_PARTS_SENDER, window->parts);
+}
+
 static inline bool may_overtake(const struct explain *explain, const struct vn_flow *flow)
 {
     return flow->repeats || flow->sprays || explain->unordered;
@@ -84,6 +122,7 @@ static void vn_explain_sends(const struct vn_context *context, const struct vn_l
                                      .bytes = bytes,
                                      .link = (uint32_t)(link - context->links)};
     memcpy(sent->parts_ps, sender->parts, sizeof sent->parts_ps);
+    memcpy(sent->window_ps, explain->windows[flow->number].parts, sizeof sent->window_ps);
 }
 
 /* ---- its receiver ---- */
@@ -99,12 +138,31 @@ static void vn_explain_completes(const struct vn_context *context, uint32_t numb
     of->start_ps = flow->start;
     of->complete_ps = context->now;
     memcpy(of->parts_ps, sender, VN_PARTS_SENDER * sizeof *sender);
-    struct waited waited = load_waited(note);
-    of->parts_ps[VN_PART_CONTENTION] = waited.contention;
-    of->parts_ps[VN_PART_PAUSE_BACKLOG] = waited.backlog;
-    of->parts_ps[VN_PART_PAUSE_IDLE] = waited.paused;
-    of->parts_ps[VN_PART_OVERTAKEN] = waited.overtaken;
-    of->parts_ps[VN_PART_WIRE] = note->wire;
-    /* where a frame ends its way it comes into no queue */
-    of->parts_ps[VN_PART_INSIDE] = note->inside + context->now;
+    parts_of_way(&note->way, context->now, of->parts_ps + VN_PARTS_SENDER);
+}
+
+static void vn_explain_answers(const struct vn_context *context, const struct vn_link *link,
+                               uint32_t id, uint32_t cause)
+{
+    struct note *note = note_of(context, id);
+    uint32_t class = vn_frame(context, vn_packet_at(context, id))[WIRE_TOS] >> 5;
+    uint64_t idle = 0; /* PAUSE doesn't stop it */
+    if (link->paid)
+        idle = idle_until(link, line_of(context, link, class), class, context->now) & TIME_MASK;
+    note->came = context->now << 8 | class;
+    store_queue(note,
+                (struct queue_state){.idle = idle, .behind = MOST_WORK, .without = MOST_WORK});
+    note->way = cause != VN_NONE ? note_of(context, cause)->way : (struct way){0};
+    note->way.inside += context->now; /* where the packet arrived, or the CNP begins */
+}
+
+/* What a flow's window waited for until the packet left that completed the flow. Where packets
+ * overtake each other it may have opened since: then, as all of its waits. False: there is less. */
+static bool window_parts(const struct window *window, uint64_t ps, uint64_t parts[VN_WINDOW_PARTS])
+{
+    uint64_t sum = 0;
+    for (uint32_t part = 0; part < VN_WINDOW_PARTS; part++) sum += window->parts[part];
+    memset(parts, 0, VN_WINDOW_PARTS * sizeof *parts);
+    if (sum != 0) split(ps, window->parts, VN_WINDOW_PARTS, parts);
+    return sum >= ps;
 }

@@ -107,7 +107,7 @@ static void vn_explain_queued(const struct vn_context *context, const struct vn_
                           .behind = work < MOST_WORK ? work : MOST_WORK,
                           .without = without < MOST_WORK ? without : MOST_WORK,
                       });
-    note->inside += now;
+    note->way.inside += now;
     if (!is_data(packet)) return;
     bool logged = is_logged(explain_of(context), packet->flow);
     if (__builtin_expect(!logged && explain_of(context)->marks == NULL, 1)) return;

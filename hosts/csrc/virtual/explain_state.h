@@ -12,22 +12,29 @@
 #include "switches/scheduler.h"
 #include "virtual/flow.h"
 
-/* Of a packet under way, in its line of the pool. Times have 48 bits: sums of a packet are below
- * 281 s, and what is between two events is the difference of two clocks. Fields are packed by hand:
- * what a compiler makes of bit fields waits for its own stores. */
+/* Times of a packet have 48 bits: its sums are below 281 s, and what is between two events is the
+ * difference of two clocks. Fields are packed by hand: what a compiler makes of bit fields waits for
+ * its own stores. */
 #define TIME_BITS 48
 #define TIME_MASK ((UINT64_C(1) << TIME_BITS) - 1)
 #define MOST_WORK ((UINT64_C(1) << 40) - 1) /* 1.1 s of work on a line; more counts as so much */
+
+/* What a packet has gone through; an ACK begins with that of the packet whose arrival made it. */
+struct way {
+    uint64_t waited[3]; /* contention, backlog, idle by PAUSE, overtaken (48 bits each) */
+    /* inside: where it comes into a queue its time is added; where it is due at a node,
+     * subtracted */
+    uint64_t wire, inside;
+};
+
+/* Of a packet under way, in its line of the pool. */
 struct note {
     /* in a queue: when it came, shifted by 8; below, its class, and ECN_SHIFT to JUST_OPENED */
     uint64_t came;
     /* likewise: the idle time of its class (48 bits), behind, without (40 bits each): see
      * vn_explain_hop */
     uint64_t queue[2];
-    uint64_t waited[3]; /* contention, backlog, idle by PAUSE, overtaken (48 bits each) */
-    /* inside: where it comes into a queue its time is added; where it is due at a node,
-     * subtracted */
-    uint64_t wire, inside;
+    struct way way;
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct note) == 64, "a cache line");
 
@@ -53,21 +60,35 @@ struct waited {
     uint64_t contention, backlog, paused, overtaken;
 };
 
-static inline void store_waited(struct note *note, struct waited waited)
+static inline void store_waited(struct way *way, struct waited waited)
 {
-    note->waited[0] = waited.contention << 16 | waited.backlog >> 32;
-    note->waited[1] = waited.backlog << 32 | waited.paused >> 16;
-    note->waited[2] = waited.paused << 48 | waited.overtaken;
+    way->waited[0] = waited.contention << 16 | waited.backlog >> 32;
+    way->waited[1] = waited.backlog << 32 | waited.paused >> 16;
+    way->waited[2] = waited.paused << 48 | waited.overtaken;
 }
 
-static inline struct waited load_waited(const struct note *note)
+static inline struct waited load_waited(const struct way *way)
 {
     return (struct waited){
-        .contention = note->waited[0] >> 16,
-        .backlog = (note->waited[0] & 0xffff) << 32 | note->waited[1] >> 32,
-        .paused = (note->waited[1] & 0xffffffff) << 16 | note->waited[2] >> 48,
-        .overtaken = note->waited[2] & TIME_MASK,
+        .contention = way->waited[0] >> 16,
+        .backlog = (way->waited[0] & 0xffff) << 32 | way->waited[1] >> 32,
+        .paused = (way->waited[1] & 0xffffffff) << 16 | way->waited[2] >> 48,
+        .overtaken = way->waited[2] & TIME_MASK,
     };
+}
+
+/* By enum vn_part, from VN_PARTS_SENDER on, of a packet that arrives now. */
+static inline void parts_of_way(const struct way *way, uint64_t now,
+                                uint64_t parts[VN_PARTS - VN_PARTS_SENDER])
+{
+    struct waited waited = load_waited(way);
+    parts[VN_PART_CONTENTION - VN_PARTS_SENDER] = waited.contention;
+    parts[VN_PART_PAUSE_BACKLOG - VN_PARTS_SENDER] = waited.backlog;
+    parts[VN_PART_PAUSE_IDLE - VN_PARTS_SENDER] = waited.paused;
+    parts[VN_PART_OVERTAKEN - VN_PARTS_SENDER] = waited.overtaken;
+    parts[VN_PART_WIRE - VN_PARTS_SENDER] = way->wire;
+    /* where a frame ends its way it comes into no queue */
+    parts[VN_PART_INSIDE - VN_PARTS_SENDER] = way->inside + now;
 }
 
 static inline uint64_t came_at(const struct note *note) { return note->came >> 8; }
@@ -113,6 +134,14 @@ struct sender {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct sender) == 64, "a cache line");
 
+/* Of a flow at its sender, if it has a window. */
+struct window {
+    uint64_t at; /* when its latest ACK came, and what that had gone through */
+    struct way way;
+    uint64_t parts[VN_WINDOW_PARTS]; /* up to the latest time at which it opened */
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct window) == 128, "two cache lines");
+
 struct log {
     char *entries;
     uint64_t n, capacity;
@@ -130,6 +159,7 @@ struct explain {
     /* likewise: a gate was ever closed there; only from then on there is a line_class */
     bool *stopped;
     struct sender *senders; /* by flow ... */
+    struct window *windows;
     struct vn_explained *flows; /* ... as are these */
     struct trace *traces; /* by packet */
     uint32_t most_flows, most_packets, most_links;
@@ -167,6 +197,8 @@ static inline bool is_logged(const struct explain *explain, uint32_t flow)
     return __builtin_expect(explain->logged_flows != NULL, 0) && flow < explain->n_logged_flows &&
            explain->logged_flows[flow];
 }
+/* Has a note: a flow's data, or an ACK or CNP. */
+static inline bool is_noted(const struct vn_packet *packet) { return packet->flow != VN_NONE; }
 static inline bool is_data(const struct vn_packet *packet)
 {
     return packet->data != VN_NOT_DATA && packet->flow != VN_NONE;

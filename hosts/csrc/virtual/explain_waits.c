@@ -27,16 +27,17 @@ static void log_hop(const struct vn_context *context, const struct vn_link *link
                                    .reason = (uint8_t)reason_of(context, link, id)};
 }
 
-/* A packet of data leaves a switch's queue: what it waited for. */
-static void add_wait(const struct vn_context *context, const struct vn_link *link, uint32_t id)
+/* A packet leaves a switch's queue, or an ACK its host: what it waited for. */
+static void add_wait(const struct vn_context *context, const struct vn_link *link, uint32_t id,
+                     bool at_switch)
 {
     struct note *note = note_of(context, id);
     uint64_t wait = context->now - came_at(note), idle = 0;
     if (wait != 0) {
         uint32_t class = class_of(note);
         struct queue_state queue = load_queue(note);
-        struct waited waited = load_waited(note);
-        if (explain_of(context)->stopped[link - context->links]) {
+        struct waited waited = load_waited(&note->way);
+        if (explain_of(context)->stopped[link - context->links] && (at_switch || link->paid)) {
             idle = (idle_until(link, line_of(context, link, class), class, context->now) -
                     queue.idle) &
                    TIME_MASK;
@@ -49,8 +50,9 @@ static void add_wait(const struct vn_context *context, const struct vn_link *lin
         waited.backlog += behind - without;
         waited.paused += idle;
         waited.overtaken += rest - behind;
-        store_waited(note, waited);
+        store_waited(&note->way, waited);
     }
+    if (!is_data(vn_packet_at(context, id))) return;
     if (is_logged(explain_of(context), vn_packet_at(context, id)->flow))
         log_hop(context, link, id, idle);
     if (__builtin_expect(explain_of(context)->marks != NULL, 0)) count_mark(context, link, id);
@@ -68,13 +70,13 @@ static void vn_explain_starts(const struct vn_context *context, const struct vn_
         of->idle_from = now + duration;
     }
     bool data = is_data(packet), at_switch = vn_near(context, link)->kind->holds;
-    if (data) {
-        if (at_switch) add_wait(context, link, id);
+    if (is_noted(packet)) {
+        if (at_switch || !data) add_wait(context, link, id, at_switch);
         struct note *note = note_of(context, id);
         bool cut = __builtin_expect(link->cut, 0) && packet->bytes > VN_CUT_BYTES;
         uint64_t wire = link->delay + (cut ? vn_duration(link, VN_CUT_BYTES) : duration);
-        note->wire += wire;
-        note->inside -= now + wire;
+        note->way.wire += wire;
+        note->way.inside -= now + wire;
     } else if (at_switch && explain->stopped[link - context->links] &&
                vn_flow_control_of(link)->is_frame(vn_frame(context, packet))) {
         /* it was never queued, and goes before all others */
@@ -89,5 +91,6 @@ static void vn_explain_starts(const struct vn_context *context, const struct vn_
     *logged = (struct vn_explain_line){.start_ps = now,
                                        .link = number,
                                        .flow = data ? packet->flow : VN_NONE,
-                                       .bytes = packet->bytes};
+                                       .bytes = packet->bytes,
+                                       .about = data ? VN_NONE : packet->flow};
 }

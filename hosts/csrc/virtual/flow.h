@@ -236,8 +236,8 @@ static void vn_nic_add(struct vn_context *, uint32_t flow);
 static void vn_nic_stop(struct vn_context *, uint32_t flow);
 static void vn_nic_rate(struct vn_context *, uint32_t flow, double rate_bps);
 static void vn_nic_window(struct vn_context *, uint32_t flow, double window_bytes);
-/* sends a CNP or ACK */
-static void vn_nic_notify(struct vn_context *, uint32_t port, uint32_t packet);
+/* sends a CNP or ACK; cause: the packet whose arrival made it; VN_NONE: none's did */
+static void vn_nic_notify(struct vn_context *, uint32_t port, uint32_t packet, uint32_t cause);
 static void vn_nic_end(struct vn_context *, uint32_t flow, uint64_t ended);
 static void vn_nic_act(struct vn_context *, struct vn_link *port);
 /* chooses the NIC's next action anew */
@@ -250,7 +250,7 @@ static inline void vn_stamp_demand(uint8_t *frame, const struct vn_flow *);
 static void vn_stamp(const struct vn_context *, struct vn_packet *, const struct vn_flow *,
                      bool last);
 struct vn_answered { /* a packet: its PSN, stamp, and UDP source port */
-    uint32_t psn;
+    uint32_t id, psn; /* id: of the packet that has come, which it may be or not */
     uint16_t path;
     uint64_t stamp;
     const uint8_t *frame; /* whose telemetry goes back, if it has any; NULL: none does */
@@ -302,10 +302,10 @@ static void vn_repeat_free(struct vn_flow *);
 static bool vn_repeat_stamp(struct vn_context *, struct vn_packet *, uint32_t flow);
 /* Whether a packet with WIRE_RC_SEND_ONLY is one that hadn't come; `acks`: it is to be
  * acknowledged. Others are answered here. */
-static bool vn_repeat_take(struct vn_context *, uint32_t flow, const struct vn_packet *,
+static bool vn_repeat_take(struct vn_context *, uint32_t flow, uint32_t packet,
                            const uint8_t *frame, bool *acks);
 /* A packet with WIRE_RC_SEND_ONLY of which the headers have come alone. */
-static void vn_repeat_trimmed(struct vn_context *, uint32_t flow, const struct vn_packet *,
+static void vn_repeat_trimmed(struct vn_context *, uint32_t flow, uint32_t packet,
                               const uint8_t *frame);
 /* An acknowledgement or a NAK of a flow that repeats. False: of no packet of its. `lost`: bytes. */
 static bool vn_repeat_answered(struct vn_context *, uint32_t flow, const struct vn_packet *,

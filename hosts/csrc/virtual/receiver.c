@@ -88,7 +88,7 @@ void vn_send_answer(struct vn_context *context, uint32_t number, const struct vn
     packet->stamp = of->stamp;
     packet->flow = number;
     packet->data = false;
-    vn_nic_notify(context, flow->back_port, id);
+    vn_nic_notify(context, flow->back_port, id, of->id);
 }
 
 /* The bucket of a latency in ns: see vn_latency. */
@@ -138,11 +138,10 @@ static void on_data(struct vn_context *context, struct vn_node *node, uint32_t i
     }
     if (__builtin_expect(trimmed, 0)) {
         vn_count_lost(context, number);
-        if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY) vn_repeat_trimmed(context, number, packet, frame);
+        if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY) vn_repeat_trimmed(context, number, id, frame);
         return;
     }
-    if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY &&
-        !vn_repeat_take(context, number, packet, frame, &acks))
+    if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY && !vn_repeat_take(context, number, id, frame, &acks))
         return;
     if (psn != flow->expected) flow->out_of_order++;
     flow->expected = (psn + 1) & 0xffffff;
@@ -176,7 +175,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, uint32_t i
         vn_observe_completes(context, number, id);
     }
     if (acks) {
-        struct vn_answered of = {psn, (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp,
+        struct vn_answered of = {id, psn, (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp,
                                  frame};
         vn_send_answer(context, number, &of, RELIABLE_ACK);
     }
@@ -206,10 +205,10 @@ static bool acknowledged(struct vn_context *context, const struct vn_packet *pac
 
 /* CNP, CNM or ACK: for the flow of its QP; packet->flow may be another one, of a packet that the
  * switch cloned. */
-static void on_notification(struct vn_context *context, const struct vn_node *node,
-                            const struct vn_packet *packet, const uint8_t *frame,
-                            struct vn_callback *callback)
+static void on_notification(struct vn_context *context, const struct vn_node *node, uint32_t id,
+                            const uint8_t *frame, struct vn_callback *callback)
 {
+    const struct vn_packet *packet = vn_packet_at(context, id);
     bool cnm = wire_load16(frame + WIRE_DST_PORT) == WIRE_CNM_PORT,
          ack = !cnm && frame[WIRE_BTH] == WIRE_ACKNOWLEDGE;
     uint32_t number =
@@ -231,6 +230,7 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
         callback->method = VN_ON_CNM;
         callback->feedback = frame[WIRE_CNM_FEEDBACK + 1] & WIRE_MAX_FEEDBACK;
     } else if (ack) {
+        vn_observe_answered(context, number, id);
         bool refused = flow->repeats && frame[WIRE_AETH] == WIRE_NAK;
         callback->method = VN_ON_ACK;
         callback->feedback = vn_seconds(context->now - packet->stamp);
@@ -275,7 +275,7 @@ bool vn_rdma_take(struct vn_context *context, struct vn_node *node, uint32_t por
     callback.decided = false;
     if (!checksum_right(frame + WIRE_IP)) context->totals.bad_frames++;
     else if (packet->data && packet->flow != VN_NONE) on_data(context, node, id, frame, &callback);
-    else on_notification(context, node, packet, frame, &callback);
+    else on_notification(context, node, id, frame, &callback);
     vn_packet_free(context, id);
     if (callback.method == VN_NO_METHOD) return true;
     vn_call_back(context, &callback);
@@ -330,7 +330,7 @@ static void send_cnp_with(struct vn_context *context, uint32_t number, uint8_t m
     flow->cnps_sent++;
     uint64_t delay = vn_rdma_of(context)->cnp_delay;
     if (delay == 0) {
-        vn_nic_notify(context, flow->back_port, id);
+        vn_nic_notify(context, flow->back_port, id, VN_NONE);
         return;
     }
     vn_fifo_push(context, &vn_first_nic(&context->nodes[vn_receiver_of(context, flow)])->cnps, id);
@@ -356,5 +356,6 @@ void vn_cnp_made(struct vn_context *context, uint32_t number)
     uint32_t id = vn_fifo_pop(
         context,
         &vn_first_nic(&context->nodes[vn_receiver_of(context, vn_flow_at(context, number))])->cnps);
-    vn_nic_notify(context, vn_flow_at(context, vn_packet_at(context, id)->flow)->back_port, id);
+    vn_nic_notify(context, vn_flow_at(context, vn_packet_at(context, id)->flow)->back_port, id,
+                  VN_NONE);
 }

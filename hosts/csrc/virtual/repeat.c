@@ -108,16 +108,17 @@ void vn_repeat_timer(struct vn_context *context, uint32_t number)
 
 /* ---- the receiver ---- */
 
-bool vn_repeat_take(struct vn_context *context, uint32_t number, const struct vn_packet *packet,
-                    const uint8_t *frame, bool *acks)
+bool vn_repeat_take(struct vn_context *context, uint32_t number, uint32_t id, const uint8_t *frame,
+                    bool *acks)
 {
+    const struct vn_packet *packet = vn_packet_at(context, id);
     struct reliable_receiver *receiver = vn_flow_at(context, number)->receiver;
     uint32_t psn = wire_load24(frame + WIRE_PSN + 1);
     uint16_t path = (uint16_t)wire_load16(frame + WIRE_UDP);
     bool ce = (frame[WIRE_TOS] & 3u) == WIRE_CE, fresh;
     if (receiver->exact && receiver->waits && ce != receiver->ce) {
         receiver->waits = false;
-        struct vn_answered before = {receiver->psn, receiver->path, receiver->left, frame};
+        struct vn_answered before = {id, receiver->psn, receiver->path, receiver->left, frame};
         vn_send_answer(context, number, &before, RELIABLE_ACK);
     }
     enum reliable_answer answer = reliable_take(receiver, psn, *acks, &fresh);
@@ -130,19 +131,20 @@ bool vn_repeat_take(struct vn_context *context, uint32_t number, const struct vn
         receiver->path = path;
         return true;
     }
-    struct vn_answered of = {answer == RELIABLE_NAK ? (uint32_t)(receiver->next % WIRE_PSN_RANGE)
-                                                    : psn,
-                             path, packet->stamp, frame};
+    struct vn_answered of = {
+        id, answer == RELIABLE_NAK ? (uint32_t)(receiver->next % WIRE_PSN_RANGE) : psn, path,
+        packet->stamp, frame};
     if (answer != RELIABLE_SILENT) vn_send_answer(context, number, &of, answer);
     return false;
 }
 
-void vn_repeat_trimmed(struct vn_context *context, uint32_t number, const struct vn_packet *packet,
+void vn_repeat_trimmed(struct vn_context *context, uint32_t number, uint32_t id,
                        const uint8_t *frame)
 {
     struct reliable_receiver *receiver = vn_flow_at(context, number)->receiver;
-    struct vn_answered of = {wire_load24(frame + WIRE_PSN + 1),
-                             (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp, NULL};
+    struct vn_answered of = {id, wire_load24(frame + WIRE_PSN + 1),
+                             (uint16_t)wire_load16(frame + WIRE_UDP),
+                             vn_packet_at(context, id)->stamp, NULL};
     enum reliable_answer answer = reliable_trimmed(receiver, of.psn);
     if (answer == RELIABLE_NAK && receiver->kind == GO_BACK_N)
         of.psn = (uint32_t)(receiver->next % WIRE_PSN_RANGE);

@@ -132,8 +132,10 @@ void vn_nic_act(struct vn_context *context, struct vn_link *link)
 
 /* Where the sender of a frame has to pay for it, notifications wait as well, and must not keep flow
  * control packets back. */
-void vn_nic_notify(struct vn_context *context, uint32_t port, uint32_t id)
+void vn_nic_notify(struct vn_context *context, uint32_t port, uint32_t id, uint32_t cause)
 {
+    (void)cause; /* an observer's */
+    vn_observe_answers(context, &context->links[port], id, cause);
     bool paid = context->links[port].paid;
     if (paid)
         vn_host_send(context, port, id,
@@ -336,7 +338,10 @@ void vn_nic_window(struct vn_context *context, uint32_t number, double window_by
     vn_observe_changes(context, link, tx_flow);
     if (closed) vn_observe_closes(context, number);
     if (closed) pacing_close(tx_flow);
-    else pacing_open(tx_flow, flow->base, flow->interval, context->now);
+    else {
+        vn_observe_opens(context, number);
+        pacing_open(tx_flow, flow->base, flow->interval, context->now);
+    }
     flow_changed(nic, tx_flow);
     vn_nic_changed(context, link);
 }

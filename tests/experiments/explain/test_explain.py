@@ -105,6 +105,7 @@ def test_explanations_add_up(mixed: Path, scheme: str) -> None:
     assert list(numbers) == sorted(numbers, key=lambda number: -table[number]["slowdown"])
     for result in explained(mixed / scheme, *numbers):
         assert sum(result.parts_ps.values()) == result.time_ps
+        assert sum(result.window_ps.values()) == result.parts_ps["window"]
         assert abs(result.time_ps - table[result.id]["fct_s"] * 1e12) < 2e3
         waits = ("contention", "pause_backlog", "pause_idle", "overtaken")
         assert sum(hop.wait_ps for hop in result.hops) == sum(
@@ -143,6 +144,26 @@ def test_every_scenario_is_run_again_with_its_digest(scenario: str, tmp_path: Pa
     )
     assert {*SHORT, "victim"} == set(SCENARIOS)
     KeptResult(out).run(LogChoice(causes=False), Silent())  # raises where it differs
+
+
+@pytest.mark.parametrize("scheme", ["dctcp", "swift", "hpcc"])
+def test_windows_of_schemes_whose_rules_follow_the_network_add_up(
+    scheme: str, tmp_path: Path
+) -> None:
+    """Their parameters follow from the network, and aren't all whole numbers where those of a user
+    have to be."""
+    command = ["--topology", "fat-tree", "--load", "0.8", "--set", "count=30", "--scheme", scheme]
+    place = kept_run(tmp_path / "run", "traffic", *command)
+    flows = KeptResult(place).plan.topology.flows
+    largest = max(flows, key=lambda flow: flow.size_bytes or 0).id
+    (result,) = explained(place, largest)
+    assert sum(result.window_ps.values()) == result.parts_ps["window"] > 0
+    (line,) = (
+        line
+        for line in words.lines_of(answers.Answer("flow", flows=(result,)))
+        if "serialisation and propagation" in line and line.startswith(" " * 25)
+    )
+    assert words.us(result.window_ps["wire"]) in line
 
 
 def test_explanation_of_flows_without_an_end_has_their_first(

@@ -16,6 +16,10 @@ from pcn.experiments.data.parts import PARTS
 from pcn.experiments.explain import words
 from pcn.lab.virtual import native
 
+PARTS_COLUMNS = [
+    *results_format.columns("Parts of completion times"),
+    *results_format.columns("Parts of windows"),
+]
 TRAFFIC = ["traffic", "--topology", "star", "--set", "count=20"]
 
 
@@ -26,6 +30,10 @@ def rows_of(file: Path) -> list[dict[str, int]]:
 
 def sums_are_right(rows: list[dict[str, int]]) -> bool:
     names = results_format.columns("Parts of completion times")
+    windows = results_format.columns("Parts of windows")
+    assert all(
+        sum(row[name] for name in windows) == row["window_ps"] for row in rows if row["fct_ps"]
+    )
     there = [row for row in rows if row["fct_ps"] is not None]
     assert all(row[name] is None for row in rows if row["fct_ps"] is None for name in names)
     return bool(there) and all(
@@ -42,7 +50,7 @@ def test_traffic_has_columns_of_parts_and_the_same_digest(tmp_path: Path) -> Non
     assert digests[0] == digests[1]
     rows = rows_of(out / "flows.parquet")
     usual = results_format.columns("flows.parquet")
-    assert list(rows[0]) == [*usual, *results_format.columns("Parts of completion times")]
+    assert list(rows[0]) == [*usual, *PARTS_COLUMNS]
     assert sums_are_right(rows)
     assert all(abs(row["fct_ps"] - row["fct_s"] * 1e12) < 2e3 for row in rows)
 
@@ -73,7 +81,7 @@ def test_victim_has_a_table_of_its_flows_parts(tmp_path: Path) -> None:
         "src",
         "dst",
         "class",
-        *results_format.columns("Parts of completion times"),
+        *PARTS_COLUMNS,
     ]
     assert sums_are_right(rows)
     assert sum(row["paused_ps"] or 0 for row in rows) > 0
@@ -127,7 +135,8 @@ def test_parts_by_size_are_a_table_of_runs_and_comparisons(
 
 def test_names_of_parts_are_those_of_the_engine() -> None:
     assert PARTS == native.PARTS == tuple(words.PARTS)
-    for name in ("SENDER_PARTS", "MARK_REASONS", "MARK_AHEADS"):
+    assert tuple(words.WINDOW_PARTS) == native.WINDOW_PARTS
+    for name in ("SENDER_PARTS", "WINDOW_PARTS", "MARK_REASONS", "MARK_AHEADS"):
         assert getattr(data, name) == getattr(native, name)
 
 
