@@ -147,6 +147,14 @@ class Browser:
     def move_to(self, x: float, y: float) -> None:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
+    def click(self, x: float, y: float) -> None:
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def wheel(self, x: float, y: float, delta: float) -> None:
+        """Turns the wheel there; a `delta` above 0 goes down the page."""
+        self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=delta)
+
     def picture(self, path: Path) -> None:
         """Writes what the window shows, all of the page, as PNG."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
@@ -220,4 +228,7 @@ def page(offline: bool = True) -> contextlib.AbstractContextManager[Browser]:
     return _running().tab(offline)
 
 
-_KEYS = {"Tab": 9, "ArrowRight": 39, "ArrowLeft": 37, "End": 35, "Home": 36}
+_KEYS = {
+    **{"Tab": 9, "Enter": 13, "End": 35, "Home": 36, "+": 187, "-": 189, "0": 48},
+    **{"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40},
+}

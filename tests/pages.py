@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import browser
@@ -27,6 +28,15 @@ def load(chromium: Browser, url: str, frames: int, width: int = 1400, dark: bool
         lambda: chromium.ask("document.getElementById('time').textContent") != "–",
         "the first drawing",
     )
+
+
+def load_saved(
+    chromium: Browser, page: Path, width: int = 1400, height: int = 900, dark: bool = False
+) -> None:
+    chromium.open(page, width, height, dark)
+    state = "document.getElementById('state').textContent"
+    wait_until(lambda: chromium.ask(state).startswith("the end"), "all frames")
+    drawn(chromium)
 
 
 def go(chromium: Browser, frame: int) -> None:

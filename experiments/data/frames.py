@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,35 @@ _ROUNDING, _ROUNDING_S = 1e-6, 5e-13
 at a frame's time is in it."""
 Frame = dict[str, Any]
 _Columns = dict[str, Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class FrameColumns:
+    """Frames by what is in them: of each port, flow and host a list of values by field, a value a
+    frame. Times in s; `ports` and `hosts` have all, also those that do nothing."""
+
+    time_s: list[float]
+    over_s: list[float]
+    ports: list[_Columns]
+    flows: list[_Columns]
+    hosts: list[_Columns]
+
+    def frames(self) -> Iterator[Frame]:
+        """Yields them one by one, with the keys of `pcn.lab.observe.Snapshot`."""
+        for number, (time_s, over_s) in enumerate(zip(self.time_s, self.over_s, strict=True)):
+            yield {
+                "time_s": time_s,
+                "over_s": over_s,
+                **{
+                    kind: [{name: values[number] for name, values in row.items()} for row in rows]
+                    for kind, rows in (
+                        ("ports", self.ports),
+                        ("flows", self.flows),
+                        ("hosts", self.hosts),
+                    )
+                },
+                "overload": None,
+            }
 
 
 class Frames:
@@ -58,33 +88,23 @@ class Frames:
 
     def between(self, series: Series, edges: Array) -> Iterator[Frame]:
         """Yields a frame at each of these times (s) but the first, from which its rates count."""
+        yield from self.columns(series, edges).frames()
+
+    def columns(self, series: Series, edges: Array) -> FrameColumns:
+        """Returns these frames by port, flow and host."""
         if edges.size < 2:
-            return
-        over_s = np.diff(edges)
-        ports = [self._port(series, port, edges) for port in self._ports]
-        hosts = [
-            self._host(series, port, edges)
-            for port in self._hosts
-            if _has(series, str(port), "sent_bytes")
-        ]
-        flows = [self._flow(series, entity, edges) for entity in series.entities("received_bytes")]
-        for number, (time_s, seconds) in enumerate(
-            zip(edges[1:].tolist(), over_s.tolist(), strict=True)
-        ):
-            yield {
-                "time_s": time_s,
-                "over_s": seconds,
-                "ports": [
-                    {name: values[number] for name, values in port.items()} for port in ports
-                ],
-                "flows": [
-                    {name: values[number] for name, values in flow.items()} for flow in flows
-                ],
-                "hosts": [
-                    {name: values[number] for name, values in host.items()} for host in hosts
-                ],
-                "overload": None,
-            }
+            return FrameColumns([], [], [], [], [])
+        return FrameColumns(
+            edges[1:].tolist(),
+            np.diff(edges).tolist(),
+            [self._port(series, port, edges) for port in self._ports],
+            [self._flow(series, entity, edges) for entity in series.entities("received_bytes")],
+            [
+                self._host(series, port, edges)
+                for port in self._hosts
+                if _has(series, str(port), "sent_bytes")
+            ],
+        )
 
     def _port(self, series: Series, port: Endpoint, edges: Array) -> _Columns:
         name, count = str(port), edges.size - 1

@@ -3,7 +3,9 @@ times."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -46,6 +48,23 @@ class Series:
     def extend(self, times_s: Array, entity: str, metric: str, values: Array) -> None:
         """Many at once. The arrays are kept, and must not change."""
         self._column(entity, metric).settled().append((times_s, values))
+
+    def extend_rows(
+        self, times_s: Sequence[float], keys: Iterable[tuple[str, str]], values: Sequence[float]
+    ) -> None:
+        """Rows in any order, of (entity, metric) each: one array a key, however the rows alternate,
+        so that a file of others takes memory in proportion to it. Raises ValueError for what is no
+        number, or for columns of other lengths."""
+        places: defaultdict[tuple[str, str], int] = defaultdict(itertools.count().__next__)
+        which = np.fromiter(map(places.__getitem__, keys), np.int64)
+        if not which.size == len(times_s) == len(values):
+            raise ValueError("columns of different lengths")
+        order = np.argsort(which, kind="stable")
+        bounds = np.searchsorted(which[order], np.arange(len(places) + 1))
+        times, numbers = (np.asarray(column, dtype=float)[order] for column in (times_s, values))
+        for (entity, metric), place in places.items():
+            rows = slice(bounds[place], bounds[place + 1])
+            self.extend(times[rows], entity, metric, numbers[rows])
 
     def get(self, entity: str, metric: str) -> tuple[Array, Array]:
         """(times in s, values), ordered by time; both empty when nothing was recorded."""
@@ -111,10 +130,8 @@ class Series:
             parquet.read(path, names) if most is None else parquet.read_of_others(path, names, most)
         )
         series = cls()
-        for row in zip(
-            table["time_s"], table["entity"], table["metric"], table["value"], strict=True
-        ):
-            series.add(*row)
+        keys = zip(table["entity"], table["metric"], strict=True)
+        series.extend_rows(table["time_s"], keys, table["value"])
         return series
 
     def _column(self, entity: str, metric: str) -> _Column:

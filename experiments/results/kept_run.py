@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pcn.experiments.data.errors import ExperimentError
-from pcn.experiments.data.frames import Frame, Frames, edges, interval
+from pcn.experiments.data.frames import Frame, FrameColumns, Frames, edges, interval
 from pcn.experiments.data.series import Series
 from pcn.experiments.results.atomic_folder import SERIES, SUMMARY, TOPOLOGY
 from pcn.experiments.results.judged_run import Result
@@ -46,9 +46,13 @@ class KeptRun:
 
     def frames(self) -> Iterator[Frame]:
         """Yields what `pcn watch --json` would have read, from the run's start to its end."""
+        yield from self.columns().frames()
+
+    def columns(self) -> FrameColumns:
+        """Returns these frames by port, flow and host."""
         every_s = interval(self.start_s, self.end_s, self._least_s(), self.topology)
         times = edges(self.start_s, self.end_s, every_s)
-        yield from Frames(self.topology, self.topology.flows).between(self.series, times)
+        return Frames(self.topology, self.topology.flows).columns(self.series, times)
 
     def _least_s(self) -> float:
         """Returns how often counters were read."""
@@ -127,11 +131,15 @@ def _add_queues(series: Series, table: dict[str, list[Any]], topology: Topology)
         for port in topology.ports(switch.name)
     }
     wanted = {name for name in known if (name, "queue_bytes") not in series}
-    for time_s, port, value in zip(
-        table["time_s"], table["port"], table["queue_bytes"], strict=True
-    ):
+    times, ports, values = (table[name] for name in ("time_s", "port", "queue_bytes"))
+    if not set(map(type, (*times, *values))) <= {int, float}:
+        raise ValueError("a time or a queue is no number")
+    queues = Series()
+    queues.extend_rows(times, ((port, "queue_bytes") for port in ports), values)
+    for port in queues.entities("queue_bytes"):
         if port in wanted:
-            series.add(_number(time_s), port, "queue_bytes", _number(value))
+            at, waiting = queues.get(port, "queue_bytes")
+            series.extend(at, port, "queue_bytes", waiting)
 
 
 def _text(value: Any) -> str:

@@ -6,21 +6,24 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 Frame = dict[str, Any]
 MOST_BYTES = 64 << 20
 """Of kept frames: the oldest go."""
 _BATCH = 64
-_USE = (
+USE = (
     *("queue_bytes", "queue_packets", "rate_bps", "paused", "pausing", "lost", "pn"),
     *("pauses_sent_per_s", "pauses_received_per_s"),
 )
+AS_USUAL = ("up", "kept_pace")
+"""A port is in use where one of the first fields is something, or one of these is false."""
 
 
 class Item(NamedTuple):
-    """An event of the page: its number from 1 on, its kind (`network`, `frame` or `over`), JSON."""
+    """An event of the page: its number from 1 on, its kind (`network`, `frame`,
+    `packed` or `over`), JSON."""
 
     number: int
     kind: str
@@ -46,9 +49,13 @@ class History:
 
     def add(self, frame: Frame) -> None:
         """Ports that do nothing are left out: the page has their names from the network."""
-        ports = [port for port in frame["ports"] if _in_use(port)]
+        ports = [port for port in frame["ports"] if port_in_use(port)]
         hosts = [host for host in frame.get("hosts", ()) if host["rate_bps"]]
         self._add("frame", {**frame, "ports": ports, "hosts": hosts})
+
+    def add_packed(self, frames: str) -> None:
+        """All frames of a recording at once, as `pcn.web.packed` has them."""
+        self._add("packed", {"frames": frames})
 
     def over(self, text: str) -> None:
         """No frame follows; the text is why."""
@@ -108,5 +115,5 @@ class History:
             listener()
 
 
-def _in_use(port: dict[str, Any]) -> bool:
-    return any(port[field] for field in _USE) or not port["up"] or not port["kept_pace"]
+def port_in_use(port: Mapping[str, Any]) -> bool:
+    return any(port[field] for field in USE) or not all(port[field] for field in AS_USUAL)

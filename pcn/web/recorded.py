@@ -49,12 +49,12 @@ def described(topology: Topology, *, scheme: bool = True, **about: Any) -> dict[
 def recorded(place: Path) -> History:
     """Returns the frames of the run that a folder keeps. Raises LabError."""
     from pcn.experiments.results.kept_run import read_run
+    from pcn.web.packed import packed
 
     run, history = read_run(place), History()
     title = f"{run.topology.name}: {run.scheme}, {run.clock} clock, k = {run.k:g}"
     history.begin(described(run.topology, title=title, network=None, live=False, control=False))
-    for frame in run.frames():
-        history.add(frame)
+    history.add_packed(packed(run.columns()))
     history.over("the end of the recording")
     return history
 

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
-_FILES = ("page.js", "drawing.js", "page.css", "uPlot.iife.min.js", "uPlot.min.css")
+_FILES = ("page.js", "drawing.js", "heat.js", "page.css", "uPlot.iife.min.js", "uPlot.min.css")
 _MOST_BODY = 16 << 10
 _MOST_STREAMS, _MOST_REQUESTS = 16, 64
 # together fewer than the requests, beyond which it answers 503

@@ -1,10 +1,13 @@
-// The network's drawing: what each frame has of links and queues, and which port a click means.
+// The network's drawing: what each frame has of links and queues, which port or node a click means, fit and zoom.
 "use strict";
 const Drawing = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const FROM_END = 34; // of a queue's circle, from the middle of its switch
   const BARS = 20; // of the bars of who may not send, from there
   const SMALLEST = 4, LARGEST = 13;
+  const STEP = 1.25, PART = 0.15, LEAST_WIDTH = 160; // of a zoom, of a move, and how far it goes
+  const LETTER = 12, READABLE = 11, LARGER = 1.4; // px: of the drawing's text, wanted on the screen, at most so much larger
+  const DRAG = 4; // px from which a press moves the drawing
 
   // In a network whose switches count no bytes, packets
   const waiting = (port) => port.queue_bytes ?? port.queue_packets ?? 0;
@@ -15,19 +18,32 @@ const Drawing = (() => {
     if (parent) parent.appendChild(element);
     return element;
   };
+  // A step touches what it changes alone
+  const put = (element, name, value) => { if (element.getAttribute(name) !== value) element.setAttribute(name, value); };
+  const write = (element, text) => { if (element.textContent !== text) element.textContent = text; };
 
   return class Drawing {
-    // `network` as the server describes it; `choose(port)` is called for a click
+    // `network` as the server describes it; `choose(kind, id)` is called for a click, with a port or a node
     constructor(holder, network, choose) {
       this.steps = network.steps;
+      this.holder = holder;
       this.rates = new Map(network.ports.map((one) => [one.port, one.rate_bps]));
       const read = new DOMParser().parseFromString(network.svg, "image/svg+xml");
       this.svg = document.importNode(read.documentElement, true);
       holder.replaceChildren(this.svg);
-      holder.classList.toggle("wide", this.svg.viewBox.baseVal.width > 1500);
+      const { width, height } = this.svg.viewBox.baseVal;
+      this.whole = { x: 0, y: 0, width, height };
+      this.hosts = new Map(); // of a rack's box, by its first host
       this.lines = [...this.svg.querySelectorAll("path[data-a]")].map((path) => this.line(path, choose));
       this.ring = make("circle", { class: "chosen", r: LARGEST + 3, visibility: "hidden" }, this.svg);
+      for (const box of this.svg.querySelectorAll("g[data-node]")) box.addEventListener("click", () => choose("node", box.dataset.node));
       this.most = 1;
+      this.fit();
+      this.readable();
+      this.svg.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+      this.svg.addEventListener("pointerdown", (event) => this.press(event));
+      // what was dragged isn't clicked
+      this.svg.addEventListener("click", (event) => { if (this.dragged) event.stopPropagation(); }, { capture: true });
     }
 
     line(path, choose) {
@@ -46,19 +62,65 @@ const Drawing = (() => {
         const circle = make("circle", { class: "queue", cx: x, cy: y, r: SMALLEST }, group);
         const text = make("title", {}, circle);
         const bars = make("path", { class: "bars", d: bar(-3) + bar(3) }, group), who = make("title", {}, bars);
+        const nodes = [...new Set(ports.map((port) => port.split(":")[0]))];
+        if (nodes.length > 1) this.hosts.set(nodes[0], nodes);
         // A host has no row of its own: its port at the switch has what is known of it
         const end = { ports, peers, x, y, group, circle, text, bars, who };
         end.busiest = this.rates.has(ports[0]) ? ports[0] : peers[0];
-        group.addEventListener("click", () => choose(end.busiest));
+        group.addEventListener("click", () => choose("port", end.busiest));
         return end;
       });
       hit.addEventListener("click", (event) => {
-        const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
+        const at = this.point(event);
         const there = [...ends].sort((one, other) => Math.hypot(one.x - at.x, one.y - at.y) - Math.hypot(other.x - at.x, other.y - at.y));
-        choose(there[0].busiest);
+        choose("port", there[0].busiest);
       });
       return { path, ends };
     }
+
+    // ---- fit and zoom: one attribute of one element ----
+
+    point(event) { return new DOMPoint(event.clientX, event.clientY).matrixTransform(this.svg.getScreenCTM().inverse()); }
+
+    // The part that is shown, within the whole
+    look({ x, y, width }) {
+      const { whole } = this, wide = Math.min(Math.max(width, Math.min(LEAST_WIDTH, whole.width)), whole.width), high = wide * whole.height / whole.width;
+      this.view = { x: Math.min(Math.max(x, 0), whole.width - wide), y: Math.min(Math.max(y, 0), whole.height - high), width: wide, height: high };
+      put(this.svg, "viewBox", [this.view.x, this.view.y, wide, high].map((number) => +number.toFixed(2)).join(" "));
+    }
+    fit() { this.look(this.whole); }
+    isFit() { return this.view.width >= this.whole.width; }
+    // Larger by this factor, around a point or the middle
+    zoom(factor, { x, y } = { x: this.view.x + this.view.width / 2, y: this.view.y + this.view.height / 2 }) {
+      const { view } = this, width = Math.min(Math.max(view.width / factor, LEAST_WIDTH), this.whole.width), part = width / view.width;
+      this.look({ x: x - (x - view.x) * part, y: y - (y - view.y) * part, width });
+    }
+    closer() { this.zoom(STEP); }
+    further() { this.zoom(1 / STEP); }
+    move(right, down) { this.look({ ...this.view, x: this.view.x + right * PART * this.view.width, y: this.view.y + down * PART * this.view.height }); }
+    wheel(event) {
+      if (event.deltaY > 0 && this.isFit()) return; // the page scrolls
+      event.preventDefault();
+      this.zoom(event.deltaY < 0 ? STEP : 1 / STEP, this.point(event));
+    }
+    press(event) {
+      this.dragged = false;
+      if (event.button !== 0 || this.isFit()) return;
+      const from = { ...this.view }, scale = this.view.width / this.svg.clientWidth, start = [event.clientX, event.clientY];
+      const move = ({ clientX, clientY }) => {
+        this.dragged ||= Math.hypot(clientX - start[0], clientY - start[1]) > DRAG;
+        if (this.dragged) this.look({ ...from, x: from.x - (clientX - start[0]) * scale, y: from.y - (clientY - start[1]) * scale });
+      };
+      window.addEventListener("pointermove", move);
+      window.addEventListener("pointerup", () => window.removeEventListener("pointermove", move), { once: true });
+    }
+    // Text of a wide network is larger than the drawing's, as far as its boxes have room
+    readable() {
+      const scale = this.holder.clientWidth / this.whole.width || 1;
+      this.svg.style.fontSize = `${(LETTER * Math.min(Math.max(READABLE / LETTER / scale, 1), LARGER)).toFixed(1)}px`;
+    }
+
+    // ---- frames ----
 
     // Whether a port may not send now: a switch's own word, or, for a host, that of the switch that pauses it
     held(ports, port, peer) {
@@ -66,10 +128,17 @@ const Drawing = (() => {
       return Boolean(of && (this.rates.has(port) ? of.paused : of.pausing));
     }
 
+    // The largest queue that is to be drawn, of any frame: circles are comparable
+    seen(ports) { for (const port of ports) this.most = Math.max(this.most, waiting(port)); }
+
+    // Lines of these ports stand out: a flow's path
+    light(ports) {
+      for (const { path, ends } of this.lines) path.classList.toggle("lit", ends.some((end) => end.ports.some((port) => ports.has(port))));
+    }
+
     // `ports`, `hosts`: by name, those in use; `chosen`: a port's name
     show(ports, hosts, chosen) {
-      for (const port of ports.values()) this.most = Math.max(this.most, waiting(port));
-      this.ring.setAttribute("visibility", "hidden");
+      let ring = null;
       for (const { path, ends } of this.lines) {
         let used = 0, paused = false, down = false;
         for (const end of ends) {
@@ -81,24 +150,27 @@ const Drawing = (() => {
           for (const one of [...there, ...end.ports.map((name) => hosts.get(name)).filter(Boolean)]) used = Math.max(used, one.utilisation);
           paused ||= held;
           down ||= there.some((one) => !one.up);
-          end.group.setAttribute("visibility", queue || held ? "visible" : "hidden");
-          end.circle.setAttribute("visibility", queue ? "inherit" : "hidden");
-          end.circle.setAttribute("r", (SMALLEST + (LARGEST - SMALLEST) * Math.sqrt(queue / this.most)).toFixed(1));
-          end.bars.setAttribute("visibility", held ? "inherit" : "hidden");
-          end.who.textContent = `may not send: ${stopped.join(", ")}`;
-          end.text.textContent = busiest ? `${busiest.port}: ${busiest.queue_bytes === null ? `${queue} packets` : `${(queue / 1e3).toFixed(1)} KB`} wait${busiest.paused ? ", paused" : ""}` : "";
-          if (end.ports.includes(chosen)) {
-            this.ring.setAttribute("cx", end.x);
-            this.ring.setAttribute("cy", end.y);
-            this.ring.setAttribute("visibility", "visible");
+          if (end.ports.includes(chosen)) ring = end;
+          put(end.group, "visibility", queue || held ? "visible" : "hidden");
+          if (queue) {
+            put(end.circle, "r", (SMALLEST + (LARGEST - SMALLEST) * Math.sqrt(queue / this.most)).toFixed(1));
+            write(end.text, `${busiest.port}: ${busiest.queue_bytes === null ? `${queue} packets` : `${(queue / 1e3).toFixed(1)} KB`} wait${busiest.paused ? ", paused" : ""}`);
           }
+          if (held) write(end.who, `may not send: ${stopped.join(", ")}`);
+          put(end.circle, "visibility", queue ? "inherit" : "hidden");
+          put(end.bars, "visibility", held ? "inherit" : "hidden");
         }
         const step = this.steps.find(([most]) => used < most) || this.steps[this.steps.length - 1];
-        path.setAttribute("stroke", step[1]);
-        path.setAttribute("stroke-width", (1.2 + 2.8 * Math.min(used, 1)).toFixed(1));
-        path.classList.toggle("paused", paused);
-        path.classList.toggle("down", down);
+        put(path, "stroke", step[1]);
+        put(path, "stroke-width", (1.2 + 2.8 * Math.min(used, 1)).toFixed(1));
+        if (path.classList.contains("paused") !== paused) path.classList.toggle("paused", paused);
+        if (path.classList.contains("down") !== down) path.classList.toggle("down", down);
       }
+      if (ring) {
+        put(this.ring, "cx", String(ring.x));
+        put(this.ring, "cy", String(ring.y));
+      }
+      put(this.ring, "visibility", ring ? "visible" : "hidden");
     }
   };
 })();

@@ -2,14 +2,19 @@
 "use strict";
 (() => {
   const find = (id) => document.getElementById(id);
-  const MOST_LETTERS = 64e6, MOST_ROWS = 80, MOST_LOG = 400;
+  const MOST_LETTERS = 64e6, MOST_ROWS = 80, MOST_LOG = 20000, LOG_ROWS = 100, MOST_LINKS = 24;
+  const PLOT_HIGH = 150; // px
+  const WIDE = 1000; // of a drawing that has the window's width
+  const HEAT_EVERY_MS = 500; // while frames come
+  const FULL = 0.98; // of a link, or of what a flow may send
   const SPEEDS = [1, 2, 5, 10, 20, 60];
   const IDLE = { queue_packets: 0, queue_bytes: 0, pn: 0, paused: false, pausing: false, rate_bps: 0, utilisation: 0, marked_share: null,
     marked_ue_share: null, pauses_sent_per_s: 0, pauses_received_per_s: 0, up: true, lost: 0, kept_pace: true };
   // Columns that are there once a frame has a value, of which field
   const RARE = { pn: "pn", lost: "lost", window_bytes: "window_bytes", in_flight_bytes: "window_bytes" };
   const MAY_LACK = ["queue_bytes", "queue_packets", "pn", "lost"];
-  const state = { unknown: {}, had: new Set(), hosts: new Map(), network: null, frames: [], letters: 0, at: -1, follow: true, timer: null, last: 0, chosen: null, drawing: null, dirty: false, plots: [], over: false, logged: -1 };
+  const state = { unknown: {}, had: new Set(), hosts: new Map(), network: null, frames: [], letters: 0, at: -1, follow: true, timer: null, last: 0, chosen: null, drawing: null, dirty: false, plots: [], over: false,
+    entries: [], heat: null, stale: true, painted: 0, sort: { ports: ["queue_bytes", -1], flows: [null, 1] }, nodes: new Map(), shown: "" };
 
   const element = (name, text, attributes = {}) => {
     const made = document.createElement(name);
@@ -17,21 +22,23 @@
     for (const key in attributes) made.setAttribute(key, attributes[key]);
     return made;
   };
-  const fixed = (value, factor, digits) => (value === null || value === undefined ? "–" : (value / factor).toFixed(digits));
+  // Numbers have thousands separated, and as many digits as the others of their column
+  const formats = [0, 1, 2, 3].map((digits) => new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+  const fixed = (value, factor, digits) => (value === null || value === undefined ? "–" : formats[digits].format(value / factor));
   const rate = (value, digits) => fixed(value, state.network.rate_unit === "Mb/s" ? 1e6 : 1e9, digits);
   const share = (value) => (value === null || value === undefined ? "–" : `${(value * 100).toFixed(1)}%`);
 
   const PORT_COLUMNS = [
+    ["", "paused", (one) => (!one.up ? "DOWN" : one.paused ? "PAUSED" : one.pausing ? "pauses" : "") + (one.kept_pace ? "" : " late")],
     ["queue KB", "queue_bytes", (one) => fixed(one.queue_bytes, 1e3, 1)],
-    ["packets", "queue_packets", (one) => (one.queue_packets === null ? "–" : String(one.queue_packets))],
-    ["pn", "pn", (one) => (one.pn === null ? "–" : String(one.pn))],
+    ["packets", "queue_packets", (one) => fixed(one.queue_packets, 1, 0)],
+    ["pn", "pn", (one) => fixed(one.pn, 1, 0)],
     ["PAUSE out/ms", "pauses_sent_per_s", (one) => fixed(one.pauses_sent_per_s, 1e3, 2)],
     ["PAUSE in/ms", "pauses_received_per_s", (one) => fixed(one.pauses_received_per_s, 1e3, 2)],
     ["marked", "marked_share", (one) => share(one.marked_share)],
     ["sends RATE", "rate_bps", (one) => rate(one.rate_bps, 2)],
     ["of link", "utilisation", (one) => share(one.utilisation)],
-    ["lost", "lost", (one) => (one.lost === null ? "–" : String(one.lost))],
-    ["", "paused", (one) => (!one.up ? "DOWN" : one.paused ? "PAUSED" : one.pausing ? "pauses" : "") + (one.kept_pace ? "" : " late")],
+    ["lost", "lost", (one) => fixed(one.lost, 1, 0)],
   ];
   // Of any P4 network: its queues count packets, and there is no PAUSE
   const OF_SCHEMES = ["pn", "pauses_sent_per_s", "pauses_received_per_s", "marked_share", "window_bytes", "in_flight_bytes"];
@@ -59,19 +66,28 @@
   // ---- frames ----
 
   const begin = (network) => {
-    Object.assign(state, { network, unknown: {}, had: new Set(), frames: [], letters: 0, at: -1, follow: true, chosen: null, over: false, logged: -1 });
+    Object.assign(state, { network, unknown: {}, had: new Set(), frames: [], letters: 0, at: -1, follow: true, chosen: null, over: false, entries: [], stale: true, shown: "" });
     const hosts = new Set(network.hosts);
     // Hosts' ports by the switch's ports that they are at
     state.hosts = new Map(network.ports.filter((one) => hosts.has(one.peer.split(":")[0])).map((one) => [one.port, one.peer]));
     document.title = `${network.name} – PCN Lab`;
     find("title").textContent = network.title;
-    state.drawing = new Drawing(find("network"), network, (port) => choose("port", port));
+    state.nodes = neighbours(network);
+    state.sort.ports = [network.scheme ? "queue_bytes" : "queue_packets", -1];
+    state.drawing = new Drawing(find("network"), network, choose);
+    document.querySelector("main").classList.toggle("wide", state.drawing.whole.width > WIDE);
+    state.heat = new Heat(find("heat"), find("heat-note"), (port, at) => {
+      stop();
+      go(at);
+      choose(...(state.drawing.rates.has(port) ? ["port", port] : ["node", port.split(":")[0]]));
+    });
+    for (const option of find("heat-of").options) option.hidden = option.disabled = option.value === "pause" && !network.scheme;
     legend(network.steps);
     find("log").replaceChildren();
     find("command").hidden = !network.control;
     find("words").placeholder = network.scheme ? "pause s1 3 --for 1ms" : "link s1 s2 down";
     find("flows-title").textContent = network.scheme ? "Flows" : "Hosts";
-    for (const table of [find("ports"), find("flows")]) { table.deleteTHead(); table.replaceChildren(); }
+    for (const table of [find("ports"), find("flows"), find("facts-table")]) { table.deleteTHead(); table.replaceChildren(); }
     choose(null);
     find("state").textContent = network.live ? "live" : "running";
   };
@@ -89,8 +105,9 @@
     while (state.letters > MOST_LETTERS && state.frames.length > 1) {
       state.letters -= state.frames.shift().letters;
       state.at = Math.max(state.at - 1, 0);
-      state.logged -= 1;
     }
+    state.drawing.seen(frame.ports);
+    state.stale = true;
     log(frame, state.frames[state.frames.length - 2]);
     if (state.follow) state.at = state.frames.length - 1;
     redraw();
@@ -116,10 +133,36 @@
       const states = new Map(before.flows.map((one) => [one.id, one.state]));
       for (const one of frame.flows) if (states.get(one.id) !== one.state) lines.push(`${when}  flow ${one.id}: ${one.state}`);
     }
-    const list = find("log"), end = list.scrollTop + list.clientHeight >= list.scrollHeight - 4;
-    for (const line of lines.slice(-MOST_LOG)) list.appendChild(element("li", line));
-    while (list.children.length > MOST_LOG) list.firstChild.remove();
-    if (end) list.scrollTop = list.scrollHeight;
+    for (const text of lines) state.entries.push({ time_s: frame.time_s, text });
+    if (state.entries.length > MOST_LOG) state.entries.splice(0, state.entries.length - MOST_LOG);
+  };
+
+  // The last lines until the shown moment; a click on one goes to its own
+  const showLog = (frame) => {
+    const { entries } = state, list = find("log");
+    let end = 0;
+    for (let low = 0, high = entries.length; low < high;) {
+      end = (low + high) >> 1;
+      if (entries[end].time_s <= frame.time_s) low = ++end;
+      else high = end;
+    }
+    const wanted = new Set(entries.slice(Math.max(end - LOG_ROWS, 0), end));
+    for (const line of [...list.children]) if (!wanted.has(line.entry)) line.remove();
+    const there = new Map([...list.children].map((line) => [line.entry, line]));
+    let changed = false, place = 0;
+    for (const entry of wanted) {
+      let line = there.get(entry);
+      if (!line) {
+        line = element("li");
+        line.entry = entry;
+        const button = element("button", entry.text, { type: "button" });
+        button.addEventListener("click", () => { stop(); go(state.frames.findIndex((one) => one.time_s >= entry.time_s)); });
+        line.appendChild(button);
+      }
+      if (list.children[place] !== line) { list.insertBefore(line, list.children[place] || null); changed = true; }
+      place += 1;
+    }
+    if (changed) list.scrollTop = list.scrollHeight;
   };
 
   // ---- drawing ----
@@ -141,26 +184,73 @@
     over.textContent = frame.pace || "";
     const port = state.chosen && state.chosen.kind === "port" ? state.chosen.id : null;
     state.drawing.show(frame.by_port, frame.by_host, port);
-    const ports = state.network.ports.map((one) => one.port).filter((name) => frame.by_port.has(name) || name === port);
-    rows(find("ports"), "port", "port", columnsOf(PORT_COLUMNS), ports.slice(0, MOST_ROWS).map((name) => [name, portAt(frame, name)]));
-    const idle = state.network.ports.length - ports.length;
-    note("ports-note", [ports.length > MOST_ROWS && `${ports.length - MOST_ROWS} more in use`, idle && `${idle} idle ports`]);
-    const flows = frame.flows.filter((one) => one.state !== "ended" && one.state !== "stopped" && one.state !== "done");
-    rows(find("flows"), "flow", "flow", columnsOf(FLOW_COLUMNS), flows.slice(0, MOST_ROWS).map((one) => [String(one.id), one]));
-    note("flows-note", [flows.length > MOST_ROWS && `${flows.length - MOST_ROWS} more`, frame.flows.length > flows.length && `${frame.flows.length - flows.length} have ended`]);
+    const ports = state.network.ports.filter((one) => (frame.by_port.has(one.port) || one.port === port) && matches(one.port, one.peer)).map((one) => portAt(frame, one.port));
+    rows(find("ports"), "port", columnsOf(PORT_COLUMNS), sorted("ports", ports, (one) => one.port).slice(0, MOST_ROWS).map((one) => [one.port, one]));
+    const idle = state.network.ports.length - frame.by_port.size, hidden = frame.by_port.size - ports.length;
+    note("ports-note", [ports.length > MOST_ROWS && `${fixed(ports.length - MOST_ROWS, 1, 0)} more in use`, hidden > 0 && `${fixed(hidden, 1, 0)} with other names`, idle && `${fixed(idle, 1, 0)} idle ports`]);
+    const going = frame.flows.filter((one) => one.state !== "ended" && one.state !== "stopped" && one.state !== "done");
+    const flows = going.filter((one) => matches(String(one.id), one.src, one.dst));
+    rows(find("flows"), "flow", columnsOf(FLOW_COLUMNS), sorted("flows", flows, (one) => one.id).slice(0, MOST_ROWS).map((one) => [String(one.id), one]));
+    note("flows-note", [flows.length > MOST_ROWS && `${fixed(flows.length - MOST_ROWS, 1, 0)} more`, going.length > flows.length && `${fixed(going.length - flows.length, 1, 0)} with other names`,
+      frame.flows.length > going.length && `${fixed(frame.flows.length - going.length, 1, 0)} have ended`]);
+    showLog(frame);
+    facts(frame);
+    heat();
     plots();
+  };
+
+  // ---- search and order ----
+
+  const nodeOf = (name) => name.split(":")[0];
+  // A node's name is that node, a part of a name all that have it
+  const matches = (...names) => {
+    const text = find("search").value.trim().toLowerCase();
+    if (!text) return true;
+    return names.some((name) => (state.nodes.has(text) ? nodeOf(name) === text : name.toLowerCase().includes(text)));
+  };
+  const RANKS = { paused: (one) => (one.up ? 2 * one.paused + one.pausing : 4) };
+  const sorted = (table, list, named) => {
+    const [field, way] = state.sort[table];
+    if (field === null) return way > 0 ? list : list.reverse();
+    const read = field === "name" ? named : RANKS[field] || ((one) => one[field]);
+    return list.map((one) => [read(one) ?? null, one]).sort(([one], [other]) => {
+      if (one === null || other === null) return (one === null) - (other === null);
+      return way * (typeof one === "number" && typeof other === "number" ? one - other : String(one).localeCompare(String(other), "en", { numeric: true }));
+    }).map(([, one]) => one);
+  };
+  const sort = (table, field, way) => {
+    const [now, before] = state.sort[table];
+    state.sort[table] = [field, now === field ? -before : way];
+    redraw();
+  };
+  const heads = (table) => {
+    const [field, way] = state.sort[table.id] || [];
+    for (const cell of table.tHead.rows[0].cells) {
+      const order = cell.dataset.field === field ? (way > 0 ? "ascending" : "descending") : "none";
+      if (table.id in state.sort && cell.getAttribute("aria-sort") !== order) cell.setAttribute("aria-sort", order);
+    }
   };
 
   const note = (id, parts) => { find(id).textContent = parts.filter(Boolean).join("; "); };
 
   // Rows stay where they are, so that focus does
-  const rows = (table, kind, heading, columns, wanted) => {
-    if (table.tHead && table.tHead.rows[0].cells.length !== columns.length + 1) { table.deleteTHead(); table.replaceChildren(); }
+  const rows = (table, kind, columns, wanted) => {
+    const all = [[kind, "name"], ...columns];
+    if (table.tHead && table.tHead.rows[0].cells.length !== all.length) { table.deleteTHead(); table.replaceChildren(); }
     if (!table.tHead) {
       const head = table.createTHead().insertRow();
-      for (const name of [heading, ...columns.map(([title]) => title)]) head.appendChild(element("th", name.replace("RATE", state.network.rate_unit), { scope: "col" }));
+      for (const [title, field] of all) {
+        const text = title.replace("RATE", state.network.rate_unit) || "state", cell = element("th", undefined, { scope: "col", "data-field": field });
+        if (table.id in state.sort) {
+          const button = element("button", text, { type: "button", title: `order by ${text}` });
+          button.addEventListener("click", () => sort(table.id, field, ["name", "src", "dst", "state"].includes(field) ? 1 : -1));
+          cell.appendChild(button);
+        } else cell.textContent = text;
+        head.appendChild(cell);
+      }
       table.createTBody();
     }
+    heads(table);
     const body = table.tBodies[0], there = new Map([...body.rows].map((row) => [row.dataset.id, row]));
     const kept = new Set(wanted.map(([id]) => id));
     for (const [id, row] of there) if (!kept.has(id)) row.remove();
@@ -168,20 +258,26 @@
       let row = there.get(id);
       if (!row) {
         row = element("tr", undefined, { "data-id": id });
-        const button = element("button", id, { type: "button" });
-        button.addEventListener("click", () => choose(kind, id));
-        row.insertCell().appendChild(button);
+        row.insertCell().appendChild(link(kind, id));
         for (const [, field] of columns) row.insertCell().dataset.field = field;
       }
       if (body.rows[place] !== row) body.insertBefore(row, body.rows[place] || null);
-      row.setAttribute("aria-selected", String(Boolean(state.chosen && state.chosen.kind === kind && state.chosen.id === id)));
+      put(row, "aria-selected", String(Boolean(state.chosen && state.chosen.kind === kind && state.chosen.id === id)));
       columns.forEach(([, field, text], column) => {
         const cell = row.cells[column + 1], shown = text(one);
         if (cell.textContent !== shown) cell.textContent = shown;
-        cell.dataset.value = JSON.stringify(one[field] ?? null);
-        if (field === "paused") cell.className = one.paused || !one.up ? "paused-text" : "";
+        put(cell, "data-value", JSON.stringify(one[field] ?? null));
+        if (field === "paused") put(cell, "class", one.paused || !one.up ? "paused-text" : "");
+        const of = (field === "src" || field === "dst") && state.nodes.has(one[field]) && one[field];
+        if (of && !cell.firstElementChild) cell.replaceChildren(link("node", of, shown));
       });
     });
+  };
+  const put = (cell, name, value) => { if (cell.getAttribute(name) !== value) cell.setAttribute(name, value); };
+  const link = (kind, id, text = id) => {
+    const button = element("button", text, { type: "button", class: "link", "data-link": `${kind} ${id}` });
+    button.addEventListener("click", () => choose(kind, id));
+    return button;
   };
 
   const legend = (steps) => {
@@ -213,17 +309,175 @@
     state.chosen = kind ? { kind, id } : null;
     for (const [plot] of state.plots) plot.destroy();
     state.plots = [];
+    state.shown = "";
     find("plots").replaceChildren();
-    const link = kind === "port" && state.network.ports.find((one) => one.port === id);
-    find("series-title").textContent = !kind ? "Choose a port or a flow" : link ? `${id}, ${link.link}` : `Flow ${id}`;
+    find("facts-table").deleteTHead();
+    find("facts-table").replaceChildren();
+    const chosen = kind === "port" && state.network.ports.find((one) => one.port === id), rack = kind === "node" ? state.drawing.hosts.get(id) : null;
+    find("series-title").textContent = !kind ? "This moment" : chosen ? `${id}, ${chosen.link}` : rack ? `${rack[0]} ... ${rack[rack.length - 1]}` : kind === "node" ? id : `Flow ${id}`;
+    find("unchoose").hidden = !kind;
+    const ways = kind === "flow" ? pathsOf(id) : null;
+    state.drawing.light(ways ? ways.ports : new Set());
     actions(kind, id);
     redraw();
   };
 
+  // ---- what is known of what is chosen, at this moment and in all frames ----
+
+  // Of each node its ports, of a host those of the switches that it is at
+  const neighbours = (network) => {
+    const nodes = new Map([...network.hosts.map((name) => [name, []]), ...network.ports.map((one) => [nodeOf(one.port), []])]);
+    for (const one of network.ports) {
+      nodes.get(nodeOf(one.port)).push(one);
+      if (network.hosts.includes(nodeOf(one.peer))) nodes.get(nodeOf(one.peer)).push(one);
+    }
+    return nodes;
+  };
+  // The ports of all shortest paths of a flow's packets, in order where there is one path alone
+  const pathsOf = (id) => {
+    const frame = state.frames.find((one) => flowAt(one, id)), flow = frame && flowAt(frame, id);
+    if (!flow || !state.nodes.has(flow.src) || !state.nodes.has(flow.dst)) return null;
+    const hosts = new Set(state.network.hosts), far = new Map([[flow.dst, 0]]), todo = [flow.dst];
+    for (const node of todo) {
+      if (node !== flow.dst && hosts.has(node)) continue; // a host passes nothing on
+      for (const { port, peer } of state.nodes.get(node)) {
+        for (const next of [nodeOf(port), nodeOf(peer)]) if (!far.has(next)) { far.set(next, far.get(node) + 1); todo.push(next); }
+      }
+    }
+    const ports = new Set();
+    let nodes = new Map([[flow.src, 1]]);
+    for (let left = far.get(flow.src); left > 0; left -= 1) {
+      const next = new Map();
+      for (const [node, count] of nodes) {
+        for (const one of state.nodes.get(node)) {
+          const back = nodeOf(one.port) !== node, to = back ? nodeOf(one.port) : nodeOf(one.peer);
+          if (far.get(to) !== left - 1) continue;
+          ports.add(back ? one.peer : one.port);
+          next.set(to, (next.get(to) || 0) + count);
+        }
+      }
+      nodes = next;
+    }
+    return { ports, count: nodes.get(flow.dst) || 0 };
+  };
+
+  const queueText = (one) => (one.queue_bytes === null ? (one.queue_packets === null ? "an unknown queue" : `${fixed(one.queue_packets, 1, 0)} packets`) : `${fixed(one.queue_bytes, 1e3, 1)} KB`);
+  const waits = (one) => one.queue_bytes ?? one.queue_packets ?? 0;
+  const node = (name) => ["node", name], port = (name) => (state.drawing.rates.has(name) ? ["port", name] : ["node", nodeOf(name)]);
+  const rateText = (value) => `${rate(value, 2)} ${state.network.rate_unit}`;
+
+  // Switches that hold others and aren't held: where PAUSE starts
+  const roots = (frame) => {
+    const switches = new Map();
+    for (const one of frame.ports) {
+      const name = nodeOf(one.port), all = switches.get(name) || { name, holds: 0, held: 0, longest: one };
+      all.holds += one.pausing;
+      all.held += one.paused;
+      if (waits(one) > waits(all.longest)) all.longest = one;
+      switches.set(name, all);
+    }
+    return [...switches.values()].filter((one) => one.holds && !one.held).sort((one, other) => waits(other.longest) - waits(one.longest));
+  };
+  const moment = (frame) => {
+    const lines = [], queues = frame.ports.filter(waits).sort((one, other) => waits(other) - waits(one)).slice(0, 5);
+    if (state.network.scheme) {
+      lines.push([frame.held ? `PAUSE holds ${fixed(frame.held, 1, 0)} ends of links.` : "PAUSE holds nobody."]);
+      for (const root of roots(frame).slice(0, 3)) {
+        lines.push(["It starts at ", node(root.name), `, which holds ${root.holds === 1 ? "a neighbour" : `${root.holds} neighbours`} and isn't held; its longest queue is `, port(root.longest.port), `, ${queueText(root.longest)}.`]);
+      }
+    }
+    if (queues.length) lines.push(["Longest queues: ", ...queues.flatMap((one, place) => [place ? ", " : "", port(one.port), ` ${queueText(one)}`]), "."]);
+    return [...lines, ["A node, a line or a name shows what is known of it."]];
+  };
+  const ofPort = (frame, id) => {
+    const { peer, rate_bps } = state.network.ports.find((one) => one.port === id), now = portAt(frame, id), lines = [];
+    lines.push(["From ", node(nodeOf(id)), " to ", port(peer), `, ${rateText(rate_bps)}.`]);
+    lines.push([`Now: ${queueText(now)} wait, it sends ${rateText(now.rate_bps)}, ${share(now.utilisation)} of the link.`]);
+    if (now.paused) {
+      let first = state.at;
+      while (first > 0 && portAt(state.frames[first - 1], id).paused) first -= 1;
+      lines.push(["It may not send: ", node(nodeOf(peer)), ` holds it since ${(state.frames[first].time_s * 1e3).toFixed(3)} ms${first ? "" : " or before"}.`]);
+    }
+    if (now.pausing) lines.push(["It holds ", node(nodeOf(peer)), "."]);
+    const all = state.frames.map((one) => portAt(one, id)), most = all.reduce((best, one, at) => (waits(one) > waits(all[best]) ? at : best), 0);
+    const held = all.filter((one) => one.paused).length;
+    lines.push([`In all: at most ${queueText(all[most])} at ${(state.frames[most].time_s * 1e3).toFixed(3)} ms${state.network.scheme ? `; PAUSE holds it in ${share(held / all.length)} of the frames` : ""}.`]);
+    return lines;
+  };
+  const limit = (frame, flow) => {
+    const held = state.nodes.get(flow.src).filter((one) => nodeOf(one.peer) === flow.src && portAt(frame, one.port).pausing);
+    if (held.length) return ["PAUSE limits it: ", port(held[0].port), " holds its host."];
+    const link = [...frame.by_host.values()].find((one) => nodeOf(one.port) === flow.src && one.utilisation >= FULL);
+    if (link) return [`Its host's link limits it: ${share(link.utilisation)} are used, by all flows of `, node(flow.src), "."];
+    if (flow.window_bytes !== null && flow.in_flight_bytes !== null && flow.in_flight_bytes >= FULL * flow.window_bytes) return ["Its window limits it: it is in flight."];
+    if (flow.rate_bps !== null && flow.sent_bps !== null && flow.sent_bps >= FULL * flow.rate_bps) return ["Its scheme limits it: it sends what it may."];
+    return ["Neither PAUSE at its host, nor its host's link, nor its scheme's rate limits it."];
+  };
+  const ofFlow = (frame, id) => {
+    const now = flowAt(frame, id), lines = [];
+    if (!now) return [["It isn't among the flows of this moment."]];
+    if (!state.nodes.has(now.src)) return [[`${now.state}: a group of flows, which sends ${rateText(now.sent_bps)}; ${rateText(now.goodput_bps)} arrive.`]];
+    lines.push(["From ", node(now.src), ...(state.nodes.has(now.dst) ? [" to ", node(now.dst)] : []), `: ${now.state}.`]);
+    if (now.state === "sending" && state.network.scheme) lines.push(limit(frame, now));
+    const ways = pathsOf(id);
+    if (!ways || !ways.count) return lines;
+    if (ways.count > 1) return [...lines, [`${fixed(ways.count, 1, 0)} shortest paths, by ${fixed(ways.ports.size, 1, 0)} ports; by which its packets go wasn't recorded.`]];
+    const hops = [...ways.ports].filter((name) => state.drawing.rates.has(name)).map((name) => portAt(frame, name));
+    lines.push(["Its path: ", ...hops.flatMap((one, place) => [place ? ", " : "", port(one.port), ` (${queueText(one)}${one.paused ? ", may not send" : ""})`]), "."]);
+    return lines;
+  };
+  const ofNode = (frame, id) => {
+    const rack = state.drawing.hosts.get(id);
+    if (rack) return [[`${rack.length} hosts at `, node(nodeOf(state.nodes.get(id)[0].port)), ": ", ...rack.flatMap((name, place) => [place ? ", " : "", node(name)]), "."]];
+    const flows = frame.flows.filter((one) => one.src === id || one.dst === id);
+    return flows.length ? [["Flows: ", ...flows.slice(0, MOST_LINKS).flatMap((one, place) => [place ? ", " : "", ["flow", String(one.id)]]), flows.length > MOST_LINKS ? `, ${fixed(flows.length - MOST_LINKS, 1, 0)} more.` : "."]] : [];
+  };
+  const CARD_COLUMNS = ["queue_bytes", "queue_packets", "rate_bps", "utilisation", "paused"];
+
+  const facts = (frame) => {
+    const { kind, id } = state.chosen || {}, single = kind === "host" ? "node" : kind;
+    const lines = { port: ofPort, flow: ofFlow, node: ofNode }[single]?.(frame, id) || (kind ? [] : moment(frame));
+    const key = JSON.stringify(lines);
+    if (key !== state.shown) {
+      const list = find("facts"), focused = list.contains(document.activeElement) && document.activeElement.dataset.link;
+      list.replaceChildren(...lines.map((parts) => {
+        const line = element("li");
+        line.append(...parts.map((part) => (typeof part === "string" ? part : link(...part))));
+        return line;
+      }));
+      state.shown = key;
+      if (focused) [...list.querySelectorAll("button")].find((one) => one.dataset.link === focused)?.focus();
+    }
+    const of = kind === "node" ? state.nodes.get(id) || [] : [];
+    if (of.length) rows(find("facts-table"), "port", columnsOf(PORT_COLUMNS).filter(([, field]) => CARD_COLUMNS.includes(field)), of.map((one) => [one.port, portAt(frame, one.port)]));
+  };
+
+  // ---- heat map: all ports by time ----
+
+  const HEATS = {
+    queue: { read: (frame) => frame.ports.filter(waits).map((one) => [one.port, waits(one)]), shade: "--queue-heat",
+      text: (value) => (state.network.scheme ? `${fixed(value, 1e3, 1)} KB` : `${fixed(value, 1, 0)} packets`) },
+    pause: { read: (frame) => frame.ports.flatMap((one) => [...(one.paused ? [[one.port, 1]] : []), ...(one.pausing && state.hosts.has(one.port) ? [[state.hosts.get(one.port), 1]] : [])]), most: 1, shade: "--pause",
+      text: (value) => (value ? "may not send" : "may send") },
+    share: { read: (frame) => [...frame.ports, ...frame.hosts].filter((one) => one.utilisation > 0).map((one) => [one.port, one.utilisation]), most: 1, shade: "--accent", text: share },
+  };
+  const heat = () => {
+    const since = performance.now() - state.painted;
+    if (state.stale && (since > HEAT_EVERY_MS || !state.network.live)) {
+      const of = HEATS[find("heat-of").value];
+      const ports = [...state.hosts].map(([at, host]) => [host, at]).concat(state.network.ports.map((one) => [one.port, one.peer])).filter((names) => matches(...names));
+      state.heat.draw(state.frames, ports.map(([name]) => name), { ...of, colour: colour(of.shade), none: colour("--back") });
+      state.stale = false;
+      state.painted = performance.now();
+    } else if (state.stale) setTimeout(redraw, HEAT_EVERY_MS - since);
+    state.heat.moment(state.at);
+  };
+  const refresh = () => { state.stale = true; redraw(); };
+
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   const plots = () => {
-    if (!state.chosen || !window.uPlot) return;
+    if (!state.chosen || !window.uPlot || !CHARTS[state.chosen.kind]) return;
     const { kind, id } = state.chosen, frames = state.frames, holder = find("plots");
     const of = kind === "port" ? (frame) => portAt(frame, id) : (frame) => flowAt(frame, id) || {};
     const times = frames.map((frame) => frame.time_s * 1e3), seen = frames.map(of);
@@ -238,7 +492,7 @@
       if (!made) {
         const axis = { stroke: colour("--muted"), grid: { stroke: colour("--grid"), width: 1 }, ticks: { stroke: colour("--grid"), width: 1 } };
         const plot = new uPlot({
-          width: Math.max(holder.clientWidth, 200), height: 190, scales: { x: { time: false } }, cursor: { drag: { x: true, y: false } },
+          width: Math.max(holder.clientWidth, 200), height: PLOT_HIGH, scales: { x: { time: false }, y: { range: (_, least, most) => [0, most > 0 ? most * 1.05 : 1] } }, cursor: { drag: { x: true, y: false } },
           axes: [{ ...axis, label: "ms", labelSize: 18, size: 34 }, { ...axis, label: unit, labelSize: 18, size: 56 }],
           series: [{ label: "ms", value: (_, value) => (value === null ? "–" : value.toFixed(3)) },
             ...lines.map(([label, , , name]) => ({ label, stroke: colour(name), width: 1.5, points: { show: false }, value: (_, value) => (value === null || value === undefined ? "–" : `${value.toFixed(3)} ${unit}`) }))],
@@ -272,7 +526,7 @@
   const actions = (kind, id) => {
     const holder = find("actions");
     holder.replaceChildren();
-    holder.hidden = !(state.network && state.network.control && kind);
+    holder.hidden = !(state.network && state.network.control && (kind === "port" || kind === "flow"));
     if (holder.hidden) return;
     const [node, port] = id.split(":"), link = kind === "port" && state.network.ports.find((one) => one.port === id);
     const pauses = state.network.scheme ? [["PAUSE for 1 ms", ["pause", node, port, "--for", "1ms"]], ["RESUME", ["resume", node, port]]] : [];
@@ -289,8 +543,11 @@
   };
 
   const command = async (words) => {
-    const list = find("log");
-    const print = (text) => { list.appendChild(element("li", text)); list.scrollTop = list.scrollHeight; };
+    const print = (text) => {
+      const last = state.frames[state.frames.length - 1];
+      state.entries.push({ time_s: last ? last.time_s : 0, text });
+      redraw();
+    };
     print(`$ pcn ${words.join(" ")}`);
     try {
       const answer = await fetch("command", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(words) });
@@ -352,19 +609,81 @@
   find("slider").addEventListener("input", (event) => { stop(); go(Number(event.target.value)); button(); });
   const KEYS = { ArrowLeft: () => step(-1), ArrowRight: () => step(1), " ": toggle, End: newest, Home: () => { stop(); go(0); button(); } };
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, button, .scroll, #log")) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, button, .scroll, #network, #heat, #log")) return;
     if (KEYS[event.key]) { event.preventDefault(); KEYS[event.key](); }
   });
+  const ZOOMS = { "+": (drawing) => drawing.closer(), "=": (drawing) => drawing.closer(), "-": (drawing) => drawing.further(), "0": (drawing) => drawing.fit(), ArrowLeft: (drawing) => drawing.move(-1, 0),
+    ArrowRight: (drawing) => drawing.move(1, 0), ArrowUp: (drawing) => drawing.move(0, -1), ArrowDown: (drawing) => drawing.move(0, 1) };
+  find("network").addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || !ZOOMS[event.key] || !state.drawing) return;
+    event.preventDefault();
+    ZOOMS[event.key](state.drawing);
+  });
+  for (const [id, way] of [["closer", "+"], ["further", "-"], ["fit", "0"]]) find(id).addEventListener("click", () => state.drawing && ZOOMS[way](state.drawing));
+  find("unchoose").addEventListener("click", () => choose(null));
+  find("heat-of").addEventListener("change", refresh);
+  find("search").addEventListener("input", refresh);
+  // Enter: what has that name, or the first that has it in it
+  find("search").addEventListener("keydown", (event) => {
+    const text = event.target.value.trim();
+    if (event.key !== "Enter" || !text || !state.network) return;
+    if (state.nodes.has(text)) choose("node", text);
+    else if (state.drawing.rates.has(text)) choose("port", text);
+    else document.querySelector("#ports tbody button, #flows tbody button")?.click();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    if (!state.network) return;
+    if (state.chosen) choose(state.chosen.kind, state.chosen.id);
+    refresh();
+  });
   new ResizeObserver(() => {
-    for (const [plot] of state.plots) plot.setSize({ width: Math.max(find("plots").clientWidth, 200), height: 190 });
+    if (state.drawing) state.drawing.readable();
+  }).observe(find("network"));
+  new ResizeObserver(() => {
+    for (const [plot] of state.plots) plot.setSize({ width: Math.max(find("plots").clientWidth, 200), height: PLOT_HIGH });
   }).observe(find("plots"));
 
   // ---- events: the browser connects again by itself, and names the last one that it got; a saved page has them inside ----
 
   const saved = find("recorded"), events = saved ? null : new EventSource("events");
+  // Columns of differences, as `pcn.web.packed` writes them, back to frames
+  const unpack = async (text) => {
+    if (!window.DecompressionStream) throw new Error("this browser is too old for the recording: it has no DecompressionStream");
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const packed = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+    const count = packed.time_s.length, columns = {};
+    for (const kind of ["ports", "flows", "hosts"]) columns[kind] = Object.entries(packed[kind].fields).map(([field, { is, of, per, rows }]) => {
+      if (!rows) return [field, () => is];
+      const table = rows.map((steps) => {
+        const values = [];
+        let sum = 0;
+        for (let at = 0; at < count; at += 1) {
+          const step = at < steps.length ? steps[at] : 0;
+          sum += step ?? 0;
+          values.push(step === null ? null : of ? of[sum] : sum / per);
+        }
+        return values;
+      });
+      return [field, (row, at) => table[row][at]];
+    });
+    const frame = (at) => {
+      const made = { time_s: packed.time_s[at], over_s: packed.over_s[at], overload: null };
+      for (const kind in columns) {
+        const fields = columns[kind], many = packed[kind].count, used = fields.find(([field]) => field === "in_use");
+        made[kind] = [];
+        for (let row = 0; row < many; row += 1) if (!used || used[1](row, at)) made[kind].push(Object.fromEntries(fields.map(([field, value]) => [field, value(row, at)])));
+      }
+      return made;
+    };
+    return packed.time_s.map((_, at) => frame(at));
+  };
   const takes = {
     network: begin,
     frame: (frame, letters) => { if (!state.timer) button(); add(frame, letters); },
+    packed: async ({ frames }) => {
+      for (const frame of await unpack(frames)) add(frame, 0);
+      button();
+    },
     over: ({ text }) => {
       state.over = true;
       if (state.follow && !state.network.live) go(mostHeld());
@@ -374,10 +693,15 @@
       button();
     },
   };
+  // One after another, as unpacking takes its time
+  let turn = Promise.resolve();
   const take = (kind, number, content, letters) => {
     if (number <= state.last && kind !== "network") return;
     state.last = number;
-    takes[kind](content, letters);
+    turn = turn.then(() => takes[kind](content, letters)).catch((error) => {
+      find("state").textContent = error.message;
+      throw error;
+    });
   };
   if (saved) {
     for (const [number, kind, content] of JSON.parse(saved.textContent)) take(kind, number, content, 0);
