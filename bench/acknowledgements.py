@@ -1,7 +1,7 @@
 """What an acknowledgement of each packet costs in virtual time: CPU time of a data packet, in turn.
 Not a test.
 
-    .venv/bin/python bench/acknowledgements.py [REPETITIONS]
+    .venv/bin/python bench/acknowledgements.py [--repetitions 5] [--duration 3.6e-3]
 
 16 flows cross a k = 4 fat-tree of 40 Gb/s and 1 us a link, each to the host half the network and
 one away: of 9 Gb/s each, so that no queue decides, and at line rate, where paths collide. Prints
@@ -10,8 +10,8 @@ medians, and ratios to a rate alone.
 
 from __future__ import annotations
 
+import argparse
 import statistics
-import sys
 import time
 
 from pcn.hosts.algorithms import find_scheme
@@ -22,7 +22,7 @@ from pcn.topologies.model import FlowSpec
 
 HOSTS = 16
 RATES_BPS = {"9 Gb/s each": 9e9, "line rate": None}
-BEGIN_S, END_S = 0.4e-3, 4e-3
+BEGIN_S = 0.4e-3
 RUNS: dict[str, tuple[str, bool, dict[str, float]]] = {
     "a rate alone (pfc)": ("pfc", True, {}),
     "pcn": ("pcn", True, {}),
@@ -34,7 +34,9 @@ RUNS: dict[str, tuple[str, bool, dict[str, float]]] = {
 }
 
 
-def cost_ns(rate_bps: float | None, name: str, in_c: bool, settings: dict[str, float]) -> float:
+def cost_ns(
+    duration_s: float, rate_bps: float | None, name: str, in_c: bool, settings: dict[str, float]
+) -> float:
     topology, scheme = fat_tree(4, delay_s=1e-6), find_scheme(name)
     configured = scheme.configure({**recommended(topology, scheme), **settings})
     with VirtualNetwork(topology, configured, in_c=in_c) as network:
@@ -43,18 +45,23 @@ def cost_ns(rate_bps: float | None, name: str, in_c: bool, settings: dict[str, f
             network.add_flow(FlowSpec(number + 1, f"h{number}", target, rate_bps=rate_bps))
         network.run(until_s=BEGIN_S)
         begun_s, before = time.process_time(), int(network.flow_stats()["received"].sum())
-        network.run(until_s=END_S)
+        network.run(until_s=BEGIN_S + duration_s)
         packets = int(network.flow_stats()["received"].sum()) - before
         return (time.process_time() - begun_s) / packets * 1e9
 
 
 def main() -> None:
-    repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repetitions", type=int, default=5, help="runs whose median counts")
+    parser.add_argument("--duration", type=float, default=3.6e-3, help="simulated seconds of each")
+    arguments = parser.parse_args()
     for how, rate_bps in RATES_BPS.items():
         by_name: dict[str, list[float]] = {run: [] for run in RUNS}
-        for _ in range(repetitions):
+        for _ in range(arguments.repetitions):
             for name, run in RUNS.items():
-                by_name[name].append(cost_ns(rate_bps, *run))
+                by_name[name].append(cost_ns(arguments.duration, rate_bps, *run))
         alone = next(iter(by_name.values()))
         print(how)
         for name, costs in by_name.items():

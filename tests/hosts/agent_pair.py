@@ -68,7 +68,12 @@ class Pair:
             run(*f"ip -n {namespace} link set {interface} up".split())
 
     def command(self, side: int, *options: str) -> list[str]:
-        """The command line of an agent, in its namespace; later options win."""
+        """The command line of an agent, in its namespace; `options` take the place of defaults."""
+        defaults = {
+            "--line-rate": str(LINE_RATE),
+            "--dilation": str(DILATION),
+            "--scheme": "pcn",
+        }
         return [
             *(
                 "ip",
@@ -89,7 +94,12 @@ class Pair:
                 "--ip",
                 self.ips[side],
             ),
-            *("--line-rate", str(LINE_RATE), "--dilation", str(DILATION), "--scheme", "pcn"),
+            *(
+                word
+                for name, text in defaults.items()
+                if name not in options
+                for word in (name, text)
+            ),
             *("--control", str(self.folder / f"{'ab'[side]}.sock"), "--log", str(self.logs[side])),
             *options,
         ]

@@ -1,0 +1,43 @@
+"""Every bench of bench/ runs, for as short a time as its options allow; what it measures is its
+own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import forks
+import pytest
+
+BENCH = Path(__file__).parents[1] / "bench"
+SHORTEST = {
+    "acknowledgements": "--repetitions 1 --duration 1e-5",
+    "agents": "--seconds 0.1 1000",
+    "catalog": "dumbbell",
+    "hops": "--seconds 0.2",
+    "switch": "forwarding --seconds 0.05 --runs 1 --sizes 64 --no-bmv2",
+    "virtual": "incast --repetitions 1 --duration 1e-5",
+    "ways": "dumbbell -k 100 --runs 1 --set pairs=1 --set duration=1ms",
+}
+"""By bench: its words."""
+NEEDS_ROOT = {"agents", "catalog", "hops", "switch", "ways"}
+
+
+def benches() -> dict[str, Path]:
+    """Returns the file that begins each bench, by name."""
+    files = {file.stem: file for file in BENCH.glob("*.py") if file.stem != "__init__"}
+    return files | {file.parent.name: file for file in BENCH.glob("*/__main__.py")}
+
+
+def test_no_bench_is_left_out() -> None:
+    assert benches().keys() == SHORTEST.keys()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.root] * (name in NEEDS_ROOT)) for name in SHORTEST],
+)
+def test_bench_prints_figures(name: str) -> None:
+    done = forks.run(str(benches()[name]), *SHORTEST[name].split())
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"\d", done.stdout)
