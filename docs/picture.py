@@ -8,8 +8,8 @@ from pathlib import Path
 
 from PIL import Image
 
-WIDTH = 1280
-COLOURS = 128
+WIDTH = 960
+COLOURS = 64
 
 
 def main(result: Path, picture: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -92,6 +93,8 @@ def stage(folder: Path) -> None:
         target = inside / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
+    results = inside / "docs/results.md"
+    results.write_text(with_pictures(results), encoding="utf-8")
     generated = {"commands/": commands(), "api/": api()}
     for name, texts in generated.items():
         for page, text in texts.items():
@@ -108,6 +111,15 @@ def stage(folder: Path) -> None:
     config |= {"docs_dir": "pages", "site_dir": "site"}
     config["plugins"]["mkdocstrings"]["handlers"]["python"]["paths"] = [str(ROOT / "src")]
     (folder / "mkdocs.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+
+
+def with_pictures(page: Path) -> str:
+    """Returns a page with those of its pictures that `make figures` has drawn: git hasn't them."""
+    return re.sub(
+        r"<!-- (figures/.+?\.png): (.*) -->",
+        lambda match: f"![{match[2]}]({match[1]})" if (page.parent / match[1]).is_file() else "",
+        page.read_text(encoding="utf-8"),
+    )
 
 
 def _filled(nav: Iterable[Any], lists: dict[str, list[str]]) -> Iterator[Any]:

@@ -3,7 +3,8 @@
 A source archive of git's commit, a wheel whose first run compiles, and for each processor of
 MACHINES a wheel for manylinux with the objects that zig compiled. Equal commits give equal bytes,
 whichever machine builds, of either processor: each file has the commit's time (or
-SOURCE_DATE_EPOCH), archives are sorted, the compiler is locked in tools.lock.
+SOURCE_DATE_EPOCH), archives are sorted, the compiler is locked in tools.lock. After `make figures`
+the papers' figures as well, whose pictures aren't in git.
 """
 
 from __future__ import annotations
@@ -152,9 +153,13 @@ def pack_wheel(path: Path, files: Files, seconds: int) -> None:
         for name, (_, content) in sorted(files.items())
     ]
     lines = [f"{record},," if line.startswith(f"{record},") else line for line in lines]
-    whole = {**files, record: (0o644, "\n".join([*lines, ""]).encode())}
+    pack_zip(path, {**files, record: (0o644, "\n".join([*lines, ""]).encode())}, seconds)
+
+
+def pack_zip(path: Path, files: Files, seconds: int) -> None:
+    """Writes a zip archive of files."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, (mode, content) in sorted(whole.items()):
+        for name, (mode, content) in sorted(files.items()):
             member = zipfile.ZipInfo(name, max(time.gmtime(seconds)[:6], (1980, 1, 1, 0, 0, 0)))
             member.external_attr, member.create_system = (0o100000 | mode) << 16, 3
             member.compress_type = zipfile.ZIP_DEFLATED
@@ -216,10 +221,22 @@ def make(out: Path, compilers: Mapping[str, str] | None = None) -> list[Path]:
     paths = [out / f"{whole}.tar.gz", out / name]
     pack_source(paths[0], {**files, "PKG-INFO": wheel[metadata]}, seconds)
     pack_wheel(paths[1], wheel, seconds)
+    if pictures := figures():
+        paths.append(out / f"{whole}-figures.zip")
+        pack_zip(paths[-1], pictures, seconds)
     for machine, compiler in (compilers or {}).items():
         paths.append(out / f"{whole}-py3-none-{platform(machine)}.whl")
         pack_wheel(paths[-1], for_machine(wheel, compiled(wheel, compiler), machine), seconds)
     return paths
+
+
+def figures() -> Files:
+    """Returns the pictures of docs/results.md with their numbers; nothing unless all are drawn."""
+    numbers = sorted((ROOT / "docs/figures").glob("*.json"))
+    paths = [*numbers, *(path.with_suffix(".png") for path in numbers)]
+    if not all(path.is_file() for path in paths):
+        return {}
+    return {path.name: (0o644, path.read_bytes()) for path in paths}
 
 
 def main(out: str, zig: str = "") -> None:

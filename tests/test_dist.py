@@ -22,6 +22,7 @@ from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.native import library
 from pcn.lab.virtual.native import engine
 from pcn.softswitch.codegen.build import build_runtime
+from release import dist as release_files
 
 pytestmark = pytest.mark.long
 SCHEMES = ("pcn", "timely")
@@ -194,6 +195,21 @@ def test_source_archive_has_the_commit(commit: Path, release: list[Path]) -> Non
     assert names == sorted(
         f"{folder}/{name}" for name in (*git(commit, "ls-files").splitlines(), *added)
     )
+
+
+def test_release_has_figures_once_all_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release_files, "ROOT", tmp_path)
+    folder = tmp_path / "docs/figures"
+    folder.mkdir(parents=True)
+    for name in ("a.json", "a.png", "b.json"):
+        (folder / name).write_text(name)
+    assert release_files.figures() == {}
+    (folder / "b.png").write_text("b.png")
+    release_files.pack_zip(tmp_path / "x.zip", release_files.figures(), 0)
+    with zipfile.ZipFile(tmp_path / "x.zip") as archive:
+        assert archive.namelist() == ["a.json", "a.png", "b.json", "b.png"]
 
 
 def test_dist_refuses_a_file_that_is_not_committed(clone: Path, tmp_path: Path) -> None:

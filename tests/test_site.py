@@ -57,6 +57,14 @@ def test_site_has_every_page_and_command(built: Path, site: ModuleType) -> None:
     assert "Looks at a network" in text
 
 
+def test_site_shows_figures_that_are_drawn(site: ModuleType, tmp_path: Path) -> None:
+    page = tmp_path / "results.md"
+    page.write_text("".join(f"<!-- figures/{name}.png: T -->\n" for name in ("a", "b")))
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures/b.png").touch()
+    assert site.with_pictures(page) == "\n![T](figures/b.png)\n"
+
+
 def test_site_loads_nothing_from_elsewhere(built: Path) -> None:
     """Of what a page loads by itself: links may go anywhere."""
     for page in built.rglob("*.html"):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import textwrap
 from collections import Counter
@@ -37,7 +38,8 @@ _READING = (
 )
 _OF_DOCS = (
     f"{_WHAT} `make figures` runs all of it and writes this page; no number and no verdict in its "
-    "tables is typed."
+    "tables is typed. It draws the pictures into docs/figures, too, and the site of `make docs` "
+    "shows those that are there; git has the ones that other pages explain."
 )
 _OF_PAGE = (
     f"{_WHAT} `pcn figure NAME` runs one and puts it on this page, which has all that were run; "
@@ -50,6 +52,10 @@ _CLAIMS = (
     "several, or not yet. Then the figures' rows about them."
 )
 _LINE = 120
+PICTURES_IN_GIT = ("fairness", "marking", "pcn-x")
+"""Of docs/fairness.md; .gitignore has them, too."""
+_COLOURS = 64
+"""Of a picture in docs/figures: a third of the bytes, and no line looks like another."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 _COLUMNS = ("claim", "what", "paper", "theory", "measured", "unit", "verdict")
 
@@ -128,7 +134,7 @@ def write_docs(root: Path, docs: Path) -> None:
         name = section.figure.name
         if section.picture is not None:
             with replacing(figures / f"{name}.png") as file:
-                file.write(section.picture)
+                file.write(_with_few_colours(section.picture))
         with replacing(figures / f"{name}.json") as file:
             document = {**section.summary, "runs": len(section.summary["runs"])}
             text = json.dumps(document, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
@@ -144,6 +150,17 @@ def write_docs(root: Path, docs: Path) -> None:
             file.write(text.encode())
     with replacing(docs / "results.md") as file:
         file.write(markdown(all_sections, text).encode())
+
+
+def _with_few_colours(picture: bytes) -> bytes:
+    """Returns a picture by a table of colours, as PNG."""
+    from PIL import Image  # which matplotlib needs, that drew it
+
+    file = io.BytesIO()
+    with Image.open(io.BytesIO(picture)) as image:
+        few = image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+    few.save(file, "PNG", optimize=True)
+    return file.getvalue()
 
 
 def documented(docs: Path) -> list[Section]:
@@ -197,7 +214,10 @@ def _line(section: Section) -> str:
 
 def _body(section: Section) -> str:
     figure, checks = section.figure, section.summary["checks"]
-    picture = f"![{figure.title}](figures/{figure.name}.png)"
+    place = f"figures/{figure.name}.png"
+    picture = f"![{figure.title}]({place})"
+    if figure.name not in PICTURES_IN_GIT:
+        picture = f"<!-- {place}: {figure.title} -->"  # docs/site.py shows it where it was drawn
     table = [f"| {' | '.join(_COLUMNS)} |", "| --- | --- | --: | --: | --: | --- | --- |"]
     table += [
         f"| {' | '.join(cell.replace('|', '/') for cell in _linked(Check(**check)))} |"
