@@ -1,13 +1,14 @@
 """What data-plane tests recorded (run.py --record), as values: to keep it, and to compare two
 switches case by case.
 
-python ptf-tests/records.py RECORD FILE.json      writes what a run recorded as JSON, one line a
-                                                  frame
+python ptf-tests/records.py RECORD FILE.json.gz   writes what a run recorded as JSON, one line a
+                                                  frame, packed
 """
 
 from __future__ import annotations
 
 import ast
+import gzip
 import json
 import sys
 from collections.abc import Iterator, Mapping
@@ -82,4 +83,5 @@ def _where(line: str) -> str:
 
 if __name__ == "__main__":
     source, target = map(Path, sys.argv[1:])
-    target.write_text(dump(read(source.read_text(encoding="utf-8"))), encoding="utf-8")
+    cases = read(source.read_text(encoding="utf-8"))
+    target.write_bytes(gzip.compress(dump(cases).encode(), mtime=0))

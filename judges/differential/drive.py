@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import json
 import os
 import select
@@ -176,7 +177,8 @@ def write(path: Path, recording: Result) -> None:
         lines.append(
             f'"{key}": [\n' + ",\n".join(json.dumps(item) for item in recording[key]) + "\n]"
         )
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    with gzip.open(path, "wt") as file:
+        file.write("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def main() -> int:
@@ -207,7 +209,7 @@ def main() -> int:
                 "setup": setup.plain(),
             }
             recording["packets"] = [[packet.port, packet.frame.hex()] for packet in packets]
-            write(folder / f"{program}-{seed}.json", recording)
+            write(folder / f"{program}-{seed}.json.gz", recording)
     return 0
 
 

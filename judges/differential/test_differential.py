@@ -6,6 +6,7 @@ through the BMv2 that is installed, too.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -20,11 +21,11 @@ from replay import replay
 
 HERE = Path(__file__).resolve().parent
 SEED = os.environ.get("PCN_DIFFERENTIAL_SEED")
-RECORDINGS = sorted((HERE / "recordings").glob("*.json"))
+RECORDINGS = sorted((HERE / "recordings").glob("*.json.gz"))
 
 
 def compare(path: Path) -> None:
-    known: dict[str, Any] = json.loads(path.read_text())
+    known: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     replayed = replay(known)
     for number, (packet, expected, got) in enumerate(
         zip(known["packets"], known["outputs"], replayed["outputs"], strict=True)
@@ -36,7 +37,7 @@ def compare(path: Path) -> None:
     assert replayed["state"] == known["state"]
 
 
-@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.name.partition(".")[0])
 def test_as_bmv2_did(recording: Path) -> None:
     compare(recording)
 
@@ -60,4 +61,4 @@ def test_as_bmv2_does(program: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    compare(tmp_path / f"{program}-{SEED}.json")
+    compare(tmp_path / f"{program}-{SEED}.json.gz")

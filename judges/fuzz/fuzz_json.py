@@ -12,6 +12,7 @@ forwards frames. Run by judges/sanitizers.py, under the sanitizers.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -49,8 +50,8 @@ PORTS = (1, 2, 3)
 def frames() -> list[bytes]:
     """What the fuzzing of packets kept (judges/fuzz/corpus), of each input its first frame."""
     first_frames = []
-    for path in sorted((ROOT / "judges/fuzz/corpus").glob("*.hex")):
-        for line in path.read_text().splitlines():
+    for path in sorted((ROOT / "judges/fuzz/corpus").glob("*.hex.gz")):
+        for line in gzip.decompress(path.read_bytes()).decode().splitlines():
             data = bytes.fromhex(line)
             first_frames.append(data[2 : 2 + (int.from_bytes(data[:2], "big") & 0x1FFF)])
     return first_frames

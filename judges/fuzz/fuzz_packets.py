@@ -12,12 +12,14 @@ What is kept is replayed by test_sanitizers.py (`replay`), with whatever compile
 from __future__ import annotations
 
 import ctypes
+import gzip
 import os
 import random
 import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from hostile import (
@@ -94,7 +96,15 @@ def starts(name: str) -> list[bytes]:
 
 def corpus(name: str) -> list[bytes]:
     """What was kept: an input a line, in hexadecimal."""
-    return [bytes.fromhex(line) for line in (CORPUS / f"{name}.hex").read_text().splitlines()]
+    with gzip.open(CORPUS / f"{name}.hex.gz", "rt") as lines:
+        return [bytes.fromhex(line) for line in lines]
+
+
+def write_corpus(name: str, inputs: Iterable[bytes]) -> None:
+    """Keeps inputs."""
+    CORPUS.mkdir(exist_ok=True)
+    with gzip.open(CORPUS / f"{name}.hex.gz", "wt") as lines:
+        lines.writelines(data.hex() + "\n" for data in inputs)
 
 
 def replay() -> None:
@@ -169,7 +179,7 @@ def inside(name: str, target: Path, options: list[str]) -> None:
 def run(name: str, seconds: str, folder: Path) -> int:
     """Fuzzes from the kept inputs, the first ones and what FOLDER has."""
     folder.mkdir(parents=True, exist_ok=True)
-    inputs = corpus(name) if (CORPUS / f"{name}.hex").exists() else []
+    inputs = corpus(name) if (CORPUS / f"{name}.hex.gz").exists() else []
     for number, data in enumerate([*starts(name), *inputs]):
         (folder / f"start-{number}").write_bytes(data)
     limits = [
@@ -191,8 +201,7 @@ def keep(name: str, folder: Path) -> int:
                 (path.read_bytes() for path in Path(chosen).iterdir()),
                 key=lambda data: (len(data), data),
             )
-            CORPUS.mkdir(exist_ok=True)
-            (CORPUS / f"{name}.hex").write_text("".join(data.hex() + "\n" for data in inputs))
+            write_corpus(name, inputs)
     return status
 
 

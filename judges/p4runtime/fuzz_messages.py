@@ -15,11 +15,12 @@ written into a fresh switch.
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import FrameType
@@ -404,7 +405,15 @@ def starts(info: p4i.P4Info) -> list[bytes]:
 
 def corpus(name: str) -> list[bytes]:
     """What was kept: an input a line, in hexadecimal."""
-    return [bytes.fromhex(line) for line in (CORPUS / f"{name}.hex").read_text().splitlines()]
+    with gzip.open(CORPUS / f"{name}.hex.gz", "rt") as lines:
+        return [bytes.fromhex(line) for line in lines]
+
+
+def write_corpus(name: str, inputs: Iterable[bytes]) -> None:
+    """Keeps inputs."""
+    CORPUS.mkdir(exist_ok=True)
+    with gzip.open(CORPUS / f"{name}.hex.gz", "wt") as lines:
+        lines.writelines(data.hex() + "\n" for data in inputs)
 
 
 # ---- with atheris ----
@@ -443,7 +452,7 @@ def run(name: str, seconds: str, folder: Path) -> int:
     """Fuzzes from the kept inputs, the first ones and what FOLDER has."""
     folder.mkdir(parents=True, exist_ok=True)
     info = text_format.Parse((PROGRAMS / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
-    inputs = corpus(name) if (CORPUS / f"{name}.hex").exists() else []
+    inputs = corpus(name) if (CORPUS / f"{name}.hex.gz").exists() else []
     for number, data in enumerate([*starts(info), *inputs]):
         (folder / f"start-{number}").write_bytes(data)
     limits = [
@@ -486,8 +495,7 @@ def keep(name: str, folder: Path) -> None:
             sys.settrace(None)
         if len(seen) > known:
             chosen.append(data)
-    CORPUS.mkdir(exist_ok=True)
-    (CORPUS / f"{name}.hex").write_text("".join(data.hex() + "\n" for data in chosen))
+    write_corpus(name, chosen)
 
 
 def main(words: list[str]) -> int:

@@ -2,6 +2,7 @@
 again on the embedded switch: the v1model program with the same rule sends the same frames, at the
 same times or where the page has a row."""
 
+import gzip
 import re
 import subprocess
 import sys
@@ -45,8 +46,8 @@ def both(
     """By program: the cases as the embedded switch has them, all in one run, and as the model had.
     Those that leave their program open are pcn_time's."""
     theirs = {
-        path.stem: records.load(path.read_text(encoding="utf-8"))
-        for path in sorted(RECORDED.glob("*.json"))
+        path.name.partition(".")[0]: records.load(gzip.decompress(path.read_bytes()).decode())
+        for path in sorted(RECORDED.glob("*.json.gz"))
     }
     record = tmp_path_factory.mktemp("recorded") / "record"
     names = [name for cases in theirs.values() for name in cases]
@@ -69,7 +70,8 @@ def both(
 
 
 @pytest.mark.parametrize(
-    "program", sorted({path.stem for path in RECORDED.glob("*.json")} - set(QCN))
+    "program",
+    sorted({path.name.partition(".")[0] for path in RECORDED.glob("*.json.gz")} - set(QCN)),
 )
 def test_softswitch_does_as_the_recorded_model(
     program: str, records: ModuleType, both: dict[str, tuple[Cases, Cases]]
