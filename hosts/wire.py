@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pcn.base.frames import MAX_FRAME as MAX_FRAME
 from pcn.topologies.ecn import COLOURS, GREEN
 
 ETHERTYPE_IPV4 = 0x0800
@@ -56,7 +57,6 @@ PAYLOAD_OFFSET = 54
 ICRC_LENGTH = 4
 DATA_OVERHEAD = PAYLOAD_OFFSET + ICRC_LENGTH
 CNP_RESERVED = 16
-MAX_FRAME = 9216
 
 TELEMETRY_BYTES = 44
 CNP_BYTES = PAYLOAD_OFFSET + CNP_RESERVED + ICRC_LENGTH

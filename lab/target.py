@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from pcn.base.frames import MAX_FRAME
 from pcn.controller.constants import RECIRCULATION_PORT
 from pcn.hosts.wire import CNP_BYTES
 from pcn.softswitch import private
@@ -34,7 +35,7 @@ PRIORITIES = 8
 # More than a lossless network can hold: PFC keeps the queues below XOFF and what is in flight.
 QUEUE_DEPTH_PACKETS = 16384
 CPU_PORT = 509
-MAX_MTU = 9202  # frames of 9216 B
+MAX_MTU = MAX_FRAME - 14  # behind the Ethernet header
 THRIFT_PORT = 9090  # in the switch's own namespace
 BMV2 = "simple_switch_grpc"
 

@@ -43,7 +43,11 @@ def network_at(
         raise P4NetError(f"{place} is a program: --program is for a network's file or folder")
     if topology is not None and hosts is not None:
         raise P4NetError("--hosts is for the one switch: --topology has its hosts")
-    model = _star(place.stem, hosts or HOSTS, rate_bps) if topology is None else _named(topology)
+    model = (
+        _star(place.stem, HOSTS if hosts is None else hosts, rate_bps)
+        if topology is None
+        else _named(topology)
+    )
     ran = P4Switch(Programs(place.absolute().parent, place).of_default())
     return P4Network(
         model,

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pcn.base import captures
+from pcn.base.frames import MAX_FRAME
 from pcn.p4net.errors import P4NetError
 from pcn.softswitch import inputs
 
 Times = npt.NDArray[np.float64]
 MOST_FRAMES = 200_000_000
-_LONGEST = 9216
 
 
 def at_rate(rate: float, from_s: float, until_s: float) -> Times:
@@ -79,9 +79,9 @@ def capture(path: Path) -> Capture:
     try:
         with inputs.opened(path) as file:
             for number, frame in enumerate(captures.frames(file, whole=True), 1):
-                if not 1 <= frame.length <= _LONGEST:
+                if not 1 <= frame.length <= MAX_FRAME:
                     raise P4NetError(
-                        f"{path}: frame {number} has {frame.length} bytes: 1 to {_LONGEST} can be "
+                        f"{path}: frame {number} has {frame.length} bytes: 1 to {MAX_FRAME} can be "
                         "sent"
                     )
                 times_ns.append(frame.time_ns)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from finsy.proto import p4r
 
+from pcn.base.frames import MAX_FRAME
 from pcn.controller.control_plane import ControlPlane
 from pcn.controller.in_process import InProcessSwitch
 from pcn.p4net.arp import Arp
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 FRAME_BYTES = 2048
 """The longest frame, with the headers that programs add."""
-JUMBO_BYTES = 9216
+JUMBO_BYTES = MAX_FRAME
 """The most that `frame_bytes` can be."""
 _STARTS = 128  # bytes that are kept of a frame without `frame_bytes`
 Controller = Callable[[ControlPlane], None]

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pcn.base.frames import MAX_FRAME
+
 from .base import CE, Ack, Loss, NetworkFacts, ReactionPoint
 from .parameters import parameter
 from .scheme import Rule, Scheme
@@ -49,7 +51,7 @@ class DctcpParameters(SprayingParameters):
         10e6, "size", "DCTCP: the largest window", name="max_window", least=64, most=1e12
     )
     frame_bytes: float = parameter(
-        1058, "size", "DCTCP: a segment, a frame's bytes", name="frame", least=64, most=9216
+        1058, "size", "DCTCP: a segment, a frame's bytes", name="frame", least=64, most=MAX_FRAME
     )
     ack_bytes: float = parameter(
         1,

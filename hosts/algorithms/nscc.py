@@ -24,6 +24,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pcn.base.frames import MAX_FRAME
+
 from .base import CE, Ack, Loss, NetworkFacts, ReactionPoint
 from .parameters import parameter
 from .scheme import Rule, Scheme
@@ -56,7 +58,7 @@ class NsccParameters(SprayingParameters):
         most=1,
     )
     frame_bytes: float = parameter(
-        1058, "size", "NSCC: a data packet's frame", name="frame", least=64, most=9216
+        1058, "size", "NSCC: a data packet's frame", name="frame", least=64, most=MAX_FRAME
     )
     gamma: float = parameter(
         0.8, "number", "NSCC: weight of a multiplicative decrease", name="gamma", most=1

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pcn.base.frames import MAX_FRAME
+
 from . import pcn
 from .base import Cnp, NetworkFacts
 from .parameters import parameter
@@ -40,7 +42,7 @@ class PcnWParameters(PcnParameters):
         most=1e3,
     )
     frame_bytes: float = parameter(
-        1058, "size", "PCN-W: the least window", name="least_window", least=64, most=9216
+        1058, "size", "PCN-W: the least window", name="least_window", least=64, most=MAX_FRAME
     )
 
 

@@ -23,6 +23,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pcn.base.frames import MAX_FRAME
+
 from .base import Ack, Demand, Grant, Loss, NetworkFacts, NotificationPoint, ReactionPoint, Turn
 from .parameters import parameter
 from .scheme import Rule, Scheme
@@ -56,7 +58,7 @@ class RcccParameters(SprayingParameters):
         most=1e12,
     )
     frame_bytes: float = parameter(
-        1062, "size", "RCCC: a data packet's frame", name="frame", least=128, most=9216
+        1062, "size", "RCCC: a data packet's frame", name="frame", least=128, most=MAX_FRAME
     )
     mtus_per_pull: float = parameter(
         4, "count", "RCCC: segments that a turn grants", name="mtus_per_pull", least=1, most=1e3
@@ -205,7 +207,7 @@ def recommended(facts: NetworkFacts) -> dict[str, float]:
     """Returns the network's round trip, and 1.5 bandwidth-delay products of it."""
     settings = {"network_rtt_s": facts.round_trip_s, "frame_bytes": facts.frame_bytes}
     if facts.bdp_bytes:
-        settings["maxwnd_bytes"] = max(1.5 * facts.bdp_bytes, 9216.0)
+        settings["maxwnd_bytes"] = max(1.5 * facts.bdp_bytes, float(MAX_FRAME))
     return settings
 
 

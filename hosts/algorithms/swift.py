@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from pcn.base.frames import MAX_FRAME
+
 from .base import Ack, Loss, NetworkFacts, ReactionPoint
 from .parameters import Parameters, parameter
 from .scheme import Rule, Scheme
@@ -79,7 +81,7 @@ class SwiftParameters(Parameters):
         5, "count", "Swift: timers in a row that leave min_cwnd", name="retx_reset", least=1
     )
     frame_bytes: float = parameter(
-        1058, "size", "Swift: a frame's bytes", name="swift_frame", least=64, most=9216
+        1058, "size", "Swift: a frame's bytes", name="swift_frame", least=64, most=MAX_FRAME
     )
 
 

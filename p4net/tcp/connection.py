@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from pcn.base.frames import MAX_FRAME
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.tcp.congestion import ALGORITHMS
 from pcn.p4net.tcp.receiver import Receiver
@@ -15,7 +16,7 @@ from pcn.virtualnet.frames import Arrived
 MSS: Final = 1460
 FIRST_PORT: Final = 49152
 SERVER_PORT: Final = 5001
-_MOST_BYTES: Final = 9216 - FRAME_BYTES
+_MOST_BYTES: Final = MAX_FRAME - FRAME_BYTES
 _ROUNDING_S: Final = 1e-11
 """The engine's times are whole picoseconds."""
 

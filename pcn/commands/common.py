@@ -157,7 +157,7 @@ def alone_options(function: _F) -> _F:
     """Gives a command the network of a program that has none."""
     hosts = click.option(
         "--hosts",
-        type=click.IntRange(1, 254),
+        type=int,
         metavar="N",
         help="Hosts at the one switch of a program alone (default: 2).",
     )
