@@ -74,13 +74,6 @@ static uint32_t icrc(const uint8_t *frame, uint32_t length)
     return ~crc32(crc, frame + start, length - start - ICRC);
 }
 
-static bool checksum_right(const uint8_t *header)
-{
-    uint32_t sum = 0;
-    for (int i = 0; i < UDP - IP; i += 2) sum += wire_load16(header + i);
-    return sum % 0xffff == 0;
-}
-
 /* 802.3 Annex 31D: PFC goes to this group address alone, which no bridge forwards. (31B lets PAUSE
  * go to a station's own, too.) */
 static const uint8_t pfc_destination[] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x01};
@@ -102,7 +95,7 @@ static enum wire_kind read_data(const uint8_t *frame, uint32_t length, struct wi
     const uint8_t *bth = frame + BTH;
     uint32_t whole = IP + wire_load16(frame + IP + 2), padding = bth[1] >> 4 & 3;
     bool fragment = (wire_load16(frame + IP + 6) & 0x3fff) != 0;
-    if (whole > length || whole < PAYLOAD + ICRC || fragment || !checksum_right(frame + IP))
+    if (whole > length || whole < PAYLOAD + ICRC || fragment || !wire_checksum_right(frame + IP))
         return WIRE_BAD;
     if (wire_load16(frame + UDP + 4) != whole - UDP || (bth[1] & 0xf) != 0) return WIRE_BAD;
     uint32_t telemetry = telemetry_bytes(frame, whole);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Offsets, in bytes from the start of the frame.
  * Data, CNP, ACK:  Ethernet 14 | IPv4 20 | UDP 8 | BTH 12 | payload, or a CNP's RecRate or grant |
@@ -71,6 +72,21 @@ enum {
     WIRE_ECT0 = 2,
     WIRE_CE = 3,
 };
+
+/* RFC 1071: an IPv4 header with its checksum adds up to 0xffff. */
+static inline bool wire_checksum_right(const uint8_t *header)
+{
+    uint64_t sum = 0;
+    uint32_t word;
+    for (uint32_t i = 0; i < 20; i += 4) {
+        memcpy(&word, header + i, 4);
+        sum += word;
+    }
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return ((sum & 0xffff) + (sum >> 16)) == 0xffff;
+}
 
 /* Numbers in network order. */
 static inline uint32_t wire_load16(const uint8_t *at) { return (uint32_t)at[0] << 8 | at[1]; }

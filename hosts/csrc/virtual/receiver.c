@@ -5,21 +5,6 @@
 
 #include "virtual/flow.h"
 
-/* RFC 1071: a header with its checksum adds up to 0xffff. */
-static bool checksum_right(const uint8_t *header)
-{
-    uint64_t sum = 0;
-    uint32_t word;
-    for (uint32_t i = 0; i < 20; i += 4) {
-        memcpy(&word, header + i, 4);
-        sum += word;
-    }
-    sum = (sum & 0xffffffff) + (sum >> 32);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    return ((sum & 0xffff) + (sum >> 16)) == 0xffff;
-}
-
 /* That it grants is in its template, which is being copied. */
 static inline void vn_stamp_demand(uint8_t *frame, const struct vn_flow *flow)
 {
@@ -273,7 +258,7 @@ bool vn_rdma_take(struct vn_context *context, struct vn_node *node, uint32_t por
     callback.method = VN_NO_METHOD;
     callback.lost_bytes = 0;
     callback.decided = false;
-    if (!checksum_right(frame + WIRE_IP)) context->totals.bad_frames++;
+    if (!wire_checksum_right(frame + WIRE_IP)) context->totals.bad_frames++;
     else if (packet->data && packet->flow != VN_NONE) on_data(context, node, id, frame, &callback);
     else on_notification(context, node, id, frame, &callback);
     vn_packet_free(context, id);
