@@ -2,69 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
 
-from pcn.topologies.buffers import Share, SharedBuffer
-from pcn.topologies.ecn import EcnThresholds
-from pcn.topologies.model import Endpoint, FlowSpec, Host, Link, OutputBuffer, Switch, Topology
-from pcn.topologies.schedules import Schedule
-from pcn.topologies.watchdog import Watchdog
+from pcn.topologies.model import Topology
 
 
 def to_dict(topology: Topology) -> dict[str, Any]:
     """Returns what JSON can hold; `from_dict` gives an equal topology."""
-    return {
-        "name": topology.name,
-        "hosts": [asdict(host) for host in topology.hosts],
-        "switches": [_listed(asdict(switch)) for switch in topology.switches],
-        "links": [asdict(link) for link in topology.links],
-        "flows": [_listed(asdict(flow)) for flow in topology.flows],
-        "parameters": dict(topology.parameters),
-        "flow_control": topology.flow_control,
-    }
-
-
-def _listed(value: Any) -> Any:
-    """Returns the value with lists in place of tuples, as JSON has them."""
-    if isinstance(value, dict):
-        return {name: _listed(member) for name, member in value.items()}
-    return [_listed(element) for element in value] if isinstance(value, list | tuple) else value
+    document: dict[str, Any] = _plain(topology)
+    return document
 
 
 def from_dict(raw: dict[str, Any]) -> Topology:
-    return Topology(
-        name=raw["name"],
-        hosts=tuple(Host(**host) for host in raw["hosts"]),
-        switches=tuple(_switch(switch) for switch in raw["switches"]),
-        links=tuple(
-            Link(**{**link, "a": Endpoint(**link["a"]), "b": Endpoint(**link["b"])})
-            for link in raw["links"]
-        ),
-        flows=tuple(
-            FlowSpec(
-                **{**flow, "after": tuple(flow["after"]), "after_s": tuple(flow.get("after_s", ()))}
-            )
-            for flow in raw["flows"]
-        ),
-        parameters=raw["parameters"],
-        flow_control=raw["flow_control"],
-    )
+    """Returns the topology of what `to_dict` wrote, also of an older release, without the fields
+    that came since."""
+    topology: Topology = _typed(Topology, raw)
+    return topology
 
 
-def _switch(raw: dict[str, Any]) -> Switch:
-    fields = dict(raw)
-    if raw.get("output") is not None:
-        fields["output"] = OutputBuffer(**raw["output"])
-    if raw.get("buffer") is not None:
-        shares = tuple(Share(**share) for share in raw["buffer"]["shares"])
-        fields["buffer"] = SharedBuffer(raw["buffer"]["size_bytes"], shares)
-    fields["ecn"] = tuple(EcnThresholds(**thresholds) for thresholds in raw.get("ecn", ()))
-    fields["schedules"] = tuple(
-        Schedule(tuple(schedule["weights"]), schedule["port"])
-        for schedule in raw.get("schedules", ())
-    )
-    if raw.get("watchdog") is not None:
-        lists = {name: tuple(raw["watchdog"].get(name, ())) for name in ("ports", "classes")}
-        fields["watchdog"] = Watchdog(**{**raw["watchdog"], **lists})
-    return Switch(**fields)
+def _plain(value: Any) -> Any:
+    """Returns a value with mappings in place of dataclasses, and lists in place of tuples."""
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _plain(member) for name, member in value.items()}
+    return [_plain(member) for member in value] if isinstance(value, list | tuple) else value
+
+
+def _typed(kind: Any, raw: Any) -> Any:
+    """Returns the value of this type that `_plain` wrote so."""
+    if raw is None:
+        return None
+    if is_dataclass(kind):
+        make: Any = kind
+        kinds = _kinds(make)
+        return make(**{name: _typed(kinds[name], member) for name, member in raw.items()})
+    if get_origin(kind) is tuple:
+        return tuple(_typed(get_args(kind)[0], member) for member in raw)
+    if isinstance(raw, dict | list):  # of an optional field
+        for part in get_args(kind):
+            if is_dataclass(part) or get_origin(part) is tuple:
+                return _typed(part, raw)
+    return raw
+
+
+@cache
+def _kinds(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
