@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pcn.topologies.errors import TopologyError
 
 if TYPE_CHECKING:
-    from pcn.topologies.model import FlowSpec
+    from pcn.topologies.flow import FlowSpec
 
 _MOST_NAMED = 5
 """Flows of a circle that an error names."""

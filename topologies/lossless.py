@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack as Unpack
-
-    from pcn.topologies.model import Value
 else:
     Unpack = dict  # in annotations alone: Python 3.10 has no typing.Unpack
+
+Value = int | float | str
+"""Of a topology's parameter."""
 
 PFC, CREDITS = "pfc", "credits"  # flow control of all links: IEEE 802.1Qbb, or InfiniBand's
 

@@ -8,28 +8,29 @@ system's Python.
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
 import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import SupportsFloat
 
 from pcn.topologies import lossless, naming
 from pcn.topologies.buffers import OutputBuffer as OutputBuffer
-from pcn.topologies.ecn import GREEN
 from pcn.topologies.errors import TopologyError as TopologyError
 from pcn.topologies.errors import nearest
+from pcn.topologies.flow import FlowSpec as FlowSpec
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.host import Host as Host
 from pcn.topologies.host import host_addresses as host_addresses
 from pcn.topologies.host import make_hosts as make_hosts
 from pcn.topologies.host import make_racks as make_racks
+from pcn.topologies.link import Endpoint as Endpoint
+from pcn.topologies.link import Link as Link
 from pcn.topologies.lossless import CREDITS, PFC
+from pcn.topologies.lossless import Value as Value
 from pcn.topologies.paths import Block, Paths, Place, Ways
 from pcn.topologies.routing import Routing
 from pcn.topologies.switch import FIFO as FIFO
@@ -37,8 +38,6 @@ from pcn.topologies.switch import ROUND_ROBIN as ROUND_ROBIN
 from pcn.topologies.switch import Switch as Switch
 from pcn.topologies.switch import check_switch
 from pcn.topologies.trails import Hop, Trail, Trails
-
-Value = int | float | str
 
 # ECMP: do switches on a path choose by bits of the flow's hash of their own?
 EVEN, POLARISED = (
@@ -50,79 +49,6 @@ EVEN, POLARISED = (
 # port, 510 where the data plane recirculates, 511 BMv2's drop port.
 MAX_PORT = 507
 _MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}\Z")
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """One end of a link. Ports are 0 to 507; most hosts have 0 alone, and our switches' start at
-    1."""
-
-    node: str
-    port: int
-
-    @property
-    def interface(self) -> str:
-        return naming.interface(self.node, self.port)
-
-    def __str__(self) -> str:
-        return f"{self.node}:{self.port}"
-
-
-@dataclass(frozen=True)
-class Link:
-    """A full-duplex link: rate in bit/s each way, one-way propagation delay in seconds."""
-
-    a: Endpoint
-    b: Endpoint
-    rate_bps: float
-    delay_s: float
-
-    def __post_init__(self) -> None:
-        try:
-            sum((self.rate_bps, self.delay_s))
-        except TypeError:
-            raise _number_needed(f"link {self.a} - {self.b}", self, "rate_bps", "delay_s") from None
-
-    def other(self, node: str) -> Endpoint:
-        if node == self.a.node:
-            return self.b
-        if node == self.b.node:
-            return self.a
-        raise TopologyError(f"{node} is not on the link {self.a} - {self.b}")
-
-
-@dataclass(frozen=True, slots=True)  # there are hundreds of thousands
-class FlowSpec:
-    """A flow that a scenario starts: to the run's end, for `duration_s`, or of `size_bytes`
-    payload.
-
-    It may start before time 0. `rate_bps` limits it beside the scheme. Flows of one `group` are
-    many and alike: results count them together. `traffic_class`: of its data; switches serve a
-    higher one first. `colour`: "green", "yellow" or "red", of data of the classes 1 to 4; RED may
-    have other thresholds for each (`Switch.ecn`). `after`: it starts when all flows with these ids
-    have arrived whole, `start_s` later; in virtual time alone. With `after_s`, a time for each of
-    these, it starts when that long has passed since each arrival, and not before `start_s`.
-    """
-
-    id: int
-    src: str
-    dst: str
-    start_s: float = 0.0
-    size_bytes: int | None = None
-    rate_bps: float | None = None
-    duration_s: float | None = None
-    group: str = ""
-    traffic_class: int = lossless.DATA_CLASS
-    after: tuple[int, ...] = ()
-    after_s: tuple[float, ...] = ()
-    colour: str = GREEN
-
-    def __post_init__(self) -> None:
-        try:
-            sum((self.start_s, self.size_bytes or 0, self.rate_bps or 0, self.duration_s or 0))
-        except TypeError:
-            names = ("start_s", "size_bytes", "rate_bps", "duration_s")
-            raise _number_needed(f"flow {self.id}", self, *names) from None
 
 
 @dataclass(frozen=True)
@@ -474,25 +400,6 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
     connected = {end.node for end in ends}
     for name in names - connected:
         raise TopologyError(f"{name} has no link")
-
-
-def _number_needed(subject: str, spec: Link | FlowSpec, *names: str) -> TopologyError:
-    """Returns the error of the first field that is no number, with the number that a text may
-    mean."""
-    from pcn.softswitch.units import kind_of, quantity  # only here
-
-    defaults = {field.name: field.default for field in fields(spec)}
-    values = {name: getattr(spec, name) for name in names}
-    name, value = next(
-        (name, value)
-        for name, value in values.items()
-        if not isinstance(value, SupportsFloat) and value is not defaults[name]
-    )
-    meant = ""
-    if isinstance(value, str):
-        with contextlib.suppress(ValueError):
-            meant = f": write {quantity(kind_of(name), value):g}"
-    return TopologyError(f"{subject}: {name} {value!r} is no number{meant}")
 
 
 def _unique(kind: str, values: Sequence[str | int]) -> None:

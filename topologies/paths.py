@@ -10,7 +10,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from pcn.topologies.model import Endpoint, Host
+    from pcn.topologies.host import Host
+    from pcn.topologies.link import Endpoint
 
 _ADDRESS_BITS = 32
 _L = TypeVar("_L")

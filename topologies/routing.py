@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from pcn.topologies.paths import Block, Paths, Place, Ways, blocks
 
 if TYPE_CHECKING:
-    from pcn.topologies.model import Endpoint, Host
+    from pcn.topologies.host import Host
+    from pcn.topologies.link import Endpoint
 
 
 class Routing:

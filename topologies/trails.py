@@ -11,7 +11,7 @@ from pcn.topologies.errors import TopologyError
 from pcn.topologies.paths import Paths, Place
 
 if TYPE_CHECKING:
-    from pcn.topologies.model import Link
+    from pcn.topologies.link import Link
 
 Hop = tuple[float, float]
 """A link's rate in bit/s and its delay in s."""

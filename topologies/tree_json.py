@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from pcn.topologies.tree import ComposeError, Composer, ListOf, MappingOf, Scalar, Tree
+from pcn.topologies.tree_parts import ComposeError, Composer, ListOf, MappingOf, Scalar, Tree
 
 _TOKEN = re.compile(
     r"""[ \t\r\n]*(?:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import yaml
 
-from pcn.topologies.tree import ComposeError, Composer, ListOf, MappingOf, Scalar, Tree
+from pcn.topologies.tree_parts import ComposeError, Composer, ListOf, MappingOf, Scalar, Tree
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
 

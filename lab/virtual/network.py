@@ -210,7 +210,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                     raise VirtualError(
                         "routes change with PFC by the switch itself alone, not by a program"
                     )
-                self._reroute = Reroute(self, reroute_s)
+                self._reroute = Reroute(self, self.switches, self.route_flows, reroute_s)
         except BaseException:
             self.close()
             raise

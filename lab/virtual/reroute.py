@@ -4,22 +4,28 @@ what is there."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
+from pcn.controller.in_process import InProcessSwitch
 from pcn.controller.reroute import SwitchRoutes, change, routes_of
-from pcn.topologies.model import Link
+from pcn.topologies.link import Link
+from pcn.topologies.routing import Routing
 from pcn.virtualnet.errors import VirtualError
-
-if TYPE_CHECKING:
-    from pcn.lab.virtual.network import VirtualNetwork
+from pcn.virtualnet.timed import TimedNetwork
 
 
 class Reroute:
-    """`delay_s`: from the failure to new routes, everywhere at once: until it is noticed, computed
-    and written."""
+    """`route_flows` gives flows that are under way their new paths. `delay_s`: from the failure to
+    new routes, everywhere at once: until it is noticed, computed and written."""
 
-    def __init__(self, network: VirtualNetwork, delay_s: float) -> None:
+    def __init__(
+        self,
+        network: TimedNetwork,
+        switches: Mapping[str, InProcessSwitch],
+        route_flows: Callable[[Routing], None],
+        delay_s: float,
+    ) -> None:
         if not 0 <= delay_s < math.inf:
             raise VirtualError(f"a reroute takes {delay_s:g} s: 0 or more are possible")
         for switch in network.topology.switches:
@@ -28,6 +34,7 @@ class Reroute:
                     f"{switch.name} has output buffers: routes change without them alone"
                 )
         self._network, self._delay_s = network, delay_s
+        self._switches, self._route_flows = switches, route_flows
         topology = network.topology
         self._down: set[Link] = set()
         nothing = SwitchRoutes((), ())
@@ -52,9 +59,9 @@ class Reroute:
         routing = network.topology.around(self._down)
         for name, before in self._routes.items():
             after = routes_of(network.topology, name, routing, before)
-            change(network.switches[name], before, after)
+            change(self._switches[name], before, after)
             self._routes[name] = after
-        network.route_flows(routing)
+        self._route_flows(routing)
         for end in (link.a, link.b):
             if network.topology.is_host(end.node):
                 network.call("vn_move_notifications", network.link(end.node, end.port))

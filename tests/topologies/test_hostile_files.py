@@ -19,7 +19,7 @@ from pcn.topologies import tree
 from pcn.topologies.errors import nearest
 from pcn.topologies.formats import FORMATS, FormatError, Source, format_of, p4_utils
 from pcn.topologies.found import find_topology
-from pcn.topologies.tree import ComposeError, ListOf, MappingOf, Scalar, Tree
+from pcn.topologies.tree_parts import ComposeError, ListOf, MappingOf, Scalar, Tree
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n"
@@ -92,8 +92,9 @@ def test_reader_needs_bounded_memory(text: str, tmp_path: Path) -> None:
     path = tmp_path / "many"
     path.write_text(text)
     script = (
-        "import resource, sys; from pathlib import Path; from pcn.topologies import tree; "
-        "tree.MOST_VALUES //= 10\n"
+        "import resource, sys; from pathlib import Path\n"
+        "from pcn.topologies import tree, tree_parts\n"
+        "tree_parts.MOST_VALUES //= 10\n"
         "import pcn.commands.topology, pcn.topologies.found, pcn.topologies.formats.graphml, yaml\n"
         "from pcn.cli import run\n"
         "most = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize() + "

@@ -21,7 +21,8 @@ from pcn.topologies.errors import nearest
 from pcn.topologies.formats.draft import MOST_HOSTS, Draft, End
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.model import MAX_PORT, Topology
-from pcn.topologies.tree import ListOf, Node, needed
+from pcn.topologies.tree import Node, needed
+from pcn.topologies.tree_parts import ListOf
 
 _RING, _MESH, _SWITCH = _KINDS = ("Ring", "FullyConnected", "Switch")
 _GB_BITS = 8 * 2**30

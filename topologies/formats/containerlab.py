@@ -10,7 +10,8 @@ from pcn.topologies import naming
 from pcn.topologies.formats.draft import Draft, End
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.model import Topology
-from pcn.topologies.tree import MappingOf, Node, Scalar
+from pcn.topologies.tree import Node
+from pcn.topologies.tree_parts import MappingOf, Scalar
 
 _HOST_KINDS = ("linux", "keysight_ixia-c-one", "ixia-c-one")
 _NO_NODES = ("host", "mgmt-net", "macvlan", "dummy")

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pcn.topologies.formats.source import Source
-from pcn.topologies.tree import ListOf, MappingOf, Node, Scalar, Tree
+from pcn.topologies.tree import Node
+from pcn.topologies.tree_parts import ListOf, MappingOf, Scalar, Tree
 
 Value = str | int | Sequence[str]
 _MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\Z")

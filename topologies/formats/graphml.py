@@ -11,7 +11,7 @@ from pcn.topologies.formats import graph
 from pcn.topologies.formats.graph import GraphEdge, GraphNode
 from pcn.topologies.formats.source import Format, FormatError, Source
 from pcn.topologies.model import Topology
-from pcn.topologies.tree import DEEPEST, MOST_VALUES
+from pcn.topologies.tree_parts import DEEPEST, MOST_VALUES
 
 _LONGEST_TEXT = 1000
 """Of an attribute: what is longer is none that matters."""

@@ -8,7 +8,8 @@ from pcn.topologies.formats import graph, p4_utils
 from pcn.topologies.formats.graph import GraphEdge, GraphNode
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.model import Topology
-from pcn.topologies.tree import ListOf, Node
+from pcn.topologies.tree import Node
+from pcn.topologies.tree_parts import ListOf
 
 
 def read(

@@ -28,7 +28,8 @@ from pcn.topologies.formats.exercise import (
 )
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.model import Topology
-from pcn.topologies.tree import ListOf, MappingOf, Node
+from pcn.topologies.tree import Node
+from pcn.topologies.tree_parts import ListOf, MappingOf
 
 _PREFIXES = {"l2": 16, "mixed": 24, "l3": 24, "manual": 24}
 

@@ -18,7 +18,8 @@ from pcn.topologies.formats import p4lang
 from pcn.topologies.formats.exercise import Exercise, Ports, Value, is_true, route
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.model import Topology
-from pcn.topologies.tree import ListOf, MappingOf, Node, Scalar, shortened
+from pcn.topologies.tree import Node, shortened
+from pcn.topologies.tree_parts import ListOf, MappingOf, Scalar
 
 _MOST_HOSTS = 254
 _MOST_SWITCHES, _LONGEST_LATENCY = 255, 100

@@ -19,7 +19,8 @@ from pcn.topologies.formats.draft import Draft, End
 from pcn.topologies.formats.exercise import Exercise, Ports, number, route
 from pcn.topologies.formats.source import Format, FormatError, Source
 from pcn.topologies.model import Topology
-from pcn.topologies.tree import ListOf, MappingOf, Node
+from pcn.topologies.tree import Node
+from pcn.topologies.tree_parts import ListOf, MappingOf
 
 _PORT = re.compile(r"(.+)-p([0-9]{1,3})\Z")
 

@@ -18,7 +18,8 @@ from pcn.topologies.formats.pcn_values import count, exact, one_of, quantity_of,
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.lossless import CREDITS, DATA_CLASS, PFC
 from pcn.topologies.model import FlowSpec, Topology, Value
-from pcn.topologies.tree import Field, ListOf, MappingOf, Node, needed, optional
+from pcn.topologies.tree import Field, Node, needed, optional
+from pcn.topologies.tree_parts import ListOf, MappingOf
 
 _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\Z")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')

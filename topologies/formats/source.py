@@ -11,17 +11,14 @@ from typing import NamedTuple, TypeVar
 from pcn.topologies.model import Topology, TopologyError
 from pcn.topologies.tree import (
     MOST_BYTES,
-    ComposeError,
     FileError,
-    MappingOf,
     Node,
-    Scalar,
-    Tree,
     compose,
     read_text,
     read_tree,
     shortened,
 )
+from pcn.topologies.tree_parts import ComposeError, MappingOf, Scalar, Tree
 
 T = TypeVar("T")
 _LONGEST = 1000
