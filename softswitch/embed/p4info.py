@@ -5,7 +5,7 @@ from __future__ import annotations
 from finsy.proto import p4i
 
 from pcn.softswitch.p4runtime.checked_config import loaded
-from pcn.softswitch.p4runtime.described import describe_own
+from pcn.softswitch.p4runtime.described import describe
 from pcn.softswitch.program.errors import ProgramError
 
 
@@ -13,6 +13,6 @@ def of_json(text: str) -> p4i.P4Info:
     """Returns the p4info of BMv2's JSON, with ids of our own. Raises ValueError where that is no
     program."""
     try:
-        return describe_own(loaded(text)[0])
+        return describe(loaded(text)[0], added=False)
     except ProgramError as error:
         raise ValueError(str(error)) from None

@@ -34,9 +34,10 @@ def _id(prefix: int, number: int) -> int:
     return prefix << 24 | number + 1
 
 
-def describe(program: Program) -> p4i.P4Info:
+def describe(program: Program, *, added: bool = True) -> p4i.P4Info:
     """Returns the p4info. Names are those of the JSON, an alias is a name's shortest end that no
-    other name has."""
+    other name has. `added`: with the tables that p4c adds for single actions, which its own p4info
+    lacks."""
     info = p4i.P4Info(pkg_info=p4i.PkgInfo(name=program.name, arch="v1model"))
     actions = _actions(info, program)
     for number, table in enumerate(program.tables):
@@ -89,12 +90,12 @@ def describe(program: Program) -> p4i.P4Info:
         preambles, aliases([preamble.name for preamble in preambles]), strict=True
     ):
         preamble.alias = alias
+    if not added:
+        _leave_out_added(info)
     return info
 
 
-def describe_own(program: Program) -> p4i.P4Info:
-    """Returns the p4info without the tables that p4c adds for single actions, as p4c's own."""
-    info = describe(program)
+def _leave_out_added(info: p4i.P4Info) -> None:
     hidden = {number for number, table in enumerate(info.tables) if _is_added(table)}
     for number in sorted(hidden, reverse=True):
         del info.tables[number]
@@ -102,7 +103,6 @@ def describe_own(program: Program) -> p4i.P4Info:
     for number in range(len(info.actions) - 1, -1, -1):
         if info.actions[number].preamble.id not in used:
             del info.actions[number]
-    return info
 
 
 def _is_added(table: p4i.Table) -> bool:

@@ -62,6 +62,7 @@ def test_command_runs_a_program_alone(capsys: pytest.CaptureFixture[str]) -> Non
         ({"topology": "dumbbell", "hosts": 3}, "--hosts is for the one switch"),
         ({"program": ROUTER}, "router.json is a program: --program is for a network's file"),
         ({"hosts": 999}, "from 1 to 254 are possible"),
+        ({"hosts": 0}, "0 hosts: from 1 to 254 are possible"),
     ],
 )
 def test_options_of_a_program_alone_exclude_each_other(
