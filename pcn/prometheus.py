@@ -1,5 +1,5 @@
 """Looks at a network as Prometheus reads them: each number of `pcn watch --json`, with the same
-value and name.
+value and name; counters end in `_total`, as its conventions have it.
 
 The server has one page, /metrics, on the address that it is given, for GET and HEAD alone. It keeps
 no state: what a scrape gets is the newest look. Counts of all that was, whose names end in
@@ -58,6 +58,8 @@ _HOST = {
     "rate_bps": "bits that the host's port sends a second",
     "utilisation": "share of the link's rate that the host's port sends",
 }
+_COUNTERS = {"lost": "lost_frames_total"}
+"""Names of counts that the look names otherwise."""
 # the last one of some hosts alone
 _PORT_LABELS, _FLOW_LABELS = (
     ("port", "link"),
@@ -78,11 +80,18 @@ def text(now: Snapshot, network: str) -> str:
     ]
     lines = [
         *_family("pcn_time_s", "nominal time of the look", [(network_label, now.time_s)]),
+        *_family(
+            "pcn_nominal_seconds_total",
+            "nominal time that has passed, by which rates of counters are nominal",
+            [(network_label, now.time_s)],
+        ),
         *_family("pcn_over_s", "nominal time that rates are over", [(network_label, now.over_s)]),
     ]
     for name, help_text in _PORT.items():
         lines += _family(
-            f"pcn_port_{name}", help_text, [(labels, getattr(port, name)) for labels, port in ports]
+            f"pcn_port_{_COUNTERS.get(name, name)}",
+            help_text,
+            [(labels, getattr(port, name)) for labels, port in ports],
         )
     for name, help_text in _FLOW.items():
         lines += _family(

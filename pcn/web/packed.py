@@ -5,7 +5,7 @@ The text is JSON: `time_s`, `over_s`, and for `ports`, `flows` and `hosts` their
 object of `fields`. A field is `{"is": v}`, the same everywhere, or `{"rows": [...]}`, a list for
 each port (flow, host) with a difference for each frame, the first from 0, without the zeros at its
 end; null is an unknown value. With `per` values are these whole numbers over it, with `of` they are
-places in that list. `in_use` tells whether the frame has the port."""
+places in that list. `in_use`: whether the frame has the port."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def packed(columns: FrameColumns) -> str:
 
 
 def _used(rows: _Rows, use: Sequence[str], as_usual: Sequence[str] = ()) -> _Rows:
-    """Returns the rows that are in use in some frame, with a field that tells in which: the rule of
+    """Returns the rows that are in use in some frame, with a field of these frames: the rule of
     `port_in_use`, for all frames at once."""
     marked = []
     for row in rows:

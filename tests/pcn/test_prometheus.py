@@ -87,6 +87,7 @@ def expected(look: dict[str, Any], network: str) -> dict[Key, float]:
     samples: dict[Key, float] = {}
     for name in ("time_s", "over_s"):
         samples[f"pcn_{name}", frozenset({("network", network)})] = look[name]
+    samples["pcn_nominal_seconds_total", frozenset({("network", network)})] = look["time_s"]
     going_on = [flow for flow in look["flows"] if flow["state"] in ("waiting", "sending")]
     for kind, rows in (("port", look["ports"]), ("host", look["hosts"]), ("flow", going_on)):
         for row in rows:
@@ -98,6 +99,7 @@ def expected(look: dict[str, Any], network: str) -> dict[Key, float]:
                 if name == "state":
                     samples["pcn_flow_state", frozenset({*labels, ("state", value)})] = 1
                 elif name not in LABELS[kind] and value is not None:
+                    name = "lost_frames_total" if (kind, name) == ("port", "lost") else name
                     samples[f"pcn_{kind}_{name}", frozenset(labels)] = float(value)
     return samples
 
@@ -282,12 +284,33 @@ def test_dashboard_queries_existing_metrics() -> None:
         for target in panel["targets"]:
             used = re.findall(r"\b(pcn_\w+)\{([^}]*)\}", target["expr"])
             assert used, target
+            # what is divided keeps the labels of its first part
+            assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= labels[used[0][0]]
             for name, matchers in used:
-                wanted = {
-                    *re.findall(r"(\w+)=", matchers),
-                    *re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]),
-                }
-                assert wanted <= labels[name], target
+                assert {*re.findall(r"(\w+)=", matchers)} <= labels[name], target
+
+
+def test_dashboard_rates_are_of_counters() -> None:
+    """What comes and goes between two scrapes is in them; divided by nominal time, or by another
+    count, they don't depend on how far time is stretched."""
+    counted = set()
+    for panel in panels():
+        for target in panel["targets"]:
+            expression = target["expr"]
+            totals = re.findall(r"pcn_\w+_total", expression)
+            counted.update(totals)
+            inside = re.findall(
+                r"(?:rate|increase)\((pcn_\w+_total)\{[^}]*\}\[\$__rate_interval\]\)", expression
+            )
+            assert inside == totals
+            assert not re.search(r"(_per_s|_share|utilisation)\{", expression)
+            if "increase" not in expression and totals:
+                assert len(totals) == 2
+                assert " / " in expression
+    assert {name.removeprefix("pcn_port_").removesuffix("_total") for name in counted} == {
+        *("sent_bytes", "sent_packets", "marked_packets", "marked_ue_packets", "lost_frames"),
+        *("pauses_sent", "pauses_received", "pcn_nominal_seconds"),
+    }
 
 
 def test_dashboard_panels_have_units_and_do_not_overlap() -> None:
