@@ -9,14 +9,21 @@ as many.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from pcn.controller import marking, pfc
 from pcn.controller.constants import RECIRCULATION_PORT
-from pcn.controller.control_plane import CloneSession, ControlPlane, TableEntry
+from pcn.controller.control_plane import (
+    CloneSession,
+    ControlPlane,
+    Entry,
+    Prepared,
+    TableEntry,
+)
 from pcn.controller.marking_contract import GeneratorTable, PacketGenerator, PortEntries, PortTable
 from pcn.controller.pfc import PFC_CLONE_SESSION, PfcPort
 from pcn.controller.programs import Program, ProgramError
@@ -32,6 +39,8 @@ from pcn.controller.routes import (
 from pcn.softswitch.tick import TICK_NS
 from pcn.topologies.lossless import PFC
 from pcn.topologies.model import Topology, TopologyError
+
+_Part: TypeAlias = PortEntries | PortGroup | Route | MultipathRoute
 
 
 class Scheme(Protocol):
@@ -161,15 +170,48 @@ def require_tables(program: Program, scheme: Scheme) -> None:
 
 def entries(plan: SwitchPlan) -> list[TableEntry]:
     """Returns all table entries of a plan."""
-    return [
-        *(entry for port in (*plan.pfc, *plan.marking) for entry in port.entries()),
-        *map(group_entry, plan.groups),
-        *map(route_entry, plan.routes),
-    ]
+    return [entry for part in _parts(plan) for entry in _entries(part)]
+
+
+class Programmer:
+    """Programs switches of one kind that run one program: parts that several plans have alike, such
+    as a port's or a route, are made into entries and translated once."""
+
+    def __init__(self) -> None:
+        self._prepared: dict[Hashable, Prepared] = {}
+
+    def program(self, switch: ControlPlane, plan: SwitchPlan) -> None:
+        """Writes a plan into a switch whose pipeline is set and whose tables are empty. The clone
+        sessions come first: PFC works from the first packet on."""
+        sessions = self._prepare(switch, plan.clone_sessions, lambda: clone_sessions(plan))
+        switch.insert_prepared([sessions])
+        switch.insert_prepared(
+            [self._prepare(switch, part, partial(_entries, part)) for part in _parts(plan)]
+        )
+
+    def _prepare(
+        self, switch: ControlPlane, part: object, made: Callable[[], Sequence[Entry]]
+    ) -> Prepared:
+        if not isinstance(part, Hashable):  # a port of a user's marking point may be
+            return switch.prepare(made())
+        prepared = self._prepared.get(part)
+        if prepared is None:
+            prepared = self._prepared[part] = switch.prepare(made())
+        return prepared
 
 
 def program_switch(switch: ControlPlane, plan: SwitchPlan) -> None:
-    """Writes a plan into a switch whose pipeline is set and whose tables are empty. The clone
-    sessions come first: PFC works from the first packet on."""
-    switch.insert(clone_sessions(plan))
-    switch.insert(entries(plan))
+    """Writes a plan into a switch, as `Programmer` does."""
+    Programmer().program(switch, plan)
+
+
+def _parts(plan: SwitchPlan) -> Sequence[_Part]:
+    return [*plan.pfc, *plan.marking, *plan.groups, *plan.routes]
+
+
+def _entries(part: _Part) -> Sequence[TableEntry]:
+    if isinstance(part, PortGroup):
+        return [group_entry(part)]
+    if isinstance(part, (Route, MultipathRoute)):
+        return [route_entry(part)]
+    return part.entries()

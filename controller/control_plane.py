@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -89,6 +90,7 @@ __all__ = [
     "MeterConfig",
     "MulticastGroup",
     "PacketIn",
+    "Prepared",
     "ProfileGroup",
     "ProfileMember",
     "RegisterEntry",
@@ -109,6 +111,10 @@ Entry: TypeAlias = (
 )
 _Cell = TypeVar("_Cell")
 _Plane = TypeVar("_Plane", bound="ControlPlane")
+
+
+class Prepared(tuple[tuple[Entry, Any], ...]):
+    """Entries, each with its update in the form that `ControlPlane.prepare`'s switch takes."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +184,17 @@ class ControlPlane(ABC):
     def insert(self, entries: Iterable[Entry]) -> None:
         """Adds entries."""
         self._update(p4r.Update.INSERT, entries)
+
+    def prepare(self, entries: Iterable[Entry]) -> Prepared:
+        """Returns entries ready to be added, to any switch of this kind that runs the program."""
+        return Prepared((entry, self._encoded(p4r.Update.INSERT, entry)) for entry in entries)
+
+    def insert_prepared(self, entries: Sequence[Prepared]) -> None:
+        """Adds entries, in order."""
+        pairs = list(chain.from_iterable(entries))
+        self._carry_out(
+            p4r.Update.INSERT, [entry for entry, _ in pairs], [update for _, update in pairs]
+        )
 
     def modify(self, entries: Iterable[Entry]) -> None:
         """Changes entries that are there."""
@@ -381,18 +398,28 @@ class ControlPlane(ABC):
     def _update(
         self, kind: p4r.Update.Type.ValueType, entries: Iterable[Entry | MeterEntry]
     ) -> None:
-        written, updates = list(entries), []
-        for entry in written:
-            if isinstance(entry, TableEntry):
-                _find("table", self.schema.tables, entry.table_id, self.tables)
-            if isinstance(entry, DigestEntry):
-                _find("digest", self.schema.digests, entry.digest_id, self._digest_names)
-            try:
-                updates.append(p4r.Update(type=kind, entity=entry.encode(self.schema)))
-            except ValueError as error:  # a name or a value that the program doesn't have
-                raise SwitchError(f"{self.name}: {_text(entry)}: {error}") from None
+        written = list(entries)
+        self._carry_out(kind, written, [self._encoded(kind, entry) for entry in written])
+
+    def _carry_out(
+        self,
+        kind: p4r.Update.Type.ValueType,
+        written: Sequence[Entry | MeterEntry],
+        updates: Sequence[Any],
+    ) -> None:
         operation = f"{p4r.Update.Type.Name(kind).lower()} of {len(updates)} entries"
         self._refuse(operation, written, self._write(updates, operation))
+
+    def _encoded(self, kind: p4r.Update.Type.ValueType, entry: Entry | MeterEntry) -> Any:
+        """Returns an update as `_write` takes it. Raises SwitchError."""
+        if isinstance(entry, TableEntry):
+            _find("table", self.schema.tables, entry.table_id, self.tables)
+        if isinstance(entry, DigestEntry):
+            _find("digest", self.schema.digests, entry.digest_id, self._digest_names)
+        try:
+            return p4r.Update(type=kind, entity=entry.encode(self.schema))
+        except ValueError as error:  # a name or a value that the program doesn't have
+            raise SwitchError(f"{self.name}: {_text(entry)}: {error}") from None
 
     def _refuse(self, operation: str, written: Sequence[Any], reasons: Mapping[int, str]) -> None:
         """Raises WriteError where the switch refused some of what was written."""

@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from itertools import groupby
+from typing import Any, TypeVar
 
 from finsy import P4Schema
 from finsy.p4schema import P4CounterUnit
 from finsy.proto import p4r
 
-from pcn.controller.control_plane import ControlPlane, Counter
+from pcn.controller.control_plane import ControlPlane, Counter, Entry, MeterEntry, TableEntry
 from pcn.controller.errors import SwitchError, refusal_text
 from pcn.controller.inbox import Inbox
 from pcn.softswitch.embed.switch import (
     Array,
     EmbeddedSwitch,
+    Insertion,
     Loadable,
     NativeError,
     NativeSwitch,
@@ -91,14 +93,31 @@ class InProcessSwitch(ControlPlane):
         array = self.register(name)
         return self.native.nonzero_registers(array.index, array.width, array.size)
 
-    def _write(self, updates: Sequence[p4r.Update], operation: str) -> Mapping[int, str]:
-        refused = {}
-        for number, update in enumerate(updates):
-            try:
-                self._switch.apply(update)
-            except RpcError as error:
-                refused[number] = refusal_text(error.code, error.message)
-        return refused
+    def _encoded(self, kind: p4r.Update.Type.ValueType, entry: Entry | MeterEntry) -> Any:
+        if kind == p4r.Update.INSERT and isinstance(entry, TableEntry):
+            insertion = self._switch.readable(entry)
+            if insertion is not None:
+                return insertion
+        return super()._encoded(kind, entry)
+
+    def _write(
+        self, updates: Sequence[p4r.Update | Insertion], operation: str
+    ) -> Mapping[int, str]:
+        refused: dict[int, RpcError] = {}
+        for plain, run in groupby(enumerate(updates), lambda each: isinstance(each[1], Insertion)):
+            if plain:
+                numbers, insertions = zip(*run, strict=True)
+                for number, error in self._switch.insert(insertions).items():
+                    refused[numbers[number]] = error
+                continue
+            for number, update in run:
+                try:
+                    self._switch.apply(update)
+                except RpcError as error:
+                    refused[number] = error
+        return {
+            number: refusal_text(error.code, error.message) for number, error in refused.items()
+        }
 
     def _read(self, queries: Sequence[p4r.Entity]) -> Iterator[p4r.Entity]:
         with self._refusals("reading"):

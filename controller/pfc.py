@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from pcn.controller.constants import CLASSES, MAX_QUANTA, PFC_BYTES
@@ -96,22 +97,30 @@ def configure(
     """Builds a port's entry from the topology's parameters; it doesn't depend on the scheme. Raises
     ValueError, also for a PAUSE that expires before it can be sent again, which takes up to the
     time of the longest frame and eight PFC frames."""
-    pfc_port = PfcPort(
+    return _checked_port(
         port,
-        xoff_bytes=round(topology.number("xoff_bytes")),
-        xon_bytes=round(topology.number("xon_bytes")),
-        quanta=round(topology.number("pause_quanta")),
-        quantum_q16_us=quantum_q16_us(topology.link_at(switch, port).rate_bps, dilation),
-        lossless=lossless(topology),
+        round(topology.number("xoff_bytes")),
+        round(topology.number("xon_bytes")),
+        round(topology.number("pause_quanta")),
+        quantum_q16_us(topology.link_at(switch, port).rate_bps, dilation),
+        lossless(topology),
+        topology.number("mtu_bytes"),
     )
+
+
+@lru_cache  # ports of one number are alike in most switches
+def _checked_port(
+    port: int, xoff: int, xon: int, quanta: int, quantum: int, classes: int, mtu_bytes: float
+) -> PfcPort:
+    pfc_port = PfcPort(port, xoff, xon, quanta, quantum, classes)
     quantum_us = pfc_port.quantum_q16_us / 65536
-    wait_us = (topology.number("mtu_bytes") + CLASSES * PFC_BYTES) * 8 / QUANTUM_BITS * quantum_us
+    wait_us = (mtu_bytes + CLASSES * PFC_BYTES) * 8 / QUANTUM_BITS * quantum_us
     least = math.ceil(max(2 * wait_us, 1 + wait_us) / quantum_us)
     if pfc_port.quanta < least:
         raise ValueError(
             f"a PAUSE of {pfc_port.quanta} quanta lasts {pfc_port.pause_s * 1e6:.3g} us there, and "
-            "is over before it can be sent again, behind a frame of "
-            f"{topology.number('mtu_bytes'):g} bytes: pause_quanta {least} or more"
+            f"is over before it can be sent again, behind a frame of {mtu_bytes:g} bytes: "
+            f"pause_quanta {least} or more"
         )
     return pfc_port
 

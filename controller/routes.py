@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
+from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -54,22 +55,23 @@ class PortGroup:
     ports: tuple[int, ...]
 
 
-class Way(NamedTuple):
-    """A route to the hosts whose addresses begin with the first `prefix` bits of `network`; the
-    switch's address and prefix don't matter."""
+class Ways(NamedTuple):
+    """Routes to hosts, by disjoint prefixes in order of address: the hosts whose addresses begin
+    with the first `prefixes[i]` bits of `networks[i]` have `routes[i]`; the switch's address and
+    prefix in it don't matter."""
 
-    network: int
-    prefix: int
-    route: Route | MultipathRoute
+    networks: Sequence[int]
+    prefixes: Sequence[int]
+    routes: Sequence[Route | MultipathRoute]
 
 
 def host_ways(
     topology: Topology, switch: str, routing: Routing | None = None
-) -> tuple[list[Way], list[PortGroup]]:
-    """Returns the ways to all hosts, by all shortest paths, in order of address, and the groups of
-    ports that these need, numbered from 1. Hosts of the switch's own have one each, those of others
-    one a block. `routing`: of the topology without some links, where hosts that the switch can't
-    reach have no way; None: of all of it, where each has one.
+) -> tuple[Ways, list[PortGroup]]:
+    """Returns the ways to all hosts, by all shortest paths, and the groups of ports that these
+    need, numbered from 1. Hosts of the switch's own have one each, those of others one a block.
+    `routing`: of the topology without some links, where hosts that the switch can't reach have no
+    way; None: of all of it, where each has one.
 
     The hash's bits differ by the distance that is left: so no two of up to four switches on a path
     that choose among 256 ports or fewer use the same ones. If the topology has polarised ECMP, all
@@ -78,11 +80,9 @@ def host_ways(
     Raises TopologyError.
     """
     parts = 1 if topology.parameters.get("ecmp") == POLARISED else _HASH_PARTS
-    all_ways: list[Way] = []
     groups: dict[tuple[int, ...], PortGroup] = {}
-    routes: dict[tuple[int, tuple[int, ...]], Route | MultipathRoute] = {}
-    ways = topology.ways(switch) if routing is None else routing.ways(switch)
-    routing = routing or topology.routing
+    every_host, routing = routing is None, routing or topology.routing
+    blocks, attached = routing.blocks, routing.blocks_at(topology.switch(switch).name)
 
     def route(hops: int, ports: tuple[int, ...], mac: str) -> Route | MultipathRoute:
         if len(ports) == 1:
@@ -92,53 +92,76 @@ def host_ways(
         shift = _HASH_BITS * ((hops + 1) % parts)  # the host's own link is one more
         return MultipathRoute("", mac, group.number, shift)
 
-    for block in routing.blocks:
-        if switch in block.place:
-            for host in block.hosts:
-                its = route(0, routing.next_hops(switch, host.name), host.mac)
-                all_ways.append(Way(int(IPv4Address(host.ip)), _ADDRESS_BITS, its))
+    # A route is that of many blocks in a row: there are few ranges of blocks, and many blocks.
+    ranges = [
+        (start, end, reach)
+        for reach in routing.paths.ways(switch)
+        for start, end in routing.runs(reach.places)
+    ]
+    ranges += [(number, number + 1, None) for number in attached]
+    shared: dict[tuple[int, tuple[int, ...]], Route | MultipathRoute] = {}
+    to_host: dict[int, list[Route | MultipathRoute]] = {}
+    routes: list[Route | MultipathRoute | None] = [None] * len(blocks)
+    for start, end, reach in sorted(ranges, key=itemgetter(0)):  # groups are numbered in this order
+        if reach is None:
+            to_host[start] = [
+                route(0, routing.next_hops(switch, host.name), host.mac)
+                for host in blocks[start].hosts
+            ]
             continue
-        if block.place not in ways:
-            continue
-        hops, ports, _ = ways[block.place]
-        if (hops, ports) not in routes:
-            routes[hops, ports] = route(hops, ports, ROUTER_MAC)
-        all_ways.append(Way(block.network, block.prefix, routes[hops, ports]))
-    return all_ways, list(groups.values())
+        key = reach.hops, reach.ports
+        if key not in shared:
+            shared[key] = route(*key, ROUTER_MAC)
+        routes[start:end] = [shared[key]] * (end - start)
+    networks, prefixes = list(routing.networks), list(routing.prefixes)
+    for number in reversed(attached):
+        place, hosts = slice(number, number + 1), blocks[number].hosts
+        networks[place] = [int(IPv4Address(host.ip)) for host in hosts]
+        prefixes[place] = [_ADDRESS_BITS] * len(hosts)
+        routes[place] = to_host[number]
+    reachable = [place for place, each in enumerate(routes) if each is not None]
+    if every_host and len(reachable) < len(routes):
+        topology.ways(switch)  # raises
+    return Ways(
+        [networks[place] for place in reachable],
+        [prefixes[place] for place in reachable],
+        [each for each in routes if each is not None],
+    ), list(groups.values())
 
 
-def join(ways: Sequence[Way]) -> list[Route | MultipathRoute]:
+def join(ways: Ways) -> list[Route | MultipathRoute]:
     """Returns the same by as few entries as disjoint prefixes allow: neighbours with one route
-    share one, the longest that has them all. `ways`: of disjoint prefixes, in order of address,
-    each the longest that has its hosts.
+    share one, the longest that has them all. `ways`: each prefix is the longest that has its hosts.
 
     A packet to an address that no host has may fall into a prefix. Those that it falls into on its
     way are nested, and each switch brings it nearer to all hosts of the longest: so it is dropped
     somewhere, and never goes round. With exceptions from shorter prefixes there would be still
     fewer entries, and it could.
     """
-    changes = [place for place in range(1, len(ways)) if ways[place].route != ways[place - 1].route]
-    joined = _join(ways, changes, 0, len(ways)) if ways else ()
-    return [
-        replace(way.route, address=str(IPv4Address(way.network)), prefix=way.prefix)
-        for way in joined
+    changes = [
+        place
+        for place, (before, route) in enumerate(pairwise(ways.routes), start=1)
+        if route is not before and route != before
     ]
+    return list(_join(ways, changes, 0, len(ways.routes))) if ways.routes else []
 
 
-def _join(ways: Sequence[Way], changes: Sequence[int], start: int, end: int) -> Iterator[Way]:
-    """Yields the fewest disjoint ways that route as `ways[start:end]` do. `changes`: the places of
-    ways whose route differs from that of the way before."""
-    if end - start == 1:
-        yield ways[start]
-        return
-    first, last = ways[start].network, ways[end - 1].network
+def _join(
+    ways: Ways, changes: Sequence[int], start: int, end: int
+) -> Iterator[Route | MultipathRoute]:
+    """Yields the fewest routes of disjoint prefixes that route as `ways[start:end]` do. `changes`:
+    the places of ways whose route differs from that of the way before."""
+    first, last = ways.networks[start], ways.networks[end - 1]
     differ = (first ^ last).bit_length()
     at = bisect_right(changes, start)
     if at == len(changes) or changes[at] >= end:
-        yield Way(first >> differ << differ, _ADDRESS_BITS - differ, ways[start].route)
+        prefix = ways.prefixes[start] if end - start == 1 else _ADDRESS_BITS - differ
+        host_bits = _ADDRESS_BITS - prefix
+        address = str(IPv4Address(first >> host_bits << host_bits))
+        yield replace(ways.routes[start], address=address, prefix=prefix)
         return
     half = last >> (differ - 1) << (differ - 1)
-    middle = bisect_left(ways, half, start, end, key=itemgetter(0))
+    middle = bisect_left(ways.networks, half, start, end)
     yield from _join(ways, changes, start, middle)
     yield from _join(ways, changes, middle, end)
 

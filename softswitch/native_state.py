@@ -4,6 +4,7 @@ registers, meters."""
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -43,6 +44,26 @@ class MeterConfig(NamedTuple):
     per_us: int = 10**6
 
 
+_ADDITION: Final = struct.Struct("=IIIiiIII")
+"""struct sw_addition."""
+
+
+def addition(
+    table: int,
+    key: bytes,
+    mask: bytes | None,
+    prefix: int,
+    priority: int,
+    action: int,
+    args: Sequence[int],
+) -> bytes:
+    """Returns an entry as `NativeState.table_add_all` takes it; `args` as `table_add` has them."""
+    n_key = (len(key) + 7) // 8
+    head = _ADDITION.pack(table, n_key, mask is not None, prefix, priority, action, len(args), 0)
+    keys = key.ljust(8 * n_key, b"\0") + (b"" if mask is None else mask.ljust(8 * n_key, b"\0"))
+    return head + keys + struct.pack(f"={len(args)}Q", *args)
+
+
 class NativeState:
     """The part of a NativeSwitch that writes and reads what the program forwards by."""
 
@@ -66,6 +87,14 @@ class NativeState:
         return self._call(
             "sw_table_add", table, key, mask, prefix, priority, action, packed, words, explain=True
         )
+
+    def table_add_all(self, additions: Sequence[bytes]) -> Sequence[int]:
+        """Adds entries, each packed by `addition`. Returns by entry its handle, or minus the errno
+        of why it was refused."""
+        packed, n = b"".join(additions), len(additions)
+        results = (ctypes.c_int64 * n)()
+        self._call("sw_table_add_all", packed, len(packed), n, results)
+        return results[:]
 
     def table_modify(self, table: int, handle: int, action: int, args: Sequence[int]) -> None:
         """Replaces an entry's action; counters go on."""

@@ -33,11 +33,12 @@ class Block:
 
 
 class Ways(NamedTuple):
-    """The places that a switch reaches over `hops` links, by all of these ports, in order."""
+    """The places that a switch reaches over `hops` links, by all of these ports, in order: a set of
+    them, as `Paths` numbers them."""
 
     hops: int
     ports: tuple[int, ...]
-    places: tuple[Place, ...]
+    places: int
 
 
 class Paths:
@@ -101,8 +102,9 @@ class Paths:
         """Yields the ways from a switch to all places that it doesn't belong to, each place
         once."""
         for hops, (nearer, reached) in enumerate(pairwise(self._reached), start=1):
-            here = reached.get(switch, 0)
-            by_ports: dict[tuple[int, ...], int] = {(): here} if here else {}
+            if not (here := reached.get(switch, 0)):
+                continue
+            by_ports: dict[tuple[int, ...], int] = {(): here}
             for port, peer in self._links[switch]:
                 through = nearer.get(peer, 0)
                 parts = [
@@ -112,9 +114,10 @@ class Paths:
                 by_ports = {(*ports, port): with_it for ports, port, with_it, _ in parts if with_it}
                 by_ports |= {ports: without for ports, _, _, without in parts if without}
             for ports, places in by_ports.items():
-                yield Ways(hops, ports, tuple(self._named(places)))
+                yield Ways(hops, ports, places)
 
-    def _named(self, places: int) -> Iterator[Place]:
+    def named(self, places: int) -> Iterator[Place]:
+        """Yields the places of a set."""
         while places:
             lowest = places & -places
             yield self._places[lowest.bit_length() - 1]
@@ -221,7 +224,11 @@ class Paths:
 
     def bit(self, host: str) -> int:
         """Returns the set that has a host's place alone; empty where no switch is of it."""
-        return self._bits.get(self.place(host), 0)
+        return self.bit_of(self.place(host))
+
+    def bit_of(self, place: Place) -> int:
+        """Returns the set that has a place alone; empty where no switch is of it."""
+        return self._bits.get(place, 0)
 
     def _hops(self, switch: str, place: Place) -> int | None:
         bit = self._bits.get(place, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
@@ -35,7 +35,60 @@ class Routing:
 
     def ways(self, switch: str) -> dict[Place, Ways]:
         """Returns how a switch reaches each place that it isn't of, and can reach."""
-        return {place: ways for ways in self.paths.ways(switch) for place in ways.places}
+        return {
+            place: ways
+            for ways in self.paths.ways(switch)
+            for place in self.paths.named(ways.places)
+        }
+
+    @cached_property
+    def networks(self) -> Sequence[int]:
+        """Those of all blocks, in order."""
+        return [block.network for block in self.blocks]
+
+    @cached_property
+    def prefixes(self) -> Sequence[int]:
+        """Those of all blocks, in order."""
+        return [block.prefix for block in self.blocks]
+
+    def blocks_at(self, node: str) -> Sequence[int]:
+        """Returns the numbers of the blocks whose hosts hang off a node, in order."""
+        return self._blocks_at.get(node, ())
+
+    def runs(self, places: int) -> Iterator[tuple[int, int]]:
+        """Yields the blocks of a set of places, by as few ranges of their numbers as there are: the
+        first one's, and the one behind the last one's."""
+        blocks = places if self._in_order else self._blocks_of(places)
+        start = 0
+        while blocks:
+            gap = (blocks & -blocks).bit_length() - 1
+            blocks >>= gap
+            length = (~blocks & (blocks + 1)).bit_length() - 1
+            yield start + gap, start + gap + length
+            start += gap + length
+            blocks >>= length
+
+    @cached_property
+    def _blocks_at(self) -> Mapping[str, Sequence[int]]:
+        at: dict[str, list[int]] = {}
+        for number, block in enumerate(self.blocks):
+            for node in block.place:
+                at.setdefault(node, []).append(number)
+        return at
+
+    @cached_property
+    def _bits(self) -> list[int]:
+        """Of each block, the set of its place alone."""
+        return [self.paths.bit_of(block.place) for block in self.blocks]
+
+    @cached_property
+    def _in_order(self) -> bool:
+        """Whether each place has one block, and a place's number is its block's."""
+        return all(bit == 1 << number for number, bit in enumerate(self._bits))
+
+    def _blocks_of(self, places: int) -> int:
+        """Returns the set of the blocks of a set of places."""
+        return sum(1 << number for number, bit in enumerate(self._bits) if bit & places)
 
     def next_hops(self, node: str, host: str) -> tuple[int, ...]:
         """Returns the ports of a node on a shortest path to a host, in order; none if there is

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcn.controller import marking
-from pcn.controller.configure import packet_generator, plan, program_switch, require_tables
+from pcn.controller.configure import Programmer, packet_generator, plan, require_tables
 from pcn.controller.constants import WAITING
 from pcn.controller.in_process import InProcessSwitch
 from pcn.controller.programs import Program
@@ -481,9 +481,10 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
     def _configure(self, pfc: bool) -> None:
         """Programs the switches by the scheme's plan."""
         self._nics = Nics(self.topology, self._links)
+        programmer = Programmer()
         for name, control_plane in self.switches.items():
             planned = plan(self.topology, name, 1.0, self.scheme, self._tick_ns)
-            program_switch(control_plane, planned)
+            programmer.program(control_plane, planned)
             if set(WAITING) <= set(control_plane.registers()):
                 self.call(
                     "vn_count_waiting",

@@ -23,26 +23,71 @@ static struct sw_table *table_of(struct sw_switch *sw, uint32_t table, const cha
     return sw->instance->tables[table];
 }
 
+/* With the lock held. */
+static int64_t add(struct sw_switch *sw, uint32_t number, const uint8_t *key, const uint8_t *mask,
+                   int32_t prefix, int32_t priority, uint32_t action, const uint64_t *args,
+                   uint32_t n_args, const char **why)
+{
+    struct sw_table *table = table_of(sw, number, why);
+    if (table == NULL) return -ENOENT;
+    /* P4Runtime: the higher wins; ranks: the lower */
+    int64_t rank = (int64_t)INT32_MAX - priority;
+    enum sw_match kind = sw_table_spec_of(table)->kind;
+    if (kind == SW_EXACT || kind == SW_LPM) rank = 0;
+    int64_t status = sw_table_insert(table, key, mask, prefix, rank, action, args, n_args, why);
+    if (status >= 0) sw_node_touch(table, sw_table_node(table, status), sw_call_us(sw));
+    return status;
+}
+
 int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, const uint8_t *mask,
                      int32_t prefix, int32_t priority, uint32_t action, const uint64_t *args,
                      uint32_t n_args, char error[SW_ERROR_BYTES])
 {
     const char *why = "";
     sw_lock(sw);
-    struct sw_table *table = table_of(sw, number, &why);
-    int64_t status = -ENOENT;
-    if (table != NULL) {
-        /* P4Runtime: the higher wins; ranks: the lower */
-        int64_t rank = (int64_t)INT32_MAX - priority;
-        enum sw_match kind = sw_table_spec_of(table)->kind;
-        if (kind == SW_EXACT || kind == SW_LPM) rank = 0;
-        status = sw_table_insert(table, key, mask, prefix, rank, action, args, n_args, &why);
-        if (status >= 0) sw_node_touch(table, sw_table_node(table, status), sw_call_us(sw));
-    }
+    int64_t status = add(sw, number, key, mask, prefix, priority, action, args, n_args, &why);
     sw_unlock(sw);
     if (status >= 0) error[0] = 0;
     else report(error, 0, why);
     return status;
+}
+
+enum { HEAD_WORDS = sizeof(struct sw_addition) / sizeof(uint64_t) };
+
+static uint64_t words_of(const struct sw_addition *head)
+{
+    return HEAD_WORDS + (head->masked ? 2 : 1) * (uint64_t)head->n_key + head->n_args;
+}
+
+int sw_table_add_all(struct sw_switch *sw, const uint64_t *additions, uint64_t bytes, uint32_t n,
+                     int64_t *results)
+{
+    uint64_t left = bytes / sizeof *additions;
+    const uint64_t *at = additions;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t words = left < HEAD_WORDS ? 1 : words_of((const struct sw_addition *)at);
+        if (words > left || left < HEAD_WORDS) return -EINVAL;
+        at += words;
+        left -= words;
+    }
+    if (left != 0 || bytes % sizeof *additions != 0) return -EINVAL;
+    sw_lock(sw);
+    at = additions;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sw_addition *head = (const struct sw_addition *)at;
+        const uint64_t *key = at + HEAD_WORDS, *mask = key + head->n_key;
+        const uint64_t *args = head->masked ? mask + head->n_key : mask;
+        const char *why;
+        struct sw_table *table = table_of(sw, head->table, &why);
+        bool fits = table == NULL || (sw_table_spec_of(table)->key_bytes + 7u) / 8 == head->n_key;
+        results[i] = !fits ? -EINVAL
+                           : add(sw, head->table, (const uint8_t *)key,
+                                 head->masked ? (const uint8_t *)mask : NULL, head->prefix,
+                                 head->priority, head->action, args, head->n_args, &why);
+        at += words_of(head);
+    }
+    sw_unlock(sw);
+    return 0;
 }
 
 int sw_table_modify(struct sw_switch *sw, uint32_t number, uint32_t handle, uint32_t action,

@@ -95,6 +95,18 @@ int sw_load(struct sw_switch *, const char *path, uint64_t *coverage, uint32_t n
 int64_t sw_table_add(struct sw_switch *, uint32_t table, const uint8_t *key, const uint8_t *mask,
                      int32_t prefix, int32_t priority, uint32_t action, const uint64_t *args,
                      uint32_t n_args, char error[SW_ERROR_BYTES]);
+/* An entry that sw_table_add_all adds: this head, the key of n_key words, the mask of as many if
+ * `masked`, and n_args words of arguments. Key and mask end in zeros that fill their last word. */
+struct sw_addition {
+    uint32_t table, n_key, masked;
+    int32_t prefix, priority;
+    uint32_t action, n_args, unused;
+};
+/* Adds n entries that follow each other, as sw_table_add does each. results: by entry, its handle or
+ * -errno; what is refused keeps nothing else out. 0 or -EINVAL: `bytes` isn't the length of n
+ * entries, and none is added. */
+int sw_table_add_all(struct sw_switch *, const uint64_t *additions, uint64_t bytes, uint32_t n,
+                     int64_t *results);
 int sw_table_modify(struct sw_switch *, uint32_t table, uint32_t handle, uint32_t action,
                     const uint64_t *args, uint32_t n_args, char error[SW_ERROR_BYTES]);
 int sw_table_delete(struct sw_switch *, uint32_t table, uint32_t handle,

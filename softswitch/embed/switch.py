@@ -7,24 +7,26 @@ virtual time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from finsy.proto import p4r
 
+from pcn.softswitch.embed.entries import EntryReader
 from pcn.softswitch.native import NativeError, NativeSwitch
 from pcn.softswitch.p4runtime import packetio
 from pcn.softswitch.p4runtime.checked_config import verify
 from pcn.softswitch.p4runtime.entities import Forwarding
 from pcn.softswitch.p4runtime.errors import FAILED_PRECONDITION, RpcError, from_native
 from pcn.softswitch.p4runtime.idle import NEVER
+from pcn.softswitch.p4runtime.insertions import Insertion
 from pcn.softswitch.p4runtime.schema import Array, Register, Schema
 
 if TYPE_CHECKING:
-    from finsy import P4Schema
+    from finsy import P4Schema, P4TableEntry
 
     from pcn.softswitch.coverage.counts import Counts
     from pcn.softswitch.trace.tracer import Tracer
@@ -33,6 +35,7 @@ __all__ = [
     "FAILED_PRECONDITION",
     "Array",
     "EmbeddedSwitch",
+    "Insertion",
     "Loadable",
     "LoadedProgram",
     "NativeError",
@@ -64,6 +67,11 @@ class LoadedProgram:
     schema: Schema
     json_text: str
     shared_object: Path
+
+    @cached_property
+    def entries(self) -> EntryReader:
+        """Reads table entries for the program's switches."""
+        return EntryReader(self.names, self.schema)
 
 
 @lru_cache(maxsize=16)
@@ -132,6 +140,17 @@ class EmbeddedSwitch:
         """Carries out one update."""
         self._be_at(self.now_ns)
         self._running().apply(update)
+
+    def readable(self, entry: P4TableEntry) -> Insertion | None:
+        """Returns an entry as `insert` takes it at any switch of the program; None: only `apply`
+        takes it."""
+        return self._program.entries.read(entry) if self._program else None
+
+    def insert(self, insertions: Sequence[Insertion]) -> dict[int, RpcError]:
+        """Inserts entries that are `readable`. Returns why some are refused, by number; these keep
+        none of the others out."""
+        self._be_at(self.now_ns)
+        return self._running().insert(insertions)
 
     def read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
         """Returns the entities that a query selects."""

@@ -4,7 +4,7 @@ its kind."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from finsy.proto import p4r
@@ -15,6 +15,7 @@ from pcn.softswitch.p4runtime.arrays import Arrays
 from pcn.softswitch.p4runtime.digests import Digests
 from pcn.softswitch.p4runtime.direct import DirectResources
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError, from_native
+from pcn.softswitch.p4runtime.insertions import Insertion
 from pcn.softswitch.p4runtime.parts import Part, entities
 from pcn.softswitch.p4runtime.profiles import Profiles
 from pcn.softswitch.p4runtime.replication import Replication
@@ -78,6 +79,10 @@ class Forwarding:
             return self._apply(update.type, update.entity)
         except NativeError as error:
             raise from_native(error) from error
+
+    def insert(self, insertions: Sequence[Insertion]) -> dict[int, RpcError]:
+        """Inserts table entries that were read before. Returns why some are refused, by number."""
+        return self.tables.insert_all(insertions)
 
     def parts(self, query: p4r.Entity) -> Iterator[Part]:
         """Yields what a query selects, each part as of the moment at which it is taken. Raises

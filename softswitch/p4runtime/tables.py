@@ -6,8 +6,11 @@ back.
 
 from __future__ import annotations
 
+import errno
 import functools
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from finsy.proto import p4r
 
@@ -27,6 +30,7 @@ from pcn.softswitch.p4runtime.errors import (
     from_native,
 )
 from pcn.softswitch.p4runtime.idle import IdleTimers
+from pcn.softswitch.p4runtime.insertions import Insertion
 from pcn.softswitch.p4runtime.matches import Key
 from pcn.softswitch.p4runtime.parts import Part
 from pcn.softswitch.p4runtime.profiles import Profiles
@@ -69,7 +73,7 @@ class Tables:
         check_write(table, message)
         key = matches.pack(table, message.match, message.priority)
         if key in state.entries:
-            raise RpcError(ALREADY_EXISTS, f"table {table.name} has an entry with this key")
+            raise _refusal(state, NativeError(errno.EEXIST, ""))
         if not message.HasField("action"):
             raise RpcError(INVALID_ARGUMENT, f"table {table.name}: the entry has no action")
         call = self._call(table, message.action, default=False)
@@ -88,6 +92,27 @@ class Tables:
         )
         self._add(state, entry, direct)
         return functools.partial(self._remove, state, entry)
+
+    def insert_all(self, insertions: Sequence[Insertion]) -> dict[int, RpcError]:
+        """INSERT of entries that were read for any switch of the program. Returns why some are
+        refused, by number; these keep none of the others out."""
+        packed = [insertion.packed for insertion in insertions if insertion.packed is not None]
+        handles = iter(self._native.table_add_all(packed))
+        refused = {}
+        for number, (table_id, key, call, _) in enumerate(insertions):
+            state = self._states[table_id]
+            try:
+                if isinstance(call, Reference):
+                    self._add_set(state, key, call)
+                    continue
+                if (handle := next(handles)) < 0:
+                    code = errno.EEXIST if key in state.entries else -handle  # even in a full table
+                    raise _refusal(state, NativeError(code, os.strerror(code)))
+            except RpcError as error:
+                refused[number] = error
+                continue
+            state.entries[key] = Entry(handle, key, call, number=state.numbers.take())
+        return refused
 
     def modify(self, message: p4r.TableEntry) -> Undo:
         """MODIFY of a TableEntry or a default entry."""
@@ -375,6 +400,13 @@ class Tables:
             self.timers.quiet_ns(table, entry) if hit else None,
         )
 
+    def _add_set(self, state: TableState, key: Key, shared: Reference) -> None:
+        """Inserts an entry with a one-shot: each switch makes another group for it."""
+        if key in state.entries:
+            raise _refusal(state, NativeError(errno.EEXIST, ""))
+        call = replace(shared, copies=[])
+        self._add(state, Entry(-1, key, call), Direct())
+
     def _add(self, state: TableState, entry: Entry, direct: Direct) -> None:
         assert entry.key is not None
         assert entry.call is not None
@@ -386,13 +418,7 @@ class Tables:
             )
         except NativeError as error:
             self._release(call)
-            refusal = from_native(error)
-            if refusal.code == RESOURCE_EXHAUSTED:
-                refusal = RpcError(
-                    RESOURCE_EXHAUSTED,
-                    f"table {state.table.name} is full ({state.table.size} entries)",
-                )
-            raise refusal from error
+            raise _refusal(state, error) from error
         entry.number = state.numbers.take()
         state.entries[key] = entry
         if direct != Direct():
@@ -449,6 +475,16 @@ class Tables:
             self._set_direct(state.table, entry, direct)
 
         return restore
+
+
+def _refusal(state: TableState, error: NativeError) -> RpcError:
+    """Returns why a table takes an entry no more."""
+    refusal, table = from_native(error), state.table
+    if refusal.code == ALREADY_EXISTS:
+        return RpcError(refusal.code, f"table {table.name} has an entry with this key")
+    if refusal.code == RESOURCE_EXHAUSTED:
+        return RpcError(refusal.code, f"table {table.name} is full ({table.size} entries)")
+    return refusal
 
 
 def _program_default(table: Table) -> Call | None:

@@ -13,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcn.controller.configure import plan
-from pcn.controller.routes import ROUTER_MAC, MultipathRoute, PortGroup, Route, Way, host_ways, join
+from pcn.controller.routes import (
+    ROUTER_MAC,
+    MultipathRoute,
+    PortGroup,
+    Route,
+    Ways,
+    host_ways,
+    join,
+)
 from pcn.hosts.algorithms import find_scheme
 from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.clos import clos
@@ -52,9 +60,12 @@ def bare(route: AnyRoute) -> AnyRoute:
     return replace(route, address="", prefix=0)
 
 
-def fewest(ways: Sequence[Way], base: int) -> int:
+def fewest(ways: Ways, base: int) -> int:
     """How many disjoint blocks it takes: the largest first, those whose hosts go one way."""
-    left = {way.network - base: bare(way.route) for way in ways}
+    left = {
+        network - base: bare(route)
+        for network, route in zip(ways.networks, ways.routes, strict=True)
+    }
     taken, size = 0, _SPACE
     while left:
         for start in range(0, _SPACE, size):
@@ -67,12 +78,12 @@ def fewest(ways: Sequence[Way], base: int) -> int:
 
 
 @st.composite
-def ways_to_hosts(draw: st.DrawFn) -> tuple[int, list[Way]]:
+def ways_to_hosts(draw: st.DrawFn) -> tuple[int, Ways]:
     """A way each to some of the addresses from a base on, in order: by few routes, some with a
     separate MAC."""
     base = draw(st.sampled_from(_BASES))
     numbers = sorted(draw(st.sets(st.integers(0, _SPACE - 1))))
-    ways: list[Way] = []
+    routes: list[AnyRoute] = []
     for number in numbers:
         kind, choice = draw(st.sampled_from(("attached", "one", "many"))), draw(st.integers(1, 2))
         route: AnyRoute
@@ -82,25 +93,25 @@ def ways_to_hosts(draw: st.DrawFn) -> tuple[int, list[Way]]:
             route = Route("", ROUTER_MAC, choice)
         else:
             route = MultipathRoute("", ROUTER_MAC, choice, 8 * draw(st.integers(0, 1)))
-        ways.append(Way(base + number, 32, route))
-    return base, ways
+        routes.append(route)
+    return base, Ways([base + number for number in numbers], [32] * len(numbers), routes)
 
 
 @given(ways_to_hosts())
 def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes(
-    drawn: tuple[int, list[Way]],
+    drawn: tuple[int, Ways],
 ) -> None:
     base, ways = drawn
     joined = join(ways)
-    for way in ways:
-        (covering,) = matching(joined, str(IPv4Address(way.network)))
-        assert bare(covering) == bare(way.route)
+    for host, route in zip(ways.networks, ways.routes, strict=True):
+        (covering,) = matching(joined, str(IPv4Address(host)))
+        assert bare(covering) == bare(route)
     networks = [network(route) for route in joined]
     assert networks == sorted(networks)
     assert not any(a.overlaps(b) for a, b in pairwise(networks))
     assert len(joined) == fewest(ways, base)
     for joined_route in joined:
-        inside = [way.network for way in ways if IPv4Address(way.network) in network(joined_route)]
+        inside = [host for host in ways.networks if IPv4Address(host) in network(joined_route)]
         assert (min(inside) ^ max(inside)).bit_length() == 32 - joined_route.prefix, (
             "no shorter than its hosts need"
         )

@@ -132,9 +132,9 @@ def test_switch_has_a_route_by_all_next_hops_to_each_host(topology: Topology) ->
         for host in topology.hosts:
             number = int.from_bytes(bytes(map(int, host.ip.split("."))), "big")
             (route,) = [
-                way.route
-                for way in ways
-                if number >> (32 - way.prefix) == way.network >> (32 - way.prefix)
+                route
+                for block, prefix, route in zip(*ways, strict=True)
+                if number >> (32 - prefix) == block >> (32 - prefix)
             ]
             by = (route.port,) if isinstance(route, Route) else ports[route.group]
             assert by == topology.next_hops(switch.name, host.name)
