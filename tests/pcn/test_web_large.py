@@ -215,9 +215,7 @@ def test_step_of_the_slider_touches_what_changes_alone(
 
 
 @pytest.mark.parametrize("field", ["queue_bytes", "pauses_received_per_s", "utilisation", "paused"])
-def test_head_of_a_column_orders_ports(
-    chromium: Browser, shown: FrameColumns, field: str
-) -> None:
+def test_head_of_a_column_orders_ports(chromium: Browser, shown: FrameColumns, field: str) -> None:
     go(chromium, 10)
     header = f"#ports th[data-field={field}]"
     if field != "queue_bytes":  # which is the order at first
