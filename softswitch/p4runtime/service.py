@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -243,7 +244,10 @@ class Service(p4r_grpc.P4RuntimeServicer):
             )
         silent = [session for session in self._open if session.role is None]
         if len(silent) >= MAX_SILENT:
-            self._dismiss(min(silent, key=lambda session: session.since_s))
+            # Of the connection with most of them: one that opens streams on and on would otherwise
+            # push out a controller's in the moment before its claim is read.
+            of_peer = Counter(session.peer for session in silent)
+            self._dismiss(max(silent, key=lambda s: (of_peer[s.peer], -s.since_s)))
         self._open.add(session)
 
     def _dismiss(self, session: Session) -> None:

@@ -34,7 +34,7 @@ from p4rt_stranger import (
 )
 from p4rt_switch import Program, Switch
 
-from pcn.softswitch.p4runtime import arbitration, front
+from pcn.softswitch.p4runtime import arbitration, front, service
 from pcn.softswitch.values import MESSAGE_BYTES
 
 P4RUNTIME = (
@@ -199,6 +199,25 @@ def test_silent_streams_make_room(
         for _ in range(arbitration.MAX_OF_CONNECTION + 1):
             stranger.call("StreamChannel")
     serves(client, switch)
+
+
+def test_stream_of_the_connection_with_most_silent_ones_makes_room(
+    switch: Switch, strangers: list[Stranger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MAX_SILENT", 4)
+    stranger = strangers[0]
+
+    def ended() -> bool:
+        stranger.listen()
+        return bool(stranger.ended)
+
+    with Client(switch.port, election_id=1) as newcomer:
+        newcomer._stream = newcomer.stub.StreamChannel(iter(newcomer._requests.get, None))
+        newcomer.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=waiting.LIMIT_S)
+        for _ in range(4):
+            stranger.call("StreamChannel")
+        waiting.wait_until(ended, "one of the stranger's streams to make room")
+        newcomer.arbitrate()
 
 
 def test_streams_without_an_election_id_make_room(client: Client, switch: Switch) -> None:
