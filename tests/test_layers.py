@@ -39,7 +39,7 @@ ROOMS = {
         "sweep": "data define papers draw run results",
         "page": "data define papers draw results sweep",
         "compare": "data define papers draw results page",
-        "explain": "data define papers run results",
+        "explain": "data define papers run results page",
         "runner": "data define papers run results page",
     },
     "experiments.papers.pcn": {

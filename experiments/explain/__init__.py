@@ -7,5 +7,6 @@ flow.py    a flow: parts, hops, the busiest port of its path, marks, roots, why
 port.py    a port, and a PAUSE
 job.py     flows that wait for each other
 marks.py   why packets have marks, or none
-words.py   all of it as text;  keep.py: in the result's folder
+over_time.py  a flow over time
+words.py   all of it as text;  page.py: flows as a page;  keep.py: in the result's folder
 """

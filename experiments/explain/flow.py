@@ -15,6 +15,7 @@ from pcn.experiments.data.parts import MARK_REASONS, SENDER_PARTS, WINDOW_PARTS,
 from pcn.experiments.data.recording import flow_entity
 from pcn.experiments.explain.again import Again
 from pcn.experiments.explain.lines import CONTROL, Line, Lines
+from pcn.experiments.explain.over_time import OverTime, over_time
 from pcn.experiments.explain.pauses import Pauses, Root
 from pcn.lab.virtual.native import PARTS
 from pcn.topologies.model import FlowSpec
@@ -82,8 +83,10 @@ class Explanation:
     """Of a flow, or of what of it left its sender within a span. `parts_ps` sum to `time_ps`.
     `window_ps`: what its window waited for, the ways of ACKs and their packets, by `WINDOW_PARTS`;
     they sum to the part `window`. `pause_ps`: what PAUSE took and queues that it had built;
-    `blame_ps`: by root, which sums to it. `decisions`: of `marks.decisions`. `rate_set_by`: of the
-    time in which its rate held it, the shares of the ports whose marks had set that."""
+    `blame_ps`: by root, which sums to it; `through`: by port, the share of it that waited there,
+    for this port or for PAUSEs behind it. `path`: ports of its last packet. `decisions`: of
+    `marks.decisions`. `rate_set_by`: of the time in which its rate held it, the shares of the ports
+    whose marks had set that."""
 
     id: int
     src: str
@@ -106,8 +109,11 @@ class Explanation:
     rate_set_by: dict[str, float]
     pause_ps: int
     blame_ps: dict[str, float]
+    through: dict[str, float]
     origins: list[Origin]
     tree: list[dict[str, Any]]
+    path: list[str]
+    over_time: OverTime | None
     why: str = ""
     role: str = ""
     names: dict[int, str] = field(default_factory=dict)
@@ -115,7 +121,10 @@ class Explanation:
     """Of the flows that are named: `h0 > r0`, and their groups."""
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """Returns all of it but `over_time`, which is a page's."""
+        result = asdict(replace(self, over_time=None))
+        del result["over_time"]
+        return result
 
 
 class FlowLog:
@@ -250,8 +259,8 @@ def named_ports(
             continue
         result |= log.ports()
         for port, span, _ in log.blamed(span_ps):
-            roots, _ = pauses.blame((port, log.spec.traffic_class), [span])
-            result |= {root.port for root in roots}
+            followed, _ = pauses.blame((port, log.spec.traffic_class), [span])
+            result |= {root.port for root in followed.roots}
     return result
 
 
@@ -265,7 +274,7 @@ def explain_flow(
     whole = span_ps is None and log.complete
     names = [str(port) for port in again.logs.ports]
     least = parts["own"] + parts.get("wire", 0) + parts.get("inside", 0)
-    blame, by_pause, pause_ps = _blame(pauses, log, span_ps)
+    blame, through, by_pause, pause_ps = _blame(pauses, log, span_ps)
     origins = _origins(again, lines, pauses, log, blame, by_pause, names)
     used = log.hops[(log.hops["start_ps"] >= start) & (log.hops["start_ps"] <= end)]
     new = used[(used["ecn_after"] == CE) & (used["ecn_before"] != CE)]
@@ -294,7 +303,11 @@ def explain_flow(
         marked=marked, decisions=decisions if again.marks else {},
         packets=len(np.unique(used["serial"])),
         rate_set_by=_rate_set_by(again, log, first, last, names),
-        pause_ps=pause_ps, blame_ps=_by_name(blame, names), origins=origins, tree=tree,
+        pause_ps=pause_ps, blame_ps=_by_name(blame, names),
+        through={names[port]: ps / pause_ps for port, ps in through.items()},
+        origins=origins, tree=tree,
+        path=[names[log.nic], *(names[int(hop["link"])] for hop in log.of_packet(last))],
+        over_time=over_time(log, pauses, (start, end), names),
     )  # fmt: skip
     why, role = _why(result)
     named = _named(again, result)
@@ -306,22 +319,28 @@ def explain_flow(
 
 def _blame(
     pauses: Pauses, log: FlowLog, span_ps: tuple[int, int] | None
-) -> tuple[dict[Root, float], dict[int, float], int]:
+) -> tuple[dict[Root, float], dict[int, float], dict[int, float], int]:
+    """Returns the time by PAUSE by root; by port where it passed, ps; by PAUSE; and all of it."""
     by_root: dict[Root, float] = defaultdict(float)
+    through: dict[int, float] = defaultdict(float)
     by_pause: dict[int, float] = defaultdict(float)
     total = 0
     for port, span, amount in log.blamed(span_ps):
-        roots, numbers = pauses.blame((port, log.spec.traffic_class), [span])
-        result = sum(roots.values())
+        followed, numbers = pauses.blame((port, log.spec.traffic_class), [span])
+        result = sum(followed.roots.values())
         total += amount
+        through[port] += amount
         if not result:
             by_root[Root(port, "unknown")] += amount
             continue
-        for root, weight in roots.items():
+        for root, weight in followed.roots.items():
             by_root[root] += amount * weight / result
+        for place, weight in followed.through.items():
+            through[place] += amount * weight / result
         for number, ps in numbers.items():
             by_pause[number] += ps
-    return dict(sorted(by_root.items(), key=lambda item: -item[1])), dict(by_pause), total
+    ordered = dict(sorted(by_root.items(), key=lambda item: -item[1]))
+    return ordered, dict(through), dict(by_pause), total
 
 
 def _by_name(blame: dict[Root, float], names: list[str]) -> dict[str, float]:

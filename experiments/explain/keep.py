@@ -15,13 +15,14 @@ from pcn.topologies import extras
 
 FOLDER = "explain"
 JSON, TEXT, TABLE = "explanation.json", "explanation.txt", "parts.parquet"
-_FILES = {JSON, TEXT, TABLE}
+PAGE = "explanation.html"
+_FILES = {JSON, TEXT, TABLE, PAGE}
 
 
-def keep(place: Path, answer: Answer, text: Sequence[str]) -> Path:
-    """Writes an explanation into the folder `explain` of a result, in place of an earlier one.
-    Returns the folder. Raises ExperimentError where it can't be written, as where there is more
-    than an earlier one's files; then nothing of it is there."""
+def keep(place: Path, answer: Answer, text: Sequence[str], page: str = "") -> Path:
+    """Writes an explanation into the folder `explain` of a result, with its page if there is one,
+    in place of an earlier one. Returns the folder. Raises ExperimentError where it can't be
+    written, as where there is more than an earlier one's files; then nothing of it is there."""
     undo = contextlib.ExitStack()
     try:
         with signals.deferred():
@@ -33,6 +34,9 @@ def keep(place: Path, answer: Answer, text: Sequence[str]) -> Path:
             file.write((json.dumps(answer.as_json(), indent=2) + "\n").encode())
         with whole(work / TEXT) as file:
             file.writelines(f"{line}\n".encode() for line in text)
+        if page:
+            with whole(work / PAGE) as file:
+                file.write(page.encode())
         if answer.parts is not None and extras.installed("parquet"):
             from pcn.experiments.data import parquet  # an extra
 

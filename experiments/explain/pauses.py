@@ -44,6 +44,16 @@ class Waiting:
     busy_ps: int
 
 
+@dataclass(frozen=True)
+class Followed:
+    """Where a PAUSE comes from. `roots`: with weights that sum to 1. `through`: by port, how much
+    of it waited there, for this port or for those behind it; what comes to a port leaves it, or is
+    rooted there."""
+
+    roots: dict[Root, float]
+    through: dict[int, float]
+
+
 @dataclass(eq=False)
 class Pause:
     """From XOFF until XON of an input; `port`, which it stops, sends to it."""
@@ -105,7 +115,7 @@ class Pauses:
             key: np.array([item.from_ps for item in result], np.int64)
             for key, result in self._by_key.items()
         }
-        self._roots: dict[int, dict[Root, float]] = {}
+        self._followed: dict[int, Followed] = {}
 
     def closed(self, key: Key, begin: int, end: int) -> list[tuple[int, int]]:
         """Returns the spans within [begin, end] in which the port's gate was closed: start of the
@@ -131,11 +141,16 @@ class Pauses:
 
     def roots(self, pause: Pause, depth: int = 0) -> dict[Root, float]:
         """Returns the ports that a PAUSE comes from, with weights that sum to 1."""
-        if pause.number in self._roots:
-            return self._roots[pause.number]
+        return self.follow(pause, depth).roots
+
+    def follow(self, pause: Pause, depth: int = 0) -> Followed:
+        """Returns the ports that a PAUSE comes from, and through which."""
+        if pause.number in self._followed:
+            return self._followed[pause.number]
         # of a walk that returns to this PAUSE
-        self._roots[pause.number] = {Root(pause.port, "circle"): 1.0}
+        self._followed[pause.number] = Followed({Root(pause.port, "circle"): 1.0}, {})
         result: dict[Root, float] = defaultdict(float)
+        through: dict[int, float] = defaultdict(float)
         for waiting, share in self.outputs(pause):
             key = waiting.port, pause.traffic_class
             length = max(pause.to_ps - pause.from_ps, 1)
@@ -143,6 +158,7 @@ class Pauses:
                 sum(ps for _, ps in self.closed(key, pause.from_ps, pause.to_ps)) / length, 1.0
             )
             unpaused = min(waiting.without_ps / waiting.work_ps, 1.0) if waiting.work_ps else 1.0
+            through[waiting.port] += share
             result[Root(waiting.port)] += share * (1 - stopped) * unpaused
             for part, begin, end in (
                 (share * stopped, pause.from_ps, pause.to_ps),
@@ -154,16 +170,21 @@ class Pauses:
                     result[Root(waiting.port)] += part
                     continue
                 for start, ps in spans:
-                    for root, weight in self._behind(key, start, depth).items():
+                    behind = self._behind(key, start, depth)
+                    for root, weight in behind.roots.items():
                         result[root] += part * ps / total * weight
+                    for port, weight in behind.through.items():
+                        through[port] += part * ps / total * weight
         if not result:
             result[Root(pause.port, "unknown")] = 1.0
-        self._roots[pause.number] = dict(result)
-        return self._roots[pause.number]
+        self._followed[pause.number] = Followed(dict(result), dict(through))
+        return self._followed[pause.number]
 
-    def _behind(self, key: Key, closed_ps: int, depth: int) -> dict[Root, float]:
+    def _behind(self, key: Key, closed_ps: int, depth: int) -> Followed:
         pause = self.behind(key, closed_ps)
-        return {Root(key[0], "unknown"): 1.0} if pause is None else self.roots(pause, depth + 1)
+        if pause is None:
+            return Followed({Root(key[0], "unknown"): 1.0}, {})
+        return self.follow(pause, depth + 1)
 
     def outputs(self, pause: Pause) -> list[tuple[Waiting, float]]:
         """Returns what waited at a PAUSE with its share of the bytes, the largest first."""
@@ -175,19 +196,23 @@ class Pauses:
 
     def blame(
         self, key: Key, spans: Iterable[tuple[int, int]]
-    ) -> tuple[dict[Root, float], dict[int, float]]:
+    ) -> tuple[Followed, dict[int, float]]:
         """Returns how much of the time in which the port was stopped within these spans comes from
-        which root, and from which PAUSE of it, by number; ps."""
+        which root and through which ports, and from which PAUSE of it, by number; ps."""
         by_root: dict[Root, float] = defaultdict(float)
+        through: dict[int, float] = defaultdict(float)
         by_pause: dict[int, float] = defaultdict(float)
         for begin, end in spans:
             for start, ps in self.closed(key, begin, end):
                 pause = self.behind(key, start)
                 if pause is not None:
                     by_pause[pause.number] += ps
-                for root, weight in self._behind(key, start, 0).items():
+                behind = self._behind(key, start, 0)
+                for root, weight in behind.roots.items():
                     by_root[root] += ps * weight
-        return dict(by_root), dict(by_pause)
+                for port, weight in behind.through.items():
+                    through[port] += ps * weight
+        return Followed(dict(by_root), dict(through)), dict(by_pause)
 
     def tree(self, weights: dict[int, float]) -> list[tuple[int, int, int, dict[int, float]]]:
         """Returns the PAUSEs behind these (by number, with weights) as a tree: depth, port, how

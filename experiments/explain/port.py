@@ -35,7 +35,8 @@ def explain_port(
     ordered = sorted(groups.items(), key=lambda item: -item[1][1])
     stopped: dict[int, Facts] = {}
     for traffic_class in sorted({pause.traffic_class for pause in pauses.all}):
-        roots, _ = pauses.blame((port, traffic_class), [(begin, end)])
+        followed, _ = pauses.blame((port, traffic_class), [(begin, end)])
+        roots = followed.roots
         total = sum(ps for _, ps in pauses.closed((port, traffic_class), begin, end))
         if total:
             stopped[traffic_class] = {"paused_ps": total, "roots": _shares(roots, names)}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pcn.experiments.explain.answers import Answer
-from pcn.experiments.explain.flow import Explanation
+from pcn.experiments.explain.flow import Explanation, Origin
 from pcn.experiments.explain.job import Job, slowest
 from pcn.experiments.explain.lines import CONTROL
 
@@ -246,20 +246,25 @@ def _roots(item: Explanation) -> Iterator[str]:
             else "the flow does NOT cross it"
         )
         yield f"    {origin.share:6.1%}  {origin.port}, congested and not PAUSEd; {crossing}"
-        groups: dict[str, list[float]] = {}
-        for flow, share in origin.filled.items():
-            groups.setdefault(item.groups[flow] or _name(item, flow), []).append(share)
-        ordered = sorted(groups.items(), key=lambda item: -sum(item[1]))[:_MOST]
-        texts = [
-            f"{name}{f' ({len(shares)} flows)' if len(shares) > 1 else ''} {sum(shares):.1%}"
-            for name, shares in ordered
-        ]
+        texts = [f"{name} {share:.1%}" for name, share in filled(item, origin)]
         if texts:
             yield f"            its queue at those PAUSEs: {', '.join(texts)}"
     if len(item.origins) > 3:
         share = sum(origin.share for origin in item.origins[3:])
         yield f"    {share:6.1%}  {len(item.origins) - 3} other ports"
     yield from _tree(item.tree)
+
+
+def filled(item: Explanation, origin: Origin) -> list[tuple[str, float]]:
+    """Returns who filled a root's queue, groups or flows, with their shares, the largest first."""
+    groups: dict[str, list[float]] = {}
+    for flow, share in origin.filled.items():
+        groups.setdefault(item.groups[flow] or _name(item, flow), []).append(share)
+    ordered = sorted(groups.items(), key=lambda item: -sum(item[1]))[:_MOST]
+    return [
+        (f"{name}{f' ({len(shares)} flows)' if len(shares) > 1 else ''}", sum(shares))
+        for name, shares in ordered
+    ]
 
 
 def _tree(rows: list[dict[str, Any]]) -> Iterator[str]:

@@ -169,7 +169,12 @@ def explain(
         for line in text:
             say(line)
     try:
-        keep.keep(result, answer, text)
+        page = ""
+        if answer.flows:
+            from pcn.experiments.explain.page import render
+
+            page = render(answer, original.plan.topology)
+        keep.keep(result, answer, text, page)
     except ExperimentError as error:
         note(f"{error}. The explanation is here alone")
 

@@ -5,11 +5,13 @@ pages."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 
 from pcn.softswitch.units import quantity_text
-from pcn.topologies.model import Link, Topology
+from pcn.topologies.model import Endpoint, Link, Topology
 from pcn.topologies.picture.load import STEPS, Load, busiest, colour
 from pcn.topologies.picture.tiers import Cable, Rack, Tiers, kinds
 
@@ -23,6 +25,10 @@ _COLOURS = ("#1b6ca8", "#b5541c", "#2f7d4f", "#7a4fa3", "#8a6d1f", "#64748b")
 """Of links, by their rate, the fastest first."""
 _THIN = 1.2
 """Width of a line."""
+WIDEST = 16
+"""Width of a line whose emphasis is 1."""
+_RING, _RING_AT = 9, 46
+"""A ring's radius, and how far it is from its node's centre."""
 _WIDE = 1600
 """A row of racks that would be wider has short labels."""
 STYLE = """
@@ -33,8 +39,27 @@ svg.network { background: #fff; font: 12px ui-monospace, monospace; }
 @media (prefers-color-scheme: dark) { svg.network { background: #0f172a; } .network rect { fill: #1e293b;
 stroke: #94a3b8; } .network .host { fill: #14352a; } .network text { fill: #e2e8f0; } }
 """  # noqa: E501
+_EMPHASIS = """
+.emphasised path { stroke-opacity: .4; } .network path.wide { stroke: #c2410c; stroke-opacity: .8; }
+.network path.way { stroke: #1d4ed8; stroke-width: 2; stroke-dasharray: 6 4; stroke-opacity: 1; }
+.network .ring { fill: none; stroke: #c2410c; stroke-width: 3; }
+.network text.ring { stroke: #fff; stroke-width: 4; paint-order: stroke; fill: #9a3412; text-anchor: start; font-weight: 700; }
+@media (prefers-color-scheme: dark) { .network path.wide, .network .ring { stroke: #fb923c; }
+.network path.way { stroke: #93c5fd; } .network text.ring { stroke: #0f172a; fill: #fdba74; } }
+"""  # noqa: E501
 
 _Place = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Emphasis:
+    """What stands out in a drawing: links by one of their ports, as wide as a share from 0 to 1;
+    ports with a ring, and its text; the ports of a way, each of which sends to the next one's
+    node."""
+
+    wide: Mapping[Endpoint, float] = field(default_factory=dict)
+    rings: Mapping[Endpoint, str] = field(default_factory=dict)
+    way: Sequence[Endpoint] = ()
 
 
 def svg(
@@ -43,12 +68,14 @@ def svg(
     most_cables: int | None = None,
     *,
     styled: bool = True,
+    emphasis: Emphasis | None = None,
 ) -> str:
     """Hosts in the lowest row, then switches by their distance to the next host; what is alike is
     one box or line.
 
     With a `load` links have its colours, those of several in one line the busiest's. `most_cables`:
-    no more lines between switches, the busiest. `styled` False: the page has STYLE already."""
+    no more lines between switches, the busiest. `styled` False: the page has STYLE already. With an
+    `emphasis` what it doesn't have is pale."""
     tiers = Tiers.of(topology)
     short = sum(_width(_text(rack)) + _GAP for rack in tiers.racks) > _WIDE
     labels = {
@@ -68,11 +95,13 @@ def svg(
     )
     legend, legend_width = _laid_out(list(shown))
     places, width, height = _places(tiers, labels, legend_width)
+    names = "network" if emphasis is None else "network emphasised"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="network" viewBox="0 0 {width:g} '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{names}" viewBox="0 0 {width:g} '
         f'{height:g}" width="{width:g}" height="{height:g}" role="img" '
         f'aria-label="{escape(topology.name)}">',
         *([f"<style>{STYLE}</style>"] if styled else []),
+        *([f"<style>{_EMPHASIS}</style>"] if emphasis is not None else []),
         *legend,
         *(_cable(cable, places, colours, load) for cable in cables),
         *(
@@ -80,8 +109,10 @@ def svg(
             for rack in tiers.racks
             for cable in rack.cables
         ),
+        *(_emphasised(tiers, places, emphasis) if emphasis is not None else ()),
         *(_box(name, name, "switch", places[name]) for row in tiers.switches for name in row),
         *(_rack(rack, labels, places) for rack in tiers.racks),
+        *(_rings(tiers, places, emphasis) if emphasis is not None else ()),
         "</svg>\n",
     ]
     return "\n".join(parts)
@@ -200,12 +231,70 @@ def _ends(links: Sequence[Link], last: str) -> str:
 def _cable(
     cable: Cable, places: dict[str, _Place], colours: dict[float, str], load: Load | None
 ) -> str:
-    (x1, y1), (x2, y2) = places[cable.a], places[cable.b]
-    # Beside each other in a row: an arc above what stands between.
-    way = f"L{x2:g} {y2:g}" if y1 != y2 else f"Q{(x1 + x2) / 2:g} {y1 - 2 * _BOX:g} {x2:g} {y2:g}"
     title = _title(f"{cable.a} - {cable.b}", cable.links, load, (cable.a, cable.b))
     stroke = _stroke(cable.links, colours, load, cable.a)
-    return f'<path d="M{x1:g} {y1:g}{way}" {stroke} {_ends(cable.links, cable.b)}>{title}</path>'
+    course = _course(places[cable.a], places[cable.b])
+    return f'<path d="{course}" {stroke} {_ends(cable.links, cable.b)}>{title}</path>'
+
+
+def _course(a: _Place, b: _Place) -> str:
+    """Returns a line's; beside each other in a row: an arc above what stands between."""
+    (x1, y1), (x2, y2) = a, b
+    end = f"L{x2:g} {y2:g}" if y1 != y2 else f"Q{(x1 + x2) / 2:g} {y1 - 2 * _BOX:g} {x2:g} {y2:g}"
+    return f"M{x1:g} {y1:g}{end}"
+
+
+def _lines(tiers: Tiers) -> Iterator[tuple[str, str, Sequence[Link]]]:
+    """Yields of each line of the drawing the names of its places, and its links."""
+    for cable in tiers.cables:
+        yield cable.a, cable.b, cable.links
+    for rack in tiers.racks:
+        for node, links in rack.cables:
+            yield rack.hosts[0], node, links
+
+
+def _ways(tiers: Tiers) -> Iterator[tuple[str, str, Sequence[Endpoint]]]:
+    """Yields of each line of the drawing, once for each of its ways, the names of the places where
+    it starts and ends, and the ports that send there."""
+    for a, b, links in _lines(tiers):
+        near = [link.a if link.b.node == b else link.b for link in links]
+        far = [link.b if port == link.a else link.a for link, port in zip(links, near, strict=True)]
+        yield a, b, near
+        yield b, a, far
+
+
+def _emphasised(tiers: Tiers, places: dict[str, _Place], emphasis: Emphasis) -> Iterator[str]:
+    for start, end, ports in _ways(tiers):
+        if start not in places or end not in places:
+            continue  # hosts of one rack that are linked
+        course = _course(places[start], places[end])
+        wide = {port: emphasis.wide[port] for port in ports if emphasis.wide.get(port)}
+        if share := sum(wide.values()):
+            text = ", ".join(f"{port} {part:.1%}" for port, part in wide.items())
+            yield (
+                f'<path class="wide" d="{course}" style="stroke-width: {WIDEST * share:.4f}px" '
+                f'data-ports="{escape(" ".join(map(str, wide)))}"><title>{escape(text)}</title>'
+                "</path>"
+            )
+        if not set(emphasis.way).isdisjoint(ports):
+            yield f'<path class="way" d="{course}"/>'
+
+
+def _rings(tiers: Tiers, places: dict[str, _Place], emphasis: Emphasis) -> Iterator[str]:
+    for start, end, ports in _ways(tiers):
+        ringed = [port for port in ports if port in emphasis.rings]
+        if not ringed or start not in places or end not in places:
+            continue
+        (x1, y1), (x2, y2) = places[start], places[end]
+        part = min(_RING_AT / max(math.hypot(x2 - x1, y2 - y1), 1.0), 0.5)
+        lift = 4 * part * (1 - part) * _BOX if y1 == y2 else 0.0  # on its arc
+        x, y = x1 + (x2 - x1) * part, y1 + (y2 - y1) * part - lift
+        text = "; ".join(emphasis.rings[port] for port in ringed)
+        yield (
+            f'<circle class="ring" cx="{x:g}" cy="{y:g}" r="{_RING}" '
+            f'data-ports="{escape(" ".join(map(str, ringed)))}"/><text class="ring" '
+            f'x="{x + _RING + 5:g}" y="{y + 4:g}">{escape(text)}</text>'
+        )
 
 
 def _down(

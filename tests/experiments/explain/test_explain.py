@@ -19,7 +19,7 @@ from pcn.experiments.explain import again, answers, keep, words
 from pcn.experiments.explain.again import NAMES, KeptResult
 from pcn.experiments.explain.flow import CONTRIBUTOR, CULPRIT, VICTIM, Explanation
 from pcn.experiments.explain.lines import Lines
-from pcn.experiments.explain.pauses import Pauses, Root
+from pcn.experiments.explain.pauses import Followed, Pauses, Root
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.run.progress import Silent
 from pcn.topologies.model import Endpoint
@@ -130,6 +130,14 @@ def test_weights_of_every_pause_sum_to_one(mixed: Path) -> None:
     assert len(ports) > 1
     for pause in pauses.all:
         assert sum(pauses.roots(pause).values()) == pytest.approx(1, rel=1e-9)
+        followed = pauses.follow(pause)
+        # no more is rooted at a port than comes to it, and all of it comes to one first
+        assert all(
+            weight <= followed.through[root.port] + 1e-9 for root, weight in followed.roots.items()
+        )
+        first = sum(share for _, share in pauses.outputs(pause))
+        assert first == pytest.approx(1)
+        assert sum(followed.through.values()) > 1 - 1e-9
         assert sum(item.bytes for item in pause.waiting) == pause.held_bytes > pause.threshold_bytes
 
 
@@ -183,7 +191,9 @@ def test_explanation_is_kept_whole_and_printed(
     assert pcn(["explain", str(place), "--worst", "2", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     folder = place / keep.FOLDER
-    assert sorted(path.name for path in folder.iterdir()) == [keep.JSON, keep.TEXT, keep.TABLE]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        [keep.JSON, keep.TEXT, keep.TABLE, keep.PAGE]
+    )
     assert json.loads((folder / keep.JSON).read_text()) == printed
     rows = pq.read_table(folder / keep.TABLE).to_pylist()
     assert len(rows) == 80
@@ -601,5 +611,5 @@ def test_gates_that_no_switch_closed_are_unknown_roots() -> None:
     causes["time_ps"], causes["what"], causes["class"] = [10, 30], [CLOSES, OPENS], 3
     empty = [np.zeros(0, np.dtype(kind)) for kind in (ExplainSent, ExplainHop, ExplainLine)]
     pauses = Pauses(Logs(empty[0], empty[1], empty[2], causes, (Endpoint("h0", 0),)), 100)
-    assert pauses.blame((0, 3), [(0, 25)]) == ({Root(0, "unknown"): 15.0}, {})
+    assert pauses.blame((0, 3), [(0, 25)]) == (Followed({Root(0, "unknown"): 15.0}, {}), {})
     assert again.NAMES[0] == "reference"
