@@ -97,7 +97,7 @@ def draw(seed: int) -> Scenario:
     flow_control = CREDITS if scheme.scheme.name in CREDITS_ALONE or rng.random() < 0.15 else PFC
     payload = rng.choice((1, 200, 1000, 1000, 1000, 1000, 4096, MAX_PAYLOAD))
     rate_bps = rng.choice((1e9, 10e9, 10e9, 100e9))
-    frame_bytes = wire.data_bytes(payload, scheme.wants_telemetry)
+    frame_bytes = wire.data_bytes(payload, scheme.wants_telemetry, scheme.new_np().grants)
     frame_s = frame_bytes * 8 / rate_bps
     length_s = frame_s * rng.randint(200, 1200)
     ring = rng.random() < 0.15
