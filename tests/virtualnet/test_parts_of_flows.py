@@ -35,6 +35,7 @@ from pcn.topologies.compact import compact
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.lossless import CREDITS, credit_parameters
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
+from pcn.topologies.schedules import Schedule
 from pcn.topologies.switch import ROUND_ROBIN
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.times import picoseconds
@@ -446,10 +447,15 @@ def test_logs_are_those_of_the_chosen_flows_and_ports() -> None:
     assert LOG_HOP == 1
 
 
-def test_where_order_is_not_by_coming_waits_are_contention_or_pause() -> None:
-    """With round robin, what is ahead of a packet isn't what goes first: nothing is known of a port
-    without PAUSE."""
-    topology = with_switches(compact(senders=4, **FABRIC), arbitration=ROUND_ROBIN)
+@pytest.mark.parametrize(
+    "fields", [{"arbitration": ROUND_ROBIN}, {"schedules": (Schedule((1,) * 8),)}]
+)
+def test_where_order_is_not_by_coming_waits_are_contention_or_pause(
+    fields: dict[str, Any],
+) -> None:
+    """With round robin or weights, what is ahead of a packet isn't what goes first: nothing is
+    known of a port without PAUSE."""
+    topology = with_switches(compact(senders=4, **FABRIC), **fields)
     rows, _, complete = run("pfc", topology, random_flows(topology, 40), {}, explain=True)
     sums = dict(zip(PARTS, rows["parts_ps"].sum(axis=0).tolist(), strict=True))
     assert complete == 1
