@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pcn.p4net.virtual import VirtualP4
-from pcn.virtualnet.frames import Arrived
 from pcn.virtualnet.native import CLASSES
-
-_IPV4, _CE = b"\x08\x00", 3
 
 
 class Queues:
@@ -59,16 +56,12 @@ def by_host(network: VirtualP4) -> list[dict[str, Any]]:
                 ),
                 "received_frames": arrivals.frames,
                 "received_bytes": arrivals.bytes,
-                "marked_ce_frames": sum(map(_is_marked, network.arrived(host.name))),
+                "marked_ce_frames": arrivals.marked_ce_frames,
                 "mean_delay_s": arrivals.mean_delay_s if arrivals.timed_frames else None,
                 "longest_delay_s": arrivals.longest_delay_s if arrivals.timed_frames else None,
             }
         )
     return rows
-
-
-def _is_marked(frame: Arrived) -> bool:
-    return frame.start[12:14] == _IPV4 and frame.length > 15 and frame.start[15] & 3 == _CE
 
 
 def by_port(network: VirtualP4, queues: Queues | None = None) -> list[dict[str, Any]]:

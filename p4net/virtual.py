@@ -153,7 +153,8 @@ class VirtualP4(TimedNetwork):
 
     def react(self, host: str, application: Callable[[Arrived], None]) -> None:
         """Calls a function with each frame that arrives at a host, at its simulated time. It may
-        send frames from then on. A host may have several such functions. Raises VirtualError."""
+        send frames from then on. A host may have several such functions; one that counts alone
+        forgets a frame when they have had it. Raises VirtualError."""
         applications = self._applications.setdefault(host, [])
         applications.append(application)
         if len(applications) > 1:
@@ -166,6 +167,7 @@ class VirtualP4(TimedNetwork):
                 seen += 1
                 for application in applications:
                     application(frame)
+            seen = self.forget_arrivals(host)
 
         self.on_frames(host, new)
 

@@ -31,7 +31,8 @@ class Arrived(NamedTuple):
 
 class Arrivals(NamedTuple):
     """What has arrived at a host, in sum. Delays are of frames that hosts sent, from the time at
-    which each was to be sent, with its wait for the link, to its arrival."""
+    which each was to be sent, with its wait for the link, to its arrival. `marked_ce_frames`: those
+    of IPv4 with that ECN codepoint."""
 
     frames: int
     bytes: int
@@ -40,6 +41,7 @@ class Arrivals(NamedTuple):
     timed_frames: int
     mean_delay_s: float
     longest_delay_s: float
+    marked_ce_frames: int
 
 
 class Frames:
@@ -149,11 +151,18 @@ class Frames:
             raw.timed,
             mean,
             raw.longest_ps / 1e12,
+            raw.marked_ce,
         )
 
     def count_alone(self, host: str, alone: bool = True) -> None:
-        """A host counts what arrives from now on, and doesn't keep it."""
+        """A host counts what arrives from now on, and doesn't keep it, or only until the function
+        of `on_frames` has read it and called `forget_arrivals`."""
         self._check(self._library.vn_source_count(self._changing(), self._nodes[host], alone))
+
+    def forget_arrivals(self, host: str) -> int:
+        """A host that counts alone forgets what it has kept since. Returns how many frames
+        `arrived` has then."""
+        return self._check(self._library.vn_source_forget(self._changing(), self._nodes[host]))
 
     def on_frames(self, host: str, function: Callable[[], None]) -> None:
         """Calls the function when frames have arrived at a host, at their simulated time. Raises

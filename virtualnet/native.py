@@ -207,8 +207,11 @@ class Arrivals(ctypes.Structure):
 
     _fields_ = [
         (name, _u64)
-        for name in ("frames", "bytes", "first_ps", "last_ps", "timed", "delay_ps", "longest_ps")
-    ]
+        for name in (
+            "frames", "bytes", "first_ps", "last_ps", "timed", "delay_ps", "longest_ps",
+            "marked_ce",
+        )
+    ]  # fmt: skip
 
 
 class Threads(ctypes.Structure):
@@ -243,6 +246,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         [_u32, ctypes.POINTER(ctypes.POINTER(Taken)), ctypes.POINTER(ctypes.POINTER(_u8))],
     ),
     "vn_source_count": (_int, [_u32, _bool]),
+    "vn_source_forget": (_i64, [_u32]),
     "vn_source_call": (_int, [_u32, _u32]),
     "vn_source_arrivals": (_int, [_u32, ctypes.POINTER(Arrivals)]),
     "vn_call_for_cpu": (_int, [_u32, _u32]),

@@ -270,6 +270,9 @@ def run(
             )
         )
         complain(simulation)
+        if script is None:  # which may read frames
+            for host in network.topology.hosts:
+                simulation.count_alone(host.name)
         page = stack.enter_context(p4_on_page(simulation, until, sample, port)) if web else None
         queues = Queues(simulation, sample, until) if sample else None
         prepare(simulation, until, sends, script, pcap, seed)

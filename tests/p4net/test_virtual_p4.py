@@ -20,6 +20,7 @@ from pcn.p4net.traffic import poisson
 from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
 from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.frames import Arrived
 
 PROBE = 5000
 LINKS = [["h1", "s1-p1"], ["h2", "s1-p2"], ["s1-p3", "s2-p1", 0.0, 8], ["h3", "s2-p2"]]
@@ -217,6 +218,30 @@ def test_frames_are_cut_and_filled_to_their_lengths(network: P4Network) -> None:
         assert [len(frame) for frame in frames] == [200, 60, 80]
         assert frames[0][42:] == bytes(range(1, 101)) + bytes(58)
         assert frames[2][42:] == bytes(range(1, 39))
+
+
+def test_host_that_counts_alone_forgets_frames_that_it_reacted_to(network: P4Network) -> None:
+    frame = udp(network, "h1", "h3", bytes(58), tos=3)
+    with VirtualP4(network) as simulation:
+        simulation.send("h1", 0.0, frame)
+        simulation.run(until_s=0.1)
+        lengths: list[int] = []
+        reacted: list[tuple[float, bytes]] = []
+
+        def take(arrived: Arrived) -> None:
+            lengths.append(len(simulation.arrived("h3")))
+            reacted.append((arrived.time_s, arrived.start))
+
+        simulation.count_alone("h3")
+        simulation.react("h3", take)
+        simulation.send_all("h1", [0.1 + 1e-3 * number for number in range(20)], [frame])
+        simulation.run(until_s=0.2)
+        assert len(reacted) == 20
+        assert reacted == sorted(reacted)
+        assert max(lengths) == 2  # the one from before, and the one that it reacts to
+        assert len(simulation.arrived("h3")) == 1
+        arrivals = simulation.arrivals("h3")
+        assert (arrivals.frames, arrivals.marked_ce_frames) == (21, 21)
 
 
 def test_host_counts_alone_and_measures_delays(network: P4Network) -> None:

@@ -300,10 +300,14 @@ uint64_t vn_taken(const struct vn_context *, uint32_t host, const struct vn_take
                   const uint8_t **bytes);
 int vn_source_count(struct vn_context *, uint32_t host, bool alone);
 int vn_source_call(struct vn_context *, uint32_t host, uint32_t number);
+/* A host that counts alone keeps what arrives for vn_source_call's function, and here forgets it.
+ * Returns how many frames vn_taken still has, those from before vn_source_count. */
+int64_t vn_source_forget(struct vn_context *, uint32_t host);
 /* `delay_ps`: from the time at which frames were to be sent to their arrival, of those that a
- * source sent: their number, the sum, and the longest. */
+ * source sent: their number, the sum, and the longest. `marked_ce`: frames of IPv4 with that ECN
+ * codepoint. */
 struct vn_arrivals {
-    uint64_t frames, bytes, first_ps, last_ps, timed, delay_ps, longest_ps;
+    uint64_t frames, bytes, first_ps, last_ps, timed, delay_ps, longest_ps, marked_ce;
 };
 int vn_source_arrivals(const struct vn_context *, uint32_t host, struct vn_arrivals *);
 

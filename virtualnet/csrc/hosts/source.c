@@ -34,7 +34,8 @@ struct incoming {
     uint64_t n, capacity;
     struct bytes bytes;
     struct vn_arrivals counts;
-    bool counted; /* alone: frames aren't kept */
+    bool counted; /* alone: frames aren't kept, or only until `call` has been called */
+    uint64_t stay, stay_bytes; /* what was there before that */
     uint32_t call; /* the number of Python's function; VN_NONE: there is none */
     uint64_t called;
 };
@@ -247,8 +248,13 @@ static bool keep(struct vn_context *context, struct incoming *in, struct vn_pack
     return true;
 }
 
-static void count(struct vn_arrivals *counts, const struct vn_packet *packet, uint64_t now)
+enum { ETHER_TYPE = 12, ECN = 15, CE = 3 }; /* of a frame of IPv4 */
+
+static void count(struct vn_arrivals *counts, const struct vn_packet *packet, const uint8_t *frame,
+                  uint64_t now)
 {
+    bool ipv4 = packet->bytes > ECN && frame[ETHER_TYPE] == 0x08 && frame[ETHER_TYPE + 1] == 0;
+    if (ipv4 && (frame[ECN] & CE) == CE) counts->marked_ce++;
     if (counts->frames++ == 0) counts->first_ps = now;
     counts->bytes += packet->bytes;
     counts->last_ps = now;
@@ -266,11 +272,11 @@ static bool source_take(struct vn_context *context, struct vn_node *node, uint32
     struct incoming *in = &sources_of(context)->hosts[node->number];
     struct vn_packet *packet = vn_packet_at(context, id);
     VN_ASSERT(in->n <= in->capacity && (in->n == 0 || in->at[in->n - 1].time_ps <= context->now));
-    if (!in->counted && !keep(context, in, packet)) {
+    if ((!in->counted || in->call != VN_NONE) && !keep(context, in, packet)) {
         vn_fail(context, "out of memory for frames that have arrived");
         return false;
     }
-    count(&in->counts, packet, context->now);
+    count(&in->counts, packet, vn_frame(context, packet), context->now);
     vn_packet_free(context, id);
     if (in->call != VN_NONE && in->called != context->now) {
         in->called = context->now;
@@ -294,7 +300,20 @@ int vn_source_count(struct vn_context *context, uint32_t host, bool alone)
     struct incoming *in = incoming_of(context, host);
     if (in == NULL) return -EINVAL;
     in->counted = alone;
+    in->stay = in->n;
+    in->stay_bytes = in->bytes.n;
     return 0;
+}
+
+int64_t vn_source_forget(struct vn_context *context, uint32_t host)
+{
+    struct incoming *in = incoming_of(context, host);
+    if (in == NULL) return -EINVAL;
+    if (in->counted) {
+        in->n = in->stay;
+        in->bytes.n = in->stay_bytes;
+    }
+    return (int64_t)in->n;
 }
 
 int vn_source_call(struct vn_context *context, uint32_t host, uint32_t number)
