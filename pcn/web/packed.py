@@ -51,11 +51,10 @@ def _used(rows: _Rows, use: Sequence[str], as_usual: Sequence[str] = ()) -> _Row
     `port_in_use`, for all frames at once."""
     marked = []
     for row in rows:
-        if any(map(any, (row[field] for field in use))) or not all(
-            map(all, map(row.get, as_usual))
-        ):
-            # None is NaN, which isn't above 0 either
-            used = [np.array(row[field], dtype=float) > 0 for field in use]
+        usual = all(all(row[field]) for field in as_usual)
+        if not usual or any(any(row[field]) for field in use):
+            # None is NaN, which isn't something either
+            used = [np.nan_to_num(np.array(row[field], dtype=float)) != 0 for field in use]
             unusual = [~np.array(row[field], dtype=bool) for field in as_usual]
             marked.append({**row, "in_use": np.any([*used, *unusual], axis=0).tolist()})
     return marked
