@@ -34,10 +34,13 @@ _BARS = "▁▂▃▄▅▆▇█"
 _LEAST_ROWS = 12
 """Of the tables; with fewer there is no room for series and log."""
 _LOG_ROWS = 4
+_DETAILS_ROWS = 40
+"""Rows of a terminal from which series and log are shown without their key."""
 _HELP = (
     ("up, down", "choose a port or a flow; its series stand below"),
     ("left, right", "first port, first flow"),
     ("home, end", "first row, last row"),
+    ("d", "the chosen row's series and the log, or more rows in their place"),
     ("?", "this list"),
     ("q, Ctrl-C", "end"),
 )
@@ -108,6 +111,7 @@ class View:
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._place = 0
         self._help = False
+        self._details: bool | None = None  # as the key left it
         self.chosen: Chosen | None = None
 
     def add(self, now: Snapshot, lines: Sequence[str] = ()) -> None:
@@ -123,6 +127,9 @@ class View:
             self._help = not self._help
             return False
         if not self._looks:
+            return False
+        if key == "d":
+            self._details = not self._has_details(height)
             return False
         rows = self._rows(width, height)
         flows = [place for place, row in enumerate(rows) if row[0] == "flow"]
@@ -176,10 +183,15 @@ class View:
         ]
         newest = list(self._lines)[-_LOG_ROWS:]
         lines += [Text(line[:width], "dim", no_wrap=True, overflow="crop") for line in newest]
-        keys = "arrows choose a row, ? lists the keys, q ends"
+        if not self._has_details(height):
+            lines = []
+        keys = "arrows choose a row, d shows its series and the log, ? lists the keys, q ends"
         lines.append(Text(keys[:width], "dim"))
         room = height - _LEAST_ROWS
         return lines[:room] if 0 < room < len(lines) else lines if room > 0 else []
+
+    def _has_details(self, height: int) -> bool:
+        return height >= _DETAILS_ROWS if self._details is None else self._details
 
     def _series(self, chosen: Chosen, width: int) -> Iterator[Text]:
         """Yields a line of each series of a row: its name, its newest value, bars up to its

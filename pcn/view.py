@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Protocol
 
 from rich import box
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +20,9 @@ _GAP = 2  # between columns
 # Rows beside the tables' own: title, two headings of two lines with a rule, space between, two
 # captions.
 _OTHER_ROWS = 1 + 2 * 3 + 1 + 1 + 1
+_BESIDE, _FLOWS_WIDTH = 170, 76
+"""Width from which the tables stand side by side, and that of flows there."""
+_OTHER_ROWS_BESIDE = 1 + 3 + 1
 
 
 class Titled(Protocol):
@@ -51,7 +54,7 @@ class _Column:
 _PORT_COLUMNS = (
     _Column("port", left=True),
     _Column("link", goes=2, left=True),
-    _Column("queue\nKB", 7, optional=True),
+    _Column("queue\nKB", 8, optional=True),
     _Column("queue\npackets", 7, optional=True),
     _Column("pn", 4, goes=3),
     _Column("PAUSE\nout/ms", 6, goes=4),
@@ -124,23 +127,25 @@ def flow_row(row: FlowRow) -> Chosen:
 
 
 def shown(now: Snapshot, width: int, height: int | None = None, idle: bool = True) -> Shown:
-    """Returns everything, or, where it wouldn't fit into `height` rows, what is in use, and flows
-    by pair of hosts; without `idle` no port that isn't in use."""
+    """Returns everything, or, where it wouldn't fit into `height` rows, what is in use, the busiest
+    first, and flows by pair of hosts; without `idle` no port that isn't in use."""
     ports, flows = list(now.ports), flow_rows(now.flows)
     if not idle:
         ports = [port for port in ports if _in_use(port)]
     if height is not None:
         height -= len(_overload(now, width))
-    if height is not None and _needed(ports, flows) > height:
+    if height is not None and _needed(ports, flows, width) > height:
         flows = pair_rows(now.flows)
     shown_of = len(flows)
-    if height is not None and _needed(ports, flows) > height:
-        ports = [port for port in ports if _in_use(port)]
-        room = max(4, height - _OTHER_ROWS)
-        flows = flows[: max(room // 3, room - len(ports))]
-        ports = sorted(
-            sorted(ports, key=_busy, reverse=True)[: room - len(flows)], key=now.ports.index
-        )
+    if height is not None and _needed(ports, flows, width) > height:
+        ports = sorted(filter(_in_use, ports), key=_busy, reverse=True)
+        if width >= _BESIDE:
+            room = max(4, height - _OTHER_ROWS_BESIDE)
+            flows, ports = flows[:room], ports[:room]
+        else:
+            room = max(4, height - _OTHER_ROWS)
+            flows = flows[: max(room // 3, room - len(ports))]
+            ports = ports[: room - len(flows)]
     return Shown(tuple(ports), tuple(flows), shown_of - len(flows))
 
 
@@ -156,17 +161,19 @@ def picture(
     fitting = shown(now, width, height, idle)
     ended = sum(flow.state not in GOING_ON for flow in now.flows)
     knows_ue = any(port.marked_ue_share is not None for port in now.ports)
-    return Group(
-        _title(about, now, width),
-        *_overload(now, width),
-        _port_table(
-            fitting.ports, len(now.ports) - len(fitting.ports), width, about.has_scheme, chosen
-        ),
-        "",
-        _flow_table(
-            fitting.flows, fitting.hidden_flows, ended, width, knows_ue, about.has_scheme, chosen
-        ),
+    beside = width >= _BESIDE
+    of_ports, of_flows = (width - _FLOWS_WIDTH, _FLOWS_WIDTH) if beside else (width, width)
+    hidden, scheme = len(now.ports) - len(fitting.ports), about.has_scheme
+    ports = _port_table(fitting.ports, hidden, of_ports - _GAP * beside, scheme, chosen)
+    flows = _flow_table(
+        fitting.flows, fitting.hidden_flows, ended, of_flows, knows_ue, scheme, chosen
     )
+    tables: list[RenderableType] = [ports, "", flows]
+    if beside:
+        grid = Table.grid(padding=(0, 2 * _GAP, 0, 0))
+        grid.add_row(ports, flows)
+        tables = [grid]
+    return Group(_title(about, now, width), *_overload(now, width), *tables)
 
 
 def _overload(now: Snapshot, width: int) -> list[Text]:
@@ -177,7 +184,9 @@ def _overload(now: Snapshot, width: int) -> list[Text]:
     )
 
 
-def _needed(ports: Sequence[PortState], flows: Sequence[FlowRow]) -> int:
+def _needed(ports: Sequence[PortState], flows: Sequence[FlowRow], width: int) -> int:
+    if width >= _BESIDE:
+        return max(len(ports), len(flows), 1) + _OTHER_ROWS_BESIDE
     return len(ports) + max(1, len(flows)) + _OTHER_ROWS
 
 
@@ -230,7 +239,7 @@ def _port_table(
             Text(port.link),
             Text("")
             if port.queue_bytes is None
-            else _some(f"{port.queue_bytes / 1e3:.1f}", port.queue_bytes > 0),
+            else _some(f"{port.queue_bytes / 1e3:,.1f}", port.queue_bytes > 0),
             _packets(port),
             Text("-") if port.pn is None else _some(f"{port.pn:.0f}", port.pn > 0),
             _some(f"{port.pauses_sent_per_s / 1e3:.2f}", port.pauses_sent_per_s > 0, "yellow"),
@@ -413,12 +422,12 @@ def _packets(port: PortState) -> Text:
     return (
         Text("-", "dim")
         if port.queue_packets is None
-        else _some(f"{port.queue_packets:.0f}", port.queue_packets > 0)
+        else _some(f"{port.queue_packets:,.0f}", port.queue_packets > 0)
     )
 
 
 def _kilobytes(size_bytes: float | None) -> Text:
-    return Text("") if size_bytes is None else Text(f"{size_bytes / 1e3:.1f}")
+    return Text("") if size_bytes is None else Text(f"{size_bytes / 1e3:,.1f}")
 
 
 def _percent(share: float | None) -> Text:

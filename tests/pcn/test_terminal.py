@@ -134,3 +134,25 @@ def test_sparkline_has_a_bar_for_each_value(values: list[float]) -> None:
     heights = ["▁▂▃▄▅▆▇█".index(bar) for bar in bars]
     assert heights == sorted(heights)
     assert max(heights, default=0) == (7 if max(values, default=0) > 0 else 0)
+
+
+def test_small_terminal_has_rows_until_a_key_shows_details() -> None:
+    """80x24: flows of 224 by pair of hosts take the room of the series and of the log."""
+    terminal_view = View(RECORD)
+    terminal_view.add(snapshot(224), ["h0 line"])
+    terminal_view.press("down", 80, 24)
+
+    def rows() -> int:
+        return sum("sending" in line or ":" in line[:4] for line in drawn(terminal_view, 80, 24))
+
+    many = rows()
+    assert "h0 line" not in "\n".join(drawn(terminal_view, 80, 24))
+    terminal_view.press("d", 80, 24)
+    text = "\n".join(drawn(terminal_view, 80, 24))
+    assert "h0 line" in text
+    assert "queue" in text.split("s0:", 1)[1]
+    assert rows() < many
+    terminal_view.press("d", 80, 24)
+    assert rows() == many
+    terminal_view.press("d", 80, 60)
+    assert "h0 line" in "\n".join(drawn(terminal_view, 80, 60))

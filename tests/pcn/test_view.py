@@ -90,7 +90,7 @@ def test_it_fits_and_shows_what_matters(width: int, height: int, flows: int) -> 
     text = "\n".join(shown)
     for part in (
         "s1:2",
-        "14336.0",
+        "14,336.0",
         "100%",
         "PAUSED",
         "1234",
@@ -104,7 +104,7 @@ def test_it_fits_and_shows_what_matters(width: int, height: int, flows: int) -> 
     assert "3 flows have ended" in text
 
 
-@pytest.mark.parametrize("width", range(28, 80, 2))
+@pytest.mark.parametrize("width", range(30, 80, 2))
 def test_a_narrow_terminal_shows_less_and_cuts_nothing(width: int) -> None:
     """Columns go, numbers stay whole; which columns there are doesn't depend on the numbers."""
     shown = lines(width, 50, 14)
@@ -112,7 +112,7 @@ def test_a_narrow_terminal_shows_less_and_cuts_nothing(width: int) -> None:
     text = "\n".join(shown)
     assert "…" not in text
     words = set(text.split())
-    assert words >= {"14336.0", "100%", "PAUSED"}
+    assert words >= {"14,336.0", "100%", "PAUSED"}
     headings, idle = (
         next(line for line in some if "KB" in line) for some in (shown, lines(width, 50, 0))
     )
@@ -126,14 +126,14 @@ def test_columns_go_as_the_terminal_gets_narrower() -> None:
         text = "\n".join(lines(width, 50, 14))
         return {
             word
-            for word in ("s0->s1", "123.46", "40.00", "14336.0", "PAUSED", "███")
+            for word in ("s0->s1", "123.46", "40.00", "14,336.0", "PAUSED", "███")
             if word in text
         }
 
     seen = [has(width) for width in range(30, 121, 5)]
     assert all(narrow <= wide for narrow, wide in itertools.pairwise(seen))
-    assert has(60) == {"123.46", "40.00", "14336.0", "PAUSED"}
-    assert has(120) == {"s0->s1", "123.46", "40.00", "14336.0", "PAUSED", "███"}
+    assert has(60) == {"123.46", "40.00", "14,336.0", "PAUSED"}
+    assert has(120) == {"s0->s1", "123.46", "40.00", "14,336.0", "PAUSED", "███"}
 
 
 def test_windows_are_shown_where_flows_have_them() -> None:
@@ -214,3 +214,41 @@ def test_ue_is_shown_where_a_program_marks_it() -> None:
     assert text(0.125).replace("QUEUE", "").count("UE") == 2
     assert "12.5%" in text(0.125)
     assert "25.0%" in text(0.125)
+
+
+def test_busiest_ports_come_first_where_not_all_fit() -> None:
+    """Those that are down, then PAUSE, then the longest queues."""
+    names = [
+        (switch.name, number)
+        for switch in TOPOLOGY.switches
+        for number in TOPOLOGY.ports(switch.name)
+    ]
+    ports = [
+        port(*name, queue_bytes=1000 * place, queue_packets=place, paused=place == 3, up=place != 5)
+        for place, name in enumerate(names)
+    ]
+    console = Console(width=100, height=20, color_system=None, highlight=False)
+    with console.capture() as captured:
+        console.print(picture(RECORD, Snapshot(1.0, 1e-3, tuple(ports), ()), 100, 20))
+    shown = [line.split()[0] for line in captured.get().splitlines() if line[:1] == "s"]
+    expected = [5, 3, *range(len(names) - 1, 5, -1)]
+    assert 4 <= len(shown) < len(names)
+    assert shown == [f"{names[place][0]}:{names[place][1]}" for place in expected[: len(shown)]]
+
+
+@pytest.mark.parametrize("height", [24, 60])
+def test_wide_terminal_has_ports_and_flows_side_by_side(height: int) -> None:
+    def rows(width: int) -> tuple[list[str], int, int]:
+        shown = lines(width, height, 14)
+        flows = sum("sending" in line for line in shown)
+        return shown, sum(line[:1] == "s" and ":" in line[:4] for line in shown), flows
+
+    shown, ports, flows = rows(200)
+    assert any(line.startswith("port") and "flow  from" in line for line in shown)
+    assert max(len(line.rstrip()) for line in shown) > 150
+    assert len(shown) <= height
+    _, narrow_ports, narrow_flows = rows(120)
+    assert ports >= narrow_ports
+    assert flows >= narrow_flows
+    assert flows == 16
+    assert ports + flows > narrow_ports + narrow_flows or height == 60
