@@ -62,7 +62,7 @@ def charts(groups: Mapping[str, ByRun], shown: Sequence[str] = SHOWN) -> list[Ch
     or of a single percentile, a chart a percentile with a line a run, as far as they have the same
     bins."""
     return [
-        chart
+        replace(chart, log_y=True, bottom=1.0)
         for group, runs in groups.items()
         if _has_bins(group, runs)
         for chart in _charts(group, runs, shown)
@@ -75,9 +75,7 @@ def figure_charts(
     """Returns a percentile of the slowdown by size for a figure, a chart a group, two a row; one
     without lines where no bin has enough flows. `runs`: of each scheme the seeds."""
     groups = {group: of for group, of in pooled(runs).items() if group != CLASSES}
-    slowdown_charts = [
-        replace(chart, log_y=True, bottom=1.0) for chart in charts(groups, [statistic])
-    ]
+    slowdown_charts = charts(groups, [statistic])
     none = Chart(
         f"Slowdown, {statistic[1:]}%", "Flows up to", "Slowdown", [], empty="too few flows"
     )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pcn.experiments.define.samples import RunSamples
+
+_NUMBER = re.compile(r"[-+]?[0-9][0-9,]*(?:\.([0-9]*))?")
+_DIGIT_SPACE, _POINT_SPACE = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"
+"""As wide as a digit, and as a point: no zero claims a digit that wasn't measured."""
 
 
 @dataclass(frozen=True)
@@ -29,3 +34,36 @@ class Measured:
 
     numbers: Mapping[str, float | None]
     samples: Sequence[RunSamples] = ()
+
+
+def aligned(cells: Sequence[str]) -> list[str]:
+    """Returns a column's texts with room behind shorter numbers, so that right-aligned points stand
+    below each other. Texts that aren't one number stay as they are."""
+    numbers = [_NUMBER.fullmatch(cell) for cell in cells]
+    digits = [len(match[1] or "") if match else 0 for match in numbers]
+    most = max(digits, default=0)
+    pointed = [bool(match) and "." in cell for match, cell in zip(numbers, cells, strict=True)]
+    return [
+        cell + ("" if point else _POINT_SPACE) + _DIGIT_SPACE * (most - count)
+        if match and most
+        else cell
+        for cell, match, count, point in zip(cells, numbers, digits, pointed, strict=True)
+    ]
+
+
+def aligned_rows(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Returns a table's rows with each column but the first aligned."""
+    columns = [
+        list(column) if place == 0 else aligned(column)
+        for place, column in enumerate(zip(*rows, strict=True))
+    ]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def with_unit(heading: str, cells: Sequence[str]) -> tuple[str, list[str]]:
+    """Returns a column whose cells have all one unit with it in the heading, and aligned."""
+    parts = [cell.partition(" ") for cell in cells]
+    units = {unit for _, _, unit in parts}
+    if len(units) == 1 and "" not in units and all(_NUMBER.fullmatch(part) for part, _, _ in parts):
+        return f"{heading}, {units.pop()}", aligned([number for number, _, _ in parts])
+    return heading, aligned(cells)

@@ -17,6 +17,7 @@ from pcn.experiments.define.tables import Measured
 from pcn.experiments.draw.line_looks import apart, looks
 from pcn.experiments.results import agreement, replay
 from pcn.experiments.results.judged_run import Result, by_scheme
+from pcn.topologies.picture.load import STEPS
 
 TOGETHER = "slowdown_by_size"
 """The name of the charts that have lines of all runs."""
@@ -66,7 +67,7 @@ def data(results: Sequence[Result]) -> dict[str, Any]:
         _named(chart, len(common[0][0].views) if common else 1) for chart in together(results)
     ]:
         charts[TOGETHER] = _chart(beside, [chart.lines for chart in beside])
-    return {"charts": charts, "replay": replay.data(results)}
+    return {"charts": charts, "replay": replay.data(results), "steps": STEPS}
 
 
 def _chart(panels: Sequence[Chart], lines: Sequence[Sequence[Line]]) -> dict[str, Any]:
@@ -74,6 +75,9 @@ def _chart(panels: Sequence[Chart], lines: Sequence[Sequence[Line]]) -> dict[str
         "x": panels[0].x_label,
         "y": panels[0].y_label,
         "overTime": panels[0].over_time,
+        "logX": panels[0].log_x,
+        "logY": panels[0].log_y,
+        "bottom": panels[0].bottom,
         "ticks": list(panels[0].ticks),
         "bins": list(panels[0].bins),
         "panels": [

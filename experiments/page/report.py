@@ -6,10 +6,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from html import unescape
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ from pcn.experiments.data.recording import FlowRecord
 from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check
 from pcn.experiments.define.looks import flow_colours, label
-from pcn.experiments.define.tables import Table
+from pcn.experiments.define.tables import Table, aligned_rows, with_unit
 from pcn.experiments.draw.palette import DARK, LIGHT, dot
 from pcn.experiments.draw.topology_drawing import topology_svg
 from pcn.experiments.page import plots
@@ -102,6 +104,7 @@ def environment() -> Environment:
         "style": Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
         "flow_colours": len(LIGHT.flows),
     }
+    templates.filters["aligned"] = aligned_rows
     return templates
 
 
@@ -122,18 +125,28 @@ def render(
     it."""
     first = results[0]
     charts = [first_chart for first_chart, *_ in plots.drawn(results)]
+    replayed = replay.times(first).size > 2
+    pictures_of = [
+        Markup(result.failures.attempt("topology", functools.partial(_picture, result)) or "")
+        for result in results
+    ]
+    # The same network with another load needs no second drawing
+    loads = [] if replayed or not _is_same_network(results) else _loads(pictures_of[0], results)
+    headlines = first.failures.attempt("headlines", lambda: _headlines(results)) or []
     page = {
         "title": first.experiment.title,
         "source": first.experiment.source,
         "clock_text": _clock_text(results),
         "script": script("known.js", "report.js"),
         "data": Markup(
-            json.dumps(plots.data(results), separators=(",", ":"), allow_nan=False).replace(
-                "<", "\\u003c"
-            )
+            json.dumps(
+                {**plots.data(results), "loads": loads}, separators=(",", ":"), allow_nan=False
+            ).replace("<", "\\u003c")
         ),
         "views": [view.title for view in charts[0].views] if charts else [],
-        "replayed": replay.times(first).size > 2,
+        "replayed": replayed,
+        "drawings": pictures_of[:1] if loads else pictures_of,
+        "seeds": _seeds(results),
         "load_steps": [
             (f"{below:.0%} to {most:.0%}", colour) for below, (most, colour) in _load_steps()
         ],
@@ -147,8 +160,8 @@ def render(
         "together": [chart.title for chart in plots.together(results)],
         "runs": [_run(result, results, pictures) for result in results],
         "panels": [_panel_text(runs) for runs in by_scheme(results)],
-        "headlines": first.failures.attempt("headlines", lambda: _headlines(results)) or [],
-        "flow_columns": _FLOW_COLUMNS,
+        "headlines": headlines,
+        "glance": _glance(results, headlines) if headlines and len(results) > 1 else None,
         "claims": any(
             check.claim
             for check in (*compared, *(check for run in results for check in run.checks))
@@ -165,7 +178,9 @@ def render(
 def scheme_title(scheme: str) -> str:
     """Returns what the page calls a scheme: `PCN: Photonic Congestion Notification (NSDI'20)`."""
     known = schemes.get(scheme)
-    return f"{label(scheme)}: {known.summary}" if known else label(scheme)
+    name = label(scheme)
+    summary = known.summary.removesuffix(f": {name}") if known else name
+    return summary if summary.startswith(name) else f"{name}: {summary}"
 
 
 def number(value: float | None) -> str:
@@ -211,6 +226,7 @@ def _by_place(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str, Any]:
     plan, recording, experiment = result.plan, result.recording, result.experiment
     had = scheme_parameters.as_run(plan, recording)
+    flow_rows = _flows(result)
     return {
         "scheme": plan.scheme,
         "folder": result.folder,
@@ -227,9 +243,13 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
         else result.name,
         "title": scheme_title(plan.scheme),
         "lasts": format_value("time", float(f"{recording.duration_s - recording.start_s:.4g}")),
-        "topology": Markup(result.failures.attempt("topology", lambda: _picture(result)) or ""),
         "checks": [row(check) for check in result.checks],
-        "flows": _flows(result),
+        "flows": flow_rows,
+        "flow_columns": [
+            (name, heading)
+            for name, heading in _FLOW_COLUMNS
+            if any(row[name] != "–" for row in flow_rows)
+        ],
         "facts": _facts(result),
         "parameters": [
             (
@@ -258,6 +278,29 @@ def _picture(result: Result) -> str:
         else ""
     )
     return drawn or svg(plan.topology, load, _MOST_CABLES)
+
+
+def _is_same_network(results: Sequence[Result]) -> bool:
+    networks = [replace(result.plan.topology, flows=()) for result in results]
+    return len(networks) > 1 and all(network == networks[0] for network in networks)
+
+
+def _loads(picture: str, results: Sequence[Result]) -> list[list[float]]:
+    """Returns for each run the busier way's share of each line of the drawing, in its order."""
+    lines = [
+        unescape(f"{ports} {peers}").split()
+        for ports, peers in re.findall(r'data-a="([^"]*)" data-b="([^"]*)"', picture)
+    ]
+    return [
+        [round(max(load.get(port, 0.0) for port in ports), 3) for ports in lines]
+        for load in map(utilisation, results)
+    ]
+
+
+def _seeds(results: Sequence[Result]) -> str:
+    """Returns the sentence below a table of single runs, on its intervals."""
+    seeds = sorted({result.plan.seed for result in results})
+    return f"Seed {', '.join(map(str, seeds))}, a run each: one run has no interval."
 
 
 def _panel_text(runs: Sequence[Result]) -> dict[str, Any]:
@@ -320,6 +363,26 @@ def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
         }
         for rows in zip(*columns, strict=True)
     ]
+
+
+def _glance(results: Sequence[Result], lines: Sequence[dict[str, Any]]) -> Table:
+    """Returns the headlines with a row a run and a column a number."""
+    columns = [
+        with_unit(
+            line["what"],
+            [
+                f"{cell['value']} ({cell['beside']})" if cell["beside"] else cell["value"]
+                for cell in line["cells"]
+            ],
+        )
+        for line in lines
+    ]
+    names = [
+        f"{result.name}, {result.clock}" if len({run.clock for run in results}) > 1 else result.name
+        for result in results
+    ]
+    rows = zip(names, *(cells for _, cells in columns), strict=True)
+    return Table("", ["", *(heading for heading, _ in columns)], [list(row) for row in rows])
 
 
 def row(check: Check) -> dict[str, str]:

@@ -70,6 +70,7 @@ def slowdown(plan: Plan, recording: Recording) -> Chart:
         y_label="Flows (%)",
         lines=tuple(lines),
         views=(View(f"up to the largest 99%; 100% at {longest:.3g}", 1.0, most * 1.02),),
+        log_x=True,
         empty="no flow has arrived",
     )
 
@@ -229,16 +230,10 @@ def about(plan: Plan) -> list[tuple[str, str]]:
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
     measured = numbers(plan, recording)
-    sizes = [size for size in (ALL, *kinds(plan)) if measured[f"flows {size}"]]
-    rows = [
-        f"{size}: {_unfinished(measured, size)}, so no mean and no percentile"
-        if measured[f"unfinished {size}"]
-        else f"{size}: {measured[f'flows {size}']:,.0f} flows, completion time "
-        f"{said(measured[f'mean_ms {size}'])} / {said(measured[f'p50_ms {size}'])} / "
-        f"{said(measured[f'p95_ms {size}'])} / {said(measured[f'p99_ms {size}'])} ms, slowdown "
-        f"{said(measured[f'mean_slowdown {size}'])} / {said(measured[f'p50_slowdown {size}'])} / "
-        f"{said(measured[f'p95_slowdown {size}'])} / {said(measured[f'p99_slowdown {size}'])}"
-        for size in sizes
+    late = [
+        f"{size}: {_unfinished(measured, size)}, so no mean and no percentile."
+        for size in (ALL, *kinds(plan))
+        if measured[f"flows {size}"] and measured[f"unfinished {size}"]
     ]
     tiers = [
         f"{name}* {count:,}" for name, count in sorted(pause_by_tier(recording).items()) if count
@@ -248,7 +243,7 @@ def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, s
         for number, count in enumerate(pause_by_class(recording))
         if count
     ]
-    paragraphs = [("slowdown", f"Mean, 50%, 95%, 99%. {'. '.join(rows)}.")]
+    paragraphs = [("slowdown", " ".join(late))] if late else []
     if tiers:
         paragraphs.append(("pause", f"PAUSE frames: {', '.join([*tiers, *classes])}."))
     return paragraphs

@@ -45,6 +45,24 @@
     return found;
   };
 
+  // On a logarithmic axis: 1, 2 and 5 times powers of ten, or these alone where there are many
+  const logTicks = (low, high, count) => {
+    const found = [];
+    for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power += 1) {
+      for (const factor of [1, 2, 5]) found.push(+(factor * 10 ** power).toPrecision(12));
+    }
+    const within = found.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+    return within.length <= count ? within : within.filter((value) => Number.isInteger(+Math.log10(value).toFixed(9)));
+  };
+  // Between two ends of an axis, and back
+  const axis = (log, low, high, from, to) => {
+    const least = log ? Math.max(low, 1e-12) : low, place = log ? Math.log : (value) => value, value = log ? Math.exp : (at) => at;
+    const start = place(least), span = place(high) - start || 1;
+    const at = (of) => from + ((place(log ? Math.max(of, least) : of) - start) / span) * (to - from);
+    at.invert = (pixel) => value(start + ((pixel - from) / (to - from)) * span);
+    return at;
+  };
+
   // Index of the last x that is at most `at`, -1 if there is none
   const indexAt = (xs, at) => {
     let low = 0, high = xs.length;
@@ -101,14 +119,14 @@
   const draw = (plot) => {
     const chart = data.charts[plot.dataset.chart], panel = chart.panels[+plot.dataset.panel];
     const width = plot.clientWidth, height = plot.clientHeight;
-    if (!width) return;
+    if (!width || plot.closest("details.fold:not([open])")) return;
     const [start] = panel.views[state.view], end = endOf(chart), top = topOf(chart, panel);
     const marks = panel.marks.filter(([, at]) => at >= start && at <= end), cut = highest(panel) > top;
     const above = marks.length || cut ? 8 + 14 * Math.max(marks.length, 1) : MARGIN.top;
-    const values = ticks(0, top, height / 50), longest = Math.max(...values.map((value) => number(value).length));
+    const low = chart.logY ? Math.min(chart.bottom || 1, top / 2) : 0;
+    const values = chart.logY ? logTicks(low, top, height / 25) : ticks(0, top, height / 50), longest = Math.max(...values.map((value) => number(value).length));
     const inner = { left: Math.max(MARGIN.left, 27 + longest * 7), right: width - MARGIN.right, top: above, bottom: height - MARGIN.bottom };
-    const x = (value) => inner.left + ((value - start) / (end - start)) * (inner.right - inner.left);
-    const y = (value) => inner.bottom - (value / top) * (inner.bottom - inner.top);
+    const x = axis(chart.logX, start, end, inner.left, inner.right), y = axis(chart.logY, low, top, inner.bottom, inner.top);
     plot.replaceChildren();
     const svg = make("svg", { viewBox: `0 0 ${width} ${height}` }, plot);
     const clip = `clip-${plot.dataset.chart}-${plot.dataset.panel}`;
@@ -119,12 +137,12 @@
     }
     const named = chart.ticks.map((name, value) => [value, name]).filter(([, name]) => name);
     const room = Math.ceil(named.length / Math.max(Math.floor(width / 64), 1));
-    const shown = named.length ? named.filter((_, place) => place % room === 0) : ticks(start, end, width / 80).map((value) => [value, number(value)]);
+    const shown = named.length ? named.filter((_, place) => place % room === 0) : (chart.logX ? logTicks(start, end, width / 60) : ticks(start, end, width / 80)).map((value) => [value, number(value)]);
     for (const [value, name] of shown) {
       make("line", { class: "grid", x1: x(value), x2: x(value), y1: inner.top, y2: inner.bottom }, svg);
       make("text", { x: x(value), y: inner.bottom + 16, "text-anchor": "middle" }, svg, name);
     }
-    make("text", { class: "axis", x: (inner.left + inner.right) / 2, y: height - 6, "text-anchor": "middle" }, svg, chart.x);
+    make("text", { class: "axis", x: (inner.left + inner.right) / 2, y: height - 6, "text-anchor": "middle" }, svg, chart.x.replace("\n", ": ").replaceAll("\n", " "));
     make("text", { class: "axis", transform: `translate(12 ${(inner.top + inner.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, svg, chart.y);
     const area = make("g", { "clip-path": `url(#${clip})` }, svg);
     for (const [label, from, to] of panel.bands) {
@@ -174,8 +192,8 @@
   };
 
   const hover = (plot, event) => {
-    const { inner, start, end } = plot.scale, chart = data.charts[plot.dataset.chart];
-    const pointed = start + ((event.clientX - plot.getBoundingClientRect().left - inner.left) / (inner.right - inner.left)) * (end - start);
+    const { start, end } = plot.scale, chart = data.charts[plot.dataset.chart];
+    const pointed = plot.scale.x.invert(event.clientX - plot.getBoundingClientRect().left);
     if (pointed < start || pointed > end) { leave(plot); return; }
     const binned = chart.bins.length > 0, at = binned ? Math.min(Math.max(Math.round(pointed), 0), chart.bins.length - 1) : pointed;
     const rows = [], named = (x) => (chart.overTime ? `${x.toFixed(2)} ms` : number(x));
@@ -291,6 +309,29 @@
     });
   };
 
+  // One drawing of the network, in the colours of a run's load
+  for (const button of document.querySelectorAll("[data-load]")) {
+    button.addEventListener("click", () => {
+      const lines = document.querySelectorAll("#topology path[data-a]"), shares = data.loads[+button.dataset.load];
+      lines.forEach((line, place) => {
+        const share = shares[place], [, colour] = data.steps.find(([most]) => share < most) || data.steps[data.steps.length - 1];
+        line.setAttribute("stroke", colour);
+        line.setAttribute("stroke-width", (1 + 2.5 * Math.min(share, 1)).toFixed(1));
+        const title = line.querySelector("title");
+        if (title) title.textContent = `${title.textContent.split("; ")[0]}; ${(share * 100).toFixed(0)}% used, of the busier way`;
+      });
+      for (const other of document.querySelectorAll("[data-load]")) other.setAttribute("aria-pressed", String(other === button));
+    });
+  }
+  const folds = [...document.querySelectorAll("details.fold")];
+  for (const fold of folds) fold.addEventListener("toggle", () => { if (fold.open) fold.querySelectorAll(".plot").forEach(draw); });
+  const unfold = document.getElementById("unfold");
+  if (unfold) unfold.addEventListener("click", () => {
+    const opens = unfold.getAttribute("aria-pressed") !== "true";
+    for (const fold of folds) fold.open = opens;
+    unfold.setAttribute("aria-pressed", String(opens));
+    unfold.textContent = opens ? "close all parts" : "open all parts";
+  });
   for (const button of document.querySelectorAll("[data-view]")) {
     button.addEventListener("click", () => {
       state.view = +button.dataset.view;
