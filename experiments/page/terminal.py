@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from rich.text import Text
 from pcn.controller.texts import marks_text
 from pcn.experiments.define.checks import Check
 from pcn.experiments.define.samples import RunSamples
-from pcn.experiments.define.tables import Measured, Table
+from pcn.experiments.define.tables import Measured, Table, aligned_rows
 from pcn.experiments.page.report import number, took
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.results.atomic_folder import SUMMARY
@@ -25,6 +25,8 @@ from pcn.softswitch import inputs
 
 _STYLES = {"met": "green", "trend": "yellow", "not met": "bold red", "not comparable": "dim"}
 _MOST_FLOWS = 16
+_LEAST_WHAT = 24
+"""Characters of a check's text, in a line: where they have no room, each run has its own table."""
 
 
 def stdout(quiet: bool = False) -> Console:
@@ -84,7 +86,7 @@ def show_table(table: Table, console: Console) -> None:
         rich_table.add_column(
             Text(heading), justify="right" if place else "left", no_wrap=not place
         )
-    for row in table.rows:
+    for row in aligned_rows(table.rows):
         rich_table.add_row(*map(Text, row))
     console.print(rich_table if table.rows else Text(table.title))
     for text in table.notes:
@@ -120,8 +122,10 @@ def unmet(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _show_runs(summary: Mapping[str, Any], console: Console) -> None:
-    for name, run in summary["runs"].items():
-        show_checks(f"{summary['scenario']}, {name}: checks", run["checks"], console)
+    by_run = {name: run["checks"] for name, run in summary["runs"].items()}
+    if not _show_checks_together(f"{summary['scenario']}: checks", by_run, console):
+        for name, rows in by_run.items():
+            show_checks(f"{summary['scenario']}, {name}: checks", rows, console)
     show_checks("across the runs", summary["checks"], console)
     lost = ", ".join(
         f"{name} {run['packets']['lost']} of {run['packets']['sent']:,}"
@@ -156,6 +160,46 @@ def _show_flows(summary: Mapping[str, Any], console: Console) -> None:
         console.print(f"and {more} more in summary.json", highlight=False)
 
 
+def _show_checks_together(
+    title: str, by_run: Mapping[str, Sequence[Mapping[str, Any]]], console: Console
+) -> bool:
+    """Prints the checks of several runs as one table, with a column a run. False: their rows aren't
+    the same, or would be too wide."""
+    first, *rest = columns = [[Check(**row) for row in rows] for rows in by_run.values()]
+    keys, *others = ([_expected(check) for check in checks] for checks in columns)
+    if not (rest and keys and all(other == keys for other in others)):
+        return False
+    claimed = any(check.claim for check in first)
+    judged = any(value is not None for check in first for value in (check.paper, check.theory))
+    table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    texts = ("claim", "what", "unit")
+    for heading in (*["claim"] * claimed, "what", *["paper", "theory"] * judged, "unit", *by_run):
+        table.add_column(
+            heading,
+            justify="left" if heading in texts else "right",
+            no_wrap=heading != "what",
+            min_width=_LEAST_WHAT if heading == "what" else None,
+        )
+    for row in zip(*columns, strict=True):
+        check, known = row[0], [", known" if of.explained else "" for of in row]
+        expected = [number(check.paper), number(check.theory)] * judged
+        verdicts = [
+            Text.assemble(f"{number(of.measured)} ", (of.verdict, _STYLES[of.verdict]), why)
+            for of, why in zip(row, known, strict=True)
+        ]
+        table.add_row(*[check.claim] * claimed, check.what, *expected, check.unit, *verdicts)
+    # what it needs, not what a narrow terminal makes of it: columns that don't fit are left out
+    if console.measure(table, options=console.options.update(width=10_000)).minimum > console.width:
+        return False
+    console.print(table)
+    _show_known([check for checks in columns for check in checks], console)
+    return True
+
+
+def _expected(check: Check) -> tuple[object, ...]:
+    return check.claim, check.what, check.paper, check.theory, check.unit
+
+
 def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> None:
     """Prints checks, as summaries have them, as a table; nothing where there are none."""
     if not rows:
@@ -168,10 +212,7 @@ def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> Non
             justify="right" if heading in ("paper", "theory", "measured") else "left",
             no_wrap=heading != "what",
         )
-    why: dict[str, list[str]] = {}
     for check in (Check(**row) for row in rows):
-        if check.explained:
-            why.setdefault(check.explained, []).append(check.claim)
         values = (number(value) for value in (check.paper, check.theory, check.measured))
         style = _STYLES[check.verdict]
         known = ", known" if check.explained else ""
@@ -180,6 +221,15 @@ def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> Non
             *first, check.what, *values, check.unit, f"[{style}]{check.verdict}[/{style}]{known}"
         )
     console.print(checks)
+    _show_known([Check(**row) for row in rows], console)
+
+
+def _show_known(checks: Sequence[Check], console: Console) -> None:
+    """Prints where docs/ explain what a check shows."""
+    why: dict[str, list[str]] = {}
+    for check in checks:
+        if check.explained:
+            why.setdefault(check.explained, []).append(check.claim)
     for link, claims in why.items():
         explanation = section(link)
         text = (
