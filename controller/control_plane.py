@@ -23,54 +23,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from finsy import (
     P4ActionProfileGroup as ProfileGroup,
-)
-from finsy import (
     P4ActionProfileMember as ProfileMember,
-)
-from finsy import (
     P4CloneSessionEntry as CloneSession,
-)
-from finsy import (
     P4CounterEntry as CounterEntry,
-)
-from finsy import (
     P4DigestEntry as DigestEntry,
-)
-from finsy import (
     P4DigestList as DigestList,
-)
-from finsy import (
     P4IndirectAction as TableActions,
-)
-from finsy import (
     P4MeterConfig as MeterConfig,
-)
-from finsy import (
     P4MeterEntry as MeterEntry,
-)
-from finsy import (
     P4MulticastGroupEntry as MulticastGroup,
-)
-from finsy import (
     P4PacketIn as PacketIn,
-)
-from finsy import (
     P4RegisterEntry as RegisterEntry,
-)
-from finsy import (
     P4Schema,
-)
-from finsy import (
     P4TableAction as TableAction,
-)
-from finsy import (
     P4TableEntry as TableEntry,
-)
-from finsy import (
     P4TableMatch as TableMatch,
 )
-from finsy.p4entity import P4IdleTimeoutNotification as IdleTimeouts
-from finsy.p4entity import decode_entity
+from finsy.p4entity import P4IdleTimeoutNotification as IdleTimeouts, decode_entity
 from finsy.p4schema import P4CounterUnit
 from finsy.proto import p4r
 

@@ -24,8 +24,7 @@ from pcn.controller.control_plane import ControlPlane, Counter
 from pcn.controller.errors import SwitchError, grpc_errors, update_errors
 from pcn.controller.schema import schema_of
 from pcn.softswitch import signals
-from pcn.softswitch.address import AddressError
-from pcn.softswitch.address import channel as address_channel
+from pcn.softswitch.address import AddressError, channel as address_channel
 
 if TYPE_CHECKING:
     from finsy import P4Schema

@@ -22,8 +22,7 @@ from typing import Any, ClassVar
 
 from mininet.node import Switch
 
-from pcn.lab import journal as records
-from pcn.lab import pace
+from pcn.lab import journal as records, pace
 from pcn.softswitch.python_process import python_command
 from pcn.topologies.errors import LabError
 

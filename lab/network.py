@@ -26,8 +26,7 @@ from pcn.controller import marking
 from pcn.hosts import wire
 from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.switch_clock import unfit
-from pcn.lab import journal as records
-from pcn.lab import pace
+from pcn.lab import journal as records, pace
 from pcn.lab.host_routes import route_hosts
 from pcn.lab.launch import NetworkError, launch_spec, share_process, slack
 from pcn.lab.log_folder import LogFolder
@@ -40,9 +39,9 @@ from pcn.lab.target import (
     SoftswitchTarget,
     Target,
     Together,
+    target as find_target,
     tick_ns,
 )
-from pcn.lab.target import target as find_target
 from pcn.softswitch import priority, signals
 from pcn.softswitch.python_process import python_command
 from pcn.topologies.model import Endpoint, Topology, Value

@@ -25,8 +25,7 @@ from pcn.controller.switch import SwitchClient
 from pcn.lab.launch import launch_spec
 from pcn.lab.network import START_LIMIT_S, connects
 from pcn.lab.process import StartError, end_children, tail, wait_ready
-from pcn.lab.target import LaunchSpec, Target
-from pcn.lab.target import target as find_target
+from pcn.lab.target import LaunchSpec, Target, target as find_target
 from pcn.softswitch import signals
 from pcn.topologies.errors import LabError
 from pcn.topologies.serialise import from_dict

@@ -28,8 +28,7 @@ from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
 from pcn.p4net import values
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Place, Write
-from pcn.topologies.tree import FileError, Node, optional, read_file
-from pcn.topologies.tree import needed as required
+from pcn.topologies.tree import FileError, Node, needed as required, optional, read_file
 
 _EMPTY = "write {} where there are no entries"
 

@@ -16,43 +16,41 @@ if TYPE_CHECKING:
 
     from pcn.controller import settings as settings
     from pcn.controller.constants import index as index
-    from pcn.controller.control_plane import TableAction as TableAction
-    from pcn.controller.control_plane import TableEntry as TableEntry
-    from pcn.controller.control_plane import TableMatch as TableMatch
+    from pcn.controller.control_plane import (
+        TableAction as TableAction,
+        TableEntry as TableEntry,
+        TableMatch as TableMatch,
+    )
     from pcn.controller.marking_contract import Setting as Setting
     from pcn.controller.programs import Program as Program
     from pcn.controller.switch import SwitchClient as SwitchClient
     from pcn.experiments.results.run_result import RunResult as RunResult
     from pcn.experiments.run.progress import RunProgress as RunProgress
     from pcn.experiments.runner import run as run
-    from pcn.hosts.algorithms import Ack as Ack
-    from pcn.hosts.algorithms import Cnm as Cnm
-    from pcn.hosts.algorithms import Cnp as Cnp
-    from pcn.hosts.algorithms import Loss as Loss
-    from pcn.hosts.algorithms import Mark as Mark
-    from pcn.hosts.algorithms import NetworkFacts as NetworkFacts
-    from pcn.hosts.algorithms import NotificationPoint as NotificationPoint
-    from pcn.hosts.algorithms import ReactionPoint as ReactionPoint
-    from pcn.hosts.algorithms import Rule as Rule
-    from pcn.hosts.algorithms import Scheme as Scheme
-    from pcn.hosts.algorithms import Window as Window
-    from pcn.hosts.algorithms import find_scheme as find_scheme
-    from pcn.hosts.algorithms.parameters import Parameters as Parameters
-    from pcn.hosts.algorithms.parameters import parameter as parameter
+    from pcn.hosts.algorithms import (
+        Ack as Ack,
+        Cnm as Cnm,
+        Cnp as Cnp,
+        Loss as Loss,
+        Mark as Mark,
+        NetworkFacts as NetworkFacts,
+        NotificationPoint as NotificationPoint,
+        ReactionPoint as ReactionPoint,
+        Rule as Rule,
+        Scheme as Scheme,
+        Window as Window,
+        find_scheme as find_scheme,
+    )
+    from pcn.hosts.algorithms.parameters import Parameters as Parameters, parameter as parameter
     from pcn.hosts.paths import Paths as Paths
-    from pcn.hosts.reliability import Reliability as Reliability
-    from pcn.hosts.reliability import Repeats as Repeats
-    from pcn.lab import flows as flows
-    from pcn.lab import links as links
-    from pcn.lab import logs as logs
-    from pcn.lab import supervisor as supervisor
+    from pcn.hosts.reliability import Reliability as Reliability, Repeats as Repeats
+    from pcn.lab import flows as flows, links as links, logs as logs, supervisor as supervisor
     from pcn.lab.attach import attach as attach
     from pcn.lab.capture import capture as capture
     from pcn.lab.lab import Lab as Lab
     from pcn.lab.nic_host import NicHost as NicHost
     from pcn.lab.observe import Observer as Observer
-    from pcn.lab.pause import pause as pause
-    from pcn.lab.pause import resume as resume
+    from pcn.lab.pause import pause as pause, resume as resume
     from pcn.lab.virtual import VirtualNetwork as VirtualNetwork
     from pcn.softswitch.clock import ManualClock as ManualClock
     from pcn.topologies.clos import clos as clos
@@ -61,13 +59,15 @@ if TYPE_CHECKING:
     from pcn.topologies.errors import LabError as LabError
     from pcn.topologies.fat_tree import fat_tree as fat_tree
     from pcn.topologies.found import find_topology as find_topology
-    from pcn.topologies.model import Endpoint as Endpoint
-    from pcn.topologies.model import FlowSpec as FlowSpec
-    from pcn.topologies.model import Host as Host
-    from pcn.topologies.model import Link as Link
-    from pcn.topologies.model import Switch as Switch
-    from pcn.topologies.model import Topology as Topology
-    from pcn.topologies.model import make_hosts as make_hosts
+    from pcn.topologies.model import (
+        Endpoint as Endpoint,
+        FlowSpec as FlowSpec,
+        Host as Host,
+        Link as Link,
+        Switch as Switch,
+        Topology as Topology,
+        make_hosts as make_hosts,
+    )
     from pcn.topologies.parking_lot import parking_lot as parking_lot
 
 _ALGORITHMS = (

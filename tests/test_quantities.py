@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from click import BadParameter
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.commands.common import Quantity
 from pcn.controller.tofino import lab_file

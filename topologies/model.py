@@ -19,24 +19,25 @@ from types import MappingProxyType
 
 from pcn.topologies import lossless, naming
 from pcn.topologies.buffers import OutputBuffer as OutputBuffer
-from pcn.topologies.errors import TopologyError as TopologyError
-from pcn.topologies.errors import nearest
+from pcn.topologies.errors import TopologyError as TopologyError, nearest
 from pcn.topologies.flow import FlowSpec as FlowSpec
 from pcn.topologies.flow_order import in_order
-from pcn.topologies.host import Host as Host
-from pcn.topologies.host import host_addresses as host_addresses
-from pcn.topologies.host import make_hosts as make_hosts
-from pcn.topologies.host import make_racks as make_racks
-from pcn.topologies.link import Endpoint as Endpoint
-from pcn.topologies.link import Link as Link
-from pcn.topologies.lossless import CREDITS, PFC
-from pcn.topologies.lossless import Value as Value
+from pcn.topologies.host import (
+    Host as Host,
+    host_addresses as host_addresses,
+    make_hosts as make_hosts,
+    make_racks as make_racks,
+)
+from pcn.topologies.link import Endpoint as Endpoint, Link as Link
+from pcn.topologies.lossless import CREDITS, PFC, Value as Value
 from pcn.topologies.paths import Block, Paths, Place, Ways
 from pcn.topologies.routing import Routing
-from pcn.topologies.switch import FIFO as FIFO
-from pcn.topologies.switch import ROUND_ROBIN as ROUND_ROBIN
-from pcn.topologies.switch import Switch as Switch
-from pcn.topologies.switch import check_switch
+from pcn.topologies.switch import (
+    FIFO as FIFO,
+    ROUND_ROBIN as ROUND_ROBIN,
+    Switch as Switch,
+    check_switch,
+)
 from pcn.topologies.trails import Hop, Trail, Trails
 
 # ECMP: do switches on a path choose by bits of the flow's hash of their own?

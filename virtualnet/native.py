@@ -14,8 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from pcn.softswitch.cache.objects import COMMON_FLAGS, build, digest, load
-from pcn.softswitch.embed.library import CSRC as SWITCH_CSRC
-from pcn.softswitch.embed.library import build_runtime, load_library
+from pcn.softswitch.embed.library import CSRC as SWITCH_CSRC, build_runtime, load_library
 
 CSRC = Path(__file__).resolve().parent / "csrc"
 FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", "-lm", "-pthread")

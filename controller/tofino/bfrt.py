@@ -35,8 +35,7 @@ from pcn.controller.tofino.buffers import FIXED, PLACES, Setting
 from pcn.controller.tofino.chips import CHIPS, Chip
 from pcn.controller.tofino.package import PIPELINE, PIPES, Package
 from pcn.softswitch import signals
-from pcn.softswitch.address import AddressError
-from pcn.softswitch.address import channel as address_channel
+from pcn.softswitch.address import AddressError, channel as address_channel
 
 if TYPE_CHECKING:
     from pcn.softswitch.embed.switch import Loadable

@@ -24,8 +24,7 @@ from pcn.experiments.run.versions import versions
 from pcn.hosts.client import AgentClient, AgentError
 from pcn.hosts.stats import MOST_FLOWS, AgentStats, ReceivedFlow, SentFlow
 from pcn.hosts.wire import data_dscp
-from pcn.lab import control_frames
-from pcn.lab import journal as records
+from pcn.lab import control_frames, journal as records
 from pcn.lab.lab import Lab
 from pcn.lab.pace import Pacing
 

@@ -117,8 +117,7 @@ class _Attendance:
 def _result(client: Any, task: Task, future: Any, interrupt: signals.Deferred) -> Done | None:
     """Returns what a future has come to; None: a dying worker took it along, and Dask gave it up.
     Else Dask has such a task computed again by itself. Runs are deterministic."""
-    from dask.distributed import CancelledError, KilledWorker
-    from dask.distributed import TimeoutError as NotYet
+    from dask.distributed import CancelledError, KilledWorker, TimeoutError as NotYet
 
     while True:
         interrupt.check()
@@ -201,8 +200,10 @@ def _security(tls: Tls) -> Any:
 @contextlib.contextmanager
 def _connected(scheduler: str, tls: Tls | None) -> Iterator[Any]:
     with signals.deferred():
-        from dask.distributed import Client
-        from dask.distributed import TimeoutError as NoWorkers  # not Python 3.10's own
+        from dask.distributed import (
+            Client,
+            TimeoutError as NoWorkers,  # not Python 3.10's own
+        )
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(_configured())

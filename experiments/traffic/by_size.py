@@ -22,8 +22,7 @@ from pcn.experiments.define.workloads import FlowSizes, sample
 from pcn.experiments.traffic import collective, flows
 from pcn.experiments.traffic.flows import ALL
 from pcn.experiments.traffic.sizes import SIZES
-from pcn.experiments.traffic.spec import TrafficSpec
-from pcn.experiments.traffic.spec import sizes as distribution
+from pcn.experiments.traffic.spec import TrafficSpec, sizes as distribution
 
 _DRAWN = 100_000
 """Sizes that fix a distribution's bins."""

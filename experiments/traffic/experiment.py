@@ -19,8 +19,7 @@ from pcn.experiments.define.checks import Check, clean, exactly_none, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
 from pcn.experiments.define.flows_by_size import INCAST
 from pcn.experiments.define.outcomes import Outcome
-from pcn.experiments.traffic import by_size, collective, flow_files, flows, slowest
-from pcn.experiments.traffic import page as shown
+from pcn.experiments.traffic import by_size, collective, flow_files, flows, page as shown, slowest
 from pcn.experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from pcn.experiments.traffic.spec import NAME, TrafficSpec, draw, files
 from pcn.topologies import lossless

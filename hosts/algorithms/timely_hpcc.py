@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from .base import Ack, NetworkFacts, ReactionPoint
 from .parameters import Parameters, parameter
 from .scheme import Rule, Scheme
-from .timely import DELTA_RULE, THRESHOLD_RULES, holds, thresholds
-from .timely import recommended as papers
+from .timely import DELTA_RULE, THRESHOLD_RULES, holds, recommended as papers, thresholds
 
 _MIN_RTT_S, _LEAST_BPS, _LEAST_SHARE = 20e-6, 1e9, 1e-2
 

@@ -11,8 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from pcn.softswitch.cache.objects import BuildError, build, digest
-from pcn.softswitch.cache.objects import load as load_object
+from pcn.softswitch.cache.objects import BuildError, build, digest, load as load_object
 
 from ..algorithms.scheme import SchemeError
 from ..native import CSRC, FLAGS

@@ -6,8 +6,7 @@ import importlib
 
 import pytest
 import savings
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from savings import Root
 
 SHARES = st.lists(st.tuples(st.integers(0, 9), st.integers(-9, 9)), min_size=3, max_size=40)

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import needs
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from learning.compare import cases, groups_in_order, judge, settled, state_commands
 from learning.frames import Frames, known_values
 

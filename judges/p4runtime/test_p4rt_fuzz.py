@@ -12,8 +12,7 @@ import pytest
 from finsy.proto import p4r
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from p4rt_switch import PROGRAMS, Program, load
 
 from pcn.softswitch.codegen.build import build_program

@@ -46,8 +46,11 @@ from pcn.experiments.page.terminal import stdout  # noqa: E402
 from pcn.experiments.run.progress import ConsoleProgress  # noqa: E402
 from pcn.hosts.algorithms import find_scheme  # noqa: E402
 from pcn.hosts.algorithms.discovery import schemes  # noqa: E402
-from pcn.lab import control_frames, flows  # noqa: E402
-from pcn.lab import journal as records  # noqa: E402
+from pcn.lab import (  # noqa: E402
+    control_frames,
+    flows,
+    journal as records,
+)
 from pcn.lab.lab import Lab  # noqa: E402
 from pcn.lab.links import set_link  # noqa: E402
 from pcn.lab.pause import PauseError, pause  # noqa: E402

@@ -9,5 +9,4 @@ place.
 
 from __future__ import annotations
 
-from pcn.p4net.commands.file import COMMANDS as COMMANDS
-from pcn.p4net.commands.file import Commands as Commands
+from pcn.p4net.commands.file import COMMANDS as COMMANDS, Commands as Commands

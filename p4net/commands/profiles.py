@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from finsy import P4ActionProfileGroup, P4ActionProfileMember, P4IndirectAction
-from finsy import P4Member as Member
+from finsy import P4ActionProfileGroup, P4ActionProfileMember, P4IndirectAction, P4Member as Member
 from finsy.proto import p4r
 
 from pcn.controller.control_plane import TableEntry

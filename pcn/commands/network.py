@@ -124,8 +124,7 @@ def up(
       pcn up dumbbell --scheme pfc --dilation 1000
       pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
     """
-    from pcn.lab import calibrate, supervisor
-    from pcn.lab import journal as records
+    from pcn.lab import calibrate, journal as records, supervisor
     from pcn.lab.launch import links, without
     from pcn.lab.log_folder import new
     from pcn.lab.network import configured
@@ -205,8 +204,7 @@ def down(name: str | None, every: bool, force: bool, network: str | None, as_jso
     """
     from pcn.controller.errors import UnknownNameError
     from pcn.experiments.results.atomic_folder import remove_dead
-    from pcn.lab import journal as records
-    from pcn.lab import supervisor
+    from pcn.lab import journal as records, supervisor
     from pcn.lab.attach import NotRunningError
 
     name = named_network(name, network)

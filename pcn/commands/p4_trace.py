@@ -149,8 +149,7 @@ def trace(
     from pcn.commands.p4 import end
     from pcn.p4net.alone import network_at
     from pcn.p4net.waits import Waits
-    from pcn.p4net.way_lines import Wanted, lines
-    from pcn.p4net.way_lines import as_json as way_as_json
+    from pcn.p4net.way_lines import Wanted, as_json as way_as_json, lines
 
     # What follows an option whose value may be missing is that value, also where it is meant as
     # DIR|FILE.

@@ -91,8 +91,7 @@ def check(name: str, seed: int, stars: bool, as_json: bool) -> int:
       pcn scheme check pcn --seed 2
     """
     from pcn.hosts.algorithms import SchemeError, find_scheme
-    from pcn.hosts.algorithms.check import check as check_scheme
-    from pcn.hosts.algorithms.check import cost
+    from pcn.hosts.algorithms.check import check as check_scheme, cost
     from pcn.topologies.errors import LabError
 
     try:

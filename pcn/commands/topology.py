@@ -146,8 +146,7 @@ def convert(
       pcn topology convert net.yaml hpcc:topology2.txt
       pcn topology convert star net.yaml --sonic config_db.json
     """
-    from pcn.topologies.formats import sonic as config_db
-    from pcn.topologies.formats import writer
+    from pcn.topologies.formats import sonic as config_db, writer
     from pcn.topologies.found import find_topology
 
     if leave_out and not sonic:

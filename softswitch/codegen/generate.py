@@ -21,8 +21,7 @@ from pcn.softswitch.codegen.packets import header_pieces, write_pieces
 from pcn.softswitch.codegen.parser import ParserGenerator
 from pcn.softswitch.codegen.specs import Specs, array
 from pcn.softswitch.codegen.statements import Statements
-from pcn.softswitch.codegen.tracing import SUPPORT as TRACING
-from pcn.softswitch.codegen.tracing import Tracing
+from pcn.softswitch.codegen.tracing import SUPPORT as TRACING, Tracing
 from pcn.softswitch.codegen.values import Limbs, wide_constant
 from pcn.softswitch.program.errors import Source, UnsupportedProgram
 from pcn.softswitch.program.expressions import FieldRef

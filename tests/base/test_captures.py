@@ -7,8 +7,7 @@ import struct
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.base.captures import CaptureError, Frame, frames
 from pcn.base.pcapng import PcapngWriter

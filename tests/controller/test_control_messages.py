@@ -8,8 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 from finsy.proto import p4r
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from planes import BENCH, KINDS, Plane, opened
 from waiting import wait_until
 

@@ -9,8 +9,7 @@ from ipaddress import IPv4Address, IPv4Network
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.controller.configure import plan
 from pcn.controller.routes import (

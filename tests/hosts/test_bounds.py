@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from test_loop import IP, MAC, PEER, PEER_MAC, Host
 from whole_host import LINE, WholeHost, fragile_np
 
-from pcn.hosts import sender as sender_module
-from pcn.hosts import stats, wire
+from pcn.hosts import sender as sender_module, stats, wire
 from pcn.hosts.algorithms import Cnp, Mark, find_scheme
 from pcn.hosts.clock import DilatedClock
 from pcn.hosts.control import CommandError, ControlServer

@@ -7,8 +7,7 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pcn.hosts.algorithms import Cnp, Mark, SchemeError, schemes
 from pcn.hosts.algorithms.dcqcn import DcqcnNotificationPoint, DcqcnParameters, DcqcnReactionPoint

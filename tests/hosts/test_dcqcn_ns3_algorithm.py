@@ -4,8 +4,7 @@ RP's grids."""
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from pcn.hosts.algorithms import Cnp, Mark, find_scheme
 from pcn.hosts.algorithms.dcqcn_ns3 import (

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from host_pair import DATA, LINE, RTT, Pair
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from pcn.hosts import wire
 from pcn.hosts.algorithms import Configured, Loss, Mark, find_scheme

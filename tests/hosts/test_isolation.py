@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from test_loop import PEER
 from whole_host import BAD_BPS, LINE, Fragile, NoParameters, WholeHost, fragile, fragile_np
 

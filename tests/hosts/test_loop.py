@@ -11,8 +11,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from waiting import wait_until
 
 from pcn.hosts import wire

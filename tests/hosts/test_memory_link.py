@@ -10,8 +10,7 @@ import struct
 import threading
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from test_loop import IP, LINE, MAC, PEER, PEER_MAC, Host, data
 from waiting import wait_until
 

@@ -7,8 +7,7 @@ import math
 import random
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from pcn.hosts.nic import Nic, NicFlow
 

@@ -12,8 +12,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from nic_model import ModelFlow, ModelNic
 
 from pcn.hosts.nic import Nic, NicFlow

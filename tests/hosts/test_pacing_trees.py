@@ -7,8 +7,7 @@ import ctypes
 from functools import lru_cache
 from random import Random
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.hosts.native import CSRC, FLAGS
 from pcn.softswitch.cache.objects import build, digest

@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.hosts.native import CSRC, FLAGS
 from pcn.hosts.paths import BY_FLOW, Paths

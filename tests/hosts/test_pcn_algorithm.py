@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.hosts.algorithms import Cnp, Mark, SchemeError, Window, find_scheme, schemes
 from pcn.hosts.algorithms.pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint

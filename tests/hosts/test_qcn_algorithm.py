@@ -4,8 +4,7 @@ of events."""
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.hosts.algorithms import Cnm, SchemeError, find_scheme
 from pcn.hosts.algorithms.qcn import QcnParameters, QcnReactionPoint

@@ -4,8 +4,7 @@ sequence."""
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.hosts.algorithms import Cnm
 from pcn.hosts.algorithms.qcn_t import QcnTParameters, QcnTReactionPoint

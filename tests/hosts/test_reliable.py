@@ -9,8 +9,7 @@ from functools import lru_cache
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.hosts.native import CSRC, FLAGS
 from pcn.hosts.reliability import Reliability, Repeats

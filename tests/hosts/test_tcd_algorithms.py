@@ -4,8 +4,7 @@ NP notifies both."""
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.hosts.algorithms import Ack, Cnp, Mark, Window, find_scheme
 from pcn.hosts.algorithms.dcqcn import DcqcnParameters, DcqcnReactionPoint

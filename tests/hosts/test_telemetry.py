@@ -6,8 +6,7 @@ import ctypes
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.controller.constants import TELEMETRY_RATES_BPS
 from pcn.hosts import telemetry

@@ -6,8 +6,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.hosts.algorithms import Ack, SchemeError, find_scheme
 from pcn.hosts.algorithms.timely import TimelyParameters, TimelyReactionPoint

@@ -7,8 +7,7 @@ import ctypes
 import math
 from functools import lru_cache
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.hosts.native import CSRC, FLAGS
 from pcn.hosts.structures import NativeTransport

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from host_pair import DATA, LINE, RTT, Pair
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.hosts import telemetry, wire
 from pcn.hosts.algorithms import Hop, Mark, Telemetry, find_scheme

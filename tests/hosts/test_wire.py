@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scapy.contrib.roce import AETH, BTH, cnp
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether

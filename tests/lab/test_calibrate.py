@@ -13,8 +13,7 @@ from pathlib import Path
 
 import forks
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn import cli
 from pcn.lab import calibrate, journal, startable, supervisor

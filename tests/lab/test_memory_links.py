@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.lab.memory_links import MemoryLinks
 from pcn.topologies.found import find_topology

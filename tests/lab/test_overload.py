@@ -7,8 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.lab.pace import Pacing, overload, rounded_up
 from pcn.softswitch.pace import MILLION, NEVER, WINDOW_NS, Board, Pace

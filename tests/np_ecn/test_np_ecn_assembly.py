@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from assembly import Egress
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from np_ecn_rules import WRAP, Dequeue, TofinoRule
 
 from pcn.controller.marking.rest import RestPort

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import event, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, example, given, settings, strategies as st
 from np_ecn_rules import WRAP, TimeRule, TofinoRule
 from port_model import Differences, Packet, Pause, Trace, allowed, differences, rests, run
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import needs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from p4net_switches import PROGRAMS
 from waiting import LIMIT_S
 

@@ -8,8 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from p4net_switches import BENCH, IDLE, INDIRECT, VALUE_SETS, error_of, refuse, switch, written
 from planes import KINDS
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 from exercise import IPS, MACS, exercise
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 

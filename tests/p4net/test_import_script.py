@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from exercise import EXAMPLE
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from import_scripts import MININET, PAIR, Scripts, as_user, commands, links
 from others import shared_folder
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from finsy.proto import p4d, p4i, p4t
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.controller.control_plane import DigestEntry, TableAction, TableEntry, TableMatch
 from pcn.controller.errors import SwitchError

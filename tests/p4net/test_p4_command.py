@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from exercise import EXAMPLE, write_exercise
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from p4net_switches import error_of
 
 from pcn.cli import run

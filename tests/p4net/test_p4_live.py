@@ -20,8 +20,7 @@ from exercise import EXAMPLE, IPS, write_exercise
 from waiting import LIMIT_S
 
 from pcn.controller.switch import SwitchClient
-from pcn.lab import journal as records
-from pcn.lab import links
+from pcn.lab import journal as records, links
 from pcn.lab.network import STEPS
 from pcn.lab.p4 import FIRST_THRIFT_PORT, P4Live
 from pcn.lab.thrift import Bmv2Thrift

@@ -10,8 +10,7 @@ from itertools import count
 
 import pytest
 from exercise import EXAMPLE
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from p4net_switches import error_of
 
 from pcn.p4net import sending, tcp

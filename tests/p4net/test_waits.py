@@ -6,8 +6,7 @@ import json
 
 import pytest
 from exercise import EXAMPLE
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pcn.cli import run
 from pcn.p4net.packets import udp

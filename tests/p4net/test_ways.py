@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from exercise import EXAMPLE
 from finsy.p4entity import P4Replica as Replica
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from p4net_switches import PROGRAMS, error_of
 
 from pcn.cli import run

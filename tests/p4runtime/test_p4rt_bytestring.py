@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.softswitch.p4runtime import bytestring
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcError

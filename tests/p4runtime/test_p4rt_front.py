@@ -16,8 +16,7 @@ import grpc
 import pytest
 import waiting
 from finsy.proto import p4r, rpc_code
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from p4rt_client import Client, Names, RefusedError
 from p4rt_process import Process
 from p4rt_stranger import (

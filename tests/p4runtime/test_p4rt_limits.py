@@ -16,8 +16,7 @@ import grpc
 import pytest
 import waiting
 from finsy.proto import p4r, stratum
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from p4rt_client import Client, Names, RefusedError
 from p4rt_process import Process
 from p4rt_switch import Switch

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from finsy.proto import p4r
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.softswitch.p4runtime import matches
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError

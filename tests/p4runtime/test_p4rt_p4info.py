@@ -12,8 +12,7 @@ from typing import Any
 import fuzz_messages
 import pytest
 from finsy.proto import p4i, p4r
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from p4rt_switch import PROGRAMS, Program, load
 
 from pcn.softswitch.codegen.build import build_program

@@ -9,8 +9,7 @@ import grpc
 import pytest
 from finsy.proto import p4i, p4r, rpc_code
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from p4rt_client import Client, Names, RefusedError
 from p4rt_switch import Program, Switch
 

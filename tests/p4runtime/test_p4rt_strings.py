@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from finsy.proto import p4i, p4r, p4t, rpc_code
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from p4rt_client import Client, Names, RefusedError
 from p4rt_switch import Program, Switch
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from finsy.proto import p4i, p4r
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from p4rt_client import Client
 from p4rt_process import Process
 from p4rt_switch import PROGRAMS, Program

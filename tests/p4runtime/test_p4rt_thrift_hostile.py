@@ -9,8 +9,7 @@ import struct
 import subprocess
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from p4rt_thrift import TYPES, Bmv2
 from thriftpy2.thrift import TApplicationException
 

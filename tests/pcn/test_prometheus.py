@@ -23,8 +23,7 @@ import forks
 import needs
 import pytest
 import waiting
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 from small_lab import TOGETHER, StartFlow
 

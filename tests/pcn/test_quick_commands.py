@@ -11,8 +11,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from waiting import LIMIT_S
 
 from pcn.commands import common, output

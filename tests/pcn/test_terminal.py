@@ -6,8 +6,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from rich.console import Console
 from test_view import RECORD, snapshot
 

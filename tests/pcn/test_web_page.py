@@ -31,8 +31,7 @@ from pcn.topologies.found import find_topology
 from pcn.topologies.model import Topology
 from pcn.topologies.picture.load import STEPS
 from pcn.web.history import History
-from pcn.web.recorded import described, one_file
-from pcn.web.recorded import recorded as recorded_page
+from pcn.web.recorded import described, one_file, recorded as recorded_page
 from pcn.web.server import serving
 
 LINES = """

@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 import psutil
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from waiting import LIMIT_S
 
 from pcn.web import commands, server

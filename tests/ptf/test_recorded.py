@@ -5,8 +5,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = """== np_ecn.One

@@ -13,8 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 ROOT = Path(__file__).resolve().parents[2]
 RATES = {1: 8e9, 2: 1e9}

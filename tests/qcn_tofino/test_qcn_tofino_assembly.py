@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from programs import DESTINATION, SOURCE, Program
 from qcn_rules import InputRule, OutputRule, Point
 

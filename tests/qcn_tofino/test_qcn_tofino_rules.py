@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from qcn_rules import CELL_BYTES, InputRule, OutputRule, Point, feedback_of
 from switch_model import Arrives, Departs, Event, Packet, run
 

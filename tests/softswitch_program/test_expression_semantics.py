@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bmv2_reference import Field, evaluate
-from hypothesis import HealthCheck, Phase, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, example, given, settings, strategies as st
 from program_driver import SANITIZED, Driver
 from program_json import Builder, assign, field, op, value
 

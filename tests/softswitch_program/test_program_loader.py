@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from program_driver import Driver
 from program_json import Builder, assign, case, extract, field, op, primitive, state, value
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from program_json import Builder, assign, field, header, primitive, value
 
 from pcn.softswitch.codegen.build import build_program, build_runtime

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.softswitch import packed
 from pcn.softswitch.codegen.build import CSRC, build_program, build_runtime

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pcn.softswitch.codegen.build import build_runtime, build_source
-from pcn.softswitch.native_types import CounterCell as Counter
-from pcn.softswitch.native_types import EventHeader as Event
-from pcn.softswitch.native_types import PortStatsRecord as PortStats
-from pcn.softswitch.native_types import ReplicaRecord as Replica
+from pcn.softswitch.native_types import (
+    CounterCell as Counter,
+    EventHeader as Event,
+    PortStatsRecord as PortStats,
+    ReplicaRecord as Replica,
+)
 
 PROGRAMS = Path(__file__).with_name("programs")
 DROP_PORT = 511

@@ -9,8 +9,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path as FilePath
 
 import pytest
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, strategies as st
 from links import Link
 from runtime import Switch
 from segments import ACK, CWR, FIN, PSH, Packet

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 
 from pcn.hosts.control import ControlServer

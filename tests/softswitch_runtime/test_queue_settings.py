@@ -6,8 +6,7 @@ from __future__ import annotations
 from ctypes import c_int32, c_uint64
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from runtime import Switch, SwitchError
 
 AS_IT_IS = 2**64 - 1

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.hosts.native import FLAGS
 from pcn.softswitch.cache.objects import build, digest

@@ -11,8 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from runtime import library
 
 from pcn.softswitch.codegen.build import CSRC, compiler

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from assembly import Egress
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 from np_ecn_rules import WRAP, Dequeue, TofinoRule
 from tcd_rules import State, TofinoStates
 

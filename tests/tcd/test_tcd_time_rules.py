@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 from np_ecn_rules import WRAP, Dequeue, TimeRule, TofinoRule
 from port_model import Packet, Pause, Trace, rests, run
 from tcd_port_model import Met, Undetermined, allowed, shown, states, undetermined

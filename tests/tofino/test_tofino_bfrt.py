@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 from bfrt_description import MESSAGES, install
 from bfrt_driver import Driver, description, serving
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from stratum import TRAFFIC
 from waiting import LIMIT_S
 

@@ -12,8 +12,7 @@ from typing import Any, cast
 import pytest
 from bfrt_description import MESSAGES
 from bfrt_driver import Driver, description
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.controller.errors import SwitchError
 from pcn.controller.tofino.bfrt import BfRuntimeSwitch

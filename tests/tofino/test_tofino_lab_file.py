@@ -6,8 +6,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from pcn.controller.tofino.chips import TOFINO2
 from pcn.controller.tofino.lab_file import SAMPLE, read

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pcn.controller.tofino.chips import CHIPS, MOST_CELLS, TOFINO, TOFINO2, Chip
 from pcn.controller.tofino.lab_file import SAMPLE, read

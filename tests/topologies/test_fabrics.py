@@ -8,8 +8,7 @@ from ipaddress import IPv4Address
 from itertools import permutations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.topologies.clos import clos
 from pcn.topologies.dumbbell import dumbbell

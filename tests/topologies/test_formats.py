@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from file_networks import connected_topologies
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.topologies import formats
 from pcn.topologies.catalog import TOPOLOGIES

@@ -7,8 +7,7 @@ from collections import deque
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from pcn.controller.routes import MultipathRoute, Route, host_ways
 from pcn.topologies.formats.source import FormatError

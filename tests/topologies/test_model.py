@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import pytest
 from file_networks import connected_topologies
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.controller.configure import plan
 from pcn.topologies import serialise

@@ -14,8 +14,7 @@ from xml.etree import ElementTree
 import browser
 import pytest
 from file_networks import connected_topologies
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from PIL import Image
 
 from pcn.topologies.catalog import TOPOLOGIES

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from file_networks import connected_topologies
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.topologies.formats import FORMATS, FormatError, Source, pcn, pcn_switch
 from pcn.topologies.model import Topology

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from networks import PFC_ONLY
 
 from pcn.lab.virtual import VirtualNetwork

@@ -12,8 +12,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from networks import MTU, PFC_ONLY, star
 
 from pcn.hosts.algorithms import find_scheme

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from finsy.proto import p4i
 from google.protobuf import text_format
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from networks import MTU, PFC_ONLY, read_pcap, star, with_flows
 
 from pcn.controller.control_plane import DigestEntry, TableAction, TableEntry, TableMatch

@@ -22,8 +22,7 @@ from credit_packets import (
     nothing_inside,
     period_s,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
 
 from pcn.experiments.papers.tcd.plans import victims_plan

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from networks import PFC_ONLY, chain, mesh, star, with_flows
 
 from pcn.experiments.data.plan import plan_of

@@ -9,8 +9,7 @@ from functools import partial
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from networks import dumbbell_network, mesh, star, tree, with_flows
 
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
@@ -20,8 +19,7 @@ from pcn.lab.virtual import VirtualNetwork
 from pcn.softswitch.program.load import load_program
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import FlowSpec, Topology
-from pcn.virtualnet import Totals
-from pcn.virtualnet import timed as virtual_network
+from pcn.virtualnet import Totals, timed as virtual_network
 from pcn.virtualnet.switch import VirtualSwitch
 
 DURATION_S = 4e-3

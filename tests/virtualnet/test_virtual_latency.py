@@ -7,8 +7,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pcn.hosts.algorithms import find_scheme
 from pcn.lab.launch import require_live

@@ -6,8 +6,7 @@ import math
 from ipaddress import IPv4Address
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pcn.controller.control_plane import TableAction, TableActions
 from pcn.controller.reroute import read_routes, routes_of

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from networks import PFC_ONLY, chain, mesh, star
 
 from pcn.lab.launch import NetworkError, require_live

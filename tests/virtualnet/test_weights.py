@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from networks import PFC_ONLY, star
 
 from pcn.lab.launch import NetworkError, require_live

@@ -18,9 +18,11 @@ from pcn.topologies.formats import (
     pcn,
     simai,
 )
-from pcn.topologies.formats.source import Format as Format
-from pcn.topologies.formats.source import FormatError as FormatError
-from pcn.topologies.formats.source import Source as Source
+from pcn.topologies.formats.source import (
+    Format as Format,
+    FormatError as FormatError,
+    Source as Source,
+)
 
 FORMATS: dict[str, Format] = {
     format_.name: format_

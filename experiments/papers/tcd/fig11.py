@@ -6,8 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pcn.experiments.data.parameters import Value
-from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, known_fields, plan_of
-from pcn.experiments.data.plan import numbers as given_numbers
+from pcn.experiments.data.plan import (
+    PAYLOAD_BYTES,
+    Plan,
+    known_fields,
+    numbers as given_numbers,
+    plan_of,
+)
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.define.charts import Chart, Line, curve
 from pcn.experiments.define.checks import Check

@@ -8,9 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from pcn.experiments.data.errors import ExperimentError
-from pcn.experiments.traffic.flow_files.base import LONGEST_S as LONGEST_S
-from pcn.experiments.traffic.flow_files.base import MOST_FLOWS as MOST_FLOWS
-from pcn.experiments.traffic.flow_files.base import FlowFile, FlowFormat
+from pcn.experiments.traffic.flow_files.base import (
+    LONGEST_S as LONGEST_S,
+    MOST_FLOWS as MOST_FLOWS,
+    FlowFile,
+    FlowFormat,
+)
 from pcn.experiments.traffic.flow_files.capture import CAPTURE
 from pcn.experiments.traffic.flow_files.chakra import CHAKRA
 from pcn.experiments.traffic.flow_files.csv_file import CSV

@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.arrivals import Arrivals, LogNormal, OnOff, arrivals_at

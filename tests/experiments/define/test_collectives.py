@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.experiments.define import collectives
 from pcn.experiments.define.collectives import (

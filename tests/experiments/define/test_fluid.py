@@ -7,8 +7,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.experiments.define import theory
 from pcn.experiments.define.fluid import Fluid, Loops

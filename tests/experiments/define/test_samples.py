@@ -9,8 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define import intervals, samples

@@ -17,8 +17,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sockets import Door, doors
 from sweep_workers import alive, workers
 from waiting import wait_until

@@ -26,8 +26,7 @@ from chakra_trace import (
     varint,
     whole,
 )
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.cli import run as pcn
 from pcn.experiments.data.errors import ExperimentError

@@ -9,8 +9,7 @@ import pytest
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.flows_by_size import INCAST
 from pcn.experiments.papers import find_experiment
-from pcn.experiments.traffic.spec import PATTERNS, draw, parse_spec
-from pcn.experiments.traffic.spec import sizes as sizes_of
+from pcn.experiments.traffic.spec import PATTERNS, draw, parse_spec, sizes as sizes_of
 from pcn.topologies.star import star
 
 SPAN_S = 20e-3

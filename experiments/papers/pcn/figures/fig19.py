@@ -6,8 +6,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from pcn.experiments.data.parameters import Value
-from pcn.experiments.data.plan import Plan, with_fields
-from pcn.experiments.data.plan import numbers as given
+from pcn.experiments.data.plan import Plan, numbers as given, with_fields
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.define import recording_numbers
 from pcn.experiments.define.charts import Chart, Line, curve
