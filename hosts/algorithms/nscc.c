@@ -4,7 +4,7 @@
 #include <math.h>
 
 struct nscc {
-    double target_s, alpha, fi, fi_scale, eta, base_rtt_s, most_bytes, avg_delay_s;
+    double target_s, alpha, fi, fi_scale, eta, frame_s, base_rtt_s, most_bytes, avg_delay_s;
     double acked_bytes, lost_bytes; /* all */
     double increase_bytes, received_bytes; /* since the latest adjustment */
     double adjusted_s, decreased_s, fast_bytes, achieved_bytes, adapt_at_s, ignored_bytes,
@@ -30,6 +30,7 @@ static void begin(struct reaction_point *rp)
     nscc->fi_scale = parameters->fi_scale * scale;
     nscc->eta = parameters->eta * segment_bytes * scale;
     nscc->base_rtt_s = rtt_s;
+    nscc->frame_s = 8 * parameters->frame_bytes / rp->line_rate_bps;
     nscc->most_bytes = rp->window_bytes =
         fmax(1.5 * rtt_s * rp->line_rate_bps / 8, parameters->frame_bytes);
 }
@@ -101,11 +102,12 @@ static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double n
     nscc->achieved_bytes += acked;
     nscc->received_bytes += acked;
     nscc->ignored_bytes += acked;
-    if (ack->rtt_s < nscc->base_rtt_s) {
-        nscc->base_rtt_s = ack->rtt_s;
-        nscc->most_bytes = fmax(1.5 * ack->rtt_s * rp->line_rate_bps / 8, parameters->frame_bytes);
+    double rtt_s = ack->rtt_s + nscc->frame_s;
+    if (rtt_s < nscc->base_rtt_s) {
+        nscc->base_rtt_s = rtt_s;
+        nscc->most_bytes = fmax(1.5 * rtt_s * rp->line_rate_bps / 8, parameters->frame_bytes);
     }
-    double delay_s = ack->rtt_s - nscc->base_rtt_s;
+    double delay_s = rtt_s - nscc->base_rtt_s;
     bool above = delay_s >= nscc->target_s;
     note_delay(rp, !marked && delay_s > nscc->target_s ? 0.25 * nscc->base_rtt_s : delay_s);
     if (quick_adapt(rp, marked, delay_s, now_s)) return;

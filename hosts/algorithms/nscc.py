@@ -17,8 +17,10 @@ Where the specification leaves a choice, this is what uet-htsim runs (ultraether
 40ccb05, uec.cpp, BSD 2-clause), whose names the parameters have: the reference network has 100
 Gbit/s and 12 us, by which a network's bandwidth-delay product scales the increases; windows begin
 with the largest, 1.5 of it, which falls with the least round trip that was seen. Sizes are of
-frames here, and of a frame's payload where a maximum segment size is meant. A round trip begins
-when the frame has left the NIC."""
+frames here, and of a frame's payload where a maximum segment size is meant. A round trip
+begins there when the frame starts to leave the NIC, and an `Ack`'s when it has left, so a frame's
+time at the line's rate is added: without, a flow that never finds the network empty, and takes
+network_rtt for its least round trip, would count less delay than one that has found it."""
 
 from __future__ import annotations
 
@@ -147,6 +149,7 @@ class NsccReactionPoint(ReactionPoint):
         self._fi_scale = parameters.fi_scale * scale
         self._eta = parameters.eta * segment_bytes * scale
         self._base_rtt_s = rtt_s
+        self._frame_s = 8 * parameters.frame_bytes / line_rate_bps
         self._most_bytes = self.window_bytes = max(
             1.5 * rtt_s * line_rate_bps / 8, parameters.frame_bytes
         )
@@ -170,12 +173,13 @@ class NsccReactionPoint(ReactionPoint):
         self._achieved_bytes += acked
         self._received_bytes += acked
         self._ignored_bytes += acked
-        if ack.rtt_s < self._base_rtt_s:
-            self._base_rtt_s = ack.rtt_s
+        rtt_s = ack.rtt_s + self._frame_s
+        if rtt_s < self._base_rtt_s:
+            self._base_rtt_s = rtt_s
             self._most_bytes = max(
-                1.5 * ack.rtt_s * self._line_rate_bps / 8, self._parameters.frame_bytes
+                1.5 * rtt_s * self._line_rate_bps / 8, self._parameters.frame_bytes
             )
-        delay_s = ack.rtt_s - self._base_rtt_s
+        delay_s = rtt_s - self._base_rtt_s
         above = delay_s >= self._target_s
         self._note_delay(
             0.25 * self._base_rtt_s if not marked and delay_s > self._target_s else delay_s

@@ -12,6 +12,8 @@ FRAME, LINE, RTT = 4150, 100e9, 12e-6
 SEGMENT = FRAME - 58
 BDP = RTT * LINE / 8
 TARGET = 0.75 * RTT
+FRAME_S = 8 * FRAME / LINE
+"""Of a round trip, which an `Ack`'s doesn't have: it begins when the frame has left the NIC."""
 
 
 def rp(window: float = BDP, **settings: float) -> NsccReactionPoint:
@@ -28,7 +30,7 @@ def rp(window: float = BDP, **settings: float) -> NsccReactionPoint:
 
 
 def ack(delay: float, mark: Mark = Mark.NONE, acked: int = FRAME) -> Ack:
-    return Ack(RTT + delay, mark, acked)
+    return Ack(RTT - FRAME_S + delay, mark, acked)
 
 
 def grown(point: NsccReactionPoint, ack: Ack, packets: int, now_s: float = 1e-6) -> float:
@@ -138,10 +140,10 @@ def test_window_does_not_adapt_when_enough_arrived() -> None:
 
 def test_largest_window_falls_with_the_least_round_trip() -> None:
     reaction_point = rp()
-    reaction_point.on_ack(Ack(RTT / 2, acked_bytes=0), 1e-6)
-    assert reaction_point.window_bytes == 0.75 * BDP
-    reaction_point.on_ack(Ack(RTT, acked_bytes=0), 1e-6)
-    assert reaction_point.window_bytes == 0.75 * BDP
+    reaction_point.on_ack(ack(-RTT / 2, acked=0), 1e-6)
+    assert reaction_point.window_bytes == pytest.approx(0.75 * BDP)
+    reaction_point.on_ack(ack(0, acked=0), 1e-6)
+    assert reaction_point.window_bytes == pytest.approx(0.75 * BDP)
 
 
 def test_flow_sprays_over_as_many_ports_as_the_parameter_has() -> None:
