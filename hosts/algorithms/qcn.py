@@ -21,6 +21,7 @@ Where the papers leave a choice:
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .base import Cnm, NetworkFacts, ReactionPoint
@@ -198,6 +199,22 @@ RULES = {
 }
 
 
+_MOST_BITS = 5e6
+"""The bandwidth-delay product that 802.1Qau's objectives of May 2006 end at: "at least 1 Mbit,
+preferably 5 Mbit"."""
+
+
+def unfit(network: NetworkFacts) -> Iterator[str]:
+    """Yields a remark on long links: congestion points go on sending messages for a round trip
+    after the first one, each of which lowers the rate."""
+    bits = network.rate_bps * network.rtt_s
+    if bits > _MOST_BITS * (1 + 1e-9):
+        yield (
+            f"a round trip carries {bits / 1e6:.3g} Mbit, and QCN is for {_MOST_BITS / 1e6:g} at "
+            "most: messages of one burst lower a rate to the least one"
+        )
+
+
 def holds(network: NetworkFacts, parameters: CommonParameters) -> dict[str, float]:
     """Returns a full link, and a queue of Q_eq."""
     return {"utilisation": 1.0, "queue_bytes": parameters.q_eq_bytes}
@@ -212,5 +229,6 @@ QCN = Scheme(
     marking=("qcn_cp",),
     recommended=recommended,
     by_network=RULES,
+    unfit=unfit,
     holds=holds,
 )

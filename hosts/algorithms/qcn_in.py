@@ -82,6 +82,7 @@ def _scheme(name: str, summary: str, parameters: type[QcnParameters]) -> Scheme:
         marking=_MARKING,
         recommended=qcn.recommended,
         by_network=qcn.RULES,
+        unfit=qcn.unfit,
         lossless_alone=True,
     )
 
@@ -105,6 +106,7 @@ QCN_OUT = Scheme(
     marking=("qcn_out_cp",),
     recommended=qcn.recommended,
     by_network=qcn.RULES,
+    unfit=qcn.unfit,
 )
 QCN_BOTH = Scheme(
     "qcn-both",
@@ -115,5 +117,6 @@ QCN_BOTH = Scheme(
     marking=("qcn_in_cp", "qcn_out_cp"),
     recommended=qcn.recommended,
     by_network=qcn.RULES,
+    unfit=qcn.unfit,
     lossless_alone=True,
 )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from .base import Cnm, NetworkFacts, ReactionPoint
 from .parameters import parameter
-from .qcn import COMMON_RULES, CommonParameters, holds, recommended_common
+from .qcn import COMMON_RULES, CommonParameters, holds, recommended_common, unfit
 from .scheme import Rule, Scheme
 
 
@@ -90,5 +90,6 @@ QCN_T = Scheme(
             "ours (docs/choices.md)",
         ),
     },
+    unfit=unfit,
     holds=holds,
 )

@@ -236,6 +236,12 @@ def test_remarks_name_networks_that_a_scheme_is_not_made_for() -> None:
     assert not list(find_scheme("dcqcn-ns3").unfit(facts._replace(rate_bps=100e9)))  # type: ignore[misc]
     (remark,) = find_scheme("rccc").unfit(facts)  # type: ignore[misc]
     assert "switches that trim" in remark
+    assert not list(find_scheme("qcn").unfit(facts))  # type: ignore[misc]
+    longest = facts._replace(rate_bps=10e9, rtt_s=500e-6)
+    for scheme in ("qcn", "qcn-t", "qcn-in", "qcn-out", "qcn-both"):
+        assert not list(find_scheme(scheme).unfit(longest))  # type: ignore[misc]
+        (remark,) = find_scheme(scheme).unfit(longest._replace(rate_bps=40e9))  # type: ignore[misc]
+        assert "carries 20 Mbit" in remark
 
 
 def test_table_of_parameters_is_that_of_the_page() -> None:
