@@ -12,6 +12,9 @@ HTSIM = {"permutation": (416.1, 641.4), "incast": (660.5, 786.7)}
 # Likewise of its RCCC alone, seeds 1 to 4.
 HTSIM_RCCC = {"permutation": (482.6, 646.2), "incast": (752.7, 771.3)}
 
+# Likewise of NSCC, seed 1, 2026-11-28: means, and 99%.
+HTSIM_ALL_TO_ALL = {"alltoall-32-by-1": (404.6, 784.9), "alltoall-32-by-4": (319.0, 631.0)}
+
 
 def runs(name: str, scheme: str = "nscc", queues: str = "trim") -> list[Result]:
     return [ours(name, None, seed, scheme, queues) for seed in (1, 2, 3)]
@@ -37,6 +40,15 @@ def test_rccc_takes_the_time_that_htsim_has(name: str) -> None:
         HTSIM_RCCC[name][1], rel=MAX_BOUND
     )
     assert all(result.trimmed > 500 and result.timeouts == 0 for result in results)
+
+
+@pytest.mark.parametrize("name", HTSIM_ALL_TO_ALL)
+def test_all_to_all_by_triggers_takes_the_time_that_htsim_has(name: str) -> None:
+    result = ours(name, None)
+    mean_us, p99_us = HTSIM_ALL_TO_ALL[name]
+    assert result.flows == 32 * 31
+    assert result.mean_us == pytest.approx(mean_us, rel=0.02)
+    assert result.p99_us == pytest.approx(p99_us, rel=0.03)
 
 
 def test_nscc_needs_trimming_for_it() -> None:

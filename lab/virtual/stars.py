@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -97,34 +98,48 @@ def shared(scheme: Scheme, place: Star, flows: int, seed: int = 1) -> Shared:
     at_ports = recommended_at_ports(topology, scheme, place.payload_bytes)
     configured = scheme.configure(recommended(topology, scheme, place.payload_bytes), at_ports)
     holds = scheme.holds(facts, configured.parameters) if scheme.holds else {}
-    utilisation, queue_bytes, jain = _run(configured, topology, place, flows, seed)
+    measured = measure(configured, topology, place, length_s(configured, place), seed)
     most_bytes = holds.get("queue_bytes")
     return Shared(
         place.name,
         flows,
-        utilisation,
-        queue_bytes / facts.bdp_bytes,
-        jain,
+        measured.utilisation,
+        measured.queue_bytes / facts.bdp_bytes,
+        measured.jain,
         holds.get("utilisation"),
         None if most_bytes is None else most_bytes / facts.bdp_bytes,
     )
 
 
-def _run(
-    configured: Configured, topology: Topology, place: Star, flows: int, seed: int
-) -> tuple[float, float, float]:
-    """Returns utilisation, mean queue in bytes and Jain's index of a run's second half."""
+def length_s(configured: Configured, place: Star) -> float:
+    """Returns how long a run of a scheme on a star lasts, s."""
     round_s = max(place.rtt_s, configured.new_np().period_s or 0.0)
-    ends_s = max(_ROUNDS * round_s, _LEAST_S)
+    return max(_ROUNDS * round_s, _LEAST_S)
+
+
+class Measured(NamedTuple):
+    """Of a run's second half: the link's utilisation, its mean queue in bytes, and Jain's index of
+    the flows' goodputs."""
+
+    utilisation: float
+    queue_bytes: float
+    jain: float
+
+
+def measure(
+    configured: Configured, topology: Topology, place: Star, ends_s: float, seed: int = 1
+) -> Measured:
+    """Returns what came of the topology's flows at its bottleneck."""
+    switch, port = str(topology.parameters["bottleneck"]).split(":")
     with VirtualNetwork(
         topology, configured, seed=seed, payload_bytes=place.payload_bytes
     ) as network:
         network.add_flows((flow, None, None) for flow in topology.flows)
-        port = flows + 1
         network.run(until_s=ends_s / 2)
         before = np.array([flow.stats().received_bytes for flow in network.flows.values()], float)
         samples = network.sample(
-            ends_s / 2 / _SAMPLES, [network.queue_bytes("s0", port), network.link_bytes("s0", port)]
+            ends_s / 2 / _SAMPLES,
+            [network.queue_bytes(switch, int(port)), network.link_bytes(switch, int(port))],
         )
         network.run(until_s=ends_s)
         received = (
@@ -136,4 +151,4 @@ def _run(
     carried_bps = 8 * (sent[-1] - sent[0]) / (times[-1] - times[0])
     squares = float((received**2).sum())
     jain = float(received.sum()) ** 2 / (received.size * squares) if squares else 0.0
-    return float(carried_bps) / place.rate_bps, float(queue.mean()), jain
+    return Measured(float(carried_bps) / place.rate_bps, float(queue.mean()), jain)
