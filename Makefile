@@ -12,7 +12,7 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time ptf-model p4 p4-json p4-tofino \
+.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time ptf-trim ptf-coverage ptf-model p4 p4-json p4-tofino \
 	bench-switch bench-virtual docs doctor lock clean differential dist sbom bare pythons lowest arm64
 
 help: ## this list
@@ -33,9 +33,10 @@ figures: $(VENV)/.ready ## the paper's figures in virtual time, all schemes; tab
 	$(BIN)/pcn figure all --docs docs $(ARGS)
 
 # PTF beside the unit tests, and what it prints in one piece each. pcn_time alone twice: `make ptf` runs all twice, and
-# compares.
+# compares. Its coverage has to stay whole.
 test: root $(VENV)/.tests lint ## everything that CI checks (needs root; some six minutes once installed)
-	@$(MAKE) --no-print-directory -j 3 --output-sync=target ONCE=1 ptf-counter ptf-time ptf-trim unit-as-it-goes
+	@$(MAKE) --no-print-directory -j 3 --output-sync=target ONCE=1 COVERAGE=1 ptf-counter ptf-time ptf-trim unit-as-it-goes
+	@$(MAKE) --no-print-directory LEAST=100 ptf-coverage
 
 unit-as-it-goes:
 	@$(MAKE) --no-print-directory --output-sync=none unit
@@ -56,21 +57,32 @@ WORKERS ?= $(shell expr $$(nproc) + 1)
 unit: root $(VENV)/.tests ## unit and live tests; ARGS are pytest's
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(ARGS)
 
-ptf: $(VENV)/.ready ## data-plane tests with PTF, on the switch's manual clock, twice; TARGET=bmv2 for the real BMv2, tofino-model for the chip's
+ptf: $(VENV)/.ready ## data-plane tests with PTF, on the switch's manual clock, twice; TARGET=bmv2 for the real BMv2, tofino-model for the chip's; COVERAGE=1: what of the programs they reach, into results/ptf
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target $(if $(filter tofino-model,$(TARGET)),ptf-model,ptf-counter ptf-time ptf-trim)
+	$(if $(COVERAGE),@$(MAKE) --no-print-directory ptf-coverage)
 
 TWICE := $(if $(filter softswitch,$(TARGET)),$(if $(findstring live,$(ARGS)),,--twice))
 
+# Where a run of the tests counts what it reaches; $@ is the run.
+COUNTS = $(if $(COVERAGE),--coverage results/ptf/$@.json)
+
 ptf-counter:
-	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(if $(ONCE),,$(TWICE)) $(ARGS)
+	$(if $(COVERAGE),mkdir -p results/ptf)
+	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(if $(ONCE),,$(TWICE)) $(COUNTS) $(ARGS)
 
 # The other marking point, by time.
 ptf-time:
-	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(TWICE) --program pcn_time $(or $(ARGS),np_ecn pause xoff forwarding isolation malformed multipath)
+	$(if $(COVERAGE),mkdir -p results/ptf)
+	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(TWICE) $(COUNTS) --program pcn_time $(or $(ARGS),np_ecn pause xoff forwarding isolation malformed multipath)
 
 # With short queues that trim, which BMv2 has none of.
 ptf-trim:
-	$(if $(filter softswitch,$(TARGET)),$(BIN)/python ptf-tests/run.py --trim $(if $(ONCE),,$(TWICE)) trimming)
+	$(if $(COVERAGE),mkdir -p results/ptf)
+	$(if $(filter softswitch,$(TARGET)),$(BIN)/python ptf-tests/run.py --trim $(if $(ONCE),,$(TWICE)) $(COUNTS) trimming)
+
+# Of pcn.p4, tcd.p4, qcn*.p4 and the others, which share their files; LEAST: the share of lines, in per cent.
+ptf-coverage:
+	$(BIN)/pcn p4 coverage $(wildcard results/ptf/ptf-*.json) --source . --out results/ptf $(if $(LEAST),--least $(LEAST))
 
 # The twins on the chip's model, which needs SDE_INSTALL; CLOCK=manual, on a model whose time and queues tests move, has
 # all cases (docs/tofino.md). CHIP=tofino2: the model of Tofino 2.

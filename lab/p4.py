@@ -253,7 +253,7 @@ def _show(
     say: Callable[[str], None],
     note: Callable[[str], None],
 ) -> None:
-    """Says what is up."""
+    """Shows what is up."""
     for switch, written in network.written.items():
         for line in written.lines:
             say(f"{switch}: {line}")

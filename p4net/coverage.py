@@ -12,8 +12,8 @@ from pcn.softswitch.coverage.counts import Covered
 
 
 class Coverage:
-    """Where the coverage of a run goes: a file whose name's end says its kind, or a folder of all.
-    `near`: files and folders beside which the programs' sources may be. Raises P4NetError."""
+    """Where the coverage of a run goes: a file of the kind that its name ends in, or a folder of
+    all. `near`: files and folders beside which the programs' sources may be. Raises P4NetError."""
 
     def __init__(self, place: Path, near: Sequence[Path]) -> None:
         self._place = place.absolute()

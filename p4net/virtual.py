@@ -22,7 +22,7 @@ from pcn.p4net.arp import Arp
 from pcn.p4net.entries import Written, write
 from pcn.p4net.network import P4Network, P4Switch
 from pcn.p4net.steps import Queue
-from pcn.softswitch.coverage.counts import Counts
+from pcn.softswitch.coverage.counts import Counts, Covered, merged
 from pcn.softswitch.embed.switch import EmbeddedSwitch
 from pcn.softswitch.trace.decoder import Step
 from pcn.topologies.model import Switch
@@ -54,7 +54,7 @@ class VirtualP4(TimedNetwork):
     which functions for single frames and controllers need; "nodes" is faster in a large network,
     without a difference in results. `trace` gets each step of each packet with its switch's name,
     those of a switch in order, by the end of `run` (p4net/ways.py makes ways of them). `covered`:
-    programs count what packets run through (`counts`). A context manager. Raises LabError.
+    programs count what packets run through. A context manager. Raises LabError.
     """
 
     def __init__(
@@ -69,8 +69,7 @@ class VirtualP4(TimedNetwork):
         covered: bool = False,
     ) -> None:
         self.value = value
-        self.counts = [Counts() for _ in value.topology.switches] if covered else []
-        """Of covered programs, by switch."""
+        self._counts = [Counts() for _ in value.topology.switches] if covered else []
         self._strict = strict
         self._trace = trace
         self.connections: list[Connection] = []
@@ -173,6 +172,13 @@ class VirtualP4(TimedNetwork):
 
     # ---- what is counted ----
 
+    def coverage(self) -> list[Covered]:
+        """Returns what of each program packets ran through so far, merged over switches; nothing,
+        unless the network is `covered`."""
+        for switch in self._virtual_switches.values() if self._counts else ():
+            switch.native.collect()
+        return merged(program for counts in self._counts for program in counts.covered())
+
     def tail_drops(self, switch: str, port: int) -> tuple[int, ...]:
         """Returns the packets that a port's queues refused, by queue."""
         return self.link_stats(switch, port).refused_by_class
@@ -180,7 +186,7 @@ class VirtualP4(TimedNetwork):
     # ---- inside ----
 
     def _make(self, switch: Switch, settings: P4Switch, seed: int) -> None:
-        counts = self.counts[len(self._virtual_switches)] if self.counts else None
+        counts = self._counts[len(self._virtual_switches)] if self._counts else None
         program = load(settings.program, False, self._trace is not None, counts is not None)
         write = partial(self._trace, switch.name) if self._trace is not None else None
         virtual_switch = VirtualSwitch(

@@ -13,7 +13,7 @@ from contextlib import suppress
 from types import FrameType
 
 from pcn.softswitch import private
-from pcn.softswitch.errors import StartError
+from pcn.softswitch.errors import EndError, StartError
 from pcn.softswitch.log_file import Format, LogFile, say, stderr
 from pcn.softswitch.options import OptionError, Options
 from pcn.softswitch.together import parse_all
@@ -35,8 +35,8 @@ take none of their answers the slowest Write was 4.7 and 4.9 s, and is 0.9 and 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one switch, or several, until SIGTERM or SIGINT. 0: ended in order; 1: could not start;
-    2: bad arguments."""
+    """Runs one switch, or several, until SIGTERM or SIGINT. 0: ended in order; 1: could not start,
+    or not write what it writes at its end; 2: bad arguments."""
     try:
         switches = parse_all(sys.argv[1:] if arguments is None else arguments)
     except OptionError as error:
@@ -61,6 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except StartError as error:
         if end.requested:
             return 0  # the C compiler was ended as well, whose failure is not news then
+        say(str(error))
+        return 1
+    except EndError as error:
         say(str(error))
         return 1
     logging.shutdown()

@@ -7,3 +7,7 @@ class StartError(Exception):
 
 class OptionError(Exception):
     """The arguments make no sense; the message names which, and what would."""
+
+
+class EndError(Exception):
+    """A switch has ended, without what it was to write then: one line for the user."""

@@ -305,12 +305,17 @@ class NativeSwitch(NativeState):
 
     def load(self, program: Path, counts: ctypes.Array[ctypes.c_uint64] | None = None) -> None:
         """Loads a program's shared object, with empty tables and zeroed state. On failure the old
-        one goes on. A covered program adds to `counts`, one for each of its points."""
+        one goes on. What a covered program counts is added to `counts`, one for each of its points,
+        by `collect` and at its end."""
         self._call(
             "sw_load", os.fsencode(program), counts, len(counts) if counts else 0, explain=True
         )
         if counts is not None and counts not in self._counts:
             self._counts.append(counts)
+
+    def collect(self) -> None:
+        """Adds what the covered program has counted to the counts of `load`."""
+        self._call("sw_collect")
 
     # ---- the clock ----
 

@@ -113,6 +113,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_keep_namespace": (ctypes.c_int, []),
     "sw_stop": (ctypes.c_int, []),
     "sw_load": (ctypes.c_int, [_text, _data, _u32, _text]),
+    "sw_collect": (ctypes.c_int, []),
     "sw_table_add": (_i64, [_u32, _data, _data, _i32, _i32, _u32, _data, _u32, _text]),
     "sw_table_add_all": (ctypes.c_int, [_text, _u64, _u32, _data]),
     "sw_table_modify": (ctypes.c_int, [_u32, _u32, _u32, _data, _u32, _text]),

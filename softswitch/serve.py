@@ -18,7 +18,7 @@ from pcn.softswitch import gnmi, packed, priority
 from pcn.softswitch.address import is_local
 from pcn.softswitch.cache.compiler_process import end_compilers
 from pcn.softswitch.codegen.build import BuildError, build_program, build_runtime
-from pcn.softswitch.errors import StartError
+from pcn.softswitch.errors import EndError, StartError
 from pcn.softswitch.gnmi import Gnmi
 from pcn.softswitch.namespace import in_namespace
 from pcn.softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
@@ -51,7 +51,7 @@ def serve(
     switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]
 ) -> None:
     """Prints a line with `listening` for each switch once all are ready. Ends when `wait` does.
-    Raises StartError."""
+    Raises StartError, and EndError for what can't be written at the end."""
     for options in switches:
         for warning in options.warnings():
             say(f"warning: {warning}")
@@ -137,6 +137,8 @@ def _serve(
         for switch, server in zip(switches, servers, strict=True):
             _log(switch).info("ending")
             server.end()
+        for device_id in counts:
+            natives[device_id].collect()
         _write_counts(switches, counts)
 
 
@@ -158,7 +160,7 @@ def _counts(switches: Sequence[Options]) -> dict[int, Counts]:
 
 
 def _write_counts(switches: Sequence[Options], counts: Mapping[int, Counts]) -> None:
-    """Writes each file of coverage once, for all switches that it is of. Raises StartError."""
+    """Writes each file of coverage once, for all switches that it is of. Raises EndError."""
     places = dict.fromkeys(switch.coverage for switch in switches if switch.coverage is not None)
     if not places:
         return
@@ -171,7 +173,7 @@ def _write_counts(switches: Sequence[Options], counts: Mapping[int, Counts]) -> 
         try:
             files.write(place, runs, roots)
         except files.CoverageError as error:
-            raise StartError(f"--coverage {error}") from None
+            raise EndError(f"--coverage {error}") from None
 
 
 @dataclass(frozen=True)

@@ -285,7 +285,7 @@ def run(
             simulation.run(until_s=until)
         empty(simulation)
         if covered is not None:
-            covered.write(run for counts in simulation.counts for run in counts.covered())
+            covered.write(simulation.coverage())
         _print(whole(simulation, queues), as_json)
         end(simulation.written.values(), as_json)
 

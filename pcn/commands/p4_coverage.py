@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from pcn.commands.common import FilePath, print_json, print_table
-from pcn.commands.output import output_options, say
+from pcn.commands.output import note, output_options, say
 
 if TYPE_CHECKING:
     from pcn.softswitch.coverage.counts import Covered
+    from pcn.softswitch.coverage.lines import File
     from pcn.softswitch.coverage.source_files import SourceFiles
+
+_FEW = 3
+"""The exit code where fewer lines were reached than `--least` names."""
 
 
 @click.command()
@@ -38,12 +43,19 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Folder where p4c ran, for the sources (default: here, and above the counts).",
 )
+@click.option(
+    "--least",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Share of lines below which the exit code is 3 (default: none).",
+)
 @output_options
 def coverage(
     runs: tuple[Path, ...],
     out: Path | None,
     names: tuple[str, ...],
     roots: tuple[Path, ...],
+    least: float | None,
     as_json: bool,
 ) -> None:
     """Merge the coverage of runs, and list lines and branches that no packet reached.
@@ -67,7 +79,7 @@ def coverage(
             write(out, programs, places)
     except CoverageError as error:
         raise LabError(str(error)) from None
-    _report(programs, SourceFiles(places), as_json)
+    _report(programs, SourceFiles(places), least, as_json)
 
 
 def _chosen(programs: list[Covered], names: tuple[str, ...]) -> list[Covered]:
@@ -85,8 +97,10 @@ def _chosen(programs: list[Covered], names: tuple[str, ...]) -> list[Covered]:
     ]
 
 
-def _report(programs: list[Covered], sources: SourceFiles, as_json: bool) -> None:
-    from pcn.softswitch.coverage.lines import by_file
+def _report(
+    programs: list[Covered], sources: SourceFiles, least: float | None, as_json: bool
+) -> None:
+    from pcn.softswitch.coverage.lines import by_file, total
 
     files = by_file(programs, sources)
     if as_json:
@@ -105,7 +119,15 @@ def _report(programs: list[Covered], sources: SourceFiles, as_json: bool) -> Non
                 for file in files.values()
             ]
         )
-        return
+    else:
+        _print(files)
+    reached, whole = total(file.lines_found() for file in files.values())
+    if least is not None and 100 * reached < least * whole:
+        note(f"{reached} of {whole} lines were reached, less than {least:g} %")
+        click.get_current_context().exit(_FEW)
+
+
+def _print(files: Mapping[str, File]) -> None:
     rows = [(file.name, *file.lines_found(), *file.branches_found()) for file in files.values()]
     columns = ("file", "lines\nreached", "of", "sides of\nbranches taken", "of")
     print_table("Coverage", columns, rows)

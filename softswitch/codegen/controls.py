@@ -311,13 +311,16 @@ class ControlGenerator:
                 no = self._goto(node.on_false, following, targets)
                 condition = self.e.condition(node.condition)
                 title = [f"/* {comment(str(node.source))} */"] if node.source else []
-                if self.trace.enabled or self.cover.enabled:
+                if self.trace.enabled:
                     title += [
                         f"const bool taken_{number} = {condition};",
                         *self.trace.condition(name, number),
-                        *self.cover.condition(name, number),
                     ]
                     condition = f"taken_{number}"
+                if self.cover.enabled:
+                    yes = f"{{ {self.cover.condition(name, number, True)}{yes} }}"
+                    no = f"{{ {self.cover.condition(name, number, False)}{no} }}"
+                    return [*title, f"if ({condition}) {yes} else {no}"]
                 if not yes and not no:
                     return [*title, f"(void){condition};"]
                 if not yes:

@@ -37,7 +37,7 @@ class Covering:
         return "".join(f"{line} " for line in self._count(self._points.timeouts[state]))
 
     def timeouts(self, state: str) -> str:
-        """Likewise of a state whose number C has."""
+        """Counts the same for a state whose number C has."""
         first = self._points.timeouts[0]
         return "".join(f"{line} " for line in self._count(f"{first} + {state}"))
 
@@ -45,11 +45,12 @@ class Covering:
         """Counts which const entry `entry` is, another hit, or, NULL, a miss."""
         first, miss = self._points.entries[index], self._points.misses[index]
         hit = f"{first} + entry->handle" if table.const_entries else f"{first}"
-        return self._count(f"entry ? {hit} : {miss}")
+        lines = [*self._count(hit), *self._count(miss)]
+        return [f"if (entry) {lines[0]} else {lines[1]}"] if lines else []
 
     def missed(self, index: int) -> list[str]:
         """Counts that a table without a key is applied."""
-        return self._count(self._points.misses[index])
+        return self._count(self._points.misses[index]) if index in self._points.misses else []
 
     def action(self, index: int) -> list[str]:
         return self._count(self._points.actions[index])
@@ -58,8 +59,10 @@ class Covering:
         point = self._points.jumps.get((action, statement))
         return "" if point is None else "".join(f"{line} " for line in self._count(point))
 
-    def condition(self, pipeline: str, node: int) -> list[str]:
-        return self._count(f"{self._points.conditions[pipeline, node]} + taken_{node}")
+    def condition(self, pipeline: str, node: int, holds: bool) -> str:
+        """Counts a side of a condition."""
+        point = self._points.conditions[pipeline, node] + holds
+        return "".join(f"{line} " for line in self._count(point))
 
     def verified(self, number: int, valid: str, condition: str, wrong: str) -> list[str]:
         first = self._points.checksums[number]

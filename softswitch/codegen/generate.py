@@ -144,7 +144,7 @@ class _Generator:
 
     @property
     def _reports(self) -> bool:
-        """Whether what has no state tells the instance."""
+        """Whether functions without state report to the instance."""
         return self.trace.enabled or self.cover.enabled
 
     def _checksums(self) -> str:

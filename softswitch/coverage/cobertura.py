@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from pcn.softswitch.coverage.lines import File, plain
+from pcn.softswitch.coverage.lines import File, plain, total
 from pcn.softswitch.coverage.source_files import SourceFiles
 
 
 def xml(files: Mapping[str, File], sources: SourceFiles) -> str:
     """Returns a package with a class for each file. Names are relative to the current folder, where
     a file is below it, as code hosts take them."""
-    lines_ran, lines_all = _sum(file.lines_found() for file in files.values())
-    taken, sides = _sum(file.branches_found() for file in files.values())
+    lines_ran, lines_all = total(file.lines_found() for file in files.values())
+    taken, sides = total(file.branches_found() for file in files.values())
     rates = f'line-rate="{_rate(lines_ran, lines_all)}" branch-rate="{_rate(taken, sides)}"'
     out = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -61,11 +61,6 @@ def _class(file: File, sources: SourceFiles) -> list[str]:
             f'condition-coverage="{100 * taken // len(sides)}% ({taken}/{len(sides)})"/>'
         )
     return [*out, "</lines></class>"]
-
-
-def _sum(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    parts, wholes = zip((0, 0), *pairs, strict=True)
-    return sum(parts), sum(wholes)
 
 
 def _rate(part: int, whole: int) -> str:

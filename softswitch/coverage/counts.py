@@ -46,7 +46,7 @@ KINDS = (
     "state", "transition", "statement", "action", "table", "hit", "miss", "entry", "true", "false",
     "verified", "wrong", "unverified", "updated", "not updated", "deparser",
 )  # fmt: skip
-"""Of points. All but states, statements, actions, tables, entries and deparsers are branches."""
+"""Of points."""
 BRANCHES = frozenset(KINDS) - {"state", "statement", "action", "table", "entry", "deparser"}
 
 
@@ -70,7 +70,7 @@ class Point(NamedTuple):
 @dataclass(frozen=True)
 class Covered:
     """The points of a program. `program`: its source, as p4c names it; `digest`: SHA-256 of its
-    JSON. Equal digests have equal points, but for their counts."""
+    JSON. Equal digests have equal points, with other counts."""
 
     program: str
     digest: str
@@ -112,10 +112,11 @@ def merged(runs: Iterable[Covered]) -> list[Covered]:
     ValueError where equal programs differ in their points."""
     programs: dict[str, Covered] = {}
     for run in runs:
-        there = programs.setdefault(run.digest, run)
-        if there is run:
+        if run.digest not in programs:
+            programs[run.digest] = run
             continue
-        if [p[:5] for p in there.points] != [p[:5] for p in run.points]:
+        there = programs[run.digest]
+        if [p[:-1] for p in there.points] != [p[:-1] for p in run.points]:
             raise ValueError(f"{run.program} has other points in one file than in another")
         pairs = zip(there.points, run.points, strict=True)
         programs[run.digest] = replace(
@@ -133,8 +134,8 @@ def _point(kind: str, name: str, text: str, source: Source | None, count: int) -
 
 
 def _points(program: Program, cells: list[int]) -> Iterator[Point]:
-    """What p4c has copied, as an action for each table or a control for each instance, is one
-    point."""
+    """Yields the points of a program. What p4c has copied, as an action for each table or a control
+    for each instance, is one point."""
     points = Points(program)
     yield from _parser(program, points, cells)
     counts: dict[Point, int] = {}
@@ -145,11 +146,10 @@ def _points(program: Program, cells: list[int]) -> Iterator[Point]:
 
 
 def _controls(program: Program, points: Points, cells: list[int]) -> Iterator[Point]:
-    hidden = _hidden(program)
     for pipeline, control in zip(PIPELINES, (program.ingress, program.egress), strict=True):
         yield from _conditions(pipeline, control, points, cells)
     for i, table in enumerate(program.tables):
-        if i not in hidden:
+        if i not in points.hidden:
             yield from _table(program, i, table, points, cells)
     used = {a for t in program.tables for a in t.actions}
     used |= {
@@ -158,7 +158,7 @@ def _controls(program: Program, points: Points, cells: list[int]) -> Iterator[Po
         for node in control.nodes
         if isinstance(node, ActionNode)
     }
-    inside = {a for i in hidden for a in program.tables[i].actions}
+    inside = {a for i in points.hidden for a in program.tables[i].actions}
     for i in sorted(used):
         yield from _action(i, program.actions[i], i not in inside, points, cells)
     for i, checksum in enumerate(program.checksums):
@@ -246,20 +246,6 @@ def _described(program: Program, operation: Operation) -> str:
             return f"extract {program.union_stacks[stack].name}.next"
         case _:
             return type(operation).__name__.lower()
-
-
-def _hidden(program: Program) -> set[int]:
-    """Tables that p4c makes of statements that are in no action: they have one action, and no
-    key."""
-    return {
-        i
-        for i, table in enumerate(program.tables)
-        if not table.key
-        and table.name.startswith("tbl_")
-        and table.const_default
-        and len(table.actions) == 1
-        and table.default is not None
-    }
 
 
 def _conditions(name: str, control: Control, points: Points, cells: list[int]) -> Iterator[Point]:

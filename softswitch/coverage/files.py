@@ -43,8 +43,8 @@ def check(place: Path) -> None:
 
 
 def write(place: Path, runs: Iterable[Covered], roots: Iterable[Path] = ()) -> None:
-    """Writes the coverage of runs, merged: a file of the kind that its name's end says, or all
-    kinds into a folder. `roots`: where the programs' sources may be. Raises CoverageError."""
+    """Writes the coverage of runs, merged: a file of the kind that its name ends in, or all kinds
+    into a folder. `roots`: where the programs' sources may be. Raises CoverageError."""
     check(place)
     programs = merge(runs)
     sources = SourceFiles(roots)
@@ -103,7 +103,7 @@ def _write(path: Path, content: str) -> None:
 
 
 def _json(programs: Sequence[Covered]) -> str:
-    """A point a line."""
+    """Returns the counts, a point a line."""
     parts = []
     for program in programs:
         points = ",\n".join(json.dumps(point) for point in program.points)

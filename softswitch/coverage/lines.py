@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
@@ -154,14 +154,12 @@ def _short(name: str) -> str:
     return name.rpartition(".")[2]
 
 
+def total(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Returns the sums of parts and of wholes."""
+    parts, wholes = zip((0, 0), *pairs, strict=True)
+    return sum(parts), sum(wholes)
+
+
 def plain(text: str) -> str:
     """Returns a name of a program without what would end a line of a report."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]", "?", text)
-
-
-def unreached(programs: Sequence[Covered], sources: SourceFiles) -> Iterator[tuple[Covered, Point]]:
-    """Yields what no packet ran through, in the order of the source."""
-    for program in programs:
-        missing = [point for point in located(program, sources) if not point.reached]
-        for point in sorted(missing, key=lambda point: (point.file, point.line)):
-            yield program, point

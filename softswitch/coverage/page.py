@@ -125,21 +125,22 @@ def _words(point: Point) -> tuple[str, ...]:
 def _source(file: File, sources: SourceFiles) -> Iterable[str]:
     text = sources.text(file.name)
     yield f'<section id="{_anchor(file.name)}"><h2>{_text(file.name)}</h2>'
-    lines = text.split("\n") if text is not None else []
     if text is None:
         yield "<p>Its source isn't here.</p>"
-        lines = [""] * max(file.lines, default=0)
+        lines = dict.fromkeys(sorted(file.lines), "")
+    else:
+        lines = dict(enumerate(text.split("\n"), start=1))
     by_line: defaultdict[int, list[str]] = defaultdict(list)
+    sides_at: defaultdict[int, list[int]] = defaultdict(list)
     partly = set()
     for (line, what), sides in file.branches.items():
         by_line[line] += [f"{what}: {side} {count}" for side, count in sides.items()]
+        sides_at[line] += sides.values()
         if not all(sides.values()):
             partly.add(line)
     yield '<div class="scroll"><table class="source"><tbody>'
-    for number, content in enumerate(lines, start=1):
+    for number, content in lines.items():
         count = file.lines.get(number)
-        if text is None and count is None:
-            continue
         kind = (
             ""
             if count is None
@@ -152,15 +153,14 @@ def _source(file: File, sources: SourceFiles) -> Iterable[str]:
         title = f' title="{_text(chr(10).join(by_line[number]))}"' if number in by_line else ""
         yield (
             f'<tr id="{_anchor(file.name)}-{number}" class="{kind}"{title}><td>{number}</td>'
-            f"<td>{'' if count is None else count}</td><td>{_sides(file, number)}</td>"
+            f"<td>{'' if count is None else count}</td><td>{_sides(sides_at.get(number, []))}</td>"
             f"<td>{_text(content)}</td></tr>"
         )
     yield "</tbody></table></div></section>"
 
 
-def _sides(file: File, line: int) -> str:
-    """How many sides of a line's branches were taken, of how many."""
-    counts = [count for _, sides in file.branches_at(line) for count in sides.values()]
+def _sides(counts: Sequence[int]) -> str:
+    """Returns how many sides of a line's branches were taken, of how many."""
     return f"{sum(count > 0 for count in counts)}/{len(counts)}" if counts else ""
 
 

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 from pcn.softswitch import inputs
 
 KINDS: Final = (".p4", ".p4inc", ".h")
-"""Of files that are read: their names come from a program's JSON, which may be anybody's."""
+"""Of files that are read: their names come from a program's JSON, which a stranger may have
+written."""
 MOST_BYTES: Final = 4 << 20
 _INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
 _HIDDEN: Final = re.compile(
@@ -47,7 +48,7 @@ class SourceFiles:
         self._states: dict[str, dict[str, list[StateLines]]] = {}
 
     def text(self, name: str) -> str | None:
-        """Returns a file's text; None: it isn't there, or is no source of P4."""
+        """Returns a file's text; None: it is missing, or is no source of P4."""
         if name not in self._texts:
             self._texts[name] = self._read(name)
         return self._texts[name]
@@ -113,7 +114,7 @@ def _state(code: str, head: re.Match[str]) -> StateLines:
     depth, selecting, start = 0, 0, head.end()
 
     def line(place: int) -> int:
-        """The line of what begins at a place, behind blanks."""
+        """Returns the line of what begins at a place, behind blanks."""
         blank = re.compile(r"\s*").match(code, place)
         return code.count("\n", 0, blank.end() if blank else place) + 1
 

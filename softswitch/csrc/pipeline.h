@@ -232,8 +232,9 @@ struct sw_instance {
     void (*warn)(void *context, const char *message); /* assert and assume that fail; may be NULL */
     void *log_context;
     struct sw_trace *trace; /* of a traced program: where its steps go; NULL: nowhere */
-    /* of a covered program, its n_coverage counts: the caller's of sw_load, or those of its own */
-    uint64_t *coverage, *own_coverage;
+    uint64_t *collected; /* where the counts of a covered program go, or NULL */
+    /* of a covered program, its n_coverage counts: in place, as each takes one instruction then */
+    uint64_t coverage[];
 };
 
 /* What meters, idle timeouts and the log go by, whatever the tick is. */

@@ -152,12 +152,9 @@ static bool make_arrays(struct sw_instance *instance, const struct sw_program *p
                                 sizeof *instance->blocks);
     instance->meters = array_of(program->n_meters, sizeof *instance->meters);
     instance->asserts = array_of(program->n_asserts, sizeof *instance->asserts);
-    instance->own_coverage = array_of(program->n_coverage, sizeof *instance->own_coverage);
-    instance->coverage = instance->own_coverage;
     if (!instance->tables || !instance->profiles || !instance->counters ||
         !instance->counter_sizes || !instance->counter_strides || !instance->blocks ||
-        !instance->registers || !instance->meters || !instance->asserts ||
-        !instance->own_coverage) {
+        !instance->registers || !instance->meters || !instance->asserts) {
         return false;
     }
     for (uint32_t i = 0; i < program->n_profiles; i++) {
@@ -196,7 +193,8 @@ static bool make_arrays(struct sw_instance *instance, const struct sw_program *p
 struct sw_instance *sw_instance_new(const struct sw_program *program, uint64_t seed,
                                     uint16_t drop_port, char *error)
 {
-    struct sw_instance *instance = calloc(1, sizeof *instance);
+    struct sw_instance *instance =
+        calloc(1, sizeof *instance + program->n_coverage * sizeof *instance->coverage);
     snprintf(error, 256, "out of memory");
     if (instance == NULL) return NULL;
     instance->program = program;
@@ -220,9 +218,18 @@ fail:
     return NULL;
 }
 
+void sw_instance_collect(struct sw_instance *instance)
+{
+    for (uint32_t i = 0; instance->collected != NULL && i < instance->program->n_coverage; i++) {
+        instance->collected[i] += instance->coverage[i];
+        instance->coverage[i] = 0;
+    }
+}
+
 void sw_instance_free(struct sw_instance *instance)
 {
     if (instance == NULL) return;
+    sw_instance_collect(instance);
     const struct sw_program *program = instance->program;
     for (uint32_t i = 0; instance->tables && i < program->n_tables; i++)
         sw_table_free(instance->tables[i]);
@@ -243,6 +250,5 @@ void sw_instance_free(struct sw_instance *instance)
     free(instance->registers);
     free(instance->meters);
     free(instance->asserts);
-    free(instance->own_coverage);
     free(instance);
 }

@@ -28,6 +28,8 @@ uint32_t sw_meter_run(struct sw_meter *, uint32_t bytes, uint64_t now_us);
 /* A program's initial state. NULL: failed, with one line in error[256]. */
 struct sw_instance *sw_instance_new(const struct sw_program *, uint64_t seed, uint16_t drop_port,
                                     char *error);
+/* Adds what a covered program has counted to `collected`, and counts from 0 on. */
+void sw_instance_collect(struct sw_instance *);
 void sw_instance_free(struct sw_instance *);
 
 #endif

@@ -388,7 +388,7 @@ int sw_load(struct sw_switch *sw, const char *path, uint64_t *coverage, uint32_t
     instance->warn = log_failed_assert;
     instance->log_context = sw;
     instance->trace = sw->trace;
-    if (coverage != NULL) instance->coverage = coverage;
+    instance->collected = coverage;
     sw_lock(sw);
     unload(sw);
     sw_pool_init(&sw->pool, program->phv_size, program->headroom, MAX_SMALL, MAX_LARGE);
@@ -401,6 +401,14 @@ int sw_load(struct sw_switch *sw, const char *path, uint64_t *coverage, uint32_t
             sw_node_touch(table, sw_table_node(table, k), sw_call_us(sw));
         }
     }
+    sw_unlock(sw);
+    return 0;
+}
+
+int sw_collect(struct sw_switch *sw)
+{
+    sw_lock(sw);
+    if (sw->instance != NULL) sw_instance_collect(sw->instance);
     sw_unlock(sw);
     return 0;
 }

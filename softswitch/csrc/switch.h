@@ -84,10 +84,11 @@ int sw_keep_namespace(struct sw_switch *);
 int sw_stop(struct sw_switch *);
 
 /* Loads a program's shared object. The new program starts with empty tables and zeroed state;
- * packets inside are dropped. On failure the old program stays. A covered program adds to `coverage`,
- * n_coverage counts that stay in place until the switch is destroyed; NULL: nobody reads them. */
+ * packets inside are dropped. On failure the old program stays. The counts of a covered program are
+ * added to `coverage`, n_coverage of them, by sw_collect and at the program's end; NULL: nowhere. */
 int sw_load(struct sw_switch *, const char *path, uint64_t *coverage, uint32_t n_coverage,
             char error[SW_ERROR_BYTES]);
+int sw_collect(struct sw_switch *);
 
 /* key and mask: spec->key_bytes bytes, layout of sw_const_entry. args: n words, as sw_action_spec
  * says. priority: P4Runtime's, the higher wins; ignored for EXACT and LPM. Returns the handle.

@@ -7,7 +7,7 @@ action run as often as it begins, less the jumps over them.
 
 from __future__ import annotations
 
-from pcn.softswitch.program.model import ConditionNode, Program
+from pcn.softswitch.program.model import ConditionNode, Program, Table
 from pcn.softswitch.program.statements import (
     Jump,
     JumpIfZero,
@@ -30,7 +30,7 @@ class Points:
     behind the last statement. `timeouts`: by state, visits that the budget refused. `entries`: by
     table the first of its const entries, then its other hits if it has none of those; `misses`: by
     table. `actions`: how often each begins. `jumps`: by action and statement, jumps that are taken,
-    but for those without a condition that go forward. `conditions`: by pipeline and node, false;
+    except those without a condition that go forward. `conditions`: by pipeline and node, false;
     true is the next one. `checksums`: by checksum, the first of five."""
 
     def __init__(self, program: Program) -> None:
@@ -44,10 +44,12 @@ class Points:
             for k in range(len(state.statements) + 1)
         }
         self.timeouts = {i: self._next() for i in range(len(states))}
+        self.hidden = {i for i, table in enumerate(program.tables) if _is_hidden(table)}
         self.entries, self.misses = {}, {}
         for i, table in enumerate(program.tables):
-            self.entries[i] = self._next(max(1, len(table.const_entries)))
-            self.misses[i] = self._next()
+            if i not in self.hidden:
+                self.entries[i] = self._next(max(1, len(table.const_entries)))
+                self.misses[i] = self._next()
         self.actions = {i: self._next() for i in range(len(program.actions))}
         self.jumps = {
             (i, k): self._next()
@@ -67,3 +69,15 @@ class Points:
     def _next(self, count: int = 1) -> int:
         first, self.count = self.count, self.count + count
         return first
+
+
+def _is_hidden(table: Table) -> bool:
+    """Returns whether p4c made a table of statements that are in no action: it has one action,
+    which counts for it, and no key."""
+    return (
+        not table.key
+        and table.name.startswith("tbl_")
+        and table.const_default
+        and table.default is not None
+        and len(table.actions) == 1
+    )
