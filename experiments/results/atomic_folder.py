@@ -52,8 +52,8 @@ _OPTIONAL = {"figures": "PNG and SVG", "parquet": "Parquet files"}
 _WORK = ".pcn-run-"
 """In the names of work directories: long, as it names what may be deleted."""
 _LEVELS = 8
-"""Of folders in a result: a comparison of comparisons has three. Whoever made a folder chose its
-depth, and what is cleared is walked by calls."""
+"""Of folders in a result: a comparison of comparisons has three. Its owner chose a folder's depth,
+and what is cleared is walked by calls."""
 log = logging.getLogger("pcn.experiments")
 _LOCKED_S, _AGAIN_S = 5.0, 0.01
 """For how long a lock is awaited, of which a run takes two; how often it is tried."""

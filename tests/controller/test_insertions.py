@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from finsy.proto import p4r
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from planes import BENCH, opened
 
 from pcn.controller.configure import Programmer, entries, plan

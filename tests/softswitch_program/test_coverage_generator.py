@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from program_json import Builder, case, extract, field, op, primitive, state, value
 
 from pcn.softswitch.codegen.build import build_program, build_runtime

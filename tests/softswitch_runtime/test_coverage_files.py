@@ -14,8 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pcn.softswitch.coverage.counts import KINDS, Covered, Point
 from pcn.softswitch.coverage.files import NAMES, CoverageError, check, merge, read, write
