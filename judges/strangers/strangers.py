@@ -5,10 +5,11 @@
 
 For each kind, 256 strangers hold a new switch, a connection each, which they make anew as soon as
 it is closed. The 257th client is the primary: it writes every half second, and every five seconds a
-new controller calls Capabilities and claims a role. It fails where the process is larger at the end
+new controller calls Capabilities and claims a role; where its call has to make room for a
+stranger's, it connects again, as controllers do. It fails where the process is larger at the end
 than in the first minute (in less than two: the first half) by more than 10 MB, larger than 400 MB
-at any time, where a Write takes more than 2 s, or where a new controller gets no answer. A line has
-each of these with its bound.
+at any time, where a Write takes more than 2 s, or where a new controller gets no answer within
+10 s. A line has each of these with its bound.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ GROWTH_MB: Final = 10.0
 WRITE_S: Final = 2.0
 EARLY_S: Final = 60.0
 NEW_EVERY: Final = 10  # Writes
+NEW_S: Final = 10.0
 CALLS: Final = 12
 ANNOUNCED = b"\0" + struct.pack("!I", 15_900_000)
 METHODS = (
@@ -157,6 +159,22 @@ def resident_mb(pid: int) -> float:
     return pages * resource.getpagesize() / 1e6
 
 
+def connect(port: int, election_id: int, faults: list[str]) -> int:
+    """Returns how often a new controller connected until it was answered."""
+    began, tries = time.monotonic(), 0
+    while True:
+        tries += 1
+        try:
+            with Client(port, election_id=election_id) as newcomer:
+                newcomer.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=NEW_S)
+                newcomer.arbitrate()
+            return tries
+        except Exception as error:
+            if time.monotonic() - began > NEW_S:
+                faults.append(f"a new controller: {str(error)[:120]}")
+                return tries
+
+
 def judge(kind: str, seconds: float) -> bool:
     """Prints a line; returns whether the switch held."""
     process = Process("--no-p4", "--device-id", "1", "--cpu-port", "255")
@@ -171,7 +189,7 @@ def judge(kind: str, seconds: float) -> bool:
     )
     drain.start()
     program = load(PROGRAMS / "bench")
-    worst_s, early_mb, most_mb, newcomers = 0.0, 0.0, 0.0, 0
+    worst_s, early_mb, most_mb, newcomers, tries = 0.0, 0.0, 0.0, 0, 0
     try:
         with Client(process.port, election_id=1000) as client:
             # longer than a test's
@@ -202,12 +220,7 @@ def judge(kind: str, seconds: float) -> bool:
                     early_mb = max(early_mb, now_mb)
                 if number % NEW_EVERY == NEW_EVERY - 1:
                     newcomers += 1
-                    try:
-                        with Client(process.port, election_id=number) as newcomer:
-                            newcomer.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=10)
-                            newcomer.arbitrate()
-                    except Exception as error:
-                        faults.append(f"a new controller: {str(error)[:120]}")
+                    tries += connect(process.port, number, faults)
                 time.sleep(0.5)
             last_mb = resident_mb(pid)
             most_mb = max(most_mb, last_mb)
@@ -225,7 +238,7 @@ def judge(kind: str, seconds: float) -> bool:
         f"{kind:8} {'held' if good else 'FAILED'}: resident {last_mb:.0f} MB at the end (at most "
         f"{early_mb + GROWTH_MB:.0f}: {early_mb:.0f} in the first {min(EARLY_S, seconds / 2):g} s "
         f"+ {GROWTH_MB:g}), {most_mb:.0f} MB at most (at most {MOST_MB:g}); slowest Write "
-        f"{worst_s:.2f} s (at most {WRITE_S:g}); {newcomers} new controllers; "
+        f"{worst_s:.2f} s (at most {WRITE_S:g}); {newcomers} new controllers in {tries} tries; "
         f"{stranger_count.value} connections; {len(faults)} faults {faults[:2] or ''}",
         flush=True,
     )
