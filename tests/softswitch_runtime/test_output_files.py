@@ -142,6 +142,7 @@ ANYWHERE = ("--clock", "manual", "--grpc-server-addr", "127.0.0.1:0")
 COMMANDS = {
     "switch's steps": ("softswitch", "{program}", *ANYWHERE, "--trace", "{}"),
     "switch's captures": ("softswitch", "--no-p4", *ANYWHERE, "-i", "1", "--pcap", "{folder}"),
+    "coverage": ("pcn", "p4", "run", "{router}", "--clock", "virtual", "--coverage", "{}.json"),
     "drawing": ("pcn", "topology", "draw", "clos", "{}.svg"),
     "topology": ("pcn", "topology", "convert", "clos", "{}.json"),
     "steps": ("pcn", "p4", "trace", "{router}", "--send", "h1,h3", "--json", "{}"),
