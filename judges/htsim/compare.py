@@ -103,7 +103,7 @@ def incast() -> str:
 
 
 def all_to_all(hosts: int, at_a_time: int) -> str:
-    """Each host to all others, in rotated order: so many of its flows at a time, of which the next
+    """Each host to all others, in rotated order, `at_a_time` of its flows at once: the next one
     starts when the sender has the last acknowledgement of the one before; 0: all at once."""
     size = MESSAGE_BYTES[at_a_time]
     lines: list[str] = []

@@ -1,6 +1,6 @@
 """Units of time: a network of twice the rates and half the delays, run by parameters of twice the
-rates and half the times, does the same in half the time. Where a scheme has a constant of its own,
-or a unit on the wire, the test takes it away, and the scheme scales; so that is all there is."""
+rates and half the times, does the same in half the time. Where a scheme has a constant, or a unit
+on the wire, the test takes it away, and the scheme scales; so that is all there is."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def twice_as_fast(topology: Topology) -> Topology:
 
 
 def scaled(scheme: Scheme, settings: Mapping[str, float], factor: int) -> dict[str, float]:
-    """Returns the scheme's parameters, in units of time that are so many times shorter."""
+    """Returns the scheme's parameters, in units of time that are `factor` times shorter."""
     parameters = scheme.configure(settings).parameters
     power = {"time": 1 / factor, "rate": factor}
     return {
@@ -74,7 +74,7 @@ def flows_of(topology: Topology, factor: int) -> list[FlowSpec]:
 
 
 def times(name: str, network: str, factor: int) -> list[float]:
-    """Returns the flows' completion times, s, in units that are so many times shorter."""
+    """Returns the flows' completion times, s, in units that are `factor` times shorter."""
     topology = NETWORKS[network]()
     if factor == 2:
         topology = twice_as_fast(topology)
