@@ -160,8 +160,8 @@ class Frames:
         self._check(self._library.vn_source_count(self._changing(), self._nodes[host], alone))
 
     def forget_arrivals(self, host: str) -> int:
-        """A host that counts alone forgets what it has kept since. Returns how many frames
-        `arrived` has then."""
+        """Returns how many frames `arrived` has, after a host that counts alone has forgotten those
+        that have come since."""
         return self._check(self._library.vn_source_forget(self._changing(), self._nodes[host]))
 
     def on_frames(self, host: str, function: Callable[[], None]) -> None:

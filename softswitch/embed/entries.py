@@ -52,7 +52,7 @@ class _TableReader(NamedTuple):
 class EntryReader:
     """Reads the entries that programs are mostly filled with: of exact and LPM tables, with an
     action or a one-shot set of them, and nothing beside it. `read` returns None for all others,
-    wrong ones too: P4Runtime's messages are for them, and say what is wrong."""
+    wrong ones too: P4Runtime's messages are for them, with an error that names the fault."""
 
     def __init__(self, names: P4Schema, schema: Schema) -> None:
         self._names = names
@@ -90,7 +90,7 @@ class EntryReader:
         return insertion(reader.table, key, Call(action.action, tuple(words)))
 
     def _read_set(self, reader: _SetReader, entry: P4TableEntry) -> Insertion | None:
-        """By a message, which is made and read once for all switches."""
+        """Reads the entry by a message, once for all switches."""
         try:
             message = entry.encode_entry(self._names)
             reference = Reference.parse(reader.profile, message.action)

@@ -1,4 +1,4 @@
-"""Entries that wait for nothing but a switch: what an INSERT says, read once, for any switch of the
+"""Entries that wait for nothing but a switch: an INSERT, read once, for any switch of the
 program."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Insertion(NamedTuple):
 
 
 def insertion(table: Table, key: Key, call: Call | Reference) -> Insertion:
-    """Returns the entry. The caller has checked what P4Runtime asks of an INSERT."""
+    """Returns the entry. The caller has checked all that P4Runtime requires of an INSERT."""
     if isinstance(call, Reference):
         return Insertion(table.id, key, call, None)
     packed = addition(
