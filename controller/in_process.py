@@ -6,13 +6,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from finsy import P4Schema
+from finsy import P4MeterEntry as MeterEntry, P4Schema
 from finsy.p4schema import P4CounterUnit
 from finsy.proto import p4r
 
-from pcn.controller.control_plane import ControlPlane, Counter, Entry, MeterEntry, TableEntry
+from pcn.controller.control_plane import ControlPlane, Counter, Entry, TableEntry
 from pcn.controller.errors import SwitchError, refusal_text
 from pcn.controller.inbox import Inbox
 from pcn.softswitch.embed.switch import (
@@ -112,7 +112,7 @@ class InProcessSwitch(ControlPlane):
                 continue
             for number, update in run:
                 try:
-                    self._switch.apply(update)
+                    self._switch.apply(cast("p4r.Update", update))
                 except RpcError as error:
                     refused[number] = error
         return {

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from pcn.controller.control_plane import TableAction, TableActions, TableEntry, TableMatch
 from pcn.topologies import ecmp
 from pcn.topologies.model import POLARISED, Topology
+from pcn.topologies.paths import Ways as Reach
 from pcn.topologies.routing import Routing
 
 # Where packets go that have a switch before them: the virtual router of RFC 9568 (VRRP) with number
@@ -93,7 +94,7 @@ def host_ways(
         return MultipathRoute("", mac, group.number, shift)
 
     # A route is that of many blocks in a row: there are few ranges of blocks, and many blocks.
-    ranges = [
+    ranges: list[tuple[int, int, Reach | None]] = [
         (start, end, reach)
         for reach in routing.paths.ways(switch)
         for start, end in routing.runs(reach.places)
