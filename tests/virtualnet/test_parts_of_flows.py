@@ -463,6 +463,17 @@ def test_where_order_is_not_by_coming_waits_are_contention_or_pause(
     assert sums["pause_backlog"] == sums["overtaken"] == 0
 
 
+@pytest.mark.parametrize("scheme", ["pcn", "dctcp"])
+def test_parts_sum_where_switches_recirculate_what_is_paused(scheme: str) -> None:
+    topology, flows, _ = NETWORKS["in-cast"]
+    options = {"pfc": False, "program": scheme}
+    _, totals, _ = run(scheme, topology, flows, options)
+    rows, explained, complete = run(scheme, topology, flows, options, explain=True)
+    assert explained == totals
+    assert complete == 1
+    assert rows["parts_ps"][:, PARTS.index("contention")].sum() > 0
+
+
 def test_parts_sum_where_links_fail_and_packets_take_other_ways() -> None:
     tree = fat_tree(4, **FABRIC)
     repeats = {3: Reliability(Repeats.SELECTIVE, timeout_s=100e-6, reordering_s=20e-6)}

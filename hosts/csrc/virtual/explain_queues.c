@@ -101,13 +101,20 @@ static void vn_explain_queued(const struct vn_context *context, const struct vn_
         add_work(context, link, (2u << class) - 1, vn_duration(link, packet->bytes));
     }
     if (!is_ordered(link)) work = without = MOST_WORK;
-    note->came = now << 8 | class;
+    uint64_t before = note->came;
+    note->came = now << 8 | IN_QUEUE | class;
     store_queue(note, (struct queue_state){
                           .idle = idle,
                           .behind = work < MOST_WORK ? work : MOST_WORK,
                           .without = without < MOST_WORK ? without : MOST_WORK,
                       });
-    note->way.inside += now;
+    if (before & IN_QUEUE) { /* it left a queue by no line: it was recirculated */
+        struct waited waited = load_waited(&note->way);
+        waited.contention += now - (before >> 8);
+        store_waited(&note->way, waited);
+    } else {
+        note->way.inside += now;
+    }
     if (!is_data(packet)) return;
     bool logged = is_logged(explain_of(context), packet->flow);
     if (__builtin_expect(!logged && explain_of(context)->marks == NULL, 1)) return;

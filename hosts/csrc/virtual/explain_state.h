@@ -29,7 +29,7 @@ struct way {
 
 /* Of a packet under way, in its line of the pool. */
 struct note {
-    /* in a queue: when it came, shifted by 8; below, its class, and ECN_SHIFT to JUST_OPENED */
+    /* in a queue: when it came, shifted by 8; below, its class, and ECN_SHIFT to IN_QUEUE */
     uint64_t came;
     /* likewise: the idle time of its class (48 bits), behind, without (40 bits each): see
      * vn_explain_hop */
@@ -99,6 +99,7 @@ static inline uint32_t class_of(const struct note *note) { return note->came & (
 #define ECN_SHIFT 3
 #define FOUND_EMPTY 0x20
 #define JUST_OPENED 0x40
+#define IN_QUEUE 0x80 /* of each packet in a queue: until it starts */
 #define ECN_CE 3
 
 /* Of a packet whose flow is logged, or whose packets may overtake each other. */

@@ -73,6 +73,7 @@ static void vn_explain_starts(const struct vn_context *context, const struct vn_
     if (is_noted(packet)) {
         if (at_switch || !data) add_wait(context, link, id, at_switch);
         struct note *note = note_of(context, id);
+        note->came &= ~(uint64_t)IN_QUEUE;
         bool cut = __builtin_expect(link->cut, 0) && packet->bytes > VN_CUT_BYTES;
         uint64_t wire = link->delay + (cut ? vn_duration(link, VN_CUT_BYTES) : duration);
         note->way.wire += wire;
