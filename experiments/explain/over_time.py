@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcn.experiments.data.parts import SENDER_PARTS
+from pcn.experiments.explain.flow_log import FlowLog
 from pcn.experiments.explain.pauses import Pauses
-
-if TYPE_CHECKING:
-    from pcn.experiments.explain.flow import FlowLog
 
 BINS = 160
 """Into which a flow's life is cut."""

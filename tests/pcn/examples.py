@@ -133,7 +133,9 @@ OURS = {
 HELPS = helps()
 LINES = [*HELPS.items(), *OURS.items()]
 """All that begin with pcn, by the command or the page that prints them."""
-LIFE = re.compile(r"pcn (up|down|run|figure|sweep|compare|explain|topology|view|workload|p4 run)\b")
+LIFE = re.compile(
+    r"pcn (up|down|run|figure|sweep|compare|explain|topology|view|workload|p4 run|p4 coverage)\b"
+)
 """They need no network that is up."""
 LAB = re.compile(r"pcn (deploy|host)\b")
 """They need a lab's switch or NIC."""

@@ -46,6 +46,8 @@ RESULT = (
     "results/mine"
 )
 """What examples compare."""
+COVERED = "pcn p4 run examples/router --clock virtual --coverage coverage"
+"""What examples merge."""
 SHORTER = {
     r"live.py --seeds 1:\d+": "live.py --seed 21",
     r"1:\d+": "1:1",
@@ -80,6 +82,11 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
             name="allreduce",
         )
         test_machine.run(RESULT, to_its_end=True)
+        test_machine.run(COVERED, to_its_end=True)
+        for name in ("ping.json", "data.json"):
+            shutil.copy(
+                test_machine.directory / "coverage/coverage.json", test_machine.directory / name
+            )
         yield test_machine
 
 

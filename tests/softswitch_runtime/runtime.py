@@ -112,7 +112,7 @@ class Switch:
 
     def load(self, program: str) -> None:
         """Loads programs/<program>.c."""
-        self.call("sw_load", c_char_p(str(build(program)).encode()))
+        self.call("sw_load", c_char_p(str(build(program)).encode()), None, c_uint32(0))
 
     def port_add(self, port: int, interface: str | None = None) -> None:
         name = None if interface is None else c_char_p(interface.encode())

@@ -401,7 +401,7 @@ def test_what_is_refused(make_links: Links) -> None:
         with pytest.raises(SwitchError, match="no program is loaded"):
             switch.forward(1, 2)
         with pytest.raises(SwitchError, match="cannot load the program"):
-            switch.call("sw_load", b"/nonexistent.so")
+            switch.call("sw_load", b"/nonexistent.so", None, 0)
         assert switch.packet_out(1, frame()) == -errno.ENOENT
         a.send(frame())
         assert wait(lambda: switch.stats(1).rx_dropped == 1), (
