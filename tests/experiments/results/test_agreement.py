@@ -188,8 +188,7 @@ def test_one_page_and_one_summary_hold_both(both: tuple[Result, Result], tmp_pat
     show(tmp_path, together, console)
     text = console.export_text()
     for part in (
-        "dumbbell, live: checks",
-        "dumbbell, virtual: checks",
+        "dumbbell: checks",  # one table, with a column a run
         "across the runs",
         "Packets lost: live 0 of",
     ):
