@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import textwrap
 from collections import Counter
@@ -54,8 +53,6 @@ _CLAIMS = (
 _LINE = 120
 PICTURES_IN_GIT = ("fairness", "marking", "pcn-x")
 """Of docs/fairness.md; .gitignore has them, too."""
-_COLOURS = 64
-"""Of a picture in docs/figures: a third of the bytes, and no line looks like another."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 _COLUMNS = ("claim", "what", "paper", "theory", "measured", "unit", "verdict")
 
@@ -134,7 +131,7 @@ def write_docs(root: Path, docs: Path) -> None:
         name = section.figure.name
         if section.picture is not None:
             with replacing(figures / f"{name}.png") as file:
-                file.write(_with_few_colours(section.picture))
+                file.write(section.picture)
         with replacing(figures / f"{name}.json") as file:
             document = {**section.summary, "runs": len(section.summary["runs"])}
             text = json.dumps(document, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
@@ -150,17 +147,6 @@ def write_docs(root: Path, docs: Path) -> None:
             file.write(text.encode())
     with replacing(docs / "results.md") as file:
         file.write(markdown(all_sections, text).encode())
-
-
-def _with_few_colours(picture: bytes) -> bytes:
-    """Returns a picture by a table of colours, as PNG."""
-    from PIL import Image  # which matplotlib needs, that drew it
-
-    file = io.BytesIO()
-    with Image.open(io.BytesIO(picture)) as image:
-        few = image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
-    few.save(file, "PNG", optimize=True)
-    return file.getvalue()
 
 
 def documented(docs: Path) -> list[Section]:

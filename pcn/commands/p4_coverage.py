@@ -21,7 +21,7 @@ _FEW = 3
 
 
 @click.command()
-@click.argument("runs", metavar="FILE|DIR...", type=FilePath(exists=True), nargs=-1, required=True)
+@click.argument("runs", metavar="FILE|DIR...", type=FilePath(), nargs=-1, required=True)
 @click.option(
     "--out",
     type=FilePath(),

@@ -180,23 +180,24 @@ def test_page_is_used_by_keyboard(chromium: Browser) -> None:
         assert chromium.ask(outline) == "solid"
         reached = set()
         chromium.ask("document.activeElement.blur()")
-        for _ in range(30):
+        for _ in range(80):  # 20 of them are lines of the log
             chromium.key("Tab")
             reached.add(
                 chromium.ask("document.activeElement.id || document.activeElement.textContent")
             )
-        assert {
-            "back",
-            "play",
-            "forward",
-            "latest",
-            "speed",
-            "slider",
-            "network",
-            "s0:1",
-            "log",
-            "words",
-        } <= reached
+        print(reached)
+    assert {
+        "back",
+        "play",
+        "forward",
+        "latest",
+        "speed",
+        "slider",
+        "network",
+        "s0:1",
+        "log",
+        "words",
+    } <= reached
 
 
 def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser) -> None:
@@ -229,9 +230,8 @@ def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser) -> Non
         if role not in ("columnheader", "group")
     }
     assert not [role for role, names in used_alone.items() if not all(names)], names_by_role
-    assert {"drawing of the network", "table of ports", "table of flows"} <= set(
-        names_by_role["group"]
-    )
+    named = {name.partition(":")[0] for name in names_by_role["group"]}
+    assert {"drawing of the network", "table of ports", "table of flows"} <= named
     assert "frame" in names_by_role["slider"]
     assert {"step back", "step forward", "newest", "s0:1", "PAUSE for 1 ms"} <= set(
         names_by_role["button"]

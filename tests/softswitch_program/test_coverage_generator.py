@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 from program_json import Builder, case, extract, field, op, primitive, state, value
 
+from pcn.softswitch import packed
 from pcn.softswitch.codegen.build import build_program, build_runtime
 from pcn.softswitch.codegen.generate import generate
 from pcn.softswitch.coverage.counts import Counts, Covered, merged
@@ -30,7 +31,7 @@ PROGRAMS = (
     ROOT / "p4src/compiled/tcd.json",
     ROOT / "tests/p4runtime/programs/valuesets.json",
 )
-TEXTS = {path.stem: path.read_text() for path in PROGRAMS}
+TEXTS = {path.stem: packed.read_text(path) for path in PROGRAMS}
 
 
 def made() -> str:
