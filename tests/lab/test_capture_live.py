@@ -77,7 +77,7 @@ def test_capture_that_is_read_only_at_its_end_is_complete(
     # All that came to the far end, which is all of the flow but for what a network too busy lost
     # before.
     assert len(set(psns)) == came_to(lab, "s1", "s1-eth2") - before
-    assert psns[-1] == PACKETS - 1
+    assert max(psns) == PACKETS - 1  # what was recirculated comes in any order
 
 
 def test_a_capture_of_a_full_link_holds_what_arrived_before_its_end(
@@ -124,12 +124,12 @@ def test_file_that_can_t_grow_keeps_whole_frames_and_counts_them(lab: Lab, tmp_p
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         flows.stop(lab.agents, [number])
-    stamps, psns = read(path, number)
+    stamps, _ = read(path, number)
     text = (
         f"can't write {path} to its end: File too large; the first {len(stamps)} frames are in it"
     )
     assert str(refused.value) == text
-    assert len(psns) > 30
+    assert len(stamps) > 30  # of an earlier flow, too, which recirculates until it has drained
     assert 48_000 < path.stat().st_size <= 50_000
 
 
