@@ -68,7 +68,7 @@ def test_live_run_reports_that_its_priority_is_normal(contained: Container) -> N
         "here",
     )
     done = _run(contained, sys.executable, "-m", "pcn", *words)
-    summary = json.loads((contained.folder / "here" / "summary.json").read_text())
     assert done.returncode == 0, done.stderr
+    summary = json.loads((contained.folder / "here" / "summary.json").read_text())
     assert (done.stdout + done.stderr).count("real-time priority") == 1
     assert any(note.startswith("Priority: ") for note in summary["notes"])
