@@ -190,13 +190,13 @@ class Programmer:
         )
 
     def _prepare(
-        self, switch: ControlPlane, part: object, made: Callable[[], Sequence[Entry]]
+        self, switch: ControlPlane, part: object, entries_of: Callable[[], Sequence[Entry]]
     ) -> Prepared:
         if not isinstance(part, Hashable):  # a port of a user's marking point may be
-            return switch.prepare(made())
+            return switch.prepare(entries_of())
         prepared = self._prepared.get(part)
         if prepared is None:
-            prepared = self._prepared[part] = switch.prepare(made())
+            prepared = self._prepared[part] = switch.prepare(entries_of())
         return prepared
 
 

@@ -104,7 +104,9 @@ class InProcessSwitch(ControlPlane):
         self, updates: Sequence[p4r.Update | Insertion], operation: str
     ) -> Mapping[int, str]:
         refused: dict[int, RpcError] = {}
-        for plain, run in groupby(enumerate(updates), lambda each: isinstance(each[1], Insertion)):
+        for plain, run in groupby(
+            enumerate(updates), lambda numbered: isinstance(numbered[1], Insertion)
+        ):
             if plain:
                 numbers, insertions = zip(*run, strict=True)
                 for number, error in self._switch.insert(insertions).items():

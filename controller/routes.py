@@ -120,13 +120,13 @@ def host_ways(
         networks[place] = [int(IPv4Address(host.ip)) for host in hosts]
         prefixes[place] = [_ADDRESS_BITS] * len(hosts)
         routes[place] = to_host[number]
-    reachable = [place for place, each in enumerate(routes) if each is not None]
+    reachable = [place for place, entry in enumerate(routes) if entry is not None]
     if every_host and len(reachable) < len(routes):
         topology.ways(switch)  # raises
     return Ways(
         [networks[place] for place in reachable],
         [prefixes[place] for place in reachable],
-        [each for each in routes if each is not None],
+        [entry for entry in routes if entry is not None],
     ), list(groups.values())
 
 

@@ -35,12 +35,16 @@ def opened(path: Path, links: bool = True) -> BinaryIO:
     return os.fdopen(handle, "rb")  # which closes it from here on, also after Ctrl-C
 
 
-def read_bytes(path: Path) -> bytes:
-    """Returns a file's content. Raises OSError."""
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """Returns a file's content. Raises OSError, EFBIG for one of more than `most` bytes."""
     with opened(path) as file:
-        return file.read()
+        content = file.read() if most is None else file.read(most + 1)
+    if most is not None and len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    return content
 
 
-def read_text(path: Path, errors: str = "strict") -> str:
-    """Returns a file's text, with lines' ends as \\n. Raises OSError, UnicodeDecodeError."""
-    return read_bytes(path).decode("utf-8", errors).replace("\r\n", "\n").replace("\r", "\n")
+def read_text(path: Path, errors: str = "strict", most: int | None = None) -> str:
+    """Returns a file's text, with lines' ends as \\n. Raises OSError as `read_bytes`, and
+    UnicodeDecodeError."""
+    return read_bytes(path, most).decode("utf-8", errors).replace("\r\n", "\n").replace("\r", "\n")

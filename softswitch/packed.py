@@ -39,7 +39,7 @@ def read_bytes(path: Path) -> bytes:
         archive = archive_of(path)
         if not archive.is_file():
             raise
-    return unpack(inputs.read_bytes(archive), archive, path.name != archive.stem)
+    return unpack(inputs.read_bytes(archive, _MOST_BYTES), archive, path.name != archive.stem)
 
 
 def read_text(path: Path) -> str:

@@ -166,8 +166,8 @@ def _show_checks_together(
     """Prints the checks of several runs as one table, with a column a run. False: their rows aren't
     the same, or would be too wide."""
     first, *rest = columns = [[Check(**row) for row in rows] for rows in by_run.values()]
-    keys, *others = ([_expected(check) for check in checks] for checks in columns)
-    if not (rest and keys and all(other == keys for other in others)):
+    row_keys, *further = ([_expected(check) for check in checks] for checks in columns)
+    if not (rest and row_keys and all(keys == row_keys for keys in further)):
         return False
     claimed = any(check.claim for check in first)
     judged = any(value is not None for check in first for value in (check.paper, check.theory))

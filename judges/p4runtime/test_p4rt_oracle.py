@@ -79,7 +79,7 @@ def test_it_shares_no_code_with_the_switch() -> None:
     assert [
         name
         for name, text in files.items()
-        # `packed` reads files, and knows nothing of P4Runtime
+        # `packed` reads files and uses nothing of P4Runtime
         if re.search(r"^\s*(from|import) pcn\.softswitch(?! import packed$)", text, re.M)
     ] == ["target.py"]
 

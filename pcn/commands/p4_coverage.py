@@ -112,8 +112,8 @@ def _report(
                     **dict(zip(("sides_taken", "sides"), file.branches_found(), strict=True)),
                     "lines_unreached": file.lines_unreached(),
                     "sides_not_taken": [
-                        {"line": line, "branch": what, "side": side}
-                        for line, what, side in file.sides_not_taken()
+                        {"line": line, "branch": branch, "side": side}
+                        for line, branch, side in file.sides_not_taken()
                     ],
                 }
                 for file in files.values()
@@ -134,5 +134,5 @@ def _print(files: Mapping[str, File]) -> None:
     for file in files.values():
         for line in file.lines_unreached():
             say(f"{file.name}:{line}: no packet reached it")
-        for line, what, side in file.sides_not_taken():
-            say(f"{file.name}:{line}: {what}: never {side}")
+        for line, branch, side in file.sides_not_taken():
+            say(f"{file.name}:{line}: {branch}: never {side}")

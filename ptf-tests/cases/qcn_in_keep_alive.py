@@ -175,8 +175,8 @@ class StoppedOutputWithNobodyToNotify(StoppedOutput):
         n = self.largest + self.second
         self.pause(3)
         for psn in range(n):
-            other = patched(packet(3, 5, psn, 2), UDP_PORT, OTHER_PORT, fix_checksum=False)
-            self.send(2, other)
+            datagram = patched(packet(3, 5, psn, 2), UDP_PORT, OTHER_PORT, fix_checksum=False)
+            self.send(2, datagram)
         self.wait_until_waiting(3, n)
         self.expect(2, expected_pfc(2, LONG_PAUSE))
         self.advance(1e-6 * self.period_us * self.samples)

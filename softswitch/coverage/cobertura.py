@@ -50,8 +50,9 @@ def _class(file: File, sources: SourceFiles) -> list[str]:
             "</lines></method>"
         )
     out.append("</methods><lines>")
+    sides_at = file.sides_by_line()
     for line, count in sorted(file.lines.items()):
-        sides = [side for _, of in file.branches_at(line) for side in of.values()]
+        sides = sides_at.get(line)
         if not sides:
             out.append(f'<line number="{line}" hits="{count}" branch="false"/>')
             continue

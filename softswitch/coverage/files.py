@@ -16,6 +16,8 @@ from pcn.softswitch.coverage.lines import by_file
 from pcn.softswitch.coverage.source_files import SourceFiles
 
 FORMAT: Final = "pcn-coverage-1"
+MOST_BYTES: Final = 64 << 20
+"""Of a file of counts: that of examples/router has 6 KB."""
 NAMES: Final = {
     ".json": "coverage.json",
     ".info": "coverage.info",
@@ -74,7 +76,7 @@ def read(place: Path) -> list[Covered]:
     """Returns what is in a file of counts, or in that of a folder. Raises CoverageError."""
     path = place / NAMES[".json"] if place.is_dir() else place
     try:
-        text = inputs.read_text(path)
+        text = inputs.read_text(path, most=MOST_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         raise CoverageError(f"{path}: {getattr(error, 'strerror', 'no text in UTF-8')}") from None
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from pcn.softswitch.coverage.lines import File, plain
@@ -14,8 +15,9 @@ def tracefile(files: Mapping[str, File], sources: SourceFiles) -> str:
     lines = ["TN:"]
     for file in files.values():
         lines.append(f"SF:{plain(str(sources.path(file.name) or file.name))}")
+        names = Counter(name for _, name in file.functions)
         functions = {
-            _unique(file, line, name): (line, count)
+            _function(name, line if names[name] > 1 else None): (line, count)
             for (line, name), count in sorted(file.functions.items())
         }
         lines += [f"FN:{line},{name}" for name, (line, _) in functions.items()]
@@ -38,8 +40,7 @@ def tracefile(files: Mapping[str, File], sources: SourceFiles) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _unique(file: File, line: int, name: str) -> str:
+def _function(name: str, line: int | None) -> str:
     """Returns a function's name; with its line, where a file has several of the name."""
-    alike = sum(other == name for _, other in file.functions)
     text = plain(name).replace(",", "?")
-    return text if alike == 1 else f"{text} at {line}"
+    return text if line is None else f"{text} at {line}"

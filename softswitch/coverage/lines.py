@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
@@ -20,7 +20,7 @@ _ARCHITECTURE: Final = ("core.p4", "v1model.p4")
 
 @dataclass
 class File:
-    """A source file. `lines`: how often each ran; `branches`: by line and what branches there, the
+    """A source file. `lines`: how often each ran; `branches`: by line and branch, the
     sides with their counts; `functions`: by line and name, states, actions and tables."""
 
     name: str
@@ -44,57 +44,71 @@ class File:
     def sides_not_taken(self) -> list[tuple[int, str, str]]:
         """Returns line, branch and side where one was never taken though its line ran."""
         return sorted(
-            (line, plain(what), plain(side))
-            for (line, what), sides in self.branches.items()
+            (line, plain(branch), plain(side))
+            for (line, branch), sides in self.branches.items()
             for side, count in sides.items()
             if not count and any(sides.values())
         )
 
-    def branches_at(self, line: int) -> list[tuple[str, dict[str, int]]]:
-        return [(what, sides) for (at, what), sides in self.branches.items() if at == line]
+    def sides_by_line(self) -> dict[int, list[int]]:
+        """Returns the counts of all sides of a line's branches, by line."""
+        by_line: dict[int, list[int]] = {}
+        for (line, _), sides in self.branches.items():
+            by_line.setdefault(line, []).extend(sides.values())
+        return by_line
 
 
 def located(covered: Covered, sources: SourceFiles) -> list[Point]:
     """Returns the points of a program, those of its parser with the lines of the source, where it
     is there and has one state of the name."""
     names = dict.fromkeys((covered.program, *(p.file for p in covered.points if p.file)))
-    files = sources.with_includes([*names])
-    states = {}
-    for name in {point.name for point in covered.points if point.kind == "state"}:
-        places = [(file, lines) for file in files for lines in sources.states(file).get(name, ())]
-        if len(places) == 1:
-            states[name] = places[0]
-    number: dict[str, int] = {}  # by state, of the next statement
-    points = []
+    places: dict[str, list[tuple[str, StateLines]]] = {}
+    for file in sources.with_includes([*names]):
+        for name, all_lines in sources.states(file).items():
+            places.setdefault(name, []).extend((file, lines) for lines in all_lines)
+    of_parser: dict[str, list[Point]] = {}
     for point in covered.points:
-        if point.file or point.name not in states or point.kind not in _PARSER:
-            points.append(point)
-            continue
-        file, place = states[point.name]
-        if point.kind == "statement":
-            number[point.name] = number.get(point.name, -1) + 1
-        points.append(point._replace(file=file, line=_line(point, place, number, covered)))
-    return points
+        if not point.file and point.kind in _PARSER and len(places.get(point.name, ())) == 1:
+            of_parser.setdefault(point.name, []).append(point)
+    lines_of: dict[str, Iterator[int]] = {
+        name: iter(_lines(points, places[name][0][1])) for name, points in of_parser.items()
+    }
+    return [
+        point._replace(file=places[point.name][0][0], line=next(lines_of[point.name]))
+        if not point.file and point.kind in _PARSER and point.name in lines_of
+        else point
+        for point in covered.points
+    ]
 
 
 _PARSER: Final = ("state", "statement", "transition", "true", "false")
 
 
-def _line(point: Point, place: StateLines, number: dict[str, int], covered: Covered) -> int:
-    """Returns the line of a point of the parser: the state's, where the source has more statements
-    or cases than the program, as behind #ifdef."""
-    if point.kind == "state":
-        return place.line
-    same = [p for p in covered.points if p.name == point.name]
-    if point.kind == "transition":
-        target = point.text.rpartition(" -> ")[2]
-        alike = [
-            p.text for p in same if p.kind == "transition" and p.text.endswith(f" -> {target}")
-        ]
-        lines = place.cases.get(target, [])
-        return lines[alike.index(point.text)] if len(lines) == len(alike) else place.line
-    of_state = sum(p.kind == "statement" for p in same)
-    return place.statements[number[point.name]] if len(place.statements) == of_state else place.line
+def _lines(points: Sequence[Point], place: StateLines) -> list[int]:
+    """Returns the lines of a state's points: the state's, where the source has more statements or
+    cases than the program, as behind #ifdef."""
+    targets = Counter(_target(point) for point in points if point.kind == "transition")
+    whole = len(place.statements) == sum(point.kind == "statement" for point in points)
+    statement, cases, lines = -1, Counter[str](), []
+    for point in points:
+        line = place.line
+        if point.kind == "transition":
+            target = _target(point)
+            of_target = place.cases.get(target, [])
+            if len(of_target) == targets[target]:
+                line = of_target[cases[target]]
+            cases[target] += 1
+        elif point.kind != "state":
+            statement += point.kind == "statement"
+            if whole and statement >= 0:
+                line = place.statements[statement]
+        lines.append(line)
+    return lines
+
+
+def _target(transition: Point) -> str:
+    """Returns the state to which a transition leads."""
+    return transition.text.rpartition(" -> ")[2]
 
 
 def by_file(programs: Sequence[Covered], sources: SourceFiles) -> dict[str, File]:

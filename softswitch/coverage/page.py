@@ -107,8 +107,8 @@ def _program(program: Covered, sources: SourceFiles) -> Iterable[str]:
         yield f"{len(of_kind) - missing} of {len(of_kind)}</summary>"
         yield '<div class="scroll"><table><tbody>'
         for point in of_kind:
-            what = " ".join(part for part in _words(point) if part)
-            yield f"<tr{'' if point.reached else ' class=missed'}><td>{_text(what)}</td>"
+            words = " ".join(part for part in _words(point) if part)
+            yield f"<tr{'' if point.reached else ' class=missed'}><td>{_text(words)}</td>"
             yield f'<td>{_place(point)}</td><td class="number">{point.packets}</td></tr>'
         yield "</tbody></table></div></details>"
     yield "</section>"
@@ -131,13 +131,9 @@ def _source(file: File, sources: SourceFiles) -> Iterable[str]:
     else:
         lines = dict(enumerate(text.split("\n"), start=1))
     by_line: defaultdict[int, list[str]] = defaultdict(list)
-    sides_at: defaultdict[int, list[int]] = defaultdict(list)
-    partly = set()
-    for (line, what), sides in file.branches.items():
-        by_line[line] += [f"{what}: {side} {count}" for side, count in sides.items()]
-        sides_at[line] += sides.values()
-        if not all(sides.values()):
-            partly.add(line)
+    for (line, branch), sides in file.branches.items():
+        by_line[line] += [f"{branch}: {side} {count}" for side, count in sides.items()]
+    sides_at = file.sides_by_line()
     yield '<div class="scroll"><table class="source"><tbody>'
     for number, content in lines.items():
         count = file.lines.get(number)
@@ -147,7 +143,7 @@ def _source(file: File, sources: SourceFiles) -> Iterable[str]:
             else "missed"
             if not count
             else "part"
-            if number in partly
+            if not all(sides_at.get(number, ()))
             else "ran"
         )
         title = f' title="{_text(chr(10).join(by_line[number]))}"' if number in by_line else ""

@@ -3,9 +3,13 @@ which p4c's JSON doesn't have."""
 
 from __future__ import annotations
 
+import errno
 import posixpath
 import re
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -16,11 +20,14 @@ KINDS: Final = (".p4", ".p4inc", ".h")
 written."""
 MOST_BYTES: Final = 4 << 20
 _INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
+MOST_INCLUDES: Final = 1000
+# What isn't closed goes to the end: it would be looked at from each of its places otherwise.
 _HIDDEN: Final = re.compile(
-    r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|^[ \t]*#[^\n]*', re.MULTILINE | re.DOTALL
+    r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"?|^[ \t]*#[^\n]*', re.MULTILINE | re.DOTALL
 )
 _STATE: Final = re.compile(r"\bstate\s+(\w+)\s*\{")
 _WORDS: Final = re.compile(r"[(){}\[\];:]|\bselect\b|\btransition\b")
+_BLANK: Final = re.compile(r"\s*")
 
 
 class StateLines(NamedTuple):
@@ -59,20 +66,19 @@ class SourceFiles:
 
     def with_includes(self, names: Sequence[str]) -> list[str]:
         """Returns these files and those that they include by "name", as far as they are there, each
-        once."""
-        pending, files = list(names), dict[str, None]()
+        once. Includes are followed up to `MOST_INCLUDES`, of which each is looked for in all
+        folders."""
+        files = dict.fromkeys(names)
+        pending = deque(files)
         while pending:
-            name = pending.pop(0)
-            text = self.text(name) if name not in files else None
-            if text is None:
-                continue
-            files[name] = None
+            name = pending.popleft()
             beside = posixpath.dirname(name)
-            pending += [
-                posixpath.normpath(posixpath.join(beside, included))
-                for included in _INCLUDE.findall(text)
-            ]
-        return list(files)
+            for included in _INCLUDE.findall(self.text(name) or ""):
+                path = posixpath.normpath(posixpath.join(beside, included))
+                if path not in files and len(files) < len(names) + MOST_INCLUDES:
+                    files[path] = None
+                    pending.append(path)
+        return [name for name in files if self.text(name) is not None]
 
     def states(self, name: str) -> dict[str, list[StateLines]]:
         """Returns the parser states of a file, by name."""
@@ -86,12 +92,11 @@ class SourceFiles:
             return None
         for folder in self._folders:
             try:
-                with inputs.opened(folder / place) as file:
-                    content = file.read(MOST_BYTES + 1)
-            except OSError:
+                content = inputs.read_bytes(folder / place, MOST_BYTES)
+            except OSError as error:
+                if error.errno == errno.EFBIG:
+                    return None
                 continue
-            if len(content) > MOST_BYTES:
-                return None
             self._paths[name] = (folder / place).resolve()
             text = content.decode("utf-8", "replace")
             return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -101,25 +106,29 @@ class SourceFiles:
 def _states(text: str) -> dict[str, list[StateLines]]:
     # what isn't code becomes blanks, so that places stay
     code = _HIDDEN.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    ends = [match.end() for match in re.finditer("\n", code)]
+    heads = [*_STATE.finditer(code)]
     states: dict[str, list[StateLines]] = {}
-    for match in _STATE.finditer(code):
-        states.setdefault(match[1], []).append(_state(code, match))
+    for head, following in zip_longest(heads, heads[1:]):
+        # a state has none inside
+        end = len(code) if following is None else following.start()
+        states.setdefault(head[1], []).append(_state(code, head, end, ends))
     return states
 
 
-def _state(code: str, head: re.Match[str]) -> StateLines:
-    """Reads statements up to the state's closing brace: those of a nested block are its own, and a
-    condition has no semicolon."""
+def _state(code: str, head: re.Match[str], end: int, ends: Sequence[int]) -> StateLines:
+    """Reads statements up to the state's closing brace, or up to `end`: those of a nested block are
+    its own, and a condition has no semicolon. `ends`: of the lines."""
     statements, cases = [], dict[str, list[int]]()
     depth, selecting, start = 0, 0, head.end()
 
     def line(place: int) -> int:
         """Returns the line of what begins at a place, behind blanks."""
-        blank = re.compile(r"\s*").match(code, place)
-        return code.count("\n", 0, blank.end() if blank else place) + 1
+        blank = _BLANK.match(code, place)
+        return bisect_right(ends, blank.end() if blank else place) + 1
 
     transition = 0
-    for word in _WORDS.finditer(code, head.end()):
+    for word in _WORDS.finditer(code, head.end(), end):
         match word[0]:
             case "select":
                 selecting = 1

@@ -15,7 +15,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pcn.softswitch.coverage.counts import KINDS, Covered, Point
-from pcn.softswitch.coverage.files import NAMES, CoverageError, check, merge, read, write
+from pcn.softswitch.coverage.files import (
+    MOST_BYTES,
+    NAMES,
+    CoverageError,
+    check,
+    merge,
+    read,
+    write,
+)
 from pcn.softswitch.coverage.lines import by_file
 from pcn.softswitch.coverage.source_files import SourceFiles
 
@@ -233,6 +241,46 @@ def test_only_sources_of_p4_are_read(tmp_path: Path, name: str) -> None:
     (tmp_path / "secret.json").write_text("secret")
     os.mkfifo(tmp_path / "pipe.p4")
     assert SourceFiles([tmp_path]).text(name) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"' + '\\"' * 500_000,
+        "/* " * 500_000,
+        "state a {" * 100_000,
+        "state a {" + "\nx;" * 300_000 + "}",
+        "".join(f'#include "n{number}.p4"\n' for number in range(100_000)),
+    ],
+    ids=["quotes", "comments", "states", "statements", "includes"],
+)
+def test_time_to_read_a_source_grows_with_it(tmp_path: Path, text: str) -> None:
+    """Seconds; with its square it would be hours, beyond the test's limit."""
+    (tmp_path / "x.p4").write_text(text)
+    sources = SourceFiles([tmp_path])
+    assert sources.with_includes(["x.p4"]) == ["x.p4"]
+    assert len(sources.states("x.p4")) == text.startswith("state")
+
+
+def test_time_of_reports_grows_with_the_counts(folder: Path) -> None:
+    (folder / "y.p4").write_text("state a { transition select(x) { 1: b; } }")
+    points = [Point("state", "a", "", "", 0, 1)]
+    points += [Point("transition", "a", f"{number} -> b", "", 0, 1) for number in range(50_000)]
+    points += [Point("action", "f", "", "y.p4", number, 1) for number in range(50_000)]
+    points += [
+        Point(side, "c", f"branch {number}", "y.p4", number, 1)
+        for number in range(50_000)
+        for side in ("true", "false")
+    ]
+    write(folder / "out", [Covered("y.p4", "0", tuple(points))], [folder])
+    assert "\nFNF:50001\n" in (folder / "out" / "coverage.info").read_text()
+
+
+def test_counts_of_too_many_bytes_are_refused(tmp_path: Path) -> None:
+    with (tmp_path / "a.json").open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    with pytest.raises(CoverageError, match="it has more than 67,108,864 bytes"):
+        read(tmp_path / "a.json")
 
 
 def test_counts_are_lines_of_json(folder: Path) -> None:
