@@ -92,7 +92,7 @@ def _over_time(of: OverTime) -> str:
     shapes = [*_row("phases", 0), *_phases(of, bin_ps, step)]
     for place, port in enumerate(of.ports, start=1):
         top, most = place * (_ROW + _GAP), max(port.queue_bytes)
-        shapes += _row(port.port, top, f"{most / 1e3:.1f} KB" if most > 0 else "")
+        shapes += _row(port.port, top, f"{most / 1e3:,.1f} KB" if most > 0 else "")
         shapes += _bars("stopped", [ps / bin_ps for ps in port.paused_ps], top, step)
         if most > 0:
             shapes += _queue(port.queue_bytes, most, top, step)
