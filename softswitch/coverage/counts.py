@@ -7,9 +7,9 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from pcn.softswitch.program.errors import Source
+from pcn.softswitch.program.errors import ProgramError, Source
 from pcn.softswitch.program.load import load_program
 from pcn.softswitch.program.model import (
     Action,
@@ -42,6 +42,8 @@ from pcn.softswitch.program.statements import (
     Verify,
 )
 
+MOST_PROGRAMS: Final = 64
+"""Of a switch: each is kept with its text, and a client may load any number."""
 KINDS = (
     "state", "transition", "statement", "action", "table", "hit", "miss", "entry", "true", "false",
     "verified", "wrong", "unverified", "updated", "not updated", "deparser",
@@ -84,8 +86,13 @@ class Counts:
         self._cells: dict[str, ctypes.Array[ctypes.c_uint64]] = {}
 
     def of(self, json_text: str) -> ctypes.Array[ctypes.c_uint64]:
-        """Returns the memory where a program counts. Raises ProgramError."""
+        """Returns the memory where a program counts. Raises ProgramError, also for one more than
+        `MOST_PROGRAMS`."""
         if json_text not in self._cells:
+            if len(self._cells) >= MOST_PROGRAMS:
+                raise ProgramError(
+                    f"a covered switch counts {MOST_PROGRAMS} programs: start it anew, and merge"
+                )
             count = Points(_program(json_text)).count
             self._cells[json_text] = (ctypes.c_uint64 * count)()
         return self._cells[json_text]

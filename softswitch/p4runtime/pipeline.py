@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 from finsy.proto import p4r
 
 from pcn.softswitch.native import NativeError, NativeSwitch
-from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RpcError, from_native
+from pcn.softswitch.p4runtime.errors import (
+    INVALID_ARGUMENT,
+    NOT_FOUND,
+    RESOURCE_EXHAUSTED,
+    RpcError,
+    from_native,
+)
+from pcn.softswitch.program.errors import ProgramError
 
 if TYPE_CHECKING:
     from pcn.softswitch.coverage.counts import Counts
@@ -156,9 +163,12 @@ class Pipeline:
         self._drop_saved()
 
     def _run(self, verified: Verified) -> None:
+        try:
+            counts = self._counts.of(verified.json_text) if self._counts is not None else None
+        except ProgramError as error:
+            raise RpcError(RESOURCE_EXHAUSTED, str(error)) from error
         if self._tracer is not None:
             self._tracer.loading(verified.json_text)
-        counts = self._counts.of(verified.json_text) if self._counts is not None else None
         try:
             self._native.load(verified.shared_object, counts)
         except NativeError as error:

@@ -16,8 +16,10 @@ from program_json import Builder, case, extract, field, op, primitive, state, va
 from pcn.softswitch import packed
 from pcn.softswitch.codegen.build import build_program, build_runtime
 from pcn.softswitch.codegen.generate import generate
+from pcn.softswitch.coverage import counts
 from pcn.softswitch.coverage.counts import Counts, Covered, merged
 from pcn.softswitch.native import NativeError, NativeSwitch, load_library
+from pcn.softswitch.program.errors import ProgramError
 from pcn.softswitch.program.load import load_program
 from pcn.softswitch.program.model import Program
 from pcn.softswitch.program.statements import Jump
@@ -271,3 +273,13 @@ def hidden(program: Program) -> tuple[set[str], set[str]]:
         if table.name in tables
         for action in table.actions
     }
+
+
+def test_programs_beyond_the_most_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client may load any number, each with its text."""
+    monkeypatch.setattr(counts, "MOST_PROGRAMS", 1)
+    kept, *further = TEXTS.values()
+    covered = Counts()
+    assert covered.of(kept) is covered.of(kept)
+    with pytest.raises(ProgramError, match="counts 1 programs: start it anew"):
+        covered.of(further[0])
