@@ -42,9 +42,11 @@ class Covering:
         return "".join(f"{line} " for line in self._count(f"{first} + {state}"))
 
     def looked_up(self, index: int, table: Table) -> list[str]:
-        """Counts which const entry `entry` is, another hit, or, NULL, a miss."""
+        """Counts which entry of the source `entry` is, another hit, or, NULL, a miss."""
         first, miss = self._points.entries[index], self._points.misses[index]
-        hit = f"{first} + entry->handle" if table.const_entries else f"{first}"
+        n = len(table.const_entries)
+        # a client's entries have further handles, any number of them
+        hit = f"{first} + (entry->handle < {n}u ? entry->handle : {n}u)" if n else f"{first}"
         lines = [*self._count(hit), *self._count(miss)]
         return [f"if (entry) {lines[0]} else {lines[1]}"] if lines else []
 

@@ -268,7 +268,7 @@ def _table(
     program: Program, index: int, table: Table, points: Points, cells: list[int]
 ) -> Iterator[Point]:
     first, missed = points.entries[index], cells[points.misses[index]]
-    hits = cells[first : first + max(1, len(table.const_entries))]
+    hits = cells[first : first + len(table.const_entries) + 1]
     yield _point("table", table.name, "", table.source, sum(hits) + missed)
     if table.key:
         yield _point("hit", table.name, "", table.source, sum(hits))

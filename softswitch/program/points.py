@@ -28,10 +28,11 @@ class Points:
     the first of its transitions, whose default one is the last; states without a key have one.
     `failures`: by state and statement, parsing that ends there; the key's lookahead has the number
     behind the last statement. `timeouts`: by state, visits that the budget refused. `entries`: by
-    table the first of its const entries, then its other hits if it has none of those; `misses`: by
-    table. `actions`: how often each begins. `jumps`: by action and statement, jumps that are taken,
-    except those without a condition that go forward. `conditions`: by pipeline and node, false;
-    true is the next one. `checksums`: by checksum, the first of five."""
+    table the first of its entries of the source, behind which are hits of all others; an entry that
+    a client added in the place of one that it had deleted has its count. `misses`: by table.
+    `actions`: how often each begins. `jumps`: by action and statement, jumps that are taken, except
+    those without a condition that go forward. `conditions`: by pipeline and node, false; true is
+    the next one. `checksums`: by checksum, the first of five."""
 
     def __init__(self, program: Program) -> None:
         self.count = 0
@@ -48,7 +49,7 @@ class Points:
         self.entries, self.misses = {}, {}
         for i, table in enumerate(program.tables):
             if i not in self.hidden:
-                self.entries[i] = self._next(max(1, len(table.const_entries)))
+                self.entries[i] = self._next(len(table.const_entries) + 1)
                 self.misses[i] = self._next()
         self.actions = {i: self._next() for i in range(len(program.actions))}
         self.jumps = {

@@ -166,6 +166,26 @@ def test_entries_of_the_source_and_sides_of_a_verify_are_counted() -> None:
     assert lines == {7: 7, 8: 3, 9: 3, 11: 4, 30: 4}
 
 
+def test_entry_of_a_client_beside_those_of_the_source_is_a_hit_alone() -> None:
+    """A table may have initial entries that aren't constant: a client adds others."""
+    switch_counts, names = Counts(), [table.name for table in load_program(TEXTS["made"]).tables]
+    chosen = names.index("chosen")
+    with switch(TEXTS["made"], switch_counts) as native:
+        native.table_delete(chosen, 0)  # the source's entry of the key 0
+        handles = [
+            native.table_add(chosen, bytes([key]), None, 0, 0, 1, [])
+            for key in (*range(100, 130), 0)
+        ]
+        native.inject(1, bytes.fromhex("0500"))  # hits the last
+        native.advance(10**9)
+    assert max(handles) > 10
+    (covered,) = switch_counts.covered()
+    packets = Counter[str]()
+    for point in covered.points:
+        packets[point.kind] += point.packets * (point.name == "chosen")
+    assert (packets["hit"], packets["miss"], packets["entry"]) == (1, 0, 0)
+
+
 def test_counts_of_switches_and_runs_add_up() -> None:
     frame = bytes.fromhex(IPV4 + "00") + bytes(30)
     runs = []
