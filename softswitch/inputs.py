@@ -12,6 +12,9 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+_PIECE_BYTES = 1 << 20
+"""At a time: read(n) takes n bytes of memory before it knows how many there are."""
+
 
 def opened(path: Path, links: bool = True) -> BinaryIO:
     """Opens a file to read its bytes; without `links` none that is a symbolic link. Raises OSError,
@@ -38,10 +41,14 @@ def opened(path: Path, links: bool = True) -> BinaryIO:
 def read_bytes(path: Path, most: int | None = None) -> bytes:
     """Returns a file's content. Raises OSError, EFBIG for one of more than `most` bytes."""
     with opened(path) as file:
-        content = file.read() if most is None else file.read(most + 1)
-    if most is not None and len(content) > most:
+        if most is None:
+            return file.read()
+        content = bytearray()
+        while piece := file.read(min(_PIECE_BYTES, most + 1 - len(content))):
+            content += piece
+    if len(content) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
-    return content
+    return bytes(content)
 
 
 def read_text(path: Path, errors: str = "strict", most: int | None = None) -> str:

@@ -40,6 +40,15 @@ KINDS = {
 }
 
 
+def test_bound_takes_no_memory_and_one_more_byte_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(3 << 20))
+    assert len(inputs.read_bytes(path, 1 << 50)) == 3 << 20  # which no machine can reserve
+    assert len(inputs.read_bytes(path, 3 << 20)) == 3 << 20
+    with pytest.raises(OSError, match="has more than 3,145,727 bytes"):
+        inputs.read_bytes(path, (3 << 20) - 1)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "it"
