@@ -22,7 +22,7 @@ from pcn.experiments.papers import find_scenario
 from pcn.experiments.results.atomic_folder import left_out, result_directory
 from pcn.experiments.results.judged_run import Result, judge
 from pcn.experiments.results.run_result import ResultFolder, RunResult, numbers
-from pcn.experiments.run.execute import Live, execute
+from pcn.experiments.run.execute import Live, Paced, execute
 from pcn.experiments.run.progress import Logged, RunProgress, Watcher
 from pcn.experiments.run.versions import digests, outside_files, provenance
 from pcn.hosts.algorithms import Scheme, find_scheme, schemes
@@ -40,7 +40,7 @@ K = Parameter(
     1e6,
     "chosen for this machine",
 )
-CLOCKS = ("live", "virtual")
+CLOCKS = ("live", "paced", "virtual")
 DEFAULT_TARGET = "softswitch"
 
 
@@ -65,7 +65,8 @@ def run(
     `scheme` is one, or several with commas between; by default the scenario's own. Several run in
     turn, with the same seed, and the result has a folder for each and a report that puts them side
     by side. `clock` is `virtual`, which needs neither root nor Mininet and has neither k nor
-    target; `live`; or `live,virtual`: each scheme then runs on both, and the report draws one run
+    target; `paced`, virtual time that goes on with real time divided by k, and gives the same
+    numbers; `live`; or `live,virtual`: each scheme then runs on both, and the report draws one run
     over the other and measures how far they agree. `settings` are `name=value`, for parameters of
     the scenario and its schemes, or `scheme.name=value`. `k` None: chosen for this machine, and
     again, larger, if the machine turns out not to carry it. `out` is the result's folder: what an
@@ -84,7 +85,7 @@ def run(
     experiment = find_scenario(scenario)
     schemes = scheme_parameters.scheme_names(scheme or ",".join(experiment.schemes))
     clocks = _clocks(clock)
-    if clocks == ["virtual"] and target != DEFAULT_TARGET:
+    if "live" not in clocks and target != DEFAULT_TARGET:
         raise ExperimentError(f"--target {target}: virtual time has the {DEFAULT_TARGET} alone")
     values = scheme_parameters.settings(experiment, schemes, settings)
     k = K.check(k)
@@ -96,8 +97,8 @@ def run(
     place = _own_place(experiment.name, schemes, clocks) if out is None else Path(out)
     if "live" in clocks:
         _require_starts(plans[0], target)
-    elif k not in (None, 1.0):
-        raise ExperimentError(f"--dilation {k:g}: virtual time isn't stretched")
+    elif clocks == ["virtual"] and k not in (None, 1.0):
+        raise ExperimentError(f"--dilation {k:g}: virtual time isn't stretched; --clock paced is")
     runs = {
         "/".join([plan.scheme] * (len(plans) > 1) + [clock] * (len(clocks) > 1)): (plan, clock)
         for plan in plans
@@ -125,7 +126,14 @@ def run(
             if folder:
                 progress.stage(f"{folder}, {number} of {len(runs)}")
             live = Live(target, k, run_folder / "logs") if clock == "live" else None
-            plan, recording = execute(plan, progress, live=live, folder=run_folder, watcher=watcher)
+            plan, recording = execute(
+                plan,
+                progress,
+                live=live,
+                paced=Paced(k) if clock == "paced" else None,
+                folder=run_folder,
+                watcher=watcher,
+            )
             notes = [f"Older program: {old}."] * bool(old) + [
                 f"{note[0].upper()}{note[1:]}." for note in plan.notes
             ]
@@ -221,10 +229,10 @@ def _clocks(text: str) -> list[str]:
 
 def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str]) -> Plan:
     """Returns the plan with what is recorded besides. Raises LabError."""
-    if clocks != ["virtual"]:
+    if "live" in clocks:
         raise ExperimentError(
             "events, latency, queues of all ports, paths, series of flows, parts of their times, "
-            "captures and files of --export need --clock virtual"
+            "captures and files of --export need --clock virtual or paced"
         )
     if export:
         # only here, and there: it loads formats of topologies

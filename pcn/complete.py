@@ -158,7 +158,7 @@ def _schemes(_context: click.Context) -> Iterable[str]:
 
 
 def _clocks(_context: click.Context) -> Iterable[str]:
-    return "live", "virtual", "live,virtual"
+    return "live", "paced", "virtual", "live,virtual"
 
 
 def _scheme_parameters(context: click.Context) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 _PIECE_BYTES = 1 << 20
-"""At a time: read(n) takes n bytes of memory before it knows how many there are."""
+"""At a time: read(n) takes n bytes of memory, however few the file has."""
 
 
 def opened(path: Path, links: bool = True) -> BinaryIO:

@@ -11,6 +11,7 @@ from pcn.softswitch.trimming import Trimming
 from pcn.virtualnet.counts import Deadlock, LinkStats, Totals
 from pcn.virtualnet.errors import CallbackError, VirtualError
 from pcn.virtualnet.frames import Arrivals, Arrived
+from pcn.virtualnet.pace import Lateness
 from pcn.virtualnet.samples import Samples, Source
 from pcn.virtualnet.timed import TimedNetwork
 
@@ -19,6 +20,7 @@ __all__ = [
     "Arrived",
     "CallbackError",
     "Deadlock",
+    "Lateness",
     "LinkStats",
     "Samples",
     "Source",

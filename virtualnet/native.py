@@ -68,6 +68,22 @@ class Exchange(ctypes.Structure):
     ]
 
 
+PACE_BUCKETS: Final = 48
+
+
+class Pace(ctypes.Structure):
+    """struct vn_pace."""
+
+    _fields_ = [
+        ("k", _double),
+        *[(name, _u64) for name in ("from_ps", "from_ns", "slack_ns")],
+        *[(name, _handle) for name in ("release", "acquire")],
+        ("looked_ns", _u64),
+        ("late", _u64 * PACE_BUCKETS),
+        *[(name, _u64) for name in ("worst_ns", "batches")],
+    ]
+
+
 class FabricConfig(ctypes.Structure):
     """struct vn_fabric_config."""
 
@@ -283,6 +299,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_capture": (_int, [_u32, _int]),
     "vn_captures_end": (_int, [ctypes.POINTER(_u32)]),
     "vn_run": (_int, []),
+    "vn_run_paced": (_int, [ctypes.POINTER(Pace)]),
     "vn_totals": (None, [ctypes.POINTER(Totals)]),
     "vn_rounds": (_u64, []),
     "vn_threads": (None, [ctypes.POINTER(Threads)]),

@@ -29,6 +29,7 @@ from pcn.virtualnet.errors import CallbackError, VirtualError
 from pcn.virtualnet.frames import Frames
 from pcn.virtualnet.named import Named
 from pcn.virtualnet.native import NEVER
+from pcn.virtualnet.pace import Lateness, Pace
 from pcn.virtualnet.pfc_log import PfcLog
 from pcn.virtualnet.ports import Ports
 from pcn.virtualnet.samples import Samples, Source
@@ -94,6 +95,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     """
 
     _handle: int | None = None
+    _pace: Pace | None = None
 
     def __init__(
         self,
@@ -328,6 +330,23 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         self._alive()
         return float(self._exchange.now_s)
 
+    def pace(self, k: float | None, slack_s: float = 2e-3) -> None:
+        """Has one simulated second of coming runs last at least `k` real ones from now on, with
+        `slack_s` real seconds between two batches of events; None: as fast as they can. The digest
+        is the same. Raises VirtualError."""
+        if k is not None and not (0 < k < math.inf and 1e-6 <= slack_s <= 1):
+            raise VirtualError(
+                f"a pace of k={k:g}, batches every {slack_s:g} s: k is more than 0, and a batch "
+                "comes every 1 us to 1 s"
+            )
+        self._pace = None if k is None else Pace(k, slack_s, self.now_s)
+
+    def lateness(self) -> Lateness:
+        """Returns how late events came since `pace`. Raises VirtualError without one."""
+        if self._pace is None:
+            raise VirtualError("no lateness: the network has no pace")
+        return self._pace.lateness()
+
     def run(
         self,
         until_s: float | None = None,
@@ -358,7 +377,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             with self._interrupts() as check:
                 while True:
                     alive = self._alive(), self._before_events()
-                    reason: int = self._library.vn_run(alive[0])
+                    reason = self._run_events(alive[0])
                     if reason == native.BUDGET:
                         exchange.budget = _CHUNK
                         reporter.tell(self)
@@ -374,6 +393,12 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             raise
         except Exception as error:
             raise CallbackError(self._who(error), exchange.now_s, error) from error
+
+    def _run_events(self, handle: int) -> int:
+        """Returns why the engine returned."""
+        if self._pace is None:
+            return int(self._library.vn_run(handle))
+        return int(self._library.vn_run_paced(handle, ctypes.byref(self._pace.raw)))
 
     def totals(self) -> Totals:
         raw = native.Totals()

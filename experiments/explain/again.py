@@ -220,7 +220,7 @@ def _summary(place: Path) -> Mapping[str, Any]:
         raise ExperimentError(
             f"{place / SUMMARY}: no result that can be read: {' '.join(str(error).split())}"
         ) from None
-    if clock != "virtual":
+    if clock not in ("virtual", "paced"):
         raise ExperimentError(
             f"{place} is of a {clock} run: runs in virtual time alone can be repeated and explained"
         )

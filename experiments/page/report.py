@@ -201,9 +201,9 @@ def took(wall_s: float) -> str:
 def _clock_text(results: Sequence[Result]) -> str:
     live = [result for result in results if result.clock == "live"]
     virtual = [
-        f"virtual clock, {result.target}, links and queues computed"
+        f"{result.clock} clock, {result.target}, links and queues computed"
         for result in results
-        if result.clock == "virtual"
+        if result.clock != "live"
     ][:1]
     if not live:
         return virtual[0]

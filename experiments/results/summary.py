@@ -322,9 +322,9 @@ RUN = Columns(
             "experiment.reference",
         ),
         Column("scheme", str, "congestion control", "plan.scheme"),
-        Column("clock", str, "live or virtual"),
+        Column("clock", str, "live, paced or virtual"),
         Column("target", str, "switch: softswitch or bmv2"),
-        Column("k", float, "factor by which live time was stretched", "recording.k"),
+        Column("k", float, "factor by which live or paced time was stretched", "recording.k"),
         Column("seed", int, "seed of all draws", "plan.seed"),
         Column(
             "parameters",

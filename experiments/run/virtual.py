@@ -36,7 +36,7 @@ from pcn.hosts.switch_clock import unfit
 from pcn.lab.virtual import VirtualFlow, VirtualNetwork
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import Endpoint, FlowSpec
-from pcn.virtualnet import Deadlock, LinkStats, Samples, Source
+from pcn.virtualnet import Deadlock, Lateness, LinkStats, Samples, Source
 from pcn.virtualnet.native import NEVER
 from pcn.virtualnet.threads import threads_for
 
@@ -53,9 +53,11 @@ def run_virtual(
     variant: Variant | None = None,
     folder: Path | None = None,
     watcher: Watcher | None = None,
+    k: float | None = None,
 ) -> Recording:
     """Runs `plan` and returns what was recorded; captures go into `folder`, and a `watcher` sees it
-    go on. Raises LabError."""
+    go on. `k`: how many real seconds a simulated one lasts, until the drain; None: as fast as it
+    can. Raises LabError."""
     variant = variant or Variant()
     started = time.monotonic()
     progress.stage("Network: switches and their programs")
@@ -71,14 +73,19 @@ def run_virtual(
         program=variant.program,
         seed=plan.seed,
         payload_bytes=plan.payload_bytes,
-        threads=threads_for(plan.topology),
+        threads=threads_for(plan.topology) if k is None else 1,  # it sleeps most of the time
         reliability=plan.reliability,
         explain=plan.records.explain,
     ) as network:
         run = _Run(plan, network, folder, watcher)
         length = f"{(plan.duration_s - plan.start_s) * 1e3:.4g} ms of simulated time"
+        if k is not None:
+            length += f", each in {k:g} ms"
         progress.stage(f"Run: {'until all flows have arrived' if plan.until_complete else length}")
+        network.pace(k)
         run.go(progress)
+        late = None if k is None else network.lateness()
+        network.pace(None)
         if run.deadlock is None:
             progress.stage("Drain: waiting for the last packets")
             run.drain()
@@ -89,12 +96,12 @@ def run_virtual(
             links=dict(run.link_records()),
             ports=dict(run.port_records()),
             left_inside=run.inside(),
-            k=1.0,
+            k=k or 1.0,
             start_s=plan.start_s,
             duration_s=run.end_s,
             wall_s=time.monotonic() - started,
             versions=versions(scheme.scheme),
-            notes=tuple(run.notes()),
+            notes=(*run.notes(), *_late(late)),
             deadlock=run.deadlock,
             digest=f"{network.totals().digest:016x}",
             recorded=run.recorded,
@@ -105,6 +112,12 @@ def run_virtual(
                 for port, values in settings.read(network.switches[switch.name]).items()
             },
         )
+
+
+def _late(lateness: Lateness | None) -> Iterator[str]:
+    if lateness is not None:
+        late = "The run was late, which changes no result: " if lateness.late else "Real time: "
+        yield f"{late}{lateness}."
 
 
 class _Run:

@@ -70,7 +70,8 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     default="live",
     show_default=True,
     shell_complete=complete_clock,
-    help="Clock of the run: live, virtual, or live,virtual for a run on each and their comparison.",
+    help="Clock of the run: live, virtual, paced (virtual time at the pace of real time divided by "
+    "K), or live,virtual for a run on each and their comparison.",
 )
 @click.option(
     "--target",
@@ -100,8 +101,8 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     show_default=True,
     metavar="K|auto",
     help=(
-        "Factor by which a live run is slower than the modelled network; auto: as this machine "
-        "needs."
+        "Factor by which a live or paced run is slower than the modelled network; auto: as this "
+        "machine needs; paced: as one core needs where all links are full, by 1 us a hop."
     ),
 )
 @click.option(
@@ -169,6 +170,7 @@ def run(
       pcn run victim --scheme pfc,pcn --set w_max=0.25
       pcn run fig5 --clock virtual
       pcn run dumbbell --clock live,virtual
+      pcn run victim --scheme pfc --clock paced -k 1000 --web
       pcn run dumbbell --target bmv2 --dilation 1000 --out /tmp/bmv2
       pcn run traffic --clock virtual --topology fat-tree --workload W1 --pattern incast --load 0.4
       pcn run traffic --clock virtual --topology star --events --latency --series flows=worst:3
@@ -191,10 +193,10 @@ def run(
         return 0
     if port and not web:
         raise click.UsageError("--port is of the page: add --web")
-    if (web or top) and clock != "virtual":
+    if (web or top) and clock not in ("virtual", "paced"):
         raise click.UsageError(
-            f"--{'web' if web else 'top'} shows runs in virtual time: add --clock virtual; `pcn "
-            f"watch{' --web' if web else ''}` shows live ones"
+            f"--{'web' if web else 'top'} shows runs in virtual time: add --clock virtual, or "
+            f"paced; `pcn watch{' --web' if web else ''}` shows live ones"
         )
     if top:
         from pcn.top import on_terminal, require_terminal

@@ -38,4 +38,5 @@
 #include "door/sample.c"
 #include "door/stats.c"
 #include "door/net.c"
+#include "door/pace.c"
 #include "door/kinds.c"

@@ -280,6 +280,21 @@ int vn_captures_end(struct vn_context *, uint32_t *link);
  * network must not be changed any more. */
 enum vn_reason vn_run(struct vn_net *);
 
+/* A run of which no event happens before its real time, k times the simulated one after from_ps;
+ * `slack_ns`: of real time between two batches of events. release and acquire: Python's lock. The
+ * rest it counts: late[n], events that came less than 2^n ns late and no less than half of that. */
+#define VN_PACE_BUCKETS 48
+struct vn_pace {
+    double k;
+    uint64_t from_ps, from_ns, slack_ns; /* from_ns by CLOCK_MONOTONIC */
+    void *(*release)(void);
+    void (*acquire)(void *);
+    uint64_t looked_ns; /* what was due by then has happened; at first from_ns */
+    uint64_t late[VN_PACE_BUCKETS], worst_ns, batches;
+};
+/* As vn_run; VN_BUDGET ten times a second, too. */
+enum vn_reason vn_run_paced(struct vn_net *, struct vn_pace *);
+
 /* Frames of the source endpoint (hosts/source.c): each starts at its time, or when the class of the
  * link may then. The first `stored` bytes are given, the others are zeros. vn_source_keep returns
  * the number of a frame that vn_source_frames send: which[i] (NULL: the frame `first`) at times[i],
