@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from finsy.proto import p4i
-
+from pcn.base.p4rt import p4i
 from pcn.softswitch.p4runtime import p4data, schema
 from pcn.softswitch.p4runtime.actions import to_words
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError

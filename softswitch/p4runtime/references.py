@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native_state import REFER_GROUP, REFER_MEMBER
 from pcn.softswitch.p4runtime import actions
 from pcn.softswitch.p4runtime.actions import Call

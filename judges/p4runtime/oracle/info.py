@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from finsy.proto import p4i, p4t
+from pcn.base.p4rt import p4i, p4t
 
 EXACT, LPM, TERNARY, RANGE, OPTIONAL = "exact", "lpm", "ternary", "range", "optional"
 ONE_RATE = p4i.MeterSpec.SINGLE_RATE_TWO_COLOR
