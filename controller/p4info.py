@@ -101,7 +101,8 @@ class Names(Generic[T]):
         several = sorted(entity.name for entity in self if key in ends(entity.name))
         if several:
             return f"{self._kind} {key!r} is one of {', '.join(several)}: write which"
-        return f"no {self._kind} {key!r}; {nearest(key, [entity.name for entity in self])}"
+        shown = [getattr(entity, "alias", entity.name) for entity in self]
+        return f"no {self._kind} {key!r}; {nearest(key, shown)}"
 
 
 class Schema:

@@ -360,8 +360,8 @@ def _action(
             )
             for a, b in zip(described.params, parameters, strict=True)
         ),
-        in_table=scope != p4i.ActionRef.DEFAULT_ONLY,
-        in_default=scope != p4i.ActionRef.TABLE_ONLY,
+        in_table=scope in (p4i.ActionRef.TABLE_AND_DEFAULT, p4i.ActionRef.TABLE_ONLY),
+        in_default=scope in (p4i.ActionRef.TABLE_AND_DEFAULT, p4i.ActionRef.DEFAULT_ONLY),
     )
 
 

@@ -93,6 +93,8 @@ class Reference:
             raise RpcError(
                 UNIMPLEMENTED, f"{where}: size semantics of one action set are not implemented"
             )
+        if message.HasField("group_action"):
+            raise RpcError(UNIMPLEMENTED, f"{where}: actions of a whole group are not implemented")
         if not message.action_profile_actions:
             raise RpcError(INVALID_ARGUMENT, f"{where}: the action set is empty")
         calls, action_set = (
