@@ -449,7 +449,7 @@ def written() -> dict[Path, bytes]:
         with contextlib.suppress(KeyError):
             return pool.FindFileByName(name)
         if name in protos.OF_PROTOBUF:
-            serialized = protos.OF_PROTOBUF[name].DESCRIPTOR.serialized_pb
+            serialized = protos.of_protobuf(name)
         else:
             path = (ROOT if name == _CLOCK else protos.ROOT) / name
             file = read(name, path.read_text(encoding="utf-8"), load)
