@@ -12,7 +12,7 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time ptf-trim ptf-coverage ptf-model p4 p4-json p4-tofino \
+.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time ptf-trim ptf-coverage ptf-model p4 messages p4-json p4-tofino \
 	bench-switch bench-virtual docs doctor lock clean differential dist sbom bare pythons lowest arm64
 
 help: ## this list
@@ -103,6 +103,9 @@ endif
 
 p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/compiled
 	$(BIN)/python p4src/build.py $(ARGS)
+
+messages: $(VENV)/.ready ## descriptors and stubs of base/p4rt's .proto files, from their text
+	$(BIN)/python lint/messages.py
 
 p4-json: $(VENV)/.ready ## the compiled programs as p4c writes them, for BMv2 and other tools, into DIR=results/p4
 	$(BIN)/python p4src/build.py --json $(or $(DIR),results/p4)

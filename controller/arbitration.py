@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterator
 
 import grpc
-from finsy.proto import p4r, p4r_grpc
 
+from pcn.base.p4rt import p4r, p4r_grpc
 from pcn.controller.errors import PrimaryError, SwitchError
 from pcn.controller.inbox import Inbox
 

@@ -2,8 +2,8 @@
 
 `ControlPlane` has two kinds: `pcn.controller.switch.SwitchClient` over P4Runtime,
 `pcn.controller.in_process.InProcessSwitch`. Plans are written through it, and what a switch holds
-is read through it, so that neither depends on the kind. finsy's schema, entities and messages
-translate between names and protobuf.
+is read through it, so that neither depends on the kind. `entities` translates between names and
+P4Runtime's messages.
 
     match, action = TableMatch(dst_addr="10.0.0.1/32"), TableAction(...)
     switch.insert([TableEntry("ipv4_lpm", match=match, action=action)])
@@ -21,29 +21,28 @@ from itertools import chain
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from finsy import (
-    P4ActionProfileGroup as ProfileGroup,
-    P4ActionProfileMember as ProfileMember,
-    P4CloneSessionEntry as CloneSession,
-    P4CounterEntry as CounterEntry,
-    P4DigestEntry as DigestEntry,
-    P4DigestList as DigestList,
-    P4IndirectAction as TableActions,
-    P4MeterConfig as MeterConfig,
-    P4MeterEntry as MeterEntry,
-    P4MulticastGroupEntry as MulticastGroup,
-    P4PacketIn as PacketIn,
-    P4RegisterEntry as RegisterEntry,
-    P4Schema,
-    P4TableAction as TableAction,
-    P4TableEntry as TableEntry,
-    P4TableMatch as TableMatch,
+from pcn.base.p4rt import p4r
+from pcn.controller.entities import (
+    CloneSession,
+    CounterEntry,
+    DigestEntry,
+    DigestList,
+    IdleTimeouts,
+    MeterConfig,
+    MeterEntry,
+    MulticastGroup,
+    PacketIn,
+    ProfileGroup,
+    ProfileMember,
+    RegisterEntry,
+    TableAction,
+    TableActions,
+    TableEntry,
+    TableMatch,
+    decode_entity,
 )
-from finsy.p4entity import P4IdleTimeoutNotification as IdleTimeouts, decode_entity
-from finsy.p4schema import P4CounterUnit
-from finsy.proto import p4r
-
 from pcn.controller.errors import SwitchError, UnknownNameError, WriteError
+from pcn.controller.p4info import CounterUnit, Schema
 
 if TYPE_CHECKING:
     from pcn.softswitch.embed.switch import Loadable
@@ -119,7 +118,7 @@ class ControlPlane(ABC):
 
     @property
     @abstractmethod
-    def schema(self) -> P4Schema:
+    def schema(self) -> Schema:
         """Names of the switch's program."""
 
     @abstractmethod
@@ -254,7 +253,7 @@ class ControlPlane(ABC):
         )
 
     def _counts(self, name: str, cells: Iterable[p4r.Entity]) -> dict[int, Counter]:
-        of_packets = self.counter_unit(name) is P4CounterUnit.PACKETS
+        of_packets = self.counter_unit(name) is CounterUnit.PACKETS
         return {
             cell.index.index: Counter(
                 cell.data.packet_count, None if of_packets else cell.data.byte_count
@@ -267,9 +266,9 @@ class ControlPlane(ABC):
         whole: str = _find("counter", self.schema.counters, name, self.counters).name
         return whole
 
-    def counter_unit(self, name: str) -> P4CounterUnit:
+    def counter_unit(self, name: str) -> CounterUnit:
         """Returns what a counter counts."""
-        unit: P4CounterUnit = _find("counter", self.schema.counters, name, self.counters).unit
+        unit: CounterUnit = _find("counter", self.schema.counters, name, self.counters).unit
         return unit
 
     def registers(self) -> list[str]:
@@ -320,11 +319,7 @@ class ControlPlane(ABC):
         it, where there is nothing to return."""
         header = self.schema.controller_packet_metadata.get("packet_out")
         fields = header.metadata if header else ()
-        padding = {
-            field.name: 0
-            for field in fields
-            if any(note.name == "padding" for note in field.annotations)
-        }
+        padding = {field.name: 0 for field in fields if "@padding" in field.annotations}
         try:
             if header is None and metadata:
                 raise ValueError(f"the program has no header for {', '.join(metadata)}")
@@ -355,7 +350,7 @@ class ControlPlane(ABC):
     def acknowledge(self, digests: Iterable[DigestList]) -> None:
         """Acknowledges digest lists: what they hold is sent again when it is learned again."""
         for digest in digests:
-            self._send(digest.ack().encode_update(self.schema))
+            self._send(digest.acknowledgement(self.schema))
 
     def _cell(self, cells: Mapping[int, _Cell], name: str, index: int) -> _Cell:
         if index not in cells:

@@ -58,8 +58,9 @@ def grpc_errors(switch: str, operation: str) -> Iterator[None]:
 def update_errors(error: grpc.RpcError) -> dict[int, str]:
     """Returns the reasons that a failed Write or Read carries, by the number of the update or
     entity (P4Runtime specification, section 12.3)."""
-    from finsy.proto import p4r, rpc_status
     from google.protobuf.message import DecodeError
+
+    from pcn.base.p4rt import p4r, rpc_status
 
     raw = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin")
     status, reasons, update = rpc_status.Status(), {}, p4r.Error()

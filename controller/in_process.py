@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, TypeVar, cast
 
-from finsy import P4MeterEntry as MeterEntry, P4Schema
-from finsy.p4schema import P4CounterUnit
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.controller.control_plane import ControlPlane, Counter, Entry, TableEntry
+from pcn.controller.entities import MeterEntry
 from pcn.controller.errors import SwitchError, refusal_text
 from pcn.controller.inbox import Inbox
+from pcn.controller.p4info import CounterUnit, Schema
 from pcn.softswitch.embed.switch import (
     Array,
     EmbeddedSwitch,
@@ -44,11 +43,11 @@ class InProcessSwitch(ControlPlane):
         return self._switch.native
 
     @property
-    def schema(self) -> P4Schema:
+    def schema(self) -> Schema:
         names = self._switch.names
         if names is None:
             raise SwitchError(f"{self.name}: no program is loaded")
-        return names
+        return cast("Schema", names)  # a controller's program has been loaded
 
     def set_pipeline(self, program: Loadable) -> None:
         with self._refusals(f"loading {program.name}"):
@@ -68,7 +67,7 @@ class InProcessSwitch(ControlPlane):
     # Cells come from memory: as entities, those of a large network would take seconds.
 
     def read_counters(self, name: str, indices: Sequence[int] | None = None) -> dict[int, Counter]:
-        of_packets, array = self.counter_unit(name) is P4CounterUnit.PACKETS, self.counter(name)
+        of_packets, array = self.counter_unit(name) is CounterUnit.PACKETS, self.counter(name)
         if not _has(array, indices):
             return super().read_counters(name, indices)  # which refuses as every switch does
         return {

@@ -6,8 +6,7 @@ import threading
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.controller.errors import SwitchError, refusal_text
 
 MOST_BYTES = 16_000_000

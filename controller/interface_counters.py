@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import grpc
-from finsy.proto import gnmi
 
+from pcn.base.p4rt import gnmi
 from pcn.controller.errors import SwitchError
 from pcn.controller.switch import CALL_LIMIT_S, SwitchClient
 from pcn.softswitch import signals

@@ -19,7 +19,7 @@ from pcn.softswitch.units import KINDS, Kind
 from pcn.topologies.model import Topology
 
 if TYPE_CHECKING:
-    from pcn.controller.control_plane import TableEntry  # brings finsy, which is slow to load
+    from pcn.controller.control_plane import TableEntry  # brings protobuf, slow to load
 
 
 @dataclass(frozen=True)

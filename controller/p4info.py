@@ -1,43 +1,44 @@
-"""finsy's P4Schema, read as wide as P4Runtime has p4infos; `schema.schema_of` makes it.
+"""The names of a p4info, read as wide as P4Runtime has them; `schema.schema_of` makes them.
 
-finsy's classes describe the leaves. Its maps of names, and its types of data, are replaced: they
-are what refuses.
+    schema.tables["ipv4_lpm"].match_fields["dst_addr"].bitwidth
+    schema.actions["forward"].params
+
+Two keys of a table or two actions may end in one word, an alias have dots, a profile no table.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import SimpleNamespace
+from enum import IntEnum
 from typing import Any, Generic, Protocol, SupportsBytes, TypeVar
 
-from finsy import P4Schema
-from finsy.p4schema import (
-    P4Action,
-    P4ActionProfile,
-    P4ActionRef,
-    P4BitsType,
-    P4BoolType,
-    P4ControllerPacketMetadata,
-    P4Counter,
-    P4Digest,
-    P4DirectCounter,
-    P4DirectMeter,
-    P4HeaderStackType,
-    P4HeaderUnionStackType,
-    P4MatchField,
-    P4Meter,
-    P4NewType,
-    P4Register,
-    P4SchemaCache,
-    P4Table,
-    P4TypeInfo,
-    P4ValueSet,
-)
-from finsy.proto import p4d, p4i, p4t
-
+from pcn.base import p4values
+from pcn.base.p4rt import p4i, p4r
+from pcn.controller.data_types import DataType, Types
 from pcn.softswitch.aliases import aliases, ends
 from pcn.topologies.errors import nearest
+
+
+class MatchKind(IntEnum):
+    """How a key field matches."""
+
+    UNSPECIFIED = p4i.MatchField.UNSPECIFIED
+    EXACT = p4i.MatchField.EXACT
+    LPM = p4i.MatchField.LPM
+    TERNARY = p4i.MatchField.TERNARY
+    RANGE = p4i.MatchField.RANGE
+    OPTIONAL = p4i.MatchField.OPTIONAL
+
+
+class CounterUnit(IntEnum):
+    """What a counter counts."""
+
+    UNSPECIFIED = p4i.CounterSpec.UNSPECIFIED
+    BYTES = p4i.CounterSpec.BYTES
+    PACKETS = p4i.CounterSpec.PACKETS
+    BOTH = p4i.CounterSpec.BOTH
 
 
 class Named(Protocol):
@@ -100,313 +101,243 @@ class Names(Generic[T]):
         several = sorted(entity.name for entity in self if key in ends(entity.name))
         if several:
             return f"{self._kind} {key!r} is one of {', '.join(several)}: write which"
-        return f"no {self._kind} {key!r}; {nearest(key, [entity.name for entity in self])}"
+        shown = [getattr(entity, "alias", entity.name) for entity in self]
+        return f"no {self._kind} {key!r}; {nearest(key, shown)}"
 
 
-class Schema(P4Schema):
-    """The names of a p4info. Raises ValueError, or what finsy raises, where its parts don't fit
-    each other."""
+class Schema:
+    """The names of a p4info; `data` is what a switch loads with it. Raises ValueError where its
+    parts don't fit each other."""
 
     def __init__(self, info: p4i.P4Info, data: SupportsBytes | None = None) -> None:
-        super().__init__(None, data)
-        self._info = info
-        self._types = Types(info.type_info)
-        # What finsy's parts ask for while they are made: types (which no entity reads), actions.
-        defs = SimpleNamespace(type_info=_NoTypes())
-        self._actions = defs.actions = Names("action", map(P4Action, info.actions))
-        for action in self._actions:
-            action._finish_init(defs)
-        self._counters = Names("counter", map(P4Counter, info.counters))
-        self._meters = Names("meter", map(P4Meter, info.meters))
-        self._direct_meters = Names("direct meter", map(P4DirectMeter, info.direct_meters))
-        self._registers = Names(
-            "register", (Register(register, self._types) for register in info.registers)
+        self.p4info = info
+        self._data = data
+        types = Types(info.type_info)
+        self.actions = Names("action", map(Action, info.actions))
+        self.counters = Names("counter", map(CounterArray, info.counters))
+        self.meters = Names("meter", map(Described, info.meters))
+        self.direct_meters = Names("direct meter", map(Described, info.direct_meters))
+        self.registers = Names("register", (Typed(spec, types) for spec in info.registers))
+        self.digests = Names("digest", (Typed(spec, types) for spec in info.digests))
+        self.value_sets = Names("value set", map(ValueSet, info.value_sets))
+        self.controller_packet_metadata = Names(
+            "header", map(PacketHeader, info.controller_packet_metadata)
         )
-        self._digests = Names("digest", (Digest(digest, self._types) for digest in info.digests))
-        self._value_sets = Names(
-            "value set", (ValueSet(value_set, defs) for value_set in info.value_sets)
+        preambles = {table.preamble.id: table.preamble for table in info.tables}
+        self.direct_counters = Names(
+            "direct counter", (DirectCounter(spec, preambles) for spec in info.direct_counters)
         )
-        self._headers = Names(
-            "header", map(P4ControllerPacketMetadata, info.controller_packet_metadata)
+        self.action_profiles = Names("action profile", map(Described, info.action_profiles))
+        for profile in info.action_profiles:
+            for number in profile.table_ids:
+                if number not in preambles:
+                    raise ValueError(f"no table has the id {number}")
+        self.tables = Names("table", (Table(table, self) for table in info.tables))
+
+    @property
+    def p4blob(self) -> bytes:
+        """What a switch loads."""
+        return bytes(self._data) if self._data is not None else b""
+
+    def get_pipeline_config(self) -> p4r.ForwardingPipelineConfig:
+        """Returns what a switch is given. Its cookie is a hash of the rest."""
+        blob = self.p4blob
+        digest = hashlib.sha256(self.p4info.SerializeToString(deterministic=True) + blob).digest()
+        return p4r.ForwardingPipelineConfig(
+            p4info=self.p4info,
+            p4_device_config=blob,
+            cookie=p4r.ForwardingPipelineConfig.Cookie(cookie=int.from_bytes(digest[:8], "big")),
         )
-        tables = {table.preamble.id: table.preamble for table in info.tables}
-        self._direct_counters = Names(
-            "direct counter", (DirectCounter(counter, tables) for counter in info.direct_counters)
+
+
+class Described:
+    """An object of a program. `alias` is the name that the compiler gave it for short, `spec` what
+    the p4info has of it, `size` how many entries or cells, if any."""
+
+    def __init__(self, spec: Any) -> None:
+        self.spec = spec
+        preamble = spec.preamble
+        self.id, self.name, self.alias = preamble.id, preamble.name, preamble.alias
+        self.size: int = getattr(spec, "size", 0)
+
+
+class Field:
+    """A field of `bitwidth` bits, 0 where the program translates it: a parameter, a field of
+    packets' metadata."""
+
+    def __init__(self, spec: p4i.Action.Param | p4i.ControllerPacketMetadata.Metadata) -> None:
+        self.id, self.name, self.bitwidth = spec.id, spec.name, spec.bitwidth
+        self.annotations = [annotation.partition("(")[0] for annotation in spec.annotations]
+        self.address = _is_address(spec.annotations)
+
+
+def _is_address(annotations: Iterable[str]) -> bool:
+    """Returns whether annotations have @format(IPV4_ADDRESS) or another address."""
+    return any(text.startswith("@format(") and "ADDRESS" in text for text in annotations)
+
+
+class Action(Described):
+    """An action with its parameters."""
+
+    def __init__(self, spec: p4i.Action) -> None:
+        super().__init__(spec)
+        self.params = Names("parameter", map(Field, spec.params))
+
+
+class MatchField:
+    """A key field. Its `alias` is the shortest last part of its name that no other field of its
+    table ends in; `match_type` a text where it is none of P4Runtime's."""
+
+    def __init__(self, spec: p4i.MatchField, alias: str) -> None:
+        self.id, self.name, self.alias, self.bitwidth = spec.id, spec.name, alias, spec.bitwidth
+        self.address = _is_address(spec.annotations)
+        which = spec.WhichOneof("match")
+        if which is None:
+            raise ValueError(f"the key {spec.name!r} has no kind of match")
+        self.match_type: MatchKind | str = (
+            MatchKind(spec.match_type) if which == "match_type" else spec.other_match_type
         )
-        self._profiles = Names(
-            "action profile", (ActionProfile(profile, tables) for profile in info.action_profiles)
-        )
-        self._tables = Names("table", (Table(table, self, defs) for table in info.tables))
-        self._cookie = P4SchemaCache.compute_cookie(
-            info.SerializeToString(deterministic=True), self.p4blob
-        )
 
-    exists = property(lambda self: True)
-    is_authoritative = property(lambda self: self._p4blob is not None)
-    p4info = property(lambda self: self._info)
-    pkg_info = property(lambda self: self._info.pkg_info)
-    name = property(lambda self: self._info.pkg_info.name)
-    version = property(lambda self: self._info.pkg_info.version)
-    arch = property(lambda self: self._info.pkg_info.arch)
-    p4cookie = property(lambda self: self._cookie)
-    tables = property(lambda self: self._tables)
-    actions = property(lambda self: self._actions)
-    action_profiles = property(lambda self: self._profiles)
-    controller_packet_metadata = property(lambda self: self._headers)
-    direct_counters = property(lambda self: self._direct_counters)
-    direct_meters = property(lambda self: self._direct_meters)
-    counters = property(lambda self: self._counters)
-    meters = property(lambda self: self._meters)
-    registers = property(lambda self: self._registers)
-    digests = property(lambda self: self._digests)
-    value_sets = property(lambda self: self._value_sets)
+    def encode(self, value: Any, fields: Any) -> None:
+        """Adds a value to a message's fields, if it doesn't match all packets. Raises
+        ValueError."""
+        kind, width = self.match_type, self.bitwidth
+        if value is None and kind is not MatchKind.EXACT:
+            return
+        if kind is MatchKind.EXACT:
+            data = p4values.exact(value, width)
+            fields.add(field_id=self.id).exact.value = data
+        elif kind is MatchKind.LPM:
+            data, prefix = p4values.lpm(value, width)
+            if prefix:
+                lpm = fields.add(field_id=self.id).lpm
+                lpm.value, lpm.prefix_len = data, prefix
+        elif kind is MatchKind.TERNARY:
+            data, mask = p4values.ternary(value, width)
+            if mask != b"\0":
+                ternary = fields.add(field_id=self.id).ternary
+                ternary.value, ternary.mask = data, mask
+        elif kind is MatchKind.RANGE:
+            low, high = p4values.between(value, width)
+            bounds = fields.add(field_id=self.id).range
+            bounds.low, bounds.high = low, high
+        elif kind is MatchKind.OPTIONAL:
+            data = p4values.exact(value, width)
+            fields.add(field_id=self.id).optional.value = data
+        else:
+            raise ValueError(f"it has the match kind {kind}, which P4Runtime lacks")
 
-    def has_p4info(self, p4info: p4i.P4Info) -> bool:
-        """Returns whether this is the schema of a p4info."""
-        same: bool = self._info == p4info
-        return same
+    def decode(self, field: p4r.FieldMatch) -> Any:
+        """Returns a field's value: as `p4values.decoded` does, of LPM `decoded_lpm`; of ternary
+        ones value and mask, of ranges the bounds. Raises ValueError."""
+        which = field.WhichOneof("field_match_type")
+        if which == "lpm":
+            return p4values.decoded_lpm(
+                field.lpm.value, field.lpm.prefix_len, self.bitwidth, address=self.address
+            )
+        if which == "ternary":
+            return self._decoded(field.ternary.value), self._decoded(field.ternary.mask)
+        if which == "range":
+            return self._decoded(field.range.low), self._decoded(field.range.high)
+        if which == "exact":
+            return self._decoded(field.exact.value)
+        if which == "optional":
+            return self._decoded(field.optional.value)
+        raise ValueError(f"{self.name} has the match kind {which}, which isn't read")
+
+    def _decoded(self, data: bytes) -> Any:
+        return p4values.decoded(data, self.bitwidth, address=self.address)
 
 
-class MatchField(P4MatchField):
-    """A key field, with an alias that no other of its table has."""
-
-    def __init__(self, pbuf: p4i.MatchField, alias: str, defs: Any) -> None:
-        super().__init__(pbuf)
-        self._shown = alias
-        self._finish_init(defs)  # its @format
-
-    alias = property(lambda self: self._shown)
+def _match_fields(specs: Sequence[p4i.MatchField]) -> Names[MatchField]:
+    shown = aliases([spec.name for spec in specs])
+    return Names("match field", map(MatchField, specs, shown))
 
 
-def _match_fields(fields: Sequence[p4i.MatchField], defs: Any) -> Names[Any]:
-    shown = aliases([field.name for field in fields])
-    return Names(
-        "match field",
-        (MatchField(field, alias, defs) for field, alias in zip(fields, shown, strict=True)),
-    )
-
-
-class Table(P4Table):
+class Table(Described):
     """A table, its parts found in the schema by id."""
 
-    def __init__(self, pbuf: p4i.Table, schema: Schema, defs: Any) -> None:
-        super().__init__(p4i.Table(preamble=pbuf.preamble), defs)
-        self.pbuf = pbuf
-        self._fields = _match_fields(pbuf.match_fields, defs)
-        self._refs = Names("action", (P4ActionRef(ref, defs) for ref in pbuf.action_refs))
-        self._constant = (
-            self._refs[pbuf.const_default_action_id] if pbuf.const_default_action_id else None
+    def __init__(self, spec: p4i.Table, schema: Schema) -> None:
+        super().__init__(spec)
+        self.is_const = spec.is_const_table
+        self.match_fields = _match_fields(spec.match_fields)
+        self.actions = Names("action", (schema.actions[ref.id] for ref in spec.action_refs))
+        self.const_default_action = (
+            self.actions[spec.const_default_action_id] if spec.const_default_action_id else None
         )
-        self._profile = (
-            schema.action_profiles[pbuf.implementation_id] if pbuf.implementation_id else None
+        self.action_profile = (
+            schema.action_profiles[spec.implementation_id] if spec.implementation_id else None
         )
-        direct = [
-            schema.direct_counters.get(number) or schema.direct_meters[number]
-            for number in pbuf.direct_resource_ids
-        ]
-        self._counter = next(
-            (resource for resource in direct if isinstance(resource, P4DirectCounter)), None
-        )
-        self._meter = next(
-            (resource for resource in direct if isinstance(resource, P4DirectMeter)), None
-        )
-
-    match_fields = property(lambda self: self._fields)
-    actions = property(lambda self: self._refs)
-    const_default_action = property(lambda self: self._constant)
-    action_profile = property(lambda self: self._profile)
-    direct_counter = property(lambda self: self._counter)
-    direct_meter = property(lambda self: self._meter)
+        self.direct_counter: DirectCounter | None = None
+        self.direct_meter: Described | None = None
+        for number in spec.direct_resource_ids:
+            counter = schema.direct_counters.get(number)
+            if counter is None:
+                self.direct_meter = self.direct_meter or schema.direct_meters[number]
+            else:
+                self.direct_counter = self.direct_counter or counter
 
 
-class ValueSet(P4ValueSet):
+class ValueSet(Described):
     """A parser's value set."""
 
-    def __init__(self, pbuf: p4i.ValueSet, defs: Any) -> None:
-        super().__init__(p4i.ValueSet(preamble=pbuf.preamble))
-        self.pbuf = pbuf
-        self._fields = _match_fields(pbuf.match, defs)
-
-    match = property(lambda self: self._fields)
+    def __init__(self, spec: p4i.ValueSet) -> None:
+        super().__init__(spec)
+        self.match_fields = _match_fields(spec.match)
 
 
-class DirectCounter(P4DirectCounter):
+class CounterArray(Described):
+    """A counter."""
+
+    def __init__(self, spec: p4i.Counter) -> None:
+        super().__init__(spec)
+        self.unit = CounterUnit(spec.spec.unit)
+
+
+class DirectCounter(Described):
     """The counter of a table's entries."""
 
-    def __init__(self, pbuf: p4i.DirectCounter, tables: Mapping[int, p4i.Preamble]) -> None:
-        super().__init__(pbuf)
-        self._table = tables[pbuf.direct_table_id].name
-
-    direct_table_name = property(lambda self: self._table)
-
-
-class ActionProfile(P4ActionProfile):
-    """An action profile, of any number of tables."""
-
-    def __init__(self, pbuf: p4i.ActionProfile, tables: Mapping[int, p4i.Preamble]) -> None:
-        super().__init__(pbuf)
-        self._tables = sorted(tables[number].alias for number in pbuf.table_ids)
-
-    table_names = property(lambda self: self._tables)
+    def __init__(self, spec: p4i.DirectCounter, tables: Mapping[int, p4i.Preamble]) -> None:
+        super().__init__(spec)
+        if spec.direct_table_id not in tables:
+            raise ValueError(f"no table has the id {spec.direct_table_id}")
+        self.direct_table_name = tables[spec.direct_table_id].name
 
 
-class Register(P4Register):
-    """A register."""
+class Typed(Described):
+    """A register or a digest: what has values of a P4 type."""
 
-    def __init__(self, pbuf: p4i.Register, types: Types) -> None:
-        super().__init__(pbuf)
-        self._cell = types.read(pbuf.type_spec)
-
-    type_spec = property(lambda self: self._cell)
+    def __init__(self, spec: p4i.Register | p4i.Digest, types: Types) -> None:
+        super().__init__(spec)
+        self.type_spec: DataType = types.read(spec.type_spec)
 
 
-class Digest(P4Digest):
-    """A digest."""
+class PacketHeader(Described):
+    """The header that packets have between controller and program."""
 
-    def __init__(self, pbuf: p4i.Digest, types: Types) -> None:
-        super().__init__(pbuf)
-        self._item = types.read(pbuf.type_spec)
+    def __init__(self, spec: p4i.ControllerPacketMetadata) -> None:
+        super().__init__(spec)
+        self.metadata = Names("field", map(Field, spec.metadata))
 
-    type_spec = property(lambda self: self._item)
+    def encode(self, values: Mapping[str, Any]) -> list[p4r.PacketMetadata]:
+        """Returns P4Runtime's form of a value for each field. Raises ValueError."""
+        for name in values:
+            _ = self.metadata[name]
+        encoded = []
+        for field in self.metadata:
+            if field.name not in values:
+                raise ValueError(f"a value for {field.name} is missing")
+            try:
+                data = p4values.exact(values[field.name], field.bitwidth)
+            except ValueError as error:
+                raise ValueError(f"{field.name}: {error}") from None
+            encoded.append(p4r.PacketMetadata(metadata_id=field.id, value=data))
+        return encoded
 
-
-# ---- data: what digests and registers hold ----
-
-
-class _NoTypes(dict[str, None]):
-    """The types of fields and parameters, which a p4info may leave out."""
-
-    def __missing__(self, name: str) -> None:
-        return None
-
-
-class Types:
-    """The types of one p4info."""
-
-    def __init__(self, info: p4t.P4TypeInfo) -> None:
-        self._info = info
-        leaves = p4t.P4TypeInfo()  # what finsy reads as P4Runtime has it
-        leaves.CopyFrom(info)
-        for kind in ("structs", "new_types"):
-            leaves.ClearField(kind)
-        self._leaves = P4TypeInfo(leaves)
-        self._structs: dict[str, Struct | None] = {}  # None: it is being read
-        self._new_types: dict[str, Any] = {}  # likewise
-
-    def read(self, spec: p4t.P4DataTypeSpec) -> Any:
-        """Returns the type of a spec, with finsy's encode_data and decode_data. Raises
-        ValueError."""
-        kind = spec.WhichOneof("type_spec")
-        if kind == "bitstring":
-            return P4BitsType(spec.bitstring)
-        if kind == "bool":
-            return P4BoolType(spec.bool)
-        if kind == "error":
-            return Choice("error")
-        if kind == "tuple":
-            return Tuple([self.read(part) for part in spec.tuple.members])
-        if kind == "header_stack":
-            return P4HeaderStackType(spec.header_stack, self._leaves)
-        if kind == "header_union_stack":
-            return P4HeaderUnionStackType(spec.header_union_stack, self._leaves)
-        if kind is None:
-            raise ValueError("a type is empty")
-        return self._named(kind, getattr(spec, kind).name)
-
-    def _named(self, kind: str, name: str) -> Any:
-        known = getattr(self._info, f"{kind}s")
-        if name not in known:
-            raise ValueError(f"there is no {kind.replace('_', ' ')} {name!r}")
-        if kind == "struct":
-            return self._struct(name)
-        if kind == "enum":
-            return Choice("enum")
-        if kind == "new_type":
-            return self._new_type(name)
-        return getattr(self._leaves, f"{kind}s")[name]
-
-    def _new_type(self, name: str) -> Any:
-        """Returns a new type, which is read once, however many others consist of it."""
-        new_type = self._info.new_types[name]
-        if new_type.WhichOneof("representation") != "original_type":
-            return P4NewType(name, new_type)
-        if name not in self._new_types:
-            self._new_types[name] = None
-            self._new_types[name] = self.read(new_type.original_type)
-        if self._new_types[name] is None:
-            raise ValueError(f"the new type {name!r} contains itself")
-        return self._new_types[name]
-
-    def _struct(self, name: str) -> Struct:
-        if name not in self._structs:
-            self._structs[name] = None
-            members = self._info.structs[name].members
-            self._structs[name] = Struct({part.name: self.read(part.type_spec) for part in members})
-        struct = self._structs[name]
-        if struct is None:
-            raise ValueError(f"the struct {name!r} contains itself")
-        return struct
-
-
-class Choice:
-    """A type whose values are names: `form` is P4Data's field, enum or error."""
-
-    def __init__(self, form: str) -> None:
-        self.type_name = form
-
-    def encode_data(self, value: str) -> p4d.P4Data:
-        """Returns P4Runtime's form of a name."""
-        data = p4d.P4Data()
-        setattr(data, self.type_name, value)
-        return data
-
-    def decode_data(self, data: p4d.P4Data) -> str:
-        """Returns the name. Raises ValueError."""
-        if data.WhichOneof("data") != self.type_name:
-            raise ValueError(
-                f"a value of type {self.type_name} has the form {data.WhichOneof('data')}"
-            )
-        name: str = getattr(data, self.type_name)
-        return name
-
-
-class Struct:
-    """A struct: values by members' names."""
-
-    def __init__(self, members: Mapping[str, Any]) -> None:
-        self.members = members
-
-    def encode_data(self, value: Mapping[str, Any]) -> p4d.P4Data:
-        """Returns P4Runtime's form of a value for each member. Raises ValueError."""
-        if set(value) != set(self.members):
-            raise ValueError(
-                f"a struct has the members {', '.join(self.members)}, not {', '.join(value)}"
-            )
-        parts = [part.encode_data(value[name]) for name, part in self.members.items()]
-        return p4d.P4Data(struct=p4d.P4StructLike(members=parts))
-
-    def decode_data(self, data: p4d.P4Data) -> dict[str, Any]:
-        """Returns the values. Raises ValueError."""
-        parts = zip(self.members.items(), data.struct.members, strict=True)
-        return {name: part.decode_data(value) for (name, part), value in parts}
-
-
-class Tuple:
-    """A tuple: values in members' order."""
-
-    def __init__(self, members: Sequence[Any]) -> None:
-        self.members = members
-
-    def encode_data(self, value: Sequence[Any]) -> p4d.P4Data:
-        """Returns P4Runtime's form of a value for each member. Raises ValueError."""
-        parts = [
-            part.encode_data(component) for part, component in zip(self.members, value, strict=True)
-        ]
-        return p4d.P4Data(tuple=p4d.P4StructLike(members=parts))
-
-    def decode_data(self, data: p4d.P4Data) -> tuple[Any, ...]:
-        """Returns the values. Raises ValueError."""
-        return tuple(
-            part.decode_data(component)
-            for part, component in zip(self.members, data.tuple.members, strict=True)
-        )
+    def decode(self, metadata: Iterable[p4r.PacketMetadata]) -> dict[str, Any]:
+        """Returns values by the fields' names. Raises ValueError."""
+        values = {}
+        for part in metadata:
+            field = self.metadata[part.metadata_id]
+            values[field.name] = p4values.decoded(part.value, field.bitwidth)
+        return values

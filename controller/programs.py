@@ -15,8 +15,8 @@ from pcn.softswitch.packed import NATIVE
 from pcn.topologies.errors import LabError
 
 if TYPE_CHECKING:
-    from finsy import P4Schema
-    from finsy.proto.p4.config.v1.p4info_pb2 import P4Info
+    from pcn.base.p4rt.p4i import P4Info
+    from pcn.controller.p4info import Schema
 
 _P4SRC = Path(__file__).resolve().parent.parent / "p4src"
 COMPILED = _P4SRC / "compiled"
@@ -34,8 +34,9 @@ class ProgramError(LabError):
 def _p4info(text: str) -> P4Info:
     """Parses a p4info, which takes longer than all else that a run does before its switches are
     there."""
-    from finsy.proto import p4i
     from google.protobuf import text_format
+
+    from pcn.base.p4rt import p4i
 
     return text_format.Parse(text, p4i.P4Info())
 
@@ -99,7 +100,7 @@ class Program:
         return f'"{_RANDOM}"' in packed.read_text(self.json)
 
     @cached_property
-    def schema(self) -> P4Schema:
+    def schema(self) -> Schema:
         """What its p4info describes. Raises ProgramError where that is none, or describes what
         can't be."""
         try:

@@ -13,11 +13,11 @@ exception in the middle of gRPC can leave a call behind that its channel's end w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import grpc
-from finsy.proto import p4r, p4r_grpc
 
+from pcn.base.p4rt import p4r, p4r_grpc
 from pcn.controller.answers import MESSAGE_BYTES, entities
 from pcn.controller.arbitration import Arbitration, uint128
 from pcn.controller.control_plane import ControlPlane, Counter
@@ -27,8 +27,7 @@ from pcn.softswitch import signals
 from pcn.softswitch.address import AddressError, channel as address_channel
 
 if TYPE_CHECKING:
-    from finsy import P4Schema
-
+    from pcn.controller.p4info import Schema
     from pcn.softswitch.embed.switch import Loadable
 
 CALL_LIMIT_S = 20.0
@@ -63,7 +62,7 @@ class SwitchClient(ControlPlane):
         self._stub = p4r_grpc.P4RuntimeStub(channel)
         self._registers = registers
         self._arbitration: Arbitration | None = None
-        self._schema: P4Schema | None = None
+        self._schema: Schema | None = None
 
     @classmethod
     def connect(
@@ -115,7 +114,7 @@ class SwitchClient(ControlPlane):
         return self._mastership().election_id
 
     @property
-    def schema(self) -> P4Schema:
+    def schema(self) -> Schema:
         """Names of the switch's program: as set by this client, or as read from the switch."""
         if self._schema is None:
             request = p4r.GetForwardingPipelineConfigRequest(
@@ -136,7 +135,7 @@ class SwitchClient(ControlPlane):
 
     def set_pipeline(self, program: Loadable) -> None:
         """Loads and commits a program; tables are empty then."""
-        schema = program.schema
+        schema = cast("Schema", program.schema)
         request = p4r.SetForwardingPipelineConfigRequest(
             device_id=self.device_id,
             action=p4r.SetForwardingPipelineConfigRequest.VERIFY_AND_COMMIT,

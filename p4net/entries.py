@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from finsy import P4Schema
-
 from pcn.controller.control_plane import ControlPlane
+from pcn.controller.p4info import Schema
 from pcn.p4net.commands import Commands
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Entries, Queue, Step, carry_out
@@ -57,7 +56,7 @@ def write(
     return written
 
 
-def queues(entries: Iterable[Entries], schema: P4Schema, *, strict: bool) -> list[Queue]:
+def queues(entries: Iterable[Entries], schema: Schema, *, strict: bool) -> list[Queue]:
     """Returns the settings of queues in entries, before there is a switch. Raises P4NetError as
     `write`, for what the files alone show."""
     return [
@@ -68,7 +67,7 @@ def queues(entries: Iterable[Entries], schema: P4Schema, *, strict: bool) -> lis
     ]
 
 
-def _steps(source: Entries, schema: P4Schema, strict: bool) -> Iterator[Step]:
+def _steps(source: Entries, schema: Schema, strict: bool) -> Iterator[Step]:
     if strict or not isinstance(source, Commands):
         yield from source.steps(schema)
         return

@@ -19,12 +19,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from finsy import P4CloneSessionEntry, P4MulticastGroupEntry, P4Schema
-from finsy.p4entity import P4Replica as Replica
-from finsy.p4schema import P4Table
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.entities import CloneSession, MulticastGroup, Replica
+from pcn.controller.p4info import Schema, Table
 from pcn.p4net import values
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Place, Write
@@ -71,7 +69,7 @@ class RuntimeJson:
         except FileError as error:
             raise P4NetError(str(error)) from None
 
-    def steps(self, schema: P4Schema) -> list[Write]:
+    def steps(self, schema: Schema) -> list[Write]:
         """Returns an update for each entry. Raises P4NetError."""
         contents = self._contents
         tables = [(raw, lambda fields: _table_entry(schema, fields)) for raw in contents.tables]
@@ -83,7 +81,7 @@ class RuntimeJson:
         ]
         return [self._step(schema, raw, make) for raw, make in (*tables, *groups, *sessions)]
 
-    def _step(self, schema: P4Schema, raw: _Raw, make: Callable[[dict[str, Any]], Any]) -> Write:
+    def _step(self, schema: Schema, raw: _Raw, make: Callable[[dict[str, Any]], Any]) -> Write:
         place = Place(self.path, raw.node.line)
         try:
             kind, entry = make(raw.fields)
@@ -166,7 +164,7 @@ _SESSION = {
 }
 
 
-def _table_entry(schema: P4Schema, fields: dict[str, Any]) -> tuple[Any, TableEntry]:
+def _table_entry(schema: Schema, fields: dict[str, Any]) -> tuple[Any, TableEntry]:
     table = values.find("table", schema.tables, fields["table"])
     params = fields["action_params"]
 
@@ -198,7 +196,7 @@ def _table_entry(schema: P4Schema, fields: dict[str, Any]) -> tuple[Any, TableEn
     )
 
 
-def _match_field(table: P4Table, name: str) -> Any:
+def _match_field(table: Table, name: str) -> Any:
     field = table.match_fields.get(name)
     if field is None:
         known = ", ".join(field.name for field in table.match_fields)
@@ -206,12 +204,12 @@ def _match_field(table: P4Table, name: str) -> Any:
     return field
 
 
-def _group(fields: dict[str, Any]) -> P4MulticastGroupEntry:
-    return P4MulticastGroupEntry(fields["multicast_group_id"], replicas=fields["replicas"])
+def _group(fields: dict[str, Any]) -> MulticastGroup:
+    return MulticastGroup(fields["multicast_group_id"], replicas=fields["replicas"])
 
 
-def _session(fields: dict[str, Any]) -> P4CloneSessionEntry:
-    return P4CloneSessionEntry(
+def _session(fields: dict[str, Any]) -> CloneSession:
+    return CloneSession(
         fields["clone_session_id"],
         replicas=fields["replicas"],
         packet_length_bytes=fields["packet_length_bytes"],

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from finsy import P4Schema
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.controller.control_plane import ControlPlane
 from pcn.controller.errors import SwitchError
+from pcn.controller.p4info import Schema
 from pcn.p4net.errors import P4NetError
 
 
@@ -74,7 +73,7 @@ Step: TypeAlias = Write | Read | Queue
 class Entries(Protocol):
     """A source of steps, most often a file."""
 
-    def steps(self, schema: P4Schema) -> Sequence[Step]:
+    def steps(self, schema: Schema) -> Sequence[Step]:
         """Returns the steps for a switch that runs the schema's program. Raises P4NetError."""
         ...
 

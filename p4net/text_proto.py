@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from finsy import P4Schema
-from finsy.proto import p4r
 from google.protobuf import text_format
 
+from pcn.base.p4rt import p4r
+from pcn.controller.p4info import Schema
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Place, Write
 from pcn.topologies.tree import FileError, read_text
@@ -36,7 +36,7 @@ class TextProto:
 
     path: Path
 
-    def steps(self, schema: P4Schema) -> list[Write]:
+    def steps(self, schema: Schema) -> list[Write]:
         """Returns the updates. Raises P4NetError."""
         try:
             text = read_text(self.path)

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from finsy import P4Schema
-from finsy.p4schema import P4MatchField, P4MatchType, P4Table
-
+from pcn.base.p4values import mask_of
+from pcn.controller.entities import TableAction, TableActions
+from pcn.controller.p4info import MatchField, MatchKind, Schema, Table
 from pcn.topologies.errors import nearest
 
 _MAC = re.compile(r"[0-9a-fA-F]{1,2}([:-][0-9a-fA-F]{1,2}){5}\Z")
@@ -63,13 +63,13 @@ def _forms(width: int) -> str:
     return f"write it like 10 or 0x0a{address}"
 
 
-def field(match: P4MatchField, parts: Sequence[str]) -> Any:
-    """Returns a match field's value, as finsy encodes it, of its one part or two: value and prefix
-    length, value and mask, or the bounds of a range. None: the field matches all packets. Raises
-    ValueError."""
+def field(match: MatchField, parts: Sequence[str]) -> Any:
+    """Returns a match field's value, as `TableMatch` takes it, of its one part or two: value
+    and prefix length, value and mask, or the bounds of a range. None: the field matches all
+    packets. Raises ValueError."""
     width = match.bitwidth
     kind = match.match_type
-    if kind in (P4MatchType.EXACT, P4MatchType.OPTIONAL):
+    if kind in (MatchKind.EXACT, MatchKind.OPTIONAL):
         if len(parts) != 1:
             raise ValueError(f"{match.name} matches exactly: one value is needed")
         return number(parts[0], width)
@@ -77,33 +77,70 @@ def field(match: P4MatchField, parts: Sequence[str]) -> Any:
         raise ValueError(
             f"{match.name} needs {_SECOND.get(kind, 'a second part')} beside its value"
         )
-    low, high = number(parts[0], width), number(parts[1], 16 if kind is P4MatchType.LPM else width)
+    low, high = number(parts[0], width), number(parts[1], 16 if kind is MatchKind.LPM else width)
     if isinstance(low, str) or isinstance(high, str):
         raise ValueError(f"{match.name}: a translated field matches exactly")
-    if kind is P4MatchType.LPM:
+    if kind is MatchKind.LPM:
         if high > width:
             raise ValueError(f"{match.name}: a prefix of {high} bits in a field of {width}")
         return (low, high) if high else None
-    if kind is P4MatchType.TERNARY:
+    if kind is MatchKind.TERNARY:
         return (low & high, high) if high else None
-    if kind is P4MatchType.RANGE:
+    if kind is MatchKind.RANGE:
         if low > high:
             raise ValueError(f"{match.name}: the range {low} to {high} is empty")
         return None if (low, high) == (0, (1 << width) - 1) else (low, high)
     raise ValueError(f"{match.name} has the match kind {kind}, which P4Runtime lacks")
 
 
+def shown(match: MatchField, value: Any) -> str:
+    """Returns a match field's value for people, numbers in hex; `*`: it matches all packets."""
+    if value is None:
+        return "*"
+    width, kind = match.bitwidth, match.match_type
+    if not isinstance(value, tuple):
+        return _shown(value)
+    low, second = value
+    if kind is MatchKind.RANGE:
+        return f"{_shown(low)}...{_shown(second)}"
+    prefix = second
+    if kind is MatchKind.TERNARY:
+        mask = int(second) if not isinstance(second, str) else number(second, width)
+        assert isinstance(mask, int)
+        prefix = mask.bit_count()
+        if mask != mask_of(prefix, width):
+            return f"{_shown(low)}/&{_shown(second)}"
+    return _shown(low) if prefix == width else f"{_shown(low)}/{prefix}"
+
+
+def _shown(value: Any) -> str:
+    return hex(value) if isinstance(value, int) else str(value)
+
+
+def shown_action(action: TableAction | TableActions | None) -> str:
+    """Returns an action with its arguments, or the actions of a set with their weights, for
+    people."""
+    if isinstance(action, TableActions):
+        return " ".join(
+            f"{weight}*{shown_action(call)}" for weight, call in action.action_set or ()
+        )
+    if action is None:
+        return "NoAction()"
+    arguments = ", ".join(f"{name}={_shown(value)}" for name, value in action.args.items())
+    return f"{action.name}({arguments})"
+
+
 _SECOND: dict[Any, str] = {
-    P4MatchType.LPM: "a prefix length",
-    P4MatchType.TERNARY: "a mask",
-    P4MatchType.RANGE: "an upper bound",
+    MatchKind.LPM: "a prefix length",
+    MatchKind.TERNARY: "a mask",
+    MatchKind.RANGE: "an upper bound",
 }
 
 
-def needs_priority(table: P4Table) -> bool:
+def needs_priority(table: Table) -> bool:
     """Returns whether entries of a table have priorities."""
     kinds = {match.match_type for match in table.match_fields}
-    return bool(kinds & {P4MatchType.TERNARY, P4MatchType.RANGE, P4MatchType.OPTIONAL})
+    return bool(kinds & {MatchKind.TERNARY, MatchKind.RANGE, MatchKind.OPTIONAL})
 
 
 def find(kind: str, known: Any, name: str) -> Any:
@@ -124,7 +161,7 @@ def find(kind: str, known: Any, name: str) -> Any:
 
 
 def arguments(
-    schema: P4Schema, table: P4Table | None, action: str, values: Callable[[Any], Any]
+    schema: Schema, table: Table | None, action: str, values: Callable[[Any], Any]
 ) -> tuple[str, Any]:
     """Returns an action's whole name, and its arguments by name. `table`: whose action it must be;
     None: any. `values` gets the action, and returns texts by parameter. Raises ValueError."""
@@ -135,7 +172,7 @@ def arguments(
     }
 
 
-def find_action(schema: P4Schema, table: P4Table | None, name: str) -> Any:
+def find_action(schema: Schema, table: Table | None, name: str) -> Any:
     """Finds an action with its parameters, of a table's or of all. Raises ValueError."""
     return schema.actions[
         find("action", schema.actions if table is None else table.actions, name).id

@@ -13,9 +13,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from finsy.proto import p4r
-
 from pcn.base.frames import MAX_FRAME
+from pcn.base.p4rt import p4r
 from pcn.controller.control_plane import ControlPlane
 from pcn.controller.in_process import InProcessSwitch
 from pcn.p4net.arp import Arp

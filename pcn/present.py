@@ -5,9 +5,8 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
-from finsy.p4schema import P4MatchField, P4MatchType, P4Table
-
 from pcn.controller.control_plane import ControlPlane, TableAction, TableActions, TableEntry
+from pcn.controller.p4info import MatchField, MatchKind, Table
 
 Shown = str | int
 
@@ -39,14 +38,14 @@ def entry(client: ControlPlane, table_entry: TableEntry) -> dict[str, Any]:
     }
 
 
-def _parameters(table: P4Table, action: TableAction) -> dict[str, Shown]:
+def _parameters(table: Table, action: TableAction) -> dict[str, Shown]:
     widths = {param.name: param.bitwidth for param in table.actions[action.name].params}
     return {name: value(name, widths[name], raw) for name, raw in action.args.items()}
 
 
 def value(name: str, bitwidth: int, raw: Any) -> Shown:
     """Formats a value as a MAC or IPv4 address if its name and width are those of one. A value that
-    finsy decoded by an @format annotation stays its text."""
+    has an @format annotation is a text already."""
     if not isinstance(raw, int):
         return str(raw)
     if bitwidth == 48 and "mac" in name:
@@ -56,15 +55,15 @@ def value(name: str, bitwidth: int, raw: Any) -> Shown:
     return raw
 
 
-def _match(field: P4MatchField, raw: Any) -> Shown:
+def _match(field: MatchField, raw: Any) -> Shown:
     def show(part: Any) -> Shown:
         return value(field.alias, field.bitwidth, part)
 
-    if field.match_type is P4MatchType.LPM:
+    if field.match_type is MatchKind.LPM:
         return f"{show(raw[0])}/{raw[1]}"
-    if field.match_type is P4MatchType.TERNARY:
+    if field.match_type is MatchKind.TERNARY:
         return f"{show(raw[0])} &&& {show(raw[1])}"
-    if field.match_type is P4MatchType.RANGE:
+    if field.match_type is MatchKind.RANGE:
         return f"{show(raw[0])}..{show(raw[1])}"
     return show(raw)
 

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import grpc
 
+from pcn.base import rpc
 from pcn.softswitch.address import AddressError, channel
-from pcn.softswitch.clock_messages import SERVICE, Frame, Frames, Span, messages_of
+from pcn.softswitch.clock_messages import SERVICE, Frame, Frames, Span
 
 
 class ClockError(Exception):
@@ -55,14 +56,7 @@ class ManualClock:
         except AddressError as error:
             raise ClockError(str(error)) from None
         self._left: list[Departure] = []
-        self._calls: dict[str, Any] = {}
-        for method in SERVICE.methods:
-            takes, gives = messages_of(method.name)
-            self._calls[method.name] = self._channel.unary_unary(
-                f"/{SERVICE.full_name}/{method.name}",
-                request_serializer=takes.SerializeToString,
-                response_deserializer=gives.FromString,
-            )
+        self._calls: dict[str, Any] = rpc.calls(SERVICE, self._channel)
 
     def close(self) -> None:
         """Ends the connection. The switch's clock stands."""

@@ -9,27 +9,24 @@ was too slow for, or had no program for; out-discards: a full queue, a link that
 interface that refused. Only leaves are returned, as PROTO or JSON.
 
 What isn't here is UNIMPLEMENTED, not NOT_FOUND, which is for interfaces: clients that would use
-more (finsy's list of ports: ifindex, Subscribe) do without, as they do where there is no gNMI.
+more (a list of ports: ifindex, Subscribe) do without, as they do where there is no gNMI.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import grpc
-from finsy.proto import gnmi, gnmi_ext
 
+from pcn.base.p4rt import gnmi
 from pcn.softswitch.native import NativeSwitch, PortStats
 
 SERVICE = "gnmi.gNMI"
 VERSION = "0.10.0"
 MAX_LEAVES = 20_000  # of an answer: four times those of 512 ports
 MODEL = ("openconfig-interfaces", "OpenConfig working group", "3.0.0")
-# of gNMI's messages: a lazy module that two threads load is half there for one of them
-LOADING = threading.Lock()
 _ROOT = ("interfaces", "interface", "state")
 
 # By path below state: of a port's number, interface and counts.
@@ -73,13 +70,8 @@ class Gnmi:
         )
 
     def _reader(self, message: str) -> Any:
-        def read(data: bytes) -> Any:
-            # The modules are loaded with the first request.
-            with LOADING:
-                _ = gnmi_ext.DESCRIPTOR  # which the other one refers to
-                return getattr(gnmi, message).FromString(data)
-
-        return read
+        # the messages are loaded with the first request
+        return lambda data: getattr(gnmi, message).FromString(data)
 
     def _capabilities(
         self, _request: gnmi.CapabilityRequest, _context: grpc.ServicerContext

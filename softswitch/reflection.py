@@ -7,15 +7,17 @@ runs without it.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import grpc
-from finsy.proto import gnmi, gnmi_ext, p4r
 
-from pcn.softswitch.gnmi import LOADING
+from pcn.base import protos
 
 SERVICE = "grpc.reflection.v1alpha.ServerReflection"
+_FILES = ("p4/v1/p4runtime.proto", "gnmi/gnmi.proto")
+_LOADING = threading.Lock()
 
 
 class Reflection:
@@ -37,15 +39,12 @@ class Reflection:
         return reflection_pb2.ServerReflectionRequest.FromString(data)
 
     def _answers(self, requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
-        with LOADING:
+        with _LOADING:
             if self._servicer is None:
-                from grpc_reflection.v1alpha import reflection
+                from grpc_reflection.v1alpha import reflection, reflection_pb2
 
-                # loaded, they are in the default pool
-                _ = (
-                    p4r.DESCRIPTOR,
-                    gnmi_ext.DESCRIPTOR,
-                    gnmi.DESCRIPTOR,
-                )
-                self._servicer = reflection.ReflectionServicer(self._services)
+                for name in _FILES:
+                    protos.load(name)
+                protos.POOL.AddSerializedFile(reflection_pb2.DESCRIPTOR.serialized_pb)
+                self._servicer = reflection.ReflectionServicer(self._services, pool=protos.POOL)
         return self._servicer.ServerReflectionInfo(requests, context)  # type: ignore[no-any-return]

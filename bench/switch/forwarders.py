@@ -14,7 +14,6 @@ from queue import Queue
 from typing import Any
 
 import grpc
-from finsy.proto import p4i, p4r, p4r_grpc
 from google.protobuf import text_format
 
 from bench.switch.wires import (
@@ -28,6 +27,7 @@ from bench.switch.wires import (
     process,
     resident_mb,
 )
+from pcn.base.p4rt import p4i, p4r, p4r_grpc
 from pcn.softswitch import packed
 
 NETWORK_MTU = (

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from finsy.proto import p4i, p4r
 from google.protobuf import text_format
 
 from bench.switch.forwarders import Controller, listening
 from bench.switch.wires import TOOLS, BenchError, all_cpus, roce_frame, run
+from pcn.base.p4rt import p4i, p4r
 from pcn.softswitch import packed
 from pcn.softswitch.codegen.build import CSRC, build_program, build_runtime, compiler
 from pcn.softswitch.native import NativeSwitch, load_library

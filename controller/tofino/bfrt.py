@@ -21,13 +21,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import grpc
-from finsy import P4Schema
-from finsy.proto import p4r, rpc_status
 from google.protobuf.message import DecodeError
 
+from pcn.base.p4rt import p4r, rpc_status
 from pcn.controller import answers
 from pcn.controller.control_plane import ControlPlane
 from pcn.controller.errors import SwitchError, grpc_errors, refusal_text
+from pcn.controller.p4info import Schema
 from pcn.controller.tofino import bfrt_messages
 from pcn.controller.tofino.bfrt_entities import Entities
 from pcn.controller.tofino.bfrt_info import Info
@@ -83,7 +83,7 @@ class BfRuntimeSwitch(ControlPlane):
         self._incoming: queue.Queue[Any] = queue.Queue(_MOST_WAITING)
         self._stream: Any = None
         self._program = ""
-        self._schema: P4Schema | None = None
+        self._schema: Schema | None = None
         self._chip: Chip | None = None
         self._info: Info | None = None
         self._entities: Entities | None = None
@@ -174,7 +174,7 @@ class BfRuntimeSwitch(ControlPlane):
     # ---- the program ----
 
     @property
-    def schema(self) -> P4Schema:
+    def schema(self) -> Schema:
         if self._schema is None:
             self._identify()
         assert self._schema is not None

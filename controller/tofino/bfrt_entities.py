@@ -15,10 +15,9 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from finsy import P4Schema
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.controller.errors import SwitchError
+from pcn.controller.p4info import Schema
 from pcn.controller.tofino.bfrt_info import BYTES, INDEXES, PACKETS, PRIORITY, Field, Info, Table
 
 MOST_PRIORITY = (1 << 24) - 1
@@ -30,7 +29,7 @@ Value = Any  # of one field: bool, int, str, or a list of them
 class Entities:
     """Translates for one program and one release's messages."""
 
-    def __init__(self, messages: ModuleType, info: Info, schema: P4Schema) -> None:
+    def __init__(self, messages: ModuleType, info: Info, schema: Schema) -> None:
         self._messages, self._info = messages, info
         kinds = (schema.p4info.tables, schema.p4info.counters, schema.p4info.registers)
         self._names = {

@@ -15,6 +15,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
+from google.protobuf import descriptor_pool
+
+from pcn.base import protos
 from pcn.controller.errors import SwitchError
 
 VARIABLE = "SDE_INSTALL"
@@ -54,17 +57,31 @@ def load(environment: Mapping[str, str] = os.environ) -> ModuleType:
 
 @contextlib.contextmanager
 def _common_messages() -> Iterator[None]:
-    """Lends the SDE's file `google.rpc`, whose messages are registered once in a process: finsy has
-    registered them."""
-    from finsy.proto.google import rpc
-
-    name = "google.rpc"
-    before = sys.modules.get(name)
-    sys.modules[name] = rpc
+    """Lends the SDE's file `google.rpc`, where no package has it (googleapis-common-protos)."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("google.rpc.status_pb2")
+        yield
+        return
+    # where protoc's files look; once a process has them, it can't load that package's
+    pool = descriptor_pool.Default()
+    for name in ("google/protobuf/any.proto", "google/rpc/code.proto", "google/rpc/status.proto"):
+        with contextlib.suppress(KeyError):
+            pool.FindFileByName(name)
+            continue
+        pool.AddSerializedFile(protos.load(name).serialized_pb)
+    modules = {"google.rpc": ModuleType("google.rpc")}
+    for name in ("code", "status"):
+        file = pool.FindFileByName(f"google/rpc/{name}.proto")
+        module = modules[f"google.rpc.{name}_pb2"] = ModuleType(f"google.rpc.{name}_pb2")
+        vars(module).update(DESCRIPTOR=file)
+        for key, descriptor in file.message_types_by_name.items():
+            setattr(module, key, protos.message(descriptor))
+        setattr(modules["google.rpc"], f"{name}_pb2", module)
+    before = {name: sys.modules[name] for name in modules if name in sys.modules}
+    sys.modules.update(modules)
     try:
         yield
     finally:
-        if before is None:
+        for name in modules:
             del sys.modules[name]
-        else:
-            sys.modules[name] = before
+        sys.modules.update(before)

@@ -21,9 +21,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from finsy.proto import p4i
 from google.protobuf import text_format
 
+from pcn.base.p4rt import p4i
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.programs import COMPILED
 from pcn.controller.schema import schema_of
@@ -37,7 +37,7 @@ except ImportError:  # a Python without lzma: zipfile refuses the archive in a l
     LZMAError = zlib.error  # type: ignore[misc, assignment]
 
 if TYPE_CHECKING:
-    from finsy import P4Schema
+    from pcn.controller.p4info import Schema
 
 DRIVER = "driver.zip"
 """What the driver loads of a program, packed: its binary is 1.4 MB, nearly all of it zeros."""
@@ -88,7 +88,7 @@ class Package:
         return cls(folders[name], chip)
 
     @cached_property
-    def schema(self) -> P4Schema:
+    def schema(self) -> Schema:
         return schema_of(self._p4info, self.data)
 
 

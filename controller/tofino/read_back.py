@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.controller.control_plane import CloneSession, ControlPlane, TableEntry
 from pcn.controller.errors import SwitchError
 

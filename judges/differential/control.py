@@ -9,12 +9,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from finsy.proto import p4i, p4r
 from generate import Setup
 from google.protobuf import text_format
 from p4rt_client import Client, Names, RefusedError, update
 from waiting import LIMIT_S
 
+from pcn.base.p4rt import p4i, p4r
 from pcn.controller.switch import RegisterAccess
 
 PROGRAMS = Path(__file__).resolve().with_name("programs")

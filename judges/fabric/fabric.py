@@ -28,8 +28,6 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE.parents[1]),) if path not in sys.path]
 
-from finsy import P4Member  # noqa: E402
-
 from pcn.controller.control_plane import (  # noqa: E402
     CloneSession,
     ControlPlane,
@@ -42,6 +40,7 @@ from pcn.controller.control_plane import (  # noqa: E402
     TableEntry,
     TableMatch,
 )
+from pcn.controller.entities import GroupMember  # noqa: E402
 from pcn.controller.programs import Program  # noqa: E402
 from pcn.p4net.network import P4Host, P4Network, P4Switch  # noqa: E402
 from pcn.p4net.packets import checksum, udp  # noqa: E402
@@ -195,7 +194,7 @@ def group(number: int, members: list[int]) -> ProfileGroup:
         SELECTOR,
         group_id=number,
         max_size=16,
-        members=[P4Member(member, weight=1) for member in members],
+        members=[GroupMember(member, weight=1) for member in members],
     )
 
 

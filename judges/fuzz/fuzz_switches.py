@@ -23,10 +23,10 @@ from pathlib import Path
 
 import fuzz_flows
 import yaml
-from finsy.proto import p4r
 from fuzz_formats import FILES, of_lines, of_tree, run
 from google.protobuf import text_format
 
+from pcn.base.p4rt import p4r
 from pcn.controller.in_process import InProcessSwitch
 from pcn.controller.programs import Program
 from pcn.controller.tofino import deploy, lab_file

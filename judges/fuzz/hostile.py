@@ -20,11 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "judges/differential"), str(ROOT / "tests/p4runtime")]
 
 from drive import prepare  # noqa: E402
-from finsy.proto import p4i  # noqa: E402
 from generate import PROGRAMS, Entry, Setup, generate  # noqa: E402
 from google.protobuf import text_format  # noqa: E402
 from p4rt_client import Names, update  # noqa: E402
 
+from pcn.base.p4rt import p4i  # noqa: E402
 from pcn.controller.constants import RECIRCULATION_PORT  # noqa: E402
 from pcn.controller.pfc import PFC_CLONE_SESSION  # noqa: E402
 from pcn.hosts import wire  # noqa: E402

@@ -41,9 +41,10 @@ INSIDE = __name__ == "__main__" and "inside" in sys.argv
 if INSIDE:
     import atheris
 
-from finsy.proto import p4i, p4r  # noqa: E402
 from google.protobuf import text_format  # noqa: E402
 from google.protobuf.message import DecodeError, Message  # noqa: E402
+
+from pcn.base.p4rt import p4i, p4r  # noqa: E402
 
 # What is imported in the block tells libFuzzer where it goes.
 with atheris.instrument_imports(include=["softswitch"]) if INSIDE else nullcontext():

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import needs
 import pytest
-from finsy.proto import p4r, rpc_code
 from oracle.batch import ELECTION
 from oracle.differences import DIFFERENCES
 from oracle.judge import Judge, Tally
@@ -21,6 +20,8 @@ from oracle.programs import Program, programs
 from oracle.rules import RULES
 from oracle.target import Answer, Bmv2, Embedded, Remote
 from p4rt_switch import running_switch
+
+from pcn.base.p4rt import p4r, rpc_code
 
 PROGRAMS = programs()
 Change = Callable[["Wrong", p4r.WriteRequest], Answer]

@@ -29,11 +29,12 @@ from typing import Any, Final
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/p4runtime")]
 
-from finsy.proto import p4r  # noqa: E402
 from p4rt_client import Client, RefusedError  # noqa: E402
 from p4rt_process import Process  # noqa: E402
 from p4rt_stranger import WINDOW_UPDATE, Stranger, frame  # noqa: E402
 from p4rt_switch import PROGRAMS, load  # noqa: E402
+
+from pcn.base.p4rt import p4r  # noqa: E402
 
 STRANGERS: Final = 256
 PROCESSES: Final = 2

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from finsy.proto import p4i, p4r, p4r_grpc, rpc_status
+
+from pcn.base.p4rt import p4i, p4r, p4r_grpc, rpc_status
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not in sys.path]

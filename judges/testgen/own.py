@@ -19,11 +19,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from finsy.proto import p4i
 from google.protobuf import text_format
 from sweep import GENERATED, ROOT, Generated, Outcome, generate, outcome
 from switches import embedded
 
+from pcn.base.p4rt import p4i
 from pcn.softswitch import packed
 
 SOURCES = ROOT / "p4src"

@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from finsy.proto import p4i, p4r
+from pcn.base.p4rt import p4i, p4r
 
 
 class StfError(Exception):

@@ -29,8 +29,9 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from finsy.proto import p4i
 from google.protobuf import text_format
+
+from pcn.base.p4rt import p4i
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

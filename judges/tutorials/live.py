@@ -24,8 +24,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import exercises
-from finsy.proto import p4r
 
+from pcn.base.p4rt import p4r
 from pcn.controller.switch import SwitchClient
 from pcn.lab.namespaces import in_namespace
 from pcn.lab.p4 import P4Live

@@ -8,21 +8,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from finsy import (
-    P4CounterData,
-    P4CounterEntry,
-    P4DirectCounterEntry,
-    P4DirectMeterEntry,
-    P4MeterConfig,
-    P4MeterEntry,
-    P4RegisterEntry,
-    P4ValueSetEntry,
-)
-from finsy.p4entity import P4ValueSetMember
-from finsy.p4schema import P4MatchType
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.controller.control_plane import TableEntry
+from pcn.controller.entities import (
+    CounterData,
+    CounterEntry,
+    DirectCounterEntry,
+    DirectMeterEntry,
+    MeterConfig,
+    MeterEntry,
+    RegisterEntry,
+    ValueSetEntry,
+)
+from pcn.controller.p4info import MatchKind
 from pcn.p4net import values
 from pcn.p4net.commands.session import MODIFY, Command, Session
 from pcn.p4net.steps import Queue, Read, Step
@@ -56,7 +54,7 @@ class _ByName:
 
 def _direct(session: Session, extern: Any, handle: str) -> TableEntry | None:
     """Returns the entry whose direct counter or meter is meant; None: `extern` is an array."""
-    number = getattr(extern.pbuf, "direct_table_id", 0)
+    number = getattr(extern.spec, "direct_table_id", 0)
     if not number:
         return None
     table = session.schema.tables[number]
@@ -66,7 +64,7 @@ def _direct(session: Session, extern: Any, handle: str) -> TableEntry | None:
 
 def _all_direct(session: Session, extern: Any) -> list[TableEntry] | None:
     """Returns all entries that have the direct counter or meter; None: `extern` is an array."""
-    number = getattr(extern.pbuf, "direct_table_id", 0)
+    number = getattr(extern.spec, "direct_table_id", 0)
     if not number:
         return None
     return [
@@ -86,7 +84,7 @@ def _read(session: Session, title: str, entity: Any) -> list[Step]:
 def _register_read(session: Session, words: Sequence[str]) -> Sequence[Step]:
     extern = _extern(session, "register", words[0])
     index = _index(extern, words[1]) if len(words) > 1 else None
-    return _read(session, words[0], P4RegisterEntry(extern.name, index=index))
+    return _read(session, words[0], RegisterEntry(extern.name, index=index))
 
 
 def _register_write(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -108,11 +106,11 @@ def _register_reset(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 
 def _register(session: Session, extern: Any, index: int | None, value: int | str) -> Step:
-    return session.write(MODIFY, P4RegisterEntry(extern.name, index=index, data=value))
+    return session.write(MODIFY, RegisterEntry(extern.name, index=index, data=value))
 
 
 def _width(extern: Any) -> int:
-    spec = extern.pbuf.type_spec
+    spec = extern.spec.type_spec
     if not spec.HasField("bitstring"):
         raise ValueError(f"{extern.name} has cells of several fields, which P4Runtime writes alone")
     bits = spec.bitstring
@@ -123,35 +121,33 @@ def _counter_read(session: Session, words: Sequence[str]) -> Sequence[Step]:
     extern = _extern(session, "counter", words[0])
     if (entry := _direct(session, extern, words[1])) is not None:
         return _read(
-            session, f"{words[0]}[{words[1]}]", P4DirectCounterEntry(extern.name, table_entry=entry)
+            session, f"{words[0]}[{words[1]}]", DirectCounterEntry(extern.name, table_entry=entry)
         )
-    return _read(session, words[0], P4CounterEntry(extern.name, index=_index(extern, words[1])))
+    return _read(session, words[0], CounterEntry(extern.name, index=_index(extern, words[1])))
 
 
 def _counter_write(session: Session, words: Sequence[str]) -> Sequence[Step]:
     extern = _extern(session, "counter", words[0])
     packets, count = values.whole(words[2]), values.whole(words[3])
-    data = P4CounterData(byte_count=count, packet_count=packets)
+    data = CounterData(byte_count=count, packet_count=packets)
     if (entry := _direct(session, extern, words[1])) is not None:
         return [
-            session.write(MODIFY, P4DirectCounterEntry(extern.name, table_entry=entry, data=data))
+            session.write(MODIFY, DirectCounterEntry(extern.name, table_entry=entry, data=data))
         ]
     return [
-        session.write(
-            MODIFY, P4CounterEntry(extern.name, index=_index(extern, words[1]), data=data)
-        )
+        session.write(MODIFY, CounterEntry(extern.name, index=_index(extern, words[1]), data=data))
     ]
 
 
 def _counter_reset(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    extern, data = _extern(session, "counter", words[0]), P4CounterData()
+    extern, data = _extern(session, "counter", words[0]), CounterData()
     if (entries := _all_direct(session, extern)) is None:
-        return [session.write(MODIFY, P4CounterEntry(extern.name, data=data))]
-    cells = [P4DirectCounterEntry(extern.name, table_entry=entry, data=data) for entry in entries]
+        return [session.write(MODIFY, CounterEntry(extern.name, data=data))]
+    cells = [DirectCounterEntry(extern.name, table_entry=entry, data=data) for entry in entries]
     return [session.write(MODIFY, cell) for cell in cells]
 
 
-def _rates(words: Sequence[str]) -> P4MeterConfig:
+def _rates(words: Sequence[str]) -> MeterConfig:
     """Returns two rates in units a microsecond, each with its burst in units."""
     rates: list[tuple[int, int]] = []
     for word in words:
@@ -168,16 +164,16 @@ def _rates(words: Sequence[str]) -> P4MeterConfig:
             )
         rates.append((round(rate), values.whole(parts[2])))
     (cir, cburst), (pir, pburst) = rates
-    return P4MeterConfig(cir=cir, cburst=cburst, pir=pir, pburst=pburst)
+    return MeterConfig(cir=cir, cburst=cburst, pir=pir, pburst=pburst)
 
 
 def _meter_set(session: Session, words: Sequence[str]) -> Sequence[Step]:
     extern, config = _extern(session, "meter", words[0]), _rates(words[2:])
     if (entry := _direct(session, extern, words[1])) is not None:
-        return [session.write(MODIFY, P4DirectMeterEntry(table_entry=entry, config=config))]
+        return [session.write(MODIFY, DirectMeterEntry(table_entry=entry, config=config))]
     return [
         session.write(
-            MODIFY, P4MeterEntry(extern.name, index=_index(extern, words[1]), config=config)
+            MODIFY, MeterEntry(extern.name, index=_index(extern, words[1]), config=config)
         )
     ]
 
@@ -186,17 +182,17 @@ def _meter_array_set(session: Session, words: Sequence[str]) -> Sequence[Step]:
     extern, config = _extern(session, "meter", words[0]), _rates(words[1:])
     if (entries := _all_direct(session, extern)) is not None:
         return [
-            session.write(MODIFY, P4DirectMeterEntry(table_entry=entry, config=config))
+            session.write(MODIFY, DirectMeterEntry(table_entry=entry, config=config))
             for entry in entries
         ]
-    return [session.write(MODIFY, P4MeterEntry(extern.name, config=config))]
+    return [session.write(MODIFY, MeterEntry(extern.name, config=config))]
 
 
 def _meter_get(session: Session, words: Sequence[str]) -> Sequence[Step]:
     extern = _extern(session, "meter", words[0])
     if (entry := _direct(session, extern, words[1])) is not None:
-        return _read(session, f"{words[0]}[{words[1]}]", P4DirectMeterEntry(table_entry=entry))
-    return _read(session, words[0], P4MeterEntry(extern.name, index=_index(extern, words[1])))
+        return _read(session, f"{words[0]}[{words[1]}]", DirectMeterEntry(table_entry=entry))
+    return _read(session, words[0], MeterEntry(extern.name, index=_index(extern, words[1])))
 
 
 def _queue(session: Session, words: Sequence[str], setting: Any, least: int) -> Sequence[Step]:
@@ -222,24 +218,24 @@ def _set_members(session: Session, value_set: Any, members: tuple[int, ...]) -> 
     """Members have the fields of the set one behind the other, as BMv2 has them."""
     encoded = []
     for member in members:
-        fields, left = {}, sum(field.bitwidth for field in value_set.match)
-        for field in value_set.match:
+        fields, left = {}, sum(field.bitwidth for field in value_set.match_fields)
+        for field in value_set.match_fields:
             left -= field.bitwidth
             fields[field.name] = _alone(field, member >> left & (1 << field.bitwidth) - 1)
-        encoded.append(P4ValueSetMember(fields))
-    step = session.write(MODIFY, P4ValueSetEntry(value_set.name, members=encoded))
+        encoded.append(fields)
+    step = session.write(MODIFY, ValueSetEntry(value_set.name, members=encoded))
     session.assign(session.value_sets, value_set.name, members)
     return [step]
 
 
 def _alone(field: Any, value: int) -> Any:
     """Returns a match of this value alone, in the form of the field's kind."""
-    seconds = {P4MatchType.TERNARY: (1 << field.bitwidth) - 1, P4MatchType.LPM: field.bitwidth}
+    seconds = {MatchKind.TERNARY: (1 << field.bitwidth) - 1, MatchKind.LPM: field.bitwidth}
     return (value, seconds[field.match_type]) if field.match_type in seconds else value
 
 
 def _member(value_set: Any, word: str) -> int:
-    return int(values.number(word, sum(field.bitwidth for field in value_set.match)))
+    return int(values.number(word, sum(field.bitwidth for field in value_set.match_fields)))
 
 
 def _pvs_add(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -279,7 +275,7 @@ def _members(value_set: Any, entities: Sequence[p4r.Entity]) -> str:
     shown = []
     for member in (member for entity in entities for member in entity.value_set_entry.members):
         fields, number = {field.field_id: field for field in member.match}, 0
-        for field in value_set.match:
+        for field in value_set.match_fields:
             form = getattr(
                 fields[field.id], fields[field.id].WhichOneof("field_match_type") or "exact"
             )

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from finsy import P4Schema
-
+from pcn.controller.p4info import Schema
 from pcn.p4net.commands import arrays, profiles, replication, tables
 from pcn.p4net.commands.session import Command, Session
 from pcn.p4net.errors import P4NetError
@@ -55,7 +54,7 @@ class Commands:
         except FileError as error:
             raise P4NetError(str(error)) from None
 
-    def lines(self, schema: P4Schema) -> Iterator[Line]:
+    def lines(self, schema: Schema) -> Iterator[Line]:
         """Yields the commands in order. Raises P4NetError for a file that can't be read."""
         session, steps_left, bytes_left = Session(schema), _MOST_STEPS, _MOST_BYTES
         for number, line in self._numbered():
@@ -78,7 +77,7 @@ class Commands:
                 )
             yield Line(place, steps, fault, session.undo)
 
-    def steps(self, schema: P4Schema) -> list[Step]:
+    def steps(self, schema: Schema) -> list[Step]:
         """Returns the steps of all lines. Raises P4NetError with the first line that can't be
         carried out."""
         steps = list[Step]()

@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from finsy import P4ActionProfileGroup, P4ActionProfileMember, P4IndirectAction, P4Member as Member
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.controller.control_plane import TableEntry
+from pcn.controller.entities import GroupMember, ProfileGroup, ProfileMember, TableActions
 from pcn.p4net import values
 from pcn.p4net.commands import tables
 from pcn.p4net.commands.session import DELETE, INSERT, MODIFY, Command, Handles, Session
@@ -33,39 +32,33 @@ def _create_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile = _profile(session, words[0])
     action = tables.action(session, None, words[1], words[2:])
     handle = _members(session, profile).add(None)
-    return [
-        session.write(INSERT, P4ActionProfileMember(profile, member_id=handle + 1, action=action))
-    ]
+    return [session.write(INSERT, ProfileMember(profile, member_id=handle + 1, action=action))]
 
 
 def _modify_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile, handle = _profile(session, words[0]), values.whole(words[2])
     _ = _members(session, profile)[handle]
     action = tables.action(session, None, words[1], words[3:])
-    return [
-        session.write(MODIFY, P4ActionProfileMember(profile, member_id=handle + 1, action=action))
-    ]
+    return [session.write(MODIFY, ProfileMember(profile, member_id=handle + 1, action=action))]
 
 
 def _delete_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile, handle = _profile(session, words[0]), values.whole(words[1])
     _members(session, profile).remove(handle)
-    return [session.write(DELETE, P4ActionProfileMember(profile, member_id=handle + 1))]
+    return [session.write(DELETE, ProfileMember(profile, member_id=handle + 1))]
 
 
 def _create_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile = _profile(session, words[0])
     return [
-        session.write(
-            INSERT, P4ActionProfileGroup(profile, group_id=_groups(session, profile).add(()) + 1)
-        )
+        session.write(INSERT, ProfileGroup(profile, group_id=_groups(session, profile).add(()) + 1))
     ]
 
 
 def _delete_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile, handle = _profile(session, words[0]), values.whole(words[1])
     _groups(session, profile).remove(handle)
-    return [session.write(DELETE, P4ActionProfileGroup(profile, group_id=handle + 1))]
+    return [session.write(DELETE, ProfileGroup(profile, group_id=handle + 1))]
 
 
 def _add_to_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -91,24 +84,22 @@ def _change_group(
     _ = _members(session, profile)[member]
     groups = _groups(session, profile)
     members = change(groups[handle], member)
-    weighted = [Member(member + 1, weight=1) for member in members]
-    step = session.write(
-        MODIFY, P4ActionProfileGroup(profile, group_id=handle + 1, members=weighted)
-    )
+    weighted = [GroupMember(member + 1, weight=1) for member in members]
+    step = session.write(MODIFY, ProfileGroup(profile, group_id=handle + 1, members=weighted))
     groups[handle] = members
     return [step]
 
 
-def _reference(session: Session, table: Any, word: str, group: bool) -> P4IndirectAction:
+def _reference(session: Session, table: Any, word: str, group: bool) -> TableActions:
     profile = table.action_profile
     if profile is None:
         raise ValueError(f"{table.name} has no action profile: use table_add")
     handle = values.whole(word)
     if group:
         _ = _groups(session, profile.name)[handle]
-        return P4IndirectAction(group_id=handle + 1)
+        return TableActions(group_id=handle + 1)
     _ = _members(session, profile.name)[handle]
-    return P4IndirectAction(member_id=handle + 1)
+    return TableActions(member_id=handle + 1)
 
 
 def _add(group: bool) -> Callable[[Session, Sequence[str]], Sequence[Step]]:
@@ -156,10 +147,10 @@ def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile = _profile(session, words[0])
 
     def members(entities: Sequence[p4r.Entity]) -> list[str]:
-        decoded = [P4ActionProfileMember.decode(entity, session.schema) for entity in entities]
+        decoded = [ProfileMember.decode(entity, session.schema) for entity in entities]
         decoded.sort(key=lambda member: member.member_id)
         return [
-            f" member {member.member_id - 1}: {member.action_str(session.schema)}"
+            f" member {member.member_id - 1}: {values.shown_action(member.action)}"
             for member in decoded
         ]
 
@@ -172,7 +163,7 @@ def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
             for group in ordered
         ]
 
-    kinds = ((P4ActionProfileMember(profile), members), (P4ActionProfileGroup(profile), groups))
+    kinds = ((ProfileMember(profile), members), (ProfileGroup(profile), groups))
     return [
         Read(session.place, words[0], entity.encode(session.schema), show) for entity, show in kinds
     ]

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from finsy import P4CloneSessionEntry, P4MulticastGroupEntry
-from finsy.p4entity import P4Replica as Replica
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
+from pcn.controller.entities import CloneSession, MulticastGroup, Replica
 from pcn.p4net import values
 from pcn.p4net.commands.session import DELETE, INSERT, MODIFY, Command, Node, Session
 from pcn.p4net.steps import Read, Step
@@ -46,7 +44,7 @@ def _changed(session: Session, group: int, before: Sequence[Replica]) -> list[St
     if after == list(before):
         return []
     kind = INSERT if not before else MODIFY if after else DELETE
-    return [session.write(kind, P4MulticastGroupEntry(group, replicas=after))]
+    return [session.write(kind, MulticastGroup(group, replicas=after))]
 
 
 def _create_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -113,7 +111,7 @@ def _dissociate(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 def _mirror(session: Session, number: int, replicas: Sequence[Replica]) -> list[Step]:
     kind = MODIFY if number in session.mirrors else INSERT
-    step = session.write(kind, P4CloneSessionEntry(number, replicas=list(replicas)))
+    step = session.write(kind, CloneSession(number, replicas=list(replicas)))
     if number not in session.mirrors:
         session.mirrors.add(number)
         session.changes.append(lambda: session.mirrors.discard(number))
@@ -138,11 +136,11 @@ def _delete_mirror(session: Session, words: Sequence[str]) -> Sequence[Step]:
         raise ValueError(f"no mirroring session {number} was added here")
     session.mirrors.remove(number)
     session.changes.append(lambda: session.mirrors.add(number))
-    return [session.write(DELETE, P4CloneSessionEntry(number))]
+    return [session.write(DELETE, CloneSession(number))]
 
 
 def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    return [Read(session.place, "group ", P4MulticastGroupEntry().encode(session.schema), _groups)]
+    return [Read(session.place, "group ", MulticastGroup().encode(session.schema), _groups)]
 
 
 def _groups(entities: Sequence[p4r.Entity]) -> list[str]:
@@ -151,7 +149,7 @@ def _groups(entities: Sequence[p4r.Entity]) -> list[str]:
 
 
 def _get_mirror(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    query = P4CloneSessionEntry(values.whole(words[0], 1, _MOST_SESSION)).encode(session.schema)
+    query = CloneSession(values.whole(words[0], 1, _MOST_SESSION)).encode(session.schema)
     return [Read(session.place, f"session {words[0]}", query, _sessions)]
 
 

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
-from finsy import P4Schema
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.controller.control_plane import TableEntry
+from pcn.controller.p4info import Schema
 from pcn.p4net.steps import Place, Step, Write
 
 T = TypeVar("T")
@@ -97,7 +96,7 @@ class Node:
 class Session:
     """The state of one file."""
 
-    def __init__(self, schema: P4Schema) -> None:
+    def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.changes: list[Undo] = []  # of the present command
         self.entries: dict[str, Handles[TableEntry]] = {}
@@ -131,7 +130,7 @@ class Session:
         return self._place
 
     def write(self, kind: p4r.Update.Type.ValueType, entity: object) -> Write:
-        """Returns an update of an entity of finsy. Raises ValueError."""
+        """Returns an update of an entity. Raises ValueError."""
         encoded: p4r.Entity = entity.encode(self.schema)  # type: ignore[attr-defined]
         return Write(self._place, p4r.Update(type=kind, entity=encoded))
 

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from finsy import P4IndirectAction
-from finsy.p4schema import P4MatchType, P4Table
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.entities import TableActions
+from pcn.controller.p4info import MatchKind, Table
 from pcn.p4net import values
 from pcn.p4net.commands.session import DELETE, INSERT, MODIFY, Command, Session
 from pcn.p4net.steps import Read, Step
@@ -19,27 +18,27 @@ from pcn.p4net.steps import Read, Step
 ARROW = "=>"
 _MOST_MS = 2**31 - 1
 _FIELD: dict[Any, re.Pattern[str]] = {
-    P4MatchType.EXACT: re.compile(r"(.+)\Z"),
-    P4MatchType.OPTIONAL: re.compile(r"(.+?)(?:&&&(.+))?\Z"),
-    P4MatchType.LPM: re.compile(r"(.+)/([0-9]+)\Z"),
-    P4MatchType.TERNARY: re.compile(r"(.+)&&&(.+)\Z"),
-    P4MatchType.RANGE: re.compile(r"(.+)->(.+)\Z"),
+    MatchKind.EXACT: re.compile(r"(.+)\Z"),
+    MatchKind.OPTIONAL: re.compile(r"(.+?)(?:&&&(.+))?\Z"),
+    MatchKind.LPM: re.compile(r"(.+)/([0-9]+)\Z"),
+    MatchKind.TERNARY: re.compile(r"(.+)&&&(.+)\Z"),
+    MatchKind.RANGE: re.compile(r"(.+)->(.+)\Z"),
 }
 _FORMS: dict[Any, str] = {
-    P4MatchType.EXACT: "VALUE",
-    P4MatchType.OPTIONAL: "VALUE, or VALUE&&&MASK",
-    P4MatchType.LPM: "VALUE/LENGTH",
-    P4MatchType.TERNARY: "VALUE&&&MASK",
-    P4MatchType.RANGE: "LOW->HIGH",
+    MatchKind.EXACT: "VALUE",
+    MatchKind.OPTIONAL: "VALUE, or VALUE&&&MASK",
+    MatchKind.LPM: "VALUE/LENGTH",
+    MatchKind.TERNARY: "VALUE&&&MASK",
+    MatchKind.RANGE: "LOW->HIGH",
 }
 
 
-def find(session: Session, name: str) -> P4Table:
+def find(session: Session, name: str) -> Table:
     """Finds a table. Raises ValueError."""
     return values.find("table", session.schema.tables, name)  # type: ignore[no-any-return]
 
 
-def action(session: Session, table: P4Table | None, name: str, words: Sequence[str]) -> TableAction:
+def action(session: Session, table: Table | None, name: str, words: Sequence[str]) -> TableAction:
     """Returns an action with its arguments in order. Raises ValueError."""
 
     def by_name(p4_action: Any) -> dict[str, str]:
@@ -61,7 +60,7 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return list(words[:at]), list(words[at + 1 :])
 
 
-def match(table: P4Table, words: Sequence[str]) -> TableMatch:
+def match(table: Table, words: Sequence[str]) -> TableMatch:
     """Returns the match of an entry. Raises ValueError."""
     fields = list(table.match_fields)
     if len(words) != len(fields):
@@ -78,7 +77,7 @@ def match(table: P4Table, words: Sequence[str]) -> TableMatch:
             )
         value = (
             _optional(field, parts)
-            if field.match_type is P4MatchType.OPTIONAL
+            if field.match_type is MatchKind.OPTIONAL
             else values.field(field, parts.groups())
         )
         if value is not None:
@@ -96,7 +95,7 @@ def _optional(field: Any, parts: re.Match[str]) -> Any:
     return values.field(field, [parts[1]]) if mask else None
 
 
-def priority(table: P4Table, words: Sequence[str]) -> int:
+def priority(table: Table, words: Sequence[str]) -> int:
     """Returns an entry's priority from the word behind its arguments: in BMv2 the lowest number
     wins, in P4Runtime the highest. Raises ValueError."""
     if not values.needs_priority(table):
@@ -108,7 +107,7 @@ def priority(table: P4Table, words: Sequence[str]) -> int:
     return values.MOST_PRIORITY - values.whole(words[0], 0, values.MOST_PRIORITY - 1)
 
 
-def added(session: Session, table: P4Table, entry: TableEntry) -> list[Step]:
+def added(session: Session, table: Table, entry: TableEntry) -> list[Step]:
     """Adds an entry; which gets the next handle."""
     step = session.write(INSERT, entry)
     session.handles(table.name).add(entry)
@@ -132,7 +131,7 @@ def _add(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 
 def _add_default(
-    session: Session, table: P4Table, more: Sequence[str], table_action: TableAction
+    session: Session, table: Table, more: Sequence[str], table_action: TableAction
 ) -> Sequence[Step]:
     """BMv2 has one entry in a table without a key, which all packets hit: in P4Runtime its default
     entry."""
@@ -165,7 +164,7 @@ def _reset_default(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 
 def modified(
-    session: Session, table: P4Table, handle: str, action: TableAction | P4IndirectAction
+    session: Session, table: Table, handle: str, action: TableAction | TableActions
 ) -> list[Step]:
     """Changes the action of the entry with a handle."""
     entries, number = session.handles(table.name), values.whole(handle)
@@ -206,29 +205,27 @@ def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
     table = find(session, words[0])
 
     def lines(entities: Sequence[p4r.Entity]) -> list[str]:
-        return [
-            _line(session, table, TableEntry.decode(entity, session.schema)) for entity in entities
-        ]
+        return [_line(table, TableEntry.decode(entity, session.schema)) for entity in entities]
 
     queries = (TableEntry(table.name), TableEntry(table.name, is_default_action=True))
     return [Read(session.place, words[0], query.encode(session.schema), lines) for query in queries]
 
 
-def _line(session: Session, table: P4Table, entry: TableEntry) -> str:
+def _line(table: Table, entry: TableEntry) -> str:
+    fields = entry.match or TableMatch()
     match = " ".join(
-        f"{name}={value}" for name, value in entry.match_dict(session.schema, wildcard="*").items()
+        f"{field.alias}={values.shown(field, fields.get(field.alias))}"
+        for field in table.match_fields
     )
     entry_action = entry.action
-    if isinstance(entry_action, P4IndirectAction) and (
-        entry_action.group_id or entry_action.member_id
-    ):
+    if isinstance(entry_action, TableActions) and (entry_action.group_id or entry_action.member_id):
         action = (
             f"group {entry_action.group_id - 1}"
             if entry_action.group_id
             else f"member {(entry_action.member_id or 1) - 1}"
         )
     else:
-        action = entry.action_str(session.schema)
+        action = values.shown_action(entry_action)
     if entry.is_default_action:
         return f": default => {action}"
     ranked = (

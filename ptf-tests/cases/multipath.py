@@ -4,7 +4,6 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-from finsy import P4ActionProfileGroup
 from frames import host_ip, host_mac, patched, port_mac
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
@@ -12,6 +11,7 @@ from scapy.packet import Raw
 from testbed import FAST_PORTS, PORTS, PcnTest, Reason, index
 
 from pcn.controller.control_plane import TableActions, TableEntry, TableMatch
+from pcn.controller.entities import ProfileGroup
 from pcn.controller.routes import MultipathRoute, PortGroup, group_entry, route_entry
 from pcn.hosts import wire
 
@@ -119,7 +119,7 @@ class NoPortInTheGroup(MultipathTest):
         self.wait_for_value(lambda: self.counters("dropped"), {cell: 1}, "dropped by reason")
         if self.target == "bmv2":
             return
-        empty = P4ActionProfileGroup("next_hops", group_id=1, max_size=8, members=[])
+        empty = ProfileGroup("next_hops", group_id=1, max_size=8, members=[])
         entry = TableEntry(
             "next_hop_group", match=TableMatch(group=GROUP), action=TableActions(group_id=1)
         )

@@ -4,20 +4,39 @@ messages between: a message costs ten times what its numbers do, to make and to 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from finsy import P4TableAction, P4TableEntry, p4values
-
+from pcn.base import p4values
+from pcn.base.p4rt import p4r
 from pcn.softswitch.p4runtime.actions import Call, to_words
 from pcn.softswitch.p4runtime.errors import RpcError
 from pcn.softswitch.p4runtime.insertions import Insertion, insertion
-from pcn.softswitch.p4runtime.matches import Key, pack, prefix_mask
+from pcn.softswitch.p4runtime.matches import Key, pack
 from pcn.softswitch.p4runtime.references import SET, Reference
 from pcn.softswitch.p4runtime.schema import Action, Kind, Match, Profile, Schema, Table
 
-if TYPE_CHECKING:
-    from finsy import P4Schema
-    from finsy.p4schema import P4ActionRef, P4Table
+
+class PlainEntry(Protocol):
+    """What is read of a controller's entry."""
+
+    @property
+    def table_id(self) -> str:
+        """The table's name."""
+
+    @property
+    def match(self) -> Mapping[str, Any] | None:
+        """By the key fields' names."""
+
+    @property
+    def action(self) -> Any:
+        """With `name` and `args`, or what stands for an action."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether it has a match and an action alone."""
+
+    def encode_entry(self, schema: Any, message: p4r.TableEntry) -> None:
+        """Writes it into a message. Raises ValueError."""
 
 
 class _Field(NamedTuple):
@@ -54,31 +73,30 @@ class EntryReader:
     action or a one-shot set of them, and nothing beside it. `read` returns None for all others,
     wrong ones too: P4Runtime's messages are for them, with an error that names the fault."""
 
-    def __init__(self, names: P4Schema, schema: Schema) -> None:
+    def __init__(self, names: Any, schema: Schema) -> None:
         self._names = names
         self._schema = schema
         self._tables: dict[str, _TableReader | _SetReader | None] = {}
 
-    def read(self, entry: P4TableEntry) -> Insertion | None:
+    def read(self, entry: PlainEntry) -> Insertion | None:
         """Returns what an INSERT of the entry is to any switch of the program."""
         name, call = entry.table_id, entry.action
         reader = self._tables[name] if name in self._tables else self._new_reader(name)
-        if reader is None or entry != P4TableEntry(name, match=entry.match, action=call):
+        if reader is None or not entry.plain:
             return None
         if isinstance(reader, _SetReader):
             return self._read_set(reader, entry)
-        if type(call) is not P4TableAction:
-            return None
-        action = reader.actions.get(call.name)
-        if action is None or call.args.keys() != action.params.keys():
+        args: Mapping[str, Any] | None = getattr(call, "args", None)
+        action = reader.actions.get(call.name) if args is not None else None
+        if args is None or action is None or args.keys() != action.params.keys():
             return None
         try:
             key = _key(reader, entry.match or {})
             words = [0] * len(action.params)
-            for param, argument in call.args.items():
+            for param, argument in args.items():
                 place, width = action.params[param]
                 words[place] = _exact(argument, width)
-        except (ValueError, KeyError, TypeError, AssertionError):
+        except (ValueError, KeyError, TypeError):
             return None
         params = action.action.params
         if any(param.words != 1 for param in params):
@@ -89,10 +107,11 @@ class EntryReader:
             ]
         return insertion(reader.table, key, Call(action.action, tuple(words)))
 
-    def _read_set(self, reader: _SetReader, entry: P4TableEntry) -> Insertion | None:
+    def _read_set(self, reader: _SetReader, entry: PlainEntry) -> Insertion | None:
         """Reads the entry by a message, once for all switches."""
         try:
-            message = entry.encode_entry(self._names)
+            message = p4r.TableEntry()
+            entry.encode_entry(self._names, message)
             reference = Reference.parse(reader.profile, message.action)
             key = pack(reader.table, message.match, message.priority)
         except (ValueError, RpcError):
@@ -120,7 +139,7 @@ class EntryReader:
         return reader
 
 
-def _table_reader(names: P4Table, table: Table) -> _TableReader:
+def _table_reader(names: Any, table: Table) -> _TableReader:
     places = {field.id: place for place, field in enumerate(table.fields)}
     return _TableReader(
         table,
@@ -139,7 +158,7 @@ def _table_reader(names: P4Table, table: Table) -> _TableReader:
     )
 
 
-def _action_reader(names: P4ActionRef, table: Table) -> _ActionReader | None:
+def _action_reader(names: Any, table: Table) -> _ActionReader | None:
     action = table.actions.get(names.id)
     if action is None or not action.in_table:
         return None
@@ -159,11 +178,8 @@ def _key(reader: _TableReader, match: Mapping[str, Any]) -> Key:
             raise ValueError(f"{name} is given twice")
         field = reader.fields[place]
         if field.lpm:
-            start, prefix = p4values.encode_lpm(pattern, field.width)
-            low = int.from_bytes(start, "big")
-            if low & ~prefix_mask(field.width, prefix):
-                raise ValueError(f"{name} has bits beyond its prefix")
-            lows[place] = low
+            start, prefix = p4values.lpm(pattern, field.width)
+            lows[place] = int.from_bytes(start, "big")
         else:
             lows[place] = _exact(pattern, field.width)
     key = b"".join(
@@ -185,4 +201,4 @@ def _exact(number: Any, width: int) -> int:
     """Raises ValueError."""
     if type(number) is int and 0 <= number < 1 << width:
         return number
-    return int.from_bytes(p4values.encode_exact(number, width), "big")
+    return p4values.integer(number, width)

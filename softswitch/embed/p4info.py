@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from finsy.proto import p4i
-
+from pcn.base.p4rt import p4i
 from pcn.softswitch.p4runtime.checked_config import loaded
 from pcn.softswitch.p4runtime.described import describe
 from pcn.softswitch.program.errors import ProgramError

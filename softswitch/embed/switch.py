@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from finsy.proto import p4r
-
-from pcn.softswitch.embed.entries import EntryReader
+from pcn.base.p4rt import p4r
+from pcn.softswitch.embed.entries import EntryReader, PlainEntry
 from pcn.softswitch.native import NativeError, NativeSwitch
 from pcn.softswitch.p4runtime import packetio
 from pcn.softswitch.p4runtime.checked_config import verify
@@ -26,8 +25,6 @@ from pcn.softswitch.p4runtime.insertions import Insertion
 from pcn.softswitch.p4runtime.schema import Array, Register, Schema
 
 if TYPE_CHECKING:
-    from finsy import P4Schema, P4TableEntry
-
     from pcn.softswitch.coverage.counts import Counts
     from pcn.softswitch.trace.tracer import Tracer
 
@@ -46,9 +43,20 @@ __all__ = [
 ]
 
 
+class Names(Protocol):
+    """A program's names, as a controller has them."""
+
+    @property
+    def tables(self) -> Any:
+        """By name: what `entries` reads of a table."""
+
+    def get_pipeline_config(self) -> p4r.ForwardingPipelineConfig:
+        """Returns what a switch is given to run the program."""
+
+
 class Loadable(Protocol):
-    """A program for some target: its names, and as the schema's p4blob what the target loads, here
-    p4c's JSON."""
+    """A program for some target: its names, and as the configuration's p4_device_config what the
+    target loads, here p4c's JSON."""
 
     def __hash__(self) -> int: ...
 
@@ -56,14 +64,14 @@ class Loadable(Protocol):
     def name(self) -> str: ...
 
     @property
-    def schema(self) -> P4Schema: ...
+    def schema(self) -> Names: ...
 
 
 @dataclass(frozen=True)
 class LoadedProgram:
     """A program, compiled: what every switch that runs it shares."""
 
-    names: P4Schema
+    names: Names
     schema: Schema
     json_text: str
     shared_object: Path
@@ -132,7 +140,7 @@ class EmbeddedSwitch:
         self._counters = {counter.name: counter for counter in program.schema.counters.values()}
 
     @property
-    def names(self) -> P4Schema | None:
+    def names(self) -> Names | None:
         """Names of the program; None: there is none."""
         return self._program.names if self._program else None
 
@@ -141,7 +149,7 @@ class EmbeddedSwitch:
         self._be_at(self.now_ns)
         self._running().apply(update)
 
-    def readable(self, entry: P4TableEntry) -> Insertion | None:
+    def readable(self, entry: PlainEntry) -> Insertion | None:
         """Returns an entry as `insert` takes it at any switch of the program; None: only `apply`
         takes it."""
         return self._program.entries.read(entry) if self._program else None

@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from finsy.proto import p4r, rpc_status
-from google.protobuf.any_pb2 import Any
-
+from pcn.base.p4rt import any_pb, p4r, rpc_status
 from pcn.softswitch.p4runtime.errors import (
     ALREADY_EXISTS,
     FAILED_PRECONDITION,
@@ -145,7 +143,7 @@ class _Role:
     sessions: list[Session] = field(default_factory=list)
     highest: int | None = None
     primary: Session | None = None
-    config: Any | None = None
+    config: any_pb.Any | None = None
     scope: Scope | None = None
 
     def take_over(self, session: Session | None) -> None:

@@ -11,8 +11,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.native_state import Counter, MeterConfig
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIMPLEMENTED, RpcError

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from finsy.proto import p4i
-
+from pcn.base.p4rt import p4i
 from pcn.softswitch.p4runtime import p4data, schema
 from pcn.softswitch.p4runtime.actions import to_words
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
@@ -361,8 +360,8 @@ def _action(
             )
             for a, b in zip(described.params, parameters, strict=True)
         ),
-        in_table=scope != p4i.ActionRef.DEFAULT_ONLY,
-        in_default=scope != p4i.ActionRef.TABLE_ONLY,
+        in_table=scope in (p4i.ActionRef.TABLE_AND_DEFAULT, p4i.ActionRef.TABLE_ONLY),
+        in_default=scope in (p4i.ActionRef.TABLE_AND_DEFAULT, p4i.ActionRef.DEFAULT_ONLY),
     )
 
 

@@ -14,11 +14,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from finsy.proto import p4r
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from pcn.base.p4rt import p4r
 from pcn.softswitch.codegen.build import BuildError, build_program, read_program
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.p4runtime import binding

@@ -7,7 +7,8 @@ from typing import Any
 
 import grpc
 
-from pcn.softswitch.clock_messages import SERVICE, Frame, Moment, messages_of
+from pcn.base import rpc
+from pcn.softswitch.clock_messages import SERVICE, Frame, Moment
 from pcn.softswitch.native import NativeError
 from pcn.softswitch.p4runtime.clock import Clock
 from pcn.softswitch.values import MAX_PORT
@@ -16,13 +17,7 @@ from pcn.softswitch.values import MAX_PORT
 def handler(clock: Clock) -> Any:
     """Returns what a gRPC server needs to serve a clock."""
     servicer = _Servicer(clock)
-    methods = {}
-    for method in SERVICE.methods:
-        takes, gives = messages_of(method.name)
-        methods[method.name] = grpc.unary_unary_rpc_method_handler(
-            getattr(servicer, method.name.lower()), takes.FromString, gives.SerializeToString
-        )
-    return grpc.method_handlers_generic_handler(SERVICE.full_name, methods)
+    return rpc.handler(SERVICE, {"Advance": servicer.advance, "Send": servicer.send})
 
 
 class _Servicer:

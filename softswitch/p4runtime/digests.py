@@ -11,8 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.p4runtime import p4data
 from pcn.softswitch.p4runtime.errors import ALREADY_EXISTS, INVALID_ARGUMENT, NOT_FOUND, RpcError
 from pcn.softswitch.p4runtime.idle import NEVER

@@ -10,8 +10,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterator
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native_state import Counter, MeterConfig
 from pcn.softswitch.p4runtime.arrays import fill_meter, meter_config
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError

@@ -7,8 +7,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native import EVENT_DIGEST, EVENT_PACKET_IN, Event, NativeError, NativeSwitch
 from pcn.softswitch.p4runtime import packetio
 from pcn.softswitch.p4runtime.arrays import Arrays

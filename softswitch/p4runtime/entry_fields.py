@@ -6,8 +6,7 @@ Source: P4Runtime specification, "Direct Resources", "Idle-timeout".
 
 from __future__ import annotations
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native_state import Counter, MeterConfig
 from pcn.softswitch.p4runtime.arrays import meter_config
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import grpc
-from finsy.proto import p4r, rpc_code, rpc_status
 
+from pcn.base.p4rt import p4r, rpc_code, rpc_status
 from pcn.softswitch.native import NativeError
 
 DETAILS_KEY = "grpc-status-details-bin"

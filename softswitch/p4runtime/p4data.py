@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from finsy.proto import p4d, p4i, p4t
-
+from pcn.base.p4rt import p4d, p4i, p4t
 from pcn.softswitch.p4runtime import bytestring
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIMPLEMENTED, RpcError
 

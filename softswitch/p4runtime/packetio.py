@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.p4runtime.bytestring import decode, encode
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
 

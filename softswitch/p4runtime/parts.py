@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from finsy.proto import p4r
+from pcn.base.p4rt import p4r
 
 
 class Part(NamedTuple):

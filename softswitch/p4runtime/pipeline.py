@@ -10,8 +10,7 @@ import ctypes
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native import NativeError, NativeSwitch
 from pcn.softswitch.p4runtime.errors import (
     INVALID_ARGUMENT,

@@ -15,8 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.p4runtime import actions
 from pcn.softswitch.p4runtime.actions import Call

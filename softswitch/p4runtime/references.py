@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native_state import REFER_GROUP, REFER_MEMBER
 from pcn.softswitch.p4runtime import actions
 from pcn.softswitch.p4runtime.actions import Call
@@ -94,6 +93,8 @@ class Reference:
             raise RpcError(
                 UNIMPLEMENTED, f"{where}: size semantics of one action set are not implemented"
             )
+        if message.HasField("group_action"):
+            raise RpcError(UNIMPLEMENTED, f"{where}: actions of a whole group are not implemented")
         if not message.action_profile_actions:
             raise RpcError(INVALID_ARGUMENT, f"{where}: the action set is empty")
         calls, action_set = (

@@ -8,8 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native import NativeSwitch, Replica
 from pcn.softswitch.p4runtime.bytestring import encode
 from pcn.softswitch.p4runtime.errors import (

@@ -1,7 +1,7 @@
 """The rights of a role with a `role.config`.
 
 The P4Runtime specification leaves the form of role configurations to the operator; without one, a
-role may do everything. The form supported here is Stratum's P4RoleConfig, which finsy has too: the
+role may do everything. The form supported here is Stratum's P4RoleConfig: the
 P4Info ids that a role may write, for itself alone or with others, whether it receives packets, and
 whether it may set the pipeline."""
 
@@ -11,10 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from finsy.proto import p4r, stratum
-from google.protobuf import any_pb2
 from google.protobuf.message import DecodeError
 
+from pcn.base.p4rt import any_pb, p4r, stratum
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
 
 _IDS: dict[str, Callable[[Any], int]] = {
@@ -79,7 +78,7 @@ class Scope:
         return number in self.exclusive or number in self.shared
 
 
-def scope_of(config: any_pb2.Any) -> Scope:
+def scope_of(config: any_pb.Any) -> Scope:
     """Returns a `role.config`. Raises RpcError where it is no P4RoleConfig."""
     message = stratum.P4RoleConfig()
     try:

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from finsy.proto import p4i
-
+from pcn.base.p4rt import p4i
 from pcn.softswitch.p4runtime.errors import NOT_FOUND, RpcError
 from pcn.softswitch.p4runtime.p4data import Scalar, Type
 from pcn.softswitch.p4runtime.translation import Strings

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any
 
 import grpc
-from finsy.proto import p4r_grpc
 
+from pcn.base.p4rt import p4r_grpc
 from pcn.softswitch import private
 from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS, MAX_SILENT
 from pcn.softswitch.p4runtime.front import CONNECTIONS, UNFINISHED, Front, FrontError
@@ -93,7 +93,7 @@ class Server:
                 ("grpc.http2.min_ping_interval_without_data_ms", 5000),
             ],
         )
-        p4r_grpc.add_P4RuntimeServicer_to_server(service, self._server)
+        self._server.add_generic_rpc_handlers((p4r_grpc.handler(service),))
         if service.clock:
             # late: no switch on the live clock waits for it
             from pcn.softswitch.p4runtime.clock_service import (

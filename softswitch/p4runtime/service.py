@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import grpc
-from finsy.proto import p4r, p4r_grpc
 
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native import (
     EVENT_FENCE,
     EVENT_LOG,
@@ -53,7 +53,7 @@ PUMP_WAIT_NS: Final = (
 )
 
 
-class Service(p4r_grpc.P4RuntimeServicer):
+class Service:
     """P4Runtime for one switch."""
 
     def __init__(

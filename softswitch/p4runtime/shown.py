@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native_state import Counter, MeterConfig
 from pcn.softswitch.p4runtime import matches
 from pcn.softswitch.p4runtime.actions import Call

@@ -12,8 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native import NativeError, NativeSwitch
 from pcn.softswitch.native_state import PROGRAM_DEFAULT, Counter, MeterConfig
 from pcn.softswitch.p4runtime import actions, matches

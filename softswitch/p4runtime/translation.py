@@ -13,8 +13,7 @@ import re
 import threading
 from collections.abc import Iterable
 
-from finsy.proto import p4i
-
+from pcn.base.p4rt import p4i
 from pcn.softswitch.p4runtime.errors import (
     INVALID_ARGUMENT,
     NOT_FOUND,

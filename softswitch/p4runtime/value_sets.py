@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.native_state import NO_ACTION
 from pcn.softswitch.p4runtime import matches

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.p4runtime import matches
 from pcn.softswitch.p4runtime.bytestring import encode
 from pcn.softswitch.p4runtime.errors import RpcError

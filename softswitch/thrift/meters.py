@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native_state import MeterConfig
 from pcn.softswitch.p4runtime.arrays import checked_meter
 from pcn.softswitch.p4runtime.errors import RpcError

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.p4runtime.bytestring import encode
 from pcn.softswitch.p4runtime.errors import (
     ALREADY_EXISTS,

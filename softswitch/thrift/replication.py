@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.p4runtime.bytestring import encode
 from pcn.softswitch.p4runtime.errors import RpcError
 from pcn.softswitch.p4runtime.service import Service

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from finsy.proto import p4r
-
+from pcn.base.p4rt import p4r
 from pcn.softswitch.p4runtime import matches
 from pcn.softswitch.p4runtime.actions import Call
 from pcn.softswitch.p4runtime.bytestring import encode

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from finsy.proto import p4r
 from hypothesis import given, strategies as st
 from planes import BENCH, KINDS, Plane, opened
 from waiting import wait_until
 
+from pcn.base.p4rt import p4r
 from pcn.controller.control_plane import (
     DigestEntry,
     DigestList,

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from finsy.proto import p4r
 from hypothesis import HealthCheck, given, settings, strategies as st
 from planes import BENCH, opened
 
+from pcn.base.p4rt import p4r
 from pcn.controller.configure import Programmer, entries, plan
 from pcn.controller.control_plane import (
     ControlPlane,

@@ -12,9 +12,9 @@ from typing import Any
 
 import grpc
 import pytest
-from finsy.proto import p4i, p4r, p4r_grpc
 from waiting import LIMIT_S
 
+from pcn.base.p4rt import p4i, p4r, p4r_grpc
 from pcn.controller import answers
 from pcn.controller.arbitration import Arbitration
 from pcn.controller.errors import SwitchError
@@ -23,7 +23,7 @@ from pcn.controller.schema import schema_of
 from pcn.controller.switch import SwitchClient
 
 
-class _Endless(p4r_grpc.P4RuntimeServicer):
+class _Endless:
     """Answers a Read with entries until its client has gone."""
 
     def __init__(self) -> None:
@@ -45,10 +45,10 @@ class _Endless(p4r_grpc.P4RuntimeServicer):
 
 
 @contextlib.contextmanager
-def served(servicer: p4r_grpc.P4RuntimeServicer) -> Iterator[str]:
+def served(servicer: object) -> Iterator[str]:
     """Yields the address."""
     server = grpc.server(ThreadPoolExecutor(4))
-    p4r_grpc.add_P4RuntimeServicer_to_server(servicer, server)
+    server.add_generic_rpc_handlers((p4r_grpc.handler(servicer),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     yield f"127.0.0.1:{port}"
@@ -76,7 +76,7 @@ def test_read_without_an_end_is_an_error(
         client.close()
 
 
-class _Rising(p4r_grpc.P4RuntimeServicer):
+class _Rising:
     """Reports to each client that a controller with a still higher election id has just gone."""
 
     def __init__(self) -> None:

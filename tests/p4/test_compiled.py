@@ -14,9 +14,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from finsy.proto import p4i
 from google.protobuf import text_format
 
+from pcn.base.p4rt import p4i
 from pcn.softswitch import packed
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from finsy import P4Schema
-from finsy.proto import p4i
 from google.protobuf import text_format
 
+from pcn.base.p4rt import p4i
 from pcn.controller import routes
+from pcn.controller.p4info import Schema
 from pcn.lab import observe
 from pcn.softswitch import packed
 
@@ -264,7 +264,7 @@ def test_routes_fit_both(tna: p4i.P4Info, v1model: p4i.P4Info) -> None:
     """The controller's route, encoded by either p4info."""
     route = routes.route_entry(routes.Route("10.0.0.0", "02:00:00:00:00:01", 4, prefix=24))
     for info in (v1model, tna):
-        entry = route.encode(P4Schema(info)).table_entry
+        entry = route.encode(Schema(info)).table_entry
         assert (entry.match[0].lpm.value, entry.match[0].lpm.prefix_len) == (
             bytes([10, 0, 0, 0]),
             24,

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from finsy.proto import p4i
 from google.protobuf import text_format
 
+from pcn.base.p4rt import p4i
 from pcn.softswitch import packed
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"

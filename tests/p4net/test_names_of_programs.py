@@ -6,12 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from finsy.proto import p4d, p4i, p4t
 from hypothesis import given, strategies as st
 
+from pcn.base.p4rt import p4d, p4i, p4t
 from pcn.controller.control_plane import DigestEntry, TableAction, TableEntry, TableMatch
+from pcn.controller.data_types import Types
 from pcn.controller.errors import SwitchError
-from pcn.controller.p4info import Names, Types
+from pcn.controller.p4info import Names
 from pcn.controller.programs import Program
 from pcn.controller.schema import schema_of
 from pcn.p4net.network import P4Network, P4Switch

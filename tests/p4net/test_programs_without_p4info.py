@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from exercise import write_exercise
-from finsy.p4schema import P4MatchType
 
+from pcn.controller.p4info import MatchKind
 from pcn.controller.programs import COMPILED, Program, ProgramError
 from pcn.p4net.packets import udp
 from pcn.p4net.tutorials import read_exercise
@@ -24,7 +24,7 @@ JSONS = [
 ]
 PROGRAMS = [path for path in JSONS if packed.is_file(path.with_name(f"{path.stem}.p4info.txtpb"))]
 
-_FORMS = {P4MatchType.EXACT: "exact", P4MatchType.LPM: "lpm", P4MatchType.RANGE: "range"}
+_FORMS = {MatchKind.EXACT: "exact", MatchKind.LPM: "lpm", MatchKind.RANGE: "range"}
 
 
 def named(schema: Any) -> dict[str, Any]:

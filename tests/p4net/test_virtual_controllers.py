@@ -132,7 +132,7 @@ def test_idle_entry_is_reported_at_its_time_after_the_last_hit() -> None:
     with VirtualP4(pair(IDLE)) as network:
         switch = network.switches["s0"]
         table = next(
-            table.alias for table in switch.schema.tables if table.pbuf.idle_timeout_behavior
+            table.alias for table in switch.schema.tables if table.spec.idle_timeout_behavior
         )
         key = next(
             iter(

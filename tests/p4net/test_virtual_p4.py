@@ -113,11 +113,11 @@ def test_marks_begin_where_the_queue_reaches_the_threshold(network: P4Network) -
 
 
 def register(simulation: VirtualP4, name: str, value: int) -> object:
-    from finsy import P4RegisterEntry
-    from finsy.proto import p4r
+    from pcn.base.p4rt import p4r
+    from pcn.controller.entities import RegisterEntry
 
     schema = simulation.switches["s1"].schema
-    entity = P4RegisterEntry(name, index=0, data=value).encode(schema)
+    entity = RegisterEntry(name, index=0, data=value).encode(schema)
     return p4r.Update(type=p4r.Update.MODIFY, entity=entity)
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from exercise import EXAMPLE
-from finsy.p4entity import P4Replica as Replica
 from hypothesis import given, strategies as st
 from p4net_switches import PROGRAMS, error_of
 
 from pcn.cli import run
 from pcn.controller.control_plane import CloneSession, TableAction, TableEntry, TableMatch
+from pcn.controller.entities import Replica
 from pcn.p4net.alone import network_at
 from pcn.p4net.packets import udp
 from pcn.p4net.report import whole

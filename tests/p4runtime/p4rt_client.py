@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Any
 
 import grpc
-from finsy.proto import p4i, p4r, p4r_grpc, rpc_status
+
+from pcn.base.p4rt import p4i, p4r, p4r_grpc, rpc_status
 
 WAIT_S = 60  # how long to wait for what has to come: only a hang takes so long
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from finsy.proto import p4i
 from google.protobuf import text_format
 from p4rt_client import Names
 
+from pcn.base.p4rt import p4i
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.p4runtime.pipeline import Pipeline
 from pcn.softswitch.p4runtime.server import Server

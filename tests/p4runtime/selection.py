@@ -6,8 +6,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from finsy.proto import p4r
 from p4rt_client import Client, Names
+
+from pcn.base.p4rt import p4r
 
 CRC16, CRC32, CSUM, IDENTITY, PLAIN, SHARED_ONE, SHARED_TWO, SHARED_BOTH = range(8)
 TABLES = (

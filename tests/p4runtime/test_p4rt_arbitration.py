@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import grpc
 import pytest
-from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError
 from p4rt_switch import Program, Switch
 
+from pcn.base.p4rt import p4r, rpc_code
 from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS, Arbitration, Session
 from pcn.softswitch.p4runtime.errors import RpcError
 from pcn.softswitch.p4runtime.service import Service

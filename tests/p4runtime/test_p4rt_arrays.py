@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from finsy.proto import p4d, p4i, p4r, rpc_code
 from p4rt_client import Client, Names, RefusedError, octets, update
 from p4rt_switch import Program, Switch
+
+from pcn.base.p4rt import p4d, p4i, p4r, rpc_code
 
 
 def register(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import grpc
 import pytest
-from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, Names, RefusedError, update
+
+from pcn.base.p4rt import p4r, rpc_code
 
 
 @pytest.fixture

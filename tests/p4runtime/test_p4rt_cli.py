@@ -12,11 +12,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from finsy.proto import p4r
 from p4rt_client import Client
 from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, Program
 
+from pcn.base.p4rt import p4r
 from pcn.softswitch.codegen.build import build_program
 from pcn.softswitch.options import Generator, OptionError, Shape, parse
 
@@ -139,8 +139,8 @@ def test_what_a_start_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
         "pcn.softswitch.p4runtime.binding",
         "pcn.softswitch.p4runtime.entities",
     }
-    never = {"pcn.softswitch.codegen.generate"}
-    assert {"pcn.softswitch.p4runtime.server", "grpc", "finsy.proto"} < imported
+    never = {"pcn.softswitch.codegen.generate", "finsy", "p4"}
+    assert {"pcn.softswitch.p4runtime.server", "grpc", "pcn.base.p4rt"} < imported
     assert not (later | never) & imported, (later | never) & imported
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from finsy.proto import p4r
 from p4rt_client import Client, Names, update
 from p4rt_switch import Program, Switch
+
+from pcn.base.p4rt import p4r
 
 WIDTHS = {"dst_addr": 6, "src_addr": 6, "port": 2, "reason": 1, "ether_type": 2}
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import grpc
 import pytest
 import waiting
-from finsy.proto import p4r
 from p4rt_client import Client, update
 from p4rt_process import Process
 from p4rt_switch import Program, Switch
 
+from pcn.base.p4rt import p4r
 from pcn.softswitch.clock import ClockError, ManualClock
-from pcn.softswitch.clock_messages import PROTO, SERVICE, messages_of
+from pcn.softswitch.clock_messages import PROTO, SERVICE, Moment, Span
 
 ROOT = Path(__file__).resolve().parents[2]
 TO_CPU, OUT = 0xAA, 0xBB
@@ -157,7 +157,7 @@ def test_advance_ends_where_its_client_has_gone(manual_switch: Switch, clock: Ma
     """A packet generator makes a step of each microsecond; the others' calls don't wait for 73
     years of them, of which a connection that isn't a primary's may have two."""
     manual_switch.native.generate(3, 1000, [1])
-    takes, gives = messages_of("Advance")
+    takes, gives = Span, Moment
     with grpc.insecure_channel(f"127.0.0.1:{manual_switch.port}") as channel:
         call = channel.unary_unary(
             f"/{SERVICE.full_name}/Advance", takes.SerializeToString, gives.FromString

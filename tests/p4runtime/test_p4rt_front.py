@@ -15,7 +15,6 @@ from pathlib import Path
 import grpc
 import pytest
 import waiting
-from finsy.proto import p4r, rpc_code
 from hypothesis import HealthCheck, given, settings, strategies as st
 from p4rt_client import Client, Names, RefusedError
 from p4rt_process import Process
@@ -33,6 +32,7 @@ from p4rt_stranger import (
 )
 from p4rt_switch import Program, Switch
 
+from pcn.base.p4rt import p4r, rpc_code
 from pcn.softswitch.p4runtime import arbitration, front, service
 from pcn.softswitch.values import MESSAGE_BYTES
 

@@ -20,11 +20,11 @@ import grpc
 import pytest
 import waiting
 import warm_compiler
-from finsy.proto import p4r, rpc_code
 from p4rt_client import WAIT_S, Client, RefusedError
 from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, Program, running_switch
 
+from pcn.base.p4rt import p4r, rpc_code
 from pcn.softswitch.codegen.build import build_program, build_runtime
 from pcn.softswitch.p4runtime import server, service
 
@@ -60,7 +60,7 @@ import threading
 faulthandler.enable()
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from finsy.proto import p4i
+from pcn.base.p4rt import p4i
 from google.protobuf import text_format
 from p4rt_client import Client, Names, update
 bench = Path(sys.argv[1]) / "programs"

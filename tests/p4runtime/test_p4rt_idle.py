@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError, update
 from p4rt_switch import PROGRAMS, Program, Switch, load
 
+from pcn.base.p4rt import p4r, rpc_code
 from pcn.softswitch.clock import ManualClock
 
 MS = 1_000_000

@@ -15,12 +15,12 @@ from typing import Any
 import grpc
 import pytest
 import waiting
-from finsy.proto import p4r, stratum
 from hypothesis import given, strategies as st
 from p4rt_client import Client, Names, RefusedError
 from p4rt_process import Process
 from p4rt_switch import Switch
 
+from pcn.base.p4rt import p4r, stratum
 from pcn.softswitch.p4runtime import arbitration, batches, limits, service
 from pcn.softswitch.p4runtime.arbitration import Arbitration, Session
 from pcn.softswitch.p4runtime.errors import NOT_FOUND, RESOURCE_EXHAUSTED, RpcError

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from finsy.proto import p4r
 from p4rt_client import WAIT_S, Client, Names
 from p4rt_process import Process
 from p4rt_switch import CPU_PORT, Program
+
+from pcn.base.p4rt import p4r
 
 ETH_P_ALL = 3
 FRAME = bytes.fromhex("0000000000aa 000000000001 0800") + bytes(range(46))

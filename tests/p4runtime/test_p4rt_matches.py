@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from finsy.proto import p4r
 from hypothesis import given, strategies as st
 
+from pcn.base.p4rt import p4r
 from pcn.softswitch.p4runtime import matches
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
 from pcn.softswitch.p4runtime.schema import KeyField, Kind, Match, Table

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from finsy.proto import p4d, p4i, p4t
 
+from pcn.base.p4rt import p4d, p4i, p4t
 from pcn.softswitch.p4runtime import p4data
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcError
 from pcn.softswitch.p4runtime.p4data import Scalar

@@ -11,10 +11,10 @@ from typing import Any
 
 import fuzz_messages
 import pytest
-from finsy.proto import p4i, p4r
 from hypothesis import HealthCheck, given, settings, strategies as st
 from p4rt_switch import PROGRAMS, Program, load
 
+from pcn.base.p4rt import p4i, p4r
 from pcn.softswitch.codegen.build import build_program
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.p4runtime import packetio

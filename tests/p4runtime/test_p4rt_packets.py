@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, Names, RefusedError, update
 from p4rt_switch import Program, Switch, running_switch
 
+from pcn.base.p4rt import p4r, rpc_code
 from pcn.softswitch.clock import ManualClock
 
 TO_CPU, FRAME_TAIL = bytes.fromhex("0000000000aa"), bytes.fromhex("0000000000010800") + bytes(46)

@@ -7,12 +7,12 @@ from typing import Any
 
 import grpc
 import pytest
-from finsy.proto import p4i, p4r, rpc_code
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given, strategies as st
 from p4rt_client import Client, Names, RefusedError
 from p4rt_switch import Program, Switch
 
+from pcn.base.p4rt import p4i, p4r, rpc_code
 from pcn.softswitch.p4runtime.checked_config import device_data
 
 FieldProto = descriptor_pb2.FieldDescriptorProto

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError, update
 from p4rt_switch import PROGRAMS, Program, Switch, load
 from selection import CRC16, CRC32, PLAIN, SHARED_BOTH, SHARED_ONE, SHARED_TWO, Probes
+
+from pcn.base.p4rt import p4r, rpc_code
 
 INVALID = rpc_code.INVALID_ARGUMENT
 

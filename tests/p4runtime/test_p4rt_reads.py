@@ -10,12 +10,12 @@ from typing import Any
 import grpc
 import pytest
 import waiting
-from finsy.proto import p4d, p4i, p4r
 from google.protobuf import text_format
 from oracle.target import Embedded
 from p4rt_client import Client, Names, RefusedError, update
 from p4rt_switch import PROGRAMS, Program, Switch
 
+from pcn.base.p4rt import p4d, p4i, p4r
 from pcn.softswitch.p4runtime import batches, limits
 from pcn.softswitch.p4runtime.checked_config import verify
 

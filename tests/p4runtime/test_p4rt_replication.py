@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError, update
 from p4rt_switch import Program, Switch
 
+from pcn.base.p4rt import p4r, rpc_code
 from pcn.softswitch.clock import ManualClock
 
 

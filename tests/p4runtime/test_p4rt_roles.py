@@ -6,11 +6,11 @@ from typing import Any
 
 import grpc
 import pytest
-from finsy.proto import p4d, p4r, rpc_code, stratum
-from google.protobuf import any_pb2
 from p4rt_client import Client, Names, RefusedError, update
 from p4rt_switch import Program, Switch
 from test_p4rt_packets import FRAME
+
+from pcn.base.p4rt import any_pb, p4d, p4r, rpc_code, stratum
 
 
 def role(name: str, **config: Any) -> p4r.Role:
@@ -130,8 +130,8 @@ def test_packets_for_those_who_want_them(
 
 def test_other_configurations_are_refused(switch: Switch) -> None:
     for config in (
-        any_pb2.Any(type_url="type.googleapis.com/x", value=b"y"),
-        any_pb2.Any(type_url="type.googleapis.com/stratum.P4RoleConfig", value=b"\xff"),
+        any_pb.Any(type_url="type.googleapis.com/x", value=b"y"),
+        any_pb.Any(type_url="type.googleapis.com/stratum.P4RoleConfig", value=b"\xff"),
     ):
         with Client(switch.port) as client:
             client.claim(role=p4r.Role(name="x", config=config))

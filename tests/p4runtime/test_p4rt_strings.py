@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from finsy.proto import p4i, p4r, p4t, rpc_code
 from hypothesis import given, strategies as st
 from p4rt_client import Client, Names, RefusedError
 from p4rt_switch import Program, Switch
 
+from pcn.base.p4rt import p4i, p4r, p4t, rpc_code
 from pcn.softswitch.p4runtime.errors import (
     INVALID_ARGUMENT,
     NOT_FOUND,

@@ -4,9 +4,10 @@ refusal."""
 from __future__ import annotations
 
 import pytest
-from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, Names, RefusedError, update
 from p4rt_switch import Switch
+
+from pcn.base.p4rt import p4r, rpc_code
 
 
 def refused(code: int, action: object, *args: object, **kwargs: object) -> str:

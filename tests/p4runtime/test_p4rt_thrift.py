@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from finsy.proto import p4i, p4r
 from hypothesis import given, settings, strategies as st
 from p4rt_client import Client
 from p4rt_process import Process
 from p4rt_switch import PROGRAMS, Program
 from p4rt_thrift import DROP, FORWARD, L2, TYPES, Bmv2, add, code, exact, port
 
+from pcn.base.p4rt import p4i, p4r
 from pcn.lab.thrift import Bmv2Thrift
 from pcn.softswitch import packed
 from pcn.softswitch.clock import ManualClock

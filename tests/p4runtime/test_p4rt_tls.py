@@ -14,11 +14,11 @@ import finsy as fy
 import grpc
 import needs
 import pytest
-from finsy.proto import rpc_code
 from p4rt_client import Client, RefusedError
 from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS
 
+from pcn.base.p4rt import rpc_code
 from pcn.softswitch.options import parse
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from finsy.proto import p4r
 from p4rt_client import Client, update
 from p4rt_process import Process
 from p4rt_switch import PROGRAMS, Program
 
+from pcn.base.p4rt import p4r
 from pcn.softswitch.clock import ManualClock
 
 MULTICAST, UNICAST = 0xAA, 0xBB

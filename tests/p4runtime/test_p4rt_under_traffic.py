@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from errno import ENOMEM
 
 import pytest
-from finsy.proto import p4r
 from p4rt_client import Client, Names, octets, update
 from p4rt_switch import Switch
 
+from pcn.base.p4rt import p4r
 from pcn.softswitch.native import NativeError
 
 PORT = 3

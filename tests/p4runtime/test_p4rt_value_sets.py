@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError, octets, update
 from p4rt_switch import PROGRAMS, Program, Switch, load
+
+from pcn.base.p4rt import p4r, rpc_code
 
 INVALID = rpc_code.INVALID_ARGUMENT
 ACCEPTED, SINGLE, OTHER, BOTH = 0, 1, 2, 4

@@ -264,7 +264,7 @@ def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestDoctor:
-    @pytest.mark.parametrize("module", ["numpy", "google.protobuf", "finsy"])
+    @pytest.mark.parametrize("module", ["numpy", "google.protobuf", "grpc"])
     def test_doctor_reports_a_package_that_is_missing(self, module: str) -> None:
         lines = (
             f"import sys; sys.modules[{module!r}] = None; from pcn.cli import run; "
@@ -282,7 +282,7 @@ class TestDoctor:
         result = CliRunner().invoke(cli.pcn, ["doctor", "--json"])
         checks = {check["name"]: check for check in json.loads(result.output)}
         assert checks["Python"]["present"]
-        assert checks["finsy"]["found"] == metadata.version("finsy")
+        assert checks["grpcio"]["found"] == metadata.version("grpcio")
         assert checks["Linux"]["found"] == os.uname().release
         assert checks["P4 programs"]["found"].split(",")[0].isdecimal()
         assert all(check["remedy"] for check in checks.values() if not check["present"])

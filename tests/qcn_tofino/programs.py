@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assembly import Egress, Ingress
-from finsy.proto import p4i
 from google.protobuf import text_format
 from qcn_rules import WRAP, Point
 
+from pcn.base.p4rt import p4i
 from pcn.controller.constants import ROCE_CLASS
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
 from pcn.controller.tofino import qcn

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import needs
 import pytest
-from finsy.proto import p4r
 from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 from program_json import Builder, assign, field, primitive, value
 
 from pcn import softswitch
+from pcn.base.p4rt import p4r
 from pcn.softswitch import packed
 from pcn.softswitch.cache.objects import (
     COMMON_FLAGS,

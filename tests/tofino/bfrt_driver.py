@@ -19,8 +19,8 @@ from typing import Any
 
 import grpc
 from bfrt_description import MESSAGES, WARM_INIT_FINISHED, WARM_INIT_STARTED
-from finsy.proto import rpc_status
 
+from pcn.base.p4rt import rpc_status
 from pcn.controller.control_plane import Counter
 from pcn.controller.tofino.bfrt_info import BYTES, INDEXES, PACKETS, Info, Table
 from pcn.controller.tofino.bfrt_messages import SERVICE

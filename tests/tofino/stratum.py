@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import grpc
-from finsy.proto import p4i, p4r
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
+from pcn.base.p4rt import p4i, p4r
 from pcn.controller.constants import index
 from pcn.softswitch.codegen.build import build_runtime
 from pcn.softswitch.native import NativeError, NativeSwitch, load_library

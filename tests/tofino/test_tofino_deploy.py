@@ -13,10 +13,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from finsy.proto import p4i, p4r, p4r_grpc
 from stratum import DEVICE, DeviceConfig, Serving
 
 from pcn import cli
+from pcn.base.p4rt import p4i, p4r, p4r_grpc
 from pcn.controller.programs import COMPILED
 from pcn.controller.switch import SwitchClient
 from pcn.controller.tofino.chips import TOFINO

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from finsy.proto import p4i
 from google.protobuf import text_format
 from hypothesis import given, strategies as st
 from networks import MTU, PFC_ONLY, read_pcap, star, with_flows
 
+from pcn.base.p4rt import p4i
 from pcn.controller.control_plane import DigestEntry, TableAction, TableEntry, TableMatch
 from pcn.controller.errors import SwitchError
 from pcn.controller.programs import Program

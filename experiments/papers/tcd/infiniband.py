@@ -115,7 +115,7 @@ class Table3InfiniBand(Experiment):
         )
         parameters = find_scheme(IBCC_TCD).configure().parameters
         topology = self.plan(IBCC_TCD, 1, {}).topology
-        # brings finsy, which a list of experiments needn't load
+        # brings gRPC, which a list of experiments needn't load
         from pcn.controller.marking import (
             tcd_port,
         )

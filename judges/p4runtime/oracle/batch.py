@@ -6,8 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from finsy.proto import p4r
-
 from oracle import mutate_entries, mutate_others  # noqa: F401 - they register mutations
 from oracle.check import wrong_matches
 from oracle.draw import Draw
@@ -15,6 +13,7 @@ from oracle.forms import Form
 from oracle.model import Model
 from oracle.mutate import MUTATIONS
 from oracle.profiles import GROUP, MEMBER, ONESHOT
+from pcn.base.p4rt import p4r
 
 Token = tuple[Any, ...]
 MUTATED = 0.35  # of all updates

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from finsy.proto import p4d, p4r
-
 from oracle.check import wrong_colours, wrong_counts, wrong_meter
 from oracle.forms import count_form, meter_form
 from oracle.info import Array, Info
 from oracle.state import State
 from oracle.values import fits, fits_signed, shortest, shortest_signed, stripped, stripped_signed
+from pcn.base.p4rt import p4d, p4r
 
 MODIFY = p4r.Update.MODIFY
 Type = p4r.Update.Type.ValueType

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from finsy.proto import p4r
-
 from oracle.info import EXACT, LPM, RANGE, TERNARY, Action, Field, Param
 from oracle.values import fits, number
+from pcn.base.p4rt import p4r
 
 
 def wrong_value(data: bytes, shape: Field | Param) -> str | None:

@@ -6,8 +6,6 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from finsy.proto import p4r
-
 from oracle.cells import COUNTER, METER, encoded
 from oracle.info import (
     EXACT,
@@ -27,6 +25,7 @@ from oracle.model import Model
 from oracle.rules import RULES
 from oracle.state import Entry, EntryKey
 from oracle.values import shortest
+from pcn.base.p4rt import p4r
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 # translated strings

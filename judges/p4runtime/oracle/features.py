@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from finsy.proto import p4r
-
 from oracle.model import Model
+from pcn.base.p4rt import p4r
 
 INSERT, MODIFY = p4r.Update.INSERT, p4r.Update.MODIFY
 LARGE = 2**20

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from finsy.proto import p4r
-
 from oracle.info import Field, Param
 from oracle.values import stripped
+from pcn.base.p4rt import p4r
 
 Form = tuple[Any, ...]
 

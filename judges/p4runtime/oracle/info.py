@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from finsy.proto import p4i, p4t
+from pcn.base.p4rt import p4i, p4t
 
 EXACT, LPM, TERNARY, RANGE, OPTIONAL = "exact", "lpm", "ternary", "range", "optional"
 ONE_RATE = p4i.MeterSpec.SINGLE_RATE_TWO_COLOR
@@ -210,11 +210,9 @@ def _field(info: p4i.P4Info, field: p4i.MatchField) -> Field:
 
 def _action(info: p4i.P4Info, action: p4i.Action, scope: p4i.ActionRef.Scope.ValueType) -> Action:
     params = {p.id: Param(p.id, p.bitwidth, _string(info, p.type_name.name)) for p in action.params}
-    default_only, table_only = (
-        scope == p4i.ActionRef.DEFAULT_ONLY,
-        scope == p4i.ActionRef.TABLE_ONLY,
-    )
-    return Action(action.preamble.id, params, not default_only, not table_only)
+    both = scope == p4i.ActionRef.TABLE_AND_DEFAULT
+    in_table, in_default = scope == p4i.ActionRef.TABLE_ONLY, scope == p4i.ActionRef.DEFAULT_ONLY
+    return Action(action.preamble.id, params, both or in_table, both or in_default)
 
 
 def _profile(profile: p4i.ActionProfile, tables: dict[int, Table]) -> Profile:

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
-from finsy.proto import p4r
 from google.protobuf import text_format
 
 from oracle import info, readback, reads
@@ -21,6 +20,7 @@ from oracle.programs import Program
 from oracle.readback import Query
 from oracle.rules import ABORTED, OK, RULES, UNAVAILABLE, UNKNOWN
 from oracle.target import Answer, Target
+from pcn.base.p4rt import p4r
 
 BATCHES = 40  # an episode, which starts from a fresh pipeline
 UPDATES = 25  # of a batch at most

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from finsy.proto import p4r
-
 from oracle.cells import Cells
 from oracle.info import Info
 from oracle.profiles import Profiles
@@ -21,6 +19,7 @@ from oracle.rules import OK, RULES
 from oracle.sets import Digests, ValueSets
 from oracle.state import State
 from oracle.tables import Tables
+from pcn.base.p4rt import p4r
 
 TYPES = (p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE)
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from finsy.proto import p4r
-
 from oracle.draw import DELETE, INSERT, MODIFY, Draw
 from oracle.info import Field, Table
+from pcn.base.p4rt import p4r
 
 Mutation = Callable[[Draw, p4r.Update], bool]
 MUTATIONS: dict[str, list[Mutation]] = {}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from finsy.proto import p4r
-
 from oracle.draw import DELETE, INSERT, MODIFY, Draw
 from oracle.info import EXACT, LPM, OPTIONAL, RANGE, TERNARY
 from oracle.mutate import breaks, call_of, entity, field_of
 from oracle.values import shortest
+from pcn.base.p4rt import p4r
 
 # ---- table entries ----
 

@@ -3,12 +3,11 @@ digests."""
 
 from __future__ import annotations
 
-from finsy.proto import p4r
-
 from oracle.draw import DELETE, INSERT, Draw
 from oracle.mutate import breaks, entity
 from oracle.profiles import GROUP, MEMBER
 from oracle.values import shortest
+from pcn.base.p4rt import p4r
 
 # ---- action profiles ----
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from finsy.proto import p4i, p4r, p4t
 from google.protobuf import text_format
 
+from pcn.base.p4rt import p4i, p4r, p4t
 from pcn.softswitch import packed
 
 ROOT = Path(__file__).resolve().parents[3]

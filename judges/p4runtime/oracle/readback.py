@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from finsy.proto import p4r
-
 from oracle.cells import COUNTER, METER, REGISTER, answered
 from oracle.forms import call_form, count_form, match_form, meter_form
 from oracle.info import Info, Table
@@ -18,6 +16,7 @@ from oracle.rules import OK
 from oracle.sets import digest_form
 from oracle.state import Entry, EntryKey
 from oracle.values import stripped
+from pcn.base.p4rt import p4r
 
 WHOLE = 16  # cells of a larger array are looked at where something was written, and at its ends
 Observed = dict[tuple[Any, ...], Any]

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from finsy.proto import p4r
 from google.protobuf import text_format
 
 from oracle.draw import Draw
@@ -14,6 +13,7 @@ from oracle.known import Finding
 from oracle.readback import Query, differences, observe
 from oracle.rules import INVALID, NOT_FOUND, OK, RANGE
 from oracle.state import Entry, EntryKey
+from pcn.base.p4rt import p4r
 
 MOST = 4  # queries of a batch
 LARGE = 64  # cells of an array that is not read as a whole

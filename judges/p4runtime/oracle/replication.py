@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from finsy.proto import p4r
-
 from oracle.forms import Form, replica_form
 from oracle.state import Multicast, Session, State
 from oracle.values import number
+from pcn.base.p4rt import p4r
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 Type = p4r.Update.Type.ValueType

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from finsy.proto import rpc_code
+from pcn.base.p4rt import rpc_code
 
 OK: int = rpc_code.OK
 UNKNOWN: int = rpc_code.UNKNOWN

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from finsy.proto import p4r
-
 from oracle.check import wrong_matches
 from oracle.forms import Form, match_form
 from oracle.info import RANGE, Info
 from oracle.state import State
+from pcn.base.p4rt import p4r
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 Type = p4r.Update.Type.ValueType

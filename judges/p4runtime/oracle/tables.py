@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from finsy.proto import p4r
-
 from oracle import profiles
 from oracle.check import wrong_call, wrong_colours, wrong_counts, wrong_matches, wrong_meter
 from oracle.forms import Form, call_form, count_form, match_form, meter_form
 from oracle.info import Info, Table
 from oracle.state import Entry, EntryKey, State
+from pcn.base.p4rt import p4r
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 Type = p4r.Update.Type.ValueType

@@ -12,9 +12,9 @@ from typing import Any, NoReturn, Protocol
 
 import grpc
 import p4rt_bmv2
-from finsy.proto import p4r, p4r_grpc, rpc_status
 
 from oracle.programs import Program
+from pcn.base.p4rt import p4r, p4r_grpc, rpc_status
 
 DETAILS = "grpc-status-details-bin"
 WAIT_S = 60
